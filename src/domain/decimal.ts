@@ -1,0 +1,53 @@
+// Exact decimals. Inside the service a quantity or a price is a canonical decimal string ("1", "0.05", "-3"):
+// it can be stored, compared for equality and shown as it stands. Arithmetic goes through Big.
+
+import Big from 'big.js';
+
+declare const brand: unique symbol;
+export type Decimal = string & { readonly [brand]: 'decimal' };
+
+/** A double carries every decimal of up to 15 significant digits exactly; more are refused at the door. */
+const MAX_SIGNIFICANT_DIGITS = 15;
+/** Beyond these magnitudes nobody trades; the bound keeps a hostile "1e300" from becoming a 300-digit string. */
+const MAX_EXPONENT = 15;
+
+const NUMERAL = /^-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?$/;
+
+export const canonical = (value: Big): Decimal => {
+  const text = value.toFixed();
+  return (text === '-0' ? '0' : text) as Decimal;
+};
+
+/** Reads a number's source text; null where it is no number that we can carry exactly. */
+export function parseDecimal(text: string): Decimal | null {
+  if (text.length > 64 || !NUMERAL.test(text)) return null;
+  const value = new Big(text);
+  if (value.c.length > MAX_SIGNIFICANT_DIGITS) return null;
+  if (value.e > MAX_EXPONENT || value.e < -MAX_EXPONENT) return null;
+  return canonical(value);
+}
+
+/** For literals and values read back from the database, which are decimals by construction. */
+export const decimal = (value: string | number | Big): Decimal => canonical(new Big(value));
+
+export const ZERO = decimal(0);
+
+export const add = (a: Decimal, b: Decimal): Decimal => canonical(new Big(a).plus(b));
+export const subtract = (a: Decimal, b: Decimal): Decimal => canonical(new Big(a).minus(b));
+export const multiply = (a: Decimal, b: Decimal): Decimal => canonical(new Big(a).times(b));
+export const negate = (a: Decimal): Decimal => canonical(new Big(a).times(-1));
+export const absolute = (a: Decimal): Decimal => canonical(new Big(a).abs());
+export const sign = (a: Decimal): -1 | 0 | 1 => new Big(a).cmp(0);
+export const compare = (a: Decimal, b: Decimal): -1 | 0 | 1 => new Big(a).cmp(b);
+export const smaller = (a: Decimal, b: Decimal): Decimal => (compare(a, b) <= 0 ? a : b);
+
+/** The average of fills is the one division we make; it is rounded so that a double shows it exactly. */
+export function average(total: Decimal, count: Decimal): Decimal {
+  const exact = new Big(total).div(count);
+  return canonical(exact.c.length > MAX_SIGNIFICANT_DIGITS ? exact.prec(MAX_SIGNIFICANT_DIGITS) : exact);
+}
+
+/** How a decimal leaves the service: as a JSON number. */
+export const toNumber = (value: Decimal): number => Number(value);
+export const toNumberOrNull = (value: Decimal | null): number | null =>
+  value === null ? null : Number(value);

@@ -1,0 +1,170 @@
+// Every refusal of ours, in one closed table: its code, its status, its audit action, whether it is a classified
+// attack that alerts the user, and what it tells the person. (A refusal of the broker's is a rejection: order.ts.)
+
+interface DenialRule {
+  readonly status: number;
+  readonly title: string;
+  /** The default text; the place that denies may say it more precisely. */
+  readonly detail: string;
+  /** The classified events of the spec have an audit action of their own. */
+  readonly audit?: string;
+  readonly alert?: true;
+}
+
+export const DENIALS = {
+  webhook_payload_invalid: {
+    status: 400,
+    title: 'The webhook body is invalid',
+    detail: 'Send a JSON object with action, symbol, quantity, timestamp and secret.',
+    audit: 'webhook_payload_invalid',
+  },
+  payload_too_large: {
+    status: 413,
+    title: 'The body is too large',
+    detail: 'Send a smaller body: at most 16 KiB to a webhook, 64 KiB elsewhere.',
+  },
+  request_invalid: {
+    status: 400,
+    title: 'The request is invalid',
+    detail: 'Compare the request with the description under /openapi.json.',
+  },
+  unauthenticated: {
+    status: 401,
+    title: 'Authentication is needed',
+    detail: 'Log in, or send Authorization: Bearer with a valid token or API key.',
+  },
+  webhook_not_found: {
+    status: 404,
+    title: 'No such webhook',
+    // 404 and no word more: the answer must not reveal whether the account exists.
+    detail: 'Check the webhook URL on your account page.',
+  },
+  not_found: { status: 404, title: 'Not found', detail: 'There is nothing here under this address.' },
+  user_deactivated: {
+    status: 403,
+    title: 'This user is deactivated',
+    detail: 'Ask the operator of this service to activate the user again.',
+  },
+  rate_limited: {
+    status: 429,
+    title: 'Too many requests',
+    detail: 'Slow down and try again after the time given in Retry-After.',
+  },
+  webhook_ip_blocked: {
+    status: 403,
+    title: 'This IP address is not allowed',
+    detail: "Send from an address on the user's list of allowed IPs, or add this one to it.",
+    audit: 'webhook_ip_blocked',
+    alert: true,
+  },
+  /** The same check on the trading routes; the spec gives both one audit action. */
+  ip_not_allowed: {
+    status: 403,
+    title: 'This IP address is not allowed',
+    detail: 'Send from an address on your list of allowed IPs, or add this one to it.',
+    audit: 'webhook_ip_blocked',
+    alert: true,
+  },
+  webhook_timestamp_expired: {
+    status: 401,
+    title: 'Request expired',
+    detail: 'Request expired',
+    audit: 'webhook_timestamp_expired',
+    alert: true,
+  },
+  webhook_credential_attack: {
+    status: 401,
+    title: 'The webhook secret is wrong',
+    detail: "Put the account's current webhook secret into the alert.",
+    audit: 'webhook_credential_attack',
+    alert: true,
+  },
+  webhook_replay_attack: {
+    status: 409,
+    title: 'This signal was received before',
+    detail: 'The same signal is executed once. Send a new signal with its own timestamp.',
+    audit: 'webhook_replay_attack',
+    alert: true,
+  },
+  csrf_validation_failed: {
+    status: 403,
+    title: 'The CSRF token is missing or wrong',
+    detail: 'Send the session’s CSRF token in the header X-CSRF-Token; GET /auth/session has it.',
+    audit: 'csrf_validation_failed',
+  },
+  account_halted: {
+    status: 403,
+    title: 'The account is halted',
+    detail: 'New entries are refused while the kill switch is on. Resume the account to trade again.',
+  },
+  plan_simulation_only: {
+    status: 403,
+    title: 'This plan is limited to simulation',
+    detail: 'Send ?simulation=true, or choose a plan with real trading.',
+  },
+  terms_not_accepted: {
+    status: 403,
+    title: 'The current terms of service are not accepted',
+    detail: 'Read the terms under /public/terms and accept them with POST /settings/terms.',
+  },
+  credentials_not_verified: {
+    status: 400,
+    title: 'The broker credentials are not verified',
+    detail: 'Verify the account’s broker credentials before placing real orders.',
+  },
+  daily_limit_reached: {
+    status: 429,
+    title: 'The daily order limit is reached',
+    detail: 'The plan’s orders for this UTC day are used up. Wait for the next day or choose a larger plan.',
+  },
+  idempotency_conflict: {
+    status: 409,
+    title: 'This Idempotency-Key belongs to another request',
+    detail: 'Use a new key for a new order.',
+  },
+  idempotency_in_progress: {
+    status: 409,
+    title: 'The first request with this Idempotency-Key is under way',
+    detail: 'Wait for its end, then ask again with the same key.',
+  },
+  worker_unavailable: {
+    status: 503,
+    title: 'No trading worker could be started',
+    detail: 'Nothing was queued. Send the signal again.',
+  },
+  store_unavailable: {
+    status: 503,
+    title: 'The in-memory store is unavailable',
+    detail: 'Nothing was queued. Send the signal again.',
+  },
+  database_unavailable: {
+    status: 503,
+    title: 'The database is unavailable',
+    detail: 'Nothing was queued. Send the signal again.',
+  },
+} as const satisfies Record<string, DenialRule>;
+
+export type DenialCode = keyof typeof DENIALS;
+
+export interface Denial {
+  readonly code: DenialCode;
+  readonly detail: string;
+  /** Seconds. */
+  readonly retryAfter?: number;
+}
+
+/** What a 429 or a 503 says where nothing better is known. */
+const DEFAULT_RETRY_AFTER = 5;
+
+export function deny(code: DenialCode, more: { detail?: string; retryAfter?: number } = {}): Denial {
+  const { status, detail } = ruleOf(code);
+  const retryAfter = more.retryAfter ?? (status === 429 || status === 503 ? DEFAULT_RETRY_AFTER : undefined);
+  return { code, detail: more.detail ?? detail, ...(retryAfter === undefined ? {} : { retryAfter }) };
+}
+
+export const ruleOf = (code: DenialCode): DenialRule => DENIALS[code];
+
+/** Ours, not the sender's: the platform repeats an alert that got a 5xx, and that repeat must trade. */
+export const isOurFault = (denial: Denial): boolean => ruleOf(denial.code).status >= 500;
+
+export const isDenial = (value: object): value is Denial => 'code' in value && 'detail' in value;

@@ -1,0 +1,62 @@
+// May this order be placed at all? Halt, plan, terms, credentials, daily limit, in the contract's order.
+
+import { type Denial, deny } from './denial.ts';
+import type { OrderIntent } from './order.ts';
+
+export interface Plan {
+  readonly simulation_only: boolean;
+  /** null: no limit. */
+  readonly daily_orders: number | null;
+}
+export type Plans = Readonly<Record<string, Plan>> & { readonly free: Plan };
+
+export const DEFAULT_PLANS: Plans = {
+  free: { simulation_only: true, daily_orders: 100 },
+  starter: { simulation_only: false, daily_orders: 200 },
+  pro: { simulation_only: false, daily_orders: 2000 },
+  desk: { simulation_only: false, daily_orders: null },
+};
+
+export interface Subscription {
+  readonly plan: string;
+  /** Epoch milliseconds; null: does not expire. */
+  readonly planExpiresAt: number | null;
+}
+
+/** An expired plan, or one that the configuration no longer knows, behaves as `free`. */
+export function effectivePlan(plans: Plans, { plan, planExpiresAt }: Subscription, now: number): string {
+  const hasExpired = planExpiresAt !== null && planExpiresAt <= now;
+  return hasExpired || !Object.hasOwn(plans, plan) ? 'free' : plan;
+}
+
+export interface Standing {
+  readonly intent: OrderIntent;
+  readonly simulation: boolean;
+  readonly plan: Plan;
+  readonly halted: boolean;
+  readonly termsAccepted: boolean;
+  readonly credentialsVerified: boolean;
+  readonly ordersToday: number;
+  /** Seconds until the next UTC day. */
+  readonly secondsLeftToday: number;
+}
+
+export function entitlement(standing: Standing): Denial | null {
+  const { intent, simulation, plan } = standing;
+  // Exits still pass: a halt must never keep anybody in a position.
+  if (standing.halted && intent.operation === 'PLACE_ENTRY_ORDER') return deny('account_halted');
+  if (!simulation) {
+    if (plan.simulation_only) return deny('plan_simulation_only');
+    if (!standing.termsAccepted) return deny('terms_not_accepted');
+    if (!standing.credentialsVerified) return deny('credentials_not_verified');
+  }
+  if (plan.daily_orders !== null && standing.ordersToday >= plan.daily_orders)
+    return deny('daily_limit_reached', { retryAfter: standing.secondsLeftToday });
+  return null;
+}
+
+/** A day is a UTC day. */
+export const dayOf = (now: number): string => new Date(now).toISOString().slice(0, 10);
+
+const DAY_MS = 86_400_000;
+export const secondsLeftOfDay = (now: number): number => Math.ceil((DAY_MS - (now % DAY_MS)) / 1000);

@@ -1,0 +1,18 @@
+// Ids are branded, so that two strings can never be swapped by accident.
+
+declare const brand: unique symbol;
+type Id<Name extends string> = string & { readonly [brand]: Name };
+
+export type UserId = Id<'user'>;
+export type AccountId = Id<'account'>;
+export type OrderId = Id<'order'>;
+export type ClientOrderId = Id<'client-order'>;
+
+/** RFC 3339 in UTC with milliseconds and Z: sorts as text, and is what the API shows. */
+export type Timestamp = Id<'timestamp'>;
+
+export const timestamp = (ms: number): Timestamp => new Date(ms).toISOString() as Timestamp;
+export const millis = (time: Timestamp): number => Date.parse(time);
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+export const isUuid = (text: string): boolean => UUID.test(text);

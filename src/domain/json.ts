@@ -1,0 +1,72 @@
+// A strict reading of JSON from strangers. The platform's parser decides what is JSON; on top of it numbers keep
+// their source text (a double would have lost digits by then), and what two readers could read differently is
+// refused: bytes that are not UTF-8, a key given twice.
+
+const MAX_DEPTH = 32;
+
+/** A JSON number as it was written. */
+export class NumberText {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+export type JsonValue = null | boolean | string | NumberText | JsonValue[] | JsonObject;
+export interface JsonObject {
+  readonly [key: string]: JsonValue;
+}
+
+export type Reading = { readonly value: JsonValue } | { readonly problem: string };
+
+export function readJson(bytes: Uint8Array): Reading {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return { problem: 'The body is not valid UTF-8.' };
+  }
+  if (text.trim() === '') return { problem: 'The body is empty; send a JSON object.' };
+  // Before parsing: the parser's own answer to deep nesting is a stack overflow.
+  if (depth(text) > MAX_DEPTH) return { problem: `The body is nested deeper than ${MAX_DEPTH} levels.` };
+  let value: JsonValue;
+  try {
+    value = JSON.parse(text, (_key, part, context?: { source?: string }) =>
+      typeof part === 'number' ? new NumberText(context?.source ?? String(part)) : part,
+    );
+  } catch {
+    return { problem: 'The body is not valid JSON.' };
+  }
+  const twice = duplicateKey(text);
+  if (twice !== null) return { problem: `The key ${JSON.stringify(twice.slice(0, 64))} is given twice.` };
+  return { value };
+}
+
+const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\]:]/g;
+
+function depth(text: string): number {
+  let open = 0;
+  let deepest = 0;
+  for (const [token] of text.matchAll(TOKENS)) {
+    if (token === '{' || token === '[') deepest = Math.max(deepest, ++open);
+    else if (token === '}' || token === ']') open--;
+  }
+  return deepest;
+}
+
+/** Of a text that is known to be valid JSON. */
+function duplicateKey(text: string): string | null {
+  const scopes: Set<string>[] = [];
+  let last = '';
+  for (const [token] of text.matchAll(TOKENS)) {
+    if (token === '{' || token === '[') scopes.push(new Set());
+    else if (token === '}' || token === ']') scopes.pop();
+    else if (token === ':') {
+      const key = JSON.parse(last) as string;
+      const scope = scopes.at(-1);
+      if (scope?.has(key)) return key;
+      scope?.add(key);
+    } else last = token;
+  }
+  return null;
+}

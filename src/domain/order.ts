@@ -1,0 +1,199 @@
+// What an order is: its words, its statuses and the one table of how a status may change.
+
+import { createHash } from 'node:crypto';
+import type { Decimal } from './decimal.ts';
+import type { AccountId, ClientOrderId, OrderId, Timestamp, UserId } from './ids.ts';
+import type { BrokerName } from './symbol.ts';
+
+export const ACTIONS = [
+  'buy',
+  'sell',
+  'close_long',
+  'close_short',
+  'long_entry',
+  'long_exit',
+  'short_entry',
+  'short_exit',
+] as const;
+export type Action = (typeof ACTIONS)[number];
+
+export const ORDER_TYPES = ['entry', 'exit'] as const;
+export type OrderType = (typeof ORDER_TYPES)[number];
+
+export type Side = 'buy' | 'sell';
+export type Direction = 'long' | 'short';
+
+/** What the worker is to do: the spec's internal operations. */
+export type OrderIntent =
+  | { readonly operation: 'PLACE_ENTRY_ORDER'; readonly side: Side }
+  | { readonly operation: 'PLACE_EXIT_ORDER'; readonly direction: Direction }
+  | { readonly operation: 'CLOSE_POSITION'; readonly direction: Direction };
+export type Operation = OrderIntent['operation'];
+
+export const SOURCES = ['webhook', 'dashboard'] as const;
+export type Source = (typeof SOURCES)[number];
+
+export const ORDER_STATUSES = [
+  'queued',
+  'executing',
+  'placed',
+  'partially_filled',
+  'filled',
+  'cancelled',
+  'failed',
+  'rejected',
+  'expired',
+  'unknown',
+] as const;
+export type OrderStatus = (typeof ORDER_STATUSES)[number];
+
+/**
+ * The only way a status may change. `executing → executing` is a takeover: a new worker bumps the order's version so
+ * that a predecessor that still lives can write, and therefore send, nothing more.
+ */
+const TRANSITIONS: Record<OrderStatus, readonly OrderStatus[]> = {
+  queued: ['executing', 'expired'],
+  executing: [
+    'executing',
+    'placed',
+    'partially_filled',
+    'filled',
+    'cancelled',
+    'failed',
+    'rejected',
+    'expired',
+    'unknown',
+  ],
+  placed: ['placed', 'partially_filled', 'filled', 'cancelled', 'failed'],
+  partially_filled: ['partially_filled', 'filled', 'cancelled', 'failed'],
+  // `expired` out of unknown: the broker, asked long enough after the sending, never got it.
+  unknown: ['unknown', 'placed', 'partially_filled', 'filled', 'cancelled', 'failed', 'rejected', 'expired'],
+  filled: [],
+  cancelled: [],
+  failed: [],
+  rejected: [],
+  expired: [],
+};
+
+export const canMove = (from: OrderStatus, to: OrderStatus): boolean => TRANSITIONS[from].includes(to);
+export const hasEnded = (status: OrderStatus): boolean => TRANSITIONS[status].length === 0;
+
+/** Refusals that come from the broker, or from what we find there. A refusal of ours is a denial. */
+export const REJECTION_CODES = [
+  'insufficient_margin',
+  'market_closed',
+  'invalid_symbol',
+  'invalid_quantity',
+  'broker_rate_limited',
+  'position_mode_mismatch',
+  'no_position',
+  'reversal_timeout',
+  'broker_unavailable',
+  'expired',
+  'cancelled_by_broker',
+  'failed_at_broker',
+] as const;
+export type RejectionCode = (typeof REJECTION_CODES)[number];
+
+export interface MarketHours {
+  readonly timezone: string;
+  readonly session: string;
+  readonly next_open: Timestamp;
+}
+
+export interface OrderError {
+  readonly code: RejectionCode;
+  readonly message: string;
+  /** Seconds. */
+  readonly retry_after?: number;
+  readonly market_hours?: MarketHours;
+}
+
+export type LegName = 'exit' | 'entry';
+
+/** `planned` was never sent, `sending` may have been: only the broker knows. */
+export const LEG_STATUSES = [
+  'planned',
+  'sending',
+  'unknown',
+  'placed',
+  'partially_filled',
+  'filled',
+  'cancelled',
+  'failed',
+  'rejected',
+  'expired',
+] as const;
+export type LegStatus = (typeof LEG_STATUSES)[number];
+
+/** At the broker, or perhaps there: what fill verification follows. */
+const OPEN_LEG_STATUSES: readonly LegStatus[] = ['sending', 'unknown', 'placed', 'partially_filled'];
+export const isOpenLeg = (leg: Leg): boolean => OPEN_LEG_STATUSES.includes(leg.status);
+
+export interface Leg {
+  readonly leg: LegName;
+  readonly clientOrderId: ClientOrderId;
+  readonly brokerRef: string | null;
+  readonly side: Side;
+  readonly quantity: Decimal;
+  readonly status: LegStatus;
+  readonly fillPrice: Decimal | null;
+  readonly fillQuantity: Decimal | null;
+  readonly sentAt: Timestamp | null;
+}
+
+/** The close that an auto-reversal made before its entry. */
+export interface ExitOrderResult {
+  readonly status: LegStatus;
+  readonly client_order_id: ClientOrderId;
+  readonly broker_ref: string | null;
+  readonly quantity: number;
+  readonly fill_price: number | null;
+  readonly fill_quantity: number | null;
+  readonly error: OrderError | null;
+}
+
+export const TRACE_HOPS = ['validated', 'queued', 'taken', 'sent', 'acked', 'answered'] as const;
+/** Milliseconds since arrival at each hop that the order has passed. */
+export type Trace = { readonly [hop in (typeof TRACE_HOPS)[number]]?: number };
+
+/** The first leg is sent first; the last one is what the order is about. */
+export interface Order {
+  readonly id: OrderId;
+  readonly version: number;
+  readonly userId: UserId;
+  readonly accountId: AccountId;
+  readonly brokerName: BrokerName;
+  readonly source: Source;
+  readonly simulation: boolean;
+  readonly symbol: string;
+  readonly action: Action;
+  readonly orderType: OrderType | null;
+  readonly intent: OrderIntent;
+  readonly quantity: Decimal;
+  readonly status: OrderStatus;
+  readonly error: OrderError | null;
+  readonly positionBefore: Decimal | null;
+  readonly autoExit: boolean;
+  readonly legs: readonly Leg[];
+  readonly exitError: OrderError | null;
+  readonly submittedAt: Timestamp;
+  readonly deadlineAt: Timestamp;
+  readonly filledAt: Timestamp | null;
+  readonly trace: Trace;
+}
+
+export const legOf = (order: Order, name: LegName): Leg | undefined =>
+  order.legs.find((leg) => leg.leg === name);
+export const mainLeg = (order: Order): Leg | undefined => order.legs.at(-1);
+export const openLeg = (order: Order): Leg | undefined => order.legs.find(isOpenLeg);
+
+/**
+ * Derived, never drawn: whoever takes an order over after a crash asks the broker for the very id that the dead
+ * worker used. 24 characters of [a-z0-9] that do not start with t suit every broker we know.
+ */
+export function clientOrderId(order: OrderId, leg: LegName): ClientOrderId {
+  const digest = createHash('sha256').update(`${order}:${leg}`).digest('hex');
+  const tail = BigInt(`0x${digest}`).toString(36).padStart(50, '0').slice(-22);
+  return `f${leg === 'exit' ? 'x' : 'e'}${tail}` as ClientOrderId;
+}

@@ -1,0 +1,43 @@
+// The port to the in-memory store: what must be fast and shared, and may be forgotten. Truth lives in the database.
+
+/** The store did not answer. Who asks decides whether that opens or closes the door. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
+}
+
+export interface WindowCount {
+  readonly allowed: boolean;
+  /** Milliseconds until the next request would be allowed; 0 where this one is. */
+  readonly retryAfterMs: number;
+}
+
+export interface Lease {
+  readonly holder: string;
+  /** Grows with every change of holder: a later holder always has the larger one. */
+  readonly fence: number;
+}
+
+export interface Store {
+  /** Once: true for the first caller, false for everybody else until the claim expires or is released. */
+  claim(key: string, ttlMs: number): Promise<boolean>;
+  release(key: string): Promise<void>;
+
+  /** An exact sliding window: at most `limit` allowed calls in any `windowMs`. A refused call is not counted. */
+  countInWindow(key: string, limit: number, windowMs: number): Promise<WindowCount>;
+
+  /** The lease, if it is free, expired, or held by this holder already (then it is prolonged); else null. */
+  acquireLease(key: string, holder: string, ttlMs: number): Promise<Lease | null>;
+  /** Prolongs; false where the lease was lost, which is final. */
+  renewLease(key: string, lease: Lease, ttlMs: number): Promise<boolean>;
+  releaseLease(key: string, lease: Lease): Promise<void>;
+  leaseHolder(key: string): Promise<Lease | null>;
+
+  /** First in, first out, each message to one taker. A queue that nobody takes from expires after `ttlMs`. */
+  push(queue: string, message: string, ttlMs: number): Promise<void>;
+  /** The next message; waits until there is one, `timeoutMs` have passed or the signal aborts (null). */
+  take(queue: string, options: { timeoutMs?: number; signal?: AbortSignal }): Promise<string | null>;
+  queueLength(queue: string): Promise<number>;
+
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
