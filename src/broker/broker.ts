@@ -1,6 +1,7 @@
 // The port to a broker. Decimal strings inside, and three honest outcomes of placing an order.
 
 import type { Decimal } from '../domain/decimal.ts';
+import type { BrokerOrderState } from '../domain/fill.ts';
 import type { AccountId, ClientOrderId, Timestamp } from '../domain/ids.ts';
 import type { OrderError, Side } from '../domain/order.ts';
 import type { BrokerName } from '../domain/symbol.ts';
@@ -35,6 +36,8 @@ export interface Position {
   readonly averagePrice: Decimal;
 }
 
+export type { BrokerOrderState };
+
 export interface BrokerOrder {
   readonly clientOrderId: ClientOrderId;
   readonly instrument: Instrument;
@@ -42,16 +45,6 @@ export interface BrokerOrder {
   readonly quantity: Decimal;
   /** Closes only: clamped to the position, and never opens the other side. */
   readonly reduceOnly: boolean;
-}
-
-/** An order as the broker has it. */
-export interface BrokerOrderState {
-  readonly brokerRef: string;
-  readonly status: 'placed' | 'partially_filled' | 'filled' | 'cancelled' | 'failed';
-  readonly fillQuantity: Decimal;
-  readonly fillPrice: Decimal | null;
-  /** Why it was cancelled or failed, in the broker's words. */
-  readonly reason: string | null;
 }
 
 export type PlaceOutcome =

@@ -22,6 +22,7 @@ export const DENIALS = {
     status: 413,
     title: 'The body is too large',
     detail: 'Send a smaller body: at most 16 KiB to a webhook, 64 KiB elsewhere.',
+    audit: 'webhook_payload_invalid',
   },
   request_invalid: {
     status: 400,

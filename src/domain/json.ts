@@ -2,6 +2,8 @@
 // their source text (a double would have lost digits by then), and what two readers could read differently is
 // refused: bytes that are not UTF-8, a key given twice.
 
+import { parseDecimal, toNumber } from './decimal.ts';
+
 const MAX_DEPTH = 32;
 
 /** A JSON number as it was written. */
@@ -40,6 +42,23 @@ export function readJson(bytes: Uint8Array): Reading {
   const twice = duplicateKey(text);
   if (twice !== null) return { problem: `The key ${JSON.stringify(twice.slice(0, 64))} is given twice.` };
   return { value };
+}
+
+/** With plain numbers, for schemas; null where a number has more digits than a double carries. */
+export function plainJson(value: JsonValue): { readonly plain: unknown } | null {
+  if (value instanceof NumberText) {
+    const exact = parseDecimal(value.text);
+    return exact === null ? null : { plain: toNumber(exact) };
+  }
+  if (value === null || typeof value !== 'object') return { plain: value };
+  const entries = Array.isArray(value) ? value.entries() : Object.entries(value);
+  const plain: [string | number, unknown][] = [];
+  for (const [key, part] of entries) {
+    const inner = plainJson(part);
+    if (!inner) return null;
+    plain.push([key, inner.plain]);
+  }
+  return { plain: Array.isArray(value) ? plain.map(([, part]) => part) : Object.fromEntries(plain) };
 }
 
 const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\]:]/g;

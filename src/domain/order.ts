@@ -2,7 +2,14 @@
 
 import { createHash } from 'node:crypto';
 import type { Decimal } from './decimal.ts';
-import type { AccountId, ClientOrderId, OrderId, Timestamp, UserId } from './ids.ts';
+import {
+  type AccountId,
+  type ClientOrderId,
+  millis,
+  type OrderId,
+  type Timestamp,
+  type UserId,
+} from './ids.ts';
 import type { BrokerName } from './symbol.ts';
 
 export const ACTIONS = [
@@ -197,3 +204,27 @@ export function clientOrderId(order: OrderId, leg: LegName): ClientOrderId {
   const tail = BigInt(`0x${digest}`).toString(36).padStart(50, '0').slice(-22);
   return `f${leg === 'exit' ? 'x' : 'e'}${tail}` as ClientOrderId;
 }
+
+/** The one writer of a status. An illegal move is a fault in our code, never an outcome. */
+export function moveTo(
+  order: Order,
+  status: OrderStatus,
+  change: Partial<Omit<Order, 'id' | 'status'>> = {},
+): Order {
+  if (!canMove(order.status, status))
+    throw new Error(`order ${order.id}: ${order.status} → ${status} is not in the table`);
+  return { ...order, ...change, status };
+}
+
+export const withLeg = (order: Order, name: LegName, change: Partial<Omit<Leg, 'leg'>>): Order => ({
+  ...order,
+  legs: order.legs.map((leg) => (leg.leg === name ? { ...leg, ...change } : leg)),
+});
+
+/** Notes the hop once, in milliseconds since the signal's arrival. */
+export const passed = (order: Order, hop: (typeof TRACE_HOPS)[number], now: number): Order =>
+  hop in order.trace
+    ? order
+    : { ...order, trace: { ...order.trace, [hop]: Math.max(0, now - millis(order.submittedAt)) } };
+
+export const isLate = (order: Order, now: number): boolean => now > millis(order.deadlineAt);

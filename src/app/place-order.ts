@@ -1,0 +1,159 @@
+// From a validated signal to an order with its answer; shared by the webhook and the dashboard. The order's row and
+// its audit entry are committed before anything is queued: from then on the order is never lost.
+
+import { randomUUIDv7 } from 'node:crypto';
+import type { Account } from '../data/accounts.ts';
+import type { Db, Statement } from '../data/db.ts';
+import { countOrder, ordersOn } from '../data/order-limits.ts';
+import { findOrder, insertOrder } from '../data/orders.ts';
+import { currentTermsVersion, type User } from '../data/users.ts';
+import type { Decimal } from '../domain/decimal.ts';
+import { type Denial, deny } from '../domain/denial.ts';
+import { dayOf, effectivePlan, entitlement, type Plans, secondsLeftOfDay } from '../domain/entitlement.ts';
+import { millis, type OrderId, timestamp } from '../domain/ids.ts';
+import {
+  type Action,
+  type Order,
+  type OrderIntent,
+  type OrderType,
+  passed,
+  type Source,
+} from '../domain/order.ts';
+import type { Mailbox } from '../worker/mailbox.ts';
+import type { Pool } from '../worker/pool.ts';
+import { audit, type RequestContext } from './audit.ts';
+
+export interface PlaceOrderDeps {
+  readonly db: Db;
+  readonly clock: { now(): number };
+  readonly pool: Pool;
+  readonly mailbox: Pick<Mailbox, 'ask'>;
+  readonly log: { warn(context: object, text: string): void };
+  readonly plans: Plans;
+  readonly responseWaitMs: number;
+  readonly entryDeadlineMs: number;
+  readonly exitDeadlineMs: number;
+}
+
+export interface NewOrder {
+  readonly user: User;
+  readonly account: Account;
+  readonly source: Source;
+  readonly simulation: boolean;
+  readonly action: Action;
+  readonly orderType: OrderType | null;
+  readonly intent: OrderIntent;
+  readonly symbol: string;
+  readonly quantity: Decimal;
+  readonly arrivedAt: number;
+  readonly context: RequestContext;
+  /** Of a real webhook order. */
+  readonly fingerprint: string | null;
+  /** What the order claims besides, each guarded by its own name. */
+  claims(order: OrderId): Statement[];
+}
+
+/** `answered`: the worker's word; otherwise the order as known so far, and its result is to be asked for later. */
+export interface Placed {
+  readonly order: Order;
+  readonly answered: boolean;
+}
+
+/** A guard of the order's unit that only its caller can explain: `fingerprint`, or one of its own claims. */
+export interface Contested {
+  readonly contested: string;
+}
+
+export async function placeOrder(
+  deps: PlaceOrderDeps,
+  request: NewOrder,
+): Promise<Denial | Contested | Placed> {
+  const { db, clock, pool, mailbox, log } = deps;
+  const { user, account } = request;
+  const now = clock.now();
+  const day = dayOf(now);
+  const plan = planOf(deps.plans, user, now);
+
+  const [termsVersion, ordersToday] = await Promise.all([
+    currentTermsVersion(db),
+    ordersOn(db, user.id, day),
+  ]);
+  const refusal = entitlement({
+    intent: request.intent,
+    simulation: request.simulation,
+    plan,
+    halted: account.halted,
+    termsAccepted: termsVersion === null || user.termsVersion === termsVersion,
+    credentialsVerified: account.credentialsVerified,
+    ordersToday,
+    secondsLeftToday: secondsLeftOfDay(now),
+  });
+  if (refusal) return refusal;
+
+  if (!(await pool.ensure(user.id))) return deny('worker_unavailable');
+
+  const order = accept(deps, request);
+  const failedGuard = await db.commit([
+    insertOrder(order, request.fingerprint),
+    countOrder(user.id, day, plan.daily_orders),
+    ...request.claims(order.id),
+    audit(
+      request.context,
+      {
+        userId: user.id,
+        action: `${request.source}_order`,
+        failure: null,
+        resource: { type: 'order', id: order.id },
+        metadata: { trading_account_id: account.id, simulation: request.simulation },
+      },
+      clock.now(),
+    ),
+  ]);
+  if (failedGuard === 'daily_limit')
+    return deny('daily_limit_reached', { retryAfter: secondsLeftOfDay(now) });
+  if (failedGuard !== null) return { contested: failedGuard };
+
+  try {
+    const result = await mailbox.ask(user.id, { kind: 'execute', orderId: order.id }, deps.responseWaitMs);
+    if (result) return { order: result, answered: true };
+  } catch (fault) {
+    // The order stands in the database: it will be found there and executed, or expire.
+    log.warn({ fault, order: order.id }, 'the order could not be queued');
+  }
+  return { order: (await findOrder(db, order.id)) ?? order, answered: false };
+}
+
+function accept(deps: PlaceOrderDeps, request: NewOrder): Order {
+  const now = deps.clock.now();
+  const isEntry = request.intent.operation === 'PLACE_ENTRY_ORDER';
+  const order: Order = {
+    id: randomUUIDv7() as OrderId,
+    version: 1,
+    userId: request.user.id,
+    accountId: request.account.id,
+    brokerName: request.account.brokerName,
+    source: request.source,
+    simulation: request.simulation,
+    symbol: request.symbol,
+    action: request.action,
+    orderType: request.orderType,
+    intent: request.intent,
+    quantity: request.quantity,
+    status: 'queued',
+    error: null,
+    positionBefore: null,
+    autoExit: false,
+    legs: [],
+    exitError: null,
+    submittedAt: timestamp(request.arrivedAt),
+    deadlineAt: timestamp(now + (isEntry ? deps.entryDeadlineMs : deps.exitDeadlineMs)),
+    filledAt: null,
+    trace: {},
+  };
+  return passed(passed(order, 'validated', now), 'queued', now);
+}
+
+function planOf(plans: Plans, user: User, now: number) {
+  const planExpiresAt = user.planExpiresAt === null ? null : millis(user.planExpiresAt);
+  return plans[effectivePlan(plans, { plan: user.plan, planExpiresAt }, now)] ?? plans.free;
+}

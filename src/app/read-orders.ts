@@ -1,0 +1,39 @@
+// What a user can see of their orders.
+
+import type { Db } from '../data/db.ts';
+import { verificationsOf } from '../data/fill-checks.ts';
+import { findOrder, listOrders, type OrderFilter } from '../data/orders.ts';
+
+export type { OrderFilter };
+
+import { type Denial, deny } from '../domain/denial.ts';
+import { isUuid, type OrderId, type UserId } from '../domain/ids.ts';
+import { type OrderRecord, orderRecord, orderSummary, type Verification } from '../domain/order-result.ts';
+
+const NOT_VERIFIED: Verification = { state: 'none', attempts: 0, next_at: null };
+
+export async function readOrder({ db }: { db: Db }, user: UserId, id: string): Promise<Denial | OrderRecord> {
+  const order = isUuid(id) ? await findOrder(db, id as OrderId) : null;
+  // Another user's order does not exist for this one.
+  if (order?.userId !== user) return deny('not_found', { detail: 'You have no such order.' });
+  const verifications = await verificationsOf(db, [order.id]);
+  return orderRecord(order, verifications.get(order.id) ?? NOT_VERIFIED);
+}
+
+export async function readOrders(
+  { db }: { db: Db },
+  user: UserId,
+  { filter, cursor, limit }: { filter: OrderFilter; cursor: OrderId | null; limit: number },
+) {
+  // One more than asked for tells whether there is a next page.
+  const orders = await listOrders(db, user, { filter, after: cursor, limit: limit + 1 });
+  const page = orders.slice(0, limit);
+  const verifications = await verificationsOf(
+    db,
+    page.map((order) => order.id),
+  );
+  return {
+    items: page.map((order) => orderSummary(order, verifications.get(order.id) ?? NOT_VERIFIED)),
+    next_cursor: orders.length > limit ? (page.at(-1)?.id ?? null) : null,
+  };
+}

@@ -1,0 +1,161 @@
+// The webhook, whole: the checks in the contract's order. The first denial ends the request, and one place audits
+// every outcome.
+
+import { type Account, findByWebhookToken } from '../data/accounts.ts';
+import type { User } from '../data/users.ts';
+import { type Denial, deny, isDenial, isOurFault, ruleOf } from '../domain/denial.ts';
+import { readSignal, type Signal } from '../domain/signal.ts';
+import { isAllowedSymbol } from '../domain/symbol.ts';
+import { fingerprint, isFresh, isSameSecret } from '../domain/webhook.ts';
+import { type Store, StoreUnavailable } from '../store/store.ts';
+import { checkRate, isAllowedIp, type RateLimit } from './access.ts';
+import { audit, type RequestContext } from './audit.ts';
+import { type Placed, type PlaceOrderDeps, placeOrder } from './place-order.ts';
+import type { SecretBox } from './secret-box.ts';
+
+export interface WebhookDeps extends PlaceOrderDeps {
+  readonly store: Pick<Store, 'claim' | 'release' | 'countInWindow'>;
+  readonly secrets: SecretBox;
+  readonly rateLimit: RateLimit;
+}
+
+export interface WebhookRequest {
+  readonly token: string;
+  /** null: larger than a webhook body may be. */
+  readonly body: Uint8Array | null;
+  /** The query as received: `?simulation=`. */
+  readonly simulation: unknown;
+  readonly arrivedAt: number;
+  readonly context: RequestContext;
+}
+
+/** What is known of a request by the time it is denied; it goes into the audit entry. */
+interface Findings {
+  user?: User;
+  account?: Account;
+  metadata: Record<string, unknown>;
+}
+
+export async function receiveWebhook(deps: WebhookDeps, request: WebhookRequest): Promise<Denial | Placed> {
+  const findings: Findings = { metadata: {} };
+  const outcome = await checkAndPlace(deps, request, findings);
+  if (isDenial(outcome)) {
+    const { user, account, metadata } = findings;
+    const entry = audit(
+      request.context,
+      {
+        userId: user?.id ?? null,
+        action: ruleOf(outcome.code).audit ?? 'webhook_order',
+        failure: outcome.detail,
+        ...(account ? { resource: { type: 'account', id: account.id } } : {}),
+        metadata: { code: outcome.code, ...(account ? { trading_account_id: account.id } : {}), ...metadata },
+      },
+      deps.clock.now(),
+    );
+    await deps.db.commit([entry]);
+  }
+  return outcome;
+}
+
+async function checkAndPlace(
+  deps: WebhookDeps,
+  { token, body, simulation: flag, arrivedAt, context }: WebhookRequest,
+  findings: Findings,
+): Promise<Denial | Placed> {
+  // Level 1
+  const target = await findByWebhookToken(deps.db, token);
+  if (target) Object.assign(findings, target);
+  if (body === null) return deny('payload_too_large');
+  if (!target) return deny('webhook_not_found');
+  const { user, account } = target;
+  if (!user.isActive) return deny('user_deactivated');
+
+  const tooMany = await checkRate(deps, user.id);
+  if (tooMany) return tooMany;
+
+  if (!(await isAllowedIp(deps, user.id, context.ip))) {
+    findings.metadata = { attack_type: 'ip_not_allowed' };
+    return deny('webhook_ip_blocked');
+  }
+
+  const simulation = readFlag(flag);
+  if (simulation === null)
+    return deny('webhook_payload_invalid', { detail: '?simulation= takes true, 1, yes, false, 0 or no.' });
+  const reading = readSignal(body, { simulation });
+  if ('problem' in reading) return deny('webhook_payload_invalid', { detail: reading.problem });
+  const { signal } = reading;
+  if (!isAllowedSymbol(account.brokerName, account.allowedSymbols, signal.symbol))
+    return deny('webhook_payload_invalid', {
+      detail: `The symbol ${signal.symbol} is not in the account's allowed list.`,
+    });
+
+  if (!simulation) {
+    const attack = proveGenuine(deps, account, signal, arrivedAt);
+    if (attack) {
+      findings.metadata = attack.metadata;
+      return attack.denial;
+    }
+  }
+
+  // Level 4
+  const print = fingerprint(user.id, signal);
+  const claim = print === null ? null : `fingerprint:{${account.id}}:${print}`;
+  const replay = () => {
+    findings.metadata = { attack_type: 'replay', payload_hash: print };
+    return deny('webhook_replay_attack');
+  };
+  try {
+    if (claim && !(await deps.store.claim(claim, account.maxRequestAge * 1000))) return replay();
+  } catch (fault) {
+    // Closed, unlike the rate limiter: without this check a replay could trade.
+    if (fault instanceof StoreUnavailable) return deny('store_unavailable');
+    throw fault;
+  }
+  const forget = () => (claim ? deps.store.release(claim).catch(() => {}) : undefined);
+
+  try {
+    const outcome = await placeOrder(deps, {
+      user,
+      account,
+      source: 'webhook',
+      simulation,
+      action: signal.action,
+      orderType: signal.orderType,
+      intent: signal.intent,
+      symbol: signal.symbol,
+      quantity: signal.quantity,
+      arrivedAt,
+      context,
+      fingerprint: simulation ? null : print,
+      claims: () => [],
+    });
+    // The store had forgotten it; the order's row had not.
+    if ('contested' in outcome) return replay();
+    if (isDenial(outcome) && isOurFault(outcome)) await forget();
+    return outcome;
+  } catch (fault) {
+    await forget();
+    throw fault;
+  }
+}
+
+/** Levels 2 and 3. */
+function proveGenuine({ secrets }: WebhookDeps, account: Account, signal: Signal, now: number) {
+  const age = now - (signal.timestamp ?? 0);
+  if (!isFresh(signal.timestamp ?? 0, now, account.maxRequestAge)) {
+    const metadata = { attack_type: 'expired_timestamp', request_age_seconds: age / 1000 };
+    return { denial: deny('webhook_timestamp_expired'), metadata };
+  }
+  if (!isSameSecret(signal.secret ?? '', secrets.open(account.webhookSecret)))
+    return { denial: deny('webhook_credential_attack'), metadata: { attack_type: 'wrong_secret' } };
+  return null;
+}
+
+/** Absent is real trading; anything that is not plainly yes or no is never guessed. */
+function readFlag(value: unknown): boolean | null {
+  if (value === undefined) return false;
+  if (typeof value !== 'string') return null;
+  if (/^(?:true|1|yes)$/i.test(value)) return true;
+  if (/^(?:false|0|no)$/i.test(value)) return false;
+  return null;
+}

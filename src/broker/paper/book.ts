@@ -1,0 +1,185 @@
+// The book's arithmetic: what a fill does to a position and to the profit, and what margin a book needs.
+
+import Big from 'big.js';
+import {
+  absolute,
+  add,
+  average,
+  canonical,
+  compare,
+  type Decimal,
+  decimal,
+  multiply,
+  negate,
+  sign,
+  smaller,
+  subtract,
+  ZERO,
+} from '../../domain/decimal.ts';
+import type { Side } from '../../domain/order.ts';
+import type { Position } from '../broker.ts';
+import type { Book, Holding, PaperOrder } from './ledger.ts';
+import { findListing, type Listing, type Quote } from './market.ts';
+
+export type Quotes = (listing: Listing) => Quote;
+
+const FLAT: Holding = { quantity: ZERO, cost: ZERO };
+
+export const held = (book: Book, symbol: string): Decimal => (book.holdings[symbol] ?? FLAT).quantity;
+
+/** How much an order of that side could take off the position. */
+export function reducible(book: Book, symbol: string, side: Side): Decimal {
+  const against = side === 'sell' ? held(book, symbol) : negate(held(book, symbol));
+  return sign(against) > 0 ? against : ZERO;
+}
+
+/** In the order of their names. */
+export const positionsOf = (book: Book): Position[] =>
+  Object.entries(book.holdings)
+    .map(([symbol, { quantity, cost }]) => ({
+      symbol,
+      quantity,
+      averagePrice: average(cost, multiply(quantity, unitValue(listed(symbol)))),
+    }))
+    .sort((a, b) => (a.symbol < b.symbol ? -1 : 1));
+
+export interface Fill {
+  readonly side: Side;
+  readonly quantity: Decimal;
+  readonly price: Decimal;
+}
+
+/** The book after a fill: netted, with what it earned or lost and its fee in the profit. */
+export function applyFill(book: Book, listing: Listing, fill: Fill): Book {
+  const signed = fill.side === 'buy' ? fill.quantity : negate(fill.quantity);
+  const { holding, realised } = net(book.holdings[listing.symbol] ?? FLAT, listing, signed, fill.price);
+  const { [listing.symbol]: _before, ...others } = book.holdings;
+  return {
+    ...book,
+    profit: subtract(add(book.profit, realised), fee(listing, fill)),
+    holdings: sign(holding.quantity) === 0 ? others : { ...others, [listing.symbol]: holding },
+  };
+}
+
+function net(
+  before: Holding,
+  listing: Listing,
+  signed: Decimal,
+  price: Decimal,
+): { holding: Holding; realised: Decimal } {
+  const quantity = add(before.quantity, signed);
+  if (sign(before.quantity) * sign(signed) >= 0)
+    return { holding: { quantity, cost: add(before.cost, value(listing, signed, price)) }, realised: ZERO };
+  const closed = smaller(absolute(signed), absolute(before.quantity));
+  const closedCost = share(before.cost, closed, absolute(before.quantity));
+  const closedValue = value(listing, sign(signed) > 0 ? closed : negate(closed), price);
+  const realised = negate(add(closedValue, closedCost));
+  const isFlipped = sign(quantity) === sign(signed);
+  const cost = isFlipped ? value(listing, quantity, price) : subtract(before.cost, closedCost);
+  return { holding: { quantity, cost }, realised };
+}
+
+/** The one rounding, to 20 places. What is left keeps the difference, so that nothing is lost or made by it. */
+const share = (total: Decimal, part: Decimal, whole: Decimal): Decimal =>
+  part === whole ? total : canonical(new Big(total).times(part).div(whole));
+
+/** Of one, at a price of 1, in the book's currency. */
+const unitValue = (listing: Listing): Decimal => multiply(listing.contractSize, listing.currencyRate);
+
+const value = (listing: Listing, quantity: Decimal, price: Decimal): Decimal =>
+  multiply(multiply(quantity, price), unitValue(listing));
+
+const fee = (listing: Listing, { quantity, price }: Omit<Fill, 'side'>): Decimal =>
+  multiply(value(listing, quantity, price), listing.feeRate);
+
+/** What the order needs on its own, whatever is held: its initial margin and its fee. */
+export function ownNeed(listing: Listing, quantity: Decimal, quotes: Quotes): Decimal {
+  const price = quotes(listing).ask;
+  return add(marginOf(listing, quantity, price), fee(listing, { quantity, price }));
+}
+
+export interface Margin {
+  readonly needed: Decimal;
+  readonly available: Decimal;
+}
+
+/**
+ * What an order would need on top of what the book needs already, and what there is for it. null: it does not make
+ * the position that could come about any larger, which is always allowed.
+ */
+export function marginFor(
+  book: Book,
+  listing: Listing,
+  { side, quantity }: Omit<Fill, 'price'>,
+  startingCash: Decimal,
+  quotes: Quotes,
+): Margin | null {
+  const before = exposure(book, listing.symbol);
+  const after = exposure(book, listing.symbol, { side, quantity });
+  if (compare(after, before) <= 0) return null;
+  const price = quotes(listing).ask;
+  return {
+    needed: add(marginOf(listing, subtract(after, before), price), fee(listing, { quantity, price })),
+    available: subtract(equity(book, startingCash, quotes), marginUsed(book, quotes)),
+  };
+}
+
+/** The largest position that could come about if what rests on one side were filled and the other not. */
+export function exposure(book: Book, symbol: string, more?: Omit<Fill, 'price'>): Decimal {
+  const pending = (side: Side) =>
+    book.resting
+      // A reduce-only order makes no position larger.
+      .filter((order) => order.symbol === symbol && order.side === side && !order.reduceOnly)
+      .reduce((sum, order) => add(sum, unfilled(order)), more?.side === side ? more.quantity : ZERO);
+  const position = held(book, symbol);
+  return [add(position, pending('buy')), subtract(position, pending('sell'))]
+    .map(absolute)
+    .reduce(larger, absolute(position));
+}
+
+export const unfilled = (order: PaperOrder): Decimal => subtract(order.quantity, order.fillQuantity);
+
+const larger = (a: Decimal, b: Decimal): Decimal => (compare(a, b) >= 0 ? a : b);
+
+const marginOf = (listing: Listing, quantity: Decimal, price: Decimal): Decimal =>
+  multiply(value(listing, quantity, price), listing.marginRate);
+
+function marginUsed(book: Book, quotes: Quotes): Decimal {
+  const symbols = new Set([...Object.keys(book.holdings), ...book.resting.map(({ symbol }) => symbol)]);
+  return [...symbols].reduce<Decimal>((sum, symbol) => {
+    const listing = listed(symbol);
+    return add(sum, marginOf(listing, exposure(book, symbol), quotes(listing).ask));
+  }, ZERO);
+}
+
+/** Cash, and what the positions would bring if they were closed now. */
+function equity(book: Book, startingCash: Decimal, quotes: Quotes): Decimal {
+  return Object.entries(book.holdings).reduce<Decimal>(
+    (sum, [symbol, { quantity, cost }]) => {
+      const listing = listed(symbol);
+      const { bid, ask } = quotes(listing);
+      return add(sum, subtract(value(listing, quantity, sign(quantity) > 0 ? bid : ask), cost));
+    },
+    add(startingCash, book.profit),
+  );
+}
+
+/** Rounded to cents so that "needs" is never shown as less than it is, nor "available" as more. */
+export const inCents = (amount: Decimal, direction: 'up' | 'down'): string =>
+  new Big(amount).toFixed(2, direction === 'up' ? Big.roundUp : Big.roundDown);
+
+/** Where both are positive. */
+export const isOnStep = (amount: Decimal, step: Decimal): boolean => new Big(amount).mod(step).eq(0);
+
+/** A part of it, on the step, by a number drawn from 0 up to 1: never all, and nothing only where there is but one step. */
+export function partOf(quantity: Decimal, step: Decimal, drawn: number): Decimal {
+  const steps = Number(new Big(quantity).div(step).toFixed(0, Big.roundDown));
+  return steps < 2 ? ZERO : multiply(step, decimal(1 + Math.floor(drawn * (steps - 1))));
+}
+
+/** Of a symbol in the book, which was listed when it was traded. */
+function listed(symbol: string): Listing {
+  const listing = findListing(symbol);
+  if (!listing) throw new Error(`the paper exchange no longer lists ${symbol}`);
+  return listing;
+}

@@ -1,0 +1,311 @@
+// The paper exchange's rules, purely: what it does with an order that arrives, and with those that rest. Each decision
+// is a change of the book as it was read; the connection writes it, or reads again and asks again.
+
+import { createHash } from 'node:crypto';
+import {
+  add,
+  average,
+  compare,
+  type Decimal,
+  decimal,
+  multiply,
+  sign,
+  smaller,
+  ZERO,
+} from '../../domain/decimal.ts';
+import { timestamp } from '../../domain/ids.ts';
+import type { OrderError } from '../../domain/order.ts';
+import type { BrokerOrder } from '../broker.ts';
+import {
+  applyFill,
+  exposure,
+  inCents,
+  isOnStep,
+  type Margin,
+  marginFor,
+  ownNeed,
+  partOf,
+  type Quotes,
+  reducible,
+  unfilled,
+} from './book.ts';
+import type { Book, BookChange, PaperOrder } from './ledger.ts';
+import { findListing, type Listing, MAX_QUANTITY, quote, unit } from './market.ts';
+import { AROUND_THE_CLOCK, type Session } from './session.ts';
+import type { PaperSettings, Rehearsal } from './settings.ts';
+
+/** Which exchange it is: the paper broker's, or the one behind a simulation. */
+export interface Rules {
+  readonly book: string;
+  /** In front of the references that it gives. */
+  readonly prefix: string;
+  readonly settings: PaperSettings;
+  /** A simulation has no margin and no closing time. */
+  readonly isUnlimited: boolean;
+}
+
+export const isResting = (order: PaperOrder): boolean =>
+  order.status === 'placed' || order.status === 'partially_filled';
+
+export const sessionOf = (listing: Listing, rules: Rules): Session =>
+  rules.isUnlimited ? AROUND_THE_CLOCK : listing.session;
+
+export const invalidSymbol = (symbol: string): OrderError => ({
+  code: 'invalid_symbol',
+  message: `The symbol ${symbol} is not found in the broker contracts.`,
+});
+
+type Decision =
+  | { readonly rejection: OrderError }
+  | { readonly change: BookChange; readonly order: PaperOrder };
+
+/** What becomes of an order that arrives now. */
+export function accept(book: Book, order: BrokerOrder, rules: Rules, now: number): Decision {
+  const listing = findListing(order.instrument.symbol);
+  if (!listing) return { rejection: invalidSymbol(order.instrument.symbol) };
+  const quotes = quotesAt(rules, now);
+  const quantity = order.reduceOnly
+    ? smaller(order.quantity, reducible(book, listing.symbol, order.side))
+    : order.quantity;
+  const rejection =
+    rehearse(rules.settings.reject, order, listing, quotes, now) ??
+    checkHours(listing, rules, now) ??
+    checkQuantity(book, order, quantity, listing) ??
+    checkMargin(book, order, quantity, listing, rules, quotes);
+  if (rejection) return { rejection };
+  const accepted: PaperOrder = {
+    clientOrderId: order.clientOrderId,
+    brokerRef: brokerRef(order, rules),
+    symbol: listing.symbol,
+    side: order.side,
+    quantity,
+    reduceOnly: order.reduceOnly,
+    status: 'placed',
+    fillQuantity: ZERO,
+    fillPrice: null,
+    reason: null,
+    acceptedAt: timestamp(now),
+    updatedAt: timestamp(now),
+  };
+  const { book: after, order: placed } = matchOnArrival(book, accepted, listing, rules, now);
+  const resting = isResting(placed) ? [...after.resting, placed] : after.resting;
+  return {
+    order: placed,
+    change: { book: { ...after, version: book.version + 1, resting }, placed, changed: [] },
+  };
+}
+
+/** What has become of the orders that rest, now that somebody looks. null: nothing. */
+export function settle(book: Book, rules: Rules, now: number): BookChange | null {
+  let after = book;
+  const changed: PaperOrder[] = [];
+  const resting: PaperOrder[] = [];
+  for (const order of book.resting) {
+    const step = decide(after, order, rules, now);
+    after = step.book;
+    if (step.order !== order) changed.push(step.order);
+    if (isResting(step.order)) resting.push(step.order);
+  }
+  if (changed.length === 0) return null;
+  return { book: { ...after, version: book.version + 1, resting }, placed: null, changed };
+}
+
+interface Step {
+  readonly book: Book;
+  readonly order: PaperOrder;
+}
+
+function matchOnArrival(book: Book, order: PaperOrder, listing: Listing, rules: Rules, now: number): Step {
+  switch (rules.settings.fill) {
+    case 'full':
+      return match(book, order, listing, order.quantity, rules, now);
+    case 'partial':
+      return matchPart(book, order, listing, rules, now);
+    case 'never':
+    // Accepted first, and ended only when somebody looks: as at a real exchange, the answer to placing does not tell.
+    case 'cancel':
+    case 'fail':
+      return { book, order };
+  }
+}
+
+function decide(book: Book, order: PaperOrder, rules: Rules, now: number): Step {
+  const { fill } = rules.settings;
+  if (fill === 'never') return { book, order };
+  if (fill === 'cancel')
+    return { book, order: end(order, 'cancelled', 'cancelled by the paper exchange', now) };
+  if (fill === 'fail') return { book, order: end(order, 'failed', 'failed at the paper exchange', now) };
+  const listing = findListing(order.symbol);
+  if (!listing) return { book, order: end(order, 'cancelled', `${order.symbol} is no longer listed`, now) };
+  if (!sessionOf(listing, rules).isOpen(now)) return { book, order };
+  if (fill === 'full') return match(book, order, listing, unfilled(order), rules, now);
+  return order.status === 'placed' ? matchPart(book, order, listing, rules, now) : { book, order };
+}
+
+/** The same part every time for the same seed and order; the rest goes on resting. */
+function matchPart(book: Book, order: PaperOrder, listing: Listing, rules: Rules, now: number): Step {
+  const drawn = unit(`${rules.settings.seed}:${order.clientOrderId}`);
+  const part = partOf(order.quantity, listing.quantityStep, drawn);
+  return sign(part) === 0 ? { book, order } : match(book, order, listing, part, rules, now);
+}
+
+/**
+ * Fills at the ask or the bid of the moment. Margin is not asked for again: an order that rests has counted in full
+ * since it was accepted. A reduce-only order takes what is still held, and ends where that is less than it wanted.
+ */
+function match(
+  book: Book,
+  order: PaperOrder,
+  listing: Listing,
+  wanted: Decimal,
+  rules: Rules,
+  now: number,
+): Step {
+  const quantity = order.reduceOnly ? smaller(wanted, reducible(book, order.symbol, order.side)) : wanted;
+  const isCutShort = compare(quantity, wanted) < 0;
+  const filled = sign(quantity) === 0 ? { book, order } : fillAt(book, order, listing, quantity, rules, now);
+  if (!isCutShort) return filled;
+  return { ...filled, order: end(filled.order, 'cancelled', 'nothing is left to reduce', now) };
+}
+
+function fillAt(
+  book: Book,
+  order: PaperOrder,
+  listing: Listing,
+  quantity: Decimal,
+  rules: Rules,
+  now: number,
+): Step {
+  const { bid, ask } = quotesAt(rules, now)(listing);
+  const price = order.side === 'buy' ? ask : bid;
+  const fillQuantity = add(order.fillQuantity, quantity);
+  const earlier = multiply(order.fillPrice ?? ZERO, order.fillQuantity);
+  return {
+    book: applyFill(book, listing, { side: order.side, quantity, price }),
+    order: {
+      ...order,
+      status: compare(fillQuantity, order.quantity) === 0 ? 'filled' : 'partially_filled',
+      fillQuantity,
+      fillPrice: average(add(earlier, multiply(price, quantity)), fillQuantity),
+      updatedAt: timestamp(now),
+    },
+  };
+}
+
+const end = (order: PaperOrder, status: 'cancelled' | 'failed', reason: string, now: number): PaperOrder => ({
+  ...order,
+  status,
+  reason,
+  updatedAt: timestamp(now),
+});
+
+const quotesAt =
+  (rules: Rules, now: number): Quotes =>
+  (listing) =>
+    quote(listing, rules.settings.seed, now);
+
+/** Derived from the book and the client's id, so that a repeat has the same. */
+function brokerRef(order: BrokerOrder, rules: Rules): string {
+  const digest = createHash('sha256').update(`${rules.book}:${order.clientOrderId}`).digest('hex');
+  return `${rules.prefix}-${digest.slice(0, 20)}`;
+}
+
+function checkHours(listing: Listing, rules: Rules, now: number): OrderError | null {
+  const session = sessionOf(listing, rules);
+  return session.isOpen(now) ? null : marketClosed(listing, now);
+}
+
+function checkQuantity(
+  book: Book,
+  { side, reduceOnly, quantity: asked }: BrokerOrder,
+  quantity: Decimal,
+  listing: Listing,
+): OrderError | null {
+  const { symbol, quantityStep, minQuantity } = listing;
+  const invalid = (message: string): OrderError => ({ code: 'invalid_quantity', message });
+  if (sign(asked) <= 0) return invalid('The quantity must be above zero.');
+  if (reduceOnly && sign(quantity) === 0)
+    return {
+      code: 'no_position',
+      message: `No ${side === 'sell' ? 'long' : 'short'} position in ${symbol} is held: there is nothing to close.`,
+    };
+  if (!isOnStep(quantity, quantityStep))
+    return invalid(`The quantity of ${symbol} must be a multiple of ${quantityStep}.`);
+  // What closes adds to nothing, and a small remainder must have a way out.
+  if (reduceOnly) return null;
+  if (compare(quantity, minQuantity) < 0)
+    return invalid(`The quantity of ${symbol} must be at least ${minQuantity}.`);
+  if (compare(quantity, MAX_QUANTITY) > 0)
+    return invalid(`The quantity of ${symbol} must be at most ${MAX_QUANTITY}.`);
+  const reach = exposure(book, symbol, { side, quantity });
+  if (compare(reach, MAX_QUANTITY) > 0 && compare(reach, exposure(book, symbol)) > 0)
+    return invalid(
+      `A position in ${symbol} may be at most ${MAX_QUANTITY}; with this order it could be ${reach}.`,
+    );
+  return null;
+}
+
+function checkMargin(
+  book: Book,
+  { side, reduceOnly }: BrokerOrder,
+  quantity: Decimal,
+  listing: Listing,
+  rules: Rules,
+  quotes: Quotes,
+): OrderError | null {
+  if (rules.isUnlimited || reduceOnly) return null;
+  const margin = marginFor(book, listing, { side, quantity }, decimal(rules.settings.starting_cash), quotes);
+  if (!margin || compare(margin.needed, margin.available) <= 0) return null;
+  return insufficientMargin(margin);
+}
+
+const RETRY_AFTER_SECONDS = 2;
+
+/** The rejection that the settings ask for, with what belongs to it. */
+function rehearse(
+  code: Rehearsal | null,
+  order: BrokerOrder,
+  listing: Listing,
+  quotes: Quotes,
+  now: number,
+): OrderError | null {
+  switch (code) {
+    case null:
+      return null;
+    case 'insufficient_margin':
+      return insufficientMargin({ needed: ownNeed(listing, order.quantity, quotes), available: ZERO });
+    case 'market_closed':
+      return marketClosed(listing, now);
+    case 'invalid_symbol':
+      return invalidSymbol(listing.symbol);
+    case 'broker_rate_limited':
+      return {
+        code,
+        message: `The broker limits the rate of requests. Try again in ${RETRY_AFTER_SECONDS} seconds.`,
+        retry_after: RETRY_AFTER_SECONDS,
+      };
+    case 'position_mode_mismatch':
+      return {
+        code,
+        message:
+          'The account is in hedge mode at the broker. Switch it to one-way mode there, then try again.',
+      };
+  }
+}
+
+const insufficientMargin = ({ needed, available }: Margin): OrderError => ({
+  code: 'insufficient_margin',
+  message: `Insufficient margin: the order needs ${inCents(needed, 'up')} and ${inCents(
+    sign(available) > 0 ? available : ZERO,
+    'down',
+  )} is available. Add funds, close a position or send a smaller quantity.`,
+});
+
+function marketClosed(listing: Listing, now: number): OrderError {
+  const hours = listing.session.hours(now);
+  return {
+    code: 'market_closed',
+    message: `The market for ${listing.symbol} is closed (${hours.session}, ${hours.timezone}). It opens next at ${hours.next_open}.`,
+    market_hours: hours,
+  };
+}

@@ -1,0 +1,174 @@
+// The paper exchange's list of contracts and their prices. A price is a pure function of seed, symbol and time: there
+// is no feed to keep, every process sees the same market, and a test can ask for any moment.
+
+import Big from 'big.js';
+import { canonical, type Decimal, decimal } from '../../domain/decimal.ts';
+import { timestamp } from '../../domain/ids.ts';
+import { canonicalSymbol } from '../../domain/symbol.ts';
+import type { Instrument } from '../broker.ts';
+import { AROUND_THE_CLOCK, type Session, US_STOCKS } from './session.ts';
+
+export interface Listing {
+  readonly symbol: string;
+  readonly description: string;
+  readonly contractSize: Decimal;
+  /** What one unit of the quote currency is worth in the book's, the US dollar: fixed, for there is no rate feed. */
+  readonly currencyRate: Decimal;
+  readonly tickSize: Decimal;
+  readonly quantityStep: Decimal;
+  readonly minQuantity: Decimal;
+  /** Of the traded value. */
+  readonly feeRate: Decimal;
+  /** Initial margin, of the position's value. */
+  readonly marginRate: Decimal;
+  readonly basePrice: number;
+  /** How far the walk strays from the base price at most, as a part of it. */
+  readonly swing: number;
+  readonly session: Session;
+}
+
+/** No order and no position may be larger: with the finest step that is 15 digits, which a double carries exactly. */
+export const MAX_QUANTITY = decimal(1e9);
+
+const DOLLAR = decimal(1);
+const TAIWAN_DOLLAR = decimal('0.03125');
+
+const listing = (
+  symbol: string,
+  description: string,
+  { price, tick, step, size = 1, rate = DOLLAR }: Terms,
+  kind: Pick<Listing, 'feeRate' | 'marginRate' | 'swing' | 'session'>,
+): Listing => ({
+  symbol,
+  description,
+  contractSize: decimal(size),
+  currencyRate: rate,
+  tickSize: decimal(tick),
+  quantityStep: decimal(step),
+  minQuantity: decimal(step),
+  basePrice: price,
+  ...kind,
+});
+
+interface Terms {
+  readonly price: number;
+  readonly tick: number;
+  readonly step: number;
+  readonly size?: number;
+  readonly rate?: Decimal;
+}
+
+// The margin rates let the default 100,000 hold one of each at the same time.
+const CRYPTO = {
+  feeRate: decimal('0.0005'),
+  marginRate: decimal('0.05'),
+  swing: 0.08,
+  session: AROUND_THE_CLOCK,
+};
+const FUTURE = {
+  feeRate: decimal('0.00002'),
+  marginRate: decimal('0.05'),
+  swing: 0.03,
+  session: AROUND_THE_CLOCK,
+};
+const STOCK = { feeRate: decimal('0.0001'), marginRate: decimal('0.5'), swing: 0.06, session: US_STOCKS };
+
+const LISTINGS: readonly Listing[] = [
+  listing('BTCUSDT', 'Bitcoin / Tether', { price: 100_000, tick: 0.1, step: 0.00001 }, CRYPTO),
+  listing('ETHUSDT', 'Ether / Tether', { price: 3500, tick: 0.01, step: 0.0001 }, CRYPTO),
+  listing('SOLUSDT', 'Solana / Tether', { price: 180, tick: 0.01, step: 0.001 }, CRYPTO),
+  listing('BNBUSDT', 'BNB / Tether', { price: 650, tick: 0.01, step: 0.001 }, CRYPTO),
+  listing('XRPUSDT', 'XRP / Tether', { price: 2.2, tick: 0.0001, step: 0.1 }, CRYPTO),
+  listing('DOGEUSDT', 'Dogecoin / Tether', { price: 0.2, tick: 0.00001, step: 1 }, CRYPTO),
+  listing('ES1!', 'E-mini S&P 500, front month', { price: 6000, tick: 0.25, step: 1, size: 50 }, FUTURE),
+  listing(
+    'MES1!',
+    'Micro E-mini S&P 500, front month',
+    { price: 6000, tick: 0.25, step: 1, size: 5 },
+    FUTURE,
+  ),
+  listing('NQ1!', 'E-mini Nasdaq-100, front month', { price: 21_000, tick: 0.25, step: 1, size: 20 }, FUTURE),
+  listing('CL1!', 'WTI crude oil, front month', { price: 70, tick: 0.01, step: 1, size: 1000 }, FUTURE),
+  listing('GC1!', 'Gold, front month', { price: 2700, tick: 0.1, step: 1, size: 100 }, FUTURE),
+  listing(
+    'TXF1!',
+    'TAIEX futures, front month',
+    { price: 22_000, tick: 1, step: 1, size: 200, rate: TAIWAN_DOLLAR },
+    FUTURE,
+  ),
+  listing('AAPL', 'Apple Inc.', { price: 230, tick: 0.01, step: 0.001 }, STOCK),
+  listing('MSFT', 'Microsoft Corporation', { price: 430, tick: 0.01, step: 0.001 }, STOCK),
+  listing('NVDA', 'NVIDIA Corporation', { price: 140, tick: 0.01, step: 0.001 }, STOCK),
+  listing('TSLA', 'Tesla, Inc.', { price: 300, tick: 0.01, step: 0.001 }, STOCK),
+];
+
+const BY_SYMBOL: ReadonlyMap<string, Listing> = new Map(LISTINGS.map((listing) => [listing.symbol, listing]));
+const BY_NAME: readonly Listing[] = LISTINGS.toSorted((a, b) => (a.symbol < b.symbol ? -1 : 1));
+
+/** By the platform's symbol, or by our own. */
+export const findListing = (symbol: string): Listing | undefined =>
+  BY_SYMBOL.get(canonicalSymbol('paper', symbol));
+
+/** Those whose symbol or description contains the text, in any case, in the order of their names. */
+export function searchListings(query: string): readonly Listing[] {
+  const wanted = query.trim().toUpperCase();
+  return BY_NAME.filter(
+    ({ symbol, description }) => symbol.includes(wanted) || description.toUpperCase().includes(wanted),
+  );
+}
+
+export function describe(listing: Listing, now: number, session: Session = listing.session): Instrument {
+  const { symbol, description, contractSize, quantityStep, minQuantity, tickSize } = listing;
+  const open = session.isOpen(now);
+  const nextOpen = open ? null : timestamp(session.nextOpen(now));
+  return { symbol, description, contractSize, quantityStep, minQuantity, tickSize, open, nextOpen };
+}
+
+export interface Quote {
+  readonly bid: Decimal;
+  readonly ask: Decimal;
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+/** Slow waves carry far, fast ones ripple; the weights add up to 1. */
+const WAVES: readonly { readonly period: number; readonly weight: number }[] = [
+  { period: 30 * 24 * HOUR, weight: 0.55 },
+  { period: 2 * 24 * HOUR, weight: 0.25 },
+  { period: 3 * HOUR, weight: 0.12 },
+  { period: 10 * MINUTE, weight: 0.06 },
+  { period: 20 * SECOND, weight: 0.02 },
+];
+
+/** Floats draw the walk; what comes out is a whole number of ticks, exactly. */
+export function quote(listing: Listing, seed: number, now: number): Quote {
+  const { symbol, tickSize, basePrice, swing } = listing;
+  const walk = WAVES.reduce(
+    (sum, { period, weight }, index) => sum + weight * noise(`${seed}:${symbol}:${index}`, now / period),
+    0,
+  );
+  const bid = Math.round((basePrice * (1 + swing * walk)) / Number(tickSize));
+  const spread = 1 + Math.floor(3 * unit(`${seed}:${symbol}:spread:${Math.floor(now / SECOND)}`));
+  const onTick = (ticks: number) => canonical(new Big(tickSize).times(ticks));
+  return { bid: onTick(bid), ask: onTick(bid + spread) };
+}
+
+/** Between -1 and 1: hashed values at the whole numbers, smoothly joined. */
+function noise(key: string, at: number): number {
+  const cell = Math.floor(at);
+  const part = at - cell;
+  const eased = part * part * (3 - 2 * part);
+  const left = unit(`${key}:${cell}`);
+  const right = unit(`${key}:${cell + 1}`);
+  return 2 * (left + (right - left) * eased) - 1;
+}
+
+/** From 0 up to, and never, 1; the same for the same key everywhere. FNV-1a, and a finish that mixes the last bytes in. */
+export function unit(key: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < key.length; index++) hash = Math.imul(hash ^ key.charCodeAt(index), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
+}

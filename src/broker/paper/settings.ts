@@ -1,0 +1,111 @@
+// How a paper account behaves: the bad days that anyone can rehearse.
+
+import { type Decimal, parseDecimal } from '../../domain/decimal.ts';
+import { NumberText } from '../../domain/json.ts';
+import type { RejectionCode } from '../../domain/order.ts';
+
+const FILLS = ['full', 'partial', 'never', 'cancel', 'fail'] as const;
+type Fill = (typeof FILLS)[number];
+
+const REHEARSALS = [
+  'insufficient_margin',
+  'market_closed',
+  'invalid_symbol',
+  'broker_rate_limited',
+  'position_mode_mismatch',
+] as const satisfies readonly RejectionCode[];
+export type Rehearsal = (typeof REHEARSALS)[number];
+
+/** As the contract writes it, and as it is stored. */
+export interface PaperSettings {
+  readonly starting_cash: number;
+  readonly latency_ms: number;
+  readonly fill: Fill;
+  readonly reject: Rehearsal | null;
+  readonly lose_answer: boolean;
+  readonly seed: number;
+}
+
+export const DEFAULT_PAPER_SETTINGS: PaperSettings = {
+  starting_cash: 100_000,
+  latency_ms: 20,
+  fill: 'full',
+  reject: null,
+  lose_answer: false,
+  seed: 1,
+};
+
+type Reading = { readonly settings: PaperSettings } | { readonly problems: readonly string[] };
+
+/** What was not given is the default; nothing given at all is all defaults. */
+export function readPaperSettings(input: unknown): Reading {
+  return mergePaperSettings(DEFAULT_PAPER_SETTINGS, input ?? {});
+}
+
+/** What was not given stays as it is. */
+export function mergePaperSettings(current: PaperSettings, patch: unknown): Reading {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch))
+    return { problems: ['paper must be an object.'] };
+  const problems: string[] = [];
+  const settings: Record<string, unknown> = { ...current };
+  for (const [key, value] of Object.entries(patch)) {
+    const field = FIELDS.get(key);
+    if (!field) {
+      problems.push(
+        `paper.${key.slice(0, 64)} is not a setting; there are ${[...FIELDS.keys()].join(', ')}.`,
+      );
+    } else if (value !== undefined) {
+      const read = field.read(value);
+      if (read === undefined) problems.push(`paper.${key} must be ${field.expected}.`);
+      else settings[key] = read;
+    }
+  }
+  // Each field was read by its own reader, or is the current one.
+  return problems.length > 0 ? { problems } : { settings: settings as unknown as PaperSettings };
+}
+
+interface Field<Value> {
+  /** Completes "… must be". */
+  readonly expected: string;
+  /** undefined: not one. */
+  readonly read: (value: unknown) => Value | undefined;
+}
+
+const readers: { readonly [Key in keyof PaperSettings]: Field<PaperSettings[Key]> } = {
+  starting_cash: {
+    expected: 'a number from 0 to 1000000000000 with at most 15 significant digits',
+    read: (value) => within(numeral(value), 0, 1e12),
+  },
+  latency_ms: {
+    expected: 'an integer from 0 to 60000',
+    read: (value) => whole(within(numeral(value), 0, 60_000)),
+  },
+  fill: { expected: `one of ${FILLS.join(', ')}`, read: (value) => FILLS.find((fill) => fill === value) },
+  reject: {
+    expected: `null or one of ${REHEARSALS.join(', ')}`,
+    read: (value) => (value === null ? null : REHEARSALS.find((code) => code === value)),
+  },
+  lose_answer: {
+    expected: 'true or false',
+    read: (value) => (typeof value === 'boolean' ? value : undefined),
+  },
+  seed: {
+    expected: 'an integer of at most 15 digits',
+    read: (value) => whole(within(numeral(value), -1e15, 1e15)),
+  },
+};
+// A map, because a hostile "__proto__" or "toString" must not find anything.
+const FIELDS: ReadonlyMap<string, Field<unknown>> = new Map(Object.entries(readers));
+
+function numeral(value: unknown): Decimal | null {
+  if (value instanceof NumberText) return parseDecimal(value.text);
+  return typeof value === 'number' ? parseDecimal(String(value)) : null;
+}
+
+function within(value: Decimal | null, least: number, most: number): number | undefined {
+  const number = value === null ? Number.NaN : Number(value);
+  return number >= least && number <= most ? number : undefined;
+}
+
+const whole = (value: number | undefined): number | undefined =>
+  Number.isInteger(value) ? value : undefined;

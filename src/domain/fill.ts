@@ -1,0 +1,102 @@
+// What a word from the broker about a leg means for the order, and what to do after a fill-verification poll.
+
+import type { Decimal } from './decimal.ts';
+import { millis, type Timestamp, timestamp } from './ids.ts';
+import {
+  type Leg,
+  type LegName,
+  mainLeg,
+  moveTo,
+  type Order,
+  type OrderError,
+  openLeg,
+  withLeg,
+} from './order.ts';
+
+/** An order as the broker has it. */
+export interface BrokerOrderState {
+  readonly brokerRef: string;
+  readonly status: 'placed' | 'partially_filled' | 'filled' | 'cancelled' | 'failed';
+  readonly fillQuantity: Decimal;
+  readonly fillPrice: Decimal | null;
+  /** Why it was cancelled or failed, in the broker's words. */
+  readonly reason: string | null;
+}
+
+/** The leg takes the broker's state; the order follows its last leg. */
+export function recordState(order: Order, name: LegName, state: BrokerOrderState, now: number): Order {
+  const { brokerRef, status, fillPrice, fillQuantity } = state;
+  const seen = withLeg(order, name, { brokerRef, status, fillPrice, fillQuantity });
+  const error = errorOf(state);
+  if (mainLeg(order)?.leg !== name) return { ...seen, exitError: error };
+  const filledAt = status === 'filled' ? timestamp(now) : order.filledAt;
+  return moveTo(seen, status, { error, filledAt });
+}
+
+function errorOf({ status, reason }: BrokerOrderState): OrderError | null {
+  if (status === 'cancelled')
+    return {
+      code: 'cancelled_by_broker',
+      message: `The broker cancelled the order: ${reason ?? 'no reason given'}.`,
+    };
+  if (status === 'failed')
+    return {
+      code: 'failed_at_broker',
+      message: `The order failed at the broker: ${reason ?? 'no reason given'}.`,
+    };
+  return null;
+}
+
+/** What the worker saw when it asked the broker for the order's open leg. */
+export type Look =
+  | { readonly seen: 'state'; readonly state: BrokerOrderState }
+  /** The broker can be believed: it has no such order. */
+  | { readonly seen: 'nothing' }
+  | { readonly seen: 'failure'; readonly reason: string };
+
+export interface FillRules {
+  readonly retries: number;
+  readonly requeueMs: number;
+}
+
+export type Verdict =
+  | { readonly check: 'done' }
+  | { readonly check: 'scheduled'; readonly nextAt: Timestamp; readonly reason: string }
+  | { readonly check: 'dead_letter'; readonly reason: string };
+
+/** The spec's table of fill verification. `attempts` counts this poll too. */
+export function afterLook(
+  order: Order,
+  look: Look,
+  attempts: number,
+  rules: FillRules,
+  now: number,
+): { order: Order; verdict: Verdict } {
+  const leg = openLeg(order);
+  if (!leg) return { order, verdict: { check: 'done' } };
+  const after = recordLook(order, leg, look, rules, now);
+  const stillOpen = openLeg(after);
+  if (!stillOpen) return { order: after, verdict: { check: 'done' } };
+  const reason = look.seen === 'failure' ? look.reason : `the broker reports ${stillOpen.status}`;
+  if (attempts > rules.retries) return { order: after, verdict: { check: 'dead_letter', reason } };
+  return { order: after, verdict: { check: 'scheduled', nextAt: timestamp(now + rules.requeueMs), reason } };
+}
+
+function recordLook(order: Order, leg: Leg, look: Look, rules: FillRules, now: number): Order {
+  if (look.seen === 'state') return recordState(order, leg.leg, look.state, now);
+  if (look.seen === 'failure' || !neverArrived(leg, rules, now)) return order;
+  const gone = withLeg(order, leg.leg, { status: 'expired' });
+  if (mainLeg(order)?.leg !== leg.leg) return gone;
+  return moveTo(gone, 'expired', {
+    error: { code: 'expired', message: 'The broker never received the order; nothing was traded.' },
+  });
+}
+
+/**
+ * A broker that has never acknowledged the leg and does not know it one re-queue delay after it was sent did not get
+ * it. Sooner, the order may still be on its way, so a "not found" decides nothing.
+ */
+function neverArrived(leg: Leg, rules: FillRules, now: number): boolean {
+  const unacknowledged = leg.status === 'sending' || leg.status === 'unknown';
+  return unacknowledged && leg.sentAt !== null && now - millis(leg.sentAt) >= rules.requeueMs;
+}

@@ -1,0 +1,88 @@
+// How an order is shown: the OrderResult that answers a signal, and the order_history record. Decimals become JSON
+// numbers here and nowhere else.
+
+import { toNumber, toNumberOrNull } from './decimal.ts';
+import type { Timestamp } from './ids.ts';
+import { type ExitOrderResult, type Leg, legOf, mainLeg, type Order } from './order.ts';
+
+export type OrderResult = ReturnType<typeof orderResult>;
+export type OrderRecord = ReturnType<typeof orderRecord>;
+
+export interface Verification {
+  readonly state: 'none' | 'scheduled' | 'done' | 'dead_letter';
+  readonly attempts: number;
+  readonly next_at: Timestamp | null;
+}
+
+export function orderResult(order: Order) {
+  const main = mainLeg(order);
+  return {
+    order_id: order.id,
+    status: order.status,
+    simulation: order.simulation,
+    source: order.source,
+    trading_account_id: order.accountId,
+    broker_name: order.brokerName,
+    symbol: order.symbol,
+    action: order.action,
+    operation: order.intent.operation,
+    order_type: order.orderType,
+    quantity: toNumber(order.quantity),
+    broker_refs: brokerRefs(order),
+    fill_price: toNumberOrNull(main?.fillPrice ?? null),
+    fill_quantity: toNumberOrNull(main?.fillQuantity ?? null),
+    auto_exit: order.autoExit,
+    exit_quantity: toNumberOrNull(exitQuantity(order)),
+    position_before: toNumberOrNull(order.positionBefore),
+    exit_order_result: exitOrderResult(order),
+    error: order.error,
+    submitted_at: order.submittedAt,
+    filled_at: order.filledAt,
+    trace: order.trace,
+  };
+}
+
+export function orderRecord(order: Order, verification: Verification) {
+  return {
+    ...orderSummary(order, verification),
+    trace: order.trace,
+    legs: order.legs.map((leg) => ({
+      leg: leg.leg,
+      client_order_id: leg.clientOrderId,
+      broker_ref: leg.brokerRef,
+      side: leg.side,
+      quantity: toNumber(leg.quantity),
+      status: leg.status,
+      fill_price: toNumberOrNull(leg.fillPrice),
+      fill_quantity: toNumberOrNull(leg.fillQuantity),
+      sent_at: leg.sentAt,
+    })),
+  };
+}
+
+/** The record as it stands in a list. */
+export function orderSummary(order: Order, verification: Verification) {
+  const { trace: _, ...result } = orderResult(order);
+  return { user_id: order.userId, ...result, deadline_at: order.deadlineAt, verification };
+}
+
+export const brokerRefs = (order: Order): string[] =>
+  order.legs.map((leg) => leg.brokerRef).filter((ref) => ref !== null);
+
+const reversalClose = (order: Order): Leg | undefined => (order.autoExit ? legOf(order, 'exit') : undefined);
+
+export const exitQuantity = (order: Order) => reversalClose(order)?.quantity ?? null;
+
+export function exitOrderResult(order: Order): ExitOrderResult | null {
+  const close = reversalClose(order);
+  if (!close) return null;
+  return {
+    status: close.status,
+    client_order_id: close.clientOrderId,
+    broker_ref: close.brokerRef,
+    quantity: toNumber(close.quantity),
+    fill_price: toNumberOrNull(close.fillPrice),
+    fill_quantity: toNumberOrNull(close.fillQuantity),
+    error: order.exitError,
+  };
+}

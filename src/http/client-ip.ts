@@ -1,0 +1,19 @@
+// The client's address through the trusted proxy chain: the rightmost one of X-Forwarded-For that is not a trusted
+// proxy. What stands further left was written by strangers and changes nothing.
+
+import type { FastifyRequest } from 'fastify';
+import { canonicalIp, type IpList } from '../app/ip-list.ts';
+
+export function clientIp(request: FastifyRequest, trustedProxies: IpList): string {
+  const peer = canonicalIp(request.socket.remoteAddress ?? '') ?? '0.0.0.0';
+  const forwarded = request.headers['x-forwarded-for'];
+  const chain = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? '')).split(',');
+  let client = peer;
+  while (trustedProxies.has(client) && chain.length > 0) {
+    const next = canonicalIp(chain.pop() ?? '');
+    // A trusted proxy that forwards garbage: the last address that we can believe in is its own.
+    if (next === null) break;
+    client = next;
+  }
+  return client;
+}

@@ -1,0 +1,106 @@
+// The trading routes of a user: place an order, read orders.
+
+import { createHash } from 'node:crypto';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Static } from 'typebox';
+import type { RequestContext } from '../app/audit.ts';
+import type { DashboardOrder } from '../app/dashboard-order.ts';
+import type { Placed } from '../app/place-order.ts';
+import type { OrderFilter } from '../app/read-orders.ts';
+import { decimal } from '../domain/decimal.ts';
+import { type Denial, isDenial } from '../domain/denial.ts';
+import {
+  type AccountId,
+  isUuid,
+  type OrderId,
+  type Timestamp,
+  timestamp,
+  type UserId,
+} from '../domain/ids.ts';
+import { isSymbol } from '../domain/symbol.ts';
+import { type Guard, guardScope } from './guards.ts';
+import { RequestInvalid, sendDenial } from './problem.ts';
+import { NewOrderBody, OrdersQuery } from './schemas.ts';
+import { sendPlaced } from './webhook.ts';
+
+export interface TradingRoutes {
+  readonly guard: Guard;
+  place(order: DashboardOrder): Promise<Denial | Placed>;
+  readOrder(user: UserId, id: string): Promise<Denial | object>;
+  readOrders(
+    user: UserId,
+    page: { filter: OrderFilter; cursor: OrderId | null; limit: number },
+  ): Promise<object>;
+  contextOf(request: FastifyRequest): RequestContext;
+  readonly clock: { now(): number };
+}
+
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+
+export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): void {
+  const { guard, place, readOrder, readOrders, contextOf, clock } = deps;
+  guardScope(server, guard);
+
+  server.post<{ Body: Static<typeof NewOrderBody> }>(
+    '/trading/order',
+    { schema: { body: NewOrderBody } },
+    async (request, reply) => {
+      const arrivedAt = clock.now();
+      const { body } = request;
+      if (!isSymbol(body.symbol)) throw new RequestInvalid('"symbol" must not contain white space.');
+      const outcome = await place({
+        user: request.user,
+        accountId: body.trading_account_id as AccountId,
+        action: body.action,
+        orderType: body.order_type ?? null,
+        symbol: body.symbol,
+        quantity: decimal(body.quantity),
+        simulation: body.simulation ?? false,
+        idempotency: idempotencyOf(request),
+        arrivedAt,
+        context: contextOf(request),
+      });
+      return isDenial(outcome) ? sendDenial(request, reply, outcome) : sendPlaced(reply, outcome);
+    },
+  );
+
+  server.get<{ Params: { id: string } }>('/trading/orders/:id', async (request, reply) => {
+    const record = await readOrder(request.user.id, request.params.id);
+    return isDenial(record) ? sendDenial(request, reply, record) : record;
+  });
+
+  server.get<{ Querystring: Static<typeof OrdersQuery> }>(
+    '/trading/orders',
+    { schema: { querystring: OrdersQuery } },
+    async (request) => {
+      const { limit, cursor, trading_account_id, status, source, symbol, from, to } = request.query;
+      if (cursor !== undefined && !isUuid(cursor))
+        throw new RequestInvalid('"cursor" must be the next_cursor of a page.');
+      return readOrders(request.user.id, {
+        filter: {
+          ...(trading_account_id ? { accountId: trading_account_id as AccountId } : {}),
+          ...(status ? { status } : {}),
+          ...(source ? { source } : {}),
+          ...(symbol ? { symbol } : {}),
+          ...(from ? { from: asTimestamp(from) } : {}),
+          ...(to ? { to: asTimestamp(to) } : {}),
+        },
+        cursor: (cursor ?? null) as OrderId | null,
+        limit: limit ?? 50,
+      });
+    },
+  );
+}
+
+const asTimestamp = (text: string): Timestamp => timestamp(Date.parse(text));
+
+function idempotencyOf(request: FastifyRequest) {
+  const key = request.headers['idempotency-key'];
+  if (key === undefined) return null;
+  if (typeof key !== 'string' || !IDEMPOTENCY_KEY.test(key))
+    throw new RequestInvalid('Idempotency-Key must be 1 to 255 visible ASCII characters.');
+  // The body as validated: the same order in another spelling is the same order.
+  const body = request.body as Record<string, unknown>;
+  const ordered = JSON.stringify(Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return { key, bodyHash: createHash('sha256').update(ordered).digest('hex') };
+}

@@ -1,0 +1,204 @@
+// The composition root: configuration → adapters → roles. What is started last is stopped first.
+
+import { mkdirSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+import { type Logger, pino } from 'pino';
+import packageJson from '../package.json' with { type: 'json' };
+import { authenticateApiKey } from './app/access.ts';
+import { type Background, every } from './app/background.ts';
+import { placeDashboardOrder } from './app/dashboard-order.ts';
+import { type FirstUser, publishFirstTerms, seedFirstUser, welcome } from './app/first-start.ts';
+import { readHealth } from './app/health.ts';
+import { ipList } from './app/ip-list.ts';
+import { readOrder, readOrders } from './app/read-orders.ts';
+import { receiveWebhook } from './app/receive-webhook.ts';
+import { rescueOrders } from './app/rescue-orders.ts';
+import { createSecretBox } from './app/secret-box.ts';
+import { verifyDueFills } from './app/verify-fills.ts';
+import type { Brokers } from './broker/broker.ts';
+import { openSimulated } from './broker/paper/paper.ts';
+import { openBrokers } from './broker/registry.ts';
+import { type Config, ConfigError, describeConfig, readConfig } from './config.ts';
+import type { Db } from './data/db.ts';
+import { migrate } from './data/migrate.ts';
+import { openPaperLedger } from './data/paper-ledger.ts';
+import { openPostgres } from './data/postgres.ts';
+import { lockDataDir, openSqlite } from './data/sqlite.ts';
+import { workerOrders } from './data/worker-orders.ts';
+import { buildServer } from './http/server.ts';
+import { keptKey } from './keys.ts';
+import { openMemoryStore } from './store/memory.ts';
+import type { Store } from './store/store.ts';
+import { startHost } from './worker/host.ts';
+import { createMailbox } from './worker/mailbox.ts';
+import { createPool } from './worker/pool.ts';
+import { startWorker } from './worker/worker.ts';
+
+/** How often the background looks for checks that are due and for orders that nobody works on. */
+const VERIFY_EVERY_MS = 200;
+const RESCUE_EVERY_MS = 2_000;
+const RESCUE_GRACE_MS = 5_000;
+/** A stop that takes longer is cut off: what is unfinished is recovered at the next start. */
+const STOP_PATIENCE_MS = 10_000;
+
+export interface Fillpath {
+  readonly server: FastifyInstance;
+  /** Made by this very start, on an empty database. */
+  readonly firstUser: FirstUser | null;
+  listen(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** What a test may bring of its own: at our own ports, and nowhere else. */
+export interface Parts {
+  readonly log?: Logger;
+  readonly clock?: { now(): number };
+  readonly wait?: (ms: number) => Promise<void>;
+  readonly store?: Store;
+  readonly brokers?: Brokers;
+}
+
+/** Everything but listening. */
+export async function openFillpath(config: Config, parts: Parts = {}): Promise<Fillpath> {
+  const log = parts.log ?? pino({ level: config.logLevel });
+  const clock = parts.clock ?? { now: () => Date.now() };
+  const wait = parts.wait ?? ((ms: number) => sleep(ms));
+  const { timings, tries, plans, rateLimit } = config;
+  const closers: (() => unknown)[] = [];
+
+  async function stop(): Promise<void> {
+    for (const close of closers.splice(0).reverse()) await close();
+  }
+
+  try {
+    const db = await openDatabase(config, closers);
+    await migrate(db, clock.now());
+    const store = parts.store ?? openMemoryStore({ clock });
+    closers.push(() => store.close());
+    const secrets = createSecretBox(
+      Buffer.from(config.keys.app ?? keptKey(config.data.dir, 'APP_KEY'), 'base64url'),
+    );
+
+    const mailbox = createMailbox({ store });
+    const pool = createPool({ store, startTimeoutMs: config.workers.startTimeoutMs });
+    const ledger = openPaperLedger(db);
+    const workerDeps = {
+      mailbox,
+      orders: workerOrders({ db, clock, firstPollMs: timings.fillFirstPollMs }),
+      brokers: parts.brokers ?? openBrokers({ ledger, clock, wait }),
+      simulated: openSimulated({ ledger, clock }),
+      clock,
+      wait,
+      log,
+      reversalPolls: tries.reversalPolls,
+      reversalPollMs: timings.reversalPollMs,
+      idleMs: config.workers.idleMs,
+    };
+    const host = startHost({
+      store,
+      mailbox,
+      startWorker: (user) => startWorker(workerDeps, user),
+      poolSize: config.workers.poolSize,
+      clock,
+      log,
+    });
+    closers.push(() => host.stop());
+
+    const termsVersion = await publishFirstTerms({ db, clock });
+    const firstUser = config.seedUser ? await seedFirstUser({ db, clock, secrets }, termsVersion) : null;
+
+    // Before anything new is taken: whatever an earlier process left unfinished.
+    await rescueOrders({ db, clock, pool, mailbox, log }, 0);
+    const background: Background[] = [
+      every(RESCUE_EVERY_MS, () => rescueOrders({ db, clock, pool, mailbox, log }, RESCUE_GRACE_MS), log),
+      every(
+        VERIFY_EVERY_MS,
+        () =>
+          verifyDueFills({
+            db,
+            clock,
+            pool,
+            mailbox,
+            log,
+            rules: { retries: tries.fillRetries, requeueMs: timings.fillRequeueMs },
+            visibilityMs: timings.fillVisibilityMs,
+          }),
+        log,
+      ),
+    ];
+    closers.push(() => Promise.all(background.map((task) => task.stop())));
+
+    const orderDeps = { db, clock, pool, mailbox, log, plans, store, rateLimit, ...timings };
+    const server = buildServer({
+      webhook: { clock, receive: (request) => receiveWebhook({ ...orderDeps, secrets }, request) },
+      trading: {
+        clock,
+        guard: { authenticateApiKey: (key) => authenticateApiKey({ db, clock }, key) },
+        place: (order) => placeDashboardOrder(orderDeps, order),
+        readOrder: (user, id) => readOrder({ db }, user, id),
+        readOrders: (user, page) => readOrders({ db }, user, page),
+      },
+      readHealth: () =>
+        readHealth({ db, store, activeWorkers: () => host.workers().length, version: packageJson.version }),
+      trustedProxies: ipList(config.http.trustedProxies.map(({ address, prefix }) => `${address}/${prefix}`)),
+      log,
+    });
+    closers.push(() => server.close());
+
+    return {
+      server,
+      firstUser,
+      stop,
+      async listen() {
+        await server.listen({ host: config.http.host, port: config.http.port });
+        const { port } = server.server.address() as AddressInfo;
+        return config.http.port === 0 ? `http://localhost:${port}` : config.http.baseUrl;
+      },
+    };
+  } catch (fault) {
+    await stop();
+    throw fault;
+  }
+}
+
+async function openDatabase(config: Config, closers: (() => unknown)[]): Promise<Db> {
+  mkdirSync(config.data.dir, { recursive: true, mode: 0o700 });
+  if (config.data.databaseUrl) {
+    const db = await openPostgres({ url: config.data.databaseUrl });
+    closers.push(() => db.close());
+    return db;
+  }
+  const lock = lockDataDir(config.data.dir);
+  closers.push(() => lock.release());
+  const db = openSqlite({ file: join(config.data.dir, 'fillpath.sqlite') });
+  closers.push(() => db.close());
+  return db;
+}
+
+async function main(): Promise<void> {
+  if (process.argv.includes('--help')) {
+    console.log(describeConfig());
+    return;
+  }
+  const fillpath = await openFillpath(readConfig(process.env));
+  const address = await fillpath.listen();
+  if (fillpath.firstUser) console.log(welcome(fillpath.firstUser, address));
+  console.log(`Fillpath ${packageJson.version} is ready at ${address}`);
+
+  const stop = (signal: NodeJS.Signals) => {
+    console.log(`${signal}: finishing what is under way`);
+    setTimeout(() => process.exit(1), STOP_PATIENCE_MS).unref();
+    void fillpath.stop().then(() => process.exit(0));
+  };
+  process.once('SIGTERM', stop);
+  process.once('SIGINT', stop);
+}
+
+if (import.meta.main)
+  main().catch((fault: unknown) => {
+    console.error(fault instanceof ConfigError ? fault.message : fault);
+    process.exit(1);
+  });

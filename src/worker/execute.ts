@@ -1,0 +1,232 @@
+// One order at the broker, from `queued` to whatever the broker makes of it. Every step is saved before the next one
+// is taken, so that this function can be called again on an order that a dead worker left anywhere in between: legs
+// that were never sent are planned, a leg that may have been sent is asked for by its client order id first.
+
+import {
+  type Broker,
+  type BrokerOrder,
+  BrokerUnavailable,
+  type Instrument,
+  type PlaceOutcome,
+} from '../broker/broker.ts';
+import { recordState } from '../domain/fill.ts';
+import { timestamp } from '../domain/ids.ts';
+import {
+  clientOrderId,
+  hasEnded,
+  isLate,
+  isOpenLeg,
+  type Leg,
+  type LegName,
+  legOf,
+  mainLeg,
+  moveTo,
+  type Order,
+  type OrderError,
+  passed,
+  withLeg,
+} from '../domain/order.ts';
+import { planOrder } from '../domain/position.ts';
+import type { Connections } from './connections.ts';
+
+export interface Execution {
+  readonly connections: Connections;
+  /**
+   * Saves the order if it still has its version, and returns it with the next one; throws OrderTaken where another
+   * worker has it. `settled`: the worker is done, and a leg that is still open goes to fill verification in the same
+   * unit.
+   */
+  save(order: Order, options?: { settled: boolean }): Promise<Order>;
+  readonly clock: { now(): number };
+  wait(ms: number): Promise<void>;
+  readonly reversalPolls: number;
+  readonly reversalPollMs: number;
+}
+
+/** Another worker has taken the order over: whatever this one was about to do, it must not. */
+export class OrderTaken extends Error {
+  override readonly name = 'OrderTaken';
+}
+
+export async function executeOrder(deps: Execution, accepted: Order): Promise<Order> {
+  const now = () => deps.clock.now();
+  const settle = (order: Order) => deps.save(passed(order, 'answered', now()), { settled: true });
+
+  // What was saved last: where the task goes on after a reconnect.
+  let order = accepted;
+  if (order.status === 'queued') {
+    const taken = passed(order, 'taken', now());
+    if (isLate(order, now())) return settle(moveTo(taken, 'expired', { error: tooLate(order) }));
+    order = await deps.save(moveTo(taken, 'executing'));
+  }
+  try {
+    return await deps.connections.use(order, trade);
+  } catch (fault) {
+    if (!(fault instanceof BrokerUnavailable)) throw fault;
+    return settle(unavailable(order, fault));
+  }
+
+  async function trade(broker: Broker): Promise<Order> {
+    const instrument = await broker.resolve(order.symbol);
+    if ('rejection' in instrument) return settle(rejected(order, instrument.rejection));
+    let current = order.legs.length > 0 ? order : await plan(broker, instrument);
+    for (const { leg } of current.legs) {
+      current = await send(broker, instrument, current, leg);
+      if (hasEnded(current.status) || isMain(current, leg)) break;
+      if (current !== order) order = await deps.save(current);
+      current = await awaitClose(broker, instrument, leg);
+      if (hasEnded(current.status)) break;
+    }
+    return settle(current);
+  }
+
+  async function plan(broker: Broker, instrument: Instrument): Promise<Order> {
+    const position = await broker.position(instrument);
+    const { legs, autoExit } = planOrder(order.intent, order.quantity, position);
+    const planned: Order = {
+      ...order,
+      positionBefore: position,
+      autoExit,
+      legs: legs.map(({ leg, side, quantity }) => ({
+        leg,
+        clientOrderId: clientOrderId(order.id, leg),
+        brokerRef: null,
+        side,
+        quantity,
+        status: 'planned',
+        fillPrice: null,
+        fillQuantity: null,
+        sentAt: null,
+      })),
+    };
+    return legs.length > 0 ? planned : rejected(planned, nothingHeld(order));
+  }
+
+  /** Saves the leg as `sending`, sends it, and returns the order with what became of it, yet to be saved. */
+  async function send(broker: Broker, instrument: Instrument, current: Order, name: LegName): Promise<Order> {
+    const { status, clientOrderId } = legNamed(current, name);
+    if (status !== 'planned' && status !== 'sending') return current;
+    if (status === 'sending') {
+      const found = await broker.find(clientOrderId, instrument.symbol);
+      if (found) return recordState(current, name, found, now());
+      // Not there, though it may yet arrive. Sending the same id again is safe only where a second one is refused.
+      const maySendAgain = broker.capabilities.refusesDuplicateIds && !isLate(current, now());
+      if (!maySendAgain) return lost(current, name);
+    }
+    if (isLate(current, now())) return late(current);
+    const sending = { status: 'sending', sentAt: timestamp(now()) } as const;
+    order = await deps.save(withLeg(passed(current, 'sent', now()), name, sending));
+    let outcome: PlaceOutcome;
+    try {
+      outcome = await broker.place(brokerOrder(legNamed(order, name), instrument));
+    } catch (fault) {
+      // The connector's word that nothing was sent: the leg is as it was before, and may be sent after a reconnect.
+      if (fault instanceof BrokerUnavailable)
+        order = await deps.save(withLeg(order, name, { status: 'planned', sentAt: null }));
+      throw fault;
+    }
+    return recordOutcome(passed(order, 'acked', now()), name, outcome, now());
+  }
+
+  /** Auto-reversal: polls the close until it is filled; what comes of it otherwise has failed. */
+  async function awaitClose(broker: Broker, instrument: Instrument, name: LegName): Promise<Order> {
+    let seen = order;
+    for (let poll = 0; isOpenLeg(legNamed(seen, name)) && poll < deps.reversalPolls; poll++) {
+      await deps.wait(deps.reversalPollMs);
+      // An unavailable broker is a poll without an answer: the polls are the retries.
+      const state = await broker
+        .find(legNamed(seen, name).clientOrderId, instrument.symbol)
+        .catch(ifUnavailable);
+      if (state) seen = recordState(seen, name, state, now());
+    }
+    const close = legNamed(seen, name);
+    if (close.status === 'filled') return seen;
+    const error = (isOpenLeg(close) ? null : seen.exitError) ?? closeUnfilled(seen, close, deps);
+    return moveTo(seen, 'failed', { error, exitError: error });
+  }
+}
+
+function ifUnavailable(fault: unknown): null {
+  if (fault instanceof BrokerUnavailable) return null;
+  throw fault;
+}
+
+function legNamed(order: Order, name: LegName): Leg {
+  const leg = legOf(order, name);
+  if (!leg) throw new Error(`order ${order.id} has no ${name} leg`);
+  return leg;
+}
+
+const brokerOrder = (leg: Leg, instrument: Instrument): BrokerOrder => ({
+  clientOrderId: leg.clientOrderId,
+  instrument,
+  side: leg.side,
+  quantity: leg.quantity,
+  // A leg that closes must never open the other side, whatever happened since the position was read.
+  reduceOnly: leg.leg === 'exit',
+});
+
+function recordOutcome(order: Order, name: LegName, outcome: PlaceOutcome, now: number): Order {
+  switch (outcome.outcome) {
+    case 'accepted':
+      return recordState(order, name, outcome.state, now);
+    case 'rejected': {
+      const refused = withLeg(order, name, { status: 'rejected' });
+      return rejected(
+        isMain(order, name) ? refused : { ...refused, exitError: outcome.error },
+        outcome.error,
+      );
+    }
+    case 'unknown':
+      return lost(order, name);
+  }
+}
+
+const isMain = (order: Order, name: LegName): boolean => mainLeg(order)?.leg === name;
+
+/** Sent, and no answer. A reversal goes on polling for its close; otherwise the order is `unknown`. */
+function lost(order: Order, name: LegName): Order {
+  const unanswered = withLeg(order, name, { status: 'unknown' });
+  return isMain(order, name) ? moveTo(unanswered, 'unknown') : unanswered;
+}
+
+const rejected = (order: Order, error: OrderError): Order => moveTo(order, 'rejected', { error });
+
+/** Its time has run out before this leg was sent. A reversal that has closed already has failed, not expired. */
+function late(order: Order): Order {
+  const hasTraded = order.legs.some((leg) => leg.status === 'filled');
+  return moveTo(order, hasTraded ? 'failed' : 'expired', { error: tooLate(order) });
+}
+
+/** Not reachable after all retries. What was certainly not sent has failed; what may have been is unknown. */
+function unavailable(order: Order, fault: BrokerUnavailable): Order {
+  const error: OrderError = {
+    code: 'broker_unavailable',
+    message: `The broker cannot be reached: ${fault.message}.`,
+  };
+  const sending = order.legs.find((leg) => leg.status === 'sending');
+  const current = sending ? lost(order, sending.leg) : order;
+  return current.status === 'unknown' ? current : moveTo(current, 'failed', { error });
+}
+
+const tooLate = (order: Order): OrderError => ({
+  code: 'expired',
+  message: `The order was not sent: it could not be executed before its deadline, ${order.deadlineAt}.`,
+});
+
+const nothingHeld = (order: Order): OrderError => ({
+  code: 'no_position',
+  message: `There is no position in ${order.symbol} for ${order.action} to close.`,
+});
+
+function closeUnfilled(order: Order, close: Leg, { reversalPolls, reversalPollMs }: Execution): OrderError {
+  const seconds = (reversalPolls * reversalPollMs) / 1000;
+  const filled = close.fillQuantity ?? '0';
+  return {
+    code: 'reversal_timeout',
+    message:
+      `The reversal was aborted: the close (${close.side} ${close.quantity} ${order.symbol}, ` +
+      `client order id ${close.clientOrderId}) was filled to ${filled} of ${close.quantity} within ${seconds} s. ` +
+      `It is still open at the broker and the entry was not sent. Check the position and act by hand.`,
+  };
+}

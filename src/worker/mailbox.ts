@@ -1,0 +1,67 @@
+// Both ends of the queue between the API and a user's worker. The API puts a request on the user's queue and waits
+// for the answer on a queue of that request alone. A message only points at an order: what is true stands in the
+// database, so a lost message loses time and nothing else.
+
+import { randomUUID } from 'node:crypto';
+import type { Look } from '../domain/fill.ts';
+import type { OrderId, UserId } from '../domain/ids.ts';
+import type { Order } from '../domain/order.ts';
+import type { Store } from '../store/store.ts';
+
+/** What a worker can be asked, and what it answers. */
+export interface Work {
+  execute: { request: { orderId: OrderId }; answer: Order | null };
+  look: { request: { orderId: OrderId }; answer: Look };
+  recover: { request: Record<never, never>; answer: null };
+}
+type Kind = keyof Work;
+
+export type WorkRequest = { [K in Kind]: { kind: K } & Work[K]['request'] }[Kind];
+
+export interface Envelope {
+  readonly replyTo: string | null;
+  readonly request: WorkRequest;
+}
+
+export interface Mailbox {
+  /** null: no answer in time. */
+  ask<K extends Kind>(
+    user: UserId,
+    request: { kind: K } & Work[K]['request'],
+    timeoutMs: number,
+  ): Promise<Work[K]['answer'] | null>;
+  tell(user: UserId, request: WorkRequest): Promise<void>;
+  /** The worker's end; null: nothing came in time, or the signal aborted. */
+  next(user: UserId, options: { timeoutMs: number; signal: AbortSignal }): Promise<Envelope | null>;
+  reply(envelope: Envelope, answer: Work[Kind]['answer']): Promise<void>;
+  waiting(user: UserId): Promise<number>;
+}
+
+/** Longer than any order lives: a queue that nobody serves does not stay in the store for ever. */
+const QUEUE_TTL_MS = 3_600_000;
+const REPLY_TTL_MS = 60_000;
+
+const queueOf = (user: UserId) => `work:{${user}}`;
+
+export function createMailbox({ store }: { store: Store }): Mailbox {
+  const post = (user: UserId, envelope: Envelope) =>
+    store.push(queueOf(user), JSON.stringify(envelope), QUEUE_TTL_MS);
+
+  return {
+    async ask(user, request, timeoutMs) {
+      const replyTo = `reply:{${randomUUID()}}`;
+      await post(user, { replyTo, request: request as WorkRequest });
+      const reply = await store.take(replyTo, { timeoutMs });
+      return reply === null ? null : JSON.parse(reply);
+    },
+    tell: (user, request) => post(user, { replyTo: null, request }),
+    async next(user, options) {
+      const message = await store.take(queueOf(user), options);
+      return message === null ? null : (JSON.parse(message) as Envelope);
+    },
+    async reply(envelope, answer) {
+      if (envelope.replyTo) await store.push(envelope.replyTo, JSON.stringify(answer), REPLY_TTL_MS);
+    },
+    waiting: (user) => store.queueLength(queueOf(user)),
+  };
+}

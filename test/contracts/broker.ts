@@ -1,0 +1,381 @@
+// The connector contract: what every broker behind the port must do, whatever it is. A harness stands for one fresh
+// trading account at one broker (or at a stub of it), and can make that broker misbehave. After asking for a fault the
+// suite opens a new connection, so a harness may put it into the account's settings as well as into a stub.
+//
+// A case that does not apply is skipped with the reason: read the skips, they are what the broker cannot promise.
+
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import {
+  type Broker,
+  type BrokerOrder,
+  type BrokerOrderState,
+  BrokerUnavailable,
+  type Instrument,
+  type PlaceOutcome,
+} from '../../src/broker/broker.ts';
+import {
+  add,
+  type Decimal,
+  decimal,
+  multiply,
+  negate,
+  parseDecimal,
+  sign,
+  ZERO,
+} from '../../src/domain/decimal.ts';
+import type { ClientOrderId } from '../../src/domain/ids.ts';
+import type { OrderError, RejectionCode, Side } from '../../src/domain/order.ts';
+
+const BROKER_REJECTIONS = [
+  'insufficient_margin',
+  'market_closed',
+  'invalid_symbol',
+  'broker_rate_limited',
+  'position_mode_mismatch',
+] as const satisfies readonly RejectionCode[];
+type BrokerRejection = (typeof BROKER_REJECTIONS)[number];
+
+export interface BrokerHarness {
+  /** A connection to the one account of this harness; it may be opened again and twice at once. */
+  open(): Promise<Broker>;
+  readonly symbols: {
+    /** As the charting platform writes it, in a market that is open; and the broker's own name for it. */
+    readonly platform: string;
+    readonly broker: string;
+    readonly unknown: string;
+  };
+  /** The broker takes this much, four times over, of `symbols.platform`. */
+  readonly quantity: Decimal;
+  /** Each holds from the next connection on. A hook that is missing skips its cases. */
+  readonly faults: {
+    /** Orders are accepted and the answer does not arrive. */
+    loseAnswer?(): Promise<void> | void;
+    /** Every placing is rejected. */
+    reject?(code: BrokerRejection): Promise<void> | void;
+    /** Orders are accepted and not filled. */
+    rest?(): Promise<void> | void;
+    /** Decides the orders that rest. */
+    settle?(how: 'filled' | 'partially_filled' | 'cancelled' | 'failed'): Promise<void> | void;
+  };
+  /** What the broker itself has accepted, seen from behind the connector. */
+  ledger(): Promise<readonly { readonly clientOrderId: string | null }[]>;
+  end(): Promise<void>;
+}
+
+/** One account with its connection: what a case works with. */
+interface Desk {
+  readonly harness: BrokerHarness;
+  readonly broker: Broker;
+  readonly instrument: Instrument;
+  order(side: Side, times?: number, more?: Partial<BrokerOrder>): BrokerOrder;
+  /** Places, follows the order to its end and returns how it ended. */
+  trade(side: Side, times?: number, more?: Partial<BrokerOrder>): Promise<BrokerOrderState>;
+  position(): Promise<Decimal>;
+  reopen(): Promise<Desk>;
+}
+
+export function brokerContract(name: string, makeHarness: () => Promise<BrokerHarness>): void {
+  let cases = 0;
+  const rule = (sentence: string, body: (desk: Desk, t: TestContext) => Promise<void>) => {
+    cases++;
+    it(`${String(cases).padStart(2, '0')} ${sentence}`, async (t) => {
+      const harness = await makeHarness();
+      const connections: Broker[] = [];
+      try {
+        await body(await openDesk(harness, connections), t);
+      } finally {
+        for (const connection of connections) await connection.close();
+        await harness.end();
+      }
+    });
+  };
+
+  describe(`the connector contract: ${name}`, () => {
+    rule("the platform's symbol resolves to the broker's instrument", async ({ harness, instrument }) => {
+      assert.equal(instrument.symbol, harness.symbols.broker);
+      for (const size of [instrument.contractSize, instrument.quantityStep, instrument.tickSize])
+        assert.equal(sign(size), 1);
+      assert.equal(instrument.open, true);
+      assert.equal(instrument.nextOpen, null);
+    });
+
+    rule('an unknown symbol is rejected in words for a person', async ({ harness, broker }) => {
+      const resolved = await broker.resolve(harness.symbols.unknown);
+      assert.ok('rejection' in resolved);
+      checkRejection(resolved.rejection, 'invalid_symbol');
+    });
+
+    rule('the list of instruments is searched and in order', async ({ broker, instrument }) => {
+      const all = (await broker.instruments('')).map(({ symbol }) => symbol);
+      assert.deepEqual(all, all.toSorted());
+      const found = (await broker.instruments(instrument.symbol.toLowerCase())).map(({ symbol }) => symbol);
+      assert.ok(found.includes(instrument.symbol));
+      assert.ok(found.length < all.length || all.length === 1);
+    });
+
+    rule('nothing is held at first', async ({ broker, position }) => {
+      assert.equal(await position(), '0');
+      assert.deepEqual(await broker.positions(), []);
+    });
+
+    rule(
+      'a buy that is filled is a long position at its price',
+      async ({ harness, broker, instrument, trade }) => {
+        const bought = await trade('buy');
+        assert.equal(bought.status, 'filled');
+        assert.equal(bought.fillQuantity, harness.quantity);
+        assert.deepEqual(await broker.positions(), [
+          { symbol: instrument.symbol, quantity: harness.quantity, averagePrice: bought.fillPrice },
+        ]);
+      },
+    );
+
+    rule('a sell from flat is a short position', async ({ harness, trade, position }) => {
+      await trade('sell');
+      assert.equal(await position(), negate(harness.quantity));
+    });
+
+    rule('orders of both sides net: buy 2, buy 1, sell 1 is long 2', async ({ harness, trade, position }) => {
+      await trade('buy', 2);
+      await trade('buy', 1);
+      await trade('sell', 1);
+      assert.equal(await position(), multiply(harness.quantity, decimal(2)));
+    });
+
+    rule('a position sold off is flat and no longer listed', async ({ broker, trade, position }) => {
+      await trade('buy', 2);
+      await trade('sell', 2);
+      assert.equal(await position(), '0');
+      assert.deepEqual(await broker.positions(), []);
+    });
+
+    rule('a reduce-only order of more than is held closes and never flips', async (desk, t) => {
+      if (!desk.broker.capabilities.reduceOnly) return t.skip('the broker has no reduce-only orders');
+      await desk.trade('buy', 2);
+      const closed = await desk.trade('sell', 4, { reduceOnly: true });
+      assert.equal(closed.fillQuantity, multiply(desk.harness.quantity, decimal(2)));
+      assert.equal(await desk.position(), '0');
+    });
+
+    rule('a reduce-only order with nothing to reduce is rejected', async (desk, t) => {
+      if (!desk.broker.capabilities.reduceOnly) return t.skip('the broker has no reduce-only orders');
+      checkRejected(await desk.broker.place(desk.order('sell', 1, { reduceOnly: true })), 'no_position');
+      await desk.trade('buy');
+      checkRejected(await desk.broker.place(desk.order('buy', 1, { reduceOnly: true })), 'no_position');
+      assert.equal(await desk.position(), desk.harness.quantity);
+    });
+
+    rule('a fraction of one is traded as it stands', async (desk, t) => {
+      if (!desk.broker.capabilities.fractionalQuantities)
+        return t.skip('the broker trades whole quantities only');
+      const quantity = desk.instrument.quantityStep;
+      const { fillQuantity } = await desk.trade('buy', 1, { quantity });
+      assert.equal(fillQuantity, quantity);
+    });
+
+    rule(
+      'a quantity beside the step is rejected, not rounded',
+      async ({ broker, order, instrument, position }) => {
+        const quantity = add(instrument.minQuantity, multiply(instrument.quantityStep, decimal('0.5')));
+        checkRejected(await broker.place(order('buy', 1, { quantity })), 'invalid_quantity');
+        assert.equal(await position(), '0');
+      },
+    );
+
+    rule('an order is found by its client id as placing answered it', async (desk, t) => {
+      if (!desk.broker.capabilities.findsByClientId)
+        return t.skip('the broker finds no order by its client id');
+      const order = desk.order('buy');
+      const placed = acceptedState(await desk.broker.place(order));
+      const found = await desk.broker.find(order.clientOrderId, desk.instrument.symbol);
+      assert.equal(found?.brokerRef, placed.brokerRef);
+      // An open order may have moved on between the two.
+      if (!isOpen(placed)) assert.deepEqual(found, placed);
+    });
+
+    rule('an id that was never placed is not found', async (desk, t) => {
+      if (!desk.broker.capabilities.findsByClientId)
+        return t.skip('the broker finds no order by its client id');
+      await desk.trade('buy');
+      assert.equal(await desk.broker.find(newId(), desk.instrument.symbol), null);
+    });
+
+    rule('the same client id twice trades once and answers with the first order', async (desk, t) => {
+      if (!desk.broker.capabilities.refusesDuplicateIds) return t.skip('the broker takes an id twice');
+      const order = desk.order('buy');
+      const first = acceptedState(await desk.broker.place(order));
+      const second = acceptedState(
+        await desk.broker.place({ ...order, quantity: desk.order('buy', 2).quantity }),
+      );
+      assert.equal(second.brokerRef, first.brokerRef);
+      assert.equal(await desk.position(), desk.harness.quantity);
+      assert.equal((await desk.harness.ledger()).length, 1);
+    });
+
+    rule('the same client id by two connections at once trades once', async (desk, t) => {
+      if (!desk.broker.capabilities.refusesDuplicateIds) return t.skip('the broker takes an id twice');
+      const other = await desk.reopen();
+      const order = desk.order('buy');
+      const both = await Promise.all([desk.broker.place(order), other.broker.place(order)]);
+      assert.equal(acceptedState(both[0]).brokerRef, acceptedState(both[1]).brokerRef);
+      assert.equal(await desk.position(), desk.harness.quantity);
+      assert.equal((await desk.harness.ledger()).length, 1);
+    });
+
+    rule(
+      'a lost answer is unknown, and the order is found and there once',
+      async ({ harness, reopen }, t) => {
+        if (!harness.faults.loseAnswer) return t.skip('the harness cannot lose an answer');
+        await harness.faults.loseAnswer();
+        const { broker, order, instrument } = await reopen();
+        const sent = order('buy');
+        const outcome = await broker.place(sent);
+        assert.equal(outcome.outcome, 'unknown');
+        assert.equal((await harness.ledger()).length, 1);
+        if (!broker.capabilities.findsByClientId)
+          return t.skip('what is unknown here stays so: nothing to find it by');
+        assert.equal((await followed(broker, sent.clientOrderId, instrument.symbol)).status, 'filled');
+      },
+    );
+
+    for (const code of BROKER_REJECTIONS)
+      rule(`a rejection is told as ${code}, and nothing is in the ledger`, async ({ harness, reopen }, t) => {
+        if (!harness.faults.reject) return t.skip('the harness cannot make the broker reject');
+        await harness.faults.reject(code);
+        const { broker, order, position } = await reopen();
+        const sent = order('buy');
+        checkRejected(await broker.place(sent), code);
+        assert.deepEqual(await harness.ledger(), []);
+        assert.equal(await position(), '0');
+      });
+
+    rule('an order that rests is placed and moves no position', async ({ harness, reopen }, t) => {
+      if (!harness.faults.rest) return t.skip('the harness cannot let an order rest');
+      await harness.faults.rest();
+      const { broker, order, instrument, position } = await reopen();
+      const sent = order('buy');
+      const placed = acceptedState(await broker.place(sent));
+      assert.deepEqual([placed.status, placed.fillQuantity, placed.fillPrice], ['placed', '0', null]);
+      assert.deepEqual(await broker.find(sent.clientOrderId, instrument.symbol), placed);
+      assert.equal(await position(), '0');
+    });
+
+    for (const how of ['filled', 'partially_filled', 'cancelled', 'failed'] as const)
+      rule(`an order that rested and is ${how} is found so, and the position agrees`, async (desk, t) => {
+        const { rest, settle } = desk.harness.faults;
+        if (!rest || !settle) return t.skip('the harness cannot decide an order that rests');
+        await rest();
+        const before = await desk.reopen();
+        const sent = before.order('sell', 4);
+        acceptedState(await before.broker.place(sent));
+        await settle(how);
+        const { broker, instrument, position } = await desk.reopen();
+        const found = await broker.find(sent.clientOrderId, instrument.symbol);
+        assert.equal(found?.status, how);
+        assert.equal(await position(), negate(found.fillQuantity));
+        checkFill(found, sent.quantity);
+      });
+
+    rule('a closed connection says so and sends nothing', async ({ harness, broker, order, instrument }) => {
+      const sent = order('buy');
+      await broker.close();
+      await assert.rejects(broker.place(sent), BrokerUnavailable);
+      await assert.rejects(broker.position(instrument), BrokerUnavailable);
+      await assert.rejects(broker.find(sent.clientOrderId, instrument.symbol), BrokerUnavailable);
+      assert.deepEqual(await harness.ledger(), []);
+    });
+
+    rule('positions and orders are there again after closing and reopening', async (desk) => {
+      const order = desk.order('buy', 2);
+      const placed = acceptedState(await desk.broker.place(order));
+      await desk.trade('sell', 1);
+      const positions = await desk.broker.positions();
+      await desk.broker.close();
+      const { broker, instrument } = await desk.reopen();
+      assert.deepEqual(await broker.positions(), positions);
+      if (broker.capabilities.findsByClientId)
+        assert.equal(
+          (await broker.find(order.clientOrderId, instrument.symbol))?.brokerRef,
+          placed.brokerRef,
+        );
+    });
+  });
+}
+
+async function openDesk(harness: BrokerHarness, connections: Broker[]): Promise<Desk> {
+  const broker = await harness.open();
+  connections.push(broker);
+  const instrument = await broker.resolve(harness.symbols.platform);
+  assert.ok(!('rejection' in instrument), 'the harness names a symbol that the broker has');
+  const order: Desk['order'] = (side, times = 1, more = {}) => ({
+    clientOrderId: newId(),
+    instrument,
+    side,
+    quantity: multiply(harness.quantity, decimal(times)),
+    reduceOnly: false,
+    ...more,
+  });
+  return {
+    harness,
+    broker,
+    instrument,
+    order,
+    async trade(side, times, more) {
+      const sent = order(side, times, more);
+      const state = acceptedState(await broker.place(sent));
+      const ended = isOpen(state) ? await followed(broker, sent.clientOrderId, instrument.symbol) : state;
+      checkFill(ended, sent.quantity);
+      return ended;
+    },
+    position: () => broker.position(instrument),
+    reopen: () => openDesk(harness, connections),
+  };
+}
+
+let ids = 0;
+const newId = (): ClientOrderId => `contract${String(++ids).padStart(12, '0')}` as ClientOrderId;
+
+const isOpen = ({ status }: BrokerOrderState): boolean =>
+  status === 'placed' || status === 'partially_filled';
+
+/** Some brokers answer a placing with an id only: the fill comes by looking. */
+async function followed(broker: Broker, id: ClientOrderId, symbol: string): Promise<BrokerOrderState> {
+  for (let looks = 0; looks < 20; looks++) {
+    const state = await broker.find(id, symbol);
+    assert.ok(state, `the broker has no order ${id}`);
+    if (!isOpen(state)) return state;
+  }
+  return assert.fail(`the order ${id} does not end`);
+}
+
+function acceptedState(outcome: PlaceOutcome): BrokerOrderState {
+  assert.equal(outcome.outcome, 'accepted', JSON.stringify(outcome));
+  return (outcome as Extract<PlaceOutcome, { outcome: 'accepted' }>).state;
+}
+
+function checkRejected(outcome: PlaceOutcome, code: RejectionCode): void {
+  assert.equal(outcome.outcome, 'rejected', JSON.stringify(outcome));
+  checkRejection((outcome as Extract<PlaceOutcome, { outcome: 'rejected' }>).error, code);
+}
+
+/** The code, words for a person, and what the spec wants told besides. */
+function checkRejection(error: OrderError, code: RejectionCode): void {
+  assert.equal(error.code, code);
+  assert.ok(error.message.length > 10);
+  if (code === 'invalid_symbol') assert.match(error.message, /not found in the broker contracts/);
+  if (code === 'position_mode_mismatch') assert.match(error.message, /one-way mode/);
+  if (code === 'broker_rate_limited') assert.ok((error.retry_after ?? 0) > 0);
+  if (code === 'market_closed') assert.ok(Number.isFinite(Date.parse(error.market_hours?.next_open ?? '')));
+}
+
+/** Numbers that a double carries, a price exactly where something was filled, a reason where it ended badly. */
+function checkFill({ status, fillQuantity, fillPrice, reason }: BrokerOrderState, quantity: Decimal): void {
+  assert.equal(parseDecimal(fillQuantity), fillQuantity);
+  if (fillPrice !== null) assert.equal(parseDecimal(fillPrice), fillPrice);
+  assert.equal(fillPrice !== null, fillQuantity !== ZERO);
+  const filled = sign(fillQuantity);
+  if (status === 'filled' || status === 'partially_filled') assert.equal(filled, 1);
+  if (status === 'partially_filled') assert.notEqual(fillQuantity, quantity);
+  if (status === 'cancelled' || status === 'failed') assert.ok(reason);
+}

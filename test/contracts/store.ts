@@ -1,0 +1,329 @@
+// What every store must do, whatever it is made of. A store whose clock the test can move is tested to the
+// millisecond; one that lives in real time gets short times and is asked again until it agrees.
+
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import fc from 'fast-check';
+import { type Lease, type Store, StoreUnavailable } from '../../src/store/store.ts';
+import { queueContract } from './store-queues.ts';
+
+export interface StoreUnderTest {
+  readonly name: string;
+  open(): Promise<Store>;
+  /** Moves the clock of every open store, where it can be moved. */
+  advance?(ms: number): void;
+}
+
+/** Long enough never to end within a test. */
+const LONG = 60_000;
+/** Short enough to wait for in real time. */
+const SHORT = 40;
+const DEADLINE = 5_000;
+
+export function storeContract(adapter: StoreUnderTest): void {
+  const needsItsClock = adapter.advance ? {} : { skip: 'the clock of this store cannot be moved' };
+
+  describe(`store: ${adapter.name}`, () => {
+    let store: Store;
+    before(async () => {
+      store = await adapter.open();
+    });
+    after(() => store.close());
+
+    // A store may be shared with other tests and earlier runs.
+    const newKey = () => `test:${randomUUID()}`;
+
+    const advance = (ms: number) => {
+      assert.ok(adapter.advance);
+      adapter.advance(ms);
+    };
+
+    /** It does not hold before the time has passed, and holds then. The question must not change the answer. */
+    const holdsAfter = async (ms: number, holds: () => Promise<boolean>) => {
+      if (adapter.advance) {
+        advance(ms - 1);
+        assert.equal(await holds(), false, `held ${ms - 1} ms after, which is too early`);
+        advance(1);
+        assert.equal(await holds(), true, `did not hold ${ms} ms after`);
+        return;
+      }
+      const start = performance.now();
+      while (!(await holds())) {
+        assert.ok(performance.now() - start < ms + DEADLINE, `did not hold long after ${ms} ms`);
+        await pause(5);
+      }
+      // The first call of the test went out before `start` was taken: some of the time had passed by then.
+      assert.ok(performance.now() - start > ms / 2, 'held too early');
+    };
+
+    describe('claims', () => {
+      test('the first to claim wins, everybody else loses', async () => {
+        const key = newKey();
+        assert.equal(await store.claim(key, LONG), true);
+        assert.equal(await store.claim(key, LONG), false);
+        assert.equal(await store.claim(newKey(), LONG), true);
+      });
+
+      test('a thousand at once: exactly one wins', async () => {
+        const key = newKey();
+        const answers = await Promise.all(Array.from({ length: 1000 }, () => store.claim(key, LONG)));
+        assert.equal(answers.filter(Boolean).length, 1);
+      });
+
+      test('a released claim is free again, and releasing what nobody claimed does nothing', async () => {
+        const key = newKey();
+        await store.release(key);
+        await store.claim(key, LONG);
+        await store.release(key);
+        assert.equal(await store.claim(key, LONG), true);
+        assert.equal(await store.claim(key, LONG), false);
+      });
+
+      test('a claim ends with its time, which losers do not prolong', async () => {
+        const key = newKey();
+        assert.equal(await store.claim(key, SHORT), true);
+        await holdsAfter(SHORT, () => store.claim(key, SHORT));
+      });
+    });
+
+    describe('the sliding window', () => {
+      test('allows the limit, refuses the rest and says when to come back', async () => {
+        const key = newKey();
+        for (let call = 0; call < 3; call++)
+          assert.deepEqual(await store.countInWindow(key, 3, LONG), { allowed: true, retryAfterMs: 0 });
+        const refused = await store.countInWindow(key, 3, LONG);
+        assert.equal(refused.allowed, false);
+        assert.ok(refused.retryAfterMs > LONG - DEADLINE && refused.retryAfterMs <= LONG);
+        assert.equal((await store.countInWindow(newKey(), 3, LONG)).allowed, true);
+      });
+
+      test('a burst of many at once: exactly the limit is allowed', async () => {
+        const key = newKey();
+        const answers = await Promise.all(
+          Array.from({ length: 500 }, () => store.countInWindow(key, 60, LONG)),
+        );
+        assert.equal(answers.filter((answer) => answer.allowed).length, 60);
+      });
+
+      test('opens again a window after the first call, however often it refused since', async () => {
+        const key = newKey();
+        await store.countInWindow(key, 1, SHORT);
+        await holdsAfter(SHORT, async () => (await store.countInWindow(key, 1, SHORT)).allowed);
+      });
+
+      test('a lower limit than before is held at once', async () => {
+        const key = newKey();
+        for (let call = 0; call < 5; call++) await store.countInWindow(key, 5, LONG);
+        assert.equal((await store.countInWindow(key, 2, LONG)).allowed, false);
+        assert.equal((await store.countInWindow(key, 6, LONG)).allowed, true);
+      });
+
+      test('a limit of zero allows nothing', async () => {
+        const answer = await store.countInWindow(newKey(), 0, LONG);
+        assert.equal(answer.allowed, false);
+        assert.ok(answer.retryAfterMs > 0);
+      });
+
+      test('agrees with a plain list of times, call by call', needsItsClock, async () => {
+        const call = fc.record({
+          ms: fc.integer({ min: 0, max: 60 }),
+          limit: fc.integer({ min: 1, max: 9 }),
+        });
+        const windows = fc.integer({ min: 1, max: 200 });
+        await fc.assert(
+          fc.asyncProperty(
+            windows,
+            fc.array(call, { maxLength: 60, size: 'max' }),
+            async (windowMs, calls) => {
+              const key = newKey();
+              let now = 0;
+              const allowed: number[] = [];
+              // The limit is another one now and then: an operator may change it.
+              for (const [index, { ms }] of calls.entries()) {
+                const limit = calls[index - (index % 10)]?.limit ?? 1;
+                advance(ms);
+                now += ms;
+                const inWindow = allowed.filter((time) => time > now - windowMs);
+                const frees = inWindow.at(-limit);
+                assert.deepEqual(
+                  await store.countInWindow(key, limit, windowMs),
+                  frees === undefined
+                    ? { allowed: true, retryAfterMs: 0 }
+                    : { allowed: false, retryAfterMs: frees + windowMs - now },
+                );
+                if (frees === undefined) allowed.push(now);
+              }
+            },
+          ),
+        );
+      });
+    });
+
+    describe('leases', () => {
+      const acquire = async (key: string, holder: string, ttlMs = LONG): Promise<Lease> => {
+        const lease = await store.acquireLease(key, holder, ttlMs);
+        assert.ok(lease, `${holder} did not get the lease`);
+        assert.equal(lease.holder, holder);
+        return lease;
+      };
+
+      test('one holds it, and everybody can see who', async () => {
+        const key = newKey();
+        assert.equal(await store.leaseHolder(key), null);
+        const lease = await acquire(key, 'a');
+        assert.deepEqual(await store.leaseHolder(key), lease);
+        assert.equal(await store.acquireLease(key, 'b', LONG), null);
+      });
+
+      test('its holder may acquire it again and keeps the fence', async () => {
+        const key = newKey();
+        const lease = await acquire(key, 'a');
+        assert.deepEqual(await acquire(key, 'a'), lease);
+        assert.equal(await store.renewLease(key, lease, LONG), true);
+      });
+
+      test('once released it is free, and the next fence is larger', async () => {
+        const key = newKey();
+        const first = await acquire(key, 'a');
+        await store.releaseLease(key, first);
+        assert.equal(await store.leaseHolder(key), null);
+        const second = await acquire(key, 'b');
+        assert.ok(second.fence > first.fence);
+      });
+
+      test('it ends with its time, and the fence grows even so', async () => {
+        const key = newKey();
+        const first = await acquire(key, 'a', SHORT);
+        await holdsAfter(SHORT, async () => (await store.leaseHolder(key)) === null);
+        assert.equal(await store.renewLease(key, first, LONG), false, 'lost is lost, even to nobody');
+        const second = await acquire(key, 'b');
+        assert.ok(second.fence > first.fence);
+      });
+
+      test('a holder who lost it and has it again holds a new one', async () => {
+        const key = newKey();
+        const first = await acquire(key, 'a', SHORT);
+        await holdsAfter(SHORT, async () => (await store.leaseHolder(key)) === null);
+        const second = await acquire(key, 'a');
+        assert.ok(second.fence > first.fence);
+        assert.equal(await store.renewLease(key, first, LONG), false);
+        assert.equal(await store.renewLease(key, second, LONG), true);
+      });
+
+      test('renewing prolongs it', async () => {
+        const key = newKey();
+        const lease = await acquire(key, 'a', LONG);
+        assert.equal(await store.renewLease(key, lease, SHORT), true);
+        await holdsAfter(SHORT, async () => (await store.leaseHolder(key)) === null);
+      });
+
+      test('neither a loser nor a stranger can renew or release it', async () => {
+        const key = newKey();
+        const lost = await acquire(key, 'a');
+        await store.releaseLease(key, lost);
+        const held = await acquire(key, 'b');
+        for (const lease of [lost, { holder: 'a', fence: held.fence }, { holder: 'b', fence: lost.fence }]) {
+          assert.equal(await store.renewLease(key, lease, LONG), false);
+          await store.releaseLease(key, lease);
+          assert.deepEqual(await store.leaseHolder(key), held);
+        }
+      });
+
+      test('however many contend, two never hold it at once, and fences only grow', async () => {
+        const key = newKey();
+        const fences: number[] = [];
+        let holders = 0;
+        const contend = async (holder: string) => {
+          for (let held = 0; held < 10; ) {
+            const lease = await store.acquireLease(key, holder, LONG);
+            if (lease) {
+              assert.equal(++holders, 1, 'two hold the lease');
+              fences.push(lease.fence);
+              await nextTurn();
+              holders--;
+              held++;
+              await store.releaseLease(key, lease);
+            }
+            await nextTurn();
+          }
+        };
+        await Promise.all(Array.from({ length: 20 }, (_, index) => contend(`holder ${index}`)));
+        assert.equal(fences.length, 200);
+        assert.ok(fences.every((fence, index) => index === 0 || fence > (fences[index - 1] ?? 0)));
+      });
+
+      test('agrees with a plain model, whatever is called in whatever order', needsItsClock, async () => {
+        const call = fc.record({
+          what: fc.constantFrom('acquire', 'renew', 'release', 'wait'),
+          holder: fc.constantFrom('a', 'b', 'c'),
+          ms: fc.integer({ min: 1, max: 50 }),
+        });
+        await fc.assert(
+          fc.asyncProperty(fc.array(call, { maxLength: 60, size: 'max' }), async (calls) => {
+            const key = newKey();
+            const latest = new Map<string, Lease>();
+            let now = 0;
+            let fence = 0;
+            let held: Lease | null = null;
+            let until = 0;
+            for (const { what, holder, ms } of calls) {
+              const mine = latest.get(holder);
+              const isMine: boolean = mine !== undefined && held === mine;
+              if (what === 'wait') {
+                advance(ms);
+                now += ms;
+              } else if (what === 'acquire') {
+                const lease = await store.acquireLease(key, holder, ms);
+                if (held === null) {
+                  assert.ok(lease && lease.fence > fence);
+                  fence = lease.fence;
+                  latest.set(holder, lease);
+                  held = lease;
+                } else assert.deepEqual(lease, isMine ? held : null);
+                if (lease) until = now + ms;
+              } else if (mine && what === 'renew') {
+                assert.equal(await store.renewLease(key, mine, ms), isMine);
+                if (isMine) until = now + ms;
+              } else if (mine) {
+                await store.releaseLease(key, mine);
+                if (isMine) held = null;
+              }
+              if (until <= now) held = null;
+              assert.deepEqual(await store.leaseHolder(key), held);
+            }
+          }),
+        );
+      });
+    });
+
+    queueContract({ store: () => store, newKey, holdsAfter });
+
+    test('answers a ping', () => store.ping());
+
+    test('closing ends every wait, and afterwards nothing answers', async () => {
+      const closing = await adapter.open();
+      const queue = newKey();
+      const taken = [closing.take(queue, {}), closing.take(queue, { timeoutMs: LONG })];
+      await nextTurn();
+      await closing.close();
+      assert.deepEqual(await Promise.all(taken), [null, null]);
+      await closing.close();
+      const calls: readonly (() => Promise<unknown>)[] = [
+        () => closing.claim(queue, LONG),
+        () => closing.release(queue),
+        () => closing.countInWindow(queue, 1, LONG),
+        () => closing.acquireLease(queue, 'a', LONG),
+        () => closing.renewLease(queue, { holder: 'a', fence: 1 }, LONG),
+        () => closing.releaseLease(queue, { holder: 'a', fence: 1 }),
+        () => closing.leaseHolder(queue),
+        () => closing.push(queue, 'lost', LONG),
+        () => closing.take(queue, { timeoutMs: 0 }),
+        () => closing.queueLength(queue),
+        () => closing.ping(),
+      ];
+      for (const call of calls) await assert.rejects(call, StoreUnavailable);
+    });
+  });
+}

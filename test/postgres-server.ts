@@ -1,0 +1,146 @@
+// A private PostgreSQL for one test process, from Debian's packages: a folder in /tmp, a unix socket, no port.
+// It lives as long as this process: its keeper, a shell, ends it and removes the folder when the pipe to us closes,
+// be it by stop(), by a failed test or by kill -9.
+
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+
+// The server's defaults are unusual on purpose: an adapter that leans on them fails its tests.
+const KEEPER = `
+  "$1/postgres" -D "$2/data" -k "$2" -c listen_addresses= -c max_connections=200 \\
+    -c timezone=Asia/Taipei -c datestyle='SQL, DMY' -c synchronous_commit=off -c default_transaction_isolation=serializable \\
+    >"$2/log" 2>&1 &
+  cat >/dev/null
+  kill -QUIT $!
+  wait
+  rm -rf "$2"`;
+
+/** The server is not installed and we may not install it: a reason to skip, not to fail. */
+export class PostgresMissing extends Error {
+  override readonly name = 'PostgresMissing';
+}
+
+interface Server {
+  readonly folder: string;
+  readonly keeper: ChildProcess;
+}
+
+let server: Promise<Server> | undefined;
+let users = 0;
+let databases = 0;
+
+/** One server per process; each call gets a fresh database on it. The last stop() ends the server. */
+export async function startPostgres(): Promise<{ url: string; stop(): Promise<void> }> {
+  server ??= startServer();
+  const { folder, keeper } = await server;
+  const name = `suite_${++databases}`;
+  const admin = new Client(url(folder, 'postgres'));
+  await admin.connect();
+  await admin.query(`create database ${name}`);
+  await admin.end();
+  users++;
+  let stopped = false;
+  return {
+    url: url(folder, name),
+    async stop() {
+      if (stopped) return;
+      stopped = true;
+      if (--users > 0) return;
+      server = undefined;
+      keeper.ref();
+      const ended = once(keeper, 'exit');
+      keeper.stdin?.end();
+      await ended;
+    },
+  };
+}
+
+const url = (folder: string, database: string) =>
+  `postgres://postgres@localhost/${database}?host=${encodeURIComponent(folder)}`;
+
+async function startServer(): Promise<Server> {
+  const bin = findServer() ?? install();
+  // PostgreSQL refuses to run as root, and its own user must reach the folder.
+  const owner = process.getuid?.() === 0 ? postgresUser() : {};
+  const folder = mkdtempSync(join(tmpdir(), 'fillpath-pg-'));
+  if (owner.uid !== undefined) chownSync(folder, owner.uid, owner.gid);
+  const options = { cwd: folder, env: { PATH: process.env.PATH, LC_ALL: 'C.UTF-8' }, ...owner } as const;
+  try {
+    execFileSync(
+      join(bin, 'initdb'),
+      ['-D', join(folder, 'data'), '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-sync'],
+      { ...options, stdio: 'pipe' },
+    );
+    // In a session of its own: Ctrl-C in the terminal is for us, and the keeper must outlive us for a moment.
+    const keeper = spawn('/bin/sh', ['-c', KEEPER, 'sh', bin, folder], {
+      ...options,
+      detached: true,
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+    // Nor may a forgotten server keep this process from ending.
+    keeper.unref();
+    (keeper.stdin as unknown as { unref(): void }).unref();
+    await ready(folder);
+    return { folder, keeper };
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function ready(folder: string): Promise<void> {
+  const deadline = Date.now() + 30_000;
+  for (;;) {
+    const client = new Client(url(folder, 'postgres'));
+    try {
+      await client.connect();
+      await client.end();
+      return;
+    } catch (error) {
+      const log = existsSync(join(folder, 'log')) ? readFileSync(join(folder, 'log'), 'utf8') : '';
+      if (Date.now() > deadline || log.includes('FATAL:  could not')) {
+        throw new Error(`PostgreSQL did not start: ${(error as Error).message}\n${log}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
+
+function findServer(): string | undefined {
+  const version = (path: string) => Number(path.split('/').at(-2));
+  return globSync('/usr/lib/postgresql/*/bin')
+    .filter((bin) => existsSync(join(bin, 'postgres')) && version(bin) >= 15)
+    .sort((a, b) => version(b) - version(a))[0];
+}
+
+function install(): string {
+  if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) {
+    throw new PostgresMissing('needs PostgreSQL 15 or newer: apt-get install postgresql');
+  }
+  // Debian would start a cluster of its own right after the installation; this file is how one says no.
+  const policy = '/usr/sbin/policy-rc.d';
+  const ours = !existsSync(policy);
+  if (ours) writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
+  try {
+    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+    const wait = ['-o', 'DPkg::Lock::Timeout=300'];
+    execFileSync('apt-get', ['update', '-q', ...wait], { env, stdio: 'pipe' });
+    execFileSync('apt-get', ['install', '-y', '-q', ...wait, 'postgresql'], { env, stdio: 'pipe' });
+  } catch (error) {
+    throw new PostgresMissing(`apt-get install postgresql failed: ${(error as Error).message}`);
+  } finally {
+    if (ours) rmSync(policy, { force: true });
+  }
+  const bin = findServer();
+  if (!bin) throw new PostgresMissing('needs PostgreSQL 15 or newer, which this Debian does not have');
+  return bin;
+}
+
+function postgresUser(): { uid?: number; gid?: number } {
+  const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
+  return { uid: id('-u'), gid: id('-g') };
+}

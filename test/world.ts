@@ -1,0 +1,242 @@
+// A whole Fillpath for a test: its own data folder, its own users and accounts, requests without a network.
+
+import { randomUUIDv7 } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { pino } from 'pino';
+import { hashApiKey } from '../src/app/access.ts';
+import { createSecretBox, randomToken } from '../src/app/secret-box.ts';
+import { readConfig } from '../src/config.ts';
+import { type Account, insertAccount } from '../src/data/accounts.ts';
+import { insertApiKey } from '../src/data/api-keys.ts';
+import { type Db, sql } from '../src/data/db.ts';
+import { openSqlite } from '../src/data/sqlite.ts';
+import { insertUser, type User } from '../src/data/users.ts';
+import { type AccountId, timestamp, type UserId } from '../src/domain/ids.ts';
+import type { OrderResult } from '../src/domain/order-result.ts';
+import { type Fillpath, openFillpath, type Parts } from '../src/main.ts';
+
+const APP_KEY = Buffer.alloc(32, 7).toString('base64url');
+
+export interface Trader {
+  readonly user: User;
+  readonly account: Account;
+  readonly secret: string;
+  readonly apiKey: string;
+}
+
+export interface Answer<Body = OrderResult> {
+  readonly status: number;
+  readonly headers: Record<string, unknown>;
+  readonly body: Body;
+}
+
+export interface Problem {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly code: string;
+  readonly request_id: string;
+}
+
+export type World = Awaited<ReturnType<typeof openWorld>>;
+
+/** Lives until the test ends. `env` shortens timings; `dataDir` continues an earlier world's data. */
+export async function openWorld(
+  t: TestContext,
+  { env = {}, dataDir, ...parts }: Parts & { env?: Record<string, string>; dataDir?: string } = {},
+) {
+  const dir = dataDir ?? mkdtempSync(join(tmpdir(), 'fillpath-test-'));
+  const config = readConfig({ DATA_DIR: dir, APP_KEY, SEED_USER: 'false', LOG_LEVEL: 'silent', ...env });
+  let fillpath: Fillpath = await openFillpath(config, { log: pino({ level: config.logLevel }), ...parts });
+  const clock = parts.clock ?? { now: () => Date.now() };
+  const secrets = createSecretBox(Buffer.from(APP_KEY, 'base64url'));
+  // A second connection to the same file: what the test reads is what is durable.
+  const db: Db = openSqlite({ file: join(dir, 'fillpath.sqlite') });
+  t.after(async () => {
+    await db.close();
+    await fillpath.stop();
+    if (!dataDir) rmSync(dir, { recursive: true, force: true });
+  });
+
+  async function makeTrader(
+    user: Partial<User> = {},
+    account: Partial<Account> = {},
+    { secret = randomToken() } = {},
+  ): Promise<Trader> {
+    const now = timestamp(clock.now());
+    const made: User = {
+      id: randomUUIDv7() as UserId,
+      email: `${randomUUIDv7()}@example.com`,
+      isAdmin: false,
+      isActive: true,
+      plan: 'desk',
+      planExpiresAt: null,
+      termsVersion: '1',
+      ...user,
+    };
+    const madeAccount: Account = {
+      id: randomUUIDv7() as AccountId,
+      userId: made.id,
+      name: 'Paper',
+      brokerName: 'paper',
+      webhookToken: randomToken(),
+      webhookSecret: secrets.seal(secret),
+      maxRequestAge: 300,
+      allowedSymbols: [],
+      credentialsVerified: true,
+      halted: false,
+      paper: { latency_ms: 0 },
+      connectionVersion: 1,
+      createdAt: now,
+      ...account,
+    };
+    const apiKey = randomToken();
+    await db.commit([
+      insertUser(made, 'no password', now),
+      insertAccount(madeAccount),
+      insertApiKey({
+        id: randomUUIDv7(),
+        userId: made.id,
+        name: 'test',
+        keyHash: hashApiKey(apiKey),
+        expiresAt: null,
+        createdAt: now,
+      }),
+    ]);
+    return { user: made, account: madeAccount, secret, apiKey };
+  }
+
+  /** A genuine signal of this trader, made now. */
+  const signal = (trader: Trader, fields: Record<string, unknown> = {}) => ({
+    action: 'buy',
+    symbol: 'BTCUSDT',
+    quantity: 1,
+    timestamp: timestamp(clock.now()),
+    secret: trader.secret,
+    ...fields,
+  });
+
+  async function request<Body>(options: {
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+    url: string;
+    body?: unknown;
+    headers?: Record<string, string>;
+    remoteAddress?: string;
+  }): Promise<Answer<Body>> {
+    const { body, headers = {}, method, url, remoteAddress } = options;
+    const isRaw = typeof body === 'string' || body instanceof Uint8Array;
+    const response = await fillpath.server.inject({
+      method,
+      url,
+      headers: body === undefined || isRaw ? headers : { 'content-type': 'application/json', ...headers },
+      ...(body === undefined ? {} : { payload: isRaw ? Buffer.from(body) : JSON.stringify(body) }),
+      ...(remoteAddress ? { remoteAddress } : {}),
+    });
+    return {
+      status: response.statusCode,
+      headers: response.headers,
+      body: (response.body === '' ? null : JSON.parse(response.body)) as Body,
+    };
+  }
+
+  return {
+    dir,
+    db,
+    clock,
+    secrets,
+    request,
+    signal,
+    makeTrader,
+    get server() {
+      return fillpath.server;
+    },
+    /** Stops the service and starts it again on the same data. */
+    async restart(): Promise<void> {
+      await fillpath.stop();
+      fillpath = await openFillpath(config, { log: pino({ level: config.logLevel }), ...parts });
+    },
+    webhook<Body = OrderResult>(
+      trader: Trader,
+      body: unknown,
+      {
+        query = '',
+        headers = {},
+        remoteAddress,
+      }: { query?: string; headers?: Record<string, string>; remoteAddress?: string } = {},
+    ): Promise<Answer<Body>> {
+      const url = `/webhook/${trader.account.webhookToken}/order${query}`;
+      return request<Body>({
+        method: 'POST',
+        url,
+        body,
+        headers,
+        ...(remoteAddress ? { remoteAddress } : {}),
+      });
+    },
+    /** As this trader, by API key. */
+    as<Body>(
+      trader: Trader,
+      method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+      url: string,
+      body?: unknown,
+      headers: Record<string, string> = {},
+    ): Promise<Answer<Body>> {
+      return request<Body>({
+        method,
+        url,
+        body,
+        headers: { authorization: `Bearer ${trader.apiKey}`, ...headers },
+      });
+    },
+    audits: (trader: Trader) =>
+      db.all<{
+        action: string;
+        success: number;
+        error_message: string | null;
+        metadata: string;
+        ip_address: string;
+        user_agent: string | null;
+        request_path: string;
+        request_method: string;
+        resource_type: string | null;
+        resource_id: string | null;
+      }>(sql`select * from audit_logs where user_id = ${trader.user.id} order by id`),
+    /** The paper broker's own ledger of an account (`sim:` before the id: its simulated book). */
+    paperOrders: (book: string) =>
+      db.all<{
+        client_order_id: string;
+        side: string;
+        quantity: string;
+        fill_quantity: string;
+        status: string;
+        symbol: string;
+      }>(sql`select * from paper_orders where book = ${book} order by accepted_at`),
+    async position(book: string, symbol: string): Promise<string> {
+      const row = await db.get<{ positions: string }>(
+        sql`select positions from paper_accounts where book = ${book}`,
+      );
+      return (
+        (JSON.parse(row?.positions ?? '{}') as Record<string, { quantity: string }>)[symbol]?.quantity ?? '0'
+      );
+    },
+    /** Resolves once the condition holds; fails after `patienceMs`. For what the service does in the background. */
+    async eventually<T>(
+      read: () => Promise<T>,
+      holds: (value: T) => boolean,
+      patienceMs = 10_000,
+    ): Promise<T> {
+      const deadline = Date.now() + patienceMs;
+      for (;;) {
+        const value = await read();
+        if (holds(value)) return value;
+        if (Date.now() > deadline)
+          throw new Error(`not within ${patienceMs} ms; last seen: ${JSON.stringify(value)}`);
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    },
+  };
+}
