@@ -1,0 +1,61 @@
+// The port to the database. A query is written once, in SQL that SQLite and PostgreSQL both speak, as a template:
+//
+//   db.all<Row>(sql`select * from users where email = ${email}`)
+//   db.commit([sql`insert into …`, must('version', sql`update … where version = ${version}`)])
+//
+// Every write is a unit: statements that are committed together or not at all. A unit does not read and then decide;
+// it compares and sets. A `must` that changes no row undoes its whole unit and names itself in the answer. So units
+// need no locks, never wait for anything but the database, and all units waiting at one moment share one commit.
+
+export type SqlValue = string | number | boolean | null;
+
+export interface Statement {
+  /** The constant parts; the values stand between them. */
+  readonly parts: readonly string[];
+  readonly values: readonly SqlValue[];
+  /** Must change at least one row, else the unit fails with this name. */
+  readonly guard?: string;
+}
+
+export function sql(parts: TemplateStringsArray, ...values: SqlValue[]): Statement {
+  return { parts, values };
+}
+
+export const must = (guard: string, statement: Statement): Statement => ({ ...statement, guard });
+
+/** Joins statements' texts: for filters that are there or not. */
+export function join(statements: readonly Statement[], separator: string): Statement {
+  const parts = [''];
+  const values: SqlValue[] = [];
+  const append = (text: string) => {
+    parts[parts.length - 1] += text;
+  };
+  for (const [index, statement] of statements.entries()) {
+    if (index > 0) append(separator);
+    append(statement.parts[0] ?? '');
+    for (const [position, value] of statement.values.entries()) {
+      values.push(value);
+      parts.push(statement.parts[position + 1] ?? '');
+    }
+  }
+  return { parts, values };
+}
+
+/** The database did not answer. Whether the unit was committed is not known; its guards make a repeat safe. */
+export class DatabaseUnavailable extends Error {
+  override readonly name = 'DatabaseUnavailable';
+}
+
+export interface Db {
+  readonly dialect: 'sqlite' | 'postgres';
+  all<Row>(query: Statement): Promise<Row[]>;
+  get<Row>(query: Statement): Promise<Row | undefined>;
+  /** null: committed and durable. A name: that guard failed and nothing was written. Throws for a fault. */
+  commit(unit: readonly Statement[]): Promise<string | null>;
+  /** Runs a script outside any unit; for migrations only. */
+  script(text: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+// Both adapters return: text, ids, decimals, JSON and times (RFC 3339, milliseconds, Z) as strings, integers as
+// numbers, booleans as 0/1 or false/true (read them with `Boolean`), null as null.

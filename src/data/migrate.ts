@@ -1,0 +1,46 @@
+// Brings the database to the newest schema: each migration once, in order, its effects and its mark in one transaction.
+
+import { timestamp } from '../domain/ids.ts';
+import { type Db, sql } from './db.ts';
+import { records } from './migrations/001-records.ts';
+
+const MIGRATIONS: readonly { readonly name: string; readonly script: string }[] = [
+  { name: '001-records', script: records },
+];
+
+const TYPES: Record<Db['dialect'], Record<string, string>> = {
+  sqlite: {
+    uuid: 'text',
+    boolean: 'integer',
+    time: 'text',
+    decimal: 'text',
+    json: 'text',
+    serial: 'integer primary key autoincrement',
+  },
+  postgres: {
+    uuid: 'uuid',
+    boolean: 'boolean',
+    time: 'timestamptz(3)',
+    decimal: 'numeric',
+    // json, not jsonb: the text comes back as it was written
+    json: 'json',
+    serial: 'bigint generated always as identity primary key',
+  },
+};
+
+export async function migrate(db: Db, now: number): Promise<void> {
+  await db.script('create table if not exists migrations (name text primary key, applied_at text not null)');
+  const applied = new Set(
+    (await db.all<{ name: string }>(sql`select name from migrations`)).map((row) => row.name),
+  );
+  for (const { name, script } of MIGRATIONS) {
+    if (applied.has(name)) continue;
+    const text = script.replace(/\{(\w+)\}/g, (_brace, type: string) => {
+      const known = TYPES[db.dialect][type];
+      if (!known) throw new Error(`migration ${name}: no type {${type}} for ${db.dialect}`);
+      return known;
+    });
+    const mark = `insert into migrations (name, applied_at) values ('${name}', '${timestamp(now)}')`;
+    await db.script(`begin;\n${text};\n${mark};\ncommit;`);
+  }
+}

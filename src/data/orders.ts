@@ -1,0 +1,226 @@
+// order_history and its legs. A change compares the order's version and sets the next one; whoever lost the race
+// learns it and has written nothing.
+
+import { type Decimal, decimal } from '../domain/decimal.ts';
+import type { AccountId, ClientOrderId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
+import type {
+  Action,
+  ExitOrderResult,
+  Leg,
+  LegName,
+  LegStatus,
+  Order,
+  OrderStatus,
+  OrderType,
+  Side,
+  Source,
+} from '../domain/order.ts';
+import { mainLeg } from '../domain/order.ts';
+import { brokerRefs, exitOrderResult, exitQuantity } from '../domain/order-result.ts';
+import type { BrokerName } from '../domain/symbol.ts';
+import { type Db, join, must, type Statement, sql } from './db.ts';
+
+/** Guarded by `fingerprint`: a real signal stands once per account. */
+export function insertOrder(order: Order, fingerprint: string | null): Statement {
+  return must(
+    'fingerprint',
+    sql`insert into order_history (order_id, version, user_id, trading_account_id, broker_name, source, simulation,
+          symbol, action, order_type, intent, quantity, status, error, broker_refs, submitted_at, deadline_at,
+          auto_exit, trace, fingerprint)
+        values (${order.id}, ${order.version}, ${order.userId}, ${order.accountId}, ${order.brokerName},
+          ${order.source}, ${order.simulation}, ${order.symbol}, ${order.action}, ${order.orderType},
+          ${JSON.stringify(order.intent)}, ${order.quantity}, ${order.status}, null, '[]', ${order.submittedAt},
+          ${order.deadlineAt}, ${order.autoExit}, ${JSON.stringify(order.trace)}, ${fingerprint})
+        on conflict (trading_account_id, fingerprint) do nothing`,
+  );
+}
+
+/** Guarded by `version`: the order's own is compared, and the next one set. */
+export function saveOrder(order: Order): Statement[] {
+  const main = mainLeg(order);
+  return [
+    must(
+      'version',
+      sql`update order_history set version = ${order.version + 1}, status = ${order.status},
+            error = ${json(order.error)}, broker_refs = ${JSON.stringify(brokerRefs(order))},
+            fill_price = ${main?.fillPrice ?? null}, fill_quantity = ${main?.fillQuantity ?? null},
+            filled_at = ${order.filledAt}, auto_exit = ${order.autoExit}, exit_quantity = ${exitQuantity(order)},
+            position_before = ${order.positionBefore}, exit_order_result = ${json(exitOrderResult(order))},
+            trace = ${JSON.stringify(order.trace)}
+          where order_id = ${order.id} and version = ${order.version}`,
+    ),
+    ...order.legs.map(
+      (leg, position) =>
+        sql`insert into order_legs (order_id, leg, position, client_order_id, broker_ref, side, quantity, status,
+              fill_price, fill_quantity, sent_at)
+            values (${order.id}, ${leg.leg}, ${position}, ${leg.clientOrderId}, ${leg.brokerRef}, ${leg.side},
+              ${leg.quantity}, ${leg.status}, ${leg.fillPrice}, ${leg.fillQuantity}, ${leg.sentAt})
+            on conflict (order_id, leg) do update set broker_ref = excluded.broker_ref, status = excluded.status,
+              fill_price = excluded.fill_price, fill_quantity = excluded.fill_quantity, sent_at = excluded.sent_at`,
+    ),
+  ];
+}
+
+export async function findOrder(db: Db, id: OrderId): Promise<Order | null> {
+  const [order] = await ordersWhere(db, sql`where order_id = ${id}`);
+  return order ?? null;
+}
+
+/** What a worker of this user finds unfinished, oldest first. */
+export function ordersUnderWay(db: Db, user: UserId): Promise<Order[]> {
+  return ordersWhere(
+    db,
+    sql`where user_id = ${user} and status in ('queued', 'executing') order by submitted_at, order_id`,
+  );
+}
+
+/** Users with an order that was accepted before the given time and has not got beyond `executing`. */
+export async function usersWithOrdersUnderWay(db: Db, before: Timestamp): Promise<UserId[]> {
+  const rows = await db.all<{ user_id: UserId }>(
+    sql`select distinct user_id from order_history where status in ('queued', 'executing') and submitted_at <= ${before}`,
+  );
+  return rows.map((row) => row.user_id);
+}
+
+export interface OrderFilter {
+  readonly accountId?: AccountId;
+  readonly status?: OrderStatus;
+  readonly source?: Source;
+  readonly symbol?: string;
+  readonly from?: Timestamp;
+  readonly to?: Timestamp;
+}
+
+/** Newest first; `after` is the last order of the page before. */
+export function listOrders(
+  db: Db,
+  user: UserId,
+  { filter, after, limit }: { filter: OrderFilter; after: OrderId | null; limit: number },
+): Promise<Order[]> {
+  const conditions = [sql`where user_id = ${user}`];
+  if (after) conditions.push(sql`order_id < ${after}`);
+  if (filter.accountId) conditions.push(sql`trading_account_id = ${filter.accountId}`);
+  if (filter.status) conditions.push(sql`status = ${filter.status}`);
+  if (filter.source) conditions.push(sql`source = ${filter.source}`);
+  if (filter.symbol) conditions.push(sql`symbol = ${filter.symbol}`);
+  if (filter.from) conditions.push(sql`submitted_at >= ${filter.from}`);
+  if (filter.to) conditions.push(sql`submitted_at <= ${filter.to}`);
+  return ordersWhere(db, join([join(conditions, ' and '), sql`order by order_id desc limit ${limit}`], ' '));
+}
+
+interface OrderRow {
+  order_id: OrderId;
+  version: number;
+  user_id: UserId;
+  trading_account_id: AccountId;
+  broker_name: BrokerName;
+  source: Source;
+  simulation: number | boolean;
+  symbol: string;
+  action: Action;
+  order_type: OrderType | null;
+  intent: string;
+  quantity: string;
+  status: OrderStatus;
+  error: string | null;
+  submitted_at: Timestamp;
+  deadline_at: Timestamp;
+  filled_at: Timestamp | null;
+  auto_exit: number | boolean;
+  position_before: string | null;
+  exit_order_result: string | null;
+  trace: string;
+}
+
+interface LegRow {
+  order_id: OrderId;
+  leg: LegName;
+  client_order_id: ClientOrderId;
+  broker_ref: string | null;
+  side: Side;
+  quantity: string;
+  status: LegStatus;
+  fill_price: string | null;
+  fill_quantity: string | null;
+  sent_at: Timestamp | null;
+}
+
+async function ordersWhere(db: Db, where: Statement): Promise<Order[]> {
+  const rows = await db.all<OrderRow>(
+    join(
+      [
+        sql`select order_id, version, user_id, trading_account_id, broker_name, source, simulation, symbol, action,
+              order_type, intent, quantity, status, error, submitted_at, deadline_at, filled_at, auto_exit,
+              position_before, exit_order_result, trace
+            from order_history`,
+        where,
+      ],
+      ' ',
+    ),
+  );
+  const legs = await legsOf(
+    db,
+    rows.map((row) => row.order_id),
+  );
+  return rows.map((row) => toOrder(row, legs.get(row.order_id) ?? []));
+}
+
+async function legsOf(db: Db, ids: readonly OrderId[]): Promise<Map<OrderId, Leg[]>> {
+  const legs = new Map<OrderId, Leg[]>();
+  if (ids.length === 0) return legs;
+  const list = join(
+    ids.map((id) => sql`${id}`),
+    ', ',
+  );
+  const rows = await db.all<LegRow>(
+    join([sql`select * from order_legs where order_id in (`, list, sql`) order by order_id, position`], ''),
+  );
+  for (const row of rows) {
+    const leg: Leg = {
+      leg: row.leg,
+      clientOrderId: row.client_order_id,
+      brokerRef: row.broker_ref,
+      side: row.side,
+      quantity: decimal(row.quantity),
+      status: row.status,
+      fillPrice: decimalOrNull(row.fill_price),
+      fillQuantity: decimalOrNull(row.fill_quantity),
+      sentAt: row.sent_at,
+    };
+    const known = legs.get(row.order_id);
+    if (known) known.push(leg);
+    else legs.set(row.order_id, [leg]);
+  }
+  return legs;
+}
+
+function toOrder(row: OrderRow, legs: Leg[]): Order {
+  const exit = row.exit_order_result === null ? null : (JSON.parse(row.exit_order_result) as ExitOrderResult);
+  return {
+    id: row.order_id,
+    version: row.version,
+    userId: row.user_id,
+    accountId: row.trading_account_id,
+    brokerName: row.broker_name,
+    source: row.source,
+    simulation: Boolean(row.simulation),
+    symbol: row.symbol,
+    action: row.action,
+    orderType: row.order_type,
+    intent: JSON.parse(row.intent) as Order['intent'],
+    quantity: decimal(row.quantity),
+    status: row.status,
+    error: row.error === null ? null : (JSON.parse(row.error) as Order['error']),
+    positionBefore: decimalOrNull(row.position_before),
+    autoExit: Boolean(row.auto_exit),
+    legs,
+    exitError: exit?.error ?? null,
+    submittedAt: row.submitted_at,
+    deadlineAt: row.deadline_at,
+    filledAt: row.filled_at,
+    trace: JSON.parse(row.trace) as Order['trace'],
+  };
+}
+
+const json = (value: object | null): string | null => (value === null ? null : JSON.stringify(value));
+const decimalOrNull = (text: string | null): Decimal | null => (text === null ? null : decimal(text));

@@ -1,0 +1,271 @@
+// PostgreSQL, for more than one process or machine. A group is sent in one go and answered in one go: BEGIN, the units,
+// COMMIT, without waiting in between. Two things make that possible:
+//
+// - A guard is checked by the server: its statement is wrapped so that it raises an error when it changes no row.
+// - A unit that failed is undone, and one that did not is kept, by the same two commands:
+//
+//     savepoint unit; …the first unit…;   savepoint unit; rollback to unit; …the second…;   savepoint unit; …
+//
+//   After a good unit the second `savepoint` hides the first, and `rollback to` goes back to just there: nothing is
+//   lost. After a failed one `savepoint` fails too, and `rollback to` goes back to before the unit.
+
+import { DatabaseError, Pool, type PoolClient, type QueryConfig } from 'pg';
+import { decimal } from '../domain/decimal.ts';
+import { DatabaseUnavailable, type Db, type Statement } from './db.ts';
+import { groupCommit, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
+
+/** Up to 64 subtransactions a backend shows in shared memory; beyond, every other session's snapshots get slow. */
+const MOST_UNITS = 64;
+const LANES = 1;
+const POOL_SIZE = 10;
+const ATTEMPTS_ALONE = 5;
+const CONNECT_MS = 5_000;
+/** Longer than the server's own limit: this one is for a server that cannot say anything any more. */
+const ANSWER_MS = 15_000;
+
+const SESSION = `
+  set time zone 'UTC'; set datestyle = 'ISO';
+  set statement_timeout = '10s'; set lock_timeout = '5s'; set idle_in_transaction_session_timeout = '10s';
+  -- committed means durable, whatever the server's default is
+  select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
+
+const BEGIN = 'begin isolation level read committed';
+// Two groups can lock the same rows in different order. The deadlock detector needs a second to see it; we give up
+// sooner, and the unit is tried again alone.
+const BEGIN_GROUP = `${BEGIN}; set local lock_timeout = '100ms'; savepoint unit`;
+const GUARD_FAILED = 'guard failed, unit undone';
+/** Any number, the same in every process: scripts run one at a time. */
+const SCRIPT_LOCK = 4_019_775_210;
+
+export async function openPostgres({
+  url,
+  poolSize = POOL_SIZE,
+}: {
+  url: string;
+  poolSize?: number;
+}): Promise<Db> {
+  const pool = new Pool({
+    connectionString: url,
+    max: poolSize,
+    pipeline: true,
+    keepAlive: true,
+    connectionTimeoutMillis: CONNECT_MS,
+    idleTimeoutMillis: 300_000,
+    fallback_application_name: 'fillpath',
+    types: { getTypeParser: ((oid: number) => PARSERS[oid] ?? String) as never },
+    onConnect: (client) => client.query(SESSION) as never,
+  });
+  // A connection lost while idle: the pool has dropped it already. One lost while in use fails its queries besides.
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+
+  const queryOf = statementQueries();
+
+  async function withClient<T>(use: (client: PoolClient) => Promise<T>): Promise<T> {
+    const client = await pool.connect();
+    let spoilt = true;
+    try {
+      const result = await use(client);
+      // Never hand on an open transaction, whatever went wrong.
+      spoilt = client.getTransactionStatus() !== 'I';
+      return result;
+    } catch (error) {
+      spoilt = !(error instanceof DatabaseError) || STALE.has(error.code ?? '');
+      throw error;
+    } finally {
+      client.release(spoilt);
+    }
+  }
+
+  async function read<Row>(query: Statement): Promise<Row[]> {
+    const config: Query = { ...queryOf(query), query_timeout: ANSWER_MS };
+    const once = () => withClient(async (client) => (await client.query<Row & object>(config)).rows);
+    try {
+      return await once().catch((error) => {
+        if (error instanceof DatabaseError && STALE.has(error.code ?? '')) return once();
+        throw error;
+      });
+    } catch (error) {
+      throw fault(error);
+    }
+  }
+
+  /** Sends all and waits once. Answers are in the order of the queries, COMMIT's comes last. */
+  function send(client: PoolClient, units: readonly Unit[]): Promise<Outcome[]> {
+    const several = units.length > 1;
+    const outcomes = new Map<Unit, Outcome>();
+    const failed = (unit: Unit, outcome: Outcome) => {
+      if (!outcomes.has(unit)) outcomes.set(unit, outcome);
+    };
+    return new Promise((resolve) => {
+      const { stream } = client.connection;
+      stream.cork();
+      client.query(several ? BEGIN_GROUP : BEGIN, (error: Error | null) => {
+        if (error) for (const unit of units) failed(unit, { fault: error });
+      });
+      for (const unit of units) {
+        for (const statement of unit) {
+          const { guard } = statement;
+          client.query(queryOf(statement), (error: Error | null) => {
+            if (!error) return;
+            failed(unit, guard !== undefined && isGuardFailure(error) ? { guard } : { fault: error });
+          });
+        }
+        if (!several) continue;
+        client.query('savepoint unit', (error: Error | null) => {
+          if (error) failed(unit, { fault: error });
+        });
+        client.query('rollback to unit', () => {});
+      }
+      const commit: Query = { text: 'commit', query_timeout: ANSWER_MS };
+      client.query(commit, (error: Error | null, result) => {
+        // COMMIT of a failed transaction succeeds, and says that it was a rollback.
+        const fault =
+          error ?? (result.command === 'COMMIT' ? null : new Error('the transaction was rolled back'));
+        resolve(units.map((unit) => outcomes.get(unit) ?? (fault ? { fault } : { guard: null })));
+      });
+      stream.uncork();
+    });
+  }
+
+  async function runGroup(group: readonly Waiting[]): Promise<void> {
+    const outcomes = await attempt(group);
+    for (const [index, { unit, settle }] of group.entries()) {
+      const outcome = outcomes[index];
+      if (outcome && !isCollision(outcome)) settle(outcome);
+      else
+        alone.commit(unit).then(
+          (guard) => settle({ guard }),
+          (fault) => settle({ fault }),
+        );
+    }
+  }
+
+  async function runAlone(group: readonly Waiting[]): Promise<void> {
+    for (let attempts = 1; ; attempts++) {
+      const [outcome] = await attempt(group);
+      if (!outcome || (isCollision(outcome) && attempts < ATTEMPTS_ALONE)) continue;
+      return group[0]?.settle(outcome);
+    }
+  }
+
+  const groups = groupCommit({ most: MOST_UNITS, lanes: 1, run: runGroup });
+  const alone = groupCommit({ most: 1, lanes: LANES_ALONE, run: runAlone });
+  let closing: Promise<void> | undefined;
+
+  const db: Db = {
+    dialect: 'postgres',
+    all: read,
+    async get<Row>(query: Statement) {
+      return (await read<Row>(query))[0];
+    },
+    commit: groups.commit,
+    async script(text) {
+      const client = await pool.connect().catch((error) => {
+        throw fault(error);
+      });
+      try {
+        await client.query('set statement_timeout = 0; set lock_timeout = 0');
+        await client.query(`select pg_advisory_lock(${SCRIPT_LOCK})`);
+        await client.query(text);
+      } catch (error) {
+        throw fault(error);
+      } finally {
+        // The session ends, and with it its settings, its lock, and the transaction that a failed script left open.
+        client.release(true);
+      }
+    },
+    close() {
+      closing ??= groups.close().then(() => pool.end());
+      return closing;
+    },
+  };
+  try {
+    await read({ parts: ['select 1'], values: [] });
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+  return db;
+}
+
+/** query_timeout is missing in the driver's types. */
+type Query = QueryConfig & { query_timeout?: number };
+
+/** A statement as the driver takes it: placeholders numbered, a guard wrapped, constant texts prepared once. */
+function statementQueries(): (statement: Statement) => Query {
+  const named = new WeakMap<readonly string[], Query>();
+  const namedGuards = new WeakMap<readonly string[], Query>();
+  let names = 0;
+  return ({ parts, values, guard }) => {
+    const cache = guard === undefined ? named : namedGuards;
+    let query = cache.get(parts);
+    if (!query) {
+      const text = parts.reduce((start, part, index) => `${start}$${index}${part}`);
+      query = { text: guard === undefined ? text : guarded(text) };
+      // Only a template's own text is constant; one put together by `join` may never come again.
+      if ('raw' in parts) query.name = `fillpath_${++names}`;
+      cache.set(parts, query);
+    }
+    return {
+      ...query,
+      values: values.map((value) => (typeof value === 'string' ? withoutNul(value) : value)),
+    };
+  };
+}
+
+/** The cast fails exactly when no row was changed; the text shows up in the server's log. */
+function guarded(text: string): string {
+  const returning = /\breturning\b/i.test(text) ? '' : 'returning 1';
+  return `with changed as (${text}\n${returning})
+    select cast(case when count(*) > 0 then '1' else '${GUARD_FAILED}' end as integer) from changed`;
+}
+
+const isGuardFailure = (error: Error): boolean =>
+  error instanceof DatabaseError && error.code === '22P02' && error.message.includes(GUARD_FAILED);
+
+/** The plan of a prepared read no longer fits the table after a migration, or the statement is gone. */
+const STALE = new Set(['0A000', '26000']);
+
+/** Not the unit's own fault; alone, or a moment later, it can succeed. */
+const COLLISIONS = new Set([
+  '40001', // serialization failure
+  '40P01', // deadlock
+  '55P03', // lock timeout
+  // The driver prepares a text with its first use. When that use comes after its unit failed, nothing is prepared,
+  // and the same text in a later unit, already sent, meets one of these.
+  '26000', // no such prepared statement
+  '25P02', // transaction aborted
+]);
+
+const isCollision = (outcome: Outcome): boolean =>
+  'fault' in outcome && outcome.fault instanceof DatabaseError && COLLISIONS.has(outcome.fault.code ?? '');
+
+/** Connection, resources, shutdown and timeouts, system; a replica after a failover; a collision that would not end. */
+const UNAVAILABLE = /^(08|53|57|58|40|55P03|25006)/;
+
+function fault(error: unknown): Error {
+  const told = error as Error;
+  if (told instanceof DatabaseError && !UNAVAILABLE.test(told.code ?? '')) return told;
+  return new DatabaseUnavailable(told.message, { cause: told });
+}
+
+const withFault = (outcome: Outcome): Outcome =>
+  'fault' in outcome ? { fault: fault(outcome.fault) } : outcome;
+
+/** Private to this pool. What is not here stays the text that the server sends: uuid, text, json. */
+const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
+  16: (text) => text === 't', // bool
+  20: Number, // int8: counts and serial numbers, never near 2^53
+  21: Number, // int2
+  23: Number, // int4
+  1184: readTime, // timestamptz
+  1700: decimal, // numeric
+};
+
+/** "2026-11-05 09:30:00.12+00" → "2026-11-05T09:30:00.120Z" */
+function readTime(text: string): string {
+  // A pooler between us and the server may have lost the session's time zone.
+  if (!text.endsWith('+00')) return new Date(text.replace(/([+-]\d\d)$/, '$1:00')).toISOString();
+  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${text.slice(20, -3).padEnd(3, '0').slice(0, 3)}Z`;
+}

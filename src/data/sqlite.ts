@@ -1,0 +1,173 @@
+// SQLite, in one file and in this process. Everything here is synchronous: a group runs from BEGIN to COMMIT without
+// a break, so no read ever sees a half-written unit, and the wait is that for the disk alone.
+
+import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseUnavailable, type Db, type SqlValue, type Statement } from './db.ts';
+import { groupCommit, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
+
+const MOST_UNITS = 256;
+/** Only a backup or a curious shell can hold the file: lockDataDir keeps other servers out. The wait blocks us whole. */
+const BUSY_MS = 2_000;
+/** Texts put together by `join` are few; lists of changing length could make them many. */
+const MOST_TEXTS = 500;
+
+export function openSqlite({ file }: { file: string }): Db {
+  // Created by us, because SQLite would let everybody on the machine read it. WAL files take over the mode.
+  if (file !== ':memory:') closeSync(openSync(file, 'a', 0o600));
+  const db = new DatabaseSync(file, { timeout: BUSY_MS, enableForeignKeyConstraints: true });
+  db.exec('pragma journal_mode = wal; pragma synchronous = full; pragma cache_size = -32768');
+  // Savepoints keep what they may have to undo in memory and not in a file: a third faster in large groups.
+  db.exec('pragma temp_store = memory');
+
+  const byParts = new WeakMap<readonly string[], StatementSync>();
+  const byText = new Map<string, StatementSync>();
+
+  function prepared({ parts }: Statement): StatementSync {
+    const known = byParts.get(parts);
+    if (known) return known;
+    const text = parts.join('?');
+    let statement = byText.get(text);
+    if (!statement) {
+      statement = db.prepare(text);
+      const [oldest] = byText.keys();
+      if (byText.size === MOST_TEXTS && oldest !== undefined) byText.delete(oldest);
+      byText.set(text, statement);
+    }
+    byParts.set(parts, statement);
+    return statement;
+  }
+
+  const begin = db.prepare('begin immediate');
+  const commit = db.prepare('commit');
+  const savepoint = db.prepare('savepoint unit');
+  const undo = db.prepare('rollback to unit');
+  const release = db.prepare('release unit');
+
+  function runUnit(unit: Unit): Outcome {
+    savepoint.run();
+    let outcome: Outcome = { guard: null };
+    try {
+      for (const statement of unit) {
+        const { changes } = prepared(statement).run(...statement.values.map(encode));
+        if (statement.guard === undefined || changes > 0) continue;
+        outcome = { guard: statement.guard };
+        undo.run();
+        break;
+      }
+    } catch (error) {
+      // A full disk, for one, makes SQLite roll back the whole transaction: the neighbours are lost as well.
+      if (!db.isTransaction) throw error;
+      outcome = { fault: fault(error) };
+      undo.run();
+    }
+    release.run();
+    return outcome;
+  }
+
+  function runGroup(group: readonly Waiting[]): void {
+    let outcomes: Outcome[];
+    try {
+      begin.run();
+      outcomes = group.map(({ unit }) => runUnit(unit));
+      commit.run();
+    } catch (error) {
+      if (db.isTransaction) db.exec('rollback');
+      throw fault(error);
+    }
+    for (const [index, outcome] of outcomes.entries()) group[index]?.settle(outcome);
+  }
+
+  const groups = groupCommit({ most: MOST_UNITS, lanes: 1, run: runGroup });
+
+  return {
+    dialect: 'sqlite',
+    async all<Row>(query: Statement): Promise<Row[]> {
+      try {
+        const rows = prepared(query).all(...query.values.map(encode));
+        // node:sqlite gives objects without a prototype
+        return rows.map((row) => ({ ...row })) as Row[];
+      } catch (error) {
+        throw fault(error);
+      }
+    },
+    async get<Row>(query: Statement): Promise<Row | undefined> {
+      try {
+        const row = prepared(query).get(...query.values.map(encode));
+        return row && ({ ...row } as Row);
+      } catch (error) {
+        throw fault(error);
+      }
+    },
+    commit: groups.commit,
+    async script(text) {
+      try {
+        db.exec(text);
+      } catch (error) {
+        if (db.isTransaction) db.exec('rollback');
+        throw fault(error);
+      }
+    },
+    async close() {
+      await groups.close();
+      if (db.isOpen) db.close();
+    },
+  };
+}
+
+function encode(value: SqlValue): string | number | bigint | null {
+  switch (typeof value) {
+    case 'string':
+      return withoutNul(value);
+    case 'boolean':
+      return value ? 1 : 0;
+    case 'number':
+      // A number is bound as a double, and a double that meets a text column becomes "5.0".
+      return Number.isSafeInteger(value) ? BigInt(value) : value;
+    default:
+      return value;
+  }
+}
+
+/** Result codes that speak of the file or the disk and not of the statement. */
+const UNAVAILABLE = new Set([
+  5, // busy
+  6, // locked
+  7, // out of memory
+  8, // read-only
+  10, // input or output
+  11, // corrupt
+  13, // full
+  14, // cannot open
+  15, // locking protocol
+  26, // not a database
+]);
+
+function fault(error: unknown): Error {
+  const { code, errcode, message } = error as Error & { code?: string; errcode?: number };
+  const unavailable =
+    // extended codes carry the plain one in their low byte
+    (errcode !== undefined && UNAVAILABLE.has(errcode & 0xff)) ||
+    // "database is not open", "statement has been finalized"
+    code === 'ERR_INVALID_STATE';
+  return unavailable ? new DatabaseUnavailable(message, { cause: error }) : (error as Error);
+}
+
+/**
+ * Keeps the folder to one process. The lock is that of an open transaction on a file of its own: the operating system
+ * takes it back with the process, however that ends, so there is no stale lock to clean up.
+ */
+export function lockDataDir(dir: string): { release(): void } {
+  const db = new DatabaseSync(join(dir, 'lock'), { timeout: 0 });
+  try {
+    db.exec('begin exclusive');
+  } catch (error) {
+    db.close();
+    if ((error as { errcode?: number }).errcode !== 5) throw error;
+    throw new Error(
+      `The data folder ${dir} is in use by another process. Stop that one, or use another DATA_DIR.`,
+    );
+  }
+  return { release: () => db.close() };
+}

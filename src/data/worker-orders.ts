@@ -1,0 +1,26 @@
+// The worker's view of the database.
+
+import { timestamp } from '../domain/ids.ts';
+import { openLeg } from '../domain/order.ts';
+import { OrderTaken } from '../worker/execute.ts';
+import type { WorkerOrders } from '../worker/worker.ts';
+import { findAccount } from './accounts.ts';
+import type { Db } from './db.ts';
+import { scheduleCheck } from './fill-checks.ts';
+import { findOrder, ordersUnderWay, saveOrder } from './orders.ts';
+
+export function workerOrders(deps: { db: Db; clock: { now(): number }; firstPollMs: number }): WorkerOrders {
+  const { db, clock, firstPollMs } = deps;
+  return {
+    find: (id) => findOrder(db, id),
+    underWay: (user) => ordersUnderWay(db, user),
+    findAccount: (id) => findAccount(db, id),
+    async save(order, { settled } = { settled: false }) {
+      const unit = saveOrder(order);
+      if (settled && openLeg(order))
+        unit.push(scheduleCheck(order.id, order.userId, timestamp(clock.now() + firstPollMs)));
+      if ((await db.commit(unit)) !== null) throw new OrderTaken(order.id);
+      return { ...order, version: order.version + 1 };
+    },
+  };
+}
