@@ -7,7 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { type Logger, pino } from 'pino';
 import packageJson from '../package.json' with { type: 'json' };
-import { authenticateApiKey } from './app/access.ts';
+import { authenticate } from './app/access.ts';
+import { writeAudit } from './app/audit.ts';
 import { type Background, every } from './app/background.ts';
 import { placeDashboardOrder } from './app/dashboard-order.ts';
 import { type FirstUser, publishFirstTerms, seedFirstUser, welcome } from './app/first-start.ts';
@@ -17,6 +18,7 @@ import { readOrder, readOrders } from './app/read-orders.ts';
 import { receiveWebhook } from './app/receive-webhook.ts';
 import { rescueOrders } from './app/rescue-orders.ts';
 import { createSecretBox } from './app/secret-box.ts';
+import { createTokens } from './app/tokens.ts';
 import { verifyDueFills } from './app/verify-fills.ts';
 import type { Brokers } from './broker/broker.ts';
 import { openSimulated } from './broker/paper/paper.ts';
@@ -52,6 +54,9 @@ export interface Fillpath {
   stop(): Promise<void>;
 }
 
+/** For expiries: a step of the wall clock must neither free a claim nor freeze a window. */
+const steady = { now: () => performance.timeOrigin + performance.now() };
+
 /** What a test may bring of its own: at our own ports, and nowhere else. */
 export interface Parts {
   readonly log?: Logger;
@@ -76,11 +81,13 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
   try {
     const db = await openDatabase(config, closers);
     await migrate(db, clock.now());
-    const store = parts.store ?? openMemoryStore({ clock });
+    const store = parts.store ?? openMemoryStore({ clock: parts.clock ?? steady });
     closers.push(() => store.close());
     const secrets = createSecretBox(
       Buffer.from(config.keys.app ?? keptKey(config.data.dir, 'APP_KEY'), 'base64url'),
     );
+
+    const tokens = createTokens({ secret: config.keys.jwt ?? keptKey(config.data.dir, 'JWT_SECRET'), clock });
 
     const mailbox = createMailbox({ store });
     const pool = createPool({ store, startTimeoutMs: config.workers.startTimeoutMs });
@@ -110,41 +117,39 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
     const termsVersion = await publishFirstTerms({ db, clock });
     const firstUser = config.seedUser ? await seedFirstUser({ db, clock, secrets }, termsVersion) : null;
 
+    // What the service's functions take their dependencies from; each names the few that it uses.
+    const deps = {
+      ...{ db, clock, log, store, secrets, tokens, pool, mailbox, plans, rateLimit, ...timings },
+      rules: { retries: tries.fillRetries, requeueMs: timings.fillRequeueMs },
+      visibilityMs: timings.fillVisibilityMs,
+      activeWorkers: () => host.workers().length,
+      version: packageJson.version,
+    };
+    const bind =
+      <Args extends unknown[], Result>(does: (from: typeof deps, ...args: Args) => Result) =>
+      (...args: Args) =>
+        does(deps, ...args);
+
     // Before anything new is taken: whatever an earlier process left unfinished.
-    await rescueOrders({ db, clock, pool, mailbox, log }, 0);
+    await rescueOrders(deps, 0);
     const background: Background[] = [
-      every(RESCUE_EVERY_MS, () => rescueOrders({ db, clock, pool, mailbox, log }, RESCUE_GRACE_MS), log),
-      every(
-        VERIFY_EVERY_MS,
-        () =>
-          verifyDueFills({
-            db,
-            clock,
-            pool,
-            mailbox,
-            log,
-            rules: { retries: tries.fillRetries, requeueMs: timings.fillRequeueMs },
-            visibilityMs: timings.fillVisibilityMs,
-          }),
-        log,
-      ),
+      every(RESCUE_EVERY_MS, () => rescueOrders(deps, RESCUE_GRACE_MS), log),
+      every(VERIFY_EVERY_MS, bind(verifyDueFills), log),
     ];
     closers.push(() => Promise.all(background.map((task) => task.stop())));
 
-    const orderDeps = { db, clock, pool, mailbox, log, plans, store, rateLimit, ...timings };
     const server = buildServer({
-      webhook: { clock, receive: (request) => receiveWebhook({ ...orderDeps, secrets }, request) },
-      trading: {
-        clock,
-        guard: { authenticateApiKey: (key) => authenticateApiKey({ db, clock }, key) },
-        place: (order) => placeDashboardOrder(orderDeps, order),
-        readOrder: (user, id) => readOrder({ db }, user, id),
-        readOrders: (user, page) => readOrders({ db }, user, page),
-      },
-      readHealth: () =>
-        readHealth({ db, store, activeWorkers: () => host.workers().length, version: packageJson.version }),
-      trustedProxies: ipList(config.http.trustedProxies.map(({ address, prefix }) => `${address}/${prefix}`)),
+      clock,
       log,
+      trustedProxies: ipList(config.http.trustedProxies.map(cidr)),
+      readHealth: bind(readHealth),
+      guard: {
+        authenticate: bind(authenticate),
+        audit: bind(writeAudit),
+        adminIps: ipList(config.edge.adminIps.map(cidr)),
+      },
+      webhook: { receive: bind(receiveWebhook) },
+      trading: { place: bind(placeDashboardOrder), readOrder: bind(readOrder), readOrders: bind(readOrders) },
     });
     closers.push(() => server.close());
 
@@ -163,6 +168,8 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
     throw fault;
   }
 }
+
+const cidr = ({ address, prefix }: { address: string; prefix: number }) => `${address}/${prefix}`;
 
 async function openDatabase(config: Config, closers: (() => unknown)[]): Promise<Db> {
   mkdirSync(config.data.dir, { recursive: true, mode: 0o700 });

@@ -89,15 +89,17 @@ const PRODUCTION = {
   ALLOWED_ORIGINS: 'https://fillpath.example',
 };
 
-function problemsOf(env: Record<string, string>): readonly string[] {
+function errorOf(env: Record<string, string>): ConfigError | null {
   try {
     readConfig(env);
-    return [];
+    return null;
   } catch (error) {
     assert.ok(error instanceof ConfigError, String(error));
-    return error.problems;
+    return error;
   }
 }
+
+const problemsOf = (env: Record<string, string>): readonly string[] => errorOf(env)?.problems ?? [];
 
 const variablesIn = (text: string, pattern: RegExp) =>
   [...text.matchAll(pattern)].map(([, name = '']) => name).toSorted();
@@ -229,13 +231,13 @@ describe('values', () => {
 
 describe('problems', () => {
   test('are listed all at once, each with its variable, the value and what would be right', () => {
-    const error = assertThrows({
+    const error = errorOf({
       PORT: '12abc',
       LOG_LEVEL: 'loud',
       ADMIN_IPS: '1.2.3.4, here',
       NODE_ENV: 'production',
     });
-    assert.deepEqual(error.message.split('\n'), [
+    assert.deepEqual(error?.message.split('\n'), [
       'The configuration has 6 problems:',
       '  PORT must be a whole number from 0 to 65535, not "12abc"',
       '  LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud"',
@@ -248,7 +250,7 @@ describe('problems', () => {
 
   test('never show a secret, not even one in the wrong place', () => {
     const secret = 'hunter2-hunter2';
-    const { message } = assertThrows({
+    const message = errorOf({
       APP_KEY: secret,
       JWT_SECRET: secret,
       DATABASE_URL: `mysql://user:${secret}@host`,
@@ -258,7 +260,8 @@ describe('problems', () => {
       ALLOWED_ORIGINS: `https://user:${secret}@host`,
       WORKER_KEY: `{"d":"${secret}"}`,
       WORKER_PUBLIC_KEY: JSON.stringify({ ...PUBLIC, d: secret }),
-    });
+    })?.message;
+    assert.ok(message);
     assert.ok(!message.includes(secret), message);
     assert.ok(message.includes('9 problems'), message);
   });
@@ -350,15 +353,3 @@ describe('problems', () => {
     );
   });
 });
-
-function assertThrows(env: Record<string, string>): ConfigError {
-  let thrown: unknown;
-  assert.throws(
-    () => readConfig(env),
-    (error) => {
-      thrown = error;
-      return error instanceof ConfigError;
-    },
-  );
-  return thrown as ConfigError;
-}

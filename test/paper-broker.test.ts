@@ -3,11 +3,11 @@ import { after, before, describe, it } from 'node:test';
 import { type Broker, BrokerUnavailable } from '../src/broker/broker.ts';
 import { quote } from '../src/broker/paper/market.ts';
 import { openPaper } from '../src/broker/paper/paper.ts';
-import type { PaperSettings } from '../src/broker/paper/settings.ts';
 import { openBrokers } from '../src/broker/registry.ts';
 import { openPaperLedger } from '../src/data/paper-ledger.ts';
 import { add, average, decimal, multiply, subtract } from '../src/domain/decimal.ts';
 import type { AccountId } from '../src/domain/ids.ts';
+import type { PaperSettings } from '../src/domain/paper-settings.ts';
 import { BROKER_NAMES } from '../src/domain/symbol.ts';
 import { type BrokerHarness, brokerContract } from './contracts/broker.ts';
 import {

@@ -9,7 +9,6 @@ import type { Broker, BrokerOrder, BrokerOrderState, PlaceOutcome } from '../src
 import type { PaperLedger } from '../src/broker/paper/ledger.ts';
 import { findListing, type Listing } from '../src/broker/paper/market.ts';
 import { openPaper, openSimulated } from '../src/broker/paper/paper.ts';
-import type { PaperSettings } from '../src/broker/paper/settings.ts';
 import { type Db, sql } from '../src/data/db.ts';
 import { migrate } from '../src/data/migrate.ts';
 import { openPaperLedger } from '../src/data/paper-ledger.ts';
@@ -17,6 +16,7 @@ import { openSqlite } from '../src/data/sqlite.ts';
 import { type Decimal, decimal } from '../src/domain/decimal.ts';
 import type { AccountId, ClientOrderId } from '../src/domain/ids.ts';
 import type { OrderError, Side } from '../src/domain/order.ts';
+import type { PaperSettings } from '../src/domain/paper-settings.ts';
 
 /** A Wednesday, 15:00 in New York. */
 export const OPEN_HOURS = Date.parse('2026-07-15T19:00:00Z');

@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { BrokerUnavailable } from '../src/broker/broker.ts';
 import { quote } from '../src/broker/paper/market.ts';
 import { openPaper } from '../src/broker/paper/paper.ts';
-import { mergePaperSettings, readPaperSettings } from '../src/broker/paper/settings.ts';
 import { compare, parseDecimal } from '../src/domain/decimal.ts';
 import { NumberText } from '../src/domain/json.ts';
+import { mergePaperSettings, readPaperSettings } from '../src/domain/paper-settings.ts';
 import {
   accepted,
   listed,

@@ -65,9 +65,9 @@ const url = (folder: string, database: string) =>
 async function startServer(): Promise<Server> {
   const bin = findServer() ?? install();
   // PostgreSQL refuses to run as root, and its own user must reach the folder.
-  const owner = process.getuid?.() === 0 ? postgresUser() : {};
+  const owner = process.getuid?.() === 0 ? postgresUser() : null;
   const folder = mkdtempSync(join(tmpdir(), 'fillpath-pg-'));
-  if (owner.uid !== undefined) chownSync(folder, owner.uid, owner.gid);
+  if (owner) chownSync(folder, owner.uid, owner.gid);
   const options = { cwd: folder, env: { PATH: process.env.PATH, LC_ALL: 'C.UTF-8' }, ...owner } as const;
   try {
     execFileSync(
@@ -140,7 +140,7 @@ function install(): string {
   return bin;
 }
 
-function postgresUser(): { uid?: number; gid?: number } {
+function postgresUser(): { uid: number; gid: number } {
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
   return { uid: id('-u'), gid: id('-g') };
 }

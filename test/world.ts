@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { pino } from 'pino';
-import { hashApiKey } from '../src/app/access.ts';
 import { createSecretBox, randomToken } from '../src/app/secret-box.ts';
+import { hashToken } from '../src/app/tokens.ts';
 import { readConfig } from '../src/config.ts';
 import { type Account, insertAccount } from '../src/data/accounts.ts';
 import { insertApiKey } from '../src/data/api-keys.ts';
@@ -102,7 +102,7 @@ export async function openWorld(
         id: randomUUIDv7(),
         userId: made.id,
         name: 'test',
-        keyHash: hashApiKey(apiKey),
+        keyHash: hashToken(apiKey),
         expiresAt: null,
         createdAt: now,
       }),

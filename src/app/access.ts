@@ -1,16 +1,18 @@
 // Who may act, how often and from where. The same checks stand before the webhook and the trading routes.
 
-import { createHash } from 'node:crypto';
 import { ownerOfApiKey, touchApiKey } from '../data/api-keys.ts';
 import type { Db } from '../data/db.ts';
+import { findSession, type Session } from '../data/sessions.ts';
 import { allowedIps, type User } from '../data/users.ts';
 
-export type { User };
+export type { Session, User };
 
 import { type Denial, deny } from '../domain/denial.ts';
 import { timestamp, type UserId } from '../domain/ids.ts';
+import { isSameSecret } from '../domain/webhook.ts';
 import type { Store } from '../store/store.ts';
 import { ipList } from './ip-list.ts';
+import { hashToken, type Tokens } from './tokens.ts';
 
 export interface RateLimit {
   readonly requests: number;
@@ -43,16 +45,54 @@ export async function isAllowedIp({ db }: { db: Db }, user: UserId, ip: string):
   return allowed.length === 0 || ipList(allowed).has(ip);
 }
 
-export const hashApiKey = (key: string): string => createHash('sha256').update(key).digest('hex');
+/** Who is asking, and by what. */
+export type Caller =
+  | { readonly via: 'session'; readonly user: User; readonly session: Session }
+  | { readonly via: 'api_key'; readonly user: User; readonly keyId: string };
 
-/** The user behind an API key; null where the key is unknown, revoked or expired. */
-export async function authenticateApiKey(
-  { db, clock }: { db: Db; clock: { now(): number } },
-  key: string,
-): Promise<User | null> {
+export interface Credentials {
+  /** The access_token cookie; it decides where it is present, however bad it is. */
+  readonly cookie: string | undefined;
+  /** The Authorization header. */
+  readonly authorization: string | undefined;
+}
+
+export interface AuthenticateDeps {
+  readonly db: Db;
+  readonly clock: { now(): number };
+  readonly tokens: Pick<Tokens, 'read'>;
+}
+
+export async function authenticate(
+  deps: AuthenticateDeps,
+  credentials: Credentials,
+): Promise<Caller | Denial> {
+  const { cookie, authorization } = credentials;
+  const token = cookie ?? /^Bearer +([\w~+/.-]{1,2048}=*)$/i.exec(authorization ?? '')?.[1];
+  if (!token) return deny('unauthenticated');
+  // A JWT has dots; an API key has none, and a browser never sends one as a cookie.
+  const caller =
+    cookie !== undefined || token.includes('.') ? await bySession(deps, token) : await byApiKey(deps, token);
+  if (!caller) return deny('unauthenticated');
+  return caller.user.isActive ? caller : deny('user_deactivated');
+}
+
+async function bySession({ db, tokens }: AuthenticateDeps, token: string): Promise<Caller | null> {
+  const claims = tokens.read('access', token);
+  const found = claims?.session ? await findSession(db, claims.session) : null;
+  if (!found?.session.isActive || found.user.id !== claims?.user) return null;
+  return { via: 'session', ...found };
+}
+
+async function byApiKey({ db, clock }: AuthenticateDeps, key: string): Promise<Caller | null> {
   const now = timestamp(clock.now());
-  const owner = await ownerOfApiKey(db, hashApiKey(key), now);
+  const owner = await ownerOfApiKey(db, hashToken(key), now);
   if (!owner) return null;
   await db.commit([touchApiKey(owner.keyId, now)]);
-  return owner.user;
+  return { via: 'api_key', ...owner };
+}
+
+/** Sessions, by cookie or bearer, prove with every change that the request is the client's own. */
+export function isCsrfProven(session: Session, header: string | undefined): boolean {
+  return isSameSecret(header ?? '', session.csrfToken);
 }

@@ -1,7 +1,7 @@
 // Every attempt leaves an entry, with where it came from and what it was about.
 
 import { type AuditEntry, insertAuditEntry } from '../data/audit-log.ts';
-import type { Statement } from '../data/db.ts';
+import type { Db, Statement } from '../data/db.ts';
 import { type Timestamp, timestamp, type UserId } from '../domain/ids.ts';
 
 /** What every request brings along. */
@@ -39,6 +39,15 @@ export function audit(context: RequestContext, event: AuditEvent, now: number): 
     createdAt: at,
   };
   return insertAuditEntry(entry);
+}
+
+/** An entry of its own, for what commits nothing else. */
+export async function writeAudit(
+  { db, clock }: { db: Db; clock: { now(): number } },
+  context: RequestContext,
+  event: AuditEvent,
+): Promise<void> {
+  await db.commit([audit(context, event, clock.now())]);
 }
 
 /** Strangers choose these texts: bounded, and nothing that a database refuses to store. */

@@ -1,4 +1,11 @@
-// The faults that the outside is told apart from a bug: a part that does not answer.
+// A part that does not answer is told apart from a bug: it is a denial that asks for another try.
 
-export { DatabaseUnavailable } from '../data/db.ts';
-export { StoreUnavailable } from '../store/store.ts';
+import { DatabaseUnavailable } from '../data/db.ts';
+import { type Denial, deny } from '../domain/denial.ts';
+import { StoreUnavailable } from '../store/store.ts';
+
+export function unavailability(fault: unknown): Denial | null {
+  if (fault instanceof DatabaseUnavailable) return deny('database_unavailable');
+  if (fault instanceof StoreUnavailable) return deny('store_unavailable');
+  return null;
+}

@@ -8,8 +8,8 @@ import { insertApiKey } from '../data/api-keys.ts';
 import type { Db } from '../data/db.ts';
 import { currentTermsVersion, hasUsers, insertTerms, insertUser } from '../data/users.ts';
 import { type AccountId, timestamp, type UserId } from '../domain/ids.ts';
-import { hashApiKey } from './access.ts';
 import { randomToken, type SecretBox } from './secret-box.ts';
+import { hashToken } from './tokens.ts';
 
 export interface FirstUser {
   readonly email: string;
@@ -71,7 +71,7 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
       id: randomUUIDv7(),
       userId,
       name: 'first start',
-      keyHash: hashApiKey(first.apiKey),
+      keyHash: hashToken(first.apiKey),
       expiresAt: null,
       createdAt: now,
     }),

@@ -3,9 +3,11 @@
 import { timestamp } from '../domain/ids.ts';
 import { type Db, sql } from './db.ts';
 import { records } from './migrations/001-records.ts';
+import { identity } from './migrations/002-identity.ts';
 
 const MIGRATIONS: readonly { readonly name: string; readonly script: string }[] = [
   { name: '001-records', script: records },
+  { name: '002-identity', script: identity },
 ];
 
 const TYPES: Record<Db['dialect'], Record<string, string>> = {

@@ -1,38 +1,41 @@
 // PostgreSQL, for more than one process or machine. A group is sent in one go and answered in one go: BEGIN, the units,
-// COMMIT, without waiting in between. Two things make that possible:
+// COMMIT, without waiting in between. A guard is checked by the server: its statement is wrapped so that it raises an
+// error when it changes no row. So one failed unit makes COMMIT a rollback, and the group is sent once more, now with
+// savepoints that undo a failed unit and keep a good one by the same two commands:
 //
-// - A guard is checked by the server: its statement is wrapped so that it raises an error when it changes no row.
-// - A unit that failed is undone, and one that did not is kept, by the same two commands:
+//   savepoint unit; …the first unit…;   savepoint unit; rollback to unit; …the second…;   savepoint unit; …
 //
-//     savepoint unit; …the first unit…;   savepoint unit; rollback to unit; …the second…;   savepoint unit; …
-//
-//   After a good unit the second `savepoint` hides the first, and `rollback to` goes back to just there: nothing is
-//   lost. After a failed one `savepoint` fails too, and `rollback to` goes back to before the unit.
+// After a good unit the second `savepoint` hides the first, and `rollback to` goes back to just there: nothing is lost.
+// After a failed one `savepoint` fails too, and `rollback to` goes back to before the unit. (Savepoints every time would
+// be simpler, and cost a third of the throughput.)
 
 import { DatabaseError, Pool, type PoolClient, type QueryConfig } from 'pg';
 import { decimal } from '../domain/decimal.ts';
-import { DatabaseUnavailable, type Db, type Statement } from './db.ts';
+import { DatabaseUnavailable, type Db, type Statement, sql } from './db.ts';
 import { groupCommit, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
 
-/** Up to 64 subtransactions a backend shows in shared memory; beyond, every other session's snapshots get slow. */
+// One group at a time: a second one beside it mostly waited for the first one's row locks, or deadlocked with it (64
+// orders of 2 or 50 users at once: no gain; 256: 30 times slower). More processes still work in parallel.
+/** The server shows up to 64 subtransactions of a session in shared memory; with more, all others get slower. */
 const MOST_UNITS = 64;
-const LANES = 1;
+/** For the few units that collided with another process. */
+const LANES_ALONE = 3;
+const ATTEMPTS_ALONE = 4;
 const POOL_SIZE = 10;
-const ATTEMPTS_ALONE = 5;
 const CONNECT_MS = 5_000;
 /** Longer than the server's own limit: this one is for a server that cannot say anything any more. */
 const ANSWER_MS = 15_000;
 
 const SESSION = `
   set time zone 'UTC'; set datestyle = 'ISO';
-  set statement_timeout = '10s'; set lock_timeout = '5s'; set idle_in_transaction_session_timeout = '10s';
+  set statement_timeout = '10s'; set lock_timeout = '3s'; set idle_in_transaction_session_timeout = '10s';
   -- committed means durable, whatever the server's default is
   select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
 
 const BEGIN = 'begin isolation level read committed';
-// Two groups can lock the same rows in different order. The deadlock detector needs a second to see it; we give up
-// sooner, and the unit is tried again alone.
-const BEGIN_GROUP = `${BEGIN}; set local lock_timeout = '100ms'; savepoint unit`;
+// Two processes can lock the same rows in different order. The deadlock detector needs a second to see it, and a lock
+// can be held for longer; a group does not wait for either: the unit is undone and tried again alone.
+const BEGIN_GROUP = `${BEGIN}; set local lock_timeout = '100ms'`;
 const GUARD_FAILED = 'guard failed, unit undone';
 /** Any number, the same in every process: scripts run one at a time. */
 const SCRIPT_LOCK = 4_019_775_210;
@@ -70,7 +73,7 @@ export async function openPostgres({
       spoilt = client.getTransactionStatus() !== 'I';
       return result;
     } catch (error) {
-      spoilt = !(error instanceof DatabaseError) || STALE.has(error.code ?? '');
+      spoilt = !(error instanceof DatabaseError) || STALE.has(codeOf(error));
       throw error;
     } finally {
       client.release(spoilt);
@@ -82,7 +85,7 @@ export async function openPostgres({
     const once = () => withClient(async (client) => (await client.query<Row & object>(config)).rows);
     try {
       return await once().catch((error) => {
-        if (error instanceof DatabaseError && STALE.has(error.code ?? '')) return once();
+        if (STALE.has(codeOf(error))) return once();
         throw error;
       });
     } catch (error) {
@@ -90,49 +93,64 @@ export async function openPostgres({
     }
   }
 
-  /** Sends all and waits once. Answers are in the order of the queries, COMMIT's comes last. */
-  function send(client: PoolClient, units: readonly Unit[]): Promise<Outcome[]> {
-    const several = units.length > 1;
-    const outcomes = new Map<Unit, Outcome>();
-    const failed = (unit: Unit, outcome: Outcome) => {
-      if (!outcomes.has(unit)) outcomes.set(unit, outcome);
-    };
+  /** Sends all and waits once. Answers come in the order of the queries, COMMIT's is the last. */
+  function send(client: PoolClient, begin: string, units: readonly Unit[], apart: boolean): Promise<Answers> {
+    const failures: Outcome[] = [];
     return new Promise((resolve) => {
       const { stream } = client.connection;
       stream.cork();
-      client.query(several ? BEGIN_GROUP : BEGIN, (error: Error | null) => {
-        if (error) for (const unit of units) failed(unit, { fault: error });
+      client.query(apart ? `${begin}; savepoint unit` : begin, (error: Error | null) => {
+        if (error) failures.push(...units.map(() => ({ fault: error })));
       });
-      for (const unit of units) {
+      for (const [index, unit] of units.entries()) {
+        const failed = (failure: Outcome) => {
+          // What follows a failure in the same unit fails because of it.
+          failures[index] ??= failure;
+        };
         for (const statement of unit) {
           const { guard } = statement;
           client.query(queryOf(statement), (error: Error | null) => {
-            if (!error) return;
-            failed(unit, guard !== undefined && isGuardFailure(error) ? { guard } : { fault: error });
+            if (error) failed(guard !== undefined && isGuardFailure(error) ? { guard } : { fault: error });
           });
         }
-        if (!several) continue;
-        client.query('savepoint unit', (error: Error | null) => {
-          if (error) failed(unit, { fault: error });
-        });
+        if (!apart) continue;
+        client.query('savepoint unit', (error: Error | null) => error && failed({ fault: error }));
         client.query('rollback to unit', () => {});
       }
       const commit: Query = { text: 'commit', query_timeout: ANSWER_MS };
       client.query(commit, (error: Error | null, result) => {
-        // COMMIT of a failed transaction succeeds, and says that it was a rollback.
-        const fault =
-          error ?? (result.command === 'COMMIT' ? null : new Error('the transaction was rolled back'));
-        resolve(units.map((unit) => outcomes.get(unit) ?? (fault ? { fault } : { guard: null })));
+        // COMMIT of a failed transaction succeeds, and says what it was.
+        const rolledBack = !error && result.command === 'ROLLBACK';
+        const lost = error ?? (rolledBack ? new Error('the transaction was rolled back') : null);
+        const rest: Outcome = lost ? { fault: lost } : { guard: null };
+        resolve({ rolledBack, outcomes: units.map((_unit, index) => failures[index] ?? rest) });
       });
       stream.uncork();
     });
   }
 
+  /** A collision is told apart: the unit was undone and can be tried again. */
+  async function attempt(group: readonly Waiting[], begin: string): Promise<(Outcome | 'collision')[]> {
+    const units = group.map(({ unit }) => unit);
+    try {
+      const { outcomes } = await withClient(async (client) => {
+        const answers = await send(client, begin, units, false);
+        return answers.rolledBack && units.length > 1 ? send(client, begin, units, true) : answers;
+      });
+      return outcomes.map((outcome) => {
+        if (!('fault' in outcome)) return outcome;
+        return COLLISIONS.has(codeOf(outcome.fault)) ? 'collision' : { fault: fault(outcome.fault) };
+      });
+    } catch (error) {
+      throw fault(error);
+    }
+  }
+
   async function runGroup(group: readonly Waiting[]): Promise<void> {
-    const outcomes = await attempt(group);
+    const outcomes = await attempt(group, BEGIN_GROUP);
     for (const [index, { unit, settle }] of group.entries()) {
-      const outcome = outcomes[index];
-      if (outcome && !isCollision(outcome)) settle(outcome);
+      const outcome = outcomes[index] ?? 'collision';
+      if (outcome !== 'collision') settle(outcome);
       else
         alone.commit(unit).then(
           (guard) => settle({ guard }),
@@ -142,11 +160,11 @@ export async function openPostgres({
   }
 
   async function runAlone(group: readonly Waiting[]): Promise<void> {
-    for (let attempts = 1; ; attempts++) {
-      const [outcome] = await attempt(group);
-      if (!outcome || (isCollision(outcome) && attempts < ATTEMPTS_ALONE)) continue;
-      return group[0]?.settle(outcome);
+    for (let attempts = 0; attempts < ATTEMPTS_ALONE; attempts++) {
+      const [outcome] = await attempt(group, BEGIN);
+      if (outcome && outcome !== 'collision') return group[0]?.settle(outcome);
     }
+    throw new DatabaseUnavailable(`The rows were locked by others, ${ATTEMPTS_ALONE} times in a row.`);
   }
 
   const groups = groupCommit({ most: MOST_UNITS, lanes: 1, run: runGroup });
@@ -176,17 +194,26 @@ export async function openPostgres({
       }
     },
     close() {
-      closing ??= groups.close().then(() => pool.end());
+      closing ??= groups
+        .close()
+        .then(() => alone.close())
+        .then(() => pool.end());
       return closing;
     },
   };
   try {
-    await read({ parts: ['select 1'], values: [] });
+    await read(sql`select 1`);
   } catch (error) {
     await db.close();
     throw error;
   }
   return db;
+}
+
+interface Answers {
+  /** For certain: nothing was written. */
+  readonly rolledBack: boolean;
+  readonly outcomes: Outcome[];
 }
 
 /** query_timeout is missing in the driver's types. */
@@ -221,8 +248,10 @@ function guarded(text: string): string {
     select cast(case when count(*) > 0 then '1' else '${GUARD_FAILED}' end as integer) from changed`;
 }
 
+const codeOf = (error: unknown): string => (error instanceof DatabaseError ? (error.code ?? '') : '');
+
 const isGuardFailure = (error: Error): boolean =>
-  error instanceof DatabaseError && error.code === '22P02' && error.message.includes(GUARD_FAILED);
+  codeOf(error) === '22P02' && error.message.includes(GUARD_FAILED);
 
 /** The plan of a prepared read no longer fits the table after a migration, or the statement is gone. */
 const STALE = new Set(['0A000', '26000']);
@@ -238,20 +267,14 @@ const COLLISIONS = new Set([
   '25P02', // transaction aborted
 ]);
 
-const isCollision = (outcome: Outcome): boolean =>
-  'fault' in outcome && outcome.fault instanceof DatabaseError && COLLISIONS.has(outcome.fault.code ?? '');
-
-/** Connection, resources, shutdown and timeouts, system; a replica after a failover; a collision that would not end. */
-const UNAVAILABLE = /^(08|53|57|58|40|55P03|25006)/;
+/** Connection, resources, shutdown and timeouts, system; a replica after a failover. */
+const UNAVAILABLE = /^(08|53|57|58|25006)/;
 
 function fault(error: unknown): Error {
   const told = error as Error;
-  if (told instanceof DatabaseError && !UNAVAILABLE.test(told.code ?? '')) return told;
+  if (told instanceof DatabaseError && !UNAVAILABLE.test(codeOf(told))) return told;
   return new DatabaseUnavailable(told.message, { cause: told });
 }
-
-const withFault = (outcome: Outcome): Outcome =>
-  'fault' in outcome ? { fault: fault(outcome.fault) } : outcome;
 
 /** Private to this pool. What is not here stays the text that the server sends: uuid, text, json. */
 const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {

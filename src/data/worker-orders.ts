@@ -2,8 +2,7 @@
 
 import { timestamp } from '../domain/ids.ts';
 import { openLeg } from '../domain/order.ts';
-import { OrderTaken } from '../worker/execute.ts';
-import type { WorkerOrders } from '../worker/worker.ts';
+import type { WorkerOrders } from '../worker/orders.ts';
 import { findAccount } from './accounts.ts';
 import type { Db } from './db.ts';
 import { scheduleCheck } from './fill-checks.ts';
@@ -15,12 +14,11 @@ export function workerOrders(deps: { db: Db; clock: { now(): number }; firstPoll
     find: (id) => findOrder(db, id),
     underWay: (user) => ordersUnderWay(db, user),
     findAccount: (id) => findAccount(db, id),
-    async save(order, { settled } = { settled: false }) {
+    async save(order, { settled }) {
       const unit = saveOrder(order);
       if (settled && openLeg(order))
         unit.push(scheduleCheck(order.id, order.userId, timestamp(clock.now() + firstPollMs)));
-      if ((await db.commit(unit)) !== null) throw new OrderTaken(order.id);
-      return { ...order, version: order.version + 1 };
+      return (await db.commit(unit)) === null ? { ...order, version: order.version + 1 } : null;
     },
   };
 }

@@ -34,6 +34,12 @@ export const DENIALS = {
     title: 'Authentication is needed',
     detail: 'Log in, or send Authorization: Bearer with a valid token or API key.',
   },
+  session_required: {
+    status: 403,
+    title: 'Only a session may do this',
+    detail: 'Log in: an API key cannot manage sessions, keys and passwords.',
+  },
+  admin_required: { status: 403, title: 'Only an admin may do this', detail: 'Log in as an admin.' },
   webhook_not_found: {
     status: 404,
     title: 'No such webhook',
@@ -58,7 +64,7 @@ export const DENIALS = {
     audit: 'webhook_ip_blocked',
     alert: true,
   },
-  /** The same check on the trading routes; the spec gives both one audit action. */
+  /** The same check on the trading routes (the spec gives both one audit action); also of a foreign IP at an admin path. */
   ip_not_allowed: {
     status: 403,
     title: 'This IP address is not allowed',

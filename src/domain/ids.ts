@@ -7,6 +7,7 @@ export type UserId = Id<'user'>;
 export type AccountId = Id<'account'>;
 export type OrderId = Id<'order'>;
 export type ClientOrderId = Id<'client-order'>;
+export type SessionId = Id<'session'>;
 
 /** RFC 3339 in UTC with milliseconds and Z: sorts as text, and is what the API shows. */
 export type Timestamp = Id<'timestamp'>;

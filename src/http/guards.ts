@@ -1,33 +1,85 @@
-// Who is asking. Nothing behind a guard is open to strangers.
+// Who may call a route. Every route says so itself, in its config; one that does not say is not registered. Before a
+// body is read, the guard has authenticated the caller, or refused.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { User } from '../app/access.ts';
+import { type Caller, type Credentials, isCsrfProven } from '../app/access.ts';
+import type { AuditEvent, RequestContext } from '../app/audit.ts';
+import type { IpList } from '../app/ip-list.ts';
 import { type Denial, deny, isDenial } from '../domain/denial.ts';
 import { sendDenial } from './problem.ts';
 
+export type Access =
+  /** Anybody; what the route needs, it checks itself. */
+  | 'open'
+  /** A session, or an API key. */
+  | 'user'
+  /** A session only: managing sessions, keys and passwords. */
+  | 'session'
+  /** An admin's session or API key, from an admin IP. */
+  | 'admin'
+  /** Anybody at an admin IP. */
+  | 'admin_ip';
+
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    access?: Access;
+  }
   interface FastifyRequest {
-    /** Set by the guard before any handler of a guarded scope runs. */
-    user: User;
+    /** Set by the guard on every route that is not open. */
+    caller: Caller;
   }
 }
 
 export interface Guard {
-  authenticateApiKey(key: string): Promise<User | null>;
+  authenticate(credentials: Credentials): Promise<Caller | Denial>;
+  audit(context: RequestContext, event: AuditEvent): Promise<void>;
+  contextOf(request: FastifyRequest): RequestContext;
+  readonly adminIps: IpList;
 }
 
-/** Every route of this scope asks for a user first, before a body is read. */
-export function guardScope(scope: FastifyInstance, guard: Guard): void {
-  scope.addHook('onRequest', async (request, reply) => {
-    const caller = await authenticate(guard, request);
-    if (isDenial(caller)) return sendDenial(request, reply, caller);
-    request.user = caller;
+const CHANGING = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
+
+export function guardRoutes(server: FastifyInstance, guard: Guard): void {
+  server.addHook('onRoute', (route) => {
+    if (!route.config?.access) throw new Error(`${route.method} ${route.url} does not say who may call it`);
+  });
+  server.addHook('onRequest', async (request, reply) => {
+    const { access } = request.routeOptions.config;
+    // Without one there is no such route: the not-found handler answers.
+    if (!access || access === 'open') return;
+    const denial = await refuse(guard, access, request);
+    if (denial) return sendDenial(request, reply, denial);
   });
 }
 
-async function authenticate({ authenticateApiKey }: Guard, request: FastifyRequest): Promise<User | Denial> {
-  const key = /^Bearer +([\w~+/.-]{1,512}=*)$/i.exec(request.headers.authorization ?? '')?.[1];
-  const user = key ? await authenticateApiKey(key) : null;
-  if (!user) return deny('unauthenticated');
-  return user.isActive ? user : deny('user_deactivated');
+async function refuse(guard: Guard, access: Access, request: FastifyRequest): Promise<Denial | null> {
+  if (access === 'admin' || access === 'admin_ip') {
+    const { ip } = guard.contextOf(request);
+    if (!guard.adminIps.has(ip))
+      return deny('ip_not_allowed', { detail: 'Administer from an address in ADMIN_IPS.' });
+    if (access === 'admin_ip') return null;
+  }
+  const { cookies, headers } = request;
+  const caller = await guard.authenticate({
+    cookie: cookies.access_token,
+    authorization: headers.authorization,
+  });
+  if (isDenial(caller)) return caller;
+  if (caller.via === 'api_key' && access === 'session') return deny('session_required');
+  if (caller.via === 'session' && CHANGING.has(request.method)) {
+    const header = headers['x-csrf-token'];
+    if (!isCsrfProven(caller.session, typeof header === 'string' ? header : undefined)) {
+      const denial = deny('csrf_validation_failed');
+      await guard.audit(guard.contextOf(request), {
+        userId: caller.user.id,
+        action: 'csrf_validation_failed',
+        failure: denial.detail,
+        resource: { type: 'session', id: caller.session.id },
+      });
+      return denial;
+    }
+  }
+  if (access === 'admin' && !caller.user.isAdmin) return deny('admin_required');
+  request.caller = caller;
+  return null;
 }

@@ -1,7 +1,7 @@
 // Every error leaves as application/problem+json (RFC 9457): what happened, and what to do next. Never a stack trace.
 
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { DatabaseUnavailable, StoreUnavailable } from '../app/faults.ts';
+import { unavailability } from '../app/faults.ts';
 import { type Denial, deny, ruleOf } from '../domain/denial.ts';
 
 export function sendDenial(request: FastifyRequest, reply: FastifyReply, denial: Denial): FastifyReply {
@@ -34,8 +34,8 @@ export class RequestInvalid extends Error {
 export function sendFault(fault: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (fault instanceof RequestInvalid || fault.validation)
     return sendDenial(request, reply, deny('request_invalid', { detail: fault.message }));
-  if (fault instanceof DatabaseUnavailable) return sendDenial(request, reply, deny('database_unavailable'));
-  if (fault instanceof StoreUnavailable) return sendDenial(request, reply, deny('store_unavailable'));
+  const unavailable = unavailability(fault);
+  if (unavailable) return sendDenial(request, reply, unavailable);
   if (fault.code === 'FST_ERR_CTP_BODY_TOO_LARGE')
     return sendDenial(request, reply, deny('payload_too_large'));
   const status = fault.statusCode ?? 500;

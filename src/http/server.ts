@@ -1,6 +1,7 @@
 // The HTTP server: one strict reading of bodies, one shape of errors, and the routes.
 
 import { randomUUIDv7 } from 'node:crypto';
+import cookie from '@fastify/cookie';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -15,13 +16,22 @@ import type { IpList } from '../app/ip-list.ts';
 import { deny } from '../domain/denial.ts';
 import { plainJson, readJson } from '../domain/json.ts';
 import { clientIp } from './client-ip.ts';
+import { type Guard, guardRoutes } from './guards.ts';
 import { RequestInvalid, sendDenial, sendFault } from './problem.ts';
 import { type TradingRoutes, tradingRoutes } from './trading.ts';
 import { type WebhookRoutes, webhookRoutes } from './webhook.ts';
 
+/** What every route module has at hand. */
+export interface Ambient {
+  contextOf(request: FastifyRequest): RequestContext;
+  readonly clock: { now(): number };
+}
+
 export interface ServerDeps {
-  readonly webhook: Omit<WebhookRoutes, 'contextOf'>;
-  readonly trading: Omit<TradingRoutes, 'contextOf'>;
+  readonly clock: { now(): number };
+  readonly webhook: Omit<WebhookRoutes, keyof Ambient>;
+  readonly trading: Omit<TradingRoutes, keyof Ambient>;
+  readonly guard: Omit<Guard, 'contextOf'>;
   readHealth(): Promise<Health>;
   readonly trustedProxies: IpList;
   readonly log: FastifyBaseLogger;
@@ -47,6 +57,10 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     method: request.method,
   });
 
+  const ambient: Ambient = { contextOf, clock: deps.clock };
+
+  server.register(cookie);
+  guardRoutes(server, { ...deps.guard, contextOf });
   server.setErrorHandler(sendFault);
   server.setNotFoundHandler((request, reply) => sendDenial(request, reply, deny('not_found')));
   server.addHook('onResponse', async (request, reply) => {
@@ -81,12 +95,12 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     };
   });
 
-  server.get('/health', async (_request, reply) => {
+  server.get('/health', { config: { access: 'open' } }, async (_request, reply) => {
     const health = await deps.readHealth();
     return reply.code(health.status === 'up' ? 200 : 503).send(health);
   });
-  server.register(async (scope) => webhookRoutes(scope, { ...deps.webhook, contextOf }));
-  server.register(async (scope) => tradingRoutes(scope, { ...deps.trading, contextOf }));
+  server.register(async (scope) => webhookRoutes(scope, { ...deps.webhook, ...ambient }));
+  server.register(async (scope) => tradingRoutes(scope, { ...deps.trading, ...ambient }));
   return server;
 }
 

@@ -18,13 +18,11 @@ import {
   type UserId,
 } from '../domain/ids.ts';
 import { isSymbol } from '../domain/symbol.ts';
-import { type Guard, guardScope } from './guards.ts';
 import { RequestInvalid, sendDenial } from './problem.ts';
 import { NewOrderBody, OrdersQuery } from './schemas.ts';
 import { sendPlaced } from './webhook.ts';
 
 export interface TradingRoutes {
-  readonly guard: Guard;
   place(order: DashboardOrder): Promise<Denial | Placed>;
   readOrder(user: UserId, id: string): Promise<Denial | object>;
   readOrders(
@@ -38,18 +36,17 @@ export interface TradingRoutes {
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
 export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): void {
-  const { guard, place, readOrder, readOrders, contextOf, clock } = deps;
-  guardScope(server, guard);
+  const { place, readOrder, readOrders, contextOf, clock } = deps;
 
   server.post<{ Body: Static<typeof NewOrderBody> }>(
     '/trading/order',
-    { schema: { body: NewOrderBody } },
+    { config: { access: 'user' }, schema: { body: NewOrderBody } },
     async (request, reply) => {
       const arrivedAt = clock.now();
       const { body } = request;
       if (!isSymbol(body.symbol)) throw new RequestInvalid('"symbol" must not contain white space.');
       const outcome = await place({
-        user: request.user,
+        user: request.caller.user,
         accountId: body.trading_account_id as AccountId,
         action: body.action,
         orderType: body.order_type ?? null,
@@ -64,19 +61,23 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
     },
   );
 
-  server.get<{ Params: { id: string } }>('/trading/orders/:id', async (request, reply) => {
-    const record = await readOrder(request.user.id, request.params.id);
-    return isDenial(record) ? sendDenial(request, reply, record) : record;
-  });
+  server.get<{ Params: { id: string } }>(
+    '/trading/orders/:id',
+    { config: { access: 'user' } },
+    async (request, reply) => {
+      const record = await readOrder(request.caller.user.id, request.params.id);
+      return isDenial(record) ? sendDenial(request, reply, record) : record;
+    },
+  );
 
   server.get<{ Querystring: Static<typeof OrdersQuery> }>(
     '/trading/orders',
-    { schema: { querystring: OrdersQuery } },
+    { config: { access: 'user' }, schema: { querystring: OrdersQuery } },
     async (request) => {
       const { limit, cursor, trading_account_id, status, source, symbol, from, to } = request.query;
       if (cursor !== undefined && !isUuid(cursor))
         throw new RequestInvalid('"cursor" must be the next_cursor of a page.');
-      return readOrders(request.user.id, {
+      return readOrders(request.caller.user.id, {
         filter: {
           ...(trading_account_id ? { accountId: trading_account_id as AccountId } : {}),
           ...(status ? { status } : {}),

@@ -28,6 +28,7 @@ export function webhookRoutes(server: FastifyInstance, { receive, contextOf, clo
   server.post<{ Params: { token: string }; Querystring: { simulation?: unknown } }>(
     '/webhook/:token/order',
     {
+      config: { access: 'open' },
       bodyLimit: BODY_LIMIT,
       async errorHandler(fault, request, reply) {
         if (fault.code !== 'FST_ERR_CTP_BODY_TOO_LARGE') return sendFault(fault, request, reply);

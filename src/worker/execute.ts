@@ -31,11 +31,7 @@ import type { Connections } from './connections.ts';
 
 export interface Execution {
   readonly connections: Connections;
-  /**
-   * Saves the order if it still has its version, and returns it with the next one; throws OrderTaken where another
-   * worker has it. `settled`: the worker is done, and a leg that is still open goes to fill verification in the same
-   * unit.
-   */
+  /** As in orders.ts, but throws OrderTaken where another worker has the order. */
   save(order: Order, options?: { settled: boolean }): Promise<Order>;
   readonly clock: { now(): number };
   wait(ms: number): Promise<void>;

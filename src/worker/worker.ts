@@ -1,23 +1,14 @@
 // One user's worker: takes the user's requests one at a time, in order, and holds the broker connections. Its host
 // keeps it `active` by holding the user's lease. Idle for long enough it stops; the next request starts a new one.
 
-import type { Account } from '../data/accounts.ts';
 import type { Look } from '../domain/fill.ts';
-import type { AccountId, OrderId, UserId } from '../domain/ids.ts';
+import type { OrderId, UserId } from '../domain/ids.ts';
 import { type Order, openLeg } from '../domain/order.ts';
 import { type BrokerAccess, type Connections, createConnections } from './connections.ts';
 import { type Execution, executeOrder, OrderTaken } from './execute.ts';
 import type { Envelope, Mailbox, WorkRequest } from './mailbox.ts';
+import type { WorkerOrders } from './orders.ts';
 import { recoverOrders } from './recover.ts';
-
-/** The worker's view of the database. */
-export interface WorkerOrders {
-  find(id: OrderId): Promise<Order | null>;
-  /** `queued` or `executing`, oldest first. */
-  underWay(user: UserId): Promise<Order[]>;
-  save: Execution['save'];
-  findAccount(id: AccountId): Promise<Account | null>;
-}
 
 export interface WorkerDeps {
   readonly mailbox: Mailbox;
@@ -42,10 +33,16 @@ export interface Worker {
 export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   const { mailbox, orders, clock, log } = deps;
   const connections: Connections = createConnections({ ...deps, findAccount: orders.findAccount });
-  const execution: Execution = { ...deps, connections, save: orders.save };
+  const execution: Execution = { ...deps, connections, save };
   const stopping = new AbortController();
   let busy = true;
   let lastActiveAt = clock.now();
+
+  async function save(order: Order, options = { settled: false }): Promise<Order> {
+    const saved = await orders.save(order, options);
+    if (!saved) throw new OrderTaken(order.id);
+    return saved;
+  }
 
   async function run(): Promise<void> {
     await attempt({ kind: 'recover' });

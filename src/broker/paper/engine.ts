@@ -15,6 +15,7 @@ import {
 } from '../../domain/decimal.ts';
 import { timestamp } from '../../domain/ids.ts';
 import type { OrderError } from '../../domain/order.ts';
+import type { PaperSettings, Rehearsal } from '../../domain/paper-settings.ts';
 import type { BrokerOrder } from '../broker.ts';
 import {
   applyFill,
@@ -32,7 +33,6 @@ import {
 import type { Book, BookChange, PaperOrder } from './ledger.ts';
 import { findListing, type Listing, MAX_QUANTITY, quote, unit } from './market.ts';
 import { AROUND_THE_CLOCK, type Session } from './session.ts';
-import type { PaperSettings, Rehearsal } from './settings.ts';
 
 /** Which exchange it is: the paper broker's, or the one behind a simulation. */
 export interface Rules {

@@ -5,6 +5,7 @@
 import type { Clock } from '../../domain/clock.ts';
 import type { BrokerOrderState } from '../../domain/fill.ts';
 import type { ClientOrderId } from '../../domain/ids.ts';
+import { DEFAULT_PAPER_SETTINGS, readPaperSettings } from '../../domain/paper-settings.ts';
 import {
   type Broker,
   type BrokerOrder,
@@ -16,7 +17,6 @@ import { held, positionsOf } from './book.ts';
 import { accept, invalidSymbol, isResting, type Rules, sessionOf, settle } from './engine.ts';
 import type { Book, PaperLedger, PaperOrder } from './ledger.ts';
 import { describe, findListing, searchListings } from './market.ts';
-import { DEFAULT_PAPER_SETTINGS, readPaperSettings } from './settings.ts';
 
 export interface PaperDeps {
   readonly ledger: PaperLedger;

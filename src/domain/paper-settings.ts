@@ -1,8 +1,8 @@
 // How a paper account behaves: the bad days that anyone can rehearse.
 
-import { type Decimal, parseDecimal } from '../../domain/decimal.ts';
-import { NumberText } from '../../domain/json.ts';
-import type { RejectionCode } from '../../domain/order.ts';
+import { type Decimal, parseDecimal } from './decimal.ts';
+import { NumberText } from './json.ts';
+import type { RejectionCode } from './order.ts';
 
 const FILLS = ['full', 'partial', 'never', 'cancel', 'fail'] as const;
 type Fill = (typeof FILLS)[number];

@@ -1,0 +1,74 @@
+// Session tokens: HS256, with the algorithm pinned and issuer, audience and type checked. A token of one kind is
+// nothing to the others.
+
+import { createHash, randomUUID } from 'node:crypto';
+import { createSigner, createVerifier } from 'fast-jwt';
+import type { SessionId, UserId } from '../domain/ids.ts';
+
+const ISSUER = 'fillpath';
+
+export type TokenKind =
+  | 'access'
+  | 'refresh'
+  /** Between the password and the second factor of one login. */
+  | 'login';
+
+export interface Claims {
+  readonly user: UserId;
+  /** Of access and refresh tokens. */
+  readonly session: SessionId | null;
+}
+
+export interface Tokens {
+  issue(kind: TokenKind, claims: Claims, lifetimeMs: number): string;
+  /** Null for whatever is not a valid, unexpired token of this kind. */
+  read(kind: TokenKind, token: string): Claims | null;
+}
+
+interface Payload {
+  sub: UserId;
+  sid?: SessionId;
+  typ: TokenKind;
+  exp: number;
+}
+
+export function createTokens({ secret, clock }: { secret: string; clock: { now(): number } }): Tokens {
+  const sign = createSigner({ key: secret, algorithm: 'HS256' });
+  const verify = createVerifier({
+    key: secret,
+    algorithms: ['HS256'],
+    allowedIss: ISSUER,
+    allowedAud: ISSUER,
+    requiredClaims: ['sub', 'typ', 'exp'],
+    // The expiry is compared with our own clock, below.
+    ignoreExpiration: true,
+  });
+  return {
+    issue(kind, { user, session }, lifetimeMs) {
+      const now = clock.now();
+      return sign({
+        iss: ISSUER,
+        aud: ISSUER,
+        sub: user,
+        ...(session ? { sid: session } : {}),
+        typ: kind,
+        jti: randomUUID(),
+        iat: Math.floor(now / 1000),
+        exp: Math.ceil((now + lifetimeMs) / 1000),
+      });
+    },
+    read(kind, token) {
+      try {
+        const payload = verify(token) as Payload;
+        if (payload.typ !== kind || typeof payload.exp !== 'number' || payload.exp * 1000 <= clock.now())
+          return null;
+        return { user: payload.sub, session: payload.sid ?? null };
+      } catch {
+        return null;
+      }
+    },
+  };
+}
+
+/** How refresh and reset tokens, recovery codes and API keys stand in the database. */
+export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');

@@ -1,0 +1,96 @@
+// Sessions and their refresh tokens.
+
+import type { SessionId, Timestamp, UserId } from '../domain/ids.ts';
+import { type Db, must, type Statement, sql } from './db.ts';
+import { toUser, type User, type UserRow } from './users.ts';
+
+export interface Session {
+  readonly id: SessionId;
+  readonly userId: UserId;
+  readonly csrfToken: string;
+  readonly ipAddress: string;
+  readonly userAgent: string;
+  readonly createdAt: Timestamp;
+  readonly isActive: boolean;
+}
+
+interface SessionRow {
+  id: SessionId;
+  user_id: UserId;
+  csrf_token: string;
+  ip_address: string;
+  user_agent: string;
+  created_at: Timestamp;
+  is_active: number | boolean;
+}
+
+const toSession = (row: SessionRow): Session => ({
+  id: row.id,
+  userId: row.user_id,
+  csrfToken: row.csrf_token,
+  ipAddress: row.ip_address,
+  userAgent: row.user_agent,
+  createdAt: row.created_at,
+  isActive: Boolean(row.is_active),
+});
+
+export function insertSession(session: Session): Statement {
+  return sql`insert into user_sessions (id, user_id, csrf_token, ip_address, user_agent, created_at, is_active)
+    values (${session.id}, ${session.userId}, ${session.csrfToken}, ${session.ipAddress}, ${session.userAgent},
+      ${session.createdAt}, ${session.isActive})`;
+}
+
+/** Read on every authenticated request: a revocation holds from the very next one. */
+export async function findSession(db: Db, id: SessionId): Promise<{ session: Session; user: User } | null> {
+  const session = await db.get<SessionRow>(sql`select * from user_sessions where id = ${id}`);
+  if (!session) return null;
+  const user = await db.get<UserRow>(sql`select * from users where id = ${session.user_id}`);
+  return user ? { session: toSession(session), user: toUser(user) } : null;
+}
+
+/** Newest first; active ones only. */
+export async function activeSessions(db: Db, user: UserId): Promise<Session[]> {
+  const rows = await db.all<SessionRow>(
+    sql`select * from user_sessions where user_id = ${user} and is_active = ${true} order by created_at desc, id desc`,
+  );
+  return rows.map(toSession);
+}
+
+/** Guarded by `active`. */
+export const revokeSession = (id: SessionId): Statement =>
+  must('active', sql`update user_sessions set is_active = ${false} where id = ${id} and is_active = ${true}`);
+
+export const revokeSessionsOf = (user: UserId): Statement =>
+  sql`update user_sessions set is_active = ${false} where user_id = ${user} and is_active = ${true}`;
+
+export interface RefreshToken {
+  readonly tokenHash: string;
+  readonly sessionId: SessionId;
+  readonly expiresAt: Timestamp;
+  readonly usedAt: Timestamp | null;
+}
+
+export function insertRefreshToken({
+  tokenHash,
+  sessionId,
+  expiresAt,
+}: Omit<RefreshToken, 'usedAt'>): Statement {
+  return sql`insert into refresh_tokens (token_hash, session_id, expires_at)
+    values (${tokenHash}, ${sessionId}, ${expiresAt})`;
+}
+
+export async function findRefreshToken(db: Db, tokenHash: string): Promise<RefreshToken | null> {
+  const row = await db.get<{ session_id: SessionId; expires_at: Timestamp; used_at: Timestamp | null }>(
+    sql`select session_id, expires_at, used_at from refresh_tokens where token_hash = ${tokenHash}`,
+  );
+  return row
+    ? { tokenHash, sessionId: row.session_id, expiresAt: row.expires_at, usedAt: row.used_at }
+    : null;
+}
+
+/** Guarded by `unused`: of any number of parallel refreshes with one token, one wins. */
+export const useRefreshToken = (tokenHash: string, now: Timestamp): Statement =>
+  must(
+    'unused',
+    sql`update refresh_tokens set used_at = ${now} where token_hash = ${tokenHash} and used_at is null`,
+  );
