@@ -15,7 +15,7 @@ import { type Db, sql } from '../src/data/db.ts';
 import { openSqlite } from '../src/data/sqlite.ts';
 import { insertUser, type User } from '../src/data/users.ts';
 import { type AccountId, timestamp, type UserId } from '../src/domain/ids.ts';
-import type { OrderResult } from '../src/domain/order-result.ts';
+import type { OrderRecord, OrderResult } from '../src/domain/order-result.ts';
 import { type Fillpath, openFillpath, type Parts } from '../src/main.ts';
 
 const APP_KEY = Buffer.alloc(32, 7).toString('base64url');
@@ -43,6 +43,44 @@ export interface Problem {
 }
 
 export type World = Awaited<ReturnType<typeof openWorld>>;
+
+/** Stands still until it is moved. It begins on a Wednesday, 15:00 in New York. */
+export function settableClock(start = Date.parse('2026-07-15T19:00:00Z')) {
+  let now = start;
+  return {
+    now: () => now,
+    advance(ms: number): void {
+      now += ms;
+    },
+  };
+}
+
+/** A log for `parts.log` that can be listened to. */
+export function logbook() {
+  const lines: { readonly msg: string; readonly [key: string]: unknown }[] = [];
+  const listeners = new Set<() => void>();
+  const write = (line: string) => {
+    lines.push(JSON.parse(line));
+    for (const listen of listeners) listen();
+  };
+  return {
+    log: pino({ level: 'info' }, { write }),
+    lines,
+    /** The first line with this text, once it is written. */
+    line: (text: string) =>
+      new Promise<(typeof lines)[number]>((resolve) => {
+        const listen = () => {
+          const line = lines.find(({ msg }) => msg === text);
+          if (line) resolve(line);
+          if (line) listeners.delete(listen);
+        };
+        listeners.add(listen);
+        listen();
+      }),
+  };
+}
+
+let signals = 0;
 
 /** Lives until the test ends. `env` shortens timings; `dataDir` continues an earlier world's data. */
 export async function openWorld(
@@ -143,6 +181,28 @@ export async function openWorld(
     };
   }
 
+  /** Its URL and how it is sent; by default as it stands. */
+  interface Delivery {
+    query?: string;
+    headers?: Record<string, string>;
+    remoteAddress?: string;
+  }
+
+  function webhook<Body = OrderResult>(
+    trader: Trader,
+    body: unknown,
+    { query = '', headers = {}, remoteAddress }: Delivery = {},
+  ): Promise<Answer<Body>> {
+    const url = `/webhook/${trader.account.webhookToken}/order${query}`;
+    return request<Body>({
+      method: 'POST',
+      url,
+      body,
+      headers,
+      ...(remoteAddress ? { remoteAddress } : {}),
+    });
+  }
+
   return {
     dir,
     db,
@@ -150,7 +210,31 @@ export async function openWorld(
     secrets,
     request,
     signal,
+    webhook,
     makeTrader,
+    /** A genuine signal that is no replay of an earlier one, however fast they follow each other. */
+    send<Body = OrderResult>(trader: Trader, fields: Record<string, unknown> = {}, delivery: Delivery = {}) {
+      const made = timestamp(clock.now()).replace('Z', `${String(++signals).padStart(6, '0')}Z`);
+      return webhook<Body>(trader, signal(trader, { timestamp: made, ...fields }), delivery);
+    },
+    /** The order_history record, as its user sees it. */
+    async order(trader: Trader, id: string): Promise<OrderRecord> {
+      const { body } = await request<OrderRecord>({
+        method: 'GET',
+        url: `/trading/orders/${id}`,
+        headers: { authorization: `Bearer ${trader.apiKey}` },
+      });
+      return body;
+    },
+    /** Changes the account's paper settings, so that its worker connects anew. */
+    async setPaper(trader: Trader, paper: Record<string, unknown>): Promise<void> {
+      const settings = JSON.stringify({ latency_ms: 0, ...paper });
+      await db.commit([
+        sql`update trading_accounts set paper = ${settings}, connection_version = connection_version + 1
+            where id = ${trader.account.id}`,
+      ]);
+    },
+    stop: () => fillpath.stop(),
     get server() {
       return fillpath.server;
     },
@@ -158,24 +242,6 @@ export async function openWorld(
     async restart(): Promise<void> {
       await fillpath.stop();
       fillpath = await openFillpath(config, { log: pino({ level: config.logLevel }), ...parts });
-    },
-    webhook<Body = OrderResult>(
-      trader: Trader,
-      body: unknown,
-      {
-        query = '',
-        headers = {},
-        remoteAddress,
-      }: { query?: string; headers?: Record<string, string>; remoteAddress?: string } = {},
-    ): Promise<Answer<Body>> {
-      const url = `/webhook/${trader.account.webhookToken}/order${query}`;
-      return request<Body>({
-        method: 'POST',
-        url,
-        body,
-        headers,
-        ...(remoteAddress ? { remoteAddress } : {}),
-      });
     },
     /** As this trader, by API key. */
     as<Body>(
@@ -214,7 +280,7 @@ export async function openWorld(
         fill_quantity: string;
         status: string;
         symbol: string;
-      }>(sql`select * from paper_orders where book = ${book} order by accepted_at`),
+      }>(sql`select * from paper_orders where book = ${book} order by accepted_at, rowid`),
     async position(book: string, symbol: string): Promise<string> {
       const row = await db.get<{ positions: string }>(
         sql`select positions from paper_accounts where book = ${book}`,

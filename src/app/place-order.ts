@@ -19,6 +19,7 @@ import {
   passed,
   type Source,
 } from '../domain/order.ts';
+import { StoreUnavailable } from '../store/store.ts';
 import type { Mailbox } from '../worker/mailbox.ts';
 import type { Pool } from '../worker/pool.ts';
 import { audit, type RequestContext } from './audit.ts';
@@ -90,7 +91,12 @@ export async function placeOrder(
   });
   if (refusal) return refusal;
 
-  if (!(await pool.ensure(user.id))) return deny('worker_unavailable');
+  try {
+    if (!(await pool.ensure(user.id))) return deny('worker_unavailable');
+  } catch (fault) {
+    if (fault instanceof StoreUnavailable) return deny('store_unavailable');
+    throw fault;
+  }
 
   const order = accept(deps, request);
   const failedGuard = await db.commit([
@@ -120,7 +126,9 @@ export async function placeOrder(
     // The order stands in the database: it will be found there and executed, or expire.
     log.warn({ fault, order: order.id }, 'the order could not be queued');
   }
-  return { order: (await findOrder(db, order.id)) ?? order, answered: false };
+  // A fault from here on must not look like a refusal: the order is accepted.
+  const known = await findOrder(db, order.id).catch(() => null);
+  return { order: known ?? order, answered: false };
 }
 
 function accept(deps: PlaceOrderDeps, request: NewOrder): Order {

@@ -32,17 +32,19 @@ const TYPES: Record<Db['dialect'], Record<string, string>> = {
 
 export async function migrate(db: Db, now: number): Promise<void> {
   await db.script('create table if not exists migrations (name text primary key, applied_at text not null)');
-  const applied = new Set(
-    (await db.all<{ name: string }>(sql`select name from migrations`)).map((row) => row.name),
-  );
+  const isApplied = async (name: string) =>
+    (await db.get(sql`select name from migrations where name = ${name}`)) !== undefined;
   for (const { name, script } of MIGRATIONS) {
-    if (applied.has(name)) continue;
+    if (await isApplied(name)) continue;
     const text = script.replace(/\{(\w+)\}/g, (_brace, type: string) => {
       const known = TYPES[db.dialect][type];
       if (!known) throw new Error(`migration ${name}: no type {${type}} for ${db.dialect}`);
       return known;
     });
     const mark = `insert into migrations (name, applied_at) values ('${name}', '${timestamp(now)}')`;
-    await db.script(`begin;\n${text};\n${mark};\ncommit;`);
+    // The mark comes first: of two processes that start at once, the later one fails at it and finds the work done.
+    await db.script(`begin;\n${mark};\n${text};\ncommit;`).catch(async (error) => {
+      if (!(await isApplied(name))) throw error;
+    });
   }
 }

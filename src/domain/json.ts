@@ -61,7 +61,8 @@ export function plainJson(value: JsonValue): { readonly plain: unknown } | null 
   return { plain: Array.isArray(value) ? plain.map(([, part]) => part) : Object.fromEntries(plain) };
 }
 
-const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\]:]/g;
+/** A string that nobody closed is a token too: to try again at each of its quotes would take quadratic time. */
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?$)|[{}[\]:]/gs;
 
 function depth(text: string): number {
   let open = 0;

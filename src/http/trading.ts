@@ -33,6 +33,7 @@ export interface TradingRoutes {
   readonly clock: { now(): number };
 }
 
+const YEAR_10000 = Date.UTC(10_000, 0);
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
 export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): void {
@@ -83,8 +84,8 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
           ...(status ? { status } : {}),
           ...(source ? { source } : {}),
           ...(symbol ? { symbol } : {}),
-          ...(from ? { from: asTimestamp(from) } : {}),
-          ...(to ? { to: asTimestamp(to) } : {}),
+          ...(from ? { from: asTimestamp('from', from) } : {}),
+          ...(to ? { to: asTimestamp('to', to) } : {}),
         },
         cursor: (cursor ?? null) as OrderId | null,
         limit: limit ?? 50,
@@ -93,7 +94,12 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
   );
 }
 
-const asTimestamp = (text: string): Timestamp => timestamp(Date.parse(text));
+/** The schema lets leap seconds pass, and years beyond 9999 by their offset: neither sorts among our times. */
+function asTimestamp(name: string, text: string): Timestamp {
+  const ms = Date.parse(text);
+  if (!(ms < YEAR_10000)) throw new RequestInvalid(`"${name}" must be a point in time, in RFC 3339.`);
+  return timestamp(ms);
+}
 
 function idempotencyOf(request: FastifyRequest) {
   const key = request.headers['idempotency-key'];
