@@ -1,7 +1,9 @@
 // What the text of a variable may be. A parser answers with the value, or with what would have been right.
 
+import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Plan, Plans } from './domain/entitlement.ts';
+import type { PrivateJwk, PublicJwk } from './domain/sealed.ts';
 
 export interface Fault {
   /** Completes a sentence that begins with the variable's name. */
@@ -162,39 +164,49 @@ export const aesKey: Parse<string> = (given) =>
     ? given.replace('=', '')
     : wrong('must be 32 bytes in base64url, that is 43 characters of A-Z a-z 0-9 - _', null);
 
-export interface PublicJwk {
-  readonly kty: 'EC';
-  readonly crv: 'P-256';
-  readonly x: string;
-  readonly y: string;
-}
-export interface PrivateJwk extends PublicJwk {
-  readonly d: string;
-}
-
 const isCoordinate = (value: unknown): value is string =>
   typeof value === 'string' && KEY_BYTES.test(value) && !value.endsWith('=');
 
-function curvePoint(given: string): { readonly point: PublicJwk; readonly d: unknown } | null {
-  const jwk = jsonObject(given);
-  if (jwk?.kty !== 'EC' || jwk.crv !== 'P-256' || !isCoordinate(jwk.x) || !isCoordinate(jwk.y)) return null;
+function curvePoint(jwk: unknown): { readonly point: PublicJwk; readonly d: unknown } | null {
+  if (!isObject(jwk) || jwk.kty !== 'EC' || jwk.crv !== 'P-256') return null;
+  if (!isCoordinate(jwk.x) || !isCoordinate(jwk.y)) return null;
   return { point: { kty: 'EC', crv: 'P-256', x: jwk.x, y: jwk.y }, d: jwk.d };
 }
 
-export const privateJwk: Parse<PrivateJwk> = (given) => {
-  const key = curvePoint(given);
-  return key && isCoordinate(key.d)
-    ? { ...key.point, d: key.d }
+/** A point that is not on the curve, or a d that belongs to another one, would seal what nobody can open. */
+function isKey(read: () => unknown): boolean {
+  try {
+    read();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function privateJwk(jwk: unknown): PrivateJwk | null {
+  const key = curvePoint(jwk);
+  if (!key || !isCoordinate(key.d)) return null;
+  const whole = { ...key.point, d: key.d };
+  return isKey(() => createPrivateKey({ key: whole, format: 'jwk' })) ? whole : null;
+}
+
+/** The first one is current; the others open what was sealed before the last rotation. */
+export const privateJwks: Parse<readonly [PrivateJwk, ...PrivateJwk[]]> = (given) => {
+  const json = jsonObject(given);
+  const keys = (Array.isArray(json?.keys) ? json.keys : [json]).map(privateJwk);
+  const [current, ...older] = keys.filter((key) => key !== null);
+  return current && older.length === keys.length - 1
+    ? [current, ...older]
     : wrong(
-        'must be a private P-256 JWK: JSON with kty "EC", crv "P-256", x, y and d of 32 bytes each',
+        'must be a private P-256 JWK: JSON with kty "EC", crv "P-256", x, y and d of 32 bytes each, or {"keys": […]} with such keys, the current one first',
         null,
       );
 };
 
 export const publicJwk: Parse<PublicJwk> = (given) => {
-  const key = curvePoint(given);
+  const key = curvePoint(jsonObject(given));
   // The text is never shown: it may be the private key in the wrong place.
-  if (key === null)
+  if (key === null || !isKey(() => createPublicKey({ key: { ...key.point }, format: 'jwk' })))
     return wrong(
       'must be a public P-256 JWK: JSON with kty "EC", crv "P-256", x and y of 32 bytes each',
       null,
@@ -238,3 +250,12 @@ function jsonObject(given: string): Record<string, unknown> | null {
     return null;
   }
 }
+
+/** Published by the providers for tests; with the first of each anybody passes. */
+export const CAPTCHA_TEST_SECRETS: ReadonlySet<string> = new Set([
+  '1x0000000000000000000000000000000AA', // Turnstile: always passes
+  '2x0000000000000000000000000000000AA', // Turnstile: always fails
+  '3x0000000000000000000000000000000AA', // Turnstile: says "already spent"
+  '6LeIxAcTAAAAAGG-vFI1TnRWxMZNFuojJ4WifJWe', // reCAPTCHA v2
+  `0x${'0'.repeat(40)}`, // hCaptcha
+]);

@@ -6,6 +6,7 @@ import {
   aesKey,
   atLeast,
   baseUrl,
+  CAPTCHA_TEST_SECRETS,
   type Cidr,
   cidr,
   domainName,
@@ -15,10 +16,8 @@ import {
   oneOf,
   origin,
   type Parse,
-  type PrivateJwk,
-  type PublicJwk,
   plans,
-  privateJwk,
+  privateJwks,
   publicJwk,
   sender,
   text,
@@ -28,6 +27,7 @@ import {
   yesOrNo,
 } from './config-values.ts';
 import { DEFAULT_PLANS, type Plans } from './domain/entitlement.ts';
+import type { PrivateJwk, PublicJwk } from './domain/sealed.ts';
 
 export interface Config {
   readonly role: 'all' | 'api' | 'worker' | 'verifier';
@@ -55,7 +55,8 @@ export interface Config {
     /** 32 bytes in base64url. */
     readonly app: string | undefined;
     readonly jwt: string | undefined;
-    readonly worker: PrivateJwk | undefined;
+    /** The first one is current; the others open what was sealed to them before. */
+    readonly worker: readonly [PrivateJwk, ...PrivateJwk[]] | undefined;
     readonly workerPublic: PublicJwk | undefined;
   };
   readonly auth: {
@@ -148,7 +149,7 @@ const VARIABLES = {
 
   APP_KEY: { heading: 'Keys', secret: true, parse: aesKey, otherwise: 'generated into DATA_DIR outside production', means: 'encrypts webhook secrets at rest: 32 bytes in base64url' },
   JWT_SECRET: { secret: true, parse: atLeast(32), otherwise: 'generated into DATA_DIR outside production', means: 'signs session tokens: 32 characters and up' },
-  WORKER_KEY: { secret: true, parse: privateJwk, otherwise: 'generated into DATA_DIR with ROLE=all', means: 'opens sealed broker credentials: a private P-256 JWK, for workers only' },
+  WORKER_KEY: { secret: true, parse: privateJwks, otherwise: 'generated into DATA_DIR with ROLE=all', means: 'opens sealed broker credentials: a private P-256 JWK for workers only, or after a rotation {"keys": […]}, the current one first' },
   WORKER_PUBLIC_KEY: { parse: publicJwk, otherwise: 'generated into DATA_DIR with ROLE=all', means: 'seals broker credentials: the public P-256 JWK of WORKER_KEY, for API processes' },
 
   ACCESS_TOKEN_EXPIRE_MINUTES: { heading: 'Sessions', parse: duration('minutes', TEN_YEARS_MS), fallback: '30', means: 'lifetime of an access token' },
@@ -248,6 +249,8 @@ function checkTogether(env: Env, { NODE_ENV, ROLE, ...values }: Values, problems
   if (values.ALLOWED_ORIGINS?.length === 0) problems.push('ALLOWED_ORIGINS must name at least one origin');
   if (values.CAPTCHA_ENABLED)
     need('CAPTCHA_ENABLED', 'CAPTCHA_PROVIDER', 'CAPTCHA_SECRET', 'CAPTCHA_SITE_KEY');
+  if (NODE_ENV === 'production' && CAPTCHA_TEST_SECRETS.has(values.CAPTCHA_SECRET ?? ''))
+    problems.push("CAPTCHA_SECRET must be your own in production, not a provider's published test secret");
 
   if (env.REDIS_URL)
     problems.push('REDIS_URL: Redis is not supported by this version yet; leave REDIS_URL unset');
@@ -271,9 +274,9 @@ function checkTogether(env: Env, { NODE_ENV, ROLE, ...values }: Values, problems
     problems.push(
       'WORKER_KEY is needed beside WORKER_PUBLIC_KEY: nothing could open what it seals; unset both or none',
     );
-  const { WORKER_KEY: secretKey, WORKER_PUBLIC_KEY: publicKey } = values;
-  if (secretKey && publicKey && (secretKey.x !== publicKey.x || secretKey.y !== publicKey.y))
-    problems.push('WORKER_PUBLIC_KEY must be the public half of WORKER_KEY: the same x and y');
+  const { WORKER_KEY: [current] = [], WORKER_PUBLIC_KEY: publicKey } = values;
+  if (current && publicKey && (current.x !== publicKey.x || current.y !== publicKey.y))
+    problems.push('WORKER_PUBLIC_KEY must be the public half of the current WORKER_KEY: the same x and y');
 }
 
 function assemble(values: Values): Config {
@@ -305,7 +308,7 @@ function assemble(values: Values): Config {
       app: values.APP_KEY,
       jwt: values.JWT_SECRET,
       worker: WORKER_KEY,
-      workerPublic: values.WORKER_PUBLIC_KEY ?? (WORKER_KEY && publicHalf(WORKER_KEY)),
+      workerPublic: values.WORKER_PUBLIC_KEY ?? (WORKER_KEY && publicHalf(WORKER_KEY[0])),
     },
     auth: {
       accessTokenMs: values.ACCESS_TOKEN_EXPIRE_MINUTES,

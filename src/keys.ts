@@ -1,6 +1,6 @@
 // Keys that nobody configured, outside production: made once, kept in DATA_DIR/keys, readable by their owner alone.
 
-import { randomBytes } from 'node:crypto';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import {
   closeSync,
   fsyncSync,
@@ -12,8 +12,12 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { privateJwks, Wrong } from './config-values.ts';
+import type { PrivateJwk } from './domain/sealed.ts';
 
-export function keptKey(dataDir: string, name: string): string {
+const randomKey = (): string => randomBytes(32).toString('base64url');
+
+export function keptKey(dataDir: string, name: string, make = randomKey): string {
   const folder = join(dataDir, 'keys');
   const file = join(folder, name);
   try {
@@ -25,7 +29,7 @@ export function keptKey(dataDir: string, name: string): string {
   // Whole or not at all, whatever dies when: written aside, then linked, which never overwrites another start's key.
   const draft = `${file}.${process.pid}`;
   const handle = openSync(draft, 'w', 0o600);
-  writeSync(handle, randomBytes(32).toString('base64url'));
+  writeSync(handle, make());
   fsyncSync(handle);
   closeSync(handle);
   try {
@@ -36,5 +40,18 @@ export function keptKey(dataDir: string, name: string): string {
   rmSync(draft);
   return readFileSync(file, 'utf8');
 }
+
+/** In the form of WORKER_KEY, so that it can be rotated in place, or moved into the environment. */
+export function keptWorkerKeys(dataDir: string): readonly [PrivateJwk, ...PrivateJwk[]] {
+  const keys = privateJwks(keptKey(dataDir, 'WORKER_KEY', workerKey));
+  if (keys instanceof Wrong)
+    throw new Error(
+      `The file keys/WORKER_KEY in DATA_DIR ${keys.faults.map(({ right }) => right).join(', ')}`,
+    );
+  return keys;
+}
+
+const workerKey = (): string =>
+  JSON.stringify(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }));
 
 const hasCode = (fault: unknown, code: string): boolean => (fault as NodeJS.ErrnoException).code === code;

@@ -7,17 +7,60 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { type Logger, pino } from 'pino';
 import packageJson from '../package.json' with { type: 'json' };
-import { authenticate } from './app/access.ts';
+import { admitTradingRequest, authenticate } from './app/access.ts';
+import { readPositions, readSymbols, verifyAccount } from './app/account-broker.ts';
+import {
+  createAccount,
+  readAccount,
+  readAccounts,
+  regenerateSecret,
+  regenerateToken,
+  removeAccount,
+  replaceCredentials,
+  revealSecret,
+  updateAccount,
+} from './app/accounts.ts';
+import {
+  changeUserAsAdmin,
+  makeFirstAdmin,
+  publishTerms,
+  readDeadLetters,
+  readQueues,
+  readUser,
+  readUsers,
+  readWorkers,
+  retryDeadLetter,
+  revokeSessionAsAdmin,
+  stopWorker,
+} from './app/admin.ts';
 import { writeAudit } from './app/audit.ts';
-import { type Background, every } from './app/background.ts';
+import { afterwards, type Background, every } from './app/background.ts';
+import { createCaptcha } from './app/captcha.ts';
 import { placeDashboardOrder } from './app/dashboard-order.ts';
 import { type FirstUser, publishFirstTerms, seedFirstUser, welcome } from './app/first-start.ts';
+import { haltAccount, resumeAccount } from './app/halt.ts';
 import { readHealth } from './app/health.ts';
 import { ipList } from './app/ip-list.ts';
+import { completeLogin, login, loginAtOnce } from './app/login.ts';
+import { argon2id, forgotPassword, type PasswordHasher, register, resetPassword } from './app/passwords.ts';
 import { readOrder, readOrders } from './app/read-orders.ts';
 import { receiveWebhook } from './app/receive-webhook.ts';
 import { rescueOrders } from './app/rescue-orders.ts';
-import { createSecretBox } from './app/secret-box.ts';
+import { confirmTotp, disableTotp, enrolTotp } from './app/second-factor.ts';
+import { createSecretBox, randomToken } from './app/secret-box.ts';
+import { logout, readOwnSession, readSessions, refreshSession, revokeUserSession } from './app/sessions.ts';
+import {
+  acceptCurrentTerms,
+  addAllowedIp,
+  createApiKey,
+  readAllowedIps,
+  readApiKeys,
+  readPlans,
+  readSubscription,
+  readTerms,
+  removeAllowedIp,
+  removeApiKey,
+} from './app/settings.ts';
 import { createTokens } from './app/tokens.ts';
 import { verifyDueFills } from './app/verify-fills.ts';
 import type { Brokers } from './broker/broker.ts';
@@ -30,10 +73,14 @@ import { openPaperLedger } from './data/paper-ledger.ts';
 import { openPostgres } from './data/postgres.ts';
 import { lockDataDir, openSqlite } from './data/sqlite.ts';
 import { workerOrders } from './data/worker-orders.ts';
+import { sealingKey } from './domain/sealed.ts';
 import { buildServer } from './http/server.ts';
-import { keptKey } from './keys.ts';
+import { keptKey, keptWorkerKeys } from './keys.ts';
+import type { Mailer } from './mail/mailer.ts';
+import { openOutbox } from './mail/outbox.ts';
 import { openMemoryStore } from './store/memory.ts';
 import type { Store } from './store/store.ts';
+import { credentialsOpener } from './worker/credentials.ts';
 import { startHost } from './worker/host.ts';
 import { createMailbox } from './worker/mailbox.ts';
 import { createPool } from './worker/pool.ts';
@@ -64,6 +111,8 @@ export interface Parts {
   readonly wait?: (ms: number) => Promise<void>;
   readonly store?: Store;
   readonly brokers?: Brokers;
+  readonly hasher?: PasswordHasher;
+  readonly mailer?: Mailer;
 }
 
 /** Everything but listening. */
@@ -87,16 +136,31 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
       Buffer.from(config.keys.app ?? keptKey(config.data.dir, 'APP_KEY'), 'base64url'),
     );
 
+    const hasher = parts.hasher ?? argon2id;
+    const decoyHash = await hasher.hash(randomToken());
+    const { baseUrl, allowedOrigins } = config.http;
+    const captcha = createCaptcha({
+      settings: config.captcha,
+      hosts: new Set([baseUrl, ...allowedOrigins].map((url) => new URL(url).hostname)),
+      store,
+      log,
+    });
+    const mailer =
+      parts.mailer ?? openOutbox({ folder: join(config.data.dir, 'outbox'), from: config.mail.from });
+    if (config.mail.smtpUrl)
+      log.warn('SMTP_URL is not supported by this version yet: mails are files in the outbox');
     const tokens = createTokens({ secret: config.keys.jwt ?? keptKey(config.data.dir, 'JWT_SECRET'), clock });
 
     const mailbox = createMailbox({ store });
     const pool = createPool({ store, startTimeoutMs: config.workers.startTimeoutMs });
     const ledger = openPaperLedger(db);
+    const workerKeys = config.keys.worker ?? keptWorkerKeys(config.data.dir);
     const workerDeps = {
       mailbox,
       orders: workerOrders({ db, clock, firstPollMs: timings.fillFirstPollMs }),
       brokers: parts.brokers ?? openBrokers({ ledger, clock, wait }),
       simulated: openSimulated({ ledger, clock }),
+      openCredentials: credentialsOpener(workerKeys),
       clock,
       wait,
       log,
@@ -123,7 +187,12 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
       rules: { retries: tries.fillRetries, requeueMs: timings.fillRequeueMs },
       visibilityMs: timings.fillVisibilityMs,
       activeWorkers: () => host.workers().length,
+      workers: host.workers,
+      stopWorker: host.stopWorker,
       version: packageJson.version,
+      ...{ hasher, decoyHash, captcha, mailer, baseUrl, lifetimes: config.auth },
+      // Of the workers' keys nothing but the public half of the current one: see worker/credentials.ts.
+      sealingKey: sealingKey(config.keys.workerPublic ?? workerKeys[0]),
     };
     const bind =
       <Args extends unknown[], Result>(does: (from: typeof deps, ...args: Args) => Result) =>
@@ -138,6 +207,9 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
     ];
     closers.push(() => Promise.all(background.map((task) => task.stop())));
 
+    const later = afterwards(log);
+    closers.push(() => later.settled());
+
     const server = buildServer({
       clock,
       log,
@@ -149,7 +221,72 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
         adminIps: ipList(config.edge.adminIps.map(cidr)),
       },
       webhook: { receive: bind(receiveWebhook) },
+      auth: {
+        register: bind(register),
+        login: bind(login),
+        completeLogin: bind(completeLogin),
+        refresh: bind(refreshSession),
+        logout: bind(logout),
+        forgotPassword: (request) => later.begin(() => forgotPassword(deps, request)),
+        resetPassword: bind(resetPassword),
+        readOwnSession: bind(readOwnSession),
+        readSessions: bind(readSessions),
+        revokeSession: bind(revokeUserSession),
+        token: { loginAtOnce: bind(loginAtOnce) },
+        secondFactor: {
+          enrol: bind(enrolTotp),
+          confirm: bind(confirmTotp),
+          disable: bind(disableTotp),
+        },
+        cookies: config.auth,
+      },
+      admin: {
+        makeFirstAdmin: bind(makeFirstAdmin),
+        readWorkers: bind(readWorkers),
+        stopWorker: bind(stopWorker),
+        readQueues: bind(readQueues),
+        readDeadLetters: bind(readDeadLetters),
+        retryDeadLetter: bind(retryDeadLetter),
+        readUsers: bind(readUsers),
+        readUser: bind(readUser),
+        changeUser: bind(changeUserAsAdmin),
+        revokeSession: bind(revokeSessionAsAdmin),
+        publishTerms: bind(publishTerms),
+      },
+      admission: { admit: bind(admitTradingRequest) },
       trading: { place: bind(placeDashboardOrder), readOrder: bind(readOrder), readOrders: bind(readOrders) },
+      accounts: {
+        readAccounts: bind(readAccounts),
+        readAccount: bind(readAccount),
+        createAccount: bind(createAccount),
+        updateAccount: bind(updateAccount),
+        removeAccount: bind(removeAccount),
+        revealSecret: bind(revealSecret),
+        regenerateSecret: bind(regenerateSecret),
+        regenerateToken: bind(regenerateToken),
+        replaceCredentials: bind(replaceCredentials),
+        verifyAccount: bind(verifyAccount),
+        readPositions: bind(readPositions),
+        readSymbols: bind(readSymbols),
+        haltAccount: bind(haltAccount),
+        resumeAccount: bind(resumeAccount),
+      },
+      settings: {
+        readApiKeys: bind(readApiKeys),
+        createApiKey: bind(createApiKey),
+        removeApiKey: bind(removeApiKey),
+        readAllowedIps: bind(readAllowedIps),
+        addAllowedIp: bind(addAllowedIp),
+        removeAllowedIp: bind(removeAllowedIp),
+        acceptTerms: bind(acceptCurrentTerms),
+        readSubscription: bind(readSubscription),
+      },
+      open: {
+        readPlans: bind(readPlans),
+        readTerms: bind(readTerms),
+        captcha: config.captcha,
+        sealingKey: deps.sealingKey,
+      },
     });
     closers.push(() => server.close());
 

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import { Client } from 'pg';
 import { DatabaseUnavailable, type Db, must, sql } from '../src/data/db.ts';
 import { openPostgres } from '../src/data/postgres.ts';
@@ -21,15 +21,24 @@ dbContract('SQLite', async () => openSqlite({ file: join(folder, 'contract.db') 
 
 describe('SQLite, beyond the contract', () => {
   /** Runs a module in a process of its own; `lines` are what it prints. */
-  function child(code: string): { process: ChildProcess; lines: AsyncIterableIterator<string> } {
+  function child(
+    t: TestContext,
+    code: string,
+  ): { process: ChildProcess; lines: AsyncIterableIterator<string> } {
     const source = JSON.stringify(new URL('../src/data/sqlite.ts', import.meta.url).href);
-    const process_ = spawn(
+    const running = spawn(
       process.execPath,
-      ['--input-type=module', '-e', `import { openSqlite, lockDataDir } from ${source};\n${code}`],
+      [
+        '--expose-gc',
+        '--input-type=module',
+        '-e',
+        `import { openSqlite, lockDataDir } from ${source};\n${code}`,
+      ],
       { stdio: ['ignore', 'pipe', 'inherit'] },
     );
-    const lines = createInterface({ input: process_.stdout })[Symbol.asyncIterator]();
-    return { process: process_, lines };
+    t.after(() => running.kill('SIGKILL'));
+    const lines = createInterface({ input: running.stdout })[Symbol.asyncIterator]();
+    return { process: running, lines };
   }
 
   async function kill(process: ChildProcess): Promise<void> {
@@ -78,10 +87,13 @@ describe('SQLite, beyond the contract', () => {
     await Promise.all([db.close(), holder.close()]);
   });
 
-  test('a data folder has one process, until that one ends, even by SIGKILL', async () => {
+  test('a data folder has one process, until that one ends, even by SIGKILL', async (t) => {
     const dir = mkdtempSync(join(folder, 'locked-'));
     const holder = child(
-      `lockDataDir(${JSON.stringify(dir)}); console.log('held'); setInterval(() => {}, 1e6);`,
+      t,
+      `lockDataDir(${JSON.stringify(dir)});
+       // what nobody holds on to goes, but not the lock
+       globalThis.gc(); globalThis.gc(); console.log('held'); setInterval(() => {}, 1e6);`,
     );
     assert.equal((await holder.lines.next()).value, 'held');
     assert.throws(() => lockDataDir(dir), /in use by another process/);
@@ -89,6 +101,7 @@ describe('SQLite, beyond the contract', () => {
     const lock = lockDataDir(dir);
     assert.throws(() => lockDataDir(dir), /in use/);
     const refused = child(
+      t,
       `try { lockDataDir(${JSON.stringify(dir)}); } catch (error) { console.log(error.message); }`,
     );
     assert.match((await refused.lines.next()).value, /in use by another process/);
@@ -96,11 +109,13 @@ describe('SQLite, beyond the contract', () => {
     lockDataDir(dir).release();
   });
 
-  test('a process that is killed while it commits has lost no unit that it acknowledged, and left no half of one', async () => {
+  test('a process that is killed while it commits has lost no unit that it acknowledged, and left no half of one', async (t) => {
     const file = join(folder, 'killed.db');
     const db = openSqlite({ file });
     await db.script('create table halves (unit integer, half text)');
-    const writer = child(`
+    const writer = child(
+      t,
+      `
       const db = openSqlite({ file: ${JSON.stringify(file)} });
       let next = 0;
       const write = async () => {
@@ -111,7 +126,8 @@ describe('SQLite, beyond the contract', () => {
           process.stdout.write(unit + '\\n');
         }
       };
-      for (let parallel = 0; parallel < 16; parallel++) write();`);
+      for (let parallel = 0; parallel < 16; parallel++) write();`,
+    );
     const acknowledged: number[] = [];
     for await (const line of writer.lines) {
       acknowledged.push(Number(line));
@@ -163,15 +179,19 @@ function postgresTests(url: string): void {
   const versionOf = async (id: string) =>
     (await db.get<{ version: number }>(sql`select version from shelves where book = ${id}`))?.version;
 
-  /** Asks again and again until a session of ours waits for a row lock: there is no event for it. */
-  async function lockWaiter(): Promise<number> {
+  /** Asks again and again until a session of ours has waited so long for a row lock: there is no event for it. */
+  async function lockWaiter(milliseconds: number): Promise<number> {
     for (;;) {
       const { rows } = await other.query(
-        `select pid from pg_stat_activity where application_name = 'fillpath' and wait_event_type = 'Lock'`,
+        `select pid from pg_stat_activity where application_name = 'fillpath' and wait_event_type = 'Lock'
+           and clock_timestamp() - query_start >= $1 * interval '1 millisecond'`,
+        [milliseconds],
       );
       if (rows.length) return rows[0].pid;
     }
   }
+  // longer than a group waits: the unit is alone now
+  const ALONE = 200;
 
   test('a session is durable and in UTC, whatever the server prefers', async () => {
     assert.deepEqual(await db.get(sql`show synchronous_commit`), { synchronous_commit: 'on' });
@@ -193,11 +213,27 @@ function postgresTests(url: string): void {
     await other.query('begin');
     await other.query('update shelves set version = 10 where book = $1', [locked]);
     const waiting = db.commit([grow(locked)]);
-    await lockWaiter();
+    await lockWaiter(ALONE);
     assert.equal(await db.commit([grow(free)]), null);
     await other.query('commit');
     assert.equal(await waiting, null);
     assert.equal(await versionOf(locked), 11);
+  });
+
+  test('a deadlock ends with our unit undone, and tried again', async () => {
+    const [a, b] = [randomUUID(), randomUUID()];
+    await db.commit([book(a), book(b)]);
+    const lock = (id: string) =>
+      other.query('update shelves set version = version + 10 where book = $1', [id]);
+    await other.query(`begin; set local deadlock_timeout = '1min'`);
+    await lock(b);
+    const ours = db.commit([grow(a), grow(b)]);
+    await lockWaiter(0);
+    // waits for our lock on a, while we wait for this one on b
+    await lock(a);
+    await other.query('commit');
+    assert.equal(await ours, null);
+    assert.deepEqual([await versionOf(a), await versionOf(b)], [11, 11]);
   });
 
   test('units of two processes that lock the same rows in opposite order all commit', async () => {
@@ -229,19 +265,12 @@ function postgresTests(url: string): void {
     await other.query('begin');
     await other.query('update shelves set version = 10 where book = $1', [id]);
     const lost = assert.rejects(db.commit([grow(id)]), DatabaseUnavailable);
-    // as long as it takes: the unit may be between two attempts when its session is ended
-    const ended = lost.then(() => true);
-    while (!(await Promise.race([ended, lockWaiter().then((pid) => terminate(pid))])));
+    await other.query('select pg_terminate_backend($1)', [await lockWaiter(ALONE)]);
     await lost;
     await other.query('commit');
     assert.equal(await db.commit([grow(id)]), null);
     assert.equal(await versionOf(id), 11);
   });
-
-  const terminate = async (pid: number) => {
-    await other.query('select pg_terminate_backend($1)', [pid]);
-    return false;
-  };
 
   test('connections that are lost while idle harm nobody', async () => {
     await Promise.all(Array.from({ length: 5 }, () => db.all(sql`select 1`)));

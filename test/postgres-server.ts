@@ -75,21 +75,26 @@ async function startServer(): Promise<Server> {
       ['-D', join(folder, 'data'), '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-sync'],
       { ...options, stdio: 'pipe' },
     );
-    // In a session of its own: Ctrl-C in the terminal is for us, and the keeper must outlive us for a moment.
-    const keeper = spawn('/bin/sh', ['-c', KEEPER, 'sh', bin, folder], {
-      ...options,
-      detached: true,
-      stdio: ['pipe', 'ignore', 'ignore'],
-    });
-    // Nor may a forgotten server keep this process from ending.
-    keeper.unref();
-    (keeper.stdin as unknown as { unref(): void }).unref();
-    await ready(folder);
-    return { folder, keeper };
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
     throw error;
   }
+  // In a session of its own: Ctrl-C in the terminal is for us, and the keeper must outlive us for a moment.
+  const keeper = spawn('/bin/sh', ['-c', KEEPER, 'sh', bin, folder], {
+    ...options,
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  // Nor may a forgotten server keep this process from ending.
+  keeper.unref();
+  (keeper.stdin as unknown as { unref(): void }).unref();
+  try {
+    await ready(folder);
+  } catch (error) {
+    keeper.stdin.end();
+    throw error;
+  }
+  return { folder, keeper };
 }
 
 async function ready(folder: string): Promise<void> {

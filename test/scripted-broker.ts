@@ -15,6 +15,8 @@ import type {
 import { add, type Decimal, decimal, negate, sign, smaller, ZERO } from '../src/domain/decimal.ts';
 import type { AccountId, ClientOrderId } from '../src/domain/ids.ts';
 import type { OrderError } from '../src/domain/order.ts';
+import type { Parts } from '../src/main.ts';
+import { openWorld } from './world.ts';
 
 /** What reached the broker, whatever was answered. */
 export interface LedgerOrder extends Omit<BrokerOrder, 'instrument'> {
@@ -24,12 +26,12 @@ export interface LedgerOrder extends Omit<BrokerOrder, 'instrument'> {
 }
 
 interface Answers {
-  open: { asked: BrokerAccount; answer: void };
+  open: { asked: BrokerAccount; answer: null };
   resolve: { asked: string; answer: Instrument | { readonly rejection: OrderError } };
   position: { asked: Instrument; answer: Decimal };
   place: { asked: BrokerOrder; answer: PlaceOutcome };
   find: { asked: ClientOrderId; answer: BrokerOrderState | null };
-  close: { asked: null; answer: void };
+  close: { asked: null; answer: null };
 }
 type Call = keyof Answers;
 
@@ -61,7 +63,12 @@ export function scriptedBroker(t: TestContext, capabilities: Partial<Capabilitie
   const able = { ...ABLE, ...capabilities };
   const ledger: LedgerOrder[] = [];
   const given = new Map<string, Decimal>();
-  const calls: { readonly call: Call; readonly account: AccountId; readonly connection: number }[] = [];
+  const calls: {
+    readonly call: Call;
+    readonly account: AccountId;
+    readonly connection: number;
+    readonly asked: Answers[Call]['asked'];
+  }[] = [];
   const scripts: { call: Call; script: Script<Call>; times: number }[] = [];
   const underWay = new Map<AccountId, number>();
   const held = new Set<() => void>();
@@ -144,7 +151,7 @@ export function scriptedBroker(t: TestContext, capabilities: Partial<Capabilitie
     asked: Answers[C]['asked'],
     goodAnswer: () => Answers[C]['answer'],
   ): Promise<Answers[C]['answer']> {
-    calls.push({ call, account, connection });
+    calls.push({ call, account, connection, asked });
     underWay.set(account, (underWay.get(account) ?? 0) + 1);
     broker.mostOfOneAccount = Math.max(broker.mostOfOneAccount, underWay.get(account) ?? 0);
     broker.mostOfAll = Math.max(
@@ -166,7 +173,7 @@ export function scriptedBroker(t: TestContext, capabilities: Partial<Capabilitie
     const { id } = account;
     const connection = ++connections;
     const on = <C extends Call>(call: C) => ({ call, account: id, connection });
-    await answer(on('open'), account, () => {});
+    await answer(on('open'), account, () => null);
     return {
       capabilities: able,
       resolve: (symbol) => answer(on('resolve'), symbol, () => instrumentOf(symbol)),
@@ -177,7 +184,9 @@ export function scriptedBroker(t: TestContext, capabilities: Partial<Capabilitie
       place: (order) => answer(on('place'), order, () => place(id, order)),
       find: (clientOrderId) =>
         answer(on('find'), clientOrderId, () => known(id, clientOrderId)?.state ?? null),
-      close: () => answer(on('close'), null, () => {}),
+      async close() {
+        await answer(on('close'), null, () => null);
+      },
     };
   }
 
@@ -208,6 +217,16 @@ export function scriptedBroker(t: TestContext, capabilities: Partial<Capabilitie
   }
 
   return broker;
+}
+
+/** A world of a scripted broker with one trader; waits pass at once, and are counted. */
+export async function scriptedWorld(t: TestContext, options: Parts & { env?: Record<string, string> } = {}) {
+  const broker = scriptedBroker(t);
+  const waits: number[] = [];
+  const wait = async (ms: number) => void waits.push(ms);
+  const world = await openWorld(t, { brokers: broker.brokers, wait, ...options });
+  const trader = await world.makeTrader();
+  return { broker, waits, world, trader };
 }
 
 const instrumentOf = (symbol: string): Instrument => ({

@@ -17,6 +17,7 @@ import { insertUser, type User } from '../src/data/users.ts';
 import { type AccountId, timestamp, type UserId } from '../src/domain/ids.ts';
 import type { OrderRecord, OrderResult } from '../src/domain/order-result.ts';
 import { type Fillpath, openFillpath, type Parts } from '../src/main.ts';
+import { type LoggedIn, openVisitor, type ShownUser, type Visitor } from './visitor.ts';
 
 const APP_KEY = Buffer.alloc(32, 7).toString('base64url');
 
@@ -82,6 +83,9 @@ export function logbook() {
 
 let signals = 0;
 
+/** Strong enough for everybody whose password is not what a test is about. */
+export const PASSWORD = 'a horse, a staple, a battery';
+
 /** Lives until the test ends. `env` shortens timings; `dataDir` continues an earlier world's data. */
 export async function openWorld(
   t: TestContext,
@@ -125,6 +129,7 @@ export async function openWorld(
       webhookSecret: secrets.seal(secret),
       maxRequestAge: 300,
       allowedSymbols: [],
+      sealedCredentials: null,
       credentialsVerified: true,
       halted: false,
       paper: { latency_ms: 0 },
@@ -146,6 +151,14 @@ export async function openWorld(
       }),
     ]);
     return { user: made, account: madeAccount, secret, apiKey };
+  }
+
+  /** Another account of the same user, with the same secret. */
+  async function addAccount(trader: Trader, account: Partial<Account> = {}): Promise<Trader> {
+    const id = randomUUIDv7() as AccountId;
+    const made = { ...trader.account, id, webhookToken: randomToken(), ...account };
+    await db.commit([insertAccount(made)]);
+    return { ...trader, account: made };
   }
 
   /** A genuine signal of this trader, made now. */
@@ -203,15 +216,41 @@ export async function openWorld(
     });
   }
 
+  const newEmail = () => `${randomUUIDv7()}@example.com`;
+
+  /** A new user, as anybody can become one. */
+  async function register({ email = newEmail(), password = PASSWORD } = {}): Promise<ShownUser> {
+    const { status, body } = await request<{ user: ShownUser }>({
+      method: 'POST',
+      url: '/auth/register',
+      body: { email, password, accept_terms: true },
+    });
+    if (status !== 201) throw new Error(`registering answered ${status}: ${JSON.stringify(body)}`);
+    return body.user;
+  }
+
   return {
     dir,
     db,
     clock,
     secrets,
     request,
+    register,
+    /** A browser without cookies. */
+    visitor: () => openVisitor(request),
+    /** A browser that is logged in; as a new user, where none is named. */
+    async login({ email = '', password = PASSWORD } = {}): Promise<Visitor & { user: ShownUser }> {
+      const visitor = openVisitor(request);
+      const body = { email: email || (await register({ password })).email, password };
+      const answer = await visitor.call<LoggedIn>('POST', '/auth/login', body);
+      if (answer.status !== 200)
+        throw new Error(`login answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+      return Object.assign(visitor, { user: answer.body.user });
+    },
     signal,
     webhook,
     makeTrader,
+    addAccount,
     /** A genuine signal that is no replay of an earlier one, however fast they follow each other. */
     send<Body = OrderResult>(trader: Trader, fields: Record<string, unknown> = {}, delivery: Delivery = {}) {
       const made = timestamp(clock.now()).replace('Z', `${String(++signals).padStart(6, '0')}Z`);
@@ -234,6 +273,14 @@ export async function openWorld(
             where id = ${trader.account.id}`,
       ]);
     },
+    /** Puts addresses and blocks on the user's list. */
+    allowIps: ({ user }: Trader, ...ips: string[]) =>
+      db.commit(
+        ips.map(
+          (ip) => sql`insert into user_allowed_ips (id, user_id, ip_address, label, created_at)
+            values (${randomUUIDv7()}, ${user.id}, ${ip}, null, ${timestamp(clock.now())})`,
+        ),
+      ),
     stop: () => fillpath.stop(),
     get server() {
       return fillpath.server;
@@ -271,6 +318,11 @@ export async function openWorld(
         resource_type: string | null;
         resource_id: string | null;
       }>(sql`select * from audit_logs where user_id = ${trader.user.id} order by id`),
+    /** order_history as it stands, oldest first. */
+    orders: (trader: Trader) =>
+      db.all<{ order_id: string; status: string; source: string; simulation: number }>(
+        sql`select * from order_history where user_id = ${trader.user.id} order by order_id`,
+      ),
     /** The paper broker's own ledger of an account (`sim:` before the id: its simulated book). */
     paperOrders: (book: string) =>
       db.all<{

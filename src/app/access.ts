@@ -7,10 +7,11 @@ import { allowedIps, type User } from '../data/users.ts';
 
 export type { Session, User };
 
-import { type Denial, deny } from '../domain/denial.ts';
-import { timestamp, type UserId } from '../domain/ids.ts';
+import { type Denial, deny, ruleOf } from '../domain/denial.ts';
+import { type AccountId, timestamp, type UserId } from '../domain/ids.ts';
 import { isSameSecret } from '../domain/webhook.ts';
 import type { Store } from '../store/store.ts';
+import { type RequestContext, writeAudit } from './audit.ts';
 import { ipList } from './ip-list.ts';
 import { hashToken, type Tokens } from './tokens.ts';
 
@@ -43,6 +44,37 @@ export async function checkRate({ store, rateLimit, log }: RateDeps, user: UserI
 export async function isAllowedIp({ db }: { db: Db }, user: UserId, ip: string): Promise<boolean> {
   const allowed = await allowedIps(db, user);
   return allowed.length === 0 || ipList(allowed).has(ip);
+}
+
+export interface AdmitDeps extends RateDeps {
+  readonly db: Db;
+  readonly clock: { now(): number };
+}
+
+export interface TradingRequest {
+  readonly userId: UserId;
+  /** As the request names it. */
+  readonly accountId: AccountId | null;
+  /** What the attempt is called in the audit log, where its refusal has no action of its own. */
+  readonly action: string;
+  readonly context: RequestContext;
+}
+
+/** Before every trading request of a user that acts. The webhook makes the same two checks among its own. */
+export async function admitTradingRequest(deps: AdmitDeps, request: TradingRequest): Promise<Denial | null> {
+  const { userId, accountId, action, context } = request;
+  const denial =
+    (await checkRate(deps, userId)) ??
+    ((await isAllowedIp(deps, userId, context.ip)) ? null : deny('ip_not_allowed'));
+  if (denial)
+    await writeAudit(deps, context, {
+      userId,
+      action: ruleOf(denial.code).audit ?? action,
+      failure: denial.detail,
+      ...(accountId ? { resource: { type: 'account', id: accountId } } : {}),
+      metadata: { code: denial.code, ...(accountId ? { trading_account_id: accountId } : {}) },
+    });
+  return denial;
 }
 
 /** Who is asking, and by what. */

@@ -51,5 +51,5 @@ export async function writeAudit(
 }
 
 /** Strangers choose these texts: bounded, and nothing that a database refuses to store. */
-const storable = (text: string, length: number): string =>
+export const storable = (text: string, length: number): string =>
   text.slice(0, length).toWellFormed().replaceAll('\0', '\ufffd');

@@ -1,4 +1,4 @@
-// Work that comes round by itself.
+// Work that nobody waits for: what comes round by itself, and what is done after the answer.
 
 export interface Background {
   /** No further round begins; those under way are waited for. */
@@ -21,6 +21,29 @@ export function every(
   return {
     async stop() {
       clearInterval(timer);
+      await Promise.all(underWay);
+    },
+  };
+}
+
+export interface Afterwards {
+  /** Begins the task once the answer that is being made has left. */
+  begin(task: () => Promise<unknown>): void;
+  /** Resolves when everything begun so far has ended. */
+  settled(): Promise<void>;
+}
+
+export function afterwards(log: { error(context: object, text: string): void }): Afterwards {
+  const underWay = new Set<Promise<unknown>>();
+  return {
+    begin(task) {
+      const work = new Promise((resolve) => setImmediate(resolve))
+        .then(task)
+        .catch((fault: unknown) => log.error({ fault }, 'a task after the answer failed'))
+        .finally(() => underWay.delete(work));
+      underWay.add(work);
+    },
+    async settled() {
       await Promise.all(underWay);
     },
   };

@@ -11,15 +11,8 @@ import { type AccountId, timestamp } from '../domain/ids.ts';
 import type { Action, OrderType } from '../domain/order.ts';
 import { mapAction } from '../domain/signal.ts';
 import { isAllowedSymbol } from '../domain/symbol.ts';
-import type { Store } from '../store/store.ts';
-import { checkRate, isAllowedIp, type RateLimit } from './access.ts';
 import { audit, type RequestContext } from './audit.ts';
 import { type Placed, type PlaceOrderDeps, placeOrder } from './place-order.ts';
-
-export interface DashboardOrderDeps extends PlaceOrderDeps {
-  readonly store: Pick<Store, 'countInWindow'>;
-  readonly rateLimit: RateLimit;
-}
 
 export interface DashboardOrder {
   readonly user: User;
@@ -37,7 +30,7 @@ export interface DashboardOrder {
 const KEY_LIFE_MS = 24 * 3_600_000;
 
 export async function placeDashboardOrder(
-  deps: DashboardOrderDeps,
+  deps: PlaceOrderDeps,
   request: DashboardOrder,
 ): Promise<Denial | Placed> {
   const outcome = await checkAndPlace(deps, request);
@@ -58,12 +51,8 @@ export async function placeDashboardOrder(
   return outcome;
 }
 
-async function checkAndPlace(deps: DashboardOrderDeps, request: DashboardOrder): Promise<Denial | Placed> {
+async function checkAndPlace(deps: PlaceOrderDeps, request: DashboardOrder): Promise<Denial | Placed> {
   const { user, idempotency, symbol } = request;
-  const tooMany = await checkRate(deps, user.id);
-  if (tooMany) return tooMany;
-  if (!(await isAllowedIp(deps, user.id, request.context.ip))) return deny('ip_not_allowed');
-
   const account = await findAccount(deps.db, request.accountId);
   if (account?.userId !== user.id) return deny('not_found', { detail: 'You have no such trading account.' });
   const mapped = mapAction(request.action, request.orderType);
@@ -101,7 +90,7 @@ async function checkAndPlace(deps: DashboardOrderDeps, request: DashboardOrder):
 
 /** The first answer of this key again, or why it cannot be given. */
 async function earlierAnswer(
-  { db, clock }: DashboardOrderDeps,
+  { db, clock }: PlaceOrderDeps,
   { user }: DashboardOrder,
   { key, bodyHash }: IdempotencyKey,
 ): Promise<Denial | Placed | null> {

@@ -6,7 +6,7 @@ import { hash } from '@node-rs/argon2';
 import { insertAccount } from '../data/accounts.ts';
 import { insertApiKey } from '../data/api-keys.ts';
 import type { Db } from '../data/db.ts';
-import { currentTermsVersion, hasUsers, insertTerms, insertUser } from '../data/users.ts';
+import { claimFirstAdmin, currentTermsVersion, hasUsers, insertTerms, insertUser } from '../data/users.ts';
 import { type AccountId, timestamp, type UserId } from '../domain/ids.ts';
 import { randomToken, type SecretBox } from './secret-box.ts';
 import { hashToken } from './tokens.ts';
@@ -37,7 +37,8 @@ export async function publishFirstTerms({
   const current = await currentTermsVersion(db);
   if (current !== null) return current;
   await db.commit([insertTerms({ ...FIRST_TERMS, published_at: timestamp(clock.now()) })]);
-  return FIRST_TERMS.version;
+  // Not our own constant: another process may have been first.
+  return (await currentTermsVersion(db)) ?? FIRST_TERMS.version;
 }
 
 /** Null where there are users already. */
@@ -53,7 +54,9 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
     webhookSecret: randomToken(),
   };
   const userId = randomUUIDv7() as UserId;
-  await db.commit([
+  const passwordHash = await hash(first.password);
+  const lost = await db.commit([
+    claimFirstAdmin(now),
     insertUser(
       {
         id: userId,
@@ -64,7 +67,7 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
         planExpiresAt: null,
         termsVersion,
       },
-      await hash(first.password),
+      passwordHash,
       now,
     ),
     insertApiKey({
@@ -84,6 +87,7 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
       webhookSecret: secrets.seal(first.webhookSecret),
       maxRequestAge: 300,
       allowedSymbols: [],
+      sealedCredentials: null,
       credentialsVerified: true,
       halted: false,
       paper: {},
@@ -91,7 +95,8 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
       createdAt: now,
     }),
   ]);
-  return first;
+  // Another process has made the first user meanwhile.
+  return lost === null ? first : null;
 }
 
 /** What the first start prints. Each command works as it stands: the shell puts the present time into the signal. */

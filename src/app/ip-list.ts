@@ -25,8 +25,11 @@ export function ipList(entries: readonly string[]): IpList {
     const ip = canonicalIp(address ?? '');
     if (!ip) continue;
     const family = isIP(ip) === 4 ? 'ipv4' : 'ipv6';
+    // Of an IPv4 address that is written as IPv6, the first 96 bits say just that.
+    const bits = Number(prefix) - (family === 'ipv4' && entry.includes(':') ? 96 : 0);
     if (prefix === undefined) list.addAddress(ip, family);
-    else list.addSubnet(ip, Number(prefix), family);
+    else if (Number.isInteger(bits) && bits >= 0 && bits <= (family === 'ipv4' ? 32 : 128))
+      list.addSubnet(ip, bits, family);
   }
   return {
     has(text) {

@@ -2,7 +2,7 @@
 // its audit entry are committed before anything is queued: from then on the order is never lost.
 
 import { randomUUIDv7 } from 'node:crypto';
-import type { Account } from '../data/accounts.ts';
+import { type Account, accountStands, findAccount } from '../data/accounts.ts';
 import type { Db, Statement } from '../data/db.ts';
 import { countOrder, ordersOn } from '../data/order-limits.ts';
 import { findOrder, insertOrder } from '../data/orders.ts';
@@ -50,6 +50,8 @@ export interface NewOrder {
   readonly context: RequestContext;
   /** Of a real webhook order. */
   readonly fingerprint: string | null;
+  /** The kill switch's own close: no plan, terms, credentials or daily limit hold it back, and it is not counted. */
+  readonly isKillSwitch?: boolean;
   /** What the order claims besides, each guarded by its own name. */
   claims(order: OrderId): Statement[];
 }
@@ -70,7 +72,7 @@ export async function placeOrder(
   request: NewOrder,
 ): Promise<Denial | Contested | Placed> {
   const { db, clock, pool, mailbox, log } = deps;
-  const { user, account } = request;
+  const { user, account, isKillSwitch = false } = request;
   const now = clock.now();
   const day = dayOf(now);
   const plan = planOf(deps.plans, user, now);
@@ -89,7 +91,7 @@ export async function placeOrder(
     ordersToday,
     secondsLeftToday: secondsLeftOfDay(now),
   });
-  if (refusal) return refusal;
+  if (refusal && !isKillSwitch) return refusal;
 
   try {
     if (!(await pool.ensure(user.id))) return deny('worker_unavailable');
@@ -100,8 +102,9 @@ export async function placeOrder(
 
   const order = accept(deps, request);
   const failedGuard = await db.commit([
+    accountStands(account.id, { isEntry: request.intent.operation === 'PLACE_ENTRY_ORDER' }),
     insertOrder(order, request.fingerprint),
-    countOrder(user.id, day, plan.daily_orders),
+    ...(isKillSwitch ? [] : [countOrder(user.id, day, plan.daily_orders)]),
     ...request.claims(order.id),
     audit(
       request.context,
@@ -110,17 +113,31 @@ export async function placeOrder(
         action: `${request.source}_order`,
         failure: null,
         resource: { type: 'order', id: order.id },
-        metadata: { trading_account_id: account.id, simulation: request.simulation },
+        metadata: {
+          trading_account_id: account.id,
+          simulation: request.simulation,
+          ...(isKillSwitch ? { kill_switch: true } : {}),
+        },
       },
       clock.now(),
     ),
   ]);
+  // Halted or deleted since the account was read: the same checks again, on the account as it is now.
+  if (failedGuard === 'account') {
+    const current = await findAccount(db, account.id);
+    return current ? placeOrder(deps, { ...request, account: current }) : deny(noAccount[request.source]);
+  }
   if (failedGuard === 'daily_limit')
     return deny('daily_limit_reached', { retryAfter: secondsLeftOfDay(now) });
   if (failedGuard !== null) return { contested: failedGuard };
 
   try {
-    const result = await mailbox.ask(user.id, { kind: 'execute', orderId: order.id }, deps.responseWaitMs);
+    const answer = mailbox.ask(user.id, { kind: 'execute', orderId: order.id }, deps.responseWaitMs);
+    // A worker that went idle while the order was written has not seen the message: this starts the next one.
+    pool
+      .ensure(user.id)
+      .catch((fault: unknown) => log.warn({ fault, order: order.id }, 'no worker could be started'));
+    const result = await answer;
     if (result) return { order: result, answered: true };
   } catch (fault) {
     // The order stands in the database: it will be found there and executed, or expire.
@@ -130,6 +147,8 @@ export async function placeOrder(
   const known = await findOrder(db, order.id).catch(() => null);
   return { order: known ?? order, answered: false };
 }
+
+const noAccount = { webhook: 'webhook_not_found', dashboard: 'not_found' } as const;
 
 function accept(deps: PlaceOrderDeps, request: NewOrder): Order {
   const now = deps.clock.now();

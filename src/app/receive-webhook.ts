@@ -100,18 +100,21 @@ async function checkAndPlace(
   // Level 4
   const print = fingerprint(user.id, signal);
   const claim = print === null ? null : `fingerprint:{${account.id}}:${print}`;
+  const lifeMs = account.maxRequestAge * 1000;
+  const forget = () => (claim ? forgetClaim(deps, claim, lifeMs) : undefined);
   const replay = () => {
     findings.metadata = { attack_type: 'replay', payload_hash: print };
     return deny('webhook_replay_attack');
   };
   try {
-    if (claim && !(await deps.store.claim(claim, account.maxRequestAge * 1000))) return replay();
+    if (claim && !(await deps.store.claim(claim, lifeMs))) return replay();
   } catch (fault) {
+    // An answer that was lost may have been a yes.
+    await forget();
     // Closed, unlike the rate limiter: without this check a replay could trade.
     if (fault instanceof StoreUnavailable) return deny('store_unavailable');
     throw fault;
   }
-  const forget = () => (claim ? deps.store.release(claim).catch(() => {}) : undefined);
 
   try {
     const outcome = await placeOrder(deps, {
@@ -149,6 +152,21 @@ function proveGenuine({ secrets }: WebhookDeps, account: Account, signal: Signal
   if (!isSameSecret(signal.secret ?? '', secrets.open(account.webhookSecret)))
     return { denial: deny('webhook_credential_attack'), metadata: { attack_type: 'wrong_secret' } };
   return null;
+}
+
+const FORGET_AGAIN_MS = 1000;
+
+/**
+ * The platform repeats an alert that got a 5xx, and that repeat must trade. A store that is away just now is asked
+ * again in the background, until the claim would have ended by itself.
+ */
+async function forgetClaim(deps: Pick<WebhookDeps, 'store'>, claim: string, lifeMs: number): Promise<void> {
+  try {
+    await deps.store.release(claim);
+  } catch {
+    const again = () => void forgetClaim(deps, claim, lifeMs - FORGET_AGAIN_MS);
+    if (lifeMs > 0) setTimeout(again, FORGET_AGAIN_MS).unref();
+  }
 }
 
 /** Absent is real trading; anything that is not plainly yes or no is never guessed. */

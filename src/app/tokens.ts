@@ -17,6 +17,8 @@ export interface Claims {
   readonly user: UserId;
   /** Of access and refresh tokens. */
   readonly session: SessionId | null;
+  /** Of login tokens: which password was right. With another one since then, the token is worth nothing. */
+  readonly stamp?: string;
 }
 
 export interface Tokens {
@@ -28,6 +30,7 @@ export interface Tokens {
 interface Payload {
   sub: UserId;
   sid?: SessionId;
+  pws?: string;
   typ: TokenKind;
   exp: number;
 }
@@ -44,13 +47,14 @@ export function createTokens({ secret, clock }: { secret: string; clock: { now()
     ignoreExpiration: true,
   });
   return {
-    issue(kind, { user, session }, lifetimeMs) {
+    issue(kind, { user, session, stamp }, lifetimeMs) {
       const now = clock.now();
       return sign({
         iss: ISSUER,
         aud: ISSUER,
         sub: user,
         ...(session ? { sid: session } : {}),
+        ...(stamp ? { pws: stamp } : {}),
         typ: kind,
         jti: randomUUID(),
         iat: Math.floor(now / 1000),
@@ -62,7 +66,8 @@ export function createTokens({ secret, clock }: { secret: string; clock: { now()
         const payload = verify(token) as Payload;
         if (payload.typ !== kind || typeof payload.exp !== 'number' || payload.exp * 1000 <= clock.now())
           return null;
-        return { user: payload.sub, session: payload.sid ?? null };
+        const { sub: user, sid: session = null, pws: stamp } = payload;
+        return { user, session, ...(stamp === undefined ? {} : { stamp }) };
       } catch {
         return null;
       }

@@ -55,7 +55,12 @@ export type PlaceOutcome =
 
 /** Nothing was sent, or only a question was asked: safe to try again after reconnecting. */
 export class BrokerUnavailable extends Error {
-  override readonly name = 'BrokerUnavailable';
+  override readonly name: string = 'BrokerUnavailable';
+}
+
+/** The broker refuses the credentials; the message is its own words. To try again changes nothing, and can lock them. */
+export class CredentialsRejected extends BrokerUnavailable {
+  override readonly name: string = 'CredentialsRejected';
 }
 
 /** One open connection for one trading account. Every call but `place` may throw BrokerUnavailable. */
@@ -79,8 +84,10 @@ export interface BrokerAccount {
   readonly id: AccountId;
   /** The paper broker's settings, as stored with the account. */
   readonly paper: unknown;
+  /** What the user sealed for this broker, opened; null where the account has none. */
+  readonly credentials?: unknown;
 }
 
-/** Throws BrokerUnavailable where no connection can be made. */
+/** Throws BrokerUnavailable where no connection can be made, and CredentialsRejected where the credentials are why. */
 export type OpenBroker = (account: BrokerAccount) => Promise<Broker>;
 export type Brokers = Readonly<Record<BrokerName, OpenBroker>>;

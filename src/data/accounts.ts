@@ -2,7 +2,7 @@
 
 import type { AccountId, Timestamp, UserId } from '../domain/ids.ts';
 import type { BrokerName } from '../domain/symbol.ts';
-import { type Db, type Statement, sql } from './db.ts';
+import { type Db, join, must, type Statement, sql } from './db.ts';
 import { toUser, type User, type UserRow } from './users.ts';
 
 export interface Account {
@@ -15,6 +15,8 @@ export interface Account {
   readonly webhookSecret: string;
   readonly maxRequestAge: number;
   readonly allowedSymbols: readonly string[];
+  /** A JWE that only a worker can open; null: none given. */
+  readonly sealedCredentials: string | null;
   readonly credentialsVerified: boolean;
   readonly halted: boolean;
   readonly paper: unknown;
@@ -31,6 +33,7 @@ interface AccountRow {
   webhook_secret: string;
   max_request_age: number;
   allowed_symbols: string;
+  sealed_credentials: string | null;
   broker_credentials_verified: number | boolean;
   halted: number | boolean;
   paper: string | null;
@@ -47,6 +50,7 @@ const toAccount = (row: AccountRow): Account => ({
   webhookSecret: row.webhook_secret,
   maxRequestAge: row.max_request_age,
   allowedSymbols: JSON.parse(row.allowed_symbols) as string[],
+  sealedCredentials: row.sealed_credentials,
   credentialsVerified: Boolean(row.broker_credentials_verified),
   halted: Boolean(row.halted),
   paper: row.paper === null ? null : JSON.parse(row.paper),
@@ -56,10 +60,11 @@ const toAccount = (row: AccountRow): Account => ({
 
 export function insertAccount(account: Account): Statement {
   return sql`insert into trading_accounts (id, user_id, name, broker_name, webhook_token, webhook_secret,
-      max_request_age, allowed_symbols, broker_credentials_verified, halted, paper, connection_version, created_at)
+      max_request_age, allowed_symbols, sealed_credentials, broker_credentials_verified, halted, paper,
+      connection_version, created_at)
     values (${account.id}, ${account.userId}, ${account.name}, ${account.brokerName}, ${account.webhookToken},
       ${account.webhookSecret}, ${account.maxRequestAge}, ${JSON.stringify(account.allowedSymbols)},
-      ${account.credentialsVerified}, ${account.halted},
+      ${account.sealedCredentials}, ${account.credentialsVerified}, ${account.halted},
       ${account.paper === null ? null : JSON.stringify(account.paper)}, ${account.connectionVersion},
       ${account.createdAt})`;
 }
@@ -70,6 +75,115 @@ export async function findAccount(db: Db, id: AccountId): Promise<Account | null
   );
   return row ? toAccount(row) : null;
 }
+
+/** Of one user, oldest first; `after` is the last account of the page before. */
+export async function listAccounts(
+  db: Db,
+  user: UserId,
+  { after, limit }: { after: AccountId | null; limit: number },
+): Promise<Account[]> {
+  const conditions = [sql`where user_id = ${user}`, sql`deleted_at is null`];
+  if (after) conditions.push(sql`id > ${after}`);
+  const rows = await db.all<AccountRow>(
+    join(
+      [sql`select * from trading_accounts`, join(conditions, ' and '), sql`order by id limit ${limit}`],
+      ' ',
+    ),
+  );
+  return rows.map(toAccount);
+}
+
+export interface AccountChange {
+  readonly name?: string;
+  readonly maxRequestAge?: number;
+  readonly allowedSymbols?: readonly string[];
+  readonly webhookToken?: string;
+  /** Encrypted under APP_KEY. */
+  readonly webhookSecret?: string;
+  readonly credentialsVerified?: boolean;
+  readonly halted?: boolean;
+}
+
+/** At least one change of what no open connection depends on. Guarded by `account`. */
+export function changeAccount(id: AccountId, change: AccountChange): Statement {
+  return must('account', join([setting(change), sql` where id = ${id} and deleted_at is null`], ''));
+}
+
+/** The same, if a worker's connection would still be what it was at this version. Guarded by `version`. */
+export function changeAccountAt(id: AccountId, version: number, change: AccountChange): Statement {
+  return must(
+    'version',
+    join(
+      [setting(change), sql` where id = ${id} and deleted_at is null and connection_version = ${version}`],
+      '',
+    ),
+  );
+}
+
+function setting(change: AccountChange): Statement {
+  const { name, maxRequestAge, allowedSymbols, webhookToken, webhookSecret, credentialsVerified, halted } =
+    change;
+  const changes = [
+    ...(name === undefined ? [] : [sql`name = ${name}`]),
+    ...(maxRequestAge === undefined ? [] : [sql`max_request_age = ${maxRequestAge}`]),
+    ...(allowedSymbols === undefined ? [] : [sql`allowed_symbols = ${JSON.stringify(allowedSymbols)}`]),
+    ...(webhookToken === undefined ? [] : [sql`webhook_token = ${webhookToken}`]),
+    ...(webhookSecret === undefined ? [] : [sql`webhook_secret = ${webhookSecret}`]),
+    ...(credentialsVerified === undefined ? [] : [sql`broker_credentials_verified = ${credentialsVerified}`]),
+    ...(halted === undefined ? [] : [sql`halted = ${halted}`]),
+  ];
+  return join([sql`update trading_accounts set `, join(changes, ', ')], '');
+}
+
+/** A worker's open connection must notice it. Guarded by `version`. */
+export const changePaper = (id: AccountId, version: number, paper: object): Statement =>
+  must(
+    'version',
+    sql`update trading_accounts set paper = ${JSON.stringify(paper)}, connection_version = ${version + 1}
+        where id = ${id} and deleted_at is null and connection_version = ${version}`,
+  );
+
+/** Nobody has verified these yet, and a worker's open connection must notice them. Guarded by `account`. */
+export const storeCredentials = (id: AccountId, sealed: string): Statement =>
+  must(
+    'account',
+    sql`update trading_accounts set sealed_credentials = ${sealed}, broker_credentials_verified = ${false},
+          connection_version = connection_version + 1
+        where id = ${id} and deleted_at is null`,
+  );
+
+/**
+ * Guarded by `account` and then by `idle`: nothing of it may be under way, neither an order nor a fill check. In two
+ * statements, because only a statement that begins after the account's row is locked sees every order accepted before.
+ */
+export const deleteAccount = (id: AccountId, now: Timestamp): Statement[] => [
+  must(
+    'account',
+    sql`update trading_accounts set deleted_at = ${now} where id = ${id} and deleted_at is null`,
+  ),
+  must(
+    'idle',
+    sql`update trading_accounts set connection_version = connection_version + 1
+        where id = ${id}
+          and not exists (select 1 from order_history o
+            where o.trading_account_id = ${id} and o.status in ('queued', 'executing'))
+          and not exists (select 1 from fill_checks c join order_history o on o.order_id = c.order_id
+            where o.trading_account_id = ${id} and c.state in ('scheduled', 'running'))`,
+  ),
+];
+
+/**
+ * Guarded by `account`: at the moment in which an order is committed its account is there and, for an entry, not
+ * halted. It locks the row, so that a halt or a deletion comes either before the order or after it.
+ */
+export const accountStands = (id: AccountId, { isEntry }: { isEntry: boolean }): Statement =>
+  must(
+    'account',
+    isEntry
+      ? sql`update trading_accounts set halted = ${false}
+            where id = ${id} and deleted_at is null and halted = ${false}`
+      : sql`update trading_accounts set halted = halted where id = ${id} and deleted_at is null`,
+  );
 
 /** Level 1: whom the token in the URL identifies. */
 export async function findByWebhookToken(

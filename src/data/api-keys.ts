@@ -1,7 +1,7 @@
 // API keys: only the SHA-256 of a key is ever stored.
 
 import type { Timestamp, UserId } from '../domain/ids.ts';
-import { type Db, type Statement, sql } from './db.ts';
+import { type Db, join, must, type Statement, sql } from './db.ts';
 import { toUser, type User, type UserRow } from './users.ts';
 
 export interface ApiKey {
@@ -30,6 +30,55 @@ export async function ownerOfApiKey(
   );
   return row ? { keyId: row.key_id, user: toUser(row) } : null;
 }
+
+/** What its owner sees of a key. Expired ones too: revoked ones are gone. */
+export interface ListedApiKey {
+  readonly id: string;
+  readonly name: string;
+  readonly expiresAt: Timestamp | null;
+  readonly lastUsedAt: Timestamp | null;
+  readonly createdAt: Timestamp;
+}
+
+/** Oldest first; `after` is the last key of the page before. */
+export async function listApiKeys(
+  db: Db,
+  user: UserId,
+  { after, limit }: { after: string | null; limit: number },
+): Promise<ListedApiKey[]> {
+  const conditions = [sql`where user_id = ${user}`, sql`revoked_at is null`];
+  if (after) conditions.push(sql`id > ${after}`);
+  const rows = await db.all<{
+    id: string;
+    name: string;
+    expires_at: Timestamp | null;
+    last_used_at: Timestamp | null;
+    created_at: Timestamp;
+  }>(
+    join(
+      [
+        sql`select id, name, expires_at, last_used_at, created_at from api_keys`,
+        join(conditions, ' and '),
+        sql`order by id limit ${limit}`,
+      ],
+      ' ',
+    ),
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    name: row.name,
+    expiresAt: row.expires_at,
+    lastUsedAt: row.last_used_at,
+    createdAt: row.created_at,
+  }));
+}
+
+/** Guarded by `found`. */
+export const revokeApiKey = (user: UserId, id: string, now: Timestamp): Statement =>
+  must(
+    'found',
+    sql`update api_keys set revoked_at = ${now} where id = ${id} and user_id = ${user} and revoked_at is null`,
+  );
 
 export function touchApiKey(keyId: string, now: Timestamp): Statement {
   return sql`update api_keys set last_used_at = ${now} where id = ${keyId}`;

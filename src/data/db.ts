@@ -13,7 +13,7 @@ export interface Statement {
   /** The constant parts; the values stand between them. */
   readonly parts: readonly string[];
   readonly values: readonly SqlValue[];
-  /** Must change at least one row, else the unit fails with this name. */
+  /** Must change at least one row and repeat no unique value, else the unit fails with this name. */
   readonly guard?: string;
 }
 

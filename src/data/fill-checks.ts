@@ -108,10 +108,10 @@ export async function verificationsOf(
   return new Map(rows.map((row) => [row.order_id, toVerification(row)]));
 }
 
-/** A running check is shown as scheduled: it is under way. */
-function toVerification(row: CheckRow): Verification {
-  const state = row.state === 'running' ? 'scheduled' : row.state;
-  return { state, attempts: row.attempts, next_at: state === 'scheduled' ? row.next_at : null };
+/** A running check is shown as scheduled, its poll as not yet made: it is under way. */
+function toVerification({ state, attempts, next_at }: CheckRow): Verification {
+  if (state === 'running') return { state: 'scheduled', attempts: attempts - 1, next_at };
+  return { state, attempts, next_at: state === 'scheduled' ? next_at : null };
 }
 
 export async function countChecks(db: Db): Promise<Record<CheckRow['state'], number>> {

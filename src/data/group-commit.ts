@@ -14,7 +14,7 @@ export interface Waiting {
   settle(outcome: Outcome): void;
 }
 
-export interface GroupCommit {
+interface GroupCommit {
   commit(unit: Unit): Promise<string | null>;
   /** Refuses new units and ends when the last waiting one is settled. */
   close(): Promise<void>;

@@ -56,7 +56,7 @@ export async function openPostgres({
     idleTimeoutMillis: 300_000,
     fallback_application_name: 'fillpath',
     types: { getTypeParser: ((oid: number) => PARSERS[oid] ?? String) as never },
-    onConnect: (client) => client.query(SESSION) as never,
+    onConnect: (client) => client.query(SESSION),
   });
   // A connection lost while idle: the pool has dropped it already. One lost while in use fails its queries besides.
   pool.on('error', () => {});
@@ -82,10 +82,11 @@ export async function openPostgres({
 
   async function read<Row>(query: Statement): Promise<Row[]> {
     const config: Query = { ...queryOf(query), query_timeout: ANSWER_MS };
-    const once = () => withClient(async (client) => (await client.query<Row & object>(config)).rows);
+    const ask = (question: Query) =>
+      withClient(async (client) => (await client.query<Row & object>(question)).rows);
     try {
-      return await once().catch((error) => {
-        if (STALE.has(codeOf(error))) return once();
+      return await ask(config).catch((error) => {
+        if (STALE.has(codeOf(error))) return ask({ ...config, name: undefined });
         throw error;
       });
     } catch (error) {
@@ -122,8 +123,12 @@ export async function openPostgres({
         // COMMIT of a failed transaction succeeds, and says what it was.
         const rolledBack = !error && result.command === 'ROLLBACK';
         const lost = error ?? (rolledBack ? new Error('the transaction was rolled back') : null);
-        const rest: Outcome = lost ? { fault: lost } : { guard: null };
-        resolve({ rolledBack, outcomes: units.map((_unit, index) => failures[index] ?? rest) });
+        const outcomes = units.map((_unit, index): Outcome => {
+          // Even a failed guard: it may have failed because of a neighbour that is undone now.
+          if (lost && units.length > 1) return { fault: lost };
+          return failures[index] ?? (lost ? { fault: lost } : { guard: null });
+        });
+        resolve({ rolledBack, outcomes });
       });
       stream.uncork();
     });
@@ -250,8 +255,10 @@ function guarded(text: string): string {
 
 const codeOf = (error: unknown): string => (error instanceof DatabaseError ? (error.code ?? '') : '');
 
+const DUPLICATE = '23505';
+
 const isGuardFailure = (error: Error): boolean =>
-  codeOf(error) === '22P02' && error.message.includes(GUARD_FAILED);
+  (codeOf(error) === '22P02' && error.message.includes(GUARD_FAILED)) || codeOf(error) === DUPLICATE;
 
 /** The plan of a prepared read no longer fits the table after a migration, or the statement is gone. */
 const STALE = new Set(['0A000', '26000']);

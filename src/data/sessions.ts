@@ -1,7 +1,7 @@
 // Sessions and their refresh tokens.
 
 import type { SessionId, Timestamp, UserId } from '../domain/ids.ts';
-import { type Db, must, type Statement, sql } from './db.ts';
+import { type Db, join, must, type Statement, sql } from './db.ts';
 import { toUser, type User, type UserRow } from './users.ts';
 
 export interface Session {
@@ -34,10 +34,15 @@ const toSession = (row: SessionRow): Session => ({
   isActive: Boolean(row.is_active),
 });
 
-export function insertSession(session: Session): Statement {
-  return sql`insert into user_sessions (id, user_id, csrf_token, ip_address, user_agent, created_at, is_active)
-    values (${session.id}, ${session.userId}, ${session.csrfToken}, ${session.ipAddress}, ${session.userAgent},
-      ${session.createdAt}, ${session.isActive})`;
+/** Guarded by `credentials`: a password that was changed since it was verified, or of a deactivated user, opens nothing. */
+export function insertSession(session: Session, passwordHash: string): Statement {
+  return must(
+    'credentials',
+    sql`insert into user_sessions (id, user_id, csrf_token, ip_address, user_agent, created_at, is_active)
+        select ${session.id}, ${session.userId}, ${session.csrfToken}, ${session.ipAddress}, ${session.userAgent},
+          ${session.createdAt}, ${session.isActive}
+        from users where id = ${session.userId} and password_hash = ${passwordHash} and is_active = ${true}`,
+  );
 }
 
 /** Read on every authenticated request: a revocation holds from the very next one. */
@@ -55,6 +60,38 @@ export async function activeSessions(db: Db, user: UserId): Promise<Session[]> {
   );
   return rows.map(toSession);
 }
+
+/** Newest first; only those that can still be used or refreshed. `before` is the last one of the page before. */
+export async function liveSessions(
+  db: Db,
+  user: UserId,
+  { before, limit, now }: { before: SessionId | null; limit: number; now: Timestamp },
+): Promise<Session[]> {
+  const conditions = [
+    sql`user_id = ${user} and is_active = ${true}
+        and exists (select 1 from refresh_tokens r where r.session_id = s.id and r.expires_at > ${now})`,
+    ...(before ? [sql`id < ${before}`] : []),
+  ];
+  const rows = await db.all<SessionRow>(
+    join(
+      [
+        sql`select s.* from user_sessions s where `,
+        join(conditions, ' and '),
+        sql` order by id desc limit ${limit}`,
+      ],
+      '',
+    ),
+  );
+  return rows.map(toSession);
+}
+
+/** Guarded by `active`: nobody revokes what is another's. */
+export const revokeOwnSession = (id: SessionId, user: UserId): Statement =>
+  must(
+    'active',
+    sql`update user_sessions set is_active = ${false}
+        where id = ${id} and user_id = ${user} and is_active = ${true}`,
+  );
 
 /** Guarded by `active`. */
 export const revokeSession = (id: SessionId): Statement =>
@@ -94,3 +131,7 @@ export const useRefreshToken = (tokenHash: string, now: Timestamp): Statement =>
     'unused',
     sql`update refresh_tokens set used_at = ${now} where token_hash = ${tokenHash} and used_at is null`,
   );
+
+/** What has expired tells nothing any more: no token that old is believed. */
+export const forgetExpiredRefreshTokens = (session: SessionId, now: Timestamp): Statement =>
+  sql`delete from refresh_tokens where session_id = ${session} and expires_at <= ${now}`;

@@ -9,7 +9,7 @@ import { groupCommit, type Outcome, type Unit, type Waiting, withoutNul } from '
 
 const MOST_UNITS = 256;
 /** Only a backup or a curious shell can hold the file: lockDataDir keeps other servers out. The wait blocks us whole. */
-const BUSY_MS = 2_000;
+const BUSY_MS = 1_000;
 /** Texts put together by `join` are few; lists of changing length could make them many. */
 const MOST_TEXTS = 500;
 
@@ -48,19 +48,18 @@ export function openSqlite({ file }: { file: string }): Db {
   function runUnit(unit: Unit): Outcome {
     savepoint.run();
     let outcome: Outcome = { guard: null };
-    try {
-      for (const statement of unit) {
-        const { changes } = prepared(statement).run(...statement.values.map(encode));
-        if (statement.guard === undefined || changes > 0) continue;
-        outcome = { guard: statement.guard };
-        undo.run();
-        break;
+    for (const { parts, values, guard } of unit) {
+      try {
+        const { changes } = prepared({ parts, values }).run(...values.map(encode));
+        if (guard === undefined || changes > 0) continue;
+        outcome = { guard };
+      } catch (error) {
+        // A full disk, for one, makes SQLite roll back the whole transaction: the neighbours are lost as well.
+        if (!db.isTransaction) throw error;
+        outcome = guard !== undefined && isDuplicate(error) ? { guard } : { fault: fault(error) };
       }
-    } catch (error) {
-      // A full disk, for one, makes SQLite roll back the whole transaction: the neighbours are lost as well.
-      if (!db.isTransaction) throw error;
-      outcome = { fault: fault(error) };
       undo.run();
+      break;
     }
     release.run();
     return outcome;
@@ -130,6 +129,10 @@ function encode(value: SqlValue): string | number | bigint | null {
   }
 }
 
+/** Of a unique index or a primary key. */
+const isDuplicate = (error: unknown): boolean =>
+  [2067, 1555].includes((error as { errcode?: number }).errcode ?? 0);
+
 /** Result codes that speak of the file or the disk and not of the statement. */
 const UNAVAILABLE = new Set([
   5, // busy
@@ -154,6 +157,9 @@ function fault(error: unknown): Error {
   return unavailable ? new DatabaseUnavailable(message, { cause: error }) : (error as Error);
 }
 
+/** Referred to from here until released: a handle that nobody holds would be closed by the garbage collector. */
+const held = new Set<DatabaseSync>();
+
 /**
  * Keeps the folder to one process. The lock is that of an open transaction on a file of its own: the operating system
  * takes it back with the process, however that ends, so there is no stale lock to clean up.
@@ -169,5 +175,10 @@ export function lockDataDir(dir: string): { release(): void } {
       `The data folder ${dir} is in use by another process. Stop that one, or use another DATA_DIR.`,
     );
   }
-  return { release: () => db.close() };
+  held.add(db);
+  return {
+    release() {
+      if (held.delete(db)) db.close();
+    },
+  };
 }

@@ -99,6 +99,86 @@ export const DENIALS = {
     detail: 'Send the session’s CSRF token in the header X-CSRF-Token; GET /auth/session has it.',
     audit: 'csrf_validation_failed',
   },
+  admin_exists: {
+    status: 409,
+    title: 'There is an admin already',
+    detail: 'The first admin is made once. Log in as that admin.',
+  },
+  email_taken: {
+    status: 409,
+    title: 'This email address has a user already',
+    detail: 'Log in with it, or ask for a new password under /auth/forgot-password.',
+  },
+  own_deactivation: {
+    status: 409,
+    title: 'Nobody deactivates themselves',
+    detail: 'Ask another admin: a service without an active admin could not be administered.',
+  },
+  not_a_dead_letter: {
+    status: 409,
+    title: 'This order is not in the dead-letter queue',
+    detail:
+      'Its fill verification is under way or has ended; GET /deployment/dead-letters lists those to retry.',
+  },
+  terms_version_exists: {
+    status: 409,
+    title: 'This version of the terms is published already',
+    detail: 'What people have accepted is not changed. Publish a new version.',
+  },
+  invalid_credentials: {
+    status: 401,
+    title: 'The email address or the password is wrong',
+    // The same words whether or not there is such a user.
+    detail: 'Check both and try again, or ask for a new password under /auth/forgot-password.',
+  },
+  login_locked: {
+    status: 429,
+    title: 'Too many failed tries for this account',
+    detail: 'Wait for the time given in Retry-After, or set a new password by mail, which ends the wait.',
+  },
+  login_token_invalid: {
+    status: 401,
+    title: 'This login has expired',
+    detail: 'Begin again with email and password.',
+  },
+  /** Of somebody who is logged in: not 401, which would tell the client that its session has ended. */
+  password_wrong: { status: 403, title: 'The password is wrong', detail: 'Give your current password.' },
+  password_weak: {
+    status: 400,
+    title: 'This password is too weak',
+    detail: 'Choose a password of 8 to 256 characters that is not among the common ones.',
+  },
+  reset_token_invalid: {
+    status: 400,
+    title: 'This link is used up or has expired',
+    detail:
+      'A link for a new password works once, for 30 minutes. Ask for another under /auth/forgot-password.',
+  },
+  totp_code_wrong: {
+    status: 400,
+    title: 'The code is wrong',
+    detail: 'Type the code that the authenticator app shows now; each code works once.',
+  },
+  totp_already_enabled: {
+    status: 409,
+    title: 'The second factor is on already',
+    detail: 'Disable it first to enrol another authenticator.',
+  },
+  totp_not_enrolled: {
+    status: 409,
+    title: 'There is no second factor',
+    detail: 'Enrol an authenticator first with POST /auth/totp/enrol.',
+  },
+  captcha_failed: {
+    status: 403,
+    title: 'The bot challenge was not passed',
+    detail: 'Load the page again and solve the challenge once more; each answer works once.',
+  },
+  captcha_unavailable: {
+    status: 503,
+    title: 'The bot challenge cannot be verified',
+    detail: 'The provider of the challenge does not answer. Try again in a moment.',
+  },
   account_halted: {
     status: 403,
     title: 'The account is halted',
@@ -124,6 +204,48 @@ export const DENIALS = {
     title: 'The daily order limit is reached',
     detail: 'The plan’s orders for this UTC day are used up. Wait for the next day or choose a larger plan.',
   },
+  orders_under_way: {
+    status: 409,
+    title: 'The account has orders under way',
+    detail: 'Wait until they are filled or have ended, then delete the account again.',
+  },
+  account_changed: {
+    status: 409,
+    title: 'The account was changed at the same moment',
+    detail: 'Read the account again, and repeat the request if it still applies.',
+  },
+  credentials_invalid: {
+    status: 400,
+    title: 'These are no sealed credentials',
+    detail: 'Seal the credentials to the key under /auth/public-key: a compact JWE, ECDH-ES with A256GCM.',
+  },
+  credentials_missing: {
+    status: 400,
+    title: 'The account has no broker credentials',
+    detail: 'Send them first, with PUT to the account’s credentials.',
+  },
+  credentials_unreadable: {
+    status: 400,
+    title: 'The broker credentials cannot be opened',
+    // The same words for a wrong key, a wrong user and a wrong account.
+    detail:
+      'Seal {user_id, trading_account_id, credentials} of this account to the key under /auth/public-key, and send them again.',
+  },
+  credentials_rejected: {
+    status: 400,
+    title: 'The broker refuses the credentials',
+    detail: 'Check them at your broker, and send the right ones.',
+  },
+  terms_version_outdated: {
+    status: 409,
+    title: 'This is not the current version of the terms',
+    detail: 'Read the current terms under /public/terms and accept their version.',
+  },
+  allowed_ip_exists: {
+    status: 409,
+    title: 'This address is on the list already',
+    detail: 'Nothing is to be done; GET /settings/allowed-ips shows the list.',
+  },
   idempotency_conflict: {
     status: 409,
     title: 'This Idempotency-Key belongs to another request',
@@ -133,6 +255,11 @@ export const DENIALS = {
     status: 409,
     title: 'The first request with this Idempotency-Key is under way',
     detail: 'Wait for its end, then ask again with the same key.',
+  },
+  broker_unavailable: {
+    status: 503,
+    title: 'The broker cannot be reached',
+    detail: 'Try again in a moment.',
   },
   worker_unavailable: {
     status: 503,

@@ -1,10 +1,11 @@
 // What a word from the broker about a leg means for the order, and what to do after a fill-verification poll.
 
-import type { Decimal } from './decimal.ts';
+import { compare, type Decimal, ZERO } from './decimal.ts';
 import { millis, type Timestamp, timestamp } from './ids.ts';
 import {
   type Leg,
   type LegName,
+  legOf,
   mainLeg,
   moveTo,
   type Order,
@@ -26,11 +27,19 @@ export interface BrokerOrderState {
 /** The leg takes the broker's state; the order follows its last leg. */
 export function recordState(order: Order, name: LegName, state: BrokerOrderState, now: number): Order {
   const { brokerRef, status, fillPrice, fillQuantity } = state;
+  if (isOutdated(legOf(order, name), state)) return order;
   const seen = withLeg(order, name, { brokerRef, status, fillPrice, fillQuantity });
   const error = errorOf(state);
   if (mainLeg(order)?.leg !== name) return { ...seen, exitError: error };
   const filledAt = status === 'filled' ? timestamp(now) : order.filledAt;
   return moveTo(seen, status, { error, filledAt });
+}
+
+/** A fill is not taken back: an open order with less of it is an answer from behind, as a broker's replica may give. */
+function isOutdated(leg: Leg | undefined, { status, fillQuantity }: BrokerOrderState): boolean {
+  if (leg?.status !== 'partially_filled') return false;
+  if (status === 'placed') return true;
+  return status === 'partially_filled' && compare(fillQuantity, leg.fillQuantity ?? ZERO) < 0;
 }
 
 function errorOf({ status, reason }: BrokerOrderState): OrderError | null {

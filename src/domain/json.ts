@@ -44,6 +44,13 @@ export function readJson(bytes: Uint8Array): Reading {
   return { value };
 }
 
+/** Every database keeps its texts as they are: none has a NUL or half of a surrogate pair. */
+export function isStorable(value: JsonValue): boolean {
+  if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0');
+  if (value === null || typeof value !== 'object' || value instanceof NumberText) return true;
+  return Object.values(value).every(isStorable);
+}
+
 /** With plain numbers, for schemas; null where a number has more digits than a double carries. */
 export function plainJson(value: JsonValue): { readonly plain: unknown } | null {
   if (value instanceof NumberText) {

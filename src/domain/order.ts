@@ -97,6 +97,7 @@ export const REJECTION_CODES = [
   'reversal_timeout',
   'broker_unavailable',
   'expired',
+  'account_halted',
   'cancelled_by_broker',
   'failed_at_broker',
 ] as const;

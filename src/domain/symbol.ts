@@ -4,8 +4,11 @@
 export const BROKER_NAMES = ['paper'] as const;
 export type BrokerName = (typeof BROKER_NAMES)[number];
 
+/** Where orders are the user's own at a real broker, credentials must be verified before the first of them. */
+export const NEEDS_CREDENTIALS: Readonly<Record<BrokerName, boolean>> = { paper: false };
+
 /** No white space, no control characters: what no instrument's name has and no database must be asked to store. */
-const SYMBOL = /^[^\s\p{C}]{1,64}$/u;
+export const SYMBOL = /^[^\s\p{C}]{1,64}$/u;
 export const isSymbol = (text: string): boolean => SYMBOL.test(text);
 
 const canonical: Record<BrokerName, (symbol: string) => string> = {

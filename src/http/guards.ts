@@ -20,9 +20,21 @@ export type Access =
   /** Anybody at an admin IP. */
   | 'admin_ip';
 
+/** A route as the guard knows it: what a test of all routes, or their description, is made from. */
+export interface Route {
+  readonly method: string;
+  readonly url: string;
+  readonly access: Access;
+  /** The body's schema; undefined: it takes none. */
+  readonly body: unknown;
+}
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access;
+  }
+  interface FastifyInstance {
+    readonly routeTable: readonly Route[];
   }
   interface FastifyRequest {
     /** Set by the guard on every route that is not open. */
@@ -40,8 +52,12 @@ export interface Guard {
 const CHANGING = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
 export function guardRoutes(server: FastifyInstance, guard: Guard): void {
-  server.addHook('onRoute', (route) => {
-    if (!route.config?.access) throw new Error(`${route.method} ${route.url} does not say who may call it`);
+  const routeTable: Route[] = [];
+  server.decorate('routeTable', routeTable);
+  server.addHook('onRoute', ({ method, url, config, schema }) => {
+    if (!config?.access) throw new Error(`${method} ${url} does not say who may call it`);
+    for (const each of [method].flat())
+      routeTable.push({ method: each, url, access: config.access, body: schema?.body });
   });
   server.addHook('onRequest', async (request, reply) => {
     const { access } = request.routeOptions.config;

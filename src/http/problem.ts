@@ -1,6 +1,9 @@
 // Every error leaves as application/problem+json (RFC 9457): what happened, and what to do next. Never a stack trace.
 
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { randomUUIDv7 } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { ConnectionError, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { unavailability } from '../app/faults.ts';
 import { type Denial, deny, ruleOf } from '../domain/denial.ts';
 
@@ -18,13 +21,11 @@ interface Problem {
 }
 
 function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply {
-  return reply
-    .code(problem.status)
-    .type('application/problem+json')
-    .send(
-      JSON.stringify({ type: `urn:fillpath:problem:${problem.code}`, ...problem, request_id: request.id }),
-    );
+  return reply.code(problem.status).type('application/problem+json').send(problemText(problem, request.id));
 }
+
+const problemText = (problem: Problem, requestId: string): string =>
+  JSON.stringify({ type: `urn:fillpath:problem:${problem.code}`, ...problem, request_id: requestId });
 
 /** A request that the schemas or the JSON reader refuse. */
 export class RequestInvalid extends Error {
@@ -52,3 +53,24 @@ export function sendFault(fault: FastifyError, request: FastifyRequest, reply: F
     detail: 'Try again. If it happens again, tell the operator the request_id.',
   });
 }
+
+/** Bytes that are no HTTP request never reach a route; their answer has the same shape nevertheless. */
+export function sendClientError({ code }: ConnectionError, socket: Socket): void {
+  if (code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, detail] = CLIENT_ERRORS[code] ?? [400, 'These bytes are no HTTP request that can be read.'];
+  const problem = { status, title: 'The request is invalid', code: 'request_invalid', detail };
+  const text = problemText(problem, randomUUIDv7());
+  socket.write(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/problem+json\r\n` +
+      `Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+  );
+  socket.destroySoon();
+}
+
+const CLIENT_ERRORS: Readonly<Record<string, readonly [status: number, detail: string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'Send shorter headers, or a shorter URL.'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Send the whole request at once.'],
+};

@@ -9,16 +9,23 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import { Compile } from 'typebox/compile';
-import Value from 'typebox/value';
 import type { RequestContext } from '../app/audit.ts';
 import type { Health } from '../app/health.ts';
 import type { IpList } from '../app/ip-list.ts';
 import { deny } from '../domain/denial.ts';
-import { plainJson, readJson } from '../domain/json.ts';
+import { isStorable, plainJson, readJson } from '../domain/json.ts';
+import { type AccountRoutes, accountRoutes } from './accounts.ts';
+import { type AdminRoutes, adminRoutes } from './admin.ts';
+import { type Admission, admitTradingRequests } from './admission.ts';
+import { type AuthRoutes, authRoutes } from './auth.ts';
 import { clientIp } from './client-ip.ts';
 import { type Guard, guardRoutes } from './guards.ts';
-import { RequestInvalid, sendDenial, sendFault } from './problem.ts';
+import { RequestInvalid, sendClientError, sendDenial, sendFault } from './problem.ts';
+import { type PublicRoutes, publicRoutes } from './public.ts';
+import { readText, type TextSchema } from './schemas.ts';
+import { type SettingsRoutes, settingsRoutes } from './settings.ts';
 import { type TradingRoutes, tradingRoutes } from './trading.ts';
+import { explain } from './validation.ts';
 import { type WebhookRoutes, webhookRoutes } from './webhook.ts';
 
 /** What every route module has at hand. */
@@ -30,7 +37,13 @@ export interface Ambient {
 export interface ServerDeps {
   readonly clock: { now(): number };
   readonly webhook: Omit<WebhookRoutes, keyof Ambient>;
+  readonly admission: Omit<Admission, keyof Ambient>;
   readonly trading: Omit<TradingRoutes, keyof Ambient>;
+  readonly accounts: Omit<AccountRoutes, keyof Ambient>;
+  readonly settings: Omit<SettingsRoutes, keyof Ambient>;
+  readonly open: PublicRoutes;
+  readonly admin: Omit<AdminRoutes, keyof Ambient>;
+  readonly auth: Omit<AuthRoutes, keyof Ambient>;
   readonly guard: Omit<Guard, 'contextOf'>;
   readHealth(): Promise<Health>;
   readonly trustedProxies: IpList;
@@ -47,6 +60,11 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     genReqId: () => randomUUIDv7(),
     bodyLimit: BODY_LIMIT,
     frameworkErrors: (fault, request, reply) => void sendFault(fault, request, reply),
+    clientErrorHandler: sendClientError,
+    // For receiving a request, not for answering it. Without a limit a body may trickle in for ever.
+    requestTimeout: 60_000,
+    // The longest that a URL can be: an unknown token gets the same 404 at any length.
+    routerOptions: { maxParamLength: 16 * 1024 },
   });
 
   const contextOf = (request: FastifyRequest): RequestContext => ({
@@ -75,8 +93,11 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     'application/json',
     { parseAs: 'buffer' },
     async (_: FastifyRequest, body: Buffer) => {
+      // Clients name a content type even where they send nothing.
+      if (body.length === 0) return undefined;
       const reading = readJson(body);
       if ('problem' in reading) throw new RequestInvalid(reading.problem);
+      if (!isStorable(reading.value)) throw new RequestInvalid('A text has a NUL or half a character in it.');
       const json = plainJson(reading.value);
       if (!json) throw new RequestInvalid('A number has more than 15 significant digits.');
       return json.plain;
@@ -87,11 +108,11 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     const validator = Compile(schema as never);
     return (data) => {
       // A query is text; a body has types of its own, and they must be right.
-      const value = httpPart === 'body' ? data : Value.Convert(schema as never, data);
+      // No body at all is one without fields.
+      const value = httpPart === 'body' ? (data ?? {}) : readText(schema as TextSchema, data as object);
       if (validator.Check(value)) return { value };
       const [first] = validator.Errors(value);
-      const where = first?.instancePath.slice(1).replaceAll('/', '.') || (httpPart ?? 'request');
-      return { error: new RequestInvalid(`${where}: ${first?.message ?? 'is invalid'}.`) };
+      return { error: new RequestInvalid(explain(schema as object, first, httpPart ?? 'request')) };
     };
   });
 
@@ -100,10 +121,27 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     return reply.code(health.status === 'up' ? 200 : 503).send(health);
   });
   server.register(async (scope) => webhookRoutes(scope, { ...deps.webhook, ...ambient }));
-  server.register(async (scope) => tradingRoutes(scope, { ...deps.trading, ...ambient }));
+  server.register(async (scope) => {
+    admitTradingRequests(scope, { ...deps.admission, ...ambient });
+    tradingRoutes(scope, { ...deps.trading, ...ambient });
+    accountRoutes(scope, { ...deps.accounts, ...ambient });
+  });
+  server.register(async (scope) => authRoutes(scope, { ...deps.auth, ...ambient }));
+  server.register(async (scope) => settingsRoutes(scope, { ...deps.settings, ...ambient }));
+  server.register(async (scope) => publicRoutes(scope, deps.open));
+  server.register(async (scope) => adminRoutes(scope, { ...deps.admin, ...ambient }));
   return server;
 }
 
 /** Without the query, and with no more of a webhook's token than tells one from another. */
-const pathOf = (request: FastifyRequest): string =>
-  request.url.replace(/\?.*$/s, '').replace(/^(\/webhook\/[^/]{0,6})[^/]*/, '$1…');
+function pathOf({ url, routeOptions, params }: FastifyRequest): string {
+  const { token } = (params ?? {}) as { token?: string };
+  // By the route, because its path can be spelled in many ways: %77ebhook, http://host/webhook.
+  if (token !== undefined && routeOptions.url)
+    return routeOptions.url.replace(':token', () => shortened(token));
+  return url
+    .replace(/\?.*$/s, '')
+    .replace(/^(\/webhook\/)([^/]*)/, (_, start, text) => start + shortened(text));
+}
+
+const shortened = (token: string): string => `${token.slice(0, 6)}…`;

@@ -75,6 +75,11 @@ export function openMemoryStore({ clock }: { readonly clock: Clock }): Store {
       return log.count(now, limit, windowMs);
     },
 
+    async clearWindow(key) {
+      timeNow();
+      windows.delete(key);
+    },
+
     async acquireLease(key, holder, ttlMs) {
       const now = timeNow();
       const held = leases.get(key, now);

@@ -24,6 +24,8 @@ export interface Store {
 
   /** An exact sliding window: at most `limit` allowed calls in any `windowMs`. A refused call is not counted. */
   countInWindow(key: string, limit: number, windowMs: number): Promise<WindowCount>;
+  /** Forgets every call counted under this key. */
+  clearWindow(key: string): Promise<void>;
 
   /** The lease, if it is free, expired, or held by this holder already (then it is prolonged); else null. */
   acquireLease(key: string, holder: string, ttlMs: number): Promise<Lease | null>;

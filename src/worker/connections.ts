@@ -1,16 +1,27 @@
 // A worker's open broker connections: one per account and book, kept until it breaks or the account changes.
 
-import { type Broker, BrokerUnavailable, type OpenBroker } from '../broker/broker.ts';
+import { type Broker, BrokerUnavailable, CredentialsRejected, type OpenBroker } from '../broker/broker.ts';
 import type { Account } from '../data/accounts.ts';
+import type { AccountId } from '../domain/ids.ts';
 import type { Order } from '../domain/order.ts';
 import type { BrokerName } from '../domain/symbol.ts';
+import type { OpenCredentials } from './credentials.ts';
 
 export interface BrokerAccess {
   readonly brokers: Readonly<Record<BrokerName, OpenBroker>>;
   /** Stands in for any broker in simulation. */
   readonly simulated: OpenBroker;
-  findAccount(id: Order['accountId']): Promise<Account | null>;
+  readonly openCredentials: OpenCredentials;
+  findAccount(id: AccountId): Promise<Account | null>;
   wait(ms: number): Promise<void>;
+}
+
+/** An account, or its simulated book. An order is one. */
+type Target = Pick<Order, 'accountId' | 'simulation'>;
+
+interface Connection {
+  readonly version: number;
+  readonly broker: Broker;
 }
 
 export interface Connections {
@@ -18,7 +29,9 @@ export interface Connections {
    * Runs the task on the order's connection. Where the broker is unavailable, which also means that the task has sent
    * nothing, it reconnects and runs it again, up to 3 times; then BrokerUnavailable is thrown.
    */
-  use<T>(order: Order, task: (broker: Broker) => Promise<T>): Promise<T>;
+  use<T>(target: Target, task: (broker: Broker) => Promise<T>): Promise<T>;
+  /** Opens the account's connection anew, whatever is open, and returns the account's version that it was opened for. */
+  renew(account: AccountId): Promise<number>;
   close(): Promise<void>;
   count(): number;
 }
@@ -26,21 +39,37 @@ export interface Connections {
 const RETRIES = 3;
 const FIRST_RETRY_MS = 100;
 
-export function createConnections({ brokers, simulated, findAccount, wait }: BrokerAccess): Connections {
-  const open = new Map<string, { version: number; broker: Broker }>();
+export function createConnections(access: BrokerAccess): Connections {
+  const { brokers, simulated, openCredentials, findAccount, wait } = access;
+  const open = new Map<string, Connection>();
 
-  const keyOf = (order: Order) => (order.simulation ? `sim:${order.accountId}` : order.accountId);
+  const keyOf = ({ accountId, simulation }: Target) => (simulation ? `sim:${accountId}` : accountId);
 
-  async function connect(order: Order): Promise<Broker> {
-    const account = await findAccount(order.accountId);
+  async function connect(target: Target): Promise<Connection> {
+    const account = await findAccount(target.accountId);
     if (!account) throw new BrokerUnavailable('the trading account was deleted');
-    const key = keyOf(order);
+    const key = keyOf(target);
     const known = open.get(key);
-    if (known?.version === account.connectionVersion) return known.broker;
+    if (known?.version === account.connectionVersion) return known;
     await disconnect(key);
-    const broker = guarded(await (order.simulation ? simulated : brokers[account.brokerName])(account));
-    open.set(key, { version: account.connectionVersion, broker });
-    return broker;
+    const broker = guarded(await (target.simulation ? openSimulation(account) : openReal(account)));
+    const connection = { version: account.connectionVersion, broker };
+    open.set(key, connection);
+    return connection;
+  }
+
+  const openSimulation = ({ id, paper }: Account) => simulated({ id, paper, credentials: null });
+
+  async function openReal(account: Account): Promise<Broker> {
+    const { id, paper, sealedCredentials: sealed } = account;
+    const credentials = sealed === null ? null : await openCredentials(sealed, account);
+    try {
+      return await brokers[account.brokerName]({ id, paper, credentials });
+    } catch (fault) {
+      if (fault instanceof BrokerUnavailable) throw fault;
+      // Whatever broke in there had the credentials in hand: its own text is not shown to anybody.
+      throw new BrokerUnavailable('the connection could not be opened', { cause: fault });
+    }
   }
 
   async function disconnect(key: string): Promise<void> {
@@ -50,18 +79,24 @@ export function createConnections({ brokers, simulated, findAccount, wait }: Bro
     await known?.broker.close().catch(() => {});
   }
 
-  return {
-    async use(order, task) {
-      for (let attempt = 0; ; attempt++) {
-        try {
-          return await task(await connect(order));
-        } catch (fault) {
-          if (!(fault instanceof BrokerUnavailable)) throw fault;
-          await disconnect(keyOf(order));
-          if (attempt === RETRIES) throw fault;
-          await wait(FIRST_RETRY_MS * 2 ** attempt);
-        }
+  async function withConnection<T>(target: Target, task: (connection: Connection) => Promise<T>): Promise<T> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await task(await connect(target));
+      } catch (fault) {
+        if (!(fault instanceof BrokerUnavailable)) throw fault;
+        await disconnect(keyOf(target));
+        if (attempt === RETRIES || fault instanceof CredentialsRejected) throw fault;
+        await wait(FIRST_RETRY_MS * 2 ** attempt);
       }
+    }
+  }
+
+  return {
+    use: (target, task) => withConnection(target, ({ broker }) => task(broker)),
+    async renew(accountId) {
+      await disconnect(accountId);
+      return withConnection({ accountId, simulation: false }, async ({ version }) => version);
     },
     async close() {
       await Promise.all([...open.keys()].map(disconnect));
@@ -72,23 +107,24 @@ export function createConnections({ brokers, simulated, findAccount, wait }: Bro
 
 /** A fault inside a connector is never ours: after `place` the outcome is unknown, a question went unanswered. */
 function guarded(broker: Broker): Broker {
-  const asUnavailable = (fault: unknown): never => {
-    if (fault instanceof BrokerUnavailable) throw fault;
-    throw new BrokerUnavailable(messageOf(fault));
-  };
+  // Promise.try, because a connector may throw before it returns a promise.
+  const ask = <Answer>(question: () => Promise<Answer>): Promise<Answer> =>
+    Promise.try(question).catch((fault: unknown) => {
+      throw fault instanceof BrokerUnavailable ? fault : new BrokerUnavailable(messageOf(fault));
+    });
   return {
     capabilities: broker.capabilities,
-    resolve: (symbol) => broker.resolve(symbol).catch(asUnavailable),
-    position: (instrument) => broker.position(instrument).catch(asUnavailable),
-    positions: () => broker.positions().catch(asUnavailable),
-    instruments: (query) => broker.instruments(query).catch(asUnavailable),
+    resolve: (symbol) => ask(() => broker.resolve(symbol)),
+    position: (instrument) => ask(() => broker.position(instrument)),
+    positions: () => ask(() => broker.positions()),
+    instruments: (query) => ask(() => broker.instruments(query)),
     place: (order) =>
-      broker.place(order).catch((fault: unknown) => {
+      Promise.try(() => broker.place(order)).catch((fault: unknown) => {
         if (fault instanceof BrokerUnavailable) throw fault;
         return { outcome: 'unknown', reason: messageOf(fault) };
       }),
-    find: (id, symbol) => broker.find(id, symbol).catch(asUnavailable),
-    close: () => broker.close(),
+    find: (id, symbol) => ask(() => broker.find(id, symbol)),
+    close: () => ask(() => broker.close()),
   };
 }
 

@@ -10,7 +10,7 @@ import {
   type PlaceOutcome,
 } from '../broker/broker.ts';
 import { recordState } from '../domain/fill.ts';
-import { timestamp } from '../domain/ids.ts';
+import { type AccountId, timestamp } from '../domain/ids.ts';
 import {
   clientOrderId,
   hasEnded,
@@ -33,6 +33,8 @@ export interface Execution {
   readonly connections: Connections;
   /** As in orders.ts, but throws OrderTaken where another worker has the order. */
   save(order: Order, options?: { settled: boolean }): Promise<Order>;
+  /** The kill switch, as it stands at this moment. */
+  isHalted(account: AccountId): Promise<boolean>;
   readonly clock: { now(): number };
   wait(ms: number): Promise<void>;
   readonly reversalPolls: number;
@@ -59,12 +61,12 @@ export async function executeOrder(deps: Execution, accepted: Order): Promise<Or
     return await deps.connections.use(order, trade);
   } catch (fault) {
     if (!(fault instanceof BrokerUnavailable)) throw fault;
-    return settle(unavailable(order, fault));
+    return settle(givenUp(order, 'failed', unreachable(fault)));
   }
 
   async function trade(broker: Broker): Promise<Order> {
     const instrument = await broker.resolve(order.symbol);
-    if ('rejection' in instrument) return settle(rejected(order, instrument.rejection));
+    if ('rejection' in instrument) return settle(givenUp(order, 'rejected', instrument.rejection));
     let current = order.legs.length > 0 ? order : await plan(broker, instrument);
     for (const { leg } of current.legs) {
       current = await send(broker, instrument, current, leg);
@@ -102,14 +104,17 @@ export async function executeOrder(deps: Execution, accepted: Order): Promise<Or
   async function send(broker: Broker, instrument: Instrument, current: Order, name: LegName): Promise<Order> {
     const { status, clientOrderId } = legNamed(current, name);
     if (status !== 'planned' && status !== 'sending') return current;
+    const isHeldBack =
+      current.intent.operation === 'PLACE_ENTRY_ORDER' && (await deps.isHalted(current.accountId));
     if (status === 'sending') {
       const found = await broker.find(clientOrderId, instrument.symbol);
       if (found) return recordState(current, name, found, now());
       // Not there, though it may yet arrive. Sending the same id again is safe only where a second one is refused.
-      const maySendAgain = broker.capabilities.refusesDuplicateIds && !isLate(current, now());
+      const maySendAgain = broker.capabilities.refusesDuplicateIds && !isLate(current, now()) && !isHeldBack;
       if (!maySendAgain) return lost(current, name);
     }
     if (isLate(current, now())) return late(current);
+    if (isHeldBack) return heldBack(current);
     const sending = { status: 'sending', sentAt: timestamp(now()) } as const;
     order = await deps.save(withLeg(passed(current, 'sent', now()), name, sending));
     let outcome: PlaceOutcome;
@@ -189,21 +194,31 @@ function lost(order: Order, name: LegName): Order {
 const rejected = (order: Order, error: OrderError): Order => moveTo(order, 'rejected', { error });
 
 /** Its time has run out before this leg was sent. A reversal that has closed already has failed, not expired. */
-function late(order: Order): Order {
-  const hasTraded = order.legs.some((leg) => leg.status === 'filled');
-  return moveTo(order, hasTraded ? 'failed' : 'expired', { error: tooLate(order) });
-}
+const late = (order: Order): Order =>
+  moveTo(order, hasTraded(order) ? 'failed' : 'expired', { error: tooLate(order) });
 
-/** Not reachable after all retries. What was certainly not sent has failed; what may have been is unknown. */
-function unavailable(order: Order, fault: BrokerUnavailable): Order {
-  const error: OrderError = {
-    code: 'broker_unavailable',
-    message: `The broker cannot be reached: ${fault.message}.`,
-  };
+/** The account was halted after the entry was accepted and before this leg was sent. */
+const heldBack = (order: Order): Order =>
+  moveTo(order, hasTraded(order) ? 'failed' : 'rejected', { error: HALTED });
+
+const hasTraded = (order: Order): boolean => order.legs.some((leg) => leg.status === 'filled');
+
+const HALTED: OrderError = {
+  code: 'account_halted',
+  message: 'The entry was not sent: the account was halted before.',
+};
+
+/** Nothing more can be done about it. What was certainly not sent has ended; what may have been is unknown. */
+function givenUp(order: Order, status: 'failed' | 'rejected', error: OrderError): Order {
   const sending = order.legs.find((leg) => leg.status === 'sending');
   const current = sending ? lost(order, sending.leg) : order;
-  return current.status === 'unknown' ? current : moveTo(current, 'failed', { error });
+  return current.status === 'unknown' ? current : moveTo(current, status, { error });
 }
+
+const unreachable = (fault: BrokerUnavailable): OrderError => ({
+  code: 'broker_unavailable',
+  message: `The broker cannot be reached: ${fault.message}.`,
+});
 
 const tooLate = (order: Order): OrderError => ({
   code: 'expired',
@@ -218,11 +233,13 @@ const nothingHeld = (order: Order): OrderError => ({
 function closeUnfilled(order: Order, close: Leg, { reversalPolls, reversalPollMs }: Execution): OrderError {
   const seconds = (reversalPolls * reversalPollMs) / 1000;
   const filled = close.fillQuantity ?? '0';
+  const whereabouts =
+    close.status === 'unknown' ? 'not known to have reached the broker' : 'still open at the broker';
   return {
     code: 'reversal_timeout',
     message:
       `The reversal was aborted: the close (${close.side} ${close.quantity} ${order.symbol}, ` +
       `client order id ${close.clientOrderId}) was filled to ${filled} of ${close.quantity} within ${seconds} s. ` +
-      `It is still open at the broker and the entry was not sent. Check the position and act by hand.`,
+      `It is ${whereabouts} and the entry was not sent. Check the position and act by hand.`,
   };
 }

@@ -27,6 +27,8 @@ export interface WorkerState {
 
 export interface Host {
   workers(): WorkerState[];
+  /** Takes nothing new, finishes what is in flight, and ends; null: this user has no worker here. */
+  stopWorker(user: UserId): Promise<void> | null;
   /** Takes no new users, finishes what is in flight, gives the leases back. */
   stop(): Promise<void>;
 }
@@ -37,7 +39,10 @@ const STARTED_TTL_MS = 60_000;
 
 export function startHost({ store, mailbox, startWorker, poolSize, clock, log }: HostDeps): Host {
   const name = randomUUID();
-  const hosted = new Map<UserId, { worker: Worker; lease: Lease; startedAt: number }>();
+  const hosted = new Map<
+    UserId,
+    { worker: Worker; lease: Lease; startedAt: number; retired: Promise<void> }
+  >();
   const stopping = new AbortController();
 
   const warmWorkers = Array.from({ length: Math.max(1, poolSize) }, async () => {
@@ -58,14 +63,14 @@ export function startHost({ store, mailbox, startWorker, poolSize, clock, log }:
     const lease = isHere ? null : await store.acquireLease(leaseOf(user), name, LEASE_MS);
     if (lease) {
       const worker = startWorker(user);
-      hosted.set(user, { worker, lease, startedAt: clock.now() });
-      worker.ended.then(
+      const retired = worker.ended.then(
         () => retire(user),
         (fault: unknown) => {
           log.error({ fault, user }, 'a worker ended with a fault');
           return retire(user);
         },
       );
+      hosted.set(user, { worker, lease, startedAt: clock.now(), retired });
     }
     // Without the lease another host has the user, which serves as well.
     await store.push(replyTo, 'started', STARTED_TTL_MS);
@@ -104,11 +109,22 @@ export function startHost({ store, mailbox, startWorker, poolSize, clock, log }:
   return {
     workers: () =>
       [...hosted].map(([userId, { worker, startedAt }]) => ({ userId, startedAt, ...worker.state() })),
+    stopWorker(user) {
+      const entry = hosted.get(user);
+      if (!entry) return null;
+      // Its fault, if it ends with one, is logged where it retires.
+      entry.worker.stop().catch(() => {});
+      return entry.retired;
+    },
     async stop() {
       stopping.abort();
       clearInterval(renewing);
       await Promise.all(warmWorkers);
-      await Promise.all([...hosted.values()].map(({ worker }) => worker.stop().catch(() => {})));
+      const retiring = [...hosted.values()].map(({ worker, retired }) => {
+        worker.stop().catch(() => {});
+        return retired;
+      });
+      await Promise.all(retiring);
     },
   };
 }

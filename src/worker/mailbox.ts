@@ -3,16 +3,24 @@
 // database, so a lost message loses time and nothing else.
 
 import { randomUUID } from 'node:crypto';
+import type { Position } from '../broker/broker.ts';
 import type { Look } from '../domain/fill.ts';
-import type { OrderId, UserId } from '../domain/ids.ts';
+import type { AccountId, OrderId, UserId } from '../domain/ids.ts';
 import type { Order } from '../domain/order.ts';
 import type { Store } from '../store/store.ts';
+import type { SymbolPage, SymbolSearch, Unavailable, Verdict } from './enquiries.ts';
 
 /** What a worker can be asked, and what it answers. */
 export interface Work {
   execute: { request: { orderId: OrderId }; answer: Order | null };
   look: { request: { orderId: OrderId }; answer: Look };
   recover: { request: Record<never, never>; answer: null };
+  verify: { request: { accountId: AccountId }; answer: Verdict };
+  positions: {
+    request: { accountId: AccountId };
+    answer: { readonly positions: readonly Position[] } | Unavailable;
+  };
+  symbols: { request: { accountId: AccountId } & SymbolSearch; answer: SymbolPage | Unavailable };
 }
 type Kind = keyof Work;
 

@@ -5,6 +5,7 @@ import type { Look } from '../domain/fill.ts';
 import type { OrderId, UserId } from '../domain/ids.ts';
 import { type Order, openLeg } from '../domain/order.ts';
 import { type BrokerAccess, type Connections, createConnections } from './connections.ts';
+import { readPositions, searchSymbols, verifyCredentials } from './enquiries.ts';
 import { type Execution, executeOrder, OrderTaken } from './execute.ts';
 import type { Envelope, Mailbox, WorkRequest } from './mailbox.ts';
 import type { WorkerOrders } from './orders.ts';
@@ -15,6 +16,7 @@ export interface WorkerDeps {
   readonly orders: WorkerOrders;
   readonly brokers: BrokerAccess['brokers'];
   readonly simulated: BrokerAccess['simulated'];
+  readonly openCredentials: BrokerAccess['openCredentials'];
   readonly clock: { now(): number };
   wait(ms: number): Promise<void>;
   readonly log: { warn(context: object, text: string): void; error(context: object, text: string): void };
@@ -33,7 +35,12 @@ export interface Worker {
 export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   const { mailbox, orders, clock, log } = deps;
   const connections: Connections = createConnections({ ...deps, findAccount: orders.findAccount });
-  const execution: Execution = { ...deps, connections, save };
+  const execution: Execution = {
+    ...deps,
+    connections,
+    save,
+    isHalted: async (account) => (await orders.findAccount(account))?.halted === true,
+  };
   const stopping = new AbortController();
   let busy = true;
   let lastActiveAt = clock.now();
@@ -45,16 +52,19 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   }
 
   async function run(): Promise<void> {
-    await attempt({ kind: 'recover' });
-    while (!stopping.signal.aborted) {
-      busy = false;
-      const envelope = await mailbox.next(user, { timeoutMs: deps.idleMs, signal: stopping.signal });
-      if (!envelope) break;
-      busy = true;
-      await serve(envelope);
-      lastActiveAt = clock.now();
+    try {
+      await attempt({ kind: 'recover' });
+      while (!stopping.signal.aborted) {
+        busy = false;
+        const envelope = await mailbox.next(user, { timeoutMs: deps.idleMs, signal: stopping.signal });
+        if (!envelope) break;
+        busy = true;
+        await serve(envelope);
+        lastActiveAt = clock.now();
+      }
+    } finally {
+      await connections.close();
     }
-    await connections.close();
   }
 
   async function serve(envelope: Envelope): Promise<void> {
@@ -88,6 +98,12 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       case 'recover':
         await recoverOrders(execution, await orders.underWay(user), log);
         return null;
+      case 'verify':
+        return verifyCredentials(connections, request.accountId);
+      case 'positions':
+        return readPositions(connections, request.accountId);
+      case 'symbols':
+        return searchSymbols(connections, request.accountId, request);
     }
   }
 

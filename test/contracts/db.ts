@@ -99,6 +99,13 @@ export function dbContract(name: string, open: () => Promise<Db>): void {
       assert.equal(await exists(id), false);
     });
 
+    test('a guarded statement that repeats a unique value is a failed guard, not a fault', async () => {
+      const [id, other] = [randomUUID(), randomUUID()];
+      await db.commit([book(id)]);
+      assert.equal(await db.commit([book(other), must('new', book(id))]), 'new');
+      assert.equal(await exists(other), false);
+    });
+
     test('a guard on something that writes nothing is refused', async () => {
       await assert.rejects(db.commit([must('read', sql`select 1`)]), TypeError);
     });
@@ -146,12 +153,11 @@ export function dbContract(name: string, open: () => Promise<Db>): void {
       const id = randomUUID();
       const answers = await Promise.allSettled([
         db.commit([book(id)]),
+        // would be told "taken" because of a row that is gone with the group
+        db.commit([must('taken', join([book(id), sql`on conflict (book) do nothing`], ' '))]),
         db.commit([sql`insert into children (parent) values (${'nobody'})`]),
       ]);
-      assert.deepEqual(
-        answers.map(({ status }) => status),
-        ['rejected', 'rejected'],
-      );
+      assert.ok(answers.every(({ status }) => status === 'rejected'));
       assert.equal(await exists(id), false);
       assert.equal(await db.commit([book(id)]), null);
     });
@@ -290,18 +296,12 @@ export function dbContract(name: string, open: () => Promise<Db>): void {
     });
 
     test('whole numbers stay whole in a text column', async () => {
-      const id = randomUUID();
+      const action = randomUUID();
       await db.commit([
-        book(id),
-        sql`update books set cash = ${42} where book = ${id}`,
-        audit({ action: id }),
+        audit({ action }),
+        sql`update audit_logs set user_agent = ${42} where action = ${action}`,
       ]);
-      assert.equal(await cashOf(id), '42');
-      assert.equal(
-        await db.commit([sql`update audit_logs set user_agent = ${42} where action = ${id}`]),
-        null,
-      );
-      const row = await db.get(sql`select user_agent from audit_logs where action = ${id}`);
+      const row = await db.get(sql`select user_agent from audit_logs where action = ${action}`);
       assert.deepEqual(row, { user_agent: '42' });
     });
 
@@ -347,7 +347,7 @@ export function dbContract(name: string, open: () => Promise<Db>): void {
             values (${order}, ${user}, 'scheduled', 0, ${NOW})`;
       const run = (order: string) => sql`update fill_checks set state = 'running' where order_id = ${order}`;
       assert.equal(await db.commit([check(first), check(second), must('claimed', run(first))]), null);
-      await assert.rejects(db.commit([must('claimed', run(second))]), /unique/i);
+      assert.equal(await db.commit([must('claimed', run(second))]), 'claimed');
       const done = sql`update fill_checks set state = 'done' where order_id = ${first}`;
       assert.equal(await db.commit([done, must('claimed', run(second))]), null);
     });
@@ -368,12 +368,14 @@ export function dbContract(name: string, open: () => Promise<Db>): void {
       assert.equal(await db.get(sql`select * from users where email = ${'nobody'}`), undefined);
     });
 
-    test('a read that was prepared before a migration sees the new column', async () => {
-      await db.script('create table growing (a integer); insert into growing values (1)');
-      const read = () => db.all(sql`select * from growing`);
-      assert.deepEqual(await read(), [{ a: 1 }]);
-      await db.script('alter table growing add column b integer');
-      assert.deepEqual(await read(), [{ a: 1, b: null }]);
+    test('a read that was prepared before the migration of another process sees the new column', async () => {
+      const other = await open();
+      await other.script('create table growing (a integer); insert into growing values (1)');
+      const reads = () => Promise.all([1, 2, 3].map(() => db.all(sql`select * from growing`)));
+      assert.deepEqual(await reads(), [[{ a: 1 }], [{ a: 1 }], [{ a: 1 }]]);
+      await other.script('alter table growing add column b text');
+      for (const rows of await reads()) assert.deepEqual(rows, [{ a: 1, b: null }]);
+      await other.close();
     });
 
     test('migrations run once, also when several processes start at one moment', async () => {

@@ -17,6 +17,7 @@ create table password_resets (
   expires_at {time} not null,
   used_at {time}
 );
+create index password_resets_by_user on password_resets (user_id);
 
 create table second_factors (
   user_id {uuid} primary key references users (id),
@@ -24,7 +25,9 @@ create table second_factors (
   totp_secret text not null,
   created_at {time} not null,
   -- null: enrolled but not yet proven; login does not ask for it
-  confirmed_at {time}
+  confirmed_at {time},
+  -- the newest time step whose code was used; it and those before it are used up
+  last_step integer not null
 );
 
 create table recovery_codes (

@@ -1,0 +1,47 @@
+// What stands before every trading request that acts, that is every route under /trading but the GETs: the user's rate
+// limit and IP whitelist. After validation, so that a request that says nothing counts for nothing.
+
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { TradingRequest } from '../app/access.ts';
+import type { RequestContext } from '../app/audit.ts';
+import type { Denial } from '../domain/denial.ts';
+import { type AccountId, isUuid } from '../domain/ids.ts';
+import { sendDenial } from './problem.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What an attempt that is refused here is called in the audit log. */
+    attempt?: string;
+    /** For the kill switch: such a request passes, and is not counted. */
+    isNeverHeldBack?: (request: FastifyRequest) => boolean;
+  }
+}
+
+export interface Admission {
+  admit(request: TradingRequest): Promise<Denial | null>;
+  contextOf(request: FastifyRequest): RequestContext;
+}
+
+const READING = new Set(['GET', 'HEAD']);
+
+export function admitTradingRequests(server: FastifyInstance, { admit, contextOf }: Admission): void {
+  server.addHook('preHandler', async (request, reply) => {
+    const { attempt = 'trading_request', isNeverHeldBack } = request.routeOptions.config;
+    if (READING.has(request.method) || isNeverHeldBack?.(request)) return;
+    const denial = await admit({
+      userId: request.caller.user.id,
+      accountId: accountOf(request),
+      action: attempt,
+      context: contextOf(request),
+    });
+    if (denial) return sendDenial(request, reply, denial);
+  });
+}
+
+/** As the request names it; whether there is one, nobody has looked yet. */
+function accountOf({ params, body }: FastifyRequest): AccountId | null {
+  const { id } = (params ?? {}) as { id?: string };
+  const { trading_account_id } = (body ?? {}) as { trading_account_id?: string };
+  const named = id ?? trading_account_id;
+  return named !== undefined && isUuid(named) ? (named as AccountId) : null;
+}

@@ -1,0 +1,29 @@
+// How an outcome becomes an answer, and a query a page.
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { PageRequest } from '../app/pages.ts';
+import { type Denial, isDenial } from '../domain/denial.ts';
+import { isUuid } from '../domain/ids.ts';
+import { RequestInvalid, sendDenial } from './problem.ts';
+
+/** Null is an action without an answer. */
+export function answer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  outcome: Denial | object | null,
+  status = 200,
+): FastifyReply {
+  if (outcome === null) return reply.code(204).send();
+  return isDenial(outcome) ? sendDenial(request, reply, outcome) : reply.code(status).send(outcome);
+}
+
+/** With something in it that no cache between us and the client may keep. */
+export const secretAnswer: typeof answer = (request, reply, outcome, status) =>
+  answer(request, reply.header('cache-control', 'no-store'), outcome, status);
+
+/** Of a list that is ordered by id. */
+export function pageOf({ limit = 50, cursor }: { limit?: number; cursor?: string }): PageRequest {
+  if (cursor !== undefined && !isUuid(cursor))
+    throw new RequestInvalid('"cursor" must be the next_cursor of a page.');
+  return { limit, cursor: cursor ?? null };
+}

@@ -1,0 +1,39 @@
+// The two cookies of a session. Neither is ever visible to a script, nor sent along by another site; the refresh token
+// goes to /auth alone.
+
+import type { FastifyReply } from 'fastify';
+
+export interface CookieSettings {
+  readonly accessTokenMs: number;
+  readonly refreshTokenMs: number;
+  /** undefined: the current domain. */
+  readonly cookieDomain: string | undefined;
+}
+
+export const ACCESS_COOKIE = 'access_token';
+export const REFRESH_COOKIE = 'refresh_token';
+
+const FLAGS = { httpOnly: true, secure: true, sameSite: 'strict' } as const;
+
+const accessFlags = ({ cookieDomain }: CookieSettings) => ({
+  ...FLAGS,
+  path: '/',
+  ...(cookieDomain ? { domain: cookieDomain } : {}),
+});
+const REFRESH_FLAGS = { ...FLAGS, path: '/auth' } as const;
+
+export const seconds = (ms: number): number => Math.ceil(ms / 1000);
+
+export function setAccessCookie(reply: FastifyReply, token: string, settings: CookieSettings): void {
+  const maxAge = seconds(settings.accessTokenMs);
+  reply.setCookie(ACCESS_COOKIE, token, { ...accessFlags(settings), maxAge });
+}
+
+export function setRefreshCookie(reply: FastifyReply, token: string, settings: CookieSettings): void {
+  reply.setCookie(REFRESH_COOKIE, token, { ...REFRESH_FLAGS, maxAge: seconds(settings.refreshTokenMs) });
+}
+
+export function clearSessionCookies(reply: FastifyReply, settings: CookieSettings): void {
+  reply.clearCookie(ACCESS_COOKIE, accessFlags(settings));
+  reply.clearCookie(REFRESH_COOKIE, REFRESH_FLAGS);
+}

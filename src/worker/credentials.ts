@@ -1,0 +1,54 @@
+// Opens sealed broker credentials. Only a worker is given the key for it. The plaintext names the user and the account
+// that it was sealed for, so that a sealed text moved to another account opens nothing there.
+
+import { createPrivateKey } from 'node:crypto';
+import { compactDecrypt } from 'jose';
+import { CredentialsRejected } from '../broker/broker.ts';
+import type { AccountId, UserId } from '../domain/ids.ts';
+import { type PrivateJwk, SEAL_ALGORITHM, SEAL_ENCRYPTION, sealingKey } from '../domain/sealed.ts';
+
+/** One answer to whatever is wrong, so that nobody learns from it what the seal holds. */
+export class CredentialsUnreadable extends CredentialsRejected {
+  override readonly name: string = 'CredentialsUnreadable';
+  constructor() {
+    super('the stored credentials cannot be opened');
+  }
+}
+
+export type OpenCredentials = (
+  sealed: string,
+  owner: { readonly id: AccountId; readonly userId: UserId },
+) => Promise<object>;
+
+export function credentialsOpener(keys: readonly PrivateJwk[]): OpenCredentials {
+  const byKid = new Map(
+    keys.map((key) => [sealingKey(key).kid, createPrivateKey({ key: { ...key }, format: 'jwk' })]),
+  );
+
+  async function read(sealed: string): Promise<unknown> {
+    const { plaintext } = await compactDecrypt(
+      sealed,
+      ({ kid }) => {
+        const key = byKid.get(kid ?? '');
+        if (!key) throw new Error('sealed to a key that is no longer here');
+        return key;
+      },
+      {
+        keyManagementAlgorithms: [SEAL_ALGORITHM],
+        contentEncryptionAlgorithms: [SEAL_ENCRYPTION],
+        maxDecompressedLength: 0,
+      },
+    );
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(plaintext));
+  }
+
+  return async (sealed, { id, userId }) => {
+    const content = await read(sealed).catch(() => null);
+    if (isObject(content) && content.user_id === userId && content.trading_account_id === id)
+      if (isObject(content.credentials)) return content.credentials;
+    throw new CredentialsUnreadable();
+  };
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

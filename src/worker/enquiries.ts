@@ -1,0 +1,72 @@
+// What a worker answers about an account besides executing its orders. A broker that cannot be asked is an answer too:
+// silence would keep the API waiting.
+
+import { BrokerUnavailable, CredentialsRejected, type Instrument, type Position } from '../broker/broker.ts';
+import type { AccountId } from '../domain/ids.ts';
+import type { Connections } from './connections.ts';
+import { CredentialsUnreadable } from './credentials.ts';
+
+export interface Unavailable {
+  readonly unavailable: string;
+}
+
+/** `verified`: the connection version of the account whose credentials the broker took. */
+export type Verdict =
+  | { readonly verified: number }
+  | { readonly rejected: string }
+  | { readonly unreadable: true }
+  | Unavailable;
+
+export interface SymbolSearch {
+  readonly query: string;
+  /** The last symbol of the page before. */
+  readonly after: string | null;
+  readonly limit: number;
+}
+
+export interface SymbolPage {
+  readonly instruments: readonly Instrument[];
+  readonly hasMore: boolean;
+}
+
+export async function verifyCredentials(connections: Connections, account: AccountId): Promise<Verdict> {
+  try {
+    return { verified: await connections.renew(account) };
+  } catch (fault) {
+    if (fault instanceof CredentialsUnreadable) return { unreadable: true };
+    if (fault instanceof CredentialsRejected) return { rejected: fault.message };
+    return unavailable(fault);
+  }
+}
+
+export async function readPositions(
+  connections: Connections,
+  account: AccountId,
+): Promise<{ readonly positions: readonly Position[] } | Unavailable> {
+  try {
+    return { positions: await connections.use(real(account), (broker) => broker.positions()) };
+  } catch (fault) {
+    return unavailable(fault);
+  }
+}
+
+export async function searchSymbols(
+  connections: Connections,
+  account: AccountId,
+  { query, after, limit }: SymbolSearch,
+): Promise<SymbolPage | Unavailable> {
+  try {
+    const all = await connections.use(real(account), (broker) => broker.instruments(query));
+    const rest = after === null ? all : all.filter(({ symbol }) => symbol > after);
+    return { instruments: rest.slice(0, limit), hasMore: rest.length > limit };
+  } catch (fault) {
+    return unavailable(fault);
+  }
+}
+
+const real = (accountId: AccountId) => ({ accountId, simulation: false });
+
+function unavailable(fault: unknown): Unavailable {
+  if (!(fault instanceof BrokerUnavailable)) throw fault;
+  return { unavailable: fault.message };
+}
