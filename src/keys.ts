@@ -12,8 +12,9 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import type { Config } from './config.ts';
 import { privateJwks, Wrong } from './config-values.ts';
-import type { PrivateJwk } from './domain/sealed.ts';
+import { type PrivateJwk, type SealingKey, sealingKey } from './domain/sealed.ts';
 
 const randomKey = (): string => randomBytes(32).toString('base64url');
 
@@ -41,8 +42,23 @@ export function keptKey(dataDir: string, name: string, make = randomKey): string
   return readFileSync(file, 'utf8');
 }
 
+/**
+ * What opens broker credentials, for workers alone, and what seals them, for everybody. An API process has none of the
+ * first kind, whatever lies in its DATA_DIR.
+ */
+export function credentialKeys({ role, keys, data }: Pick<Config, 'role' | 'keys' | 'data'>): {
+  readonly opening: readonly PrivateJwk[];
+  readonly sealing: SealingKey;
+} {
+  const opening = keys.worker ?? (role === 'all' ? keptWorkerKeys(data.dir) : []);
+  const current = keys.workerPublic ?? opening[0];
+  // The configuration demands one of the two wherever the API or a worker runs.
+  if (!current) throw new Error(`ROLE=${role} has neither WORKER_KEY nor WORKER_PUBLIC_KEY`);
+  return { opening, sealing: sealingKey(current) };
+}
+
 /** In the form of WORKER_KEY, so that it can be rotated in place, or moved into the environment. */
-export function keptWorkerKeys(dataDir: string): readonly [PrivateJwk, ...PrivateJwk[]] {
+function keptWorkerKeys(dataDir: string): readonly [PrivateJwk, ...PrivateJwk[]] {
   const keys = privateJwks(keptKey(dataDir, 'WORKER_KEY', workerKey));
   if (keys instanceof Wrong)
     throw new Error(

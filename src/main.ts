@@ -1,12 +1,11 @@
 // The composition root: configuration → adapters → roles. What is started last is stopped first.
 
-import { mkdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { type Logger, pino } from 'pino';
 import packageJson from '../package.json' with { type: 'json' };
+import { appKeyOf, openDatabase, openMailer } from './adapters.ts';
 import { admitTradingRequest, authenticate } from './app/access.ts';
 import { readPositions, readSymbols, verifyAccount } from './app/account-broker.ts';
 import {
@@ -34,6 +33,7 @@ import {
   stopWorker,
 } from './app/admin.ts';
 import { writeAudit } from './app/audit.ts';
+import { auditKeyOf, sealAuditLog } from './app/audit-chain.ts';
 import { afterwards, type Background, every } from './app/background.ts';
 import { createCaptcha } from './app/captcha.ts';
 import { placeDashboardOrder } from './app/dashboard-order.ts';
@@ -48,6 +48,7 @@ import { receiveWebhook } from './app/receive-webhook.ts';
 import { rescueOrders } from './app/rescue-orders.ts';
 import { confirmTotp, disableTotp, enrolTotp } from './app/second-factor.ts';
 import { createSecretBox, randomToken } from './app/secret-box.ts';
+import { readAuditLog, readSecurityAttacks } from './app/security-events.ts';
 import { logout, readOwnSession, readSessions, refreshSession, revokeUserSession } from './app/sessions.ts';
 import {
   acceptCurrentTerms,
@@ -66,18 +67,14 @@ import { verifyDueFills } from './app/verify-fills.ts';
 import type { Brokers } from './broker/broker.ts';
 import { openSimulated } from './broker/paper/paper.ts';
 import { openBrokers } from './broker/registry.ts';
+import { runCommand, USAGE } from './cli.ts';
 import { type Config, ConfigError, describeConfig, readConfig } from './config.ts';
-import type { Db } from './data/db.ts';
 import { migrate } from './data/migrate.ts';
 import { openPaperLedger } from './data/paper-ledger.ts';
-import { openPostgres } from './data/postgres.ts';
-import { lockDataDir, openSqlite } from './data/sqlite.ts';
 import { workerOrders } from './data/worker-orders.ts';
-import { sealingKey } from './domain/sealed.ts';
 import { buildServer } from './http/server.ts';
-import { keptKey, keptWorkerKeys } from './keys.ts';
+import { credentialKeys, keptKey } from './keys.ts';
 import type { Mailer } from './mail/mailer.ts';
-import { openOutbox } from './mail/outbox.ts';
 import { openMemoryStore } from './store/memory.ts';
 import type { Store } from './store/store.ts';
 import { credentialsOpener } from './worker/credentials.ts';
@@ -90,6 +87,7 @@ import { startWorker } from './worker/worker.ts';
 const VERIFY_EVERY_MS = 200;
 const RESCUE_EVERY_MS = 2_000;
 const RESCUE_GRACE_MS = 5_000;
+const SEAL_EVERY_MS = 1_000;
 /** A stop that takes longer is cut off: what is unfinished is recovered at the next start. */
 const STOP_PATIENCE_MS = 10_000;
 
@@ -132,9 +130,8 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
     await migrate(db, clock.now());
     const store = parts.store ?? openMemoryStore({ clock: parts.clock ?? steady });
     closers.push(() => store.close());
-    const secrets = createSecretBox(
-      Buffer.from(config.keys.app ?? keptKey(config.data.dir, 'APP_KEY'), 'base64url'),
-    );
+    const appKey = appKeyOf(config);
+    const secrets = createSecretBox(appKey);
 
     const hasher = parts.hasher ?? argon2id;
     const decoyHash = await hasher.hash(randomToken());
@@ -145,22 +142,19 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
       store,
       log,
     });
-    const mailer =
-      parts.mailer ?? openOutbox({ folder: join(config.data.dir, 'outbox'), from: config.mail.from });
-    if (config.mail.smtpUrl)
-      log.warn('SMTP_URL is not supported by this version yet: mails are files in the outbox');
+    const mailer = parts.mailer ?? openMailer(config, closers);
     const tokens = createTokens({ secret: config.keys.jwt ?? keptKey(config.data.dir, 'JWT_SECRET'), clock });
 
     const mailbox = createMailbox({ store });
     const pool = createPool({ store, startTimeoutMs: config.workers.startTimeoutMs });
     const ledger = openPaperLedger(db);
-    const workerKeys = config.keys.worker ?? keptWorkerKeys(config.data.dir);
+    const credentials = credentialKeys(config);
     const workerDeps = {
       mailbox,
       orders: workerOrders({ db, clock, firstPollMs: timings.fillFirstPollMs }),
       brokers: parts.brokers ?? openBrokers({ ledger, clock, wait }),
       simulated: openSimulated({ ledger, clock }),
-      openCredentials: credentialsOpener(workerKeys),
+      openCredentials: credentialsOpener(credentials.opening),
       clock,
       wait,
       log,
@@ -179,7 +173,12 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
     closers.push(() => host.stop());
 
     const termsVersion = await publishFirstTerms({ db, clock });
-    const firstUser = config.seedUser ? await seedFirstUser({ db, clock, secrets }, termsVersion) : null;
+    const firstUser = config.seedUser
+      ? await seedFirstUser({ db, clock, secrets, hasher }, termsVersion)
+      : null;
+
+    const later = afterwards(log);
+    closers.push(() => later.settled());
 
     // What the service's functions take their dependencies from; each names the few that it uses.
     const deps = {
@@ -190,9 +189,10 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
       workers: host.workers,
       stopWorker: host.stopWorker,
       version: packageJson.version,
-      ...{ hasher, decoyHash, captcha, mailer, baseUrl, lifetimes: config.auth },
-      // Of the workers' keys nothing but the public half of the current one: see worker/credentials.ts.
-      sealingKey: sealingKey(config.keys.workerPublic ?? workerKeys[0]),
+      ...{ hasher, decoyHash, captcha, mailer, later, baseUrl, lifetimes: config.auth },
+      alertIntervalMs: config.mail.alertIntervalMs,
+      auditKey: auditKeyOf(appKey),
+      sealingKey: credentials.sealing,
     };
     const bind =
       <Args extends unknown[], Result>(does: (from: typeof deps, ...args: Args) => Result) =>
@@ -204,17 +204,27 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
     const background: Background[] = [
       every(RESCUE_EVERY_MS, () => rescueOrders(deps, RESCUE_GRACE_MS), log),
       every(VERIFY_EVERY_MS, bind(verifyDueFills), log),
+      every(SEAL_EVERY_MS, bind(sealAuditLog), log),
     ];
-    closers.push(() => Promise.all(background.map((task) => task.stop())));
-
-    const later = afterwards(log);
-    closers.push(() => later.settled());
+    closers.push(async () => {
+      await Promise.all(background.map((task) => task.stop()));
+      await sealAuditLog(deps);
+    });
 
     const server = buildServer({
       clock,
       log,
       trustedProxies: ipList(config.http.trustedProxies.map(cidr)),
       readHealth: bind(readHealth),
+      edge:
+        config.edge.mode === 'external'
+          ? null
+          : { ...config.edge, chartingIps: ipList(config.edge.chartingIps.map(cidr)), now: steady.now },
+      middleware: {
+        allowedOrigins,
+        browserOnly: config.production,
+        captchaProvider: config.captcha?.provider ?? null,
+      },
       guard: {
         authenticate: bind(authenticate),
         audit: bind(writeAudit),
@@ -280,6 +290,8 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
         removeAllowedIp: bind(removeAllowedIp),
         acceptTerms: bind(acceptCurrentTerms),
         readSubscription: bind(readSubscription),
+        readSecurityAttacks: bind(readSecurityAttacks),
+        readAuditLog: bind(readAuditLog),
       },
       open: {
         readPlans: bind(readPlans),
@@ -308,26 +320,18 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
 
 const cidr = ({ address, prefix }: { address: string; prefix: number }) => `${address}/${prefix}`;
 
-async function openDatabase(config: Config, closers: (() => unknown)[]): Promise<Db> {
-  mkdirSync(config.data.dir, { recursive: true, mode: 0o700 });
-  if (config.data.databaseUrl) {
-    const db = await openPostgres({ url: config.data.databaseUrl });
-    closers.push(() => db.close());
-    return db;
-  }
-  const lock = lockDataDir(config.data.dir);
-  closers.push(() => lock.release());
-  const db = openSqlite({ file: join(config.data.dir, 'fillpath.sqlite') });
-  closers.push(() => db.close());
-  return db;
-}
-
 async function main(): Promise<void> {
-  if (process.argv.includes('--help')) {
-    console.log(describeConfig());
+  const args = process.argv.slice(2);
+  if (args.includes('--help')) {
+    console.log(`${USAGE}\n\n${describeConfig()}`);
     return;
   }
-  const fillpath = await openFillpath(readConfig(process.env));
+  const config = readConfig(process.env);
+  if (args.length > 0) {
+    process.exitCode = await runCommand(config, args, { print: console.log, complain: console.error });
+    return;
+  }
+  const fillpath = await openFillpath(config);
   const address = await fillpath.listen();
   if (fillpath.firstUser) console.log(welcome(fillpath.firstUser, address));
   console.log(`Fillpath ${packageJson.version} is ready at ${address}`);

@@ -17,6 +17,7 @@ import {
   retryDeadLetter,
 } from '../src/app/admin.ts';
 import { publishFirstTerms, seedFirstUser } from '../src/app/first-start.ts';
+import { argon2id } from '../src/app/passwords.ts';
 import { createSecretBox } from '../src/app/secret-box.ts';
 import { type Db, sql } from '../src/data/db.ts';
 import { migrate } from '../src/data/migrate.ts';
@@ -71,7 +72,7 @@ for (const [name, open] of Object.entries(DATABASES))
           for (const db of dbs) await db.close();
         }
       });
-    const depsOf = (db: Db) => ({ db, clock, secrets, plans: DEFAULT_PLANS });
+    const depsOf = (db: Db) => ({ db, clock, secrets, hasher: argon2id, plans: DEFAULT_PLANS });
 
     async function addUser(db: Db, more: Partial<User> = {}): Promise<Admin> {
       const id = randomUUIDv7() as UserId;

@@ -80,6 +80,7 @@ const NAMES = [...DEFAULTS.map(([name]) => name), ...OTHERS];
 
 const PRIVATE = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' });
 const { d: _, ...PUBLIC } = PRIVATE;
+const OLD = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' });
 const APP_KEY = Buffer.alloc(32, 7).toString('base64url');
 const JWT_SECRET = 'thirty-two characters and a few more';
 const PRODUCTION = {
@@ -173,6 +174,12 @@ describe('values', () => {
     [{ MAIL_FROM: 'Fillpath <a@b.example>' }, (config) => config.mail.from, 'Fillpath <a@b.example>'],
     [{ APP_KEY: `${APP_KEY}=` }, (config) => config.keys.app, APP_KEY],
     [{ WORKER_KEY: JSON.stringify(PRIVATE) }, (config) => config.keys.workerPublic, PUBLIC],
+    [{ WORKER_KEY: JSON.stringify({ ...PRIVATE, kid: 'a' }) }, (config) => config.keys.worker, [PRIVATE]],
+    [
+      { WORKER_KEY: JSON.stringify({ keys: [PRIVATE, OLD] }) },
+      (config) => [config.keys.worker, config.keys.workerPublic],
+      [[PRIVATE, OLD], PUBLIC],
+    ],
     [{ DATABASE_URL: 'postgresql:///fillpath?host=/run' }, (config) => config.data.databaseUrl?.length, 32],
     [{ LOG_LEVEL: 'silent' }, (config) => config.logLevel, 'silent'],
     [{ HOTS: '1', LOG_LEVLE: 'loud', PATH: '/bin' }, (config) => config.logLevel, 'info'],
@@ -204,8 +211,20 @@ describe('values', () => {
       '{',
       JSON.stringify(PUBLIC),
       JSON.stringify({ ...PRIVATE, crv: 'P-384' }),
+      JSON.stringify({ ...PRIVATE, d: OLD.d }),
+      JSON.stringify({ ...PRIVATE, x: PRIVATE.y }),
+      '{"keys":[]}',
+      '{"keys":{}}',
+      JSON.stringify({ keys: [PRIVATE, PUBLIC] }),
+      JSON.stringify({ keys: [null, PRIVATE] }),
+      JSON.stringify([PRIVATE]),
     ],
-    WORKER_PUBLIC_KEY: ['{}', JSON.stringify(PRIVATE)],
+    WORKER_PUBLIC_KEY: [
+      '{}',
+      JSON.stringify(PRIVATE),
+      JSON.stringify({ keys: [PUBLIC] }),
+      JSON.stringify({ ...PUBLIC, x: PUBLIC.y }),
+    ],
     LOG_LEVEL: ['verbose'],
     COOKIE_DOMAIN: ['https://a', 'a;b'],
     PLANS: ['[]', 'x', '{}', '{"pro":{"simulation_only":false,"daily_orders":1}}'],
@@ -305,9 +324,12 @@ describe('problems', () => {
     const [WORKER_KEY, WORKER_PUBLIC_KEY] = [JSON.stringify(PRIVATE), JSON.stringify(PUBLIC)];
     needs({ WORKER_KEY, WORKER_PUBLIC_KEY }, []);
     needs({ WORKER_PUBLIC_KEY }, ['WORKER_KEY']);
-    needs({ WORKER_KEY, WORKER_PUBLIC_KEY: JSON.stringify({ ...PUBLIC, x: PUBLIC.y }) }, [
-      'WORKER_PUBLIC_KEY',
-    ]);
+    const { d: _, ...other } = OLD;
+    needs({ WORKER_KEY, WORKER_PUBLIC_KEY: JSON.stringify(other) }, ['WORKER_PUBLIC_KEY']);
+    const rotated = JSON.stringify({ keys: [OLD, PRIVATE] });
+    needs({ WORKER_KEY: rotated, WORKER_PUBLIC_KEY: JSON.stringify(other) }, []);
+    // Sealed to the old key by the API, though the current one is another.
+    needs({ WORKER_KEY: rotated, WORKER_PUBLIC_KEY }, ['WORKER_PUBLIC_KEY']);
   });
 
   test('a captcha demands its provider, secret and site key', () => {

@@ -32,7 +32,7 @@ export interface TestSession {
 
 export async function makeSession(
   world: World,
-  { id: userId }: User,
+  { id: userId }: Pick<User, 'id'>,
   { isActive = true, lifetimeMs = ACCESS_MS } = {},
 ): Promise<TestSession> {
   const id = randomUUIDv7() as SessionId;
@@ -58,7 +58,7 @@ export async function makeSession(
 
 export async function makeApiKey(
   world: World,
-  { id: userId }: User,
+  { id: userId }: Pick<User, 'id'>,
   { expiresInMs = null }: { expiresInMs?: number | null } = {},
 ): Promise<{ id: string; key: string; headers: Headers }> {
   const key = randomToken();

@@ -393,6 +393,12 @@ describe('a forgotten password', () => {
     clock.advance(30 * MINUTE - 1);
     assert.equal(await reset(second), 204);
     assert.equal(await reset(first), 400);
+    const idle = await ask();
+    const setActive = (isActive: boolean) =>
+      world.db.commit([sql`update users set is_active = ${isActive} where email = ${email}`]);
+    await setActive(false);
+    assert.equal(await reset(idle), 400, 'nor for a deactivated user');
+    await setActive(true);
     const late = await ask();
     clock.advance(30 * MINUTE);
     assert.equal(await reset(late), 400);

@@ -174,6 +174,19 @@ describe('A process dies at a broker that does not refuse a duplicate id', { con
     });
 });
 
+test('from the moment an order is taken over, the process before it sends nothing more', async (t) => {
+  const { broker, trader, nextProcess, wakeUp } = await die(t, (death) => death.broker.hold('position'));
+  const position = broker.hold('position');
+  const next = nextProcess();
+  await position.reached;
+  await wakeUp();
+  assert.deepEqual(broker.trades(), []);
+  position.release();
+  const { order } = await next;
+  assert.equal(order.status, 'filled');
+  assert.deepEqual(broker.trades(trader.account.id), ['buy 1']);
+});
+
 describe('What the broker cannot say', { concurrency: true }, () => {
   for (const [left, moment, end] of [
     ['at the broker', 'after', 'filled'],

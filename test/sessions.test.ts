@@ -504,7 +504,11 @@ describe('the token endpoint', () => {
       'invalid_request',
     ],
     'bytes that are no UTF-8': ['grant_type=password&username=%ff&password=x', 400, 'invalid_request'],
-    'a parameter given twice': ['grant_type=password&grant_type=password', 400, 'invalid_request'],
+    'a parameter given twice': [
+      'grant_type=password&username=a%40example.com&password=x&password=y',
+      400,
+      'invalid_request',
+    ],
     'a body that is too large': [`grant_type=${'x'.repeat(70_000)}`, 413, 'invalid_request'],
   };
   for (const [what, [body, status, error]] of Object.entries(refused))

@@ -21,6 +21,9 @@ function brittleStore() {
   };
 }
 
+/** What never comes fails. */
+const SOON = { timeout: 20_000 };
+
 const unavailable = async (): Promise<never> => {
   throw new StoreUnavailable('the store does not answer');
 };
@@ -107,23 +110,27 @@ describe('a refusal because of us queues nothing and forgets the signal', () => 
     await assertTradesOnce(world, trader, signal);
   });
 
-  test('a store that is away when the signal is to be forgotten forgets it when it is back', async (t) => {
-    const { store, whole, mend } = brittleStore();
-    const world = await openWorld(t, { store });
-    const trader = await world.makeTrader();
-    const signal = world.signal(trader);
-    const forgotten = Promise.withResolvers<void>();
-    store.leaseHolder = unavailable;
-    store.release = unavailable;
-    assertRefused(await world.webhook<Problem>(trader, signal), 'store_unavailable');
-    mend();
-    store.release = async (claim) => {
-      await whole.release(claim);
-      forgotten.resolve();
-    };
-    await forgotten.promise;
-    await assertTradesOnce(world, trader, signal);
-  });
+  test(
+    'a store that is away when the signal is to be forgotten forgets it when it is back',
+    SOON,
+    async (t) => {
+      const { store, whole, mend } = brittleStore();
+      const world = await openWorld(t, { store });
+      const trader = await world.makeTrader();
+      const signal = world.signal(trader);
+      const forgotten = Promise.withResolvers<void>();
+      store.leaseHolder = unavailable;
+      store.release = unavailable;
+      assertRefused(await world.webhook<Problem>(trader, signal), 'store_unavailable');
+      mend();
+      store.release = async (claim) => {
+        await whole.release(claim);
+        forgotten.resolve();
+      };
+      await forgotten.promise;
+      await assertTradesOnce(world, trader, signal);
+    },
+  );
 });
 
 describe('what does not depend on the store goes on without it', () => {

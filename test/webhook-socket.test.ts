@@ -6,6 +6,9 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { openWorld, type Problem, type Trader } from './world.ts';
 
+/** A connection that the server forgets to close fails. */
+const SOON = { timeout: 60_000 };
+
 async function openDoor(t: TestContext) {
   const world = await openWorld(t, { env: { RATE_LIMIT_REQUESTS: '100000' } });
   await world.server.listen({ host: '127.0.0.1', port: 0 });
@@ -70,7 +73,7 @@ const chunked = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n0\r
 const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1]);
 const problemOf = (answer: string) => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))) as Problem;
 
-test('bytes that are no request are refused with a problem, and the server goes on', async (t) => {
+test('bytes that are no request are refused with a problem, and the server goes on', SOON, async (t) => {
   const { world, trader, say, assertHealthy } = await openDoor(t);
   const signal = JSON.stringify(world.signal(trader));
   const path = `/webhook/${trader.account.webhookToken}/order`;
@@ -129,7 +132,7 @@ test('bytes that are no request are refused with a problem, and the server goes 
   assert.deepEqual(await world.paperOrders(trader.account.id), []);
 });
 
-test('requests that can be read are answered as any other', async (t) => {
+test('requests that can be read are answered as any other', SOON, async (t) => {
   const { world, trader, say, assertHealthy } = await openDoor(t);
   const signal = (age: number) =>
     JSON.stringify(
@@ -174,7 +177,7 @@ test('requests that can be read are answered as any other', async (t) => {
   assert.deepEqual([...paths], [`/webhook/${trader.account.webhookToken.slice(0, 6)}…/order`]);
 });
 
-test('whoever leaves in the middle of a request trades nothing', async (t) => {
+test('whoever leaves in the middle of a request trades nothing', SOON, async (t) => {
   const { world, trader, sayAndLeave, assertHealthy } = await openDoor(t);
   const whole = post(trader, JSON.stringify(world.signal(trader)));
   for (const part of [1, 20, whole.indexOf('\r\n\r\n'), whole.indexOf('\r\n\r\n') + 4, whole.length - 1])
@@ -183,7 +186,7 @@ test('whoever leaves in the middle of a request trades nothing', async (t) => {
   assert.deepEqual(await world.paperOrders(trader.account.id), []);
 });
 
-test('whoever sends a whole signal and leaves before the answer has traded once', async (t) => {
+test('whoever sends a whole signal and leaves before the answer has traded once', SOON, async (t) => {
   const { world, trader, sayAndLeave, assertHealthy } = await openDoor(t);
   const whole = post(trader, JSON.stringify(world.signal(trader)));
   for (const _ of [1, 2]) await sayAndLeave(whole);

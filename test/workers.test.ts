@@ -84,6 +84,25 @@ describe('Trading worker', () => {
     assert.deepEqual(broker.trades(), ['buy 1', 'buy 1']);
   });
 
+  test('active, about to stop: an order that comes in that moment is served by the next one', async (t) => {
+    const store = memoryStore();
+    const env = { ...IDLE_100_MS, RESPONSE_WAIT_SECONDS: '2' };
+    const { broker, world, trader } = await scriptedWorld(t, { store, env });
+    const close = broker.hold('close');
+    await world.send(trader);
+    await close.reached;
+    const answer = world.send(trader);
+    await world.eventually(
+      () => store.queueLength(`work:{${trader.user.id}}`),
+      (messages) => messages === 1,
+    );
+    close.release();
+    const { status, body } = await answer;
+    assert.equal(status, 200);
+    assert.equal(body.status, 'filled');
+    assert.equal(broker.count('open'), 2);
+  });
+
   test('active, and stopped between the look for it and the order: the order starts a new one', async (t) => {
     const store = memoryStore();
     let isSlow = false;
@@ -184,7 +203,7 @@ describe('The order of work', () => {
 });
 
 describe("A worker's answer that does not come within RESPONSE_WAIT_SECONDS", () => {
-  const env = { RESPONSE_WAIT_SECONDS: '0.05' };
+  const env = { RESPONSE_WAIT_SECONDS: '0.3' };
 
   for (const [path, place] of [
     ['the webhook', (world: World, trader: Trader) => world.send(trader)],

@@ -67,14 +67,17 @@ export function logbook() {
   return {
     log: pino({ level: 'info' }, { write }),
     lines,
-    /** The first line with this text, once it is written. */
-    line: (text: string) =>
-      new Promise<(typeof lines)[number]>((resolve) => {
+    /** The first line with this text, once it is written; fails after `patienceMs`. */
+    line: (text: string, patienceMs = 10_000) =>
+      new Promise<(typeof lines)[number]>((resolve, reject) => {
         const listen = () => {
           const line = lines.find(({ msg }) => msg === text);
-          if (line) resolve(line);
-          if (line) listeners.delete(listen);
+          if (!line) return;
+          clearTimeout(timer);
+          listeners.delete(listen);
+          resolve(line);
         };
+        const timer = setTimeout(() => reject(new Error(`not logged: ${text}`)), patienceMs);
         listeners.add(listen);
         listen();
       }),
@@ -92,7 +95,14 @@ export async function openWorld(
   { env = {}, dataDir, ...parts }: Parts & { env?: Record<string, string>; dataDir?: string } = {},
 ) {
   const dir = dataDir ?? mkdtempSync(join(tmpdir(), 'fillpath-test-'));
-  const config = readConfig({ DATA_DIR: dir, APP_KEY, SEED_USER: 'false', LOG_LEVEL: 'silent', ...env });
+  const config = readConfig({
+    DATA_DIR: dir,
+    APP_KEY,
+    SEED_USER: 'false',
+    EDGE: 'external',
+    LOG_LEVEL: 'silent',
+    ...env,
+  });
   let fillpath: Fillpath = await openFillpath(config, { log: pino({ level: config.logLevel }), ...parts });
   const clock = parts.clock ?? { now: () => Date.now() };
   const secrets = createSecretBox(Buffer.from(APP_KEY, 'base64url'));

@@ -1,19 +1,20 @@
 // Who may act, how often and from where. The same checks stand before the webhook and the trading routes.
 
+import { findAccount } from '../data/accounts.ts';
 import { ownerOfApiKey, touchApiKey } from '../data/api-keys.ts';
 import type { Db } from '../data/db.ts';
 import { findSession, type Session } from '../data/sessions.ts';
 import { allowedIps, type User } from '../data/users.ts';
-
-export type { Session, User };
-
 import { type Denial, deny, ruleOf } from '../domain/denial.ts';
 import { type AccountId, timestamp, type UserId } from '../domain/ids.ts';
 import { isSameSecret } from '../domain/webhook.ts';
 import type { Store } from '../store/store.ts';
+import { type AlertDeps, alertUser } from './alerts.ts';
 import { type RequestContext, writeAudit } from './audit.ts';
 import { ipList } from './ip-list.ts';
 import { hashToken, type Tokens } from './tokens.ts';
+
+export type { Session, User };
 
 export interface RateLimit {
   readonly requests: number;
@@ -46,13 +47,10 @@ export async function isAllowedIp({ db }: { db: Db }, user: UserId, ip: string):
   return allowed.length === 0 || ipList(allowed).has(ip);
 }
 
-export interface AdmitDeps extends RateDeps {
-  readonly db: Db;
-  readonly clock: { now(): number };
-}
+export interface AdmitDeps extends RateDeps, AlertDeps {}
 
 export interface TradingRequest {
-  readonly userId: UserId;
+  readonly user: User;
   /** As the request names it. */
   readonly accountId: AccountId | null;
   /** What the attempt is called in the audit log, where its refusal has no action of its own. */
@@ -62,18 +60,25 @@ export interface TradingRequest {
 
 /** Before every trading request of a user that acts. The webhook makes the same two checks among its own. */
 export async function admitTradingRequest(deps: AdmitDeps, request: TradingRequest): Promise<Denial | null> {
-  const { userId, accountId, action, context } = request;
+  const { user, accountId, action, context } = request;
   const denial =
-    (await checkRate(deps, userId)) ??
-    ((await isAllowedIp(deps, userId, context.ip)) ? null : deny('ip_not_allowed'));
-  if (denial)
-    await writeAudit(deps, context, {
-      userId,
-      action: ruleOf(denial.code).audit ?? action,
-      failure: denial.detail,
-      ...(accountId ? { resource: { type: 'account', id: accountId } } : {}),
-      metadata: { code: denial.code, ...(accountId ? { trading_account_id: accountId } : {}) },
-    });
+    (await checkRate(deps, user.id)) ??
+    ((await isAllowedIp(deps, user.id, context.ip)) ? null : deny('ip_not_allowed'));
+  if (!denial) return null;
+  await writeAudit(deps, context, {
+    userId: user.id,
+    action: ruleOf(denial.code).audit ?? action,
+    failure: denial.detail,
+    ...(accountId ? { resource: { type: 'account', id: accountId } } : {}),
+    metadata: {
+      code: denial.code,
+      ...(denial.code === 'ip_not_allowed' ? { attack_type: 'ip_not_allowed' } : {}),
+      ...(accountId ? { trading_account_id: accountId } : {}),
+    },
+  });
+  const account = accountId ? await findAccount(deps.db, accountId) : null;
+  const accountName = account?.userId === user.id ? account.name : null;
+  alertUser(deps, { code: denial.code, user, accountName, ip: context.ip, detail: denial.detail });
   return denial;
 }
 

@@ -2,7 +2,6 @@
 // audit entry, with the admin as its user and the target as its resource.
 
 import { randomUUIDv7 } from 'node:crypto';
-import { hash } from '@node-rs/argon2';
 import type { Db, Statement } from '../data/db.ts';
 import { type DeadLetter, deadLetters, hasCheck, reviveCheck } from '../data/dead-letters.ts';
 import { countChecks } from '../data/fill-checks.ts';
@@ -34,6 +33,7 @@ import type { Mailbox } from '../worker/mailbox.ts';
 import { STARTS_QUEUE } from '../worker/pool.ts';
 import { audit, type RequestContext, writeAudit } from './audit.ts';
 import { onePage, type Page, type PageRequest, pageOf } from './pages.ts';
+import type { PasswordHasher } from './passwords.ts';
 import { shownUser } from './sessions.ts';
 
 export type { DeadLetter, Terms, UserChange };
@@ -52,7 +52,7 @@ export interface Admin {
 /** What is attempted, for the audit log. */
 interface Deed {
   readonly action: string;
-  readonly resource: { readonly type: string; readonly id: string };
+  readonly resource?: { readonly type: string; readonly id: string };
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
@@ -82,11 +82,11 @@ const noSuch = (what: string): Denial => deny('not_found', { detail: `There is n
 // The first admin
 
 export async function makeFirstAdmin(
-  deps: AdminDeps,
+  deps: AdminDeps & { readonly hasher: PasswordHasher },
   { email, password }: { email: string; password: string },
   context: RequestContext,
 ): Promise<Denial | { user: object }> {
-  const { db, clock } = deps;
+  const { db, clock, hasher } = deps;
   const user: User = {
     id: randomUUIDv7() as UserId,
     email: normalEmail(email),
@@ -96,16 +96,18 @@ export async function makeFirstAdmin(
     planExpiresAt: null,
     termsVersion: null,
   };
-  const deed: Deed = { action: 'first_admin', resource: { type: 'user', id: user.id } };
+  const deed: Deed = { action: 'first_admin' };
   if (!isEmail(user.email)) return deny('request_invalid', { detail: 'email: must be an email address.' });
   const problem = passwordProblem(password, user.email);
   if (problem) return deny('password_weak', { detail: problem });
   // Spares the work of hashing; the claim below is what decides.
   if (await hasAdmin(db)) return refuse(deps, context, deed, deny('admin_exists'));
+  const passwordHash = await hasher.hash(password);
   const now = timestamp(clock.now());
-  const lost = await perform(deps, { id: user.id, context }, deed, [
+  const made: Deed = { ...deed, resource: { type: 'user', id: user.id } };
+  const lost = await perform(deps, { id: user.id, context }, made, [
     claimFirstAdmin(now),
-    insertUser(user, await hash(password), now),
+    insertUser(user, passwordHash, now),
   ]);
   if (lost === 'email') return refuse(deps, context, deed, deny('email_taken'));
   if (lost !== null) return refuse(deps, context, deed, deny('admin_exists'));
@@ -269,7 +271,8 @@ export async function changeUserAsAdmin(deps: UserDeps, by: Admin, id: string, c
   if (!isUuid(id)) return refuse(deps, by, deed, noSuch('user'));
   if (plan !== undefined && !Object.hasOwn(deps.plans, plan)) {
     const known = Object.keys(deps.plans).join(', ');
-    return refuse(deps, by, deed, deny('request_invalid', { detail: `plan: must be one of ${known}.` }));
+    const { metadata: _, ...bare } = deed;
+    return refuse(deps, by, bare, deny('request_invalid', { detail: `plan: must be one of ${known}.` }));
   }
   if (isActive === false && id === by.id) return refuse(deps, by, deed, deny('own_deactivation'));
   const lost = await perform(deps, by, deed, [

@@ -6,7 +6,7 @@ import { type Store, StoreUnavailable } from '../store/store.ts';
 import type { RequestContext } from './audit.ts';
 import { hashToken } from './tokens.ts';
 
-export interface CaptchaAnswer {
+interface CaptchaAnswer {
   /** What the challenge gave to the client. */
   readonly token: string | undefined;
   readonly action: 'login' | 'register';
@@ -18,7 +18,7 @@ export interface Captcha {
   verify(answer: CaptchaAnswer): Promise<Denial | null>;
 }
 
-export interface CaptchaSettings {
+interface CaptchaSettings {
   readonly provider: 'turnstile' | 'recaptcha' | 'hcaptcha';
   readonly secret: string;
   readonly verifyUrl: string;

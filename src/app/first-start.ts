@@ -2,12 +2,12 @@
 // a paper account, so that a newcomer places the first order by pasting one command.
 
 import { randomBytes, randomUUIDv7 } from 'node:crypto';
-import { hash } from '@node-rs/argon2';
 import { insertAccount } from '../data/accounts.ts';
 import { insertApiKey } from '../data/api-keys.ts';
 import type { Db } from '../data/db.ts';
 import { claimFirstAdmin, currentTermsVersion, hasUsers, insertTerms, insertUser } from '../data/users.ts';
 import { type AccountId, timestamp, type UserId } from '../domain/ids.ts';
+import type { PasswordHasher } from './passwords.ts';
 import { randomToken, type SecretBox } from './secret-box.ts';
 import { hashToken } from './tokens.ts';
 
@@ -28,6 +28,7 @@ interface FirstStartDeps {
   readonly db: Db;
   readonly clock: { now(): number };
   readonly secrets: SecretBox;
+  readonly hasher: PasswordHasher;
 }
 
 export async function publishFirstTerms({
@@ -43,7 +44,7 @@ export async function publishFirstTerms({
 
 /** Null where there are users already. */
 export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string): Promise<FirstUser | null> {
-  const { db, clock, secrets } = deps;
+  const { db, clock, secrets, hasher } = deps;
   if (await hasUsers(db)) return null;
   const now = timestamp(clock.now());
   const first: FirstUser = {
@@ -54,7 +55,7 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
     webhookSecret: randomToken(),
   };
   const userId = randomUUIDv7() as UserId;
-  const passwordHash = await hash(first.password);
+  const passwordHash = await hasher.hash(first.password);
   const lost = await db.commit([
     claimFirstAdmin(now),
     insertUser(

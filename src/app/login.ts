@@ -111,7 +111,7 @@ export interface PasswordGrant {
   readonly context: RequestContext;
 }
 
-/** For a program: the password and, where there is a second factor, the code in one step. `code_missing`: it is asked for. */
+/** For a program: the password and, where there is a second factor, the code in one step. `codeMissing`: it is asked for. */
 export function loginAtOnce(
   deps: LoginDeps,
   { email, password, code, context }: PasswordGrant,

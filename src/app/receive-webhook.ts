@@ -9,11 +9,12 @@ import { isAllowedSymbol } from '../domain/symbol.ts';
 import { fingerprint, isFresh, isSameSecret } from '../domain/webhook.ts';
 import { type Store, StoreUnavailable } from '../store/store.ts';
 import { checkRate, isAllowedIp, type RateLimit } from './access.ts';
+import { type AlertDeps, alertUser } from './alerts.ts';
 import { audit, type RequestContext } from './audit.ts';
 import { type Placed, type PlaceOrderDeps, placeOrder } from './place-order.ts';
 import type { SecretBox } from './secret-box.ts';
 
-export interface WebhookDeps extends PlaceOrderDeps {
+export interface WebhookDeps extends PlaceOrderDeps, AlertDeps {
   readonly store: Pick<Store, 'claim' | 'release' | 'countInWindow'>;
   readonly secrets: SecretBox;
   readonly rateLimit: RateLimit;
@@ -53,6 +54,14 @@ export async function receiveWebhook(deps: WebhookDeps, request: WebhookRequest)
       deps.clock.now(),
     );
     await deps.db.commit([entry]);
+    if (user)
+      alertUser(deps, {
+        code: outcome.code,
+        user,
+        accountName: account?.name ?? null,
+        ip: request.context.ip,
+        detail: outcome.detail,
+      });
   }
   return outcome;
 }

@@ -24,7 +24,7 @@ import {
   recoveryCode,
 } from '../domain/totp.ts';
 import { audit, type RequestContext, writeAudit } from './audit.ts';
-import { type CheckPasswordDeps, checkOwnPassword, takeTry } from './passwords.ts';
+import { type CheckPasswordDeps, checkOwnPassword, forgiveTries, takeTry } from './passwords.ts';
 import type { SecretBox } from './secret-box.ts';
 import { hashToken } from './tokens.ts';
 
@@ -98,6 +98,7 @@ export async function confirmTotp(
   ]);
   // Another enrolment came between.
   if (lost !== null) return refuse(deps, by, action, deny('totp_code_wrong'));
+  await forgiveTries(deps, user.email);
   return { recovery_codes: codes };
 }
 

@@ -18,10 +18,11 @@ import { type Denial, deny } from '../domain/denial.ts';
 import { effectivePlan, type Plans } from '../domain/entitlement.ts';
 import { isUuid, millis, type SessionId, timestamp, type UserId } from '../domain/ids.ts';
 import { audit, type RequestContext, writeAudit } from './audit.ts';
+import { onePage, type Page, type PageRequest, pageOf } from './pages.ts';
 import { hasSecondFactor } from './second-factor.ts';
 import { hashToken, type Tokens } from './tokens.ts';
 
-export interface Lifetimes {
+interface Lifetimes {
   readonly accessTokenMs: number;
   readonly refreshTokenMs: number;
 }
@@ -140,15 +141,15 @@ export async function revokeUserSession(
 export async function readSessions(
   { db, clock }: Pick<SessionDeps, 'db' | 'clock'>,
   current: Session,
-  { cursor, limit }: { cursor: SessionId | null; limit: number },
-): Promise<object> {
+  page: PageRequest,
+): Promise<Page<object>> {
+  const { after, limit } = onePage(page);
   const now = timestamp(clock.now());
-  const found = await liveSessions(db, current.userId, { before: cursor, limit: limit + 1, now });
-  const items = found.slice(0, limit);
-  return {
-    items: items.map((session) => ({ ...shownSession(session), current: session.id === current.id })),
-    next_cursor: found.length > limit ? (items.at(-1)?.id ?? null) : null,
-  };
+  const found = await liveSessions(db, current.userId, { before: after as SessionId | null, limit, now });
+  return pageOf(found, page, (session) => ({
+    ...shownSession(session),
+    current: session.id === current.id,
+  }));
 }
 
 /** What a client asks after a reload: who am I, and with which CSRF token? */

@@ -13,7 +13,7 @@ export type TokenKind =
   /** Between the password and the second factor of one login. */
   | 'login';
 
-export interface Claims {
+interface Claims {
   readonly user: UserId;
   /** Of access and refresh tokens. */
   readonly session: SessionId | null;
@@ -42,7 +42,8 @@ export function createTokens({ secret, clock }: { secret: string; clock: { now()
     algorithms: ['HS256'],
     allowedIss: ISSUER,
     allowedAud: ISSUER,
-    requiredClaims: ['sub', 'typ', 'exp'],
+    // The two above are checked only where they are there.
+    requiredClaims: ['iss', 'aud', 'sub', 'typ', 'exp'],
     // The expiry is compared with our own clock, below.
     ignoreExpiration: true,
   });

@@ -1,7 +1,7 @@
 // audit_logs: append only.
 
 import type { Timestamp, UserId } from '../domain/ids.ts';
-import { type Statement, sql } from './db.ts';
+import { type Db, join, type Statement, sql } from './db.ts';
 
 export interface AuditEntry {
   readonly userId: UserId | null;
@@ -24,4 +24,52 @@ export function insertAuditEntry(entry: AuditEntry): Statement {
     values (${entry.userId}, ${entry.action}, ${entry.success}, ${entry.ipAddress}, ${entry.userAgent},
       ${entry.requestPath}, ${entry.requestMethod}, ${entry.errorMessage}, ${entry.resourceType},
       ${entry.resourceId}, ${JSON.stringify(entry.metadata)}, ${entry.createdAt})`;
+}
+
+/** As it is shown to its user. */
+export interface StoredEntry {
+  readonly id: string;
+  readonly user_id: UserId;
+  readonly action: string;
+  readonly success: boolean;
+  readonly ip_address: string | null;
+  readonly user_agent: string | null;
+  readonly request_path: string | null;
+  readonly request_method: string | null;
+  readonly error_message: string | null;
+  readonly resource_type: string | null;
+  readonly resource_id: string | null;
+  /** The JSON text. */
+  readonly metadata: string;
+  readonly created_at: Timestamp;
+}
+
+/** Newest first; `after` is the id of the last entry of the page before. */
+export async function listAuditEntries(
+  db: Db,
+  user: UserId,
+  { actions, after, limit }: { actions: readonly string[] | null; after: string | null; limit: number },
+): Promise<StoredEntry[]> {
+  const conditions = [sql`where user_id = ${user}`];
+  if (after !== null) conditions.push(sql`id < ${Number(after)}`);
+  if (actions) {
+    const list = join(
+      actions.map((action) => sql`${action}`),
+      ', ',
+    );
+    conditions.push(join([sql`action in (`, list, sql`)`], ''));
+  }
+  const rows = await db.all<Omit<StoredEntry, 'id' | 'success'> & { id: number; success: number | boolean }>(
+    join(
+      [
+        sql`select id, user_id, action, success, ip_address, user_agent, request_path, request_method, error_message,
+              resource_type, resource_id, metadata, created_at
+            from audit_logs`,
+        join(conditions, ' and '),
+        sql`order by id desc limit ${limit}`,
+      ],
+      ' ',
+    ),
+  );
+  return rows.map((row) => ({ ...row, id: String(row.id), success: Boolean(row.success) }));
 }

@@ -4,10 +4,12 @@ import { timestamp } from '../domain/ids.ts';
 import { type Db, sql } from './db.ts';
 import { records } from './migrations/001-records.ts';
 import { identity } from './migrations/002-identity.ts';
+import { security } from './migrations/003-security.ts';
 
 const MIGRATIONS: readonly { readonly name: string; readonly script: string }[] = [
   { name: '001-records', script: records },
   { name: '002-identity', script: identity },
+  { name: '003-security', script: security },
 ];
 
 const TYPES: Record<Db['dialect'], Record<string, string>> = {
@@ -18,6 +20,7 @@ const TYPES: Record<Db['dialect'], Record<string, string>> = {
     decimal: 'text',
     json: 'text',
     serial: 'integer primary key autoincrement',
+    bigint: 'integer',
   },
   postgres: {
     uuid: 'uuid',
@@ -27,6 +30,7 @@ const TYPES: Record<Db['dialect'], Record<string, string>> = {
     // json, not jsonb: the text comes back as it was written
     json: 'json',
     serial: 'bigint generated always as identity primary key',
+    bigint: 'bigint',
   },
 };
 

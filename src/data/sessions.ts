@@ -53,14 +53,6 @@ export async function findSession(db: Db, id: SessionId): Promise<{ session: Ses
   return user ? { session: toSession(session), user: toUser(user) } : null;
 }
 
-/** Newest first; active ones only. */
-export async function activeSessions(db: Db, user: UserId): Promise<Session[]> {
-  const rows = await db.all<SessionRow>(
-    sql`select * from user_sessions where user_id = ${user} and is_active = ${true} order by created_at desc, id desc`,
-  );
-  return rows.map(toSession);
-}
-
 /** Newest first; only those that can still be used or refreshed. `before` is the last one of the page before. */
 export async function liveSessions(
   db: Db,

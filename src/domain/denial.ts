@@ -93,6 +93,16 @@ export const DENIALS = {
     audit: 'webhook_replay_attack',
     alert: true,
   },
+  origin_not_allowed: {
+    status: 403,
+    title: 'This origin may not call the service',
+    detail: 'Call from a page of an allowed origin, or with Authorization: Bearer and without cookies.',
+  },
+  edge_rate_limited: {
+    status: 429,
+    title: 'Too many requests from this address',
+    detail: 'This address is blocked until the time given in Retry-After has passed.',
+  },
   csrf_validation_failed: {
     status: 403,
     title: 'The CSRF token is missing or wrong',
@@ -129,7 +139,8 @@ export const DENIALS = {
     status: 401,
     title: 'The email address or the password is wrong',
     // The same words whether or not there is such a user.
-    detail: 'Check both and try again, or ask for a new password under /auth/forgot-password.',
+    detail:
+      'Check the email address and the password and try again, or ask for a new password under /auth/forgot-password.',
   },
   login_locked: {
     status: 429,
@@ -302,3 +313,14 @@ export const ruleOf = (code: DenialCode): DenialRule => DENIALS[code];
 export const isOurFault = (denial: Denial): boolean => ruleOf(denial.code).status >= 500;
 
 export const isDenial = (value: object): value is Denial => 'code' in value && 'detail' in value;
+
+/** The classified events of the spec, by their audit action. */
+export const SECURITY_EVENTS = [
+  'webhook_ip_blocked',
+  'webhook_timestamp_expired',
+  'webhook_credential_attack',
+  'webhook_replay_attack',
+  'webhook_payload_invalid',
+  'csrf_validation_failed',
+] as const;
+export type SecurityEvent = (typeof SECURITY_EVENTS)[number];

@@ -1,13 +1,12 @@
 // /setup and /deployment: administration, from admin IPs only.
 
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import type { Admin, UserChange } from '../app/admin.ts';
 import type { RequestContext } from '../app/audit.ts';
 import type { PageRequest } from '../app/pages.ts';
-import { type Denial, isDenial } from '../domain/denial.ts';
-import { isUuid } from '../domain/ids.ts';
-import { RequestInvalid, sendDenial } from './problem.ts';
+import type { Denial } from '../domain/denial.ts';
+import { answer, pageOf } from './answers.ts';
 import { FirstAdminBody, NoBody, PageQuery, TermsBody, UserChangeBody, UsersQuery } from './schemas.ts';
 import { asTimestamp } from './trading.ts';
 
@@ -42,7 +41,7 @@ export function adminRoutes(server: FastifyInstance, deps: AdminRoutes): void {
     '/setup/admin',
     { config: { access: 'admin_ip' }, schema: { body: FirstAdminBody } },
     async (request, reply) =>
-      send(request, reply, await deps.makeFirstAdmin(request.body, contextOf(request)), 201),
+      answer(request, reply, await deps.makeFirstAdmin(request.body, contextOf(request)), 201),
   );
 
   server.get<{ Querystring: Static<typeof PageQuery> }>(
@@ -55,7 +54,7 @@ export function adminRoutes(server: FastifyInstance, deps: AdminRoutes): void {
     '/deployment/workers/:user_id/stop',
     action,
     async (request, reply) =>
-      send(request, reply, await deps.stopWorker(byOf(request), request.params.user_id)),
+      answer(request, reply, await deps.stopWorker(byOf(request), request.params.user_id)),
   );
 
   server.get('/deployment/queues', admin, async () => deps.readQueues());
@@ -70,7 +69,7 @@ export function adminRoutes(server: FastifyInstance, deps: AdminRoutes): void {
     '/deployment/dead-letters/:id/retry',
     action,
     async (request, reply) =>
-      send(request, reply, await deps.retryDeadLetter(byOf(request), request.params.id)),
+      answer(request, reply, await deps.retryDeadLetter(byOf(request), request.params.id)),
   );
 
   server.get<{ Querystring: Static<typeof UsersQuery> }>(
@@ -80,7 +79,7 @@ export function adminRoutes(server: FastifyInstance, deps: AdminRoutes): void {
   );
 
   server.get<{ Params: { id: string } }>('/deployment/users/:id', admin, async (request, reply) =>
-    send(request, reply, await deps.readUser(request.params.id)),
+    answer(request, reply, await deps.readUser(request.params.id)),
   );
 
   server.patch<{ Params: { id: string }; Body: Static<typeof UserChangeBody> }>(
@@ -94,35 +93,17 @@ export function adminRoutes(server: FastifyInstance, deps: AdminRoutes): void {
         ...(plan === undefined ? {} : { plan }),
         ...(planExpiresAt === undefined ? {} : { planExpiresAt }),
       });
-      return send(request, reply, outcome);
+      return answer(request, reply, outcome);
     },
   );
 
   server.delete<{ Params: { id: string } }>('/deployment/sessions/:id', action, async (request, reply) =>
-    send(request, reply, await deps.revokeSession(byOf(request), request.params.id)),
+    answer(request, reply, await deps.revokeSession(byOf(request), request.params.id)),
   );
 
   server.put<{ Body: Static<typeof TermsBody> }>(
     '/deployment/terms',
     { ...admin, schema: { body: TermsBody } },
-    async (request, reply) => send(request, reply, await deps.publishTerms(byOf(request), request.body)),
+    async (request, reply) => answer(request, reply, await deps.publishTerms(byOf(request), request.body)),
   );
-}
-
-/** Null is an action without an answer. */
-function send(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  outcome: Denial | object | null,
-  status = 200,
-): FastifyReply {
-  if (outcome === null) return reply.code(204).send();
-  return isDenial(outcome) ? sendDenial(request, reply, outcome) : reply.code(status).send(outcome);
-}
-
-/** Lists are ordered by id, and the last one of a page is its cursor. */
-function pageOf({ limit = 50, cursor }: Static<typeof PageQuery>): PageRequest {
-  if (cursor !== undefined && !isUuid(cursor))
-    throw new RequestInvalid('"cursor" must be the next_cursor of a page.');
-  return { limit, cursor: cursor ?? null };
 }

@@ -29,7 +29,7 @@ export function admitTradingRequests(server: FastifyInstance, { admit, contextOf
     const { attempt = 'trading_request', isNeverHeldBack } = request.routeOptions.config;
     if (READING.has(request.method) || isNeverHeldBack?.(request)) return;
     const denial = await admit({
-      userId: request.caller.user.id,
+      user: request.caller.user,
       accountId: accountOf(request),
       action: attempt,
       context: contextOf(request),

@@ -22,8 +22,11 @@ export const secretAnswer: typeof answer = (request, reply, outcome, status) =>
   answer(request, reply.header('cache-control', 'no-store'), outcome, status);
 
 /** Of a list that is ordered by id. */
-export function pageOf({ limit = 50, cursor }: { limit?: number; cursor?: string }): PageRequest {
-  if (cursor !== undefined && !isUuid(cursor))
+export function pageOf(
+  { limit = 50, cursor }: { limit?: number; cursor?: string },
+  isCursor: (text: string) => boolean = isUuid,
+): PageRequest {
+  if (cursor !== undefined && !isCursor(cursor))
     throw new RequestInvalid('"cursor" must be the next_cursor of a page.');
   return { limit, cursor: cursor ?? null };
 }

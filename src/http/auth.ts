@@ -5,11 +5,13 @@ import type { Static } from 'typebox';
 import type { Caller, Session, User } from '../app/access.ts';
 import type { RequestContext } from '../app/audit.ts';
 import type { CodeAsked, Entered, LoginAttempt } from '../app/login.ts';
+import type { PageRequest } from '../app/pages.ts';
 import type { Registration } from '../app/passwords.ts';
 import { type Refreshed, shownUser } from '../app/sessions.ts';
 import { type Denial, isDenial } from '../domain/denial.ts';
 import { isEmail, normalEmail } from '../domain/email.ts';
-import { isUuid, type SessionId, type UserId } from '../domain/ids.ts';
+import type { UserId } from '../domain/ids.ts';
+import { answer, pageOf } from './answers.ts';
 import {
   ForgotPasswordBody,
   LoginBody,
@@ -51,7 +53,7 @@ export interface AuthRoutes {
     context: RequestContext;
   }): Promise<Denial | null>;
   readOwnSession(user: User, session: Session): Promise<object>;
-  readSessions(current: Session, page: { cursor: SessionId | null; limit: number }): Promise<object>;
+  readSessions(current: Session, page: PageRequest): Promise<object>;
   revokeSession(user: UserId, id: string, context: RequestContext): Promise<Denial | null>;
   readonly token: Omit<TokenRoutes, 'contextOf' | 'refresh' | 'accessTokenMs'>;
   readonly secondFactor: Omit<SecondFactorRoutes, 'contextOf'>;
@@ -83,8 +85,7 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
         acceptTerms: accept_terms ?? false,
         context: contextOf(request),
       });
-      if (isDenial(outcome)) return sendDenial(request, reply, outcome);
-      return reply.code(201).send({ user: shownUser(outcome) });
+      return answer(request, reply, isDenial(outcome) ? outcome : { user: shownUser(outcome) }, 201);
     },
   );
 
@@ -155,8 +156,11 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
     { ...OPEN, schema: { body: ResetPasswordBody } },
     async (request, reply) => {
       const { token, password } = request.body;
-      const denial = await deps.resetPassword({ token, password, context: contextOf(request) });
-      return denial ? sendDenial(request, reply, denial) : reply.code(204).send();
+      return answer(
+        request,
+        reply,
+        await deps.resetPassword({ token, password, context: contextOf(request) }),
+      );
     },
   );
 
@@ -168,12 +172,7 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
   server.get<{ Querystring: Static<typeof PageQuery> }>(
     '/auth/sessions',
     { ...SESSION, schema: { querystring: PageQuery } },
-    async (request) => {
-      const { limit = 50, cursor = null } = request.query;
-      if (cursor !== null && !isUuid(cursor))
-        throw new RequestInvalid('"cursor" must be the next_cursor of a page.');
-      return deps.readSessions(bySession(request).session, { cursor: cursor as SessionId | null, limit });
-    },
+    async (request) => deps.readSessions(bySession(request).session, pageOf(request.query)),
   );
 
   server.delete<{ Params: { id: string } }>(
@@ -183,9 +182,8 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
       const { user, session } = bySession(request);
       const { id } = request.params;
       const denial = await deps.revokeSession(user.id, id, contextOf(request));
-      if (denial) return sendDenial(request, reply, denial);
-      if (id === session.id) clearSessionCookies(reply, cookies);
-      return reply.code(204).send();
+      if (!denial && id === session.id) clearSessionCookies(reply, cookies);
+      return answer(request, reply, denial);
     },
   );
 

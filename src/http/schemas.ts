@@ -1,6 +1,7 @@
 // The shapes of requests: what validates is also what the documentation is made from.
 
 import { Type } from 'typebox';
+import { SECURITY_EVENTS } from '../domain/denial.ts';
 import { ACTIONS, ORDER_STATUSES, ORDER_TYPES, SOURCES } from '../domain/order.ts';
 import { MOST_SEALED_CHARACTERS } from '../domain/sealed.ts';
 import { BROKER_NAMES, SYMBOL } from '../domain/symbol.ts';
@@ -159,5 +160,15 @@ export const AllowedIpBody = Type.Object(
 
 export const AcceptTermsBody = Type.Object(
   { version: Type.String({ pattern: '^[!-~]{1,64}$' }) },
+  { additionalProperties: false },
+);
+
+export const SecurityAttacksQuery = Type.Object(
+  { ...page, type: Type.Optional(oneOf(SECURITY_EVENTS)) },
+  { additionalProperties: false },
+);
+
+export const AuditLogQuery = Type.Object(
+  { ...page, action: Type.Optional(Type.String({ pattern: '^[a-z_]{1,64}$' })) },
   { additionalProperties: false },
 );

@@ -4,9 +4,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import type { RequestContext } from '../app/audit.ts';
 import type { Enrolment, Owner } from '../app/second-factor.ts';
-import { type Denial, isDenial } from '../domain/denial.ts';
+import type { Denial } from '../domain/denial.ts';
+import { answer } from './answers.ts';
 import { CodeBody, PasswordBody } from './auth-schemas.ts';
-import { sendDenial } from './problem.ts';
 
 export interface SecondFactorRoutes {
   enrol(by: Owner, password: string): Promise<Denial | Enrolment>;
@@ -27,27 +27,18 @@ export function secondFactorRoutes(server: FastifyInstance, deps: SecondFactorRo
   server.post<{ Body: Static<typeof PasswordBody> }>(
     '/auth/totp/enrol',
     { ...SESSION, schema: { body: PasswordBody } },
-    async (request, reply) => {
-      const outcome = await enrol(owner(request), request.body.password);
-      return isDenial(outcome) ? sendDenial(request, reply, outcome) : outcome;
-    },
+    async (request, reply) => answer(request, reply, await enrol(owner(request), request.body.password)),
   );
 
   server.post<{ Body: Static<typeof CodeBody> }>(
     '/auth/totp/confirm',
     { ...SESSION, schema: { body: CodeBody } },
-    async (request, reply) => {
-      const outcome = await confirm(owner(request), request.body.code);
-      return isDenial(outcome) ? sendDenial(request, reply, outcome) : outcome;
-    },
+    async (request, reply) => answer(request, reply, await confirm(owner(request), request.body.code)),
   );
 
   server.post<{ Body: Static<typeof PasswordBody> }>(
     '/auth/totp/disable',
     { ...SESSION, schema: { body: PasswordBody } },
-    async (request, reply) => {
-      const denial = await disable(owner(request), request.body.password);
-      return denial ? sendDenial(request, reply, denial) : reply.code(204).send();
-    },
+    async (request, reply) => answer(request, reply, await disable(owner(request), request.body.password)),
   );
 }

@@ -19,7 +19,9 @@ import { type AdminRoutes, adminRoutes } from './admin.ts';
 import { type Admission, admitTradingRequests } from './admission.ts';
 import { type AuthRoutes, authRoutes } from './auth.ts';
 import { clientIp } from './client-ip.ts';
+import { type Edge, guardEdge } from './edge.ts';
 import { type Guard, guardRoutes } from './guards.ts';
+import { type Middleware, standBefore } from './middleware.ts';
 import { RequestInvalid, sendClientError, sendDenial, sendFault } from './problem.ts';
 import { type PublicRoutes, publicRoutes } from './public.ts';
 import { readText, type TextSchema } from './schemas.ts';
@@ -44,6 +46,9 @@ export interface ServerDeps {
   readonly open: PublicRoutes;
   readonly admin: Omit<AdminRoutes, keyof Ambient>;
   readonly auth: Omit<AuthRoutes, keyof Ambient>;
+  /** null: a front does it. */
+  readonly edge: Omit<Edge, 'ipOf'> | null;
+  readonly middleware: Middleware;
   readonly guard: Omit<Guard, 'contextOf'>;
   readHealth(): Promise<Health>;
   readonly trustedProxies: IpList;
@@ -77,7 +82,10 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
 
   const ambient: Ambient = { contextOf, clock: deps.clock };
 
+  if (deps.edge)
+    guardEdge(server, { ...deps.edge, ipOf: (request) => clientIp(request, deps.trustedProxies) });
   server.register(cookie);
+  standBefore(server, deps.middleware);
   guardRoutes(server, { ...deps.guard, contextOf });
   server.setErrorHandler(sendFault);
   server.setNotFoundHandler((request, reply) => sendDenial(request, reply, deny('not_found')));

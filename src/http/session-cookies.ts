@@ -10,7 +10,7 @@ export interface CookieSettings {
   readonly cookieDomain: string | undefined;
 }
 
-export const ACCESS_COOKIE = 'access_token';
+const ACCESS_COOKIE = 'access_token';
 export const REFRESH_COOKIE = 'refresh_token';
 
 const FLAGS = { httpOnly: true, secure: true, sameSite: 'strict' } as const;

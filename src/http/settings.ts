@@ -6,10 +6,18 @@ import type { User } from '../app/access.ts';
 import type { Owner } from '../app/accounts.ts';
 import type { RequestContext } from '../app/audit.ts';
 import type { PageRequest } from '../app/pages.ts';
-import type { Denial } from '../domain/denial.ts';
+import type { Denial, SecurityEvent } from '../domain/denial.ts';
 import type { UserId } from '../domain/ids.ts';
 import { answer, pageOf, secretAnswer } from './answers.ts';
-import { AcceptTermsBody, AllowedIpBody, ApiKeyBody, NoBody, PageQuery } from './schemas.ts';
+import {
+  AcceptTermsBody,
+  AllowedIpBody,
+  ApiKeyBody,
+  AuditLogQuery,
+  NoBody,
+  PageQuery,
+  SecurityAttacksQuery,
+} from './schemas.ts';
 
 export interface SettingsRoutes {
   readApiKeys(user: UserId, page: PageRequest): Promise<object>;
@@ -20,8 +28,13 @@ export interface SettingsRoutes {
   removeAllowedIp(owner: Owner, id: string): Promise<Denial | null>;
   acceptTerms(owner: Owner, version: string): Promise<Denial | null>;
   readSubscription(user: User): Promise<object>;
+  readSecurityAttacks(user: UserId, page: PageRequest & { type: SecurityEvent | null }): Promise<object>;
+  readAuditLog(user: UserId, page: PageRequest & { action: string | null }): Promise<object>;
   contextOf(request: FastifyRequest): RequestContext;
 }
+
+/** Of the audit log: its ids count up. */
+const isEntryId = (text: string): boolean => /^\d{1,15}$/.test(text);
 
 export function settingsRoutes(server: FastifyInstance, deps: SettingsRoutes): void {
   const user = { config: { access: 'user' } } as const;
@@ -81,6 +94,24 @@ export function settingsRoutes(server: FastifyInstance, deps: SettingsRoutes): v
     { ...user, schema: { body: AcceptTermsBody } },
     async (request, reply) =>
       answer(request, reply, await deps.acceptTerms(ownerOf(request), request.body.version)),
+  );
+
+  server.get<{ Querystring: Static<typeof SecurityAttacksQuery> }>(
+    '/settings/security-attacks',
+    { ...user, schema: { querystring: SecurityAttacksQuery } },
+    (request) => {
+      const { type = null, ...page } = request.query;
+      return deps.readSecurityAttacks(request.caller.user.id, { type, ...pageOf(page, isEntryId) });
+    },
+  );
+
+  server.get<{ Querystring: Static<typeof AuditLogQuery> }>(
+    '/settings/audit-log',
+    { ...user, schema: { querystring: AuditLogQuery } },
+    (request) => {
+      const { action = null, ...page } = request.query;
+      return deps.readAuditLog(request.caller.user.id, { action, ...pageOf(page, isEntryId) });
+    },
   );
 
   server.get('/settings/subscription', user, (request) => deps.readSubscription(request.caller.user));

@@ -1,8 +1,9 @@
 // The store inside one process: everything in maps, gone with the process. Each call costs constant time, and memory
 // follows what is alive: what has expired is swept a little with every new key, without a timer.
 
+import { CallLog } from '../domain/call-log.ts';
 import type { Clock } from '../domain/clock.ts';
-import { type Lease, type Store, StoreUnavailable, type WindowCount } from './store.ts';
+import { type Lease, type Store, StoreUnavailable } from './store.ts';
 
 /** Entries swept for each one added. More than one, or the sweep would never catch up with the growth. */
 const SWEPT_PER_NEW_KEY = 2;
@@ -177,48 +178,6 @@ class Expiring<Entry extends { readonly expiresAt: number }> {
 
   delete(key: string): void {
     this.#entries.delete(key);
-  }
-}
-
-/** The times of the allowed calls of the last window, in a ring that never has more than `limit` places. */
-class CallLog {
-  expiresAt: number;
-  #times: number[] = [];
-  #oldest = 0;
-  #count = 0;
-
-  constructor(expiresAt: number) {
-    this.expiresAt = expiresAt;
-  }
-
-  count(now: number, limit: number, windowMs: number): WindowCount {
-    while (this.#count > 0 && this.#at(0) <= now - windowMs) {
-      this.#oldest = (this.#oldest + 1) % this.#times.length;
-      this.#count--;
-    }
-    if (this.#count >= limit) {
-      // Until so many have left that one place is free. (With a limit of 0 there never is one.)
-      const retryAfterMs = limit > 0 ? this.#at(this.#count - limit) + windowMs - now : windowMs;
-      return { allowed: false, retryAfterMs };
-    }
-    if (this.#count === this.#times.length) this.#grow(limit);
-    this.#times[(this.#oldest + this.#count) % this.#times.length] = now;
-    this.#count++;
-    this.expiresAt = now + windowMs;
-    return { allowed: true, retryAfterMs: 0 };
-  }
-
-  #at(index: number): number {
-    return this.#times[(this.#oldest + index) % this.#times.length] ?? 0;
-  }
-
-  /** Doubled each time, so that the copying is paid for by the calls in between. */
-  #grow(limit: number): void {
-    const places = Math.min(limit, Math.max(4, this.#count * 2));
-    const times = new Array<number>(places).fill(0);
-    for (let index = 0; index < this.#count; index++) times[index] = this.#at(index);
-    this.#times = times;
-    this.#oldest = 0;
   }
 }
 

@@ -1,14 +1,10 @@
 // The port to the in-memory store: what must be fast and shared, and may be forgotten. Truth lives in the database.
 
+import type { WindowCount } from '../domain/call-log.ts';
+
 /** The store did not answer. Who asks decides whether that opens or closes the door. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
-}
-
-export interface WindowCount {
-  readonly allowed: boolean;
-  /** Milliseconds until the next request would be allowed; 0 where this one is. */
-  readonly retryAfterMs: number;
 }
 
 export interface Lease {

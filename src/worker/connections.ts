@@ -1,11 +1,18 @@
 // A worker's open broker connections: one per account and book, kept until it breaks or the account changes.
 
-import { type Broker, BrokerUnavailable, CredentialsRejected, type OpenBroker } from '../broker/broker.ts';
+import {
+  type Broker,
+  type BrokerOrderState,
+  BrokerUnavailable,
+  CredentialsRejected,
+  type OpenBroker,
+} from '../broker/broker.ts';
 import type { Account } from '../data/accounts.ts';
 import type { AccountId } from '../domain/ids.ts';
-import type { Order } from '../domain/order.ts';
+import type { Order, OrderError } from '../domain/order.ts';
 import type { BrokerName } from '../domain/symbol.ts';
 import type { OpenCredentials } from './credentials.ts';
+import { type Discretion, discretion } from './discretion.ts';
 
 export interface BrokerAccess {
   readonly brokers: Readonly<Record<BrokerName, OpenBroker>>;
@@ -52,21 +59,23 @@ export function createConnections(access: BrokerAccess): Connections {
     const known = open.get(key);
     if (known?.version === account.connectionVersion) return known;
     await disconnect(key);
-    const broker = guarded(await (target.simulation ? openSimulation(account) : openReal(account)));
+    const broker = await (target.simulation ? openSimulation(account) : openReal(account));
     const connection = { version: account.connectionVersion, broker };
     open.set(key, connection);
     return connection;
   }
 
-  const openSimulation = ({ id, paper }: Account) => simulated({ id, paper, credentials: null });
+  const openSimulation = async ({ id, paper }: Account): Promise<Broker> =>
+    guarded(await simulated({ id, paper, credentials: null }), discretion(null));
 
   async function openReal(account: Account): Promise<Broker> {
     const { id, paper, sealedCredentials: sealed } = account;
     const credentials = sealed === null ? null : await openCredentials(sealed, account);
+    const discreet = discretion(credentials);
     try {
-      return await brokers[account.brokerName]({ id, paper, credentials });
+      return guarded(await brokers[account.brokerName]({ id, paper, credentials }), discreet);
     } catch (fault) {
-      if (fault instanceof BrokerUnavailable) throw fault;
+      if (fault instanceof BrokerUnavailable) throw told(fault, discreet);
       // Whatever broke in there had the credentials in hand: its own text is not shown to anybody.
       throw new BrokerUnavailable('the connection could not be opened', { cause: fault });
     }
@@ -106,26 +115,52 @@ export function createConnections(access: BrokerAccess): Connections {
 }
 
 /** A fault inside a connector is never ours: after `place` the outcome is unknown, a question went unanswered. */
-function guarded(broker: Broker): Broker {
+function guarded(broker: Broker, discreet: Discretion): Broker {
   // Promise.try, because a connector may throw before it returns a promise.
   const ask = <Answer>(question: () => Promise<Answer>): Promise<Answer> =>
     Promise.try(question).catch((fault: unknown) => {
-      throw fault instanceof BrokerUnavailable ? fault : new BrokerUnavailable(messageOf(fault));
+      throw told(fault, discreet);
     });
+  const said = (error: OrderError): OrderError => ({ ...error, message: discreet(error.message) });
+  const seen = (state: BrokerOrderState): BrokerOrderState =>
+    state.reason === null ? state : { ...state, reason: discreet(state.reason) };
   return {
     capabilities: broker.capabilities,
-    resolve: (symbol) => ask(() => broker.resolve(symbol)),
+    async resolve(symbol) {
+      const found = await ask(() => broker.resolve(symbol));
+      return 'rejection' in found ? { rejection: said(found.rejection) } : found;
+    },
     position: (instrument) => ask(() => broker.position(instrument)),
     positions: () => ask(() => broker.positions()),
     instruments: (query) => ask(() => broker.instruments(query)),
-    place: (order) =>
-      Promise.try(() => broker.place(order)).catch((fault: unknown) => {
-        if (fault instanceof BrokerUnavailable) throw fault;
-        return { outcome: 'unknown', reason: messageOf(fault) };
-      }),
-    find: (id, symbol) => ask(() => broker.find(id, symbol)),
+    async place(order) {
+      try {
+        const placed = await broker.place(order);
+        switch (placed.outcome) {
+          case 'accepted':
+            return { ...placed, state: seen(placed.state) };
+          case 'rejected':
+            return { ...placed, error: said(placed.error) };
+          case 'unknown':
+            return { ...placed, reason: discreet(placed.reason) };
+        }
+      } catch (fault) {
+        if (fault instanceof BrokerUnavailable) throw told(fault, discreet);
+        return { outcome: 'unknown', reason: discreet(messageOf(fault)) };
+      }
+    },
+    async find(id, symbol) {
+      const state = await ask(() => broker.find(id, symbol));
+      return state && seen(state);
+    },
     close: () => ask(() => broker.close()),
   };
+}
+
+/** Made anew, because the connector's own carries its text in its stack and its cause too. */
+function told(fault: unknown, discreet: Discretion): BrokerUnavailable {
+  const text = discreet(messageOf(fault));
+  return fault instanceof CredentialsRejected ? new CredentialsRejected(text) : new BrokerUnavailable(text);
 }
 
 const messageOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
