@@ -128,7 +128,8 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
   try {
     const db = await openDatabase(config, closers);
     await migrate(db, clock.now());
-    const store = parts.store ?? openMemoryStore({ clock: parts.clock ?? steady });
+    const ticking = parts.clock ?? steady;
+    const store = parts.store ?? openMemoryStore({ clock: ticking });
     closers.push(() => store.close());
     const appKey = appKeyOf(config);
     const secrets = createSecretBox(appKey);
@@ -219,7 +220,7 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
       edge:
         config.edge.mode === 'external'
           ? null
-          : { ...config.edge, chartingIps: ipList(config.edge.chartingIps.map(cidr)), now: steady.now },
+          : { ...config.edge, chartingIps: ipList(config.edge.chartingIps.map(cidr)), now: ticking.now },
       middleware: {
         allowedOrigins,
         browserOnly: config.production,

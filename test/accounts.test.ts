@@ -209,6 +209,11 @@ describe('a change', () => {
     assert.equal((await world.send(trader, { symbol: 'BINANCE:ETHUSDT.P' })).status, 200);
     const [entry] = await world.audits(trader);
     assert.deepEqual([entry?.action, entry?.resource_id], ['account_updated', trader.account.id]);
+    assert.deepEqual(JSON.parse(entry?.metadata ?? '{}').changed, [
+      'name',
+      'max_request_age',
+      'allowed_symbols',
+    ]);
   });
 
   test('of paper settings is merged, and the worker’s open connection notices it', async (t) => {

@@ -160,7 +160,7 @@ export async function updateAccount(
       if ('problems' in merged) return deny('request_invalid', { detail: merged.problems.join(' ') });
       unit.push(changePaper(account.id, account.connectionVersion, merged.settings));
     }
-    const changed = [...Object.keys(fields), ...(patch === undefined ? [] : ['paper'])];
+    const changed = [...Object.keys(fields).map(asShown), ...(patch === undefined ? [] : ['paper'])];
     unit.push(noted(owner, account.id, 'account_updated', deps.clock.now(), { changed }));
     const lost = await deps.db.commit(unit);
     if (lost === null) return readAccount(deps, owner.id, id);
@@ -168,6 +168,9 @@ export async function updateAccount(
   }
   return deny('account_changed');
 }
+
+/** maxRequestAge → max_request_age: the audit log speaks as the API does. */
+const asShown = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** Softly: its webhook stops at once, its orders stay readable. Null: done. */
 export async function removeAccount(

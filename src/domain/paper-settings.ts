@@ -4,10 +4,10 @@ import { type Decimal, parseDecimal } from './decimal.ts';
 import { NumberText } from './json.ts';
 import type { RejectionCode } from './order.ts';
 
-const FILLS = ['full', 'partial', 'never', 'cancel', 'fail'] as const;
+export const FILLS = ['full', 'partial', 'never', 'cancel', 'fail'] as const;
 type Fill = (typeof FILLS)[number];
 
-const REHEARSALS = [
+export const REHEARSALS = [
   'insufficient_margin',
   'market_closed',
   'invalid_symbol',

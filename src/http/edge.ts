@@ -1,11 +1,10 @@
 // The built-in edge: what a firewall in front would do, for a service without one. Per address, exact sliding windows;
 // memory is bounded whatever the number of addresses. EDGE=external leaves all of it to the front.
 
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import type { IpList } from '../app/ip-list.ts';
 import { CallLog } from '../domain/call-log.ts';
-import { deny } from '../domain/denial.ts';
-import { sendDenial } from './problem.ts';
+import { type Denial, deny } from '../domain/denial.ts';
 
 export interface Edge {
   readonly chartingIps: IpList;
@@ -21,19 +20,19 @@ export interface Edge {
 
 const AUTH_PATHS = new Set(['/auth/login', '/auth/register', '/auth/forgot-password']);
 
-export function guardEdge(server: FastifyInstance, edge: Edge): void {
+/** Counts the request, and refuses it where its address has had enough. */
+export function openEdge(edge: Edge): (request: FastifyRequest) => Denial | null {
   const overall = createWindows(edge.rateLimit, edge.windowMs);
   const auth = createWindows(edge.authLimit, edge.windowMs);
-  server.addHook('onRequest', async (request, reply) => {
+  return (request) => {
     const ip = edge.ipOf(request);
-    const route = request.routeOptions.url;
-    if (route?.startsWith('/webhook/') && edge.chartingIps.has(ip)) return;
+    // The route rather than the path, which has many spellings; the path where there is no such route.
+    const route = request.routeOptions.url ?? request.url;
+    if (route.startsWith('/webhook/') && edge.chartingIps.has(ip)) return null;
     const now = edge.now();
-    const waitMs =
-      overall.count(ip, now) || (route !== undefined && AUTH_PATHS.has(route) ? auth.count(ip, now) : 0);
-    if (waitMs > 0)
-      return sendDenial(request, reply, deny('edge_rate_limited', { retryAfter: Math.ceil(waitMs / 1000) }));
-  });
+    const waitMs = overall.count(ip, now) || (AUTH_PATHS.has(route) ? auth.count(ip, now) : 0);
+    return waitMs > 0 ? deny('edge_rate_limited', { retryAfter: Math.ceil(waitMs / 1000) }) : null;
+  };
 }
 
 /** Of those heard of last, and of all their counted requests together: some 64 MB. */

@@ -1,5 +1,5 @@
-// What stands before every route, in the spec's order: CORS, the browser-only check, (the guard with its CSRF check,)
-// and the security headers on every response, errors included.
+// What stands before every route, in the spec's order: CORS, the browser-only check, (the guard with its CSRF check).
+// The security headers are here too: the server puts them on every response, errors included.
 
 import cors from '@fastify/cors';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -63,8 +63,6 @@ const OPEN_TO_ALL =
 const OPEN_TO_PROGRAMS = new Set(['/auth/token', '/auth/public-key', '/openapi.json']);
 
 export function standBefore(server: FastifyInstance, settings: Middleware): void {
-  const headers = securityHeaders(settings.captchaProvider);
-  server.addHook('onRequest', async (_request, reply) => void reply.headers(headers));
   server.register(cors, {
     origin: [...settings.allowedOrigins],
     credentials: true,
@@ -89,7 +87,9 @@ function checkOrigin(request: FastifyRequest, allowed: readonly string[]): Denia
   const from = origin ?? originOf(referer);
   if (from !== undefined) return allowed.includes(from) ? null : deny('origin_not_allowed');
   const hasSessionCookie = 'access_token' in request.cookies || 'refresh_token' in request.cookies;
-  const isProgram = /^Bearer /i.test(authorization ?? '') && !hasSessionCookie;
+  // An open route asks for no bearer, so that one sent there proves nothing.
+  const asksForBearer = request.routeOptions.config.access !== 'open';
+  const isProgram = asksForBearer && /^Bearer /i.test(authorization ?? '') && !hasSessionCookie;
   return isProgram || OPEN_TO_PROGRAMS.has(path) ? null : deny('origin_not_allowed');
 }
 

@@ -55,7 +55,11 @@ export function sendFault(fault: FastifyError, request: FastifyRequest, reply: F
 }
 
 /** Bytes that are no HTTP request never reach a route; their answer has the same shape nevertheless. */
-export function sendClientError({ code }: ConnectionError, socket: Socket): void {
+export function sendClientError(
+  { code }: ConnectionError,
+  socket: Socket,
+  headers: Readonly<Record<string, string>>,
+): void {
   if (code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
@@ -63,10 +67,13 @@ export function sendClientError({ code }: ConnectionError, socket: Socket): void
   const [status, detail] = CLIENT_ERRORS[code] ?? [400, 'These bytes are no HTTP request that can be read.'];
   const problem = { status, title: 'The request is invalid', code: 'request_invalid', detail };
   const text = problemText(problem, randomUUIDv7());
-  socket.write(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/problem+json\r\n` +
-      `Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
-  );
+  const lines = Object.entries({
+    ...headers,
+    connection: 'close',
+    'content-type': 'application/problem+json',
+    'content-length': Buffer.byteLength(text),
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`);
   socket.destroySoon();
 }
 

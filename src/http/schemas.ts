@@ -1,12 +1,13 @@
 // The shapes of requests: what validates is also what the documentation is made from.
 
-import { Type } from 'typebox';
+import { type TSchemaOptions, Type } from 'typebox';
 import { SECURITY_EVENTS } from '../domain/denial.ts';
 import { ACTIONS, ORDER_STATUSES, ORDER_TYPES, SOURCES } from '../domain/order.ts';
 import { MOST_SEALED_CHARACTERS } from '../domain/sealed.ts';
 import { BROKER_NAMES, SYMBOL } from '../domain/symbol.ts';
 
-const oneOf = <T extends string>(values: readonly T[]) => Type.Enum([...values] as [T, ...T[]]);
+export const oneOf = <T extends string>(values: readonly T[], more: TSchemaOptions = {}) =>
+  Type.Enum([...values] as [T, ...T[]], more);
 const uuid = Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', description: 'a UUID' });
 const symbol = Type.String({
   pattern: SYMBOL.source,
@@ -33,7 +34,7 @@ export const readText = ({ properties = {} }: TextSchema, query: object): object
     }),
   );
 
-export const page = {
+const page = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
   cursor: Type.Optional(Type.String({ maxLength: 200 })),
 };

@@ -19,9 +19,9 @@ import { type AdminRoutes, adminRoutes } from './admin.ts';
 import { type Admission, admitTradingRequests } from './admission.ts';
 import { type AuthRoutes, authRoutes } from './auth.ts';
 import { clientIp } from './client-ip.ts';
-import { type Edge, guardEdge } from './edge.ts';
+import { type Edge, openEdge } from './edge.ts';
 import { type Guard, guardRoutes } from './guards.ts';
-import { type Middleware, standBefore } from './middleware.ts';
+import { type Middleware, securityHeaders, standBefore } from './middleware.ts';
 import { RequestInvalid, sendClientError, sendDenial, sendFault } from './problem.ts';
 import { type PublicRoutes, publicRoutes } from './public.ts';
 import { readText, type TextSchema } from './schemas.ts';
@@ -58,14 +58,23 @@ export interface ServerDeps {
 const BODY_LIMIT = 64 * 1024;
 
 export function buildServer(deps: ServerDeps): FastifyInstance {
+  const headers = securityHeaders(deps.middleware.captchaProvider);
+  const ipOf = (request: FastifyRequest) => clientIp(request, deps.trustedProxies);
+  const refuseAtEdge = deps.edge ? openEdge({ ...deps.edge, ipOf }) : () => null;
+
   const server = Fastify({
     loggerInstance: deps.log,
     // Fastify's own lines hold the URL, and a webhook's URL holds its token.
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUIDv7(),
     bodyLimit: BODY_LIMIT,
-    frameworkErrors: (fault, request, reply) => void sendFault(fault, request, reply),
-    clientErrorHandler: sendClientError,
+    // A URL that cannot be read: no hook sees it, so what the hooks do is done here.
+    frameworkErrors(fault, request, reply) {
+      reply.headers(headers);
+      const denial = refuseAtEdge(request);
+      void (denial ? sendDenial(request, reply, denial) : sendFault(fault, request, reply));
+    },
+    clientErrorHandler: (error, socket) => sendClientError(error, socket, headers),
     // For receiving a request, not for answering it. Without a limit a body may trickle in for ever.
     requestTimeout: 60_000,
     // The longest that a URL can be: an unknown token gets the same 404 at any length.
@@ -74,7 +83,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
 
   const contextOf = (request: FastifyRequest): RequestContext => ({
     requestId: request.id,
-    ip: clientIp(request, deps.trustedProxies),
+    ip: ipOf(request),
     userAgent: request.headers['user-agent'] ?? null,
     path: pathOf(request),
     method: request.method,
@@ -82,8 +91,11 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
 
   const ambient: Ambient = { contextOf, clock: deps.clock };
 
-  if (deps.edge)
-    guardEdge(server, { ...deps.edge, ipOf: (request) => clientIp(request, deps.trustedProxies) });
+  server.addHook('onRequest', async (request, reply) => {
+    reply.headers(headers);
+    const denial = refuseAtEdge(request);
+    if (denial) return sendDenial(request, reply, denial);
+  });
   server.register(cookie);
   standBefore(server, deps.middleware);
   guardRoutes(server, { ...deps.guard, contextOf });

@@ -1,8 +1,9 @@
 // One user's worker: takes the user's requests one at a time, in order, and holds the broker connections. Its host
 // keeps it `active` by holding the user's lease. Idle for long enough it stops; the next request starts a new one.
 
+import type { Account } from '../data/accounts.ts';
 import type { Look } from '../domain/fill.ts';
-import type { OrderId, UserId } from '../domain/ids.ts';
+import type { AccountId, OrderId, UserId } from '../domain/ids.ts';
 import { type Order, openLeg } from '../domain/order.ts';
 import { type BrokerAccess, type Connections, createConnections } from './connections.ts';
 import { readPositions, searchSymbols, verifyCredentials } from './enquiries.ts';
@@ -34,16 +35,22 @@ export interface Worker {
 
 export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   const { mailbox, orders, clock, log } = deps;
-  const connections: Connections = createConnections({ ...deps, findAccount: orders.findAccount });
+  const connections: Connections = createConnections({ ...deps, findAccount });
   const execution: Execution = {
     ...deps,
     connections,
     save,
-    isHalted: async (account) => (await orders.findAccount(account))?.halted === true,
+    isHalted: async (account) => (await findAccount(account))?.halted === true,
   };
   const stopping = new AbortController();
   let busy = true;
   let lastActiveAt = clock.now();
+
+  /** Whoever asks, and for what: a user's worker connects that user's accounts, and no other. */
+  async function findAccount(id: AccountId): Promise<Account | null> {
+    const account = await orders.findAccount(id);
+    return account?.userId === user ? account : null;
+  }
 
   async function save(order: Order, options = { settled: false }): Promise<Order> {
     const saved = await orders.save(order, options);

@@ -28,13 +28,21 @@ export function openClient(edge: Edge) {
     const key = `${from} ${certificate?.cert}`;
     const agent =
       agents.get(key) ??
-      new Agent({ keepAlive: true, maxSockets: 16, ca: edge.tls.ca, servername: SERVER_NAME, ...certificate });
+      new Agent({
+        keepAlive: true,
+        maxSockets: 16,
+        ca: edge.tls.ca,
+        servername: SERVER_NAME,
+        ...certificate,
+      });
     agents.set(key, agent);
     return agent;
   };
 
-  function options(path: string, { method, headers, body, from = '127.0.0.1', certificate }: Question): RequestOptions {
-    const isJson = body !== undefined && typeof body !== 'string';
+  function options(
+    path: string,
+    { method, headers, body, from = '127.0.0.1', certificate }: Question,
+  ): RequestOptions {
     return {
       host: '127.0.0.1',
       port: edge.https,
@@ -47,7 +55,9 @@ export function openClient(edge: Edge) {
         host: SERVER_NAME,
         'user-agent': 'Go-http-client/1.1',
         accept: '*/*',
-        ...(isJson ? { 'content-type': 'application/json' } : {}),
+        ...(body === undefined || typeof body === 'string' ? {} : { 'content-type': 'application/json' }),
+        // By itself Node would send some bodies without a word about their length.
+        ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(textOf(body))) }),
         ...headers,
       },
     };
@@ -68,7 +78,9 @@ export function openClient(edge: Edge) {
             resolve({
               status: response.statusCode ?? 0,
               headers: response.headers,
-              headerNames: response.rawHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()),
+              headerNames: response.rawHeaders
+                .filter((_, i) => i % 2 === 0)
+                .map((name) => name.toLowerCase()),
               text,
               body: fieldsOf(text),
             }),
@@ -76,14 +88,16 @@ export function openClient(edge: Edge) {
         });
         outgoing.once('error', reject);
         outgoing.once('timeout', () => outgoing.destroy(new Error(`no answer to ${path}`)));
-        const { body } = question;
-        outgoing.end(body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body));
+        outgoing.end(textOf(question.body));
       }),
     close(): void {
       for (const agent of agents.values()) agent.destroy();
     },
   };
 }
+
+const textOf = (body: unknown): string =>
+  body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body);
 
 function fieldsOf(text: string): Record<string, unknown> {
   try {

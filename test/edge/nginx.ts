@@ -1,8 +1,17 @@
 // The real edge on loopback: Debian's nginx with ModSecurity and the core rule set, and the files of deploy/edge as they
 // are, but for ports, paths, and what a test sets of its own.
 
-import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { eventually, freePorts, keep, newFolder } from './kept.ts';
@@ -85,7 +94,8 @@ export async function startEdge({ productPort, local = {}, limits }: EdgeSetting
     writeFileSync(join(folder, 'fillpath/local', name), text.replaceAll('TLS/', `${folder}/tls/`));
   writeFileSync(join(folder, 'nginx.conf'), mainConfiguration(folder));
 
-  const kept = keep(folder, [NGINX, '-p', folder, '-c', join(folder, 'nginx.conf')]);
+  const command = [NGINX, '-p', folder, '-c', join(folder, 'nginx.conf')];
+  const kept = keep(folder, command);
   const log = (name: string) => {
     const file = join(folder, 'log', name);
     return existsSync(file) ? readFileSync(file, 'utf8') : '';
@@ -104,6 +114,16 @@ export async function startEdge({ productPort, local = {}, limits }: EdgeSetting
     https,
     tls,
     stop: kept.stop,
+    /** Runs update-ip-reputation on a list; its exit code, and what it said. */
+    updateReputation(list: string): { code: number | null; text: string } {
+      const file = join(folder, 'temp/list.txt');
+      writeFileSync(file, list);
+      const { status, stdout, stderr } = spawnSync(join(folder, 'fillpath/update-ip-reputation'), [file], {
+        env: { ...process.env, FILLPATH_EDGE: join(folder, 'fillpath'), NGINX: command.join(' ') },
+        encoding: 'utf8',
+      });
+      return { code: status, text: stdout + stderr };
+    },
     /** Everything that the edge has written down. */
     logs: () => ['access.log', 'error.log', 'audit.log', 'nginx.log'].map(log).join('\n') + kept.output(),
     accessLog: () => jsonLines(log('access.log')) as Record<string, unknown>[],
@@ -219,7 +239,8 @@ function makeCertificates(folder: string) {
   writeFileSync(join(folder, 'fullchain.pem'), read('server.pem'));
   writeFileSync(join(folder, 'privkey.pem'), read('server.key'));
   selfSigned('charting-ca', '/CN=Charting CA');
-  selfSigned('stranger-ca', '/CN=Charting CA');
+  selfSigned('stranger-ca', '/CN=Another CA');
+  selfSigned('impostor-ca', '/CN=Charting CA');
   const platform = '/C=US/ST=Ohio/L=Westerville/O=TradingView, Inc./CN=TradingView Webhooks';
   return {
     ca: read('server.pem'),
@@ -227,5 +248,6 @@ function makeCertificates(folder: string) {
     otherName: issued('charting-ca', 'other-name', '/O=TradingView, Inc./CN=Somebody Else'),
     nameInside: issued('charting-ca', 'name-inside', '/CN=Somebody Else/O=x,CN=TradingView Webhooks'),
     stranger: issued('stranger-ca', 'stranger', platform),
+    impostor: issued('impostor-ca', 'impostor', platform),
   };
 }

@@ -50,7 +50,9 @@ export async function startProduct({ adminIp }: { adminIp: string }) {
               'select ip_address, user_agent, request_path from audit_logs where action = ? order by id desc limit 1',
             )
             .get(action);
-          return (row as { ip_address: string; user_agent: string; request_path: string } | undefined) ?? null;
+          return (
+            (row as { ip_address: string; user_agent: string; request_path: string } | undefined) ?? null
+          );
         } finally {
           db.close();
         }
