@@ -3,7 +3,7 @@
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import packageJson from '../package.json' with { type: 'json' };
 import { appKeyOf, openDatabase, openMailer } from './adapters.ts';
 import { admitTradingRequest, authenticate } from './app/access.ts';
@@ -74,6 +74,7 @@ import { openPaperLedger } from './data/paper-ledger.ts';
 import { workerOrders } from './data/worker-orders.ts';
 import { buildServer } from './http/server.ts';
 import { credentialKeys, keptKey } from './keys.ts';
+import { openLog } from './log.ts';
 import type { Mailer } from './mail/mailer.ts';
 import { openMemoryStore } from './store/memory.ts';
 import type { Store } from './store/store.ts';
@@ -115,7 +116,7 @@ export interface Parts {
 
 /** Everything but listening. */
 export async function openFillpath(config: Config, parts: Parts = {}): Promise<Fillpath> {
-  const log = parts.log ?? pino({ level: config.logLevel });
+  const log = parts.log ?? openLog(config.logLevel);
   const clock = parts.clock ?? { now: () => Date.now() };
   const wait = parts.wait ?? ((ms: number) => sleep(ms));
   const { timings, tries, plans, rateLimit } = config;
@@ -217,6 +218,7 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
       log,
       trustedProxies: ipList(config.http.trustedProxies.map(cidr)),
       readHealth: bind(readHealth),
+      about: { version: packageJson.version, baseUrl },
       edge:
         config.edge.mode === 'external'
           ? null

@@ -10,11 +10,11 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { CompactEncrypt, importJWK } from 'jose';
-import { pino } from 'pino';
 import { BrokerUnavailable, CredentialsRejected } from '../src/broker/broker.ts';
 import { sql } from '../src/data/db.ts';
 import { timestamp, type UserId } from '../src/domain/ids.ts';
 import { stepAt, totpCode } from '../src/domain/totp.ts';
+import { openLog } from '../src/log.ts';
 import { makeApiKey } from './credentials.ts';
 import { scriptedBroker } from './scripted-broker.ts';
 import { openVisitor } from './visitor.ts';
@@ -100,7 +100,7 @@ async function aviary(t: TestContext) {
       RATE_LIMIT_REQUESTS: '100000',
       EDGE: 'external',
     },
-    log: pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) }),
+    log: openLog('trace', { write: (line: string) => void lines.push(line) }),
     brokers: broker.brokers,
     wait: async () => {},
   });

@@ -49,6 +49,11 @@ export async function die(
   const clock = settableClock();
   const env = { RESPONSE_WAIT_SECONDS: '0.05' };
   const first = await openWorld(t, { dataDir, clock, log, store, wait, env, brokers: broker.brokers });
+  const removeData = () => rmSync(dataDir, { recursive: true, force: true });
+  let isContinued = false;
+  t.after(() => {
+    if (!isContinued) removeData();
+  });
   const trader = await first.makeTrader();
   broker.give(trader.account.id, options.position ?? 0);
 
@@ -78,10 +83,11 @@ export async function die(
     async nextProcess(laterMs = 0) {
       // As the operating system does with the lock of a process that has died.
       rmSync(join(dataDir, 'lock'));
+      isContinued = true;
       const laterClock = settableClock(clock.now() + laterMs);
       const later = { dataDir, clock: laterClock, wait: async () => {}, brokers: broker.brokers };
       const second = await openWorld(t, later);
-      t.after(() => rmSync(dataDir, { recursive: true, force: true }));
+      t.after(removeData);
       const order = await second.eventually(() => second.order(trader, body.order_id), isSettled);
       return { second, clock: laterClock, order };
     },

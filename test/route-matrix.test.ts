@@ -339,7 +339,12 @@ describe('the route matrix', () => {
   });
 
   test('would name a route that nobody made a sample request for', () => {
-    const forgotten: Route = { method: 'GET', url: '/trading/secrets/:id', access: 'user', body: undefined };
+    const forgotten = {
+      method: 'GET',
+      url: '/trading/secrets/:id',
+      access: 'user',
+      body: undefined,
+    } as Route;
     assert.throws(() => sampleOf(forgotten), /no sample request for GET \/trading\/secrets\/:id/);
   });
 

@@ -157,6 +157,7 @@ describe('plan, daily limit, credentials, terms and kill switch', () => {
   const PLANS = JSON.stringify({
     free: { simulation_only: true, daily_orders: 2 },
     five: { simulation_only: false, daily_orders: 5 },
+    none: { simulation_only: false, daily_orders: 0 },
     desk: { simulation_only: false, daily_orders: null },
   });
 
@@ -168,6 +169,7 @@ describe('plan, daily limit, credentials, terms and kill switch', () => {
     simulated: string,
   ][] = [
     ['a full plan', {}, {}, '200', '200'],
+    ['a plan of no orders', { plan: 'none' }, {}, '429 daily_limit_reached', '429 daily_limit_reached'],
     ['the free plan', { plan: 'free' }, {}, '403 plan_simulation_only', '200'],
     [
       'a plan that ends this very moment',

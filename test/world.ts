@@ -200,7 +200,7 @@ export async function openWorld(
     return {
       status: response.statusCode,
       headers: response.headers,
-      body: (response.body === '' ? null : JSON.parse(response.body)) as Body,
+      body: bodyOf(response) as Body,
     };
   }
 
@@ -367,4 +367,10 @@ export async function openWorld(
       }
     },
   };
+}
+
+/** JSON where it is JSON; a page or a stylesheet is its text. */
+function bodyOf({ body, headers }: { body: string; headers: Record<string, unknown> }): unknown {
+  if (body === '') return null;
+  return String(headers['content-type']).includes('json') ? JSON.parse(body) : body;
 }

@@ -3,15 +3,20 @@
 import { BlockList, isIP } from 'node:net';
 import { canonicalBlock } from './ip-block.ts';
 
-/** An IPv4 address that came over an IPv6 socket is that IPv4 address. Null: no address at all. */
+/**
+ * One spelling for each address: an IPv4 address that came over an IPv6 socket is that IPv4 address, and a zone ("%eth0")
+ * is left out. Null: no address at all.
+ */
 export function canonicalIp(text: string): string | null {
-  const address = text
-    .trim()
-    .replace(/^\[(.*)\]$/, '$1')
-    .replace(/%.*$/, '');
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  const plain = (mapped ?? address).toLowerCase();
-  return isIP(plain) === 0 ? null : plain;
+  const address = text.trim().replace(/%.*$/, '');
+  switch (isIP(address)) {
+    case 4:
+      return address;
+    case 6:
+      return canonicalBlock(address);
+    default:
+      return null;
+  }
 }
 
 export interface IpList {

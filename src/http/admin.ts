@@ -6,7 +6,11 @@ import type { Admin, UserChange } from '../app/admin.ts';
 import type { RequestContext } from '../app/audit.ts';
 import type { PageRequest } from '../app/pages.ts';
 import type { Denial } from '../domain/denial.ts';
+import { pageOf as pageSchema } from './answer-parts.ts';
+import { Terms } from './answer-schemas.ts';
 import { answer, pageOf } from './answers.ts';
+import { DeadLetter, Queues, Registered, UserRecord, UserWithSessions, Worker } from './identity-answers.ts';
+import type { RouteDoc } from './route-doc.ts';
 import { FirstAdminBody, NoBody, PageQuery, TermsBody, UserChangeBody, UsersQuery } from './schemas.ts';
 import { asTimestamp } from './trading.ts';
 
@@ -30,8 +34,10 @@ export interface AdminRoutes {
 
 export function adminRoutes(server: FastifyInstance, deps: AdminRoutes): void {
   const { contextOf } = deps;
-  const admin = { config: { access: 'admin' } } as const;
-  const action = { ...admin, schema: { body: NoBody } };
+  type Doc = Omit<RouteDoc, 'tag'>;
+  const documented = (doc: Doc): RouteDoc => ({ tag: 'Administration', ...doc });
+  const admin = (doc: Doc) => ({ config: { access: 'admin', doc: documented(doc) } }) as const;
+  const action = (doc: Doc) => ({ ...admin(doc), schema: { body: NoBody } });
   const byOf = (request: FastifyRequest): Admin => ({
     id: request.caller.user.id,
     context: contextOf(request),
@@ -39,52 +45,129 @@ export function adminRoutes(server: FastifyInstance, deps: AdminRoutes): void {
 
   server.post<{ Body: Static<typeof FirstAdminBody> }>(
     '/setup/admin',
-    { config: { access: 'admin_ip' }, schema: { body: FirstAdminBody } },
+    {
+      config: {
+        access: 'admin_ip',
+        doc: documented({
+          id: 'makeFirstAdmin',
+          summary: 'Make the first admin',
+          description: 'Works once, on a service that has no admin.',
+          answers: { 201: Registered },
+          denials: ['password_weak', 'admin_exists', 'email_taken', 'database_unavailable'],
+        }),
+      },
+      schema: { body: FirstAdminBody },
+    },
     async (request, reply) =>
       answer(request, reply, await deps.makeFirstAdmin(request.body, contextOf(request)), 201),
   );
 
   server.get<{ Querystring: Static<typeof PageQuery> }>(
     '/deployment/workers',
-    { ...admin, schema: { querystring: PageQuery } },
+    {
+      ...admin({
+        id: 'listWorkers',
+        summary: 'List the trading workers',
+        description: 'Those of this process.',
+        answers: { 200: pageSchema(Worker) },
+      }),
+      schema: { querystring: PageQuery },
+    },
     async (request) => deps.readWorkers(pageOf(request.query)),
   );
 
   server.post<{ Params: { user_id: string } }>(
     '/deployment/workers/:user_id/stop',
-    action,
+    action({
+      id: 'stopWorker',
+      summary: 'Stop a trading worker',
+      description: "What it has in flight is finished first. The user's next request starts a new one.",
+      params: { user_id: 'Whose worker it is.' },
+      answers: { 204: null },
+      denials: ['not_found'],
+    }),
     async (request, reply) =>
       answer(request, reply, await deps.stopWorker(byOf(request), request.params.user_id)),
   );
 
-  server.get('/deployment/queues', admin, async () => deps.readQueues());
+  server.get(
+    '/deployment/queues',
+    admin({
+      id: 'readQueues',
+      summary: 'Count what is waiting',
+      answers: { 200: Queues },
+      denials: ['store_unavailable'],
+    }),
+    async () => deps.readQueues(),
+  );
 
   server.get<{ Querystring: Static<typeof PageQuery> }>(
     '/deployment/dead-letters',
-    { ...admin, schema: { querystring: PageQuery } },
+    {
+      ...admin({
+        id: 'listDeadLetters',
+        summary: 'List the orders whose fill could not be verified',
+        description: 'Newest first.',
+        answers: { 200: pageSchema(DeadLetter) },
+      }),
+      schema: { querystring: PageQuery },
+    },
     async (request) => deps.readDeadLetters(pageOf(request.query)),
   );
 
   server.post<{ Params: { id: string } }>(
     '/deployment/dead-letters/:id/retry',
-    action,
+    action({
+      id: 'retryDeadLetter',
+      summary: 'Verify a fill again',
+      description: 'At once, and with all its tries.',
+      params: { id: 'Of the order.' },
+      answers: { 204: null },
+      denials: ['not_found', 'not_a_dead_letter'],
+    }),
     async (request, reply) =>
       answer(request, reply, await deps.retryDeadLetter(byOf(request), request.params.id)),
   );
 
   server.get<{ Querystring: Static<typeof UsersQuery> }>(
     '/deployment/users',
-    { ...admin, schema: { querystring: UsersQuery } },
+    {
+      ...admin({
+        id: 'listUsers',
+        summary: 'List the users',
+        description: 'Newest first.',
+        answers: { 200: pageSchema(UserRecord) },
+      }),
+      schema: { querystring: UsersQuery },
+    },
     async (request) => deps.readUsers({ ...pageOf(request.query), email: request.query.email ?? null }),
   );
 
-  server.get<{ Params: { id: string } }>('/deployment/users/:id', admin, async (request, reply) =>
-    answer(request, reply, await deps.readUser(request.params.id)),
+  server.get<{ Params: { id: string } }>(
+    '/deployment/users/:id',
+    admin({
+      id: 'readUser',
+      summary: 'Read a user',
+      params: { id: 'Of the user.' },
+      answers: { 200: UserWithSessions },
+      denials: ['not_found'],
+    }),
+    async (request, reply) => answer(request, reply, await deps.readUser(request.params.id)),
   );
 
   server.patch<{ Params: { id: string }; Body: Static<typeof UserChangeBody> }>(
     '/deployment/users/:id',
-    { ...admin, schema: { body: UserChangeBody } },
+    {
+      ...admin({
+        id: 'changeUser',
+        summary: 'Change a user',
+        description: 'A deactivation holds from the next request of the user on.',
+        params: { id: 'Of the user.' },
+        answers: { 200: UserWithSessions },
+        denials: ['not_found', 'own_deactivation'],
+      }),
+      schema: { body: UserChangeBody },
+    },
     async (request, reply) => {
       const { is_active: isActive, plan, plan_expires_at: expires } = request.body;
       const planExpiresAt = typeof expires === 'string' ? asTimestamp('plan_expires_at', expires) : expires;
@@ -97,13 +180,31 @@ export function adminRoutes(server: FastifyInstance, deps: AdminRoutes): void {
     },
   );
 
-  server.delete<{ Params: { id: string } }>('/deployment/sessions/:id', action, async (request, reply) =>
-    answer(request, reply, await deps.revokeSession(byOf(request), request.params.id)),
+  server.delete<{ Params: { id: string } }>(
+    '/deployment/sessions/:id',
+    action({
+      id: 'revokeSession',
+      summary: 'End a session of a user',
+      params: { id: 'Of the session; GET /deployment/users/{id} lists them.' },
+      answers: { 204: null },
+      denials: ['not_found'],
+    }),
+    async (request, reply) =>
+      answer(request, reply, await deps.revokeSession(byOf(request), request.params.id)),
   );
 
   server.put<{ Body: Static<typeof TermsBody> }>(
     '/deployment/terms',
-    { ...admin, schema: { body: TermsBody } },
+    {
+      ...admin({
+        id: 'publishTerms',
+        summary: 'Publish new terms of service',
+        description: 'They are the current ones at once: whoever trades must accept them first.',
+        answers: { 200: Terms },
+        denials: ['terms_version_exists'],
+      }),
+      schema: { body: TermsBody },
+    },
     async (request, reply) => answer(request, reply, await deps.publishTerms(byOf(request), request.body)),
   );
 }

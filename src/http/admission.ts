@@ -24,6 +24,10 @@ export interface Admission {
 
 const READING = new Set(['GET', 'HEAD']);
 
+/** As the contract defines them: those under /trading that act. */
+export const isTradingRequest = (method: string, url: string): boolean =>
+  url.startsWith('/trading/') && !READING.has(method);
+
 export function admitTradingRequests(server: FastifyInstance, { admit, contextOf }: Admission): void {
   server.addHook('preHandler', async (request, reply) => {
     const { attempt = 'trading_request', isNeverHeldBack } = request.routeOptions.config;

@@ -11,6 +11,7 @@ import { type Refreshed, shownUser } from '../app/sessions.ts';
 import { type Denial, isDenial } from '../domain/denial.ts';
 import { isEmail, normalEmail } from '../domain/email.ts';
 import type { UserId } from '../domain/ids.ts';
+import { pageOf as pageSchema } from './answer-parts.ts';
 import { answer, pageOf } from './answers.ts';
 import {
   ForgotPasswordBody,
@@ -19,7 +20,16 @@ import {
   RegisterBody,
   ResetPasswordBody,
 } from './auth-schemas.ts';
+import {
+  LoggedIn,
+  LoginAnswer,
+  OwnSession,
+  Refreshed as RefreshedSchema,
+  Registered,
+  Session as SessionSchema,
+} from './identity-answers.ts';
 import { RequestInvalid, sendDenial } from './problem.ts';
+import type { RouteDoc } from './route-doc.ts';
 import { NoBody, PageQuery } from './schemas.ts';
 import { type SecondFactorRoutes, secondFactorRoutes } from './second-factor.ts';
 import {
@@ -61,8 +71,19 @@ export interface AuthRoutes {
   contextOf(request: FastifyRequest): RequestContext;
 }
 
-const OPEN = { config: { access: 'open' } } as const;
-const SESSION = { config: { access: 'session' } } as const;
+type Doc = Omit<RouteDoc, 'tag'>;
+const documented = (doc: Doc): RouteDoc => ({ tag: 'Authentication', ...doc });
+/** For those that ask the database: no guard says so for them. */
+const open = ({ denials = [], ...doc }: Doc) =>
+  ({
+    config: {
+      access: 'open',
+      doc: documented({ ...doc, denials: [...denials, 'database_unavailable'] }),
+    },
+  }) as const;
+const session = (doc: Doc) => ({ config: { access: 'session', doc: documented(doc) } }) as const;
+
+const SETS_COOKIES = { 'Set-Cookie': 'access_token and refresh_token.' };
 
 export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
   const { contextOf, cookies } = deps;
@@ -75,7 +96,22 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
 
   server.post<{ Body: Static<typeof RegisterBody> }>(
     '/auth/register',
-    { ...OPEN, schema: { body: RegisterBody } },
+    {
+      ...open({
+        id: 'register',
+        summary: 'Register',
+        description: 'A new user has the plan `free`.',
+        answers: { 201: Registered },
+        denials: [
+          'password_weak',
+          'captcha_failed',
+          'captcha_unavailable',
+          'store_unavailable',
+          'email_taken',
+        ],
+      }),
+      schema: { body: RegisterBody },
+    },
     async (request, reply) => {
       const { email, password, captcha_token, accept_terms } = request.body;
       const outcome = await deps.register({
@@ -91,7 +127,30 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
 
   server.post<{ Body: Static<typeof LoginBody> }>(
     '/auth/login',
-    { ...OPEN, schema: { body: LoginBody } },
+    {
+      ...open({
+        id: 'login',
+        summary: 'Log in',
+        description:
+          'Sets both cookies; or, where the user has a second factor, asks for its code, and sets none. After 10 failed tries for an account in 15 minutes, further ones are refused.',
+        answers: {
+          200: {
+            text: 'The session, or the question for the code.',
+            schema: LoginAnswer,
+            headers: SETS_COOKIES,
+          },
+        },
+        denials: [
+          'captcha_failed',
+          'captcha_unavailable',
+          'invalid_credentials',
+          'login_locked',
+          'user_deactivated',
+          'store_unavailable',
+        ],
+      }),
+      schema: { body: LoginBody },
+    },
     async (request, reply) => {
       const { email, password, captcha_token: captchaToken } = request.body;
       const context = contextOf(request);
@@ -108,7 +167,21 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
 
   server.post<{ Body: Static<typeof LoginTotpBody> }>(
     '/auth/login/totp',
-    { ...OPEN, schema: { body: LoginTotpBody } },
+    {
+      ...open({
+        id: 'completeLogin',
+        summary: 'Log in: the code of the second factor',
+        answers: { 200: { text: 'The session.', schema: LoggedIn, headers: SETS_COOKIES } },
+        denials: [
+          'login_token_invalid',
+          'invalid_credentials',
+          'login_locked',
+          'user_deactivated',
+          'store_unavailable',
+        ],
+      }),
+      schema: { body: LoginTotpBody },
+    },
     async (request, reply) => {
       const { login_token: loginToken, code } = request.body;
       const outcome = await deps.completeLogin({ loginToken, code, context: contextOf(request) });
@@ -123,26 +196,71 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
   }
 
   // Open, and free of CSRF tokens: the refresh cookie alone decides, and no other site can have it sent.
-  server.post('/auth/silent-refresh', { ...OPEN, schema: { body: NoBody } }, async (request, reply) => {
-    const outcome = await deps.refresh({
-      refreshToken: request.cookies[REFRESH_COOKIE],
-      context: contextOf(request),
-    });
-    if (isDenial(outcome)) return sendDenial(request, reply, outcome);
-    setAccessCookie(reply, outcome.accessToken, cookies);
-    if (outcome.refreshToken !== null) setRefreshCookie(reply, outcome.refreshToken, cookies);
-    return { csrf_token: outcome.session.csrfToken, expires_in };
-  });
+  server.post(
+    '/auth/silent-refresh',
+    {
+      ...open({
+        id: 'silentRefresh',
+        summary: 'Keep the session up',
+        description:
+          'By the refresh cookie alone. The refresh token works once; one that is shown again more than 10 seconds later ends the session.',
+        opensWith: 'refresh_cookie',
+        answers: {
+          200: {
+            text: 'The session goes on.',
+            schema: RefreshedSchema,
+            headers: {
+              'Set-Cookie': 'A new access_token and, unless another tab was faster, refresh_token.',
+            },
+          },
+        },
+        denials: ['unauthenticated', 'user_deactivated'],
+      }),
+      schema: { body: NoBody },
+    },
+    async (request, reply) => {
+      const outcome = await deps.refresh({
+        refreshToken: request.cookies[REFRESH_COOKIE],
+        context: contextOf(request),
+      });
+      if (isDenial(outcome)) return sendDenial(request, reply, outcome);
+      setAccessCookie(reply, outcome.accessToken, cookies);
+      if (outcome.refreshToken !== null) setRefreshCookie(reply, outcome.refreshToken, cookies);
+      return { csrf_token: outcome.session.csrfToken, expires_in };
+    },
+  );
 
-  server.post('/auth/logout', { ...SESSION, schema: { body: NoBody } }, async (request, reply) => {
-    await deps.logout(bySession(request).session, contextOf(request));
-    clearSessionCookies(reply, cookies);
-    return reply.code(204).send();
-  });
+  server.post(
+    '/auth/logout',
+    {
+      ...session({
+        id: 'logout',
+        summary: 'Log out',
+        description: 'The session ends at once, and the cookies are cleared.',
+        answers: { 204: null },
+      }),
+      schema: { body: NoBody },
+    },
+    async (request, reply) => {
+      await deps.logout(bySession(request).session, contextOf(request));
+      clearSessionCookies(reply, cookies);
+      return reply.code(204).send();
+    },
+  );
 
   server.post<{ Body: Static<typeof ForgotPasswordBody> }>(
     '/auth/forgot-password',
-    { ...OPEN, schema: { body: ForgotPasswordBody } },
+    {
+      config: {
+        access: 'open',
+        doc: documented({
+          id: 'forgotPassword',
+          summary: 'Ask for a link to set a new password',
+          answers: { 202: { text: 'The same answer whether or not there is such a user.', schema: null } },
+        }),
+      },
+      schema: { body: ForgotPasswordBody },
+    },
     async (request, reply) => {
       const { email } = request.body;
       if (!isEmail(normalEmail(email))) throw new RequestInvalid('"email" must be an email address.');
@@ -153,7 +271,16 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
 
   server.post<{ Body: Static<typeof ResetPasswordBody> }>(
     '/auth/reset-password',
-    { ...OPEN, schema: { body: ResetPasswordBody } },
+    {
+      ...open({
+        id: 'resetPassword',
+        summary: 'Set a new password',
+        description: 'Ends all sessions of the user. The token from the mail works once, for 30 minutes.',
+        answers: { 204: null },
+        denials: ['reset_token_invalid', 'password_weak'],
+      }),
+      schema: { body: ResetPasswordBody },
+    },
     async (request, reply) => {
       const { token, password } = request.body;
       return answer(
@@ -164,20 +291,46 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
     },
   );
 
-  server.get('/auth/session', SESSION, async (request) => {
-    const { user, session } = bySession(request);
-    return deps.readOwnSession(user, session);
-  });
+  server.get(
+    '/auth/session',
+    session({
+      id: 'readOwnSession',
+      summary: 'Read the own session',
+      description: 'How a client gets its CSRF token after a reload.',
+      answers: { 200: OwnSession },
+    }),
+    async (request) => {
+      const { user, session } = bySession(request);
+      return deps.readOwnSession(user, session);
+    },
+  );
 
   server.get<{ Querystring: Static<typeof PageQuery> }>(
     '/auth/sessions',
-    { ...SESSION, schema: { querystring: PageQuery } },
+    {
+      ...session({
+        id: 'listSessions',
+        summary: 'List the own active sessions',
+        description: 'Newest first.',
+        answers: { 200: pageSchema(SessionSchema) },
+      }),
+      schema: { querystring: PageQuery },
+    },
     async (request) => deps.readSessions(bySession(request).session, pageOf(request.query)),
   );
 
   server.delete<{ Params: { id: string } }>(
     '/auth/sessions/:id',
-    { ...SESSION, schema: { body: NoBody } },
+    {
+      ...session({
+        id: 'endSession',
+        summary: 'End one of the own sessions',
+        params: { id: 'Of the session.' },
+        answers: { 204: null },
+        denials: ['not_found'],
+      }),
+      schema: { body: NoBody },
+    },
     async (request, reply) => {
       const { user, session } = bySession(request);
       const { id } = request.params;

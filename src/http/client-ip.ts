@@ -10,10 +10,14 @@ export function clientIp(request: FastifyRequest, trustedProxies: IpList): strin
   const chain = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? '')).split(',');
   let client = peer;
   while (trustedProxies.has(client) && chain.length > 0) {
-    const next = canonicalIp(chain.pop() ?? '');
+    const next = canonicalIp(withoutPort(chain.pop() ?? ''));
     // A trusted proxy that forwards garbage: the last address that we can believe in is its own.
     if (next === null) break;
     client = next;
   }
   return client;
 }
+
+/** Some proxies forward "1.2.3.4:5678" and "[::1]:80". A bare IPv6 address may end in what only looks like a port. */
+const withoutPort = (text: string): string =>
+  text.trim().replace(/^(?:\[([^[\]]*)\]|([\d.]+))(?::\d{1,5})?$/, '$1$2');

@@ -1,12 +1,14 @@
-// Who may call a route. Every route says so itself, in its config; one that does not say is not registered. Before a
-// body is read, the guard has authenticated the caller, or refused.
+// Who may call a route. Every route says so itself, in its config, beside what its documentation is made from; one that
+// does not say is not registered. Before a body is read, the guard has authenticated the caller, or refused.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Caller, type Credentials, isCsrfProven } from '../app/access.ts';
 import type { AuditEvent, RequestContext } from '../app/audit.ts';
 import type { IpList } from '../app/ip-list.ts';
 import { type Denial, deny, isDenial } from '../domain/denial.ts';
+import type { Schema } from './openapi-schemas.ts';
 import { sendDenial } from './problem.ts';
+import { docProblem, type RouteDoc } from './route-doc.ts';
 
 export type Access =
   /** Anybody; what the route needs, it checks itself. */
@@ -26,12 +28,16 @@ export interface Route {
   readonly url: string;
   readonly access: Access;
   /** The body's schema; undefined: it takes none. */
-  readonly body: unknown;
+  readonly body: Schema | undefined;
+  readonly query: Schema | undefined;
+  readonly headers: Schema | undefined;
+  readonly doc: RouteDoc;
 }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access;
+    doc?: RouteDoc;
   }
   interface FastifyInstance {
     readonly routeTable: readonly Route[];
@@ -49,7 +55,8 @@ export interface Guard {
   readonly adminIps: IpList;
 }
 
-const CHANGING = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
+/** Methods with which a session has to prove that the request is its own. */
+export const CHANGING: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
 export function guardRoutes(server: FastifyInstance, guard: Guard): void {
   const routeTable: Route[] = [];
@@ -58,17 +65,31 @@ export function guardRoutes(server: FastifyInstance, guard: Guard): void {
     // The answer to a preflight tells only what CORS allows.
     if (method === 'OPTIONS') return;
     if (!config?.access) throw new Error(`${method} ${url} does not say who may call it`);
+    const { access, doc } = config;
+    const problem = docProblem(url, doc);
+    if (!doc || problem) throw new Error(`${method} ${url} ${problem}`);
+    const { body, querystring: query, headers } = (schema ?? {}) as Record<string, Schema | undefined>;
     for (const each of [method].flat())
-      routeTable.push({ method: each, url, access: config.access, body: schema?.body });
+      routeTable.push({ method: each, url, access, body, query, headers, doc });
   });
   server.addHook('onRequest', async (request, reply) => {
-    const { access } = request.routeOptions.config;
-    // Without one there is no such route: the not-found handler answers.
-    if (!access || access === 'open') return;
+    // Without one there is no such route: the not-found handler answers. Only that under the admin paths strangers
+    // are told nothing, not even that.
+    const access = request.routeOptions.config.access ?? (isAdminPath(request.url) ? 'admin_ip' : 'open');
+    if (access === 'open') return;
     const denial = await refuse(guard, access, request);
     if (denial) return sendDenial(request, reply, denial);
   });
 }
+
+/** In any spelling that somebody in front of us could take for one. */
+function isAdminPath(url: string): boolean {
+  const path = url.replace(/^[a-z]+:\/\/[^/]*/i, '').replace(/%2f|\\/gi, '/');
+  const { pathname } = new URL(path.replace(/^\/+/, '/'), 'http://localhost');
+  return /^\/+(?:setup|deployment)(?![\w-])/i.test(pathname.replace(/%([0-9a-f]{2})/gi, decoded));
+}
+
+const decoded = (_: string, hex: string): string => String.fromCharCode(Number.parseInt(hex, 16));
 
 async function refuse(guard: Guard, access: Access, request: FastifyRequest): Promise<Denial | null> {
   if (access === 'admin' || access === 'admin_ip') {

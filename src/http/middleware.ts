@@ -59,6 +59,7 @@ export function securityHeaders(captcha: CaptchaProvider | null): Readonly<Recor
 /** Paths that others than browsers call, or that are for everybody: no origin is asked for there. */
 const OPEN_TO_ALL =
   /^\/(?:webhook\/|public\/|setup\/|static\/|health$|docs(?:\/|$)|metrics$|$|robots\.txt$|sitemap\.xml$|favicon\.ico$)/;
+export const isOpenToAll = (path: string): boolean => OPEN_TO_ALL.test(path);
 /** Where a program may call without any of the headers that tell a browser. */
 const OPEN_TO_PROGRAMS = new Set(['/auth/token', '/auth/public-key', '/openapi.json']);
 
@@ -82,7 +83,7 @@ export function standBefore(server: FastifyInstance, settings: Middleware): void
 /** A browser names the page that it calls from; a page that is not ours may not call at all. */
 function checkOrigin(request: FastifyRequest, allowed: readonly string[]): Denial | null {
   const path = request.routeOptions.url ?? request.url.replace(/\?.*$/s, '');
-  if (OPEN_TO_ALL.test(path)) return null;
+  if (isOpenToAll(path)) return null;
   const { origin, referer, authorization } = request.headers;
   const from = origin ?? originOf(referer);
   if (from !== undefined) return allowed.includes(from) ? null : deny('origin_not_allowed');

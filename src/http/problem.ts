@@ -46,13 +46,16 @@ export function sendFault(fault: FastifyError, request: FastifyRequest, reply: F
     return sendProblem(request, reply, { status, title, code: 'request_invalid', detail: fault.message });
   }
   request.log.error({ fault }, 'a request failed');
-  return sendProblem(request, reply, {
-    status: 500,
-    title: 'Something went wrong on our side',
-    code: 'internal_error',
-    detail: 'Try again. If it happens again, tell the operator the request_id.',
-  });
+  return sendProblem(request, reply, INTERNAL_ERROR);
 }
+
+/** A bug of ours, and no denial: nobody decides on it. */
+export const INTERNAL_ERROR = {
+  status: 500,
+  title: 'Something went wrong on our side',
+  code: 'internal_error',
+  detail: 'Try again. If it happens again, tell the operator the request_id.',
+} as const satisfies Problem;
 
 /** Bytes that are no HTTP request never reach a route; their answer has the same shape nevertheless. */
 export function sendClientError(

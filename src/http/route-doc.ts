@@ -18,7 +18,14 @@ export const TAGS = {
 export type Tag = keyof typeof TAGS;
 
 /** Null: no body. */
-export type Answer = TSchema | null | { readonly text: string; readonly schema: TSchema | null };
+export type Answer =
+  | TSchema
+  | null
+  | {
+      readonly text: string;
+      readonly schema: TSchema | null;
+      readonly headers?: Readonly<Record<string, string>>;
+    };
 
 export interface RouteDoc {
   /** What a generated client calls it; also its place on the page. It never changes. */

@@ -7,6 +7,8 @@ import type { Enrolment, Owner } from '../app/second-factor.ts';
 import type { Denial } from '../domain/denial.ts';
 import { answer } from './answers.ts';
 import { CodeBody, PasswordBody } from './auth-schemas.ts';
+import { Enrolment as EnrolmentSchema, RecoveryCodes } from './identity-answers.ts';
+import type { RouteDoc } from './route-doc.ts';
 
 export interface SecondFactorRoutes {
   enrol(by: Owner, password: string): Promise<Denial | Enrolment>;
@@ -15,7 +17,18 @@ export interface SecondFactorRoutes {
   contextOf(request: FastifyRequest): RequestContext;
 }
 
-const SESSION = { config: { access: 'session' } } as const;
+/** Each of them counts as a try at the password, and there are ten in a quarter of an hour. */
+const session = (doc: Omit<RouteDoc, 'tag'>) =>
+  ({
+    config: {
+      access: 'session',
+      doc: {
+        tag: 'Second factor',
+        ...doc,
+        denials: [...(doc.denials ?? []), 'login_locked', 'store_unavailable'],
+      },
+    },
+  }) as const;
 
 export function secondFactorRoutes(server: FastifyInstance, deps: SecondFactorRoutes): void {
   const { enrol, confirm, disable, contextOf } = deps;
@@ -26,19 +39,44 @@ export function secondFactorRoutes(server: FastifyInstance, deps: SecondFactorRo
 
   server.post<{ Body: Static<typeof PasswordBody> }>(
     '/auth/totp/enrol',
-    { ...SESSION, schema: { body: PasswordBody } },
+    {
+      ...session({
+        id: 'enrolTotp',
+        summary: 'Begin to use an authenticator app',
+        description: 'Login asks for no code until POST /auth/totp/confirm proves that the app works.',
+        answers: { 200: EnrolmentSchema },
+        denials: ['totp_already_enabled', 'password_wrong'],
+      }),
+      schema: { body: PasswordBody },
+    },
     async (request, reply) => answer(request, reply, await enrol(owner(request), request.body.password)),
   );
 
   server.post<{ Body: Static<typeof CodeBody> }>(
     '/auth/totp/confirm',
-    { ...SESSION, schema: { body: CodeBody } },
+    {
+      ...session({
+        id: 'confirmTotp',
+        summary: 'Turn the second factor on',
+        answers: { 200: RecoveryCodes },
+        denials: ['totp_not_enrolled', 'totp_already_enabled', 'totp_code_wrong'],
+      }),
+      schema: { body: CodeBody },
+    },
     async (request, reply) => answer(request, reply, await confirm(owner(request), request.body.code)),
   );
 
   server.post<{ Body: Static<typeof PasswordBody> }>(
     '/auth/totp/disable',
-    { ...SESSION, schema: { body: PasswordBody } },
+    {
+      ...session({
+        id: 'disableTotp',
+        summary: 'Turn the second factor off',
+        answers: { 204: null },
+        denials: ['totp_not_enrolled', 'password_wrong'],
+      }),
+      schema: { body: PasswordBody },
+    },
     async (request, reply) => answer(request, reply, await disable(owner(request), request.body.password)),
   );
 }

@@ -19,11 +19,15 @@ import { type AdminRoutes, adminRoutes } from './admin.ts';
 import { type Admission, admitTradingRequests } from './admission.ts';
 import { type AuthRoutes, authRoutes } from './auth.ts';
 import { clientIp } from './client-ip.ts';
+import { docsRoutes } from './docs.ts';
 import { type Edge, openEdge } from './edge.ts';
 import { type Guard, guardRoutes } from './guards.ts';
+import { Health as HealthSchema } from './identity-answers.ts';
 import { type Middleware, securityHeaders, standBefore } from './middleware.ts';
+import type { About } from './openapi.ts';
 import { RequestInvalid, sendClientError, sendDenial, sendFault } from './problem.ts';
 import { type PublicRoutes, publicRoutes } from './public.ts';
+import type { RouteDoc } from './route-doc.ts';
 import { readText, type TextSchema } from './schemas.ts';
 import { type SettingsRoutes, settingsRoutes } from './settings.ts';
 import { type TradingRoutes, tradingRoutes } from './trading.ts';
@@ -51,11 +55,22 @@ export interface ServerDeps {
   readonly middleware: Middleware;
   readonly guard: Omit<Guard, 'contextOf'>;
   readHealth(): Promise<Health>;
+  readonly about: About;
   readonly trustedProxies: IpList;
   readonly log: FastifyBaseLogger;
 }
 
 const BODY_LIMIT = 64 * 1024;
+
+const HEALTH: RouteDoc = {
+  id: 'readHealth',
+  tag: 'Service',
+  summary: 'Ask whether the service can take an order',
+  answers: {
+    200: { text: 'Every part is up.', schema: HealthSchema },
+    503: { text: 'A part is down.', schema: HealthSchema },
+  },
+};
 
 export function buildServer(deps: ServerDeps): FastifyInstance {
   const headers = securityHeaders(deps.middleware.captchaProvider);
@@ -136,10 +151,11 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     };
   });
 
-  server.get('/health', { config: { access: 'open' } }, async (_request, reply) => {
+  server.get('/health', { config: { access: 'open', doc: HEALTH } }, async (_request, reply) => {
     const health = await deps.readHealth();
     return reply.code(health.status === 'up' ? 200 : 503).send(health);
   });
+  docsRoutes(server, deps.about);
   server.register(async (scope) => webhookRoutes(scope, { ...deps.webhook, ...ambient }));
   server.register(async (scope) => {
     admitTradingRequests(scope, { ...deps.admission, ...ambient });

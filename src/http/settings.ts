@@ -8,7 +8,10 @@ import type { RequestContext } from '../app/audit.ts';
 import type { PageRequest } from '../app/pages.ts';
 import type { Denial, SecurityEvent } from '../domain/denial.ts';
 import type { UserId } from '../domain/ids.ts';
+import { pageOf as pageSchema } from './answer-parts.ts';
+import { AllowedIp, ApiKey, AuditEntry, NewApiKey, SecurityAttack, Subscription } from './answer-schemas.ts';
 import { answer, pageOf, secretAnswer } from './answers.ts';
+import type { RouteDoc } from './route-doc.ts';
 import {
   AcceptTermsBody,
   AllowedIpBody,
@@ -37,8 +40,10 @@ export interface SettingsRoutes {
 const isEntryId = (text: string): boolean => /^\d{1,15}$/.test(text);
 
 export function settingsRoutes(server: FastifyInstance, deps: SettingsRoutes): void {
-  const user = { config: { access: 'user' } } as const;
-  const session = { config: { access: 'session' } } as const;
+  type Doc = Omit<RouteDoc, 'tag'>;
+  const documented = (doc: Doc): RouteDoc => ({ tag: 'Settings', ...doc });
+  const user = (doc: Doc) => ({ config: { access: 'user', doc: documented(doc) } }) as const;
+  const session = (doc: Doc) => ({ config: { access: 'session', doc: documented(doc) } }) as const;
   const ownerOf = (request: FastifyRequest): Owner => ({
     id: request.caller.user.id,
     context: deps.contextOf(request),
@@ -46,13 +51,28 @@ export function settingsRoutes(server: FastifyInstance, deps: SettingsRoutes): v
 
   server.get<{ Querystring: Static<typeof PageQuery> }>(
     '/settings/api-keys',
-    { ...session, schema: { querystring: PageQuery } },
+    {
+      ...session({
+        id: 'listApiKeys',
+        summary: 'List the API keys',
+        description: 'Oldest first, without those that are revoked.',
+        answers: { 200: pageSchema(ApiKey) },
+      }),
+      schema: { querystring: PageQuery },
+    },
     (request) => deps.readApiKeys(request.caller.user.id, pageOf(request.query)),
   );
 
   server.post<{ Body: Static<typeof ApiKeyBody> }>(
     '/settings/api-keys',
-    { ...session, schema: { body: ApiKeyBody } },
+    {
+      ...session({
+        id: 'createApiKey',
+        summary: 'Make an API key',
+        answers: { 201: NewApiKey },
+      }),
+      schema: { body: ApiKeyBody },
+    },
     async (request, reply) => {
       const { name, expires_in_days: expiresInDays = null } = request.body;
       const made = await deps.createApiKey(ownerOf(request), { name, expiresInDays });
@@ -62,20 +82,48 @@ export function settingsRoutes(server: FastifyInstance, deps: SettingsRoutes): v
 
   server.delete<{ Params: { id: string } }>(
     '/settings/api-keys/:id',
-    { ...session, schema: { body: NoBody } },
+    {
+      ...session({
+        id: 'revokeApiKey',
+        summary: 'Revoke an API key',
+        description: 'From the very next request on nobody gets in with it.',
+        params: { id: 'Of the API key.' },
+        answers: { 204: null },
+        denials: ['not_found'],
+      }),
+      schema: { body: NoBody },
+    },
     async (request, reply) =>
       answer(request, reply, await deps.removeApiKey(ownerOf(request), request.params.id)),
   );
 
   server.get<{ Querystring: Static<typeof PageQuery> }>(
     '/settings/allowed-ips',
-    { ...user, schema: { querystring: PageQuery } },
+    {
+      ...user({
+        id: 'listAllowedIps',
+        summary: 'List the allowed addresses',
+        description: 'Oldest first. While the list is empty, requests may come from anywhere.',
+        answers: { 200: pageSchema(AllowedIp) },
+      }),
+      schema: { querystring: PageQuery },
+    },
     (request) => deps.readAllowedIps(request.caller.user.id, pageOf(request.query)),
   );
 
   server.post<{ Body: Static<typeof AllowedIpBody> }>(
     '/settings/allowed-ips',
-    { ...user, schema: { body: AllowedIpBody } },
+    {
+      ...user({
+        id: 'addAllowedIp',
+        summary: 'Allow an address or a block',
+        description:
+          'From the first entry on, webhook and trading requests from any other address are refused, and you get a mail.',
+        answers: { 201: AllowedIp },
+        denials: ['allowed_ip_exists'],
+      }),
+      schema: { body: AllowedIpBody },
+    },
     async (request, reply) => {
       const { ip_address: ipAddress, label = null } = request.body;
       return answer(request, reply, await deps.addAllowedIp(ownerOf(request), { ipAddress, label }), 201);
@@ -84,21 +132,47 @@ export function settingsRoutes(server: FastifyInstance, deps: SettingsRoutes): v
 
   server.delete<{ Params: { id: string } }>(
     '/settings/allowed-ips/:id',
-    { ...user, schema: { body: NoBody } },
+    {
+      ...user({
+        id: 'removeAllowedIp',
+        summary: 'Take an address off the list',
+        params: { id: 'Of the entry.' },
+        answers: { 204: null },
+        denials: ['not_found'],
+      }),
+      schema: { body: NoBody },
+    },
     async (request, reply) =>
       answer(request, reply, await deps.removeAllowedIp(ownerOf(request), request.params.id)),
   );
 
   server.post<{ Body: Static<typeof AcceptTermsBody> }>(
     '/settings/terms',
-    { ...user, schema: { body: AcceptTermsBody } },
+    {
+      ...user({
+        id: 'acceptTerms',
+        summary: 'Accept the terms of service',
+        description: 'Real orders are refused until the current version is accepted.',
+        answers: { 204: null },
+        denials: ['terms_version_outdated'],
+      }),
+      schema: { body: AcceptTermsBody },
+    },
     async (request, reply) =>
       answer(request, reply, await deps.acceptTerms(ownerOf(request), request.body.version)),
   );
 
   server.get<{ Querystring: Static<typeof SecurityAttacksQuery> }>(
     '/settings/security-attacks',
-    { ...user, schema: { querystring: SecurityAttacksQuery } },
+    {
+      ...user({
+        id: 'listSecurityAttacks',
+        summary: 'List the attacks',
+        description: 'The classified entries of your audit log, newest first.',
+        answers: { 200: pageSchema(SecurityAttack) },
+      }),
+      schema: { querystring: SecurityAttacksQuery },
+    },
     (request) => {
       const { type = null, ...page } = request.query;
       return deps.readSecurityAttacks(request.caller.user.id, { type, ...pageOf(page, isEntryId) });
@@ -107,12 +181,24 @@ export function settingsRoutes(server: FastifyInstance, deps: SettingsRoutes): v
 
   server.get<{ Querystring: Static<typeof AuditLogQuery> }>(
     '/settings/audit-log',
-    { ...user, schema: { querystring: AuditLogQuery } },
+    {
+      ...user({
+        id: 'listAuditLog',
+        summary: 'List the audit log',
+        description: 'Every attempt and its outcome, newest first.',
+        answers: { 200: pageSchema(AuditEntry) },
+      }),
+      schema: { querystring: AuditLogQuery },
+    },
     (request) => {
       const { action = null, ...page } = request.query;
       return deps.readAuditLog(request.caller.user.id, { action, ...pageOf(page, isEntryId) });
     },
   );
 
-  server.get('/settings/subscription', user, (request) => deps.readSubscription(request.caller.user));
+  server.get(
+    '/settings/subscription',
+    user({ id: 'readSubscription', summary: 'Read the plan and its limits', answers: { 200: Subscription } }),
+    (request) => deps.readSubscription(request.caller.user),
+  );
 }

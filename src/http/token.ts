@@ -7,7 +7,9 @@ import { unavailability } from '../app/faults.ts';
 import type { Entered, PasswordGrant } from '../app/login.ts';
 import type { Refreshed } from '../app/sessions.ts';
 import { type Denial, isDenial, ruleOf } from '../domain/denial.ts';
+import { OAuthError as OAuthErrorSchema } from './answer-parts.ts';
 import { TokenBody } from './auth-schemas.ts';
+import { Tokens } from './identity-answers.ts';
 import { RequestInvalid } from './problem.ts';
 import { seconds } from './session-cookies.ts';
 
@@ -39,7 +41,26 @@ export function tokenRoutes(server: FastifyInstance, deps: TokenRoutes): void {
   server.post<{ Body: Static<typeof TokenBody> }>(
     '/auth/token',
     {
-      config: { access: 'open' },
+      config: {
+        access: 'open',
+        doc: {
+          id: 'issueTokens',
+          tag: 'Authentication',
+          summary: 'Get tokens for a program',
+          description:
+            "OAuth2's token endpoint (RFC 6749, 4.3 and 6), as a form or as JSON. Unknown parameters are ignored. Where the user has a second factor and `totp_code` is missing, the answer is `invalid_grant` with the description `totp_required`.",
+          bodyTypes: ['application/x-www-form-urlencoded', 'application/json'],
+          answers: {
+            200: Tokens,
+            400: { text: 'The request, or what it proves, is wrong.', schema: OAuthErrorSchema },
+            413: { text: 'The body is too large.', schema: OAuthErrorSchema },
+            415: { text: 'The body is neither a form nor JSON.', schema: OAuthErrorSchema },
+            429: { text: 'Too many failed tries for this account.', schema: OAuthErrorSchema },
+            500: { text: 'Something went wrong on our side.', schema: OAuthErrorSchema },
+            503: { text: 'A part of the service is unavailable. Try again.', schema: OAuthErrorSchema },
+          },
+        },
+      },
       schema: { body: TokenBody },
       errorHandler: async (fault, request, reply) => sendFault(fault, request, reply),
     },

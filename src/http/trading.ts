@@ -17,9 +17,11 @@ import {
   timestamp,
   type UserId,
 } from '../domain/ids.ts';
+import { pageOf } from './answer-parts.ts';
+import { OrderRecord, OrderSummary } from './order-answers.ts';
 import { RequestInvalid, sendDenial } from './problem.ts';
 import { NewOrderBody, NewOrderHeaders, OrdersQuery } from './schemas.ts';
-import { sendPlaced } from './webhook.ts';
+import { NOT_PLACED, PLACED, sendPlaced } from './webhook.ts';
 
 export interface TradingRoutes {
   place(order: DashboardOrder): Promise<Denial | Placed>;
@@ -41,7 +43,19 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
   server.post<{ Body: Static<typeof NewOrderBody> }>(
     '/trading/order',
     {
-      config: { access: 'user', attempt: 'dashboard_order' },
+      config: {
+        access: 'user',
+        attempt: 'dashboard_order',
+        doc: {
+          id: 'placeOrder',
+          tag: 'Orders',
+          summary: 'Place an order',
+          description:
+            'With an `Idempotency-Key`, the same key and body within 24 hours give the first answer again, and nothing is traded twice.',
+          answers: PLACED,
+          denials: ['not_found', 'idempotency_conflict', 'idempotency_in_progress', ...NOT_PLACED],
+        },
+      },
       schema: { body: NewOrderBody, headers: NewOrderHeaders },
     },
     async (request, reply) => {
@@ -65,7 +79,20 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
 
   server.get<{ Params: { id: string } }>(
     '/trading/orders/:id',
-    { config: { access: 'user' } },
+    {
+      config: {
+        access: 'user',
+        doc: {
+          id: 'readOrder',
+          tag: 'Orders',
+          summary: 'Read an order',
+          description: 'After a 202, ask here until the status is a final one.',
+          params: { id: 'The `order_id`.' },
+          answers: { 200: OrderRecord },
+          denials: ['not_found'],
+        },
+      },
+    },
     async (request, reply) => {
       const record = await readOrder(request.caller.user.id, request.params.id);
       return isDenial(record) ? sendDenial(request, reply, record) : record;
@@ -74,7 +101,19 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
 
   server.get<{ Querystring: Static<typeof OrdersQuery> }>(
     '/trading/orders',
-    { config: { access: 'user' }, schema: { querystring: OrdersQuery } },
+    {
+      config: {
+        access: 'user',
+        doc: {
+          id: 'listOrders',
+          tag: 'Orders',
+          summary: 'List the orders',
+          description: 'Newest first.',
+          answers: { 200: pageOf(OrderSummary) },
+        },
+      },
+      schema: { querystring: OrdersQuery },
+    },
     async (request) => {
       const { limit, cursor, trading_account_id, status, source, symbol, from, to } = request.query;
       if (cursor !== undefined && !isUuid(cursor))

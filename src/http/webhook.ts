@@ -4,9 +4,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RequestContext } from '../app/audit.ts';
 import type { Placed } from '../app/place-order.ts';
 import type { WebhookRequest } from '../app/receive-webhook.ts';
-import { type Denial, isDenial } from '../domain/denial.ts';
+import { type Denial, type DenialCode, isDenial } from '../domain/denial.ts';
 import { orderResult } from '../domain/order-result.ts';
+import { OrderResult } from './order-answers.ts';
 import { sendDenial, sendFault } from './problem.ts';
+import type { Answer } from './route-doc.ts';
+import { WebhookBody, WebhookQuery } from './schemas.ts';
 
 export interface WebhookRoutes {
   receive(request: WebhookRequest): Promise<Denial | Placed>;
@@ -15,6 +18,26 @@ export interface WebhookRoutes {
 }
 
 const BODY_LIMIT = 16 * 1024;
+
+/** How every order is answered, and what may be said against it, whichever way it came. */
+export const PLACED: Readonly<Record<number, Answer>> = {
+  200: { text: 'The order was executed or rejected: what became of it.', schema: OrderResult },
+  202: {
+    text: 'The order is accepted, and its worker has not answered in time: ask at Location.',
+    schema: OrderResult,
+    headers: { Location: 'Where the order can be asked for.' },
+  },
+};
+export const NOT_PLACED: readonly DenialCode[] = [
+  'account_halted',
+  'plan_simulation_only',
+  'terms_not_accepted',
+  'credentials_not_verified',
+  'daily_limit_reached',
+  'worker_unavailable',
+  'store_unavailable',
+  'database_unavailable',
+];
 
 export function webhookRoutes(server: FastifyInstance, { receive, contextOf, clock }: WebhookRoutes): void {
   // The charting platform sends text/plain when it cannot tell: the bytes are read under any content type.
@@ -32,7 +55,32 @@ export function webhookRoutes(server: FastifyInstance, { receive, contextOf, clo
   server.post<{ Params: { token: string }; Querystring: { simulation?: unknown } }>(
     '/webhook/:token/order',
     {
-      config: { access: 'open' },
+      config: {
+        access: 'open',
+        doc: {
+          id: 'sendSignal',
+          tag: 'Webhook',
+          summary: 'Send a signal',
+          description:
+            'Reads JSON under any content type, and ignores fields that it does not know. A signal is executed once: the same one again is a replay. With `?simulation=true` it trades on the simulated book of the account, and needs neither `timestamp` nor `secret`.',
+          params: { token: "The account's webhook token." },
+          reads: { body: WebhookBody, query: WebhookQuery },
+          bodyTypes: ['application/json', 'text/plain'],
+          answers: PLACED,
+          denials: [
+            'payload_too_large',
+            'webhook_not_found',
+            'user_deactivated',
+            'rate_limited',
+            'webhook_ip_blocked',
+            'webhook_payload_invalid',
+            'webhook_timestamp_expired',
+            'webhook_credential_attack',
+            'webhook_replay_attack',
+            ...NOT_PLACED,
+          ],
+        },
+      },
       bodyLimit: BODY_LIMIT,
       async errorHandler(fault, request, reply) {
         if (fault.code !== 'FST_ERR_CTP_BODY_TOO_LARGE') return sendFault(fault, request, reply);
