@@ -1,20 +1,23 @@
 // Which adapters the configuration asks for. What must be closed is pushed on `closers`.
 
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
 import type { Db } from './data/db.ts';
 import { openPostgres } from './data/postgres.ts';
 import { lockDataDir, openSqlite } from './data/sqlite.ts';
-import { keptKey } from './keys.ts';
+import { isKept, keptKey } from './keys.ts';
 import type { Mailer } from './mail/mailer.ts';
 import { openOutbox } from './mail/outbox.ts';
 import { openSmtp } from './mail/smtp.ts';
 
 type Closers = (() => unknown)[];
 
-/** `alone`: the embedded database is for one server at a time; a command may look at it beside that one. */
+/** `alone`: the embedded database is for one server at a time; a command may look at it beside that one, if it is there. */
 export async function openDatabase({ data }: Config, closers: Closers, { alone = true } = {}): Promise<Db> {
+  const file = join(data.dir, 'fillpath.sqlite');
+  if (!alone && !data.databaseUrl && !existsSync(file))
+    throw new Error(`There is no database in ${data.dir}.`);
   mkdirSync(data.dir, { recursive: true, mode: 0o700 });
   if (data.databaseUrl) {
     const db = await openPostgres({ url: data.databaseUrl });
@@ -25,7 +28,7 @@ export async function openDatabase({ data }: Config, closers: Closers, { alone =
     const lock = lockDataDir(data.dir);
     closers.push(() => lock.release());
   }
-  const db = openSqlite({ file: join(data.dir, 'fillpath.sqlite') });
+  const db = openSqlite({ file });
   closers.push(() => db.close());
   return db;
 }
@@ -36,6 +39,10 @@ export function openMailer({ mail: { smtpUrl, from }, data }: Config, closers: C
   closers.push(() => smtp.close());
   return smtp;
 }
+
+/** Whether there is one without making it. */
+export const hasAppKey = ({ keys, data }: Config): boolean =>
+  keys.app !== undefined || isKept(data.dir, 'APP_KEY');
 
 export const appKeyOf = ({ keys, data }: Config): Buffer =>
   Buffer.from(keys.app ?? keptKey(data.dir, 'APP_KEY'), 'base64url');

@@ -1,6 +1,6 @@
 // Commands beside the service: `npm run cli -- audit verify`.
 
-import { appKeyOf, openDatabase } from './adapters.ts';
+import { appKeyOf, hasAppKey, openDatabase } from './adapters.ts';
 import { auditKeyOf, verifyAuditLog } from './app/audit-chain.ts';
 import type { Config } from './config.ts';
 import { headText, readHeadText } from './domain/audit-chain.ts';
@@ -16,8 +16,17 @@ interface Output {
   complain(text: string): void;
 }
 
-/** The exit code: 0 good, 1 a finding, 2 not a command of ours. */
+/** The exit code: 0 good, 1 a finding, 2 no command of ours, or one that could not be carried out. */
 export async function runCommand(config: Config, args: readonly string[], output: Output): Promise<number> {
+  try {
+    return await run(config, args, output);
+  } catch (fault) {
+    output.complain((fault as Error).message);
+    return 2;
+  }
+}
+
+async function run(config: Config, args: readonly string[], output: Output): Promise<number> {
   const [noun, verb, ...rest] = args;
   if (
     noun === 'audit' &&
@@ -60,6 +69,8 @@ async function withChain<T>(
   config: Config,
   use: (chain: { db: Awaited<ReturnType<typeof openDatabase>>; auditKey: Buffer }) => Promise<T>,
 ): Promise<T> {
+  // A key made here and now would find every entry changed.
+  if (!hasAppKey(config)) throw new Error(`APP_KEY is not set, and there is none in ${config.data.dir}.`);
   const closers: (() => unknown)[] = [];
   const db = await openDatabase(config, closers, { alone: false });
   try {

@@ -3,6 +3,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -17,6 +18,8 @@ import { privateJwks, Wrong } from './config-values.ts';
 import { type PrivateJwk, type SealingKey, sealingKey } from './domain/sealed.ts';
 
 const randomKey = (): string => randomBytes(32).toString('base64url');
+
+export const isKept = (dataDir: string, name: string): boolean => existsSync(join(dataDir, 'keys', name));
 
 export function keptKey(dataDir: string, name: string, make = randomKey): string {
   const folder = join(dataDir, 'keys');

@@ -89,6 +89,8 @@ const VERIFY_EVERY_MS = 200;
 const RESCUE_EVERY_MS = 2_000;
 const RESCUE_GRACE_MS = 5_000;
 const SEAL_EVERY_MS = 1_000;
+/** At a stop, for the mails under way. */
+const MAIL_PATIENCE_MS = 3_000;
 /** A stop that takes longer is cut off: what is unfinished is recovered at the next start. */
 const STOP_PATIENCE_MS = 10_000;
 
@@ -123,7 +125,15 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
   const closers: (() => unknown)[] = [];
 
   async function stop(): Promise<void> {
-    for (const close of closers.splice(0).reverse()) await close();
+    const faults: unknown[] = [];
+    for (const close of closers.splice(0).reverse())
+      try {
+        await close();
+      } catch (fault) {
+        // The rest is to be closed nevertheless.
+        faults.push(fault);
+      }
+    if (faults.length > 0) throw faults[0];
   }
 
   try {
@@ -133,6 +143,13 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
     const store = parts.store ?? openMemoryStore({ clock: ticking });
     closers.push(() => store.close());
     const appKey = appKeyOf(config);
+    const auditKey = auditKeyOf(appKey);
+    // After everything that writes entries has ended.
+    closers.push(() =>
+      sealAuditLog({ db, auditKey }).catch((fault: unknown) =>
+        log.error({ fault }, 'the audit log could not be sealed; it will be at the next start'),
+      ),
+    );
     const secrets = createSecretBox(appKey);
 
     const hasher = parts.hasher ?? argon2id;
@@ -144,7 +161,11 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
       store,
       log,
     });
+    const later = afterwards(log);
+    // A mail server that hangs is not waited for: it is cut off, and what waited for it may note that in the database.
+    closers.push(() => later.settled(MAIL_PATIENCE_MS));
     const mailer = parts.mailer ?? openMailer(config, closers);
+    closers.push(() => later.settled(MAIL_PATIENCE_MS));
     const tokens = createTokens({ secret: config.keys.jwt ?? keptKey(config.data.dir, 'JWT_SECRET'), clock });
 
     const mailbox = createMailbox({ store });
@@ -179,9 +200,6 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
       ? await seedFirstUser({ db, clock, secrets, hasher }, termsVersion)
       : null;
 
-    const later = afterwards(log);
-    closers.push(() => later.settled());
-
     // What the service's functions take their dependencies from; each names the few that it uses.
     const deps = {
       ...{ db, clock, log, store, secrets, tokens, pool, mailbox, plans, rateLimit, ...timings },
@@ -193,7 +211,7 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
       version: packageJson.version,
       ...{ hasher, decoyHash, captcha, mailer, later, baseUrl, lifetimes: config.auth },
       alertIntervalMs: config.mail.alertIntervalMs,
-      auditKey: auditKeyOf(appKey),
+      auditKey,
       sealingKey: credentials.sealing,
     };
     const bind =
@@ -208,10 +226,7 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
       every(VERIFY_EVERY_MS, bind(verifyDueFills), log),
       every(SEAL_EVERY_MS, bind(sealAuditLog), log),
     ];
-    closers.push(async () => {
-      await Promise.all(background.map((task) => task.stop()));
-      await sealAuditLog(deps);
-    });
+    closers.push(() => Promise.all(background.map((task) => task.stop())));
 
     const server = buildServer({
       clock,
@@ -351,5 +366,6 @@ async function main(): Promise<void> {
 if (import.meta.main)
   main().catch((fault: unknown) => {
     console.error(fault instanceof ConfigError ? fault.message : fault);
-    process.exit(1);
+    // Of a command, 1 is a finding.
+    process.exit(process.argv.length > 2 ? 2 : 1);
   });

@@ -248,77 +248,71 @@ describe('EDGE=external', () => {
 
 describe('the windows', () => {
   /** Every allowed call ever, and nothing forgotten. */
-  function naiveWindows(limit: number, windowMs: number, mostAddresses: number) {
-    let heard: { ip: string; allowed: number[] }[] = [];
+  function naiveWindows(limit: number, windowMs: number) {
+    const allowed = new Map<string, number[]>();
     return (ip: string, now: number): number => {
-      const own = heard.find((address) => address.ip === ip) ?? { ip, allowed: [] };
-      heard = [...heard.filter((address) => address !== own), own].slice(-mostAddresses);
-      const inWindow = own.allowed.filter((at) => at > now - windowMs);
-      if (inWindow.length < limit) {
-        own.allowed.push(now);
-        return 0;
-      }
-      return (inWindow.at(-limit) ?? 0) + windowMs - now;
+      const calls = allowed.get(ip) ?? [];
+      allowed.set(ip, calls);
+      const inWindow = calls.filter((at) => at > now - windowMs);
+      if (inWindow.length >= limit) return (inWindow.at(-limit) ?? 0) + windowMs - now;
+      calls.push(now);
+      return 0;
     };
   }
 
-  const calls = fc.array(
-    fc.record({
-      ip: fc.nat(5).map(String),
-      wait: fc.oneof(fc.constant(0), fc.nat(40), fc.double({ min: 0, max: 9, noNaN: true })),
-    }),
-    { maxLength: 200 },
-  );
+  const wait = fc.oneof(fc.constant(0), fc.nat(40), fc.double({ min: 0, max: 9, noNaN: true }));
+  const calls = fc.array(fc.record({ ip: fc.nat(5).map(String), wait }), { maxLength: 200 });
+  const limits = fc.integer({ min: 1, max: 12 });
 
   test('agree with a naive model that remembers everything', () => {
     fc.assert(
-      fc.property(
-        calls,
-        fc.integer({ min: 1, max: 12 }),
-        fc.integer({ min: 1, max: 6 }),
-        (sequence, limit, most) => {
-          const windows = createWindows(limit, 100, { addresses: most, places: 1e9 });
-          const naive = naiveWindows(limit, 100, most);
-          let now = 1_784_142_000_000;
-          for (const { ip, wait } of sequence) {
-            now += wait;
-            assert.equal(windows.count(ip, now), naive(ip, now));
-            assert.ok(windows.size().addresses <= most);
-          }
-        },
-      ),
+      fc.property(calls, limits, (sequence, limit) => {
+        const windows = createWindows(limit, 100);
+        const naive = naiveWindows(limit, 100);
+        let now = 1_784_142_000_000;
+        for (const call of sequence) {
+          now += call.wait;
+          assert.equal(windows.count(call.ip, now), naive(call.ip, now));
+        }
+      }),
       { numRuns: 500 },
     );
   });
 
-  test('never hold more than their bounds, and forget the address heard of longest ago', () => {
+  test('hold no more than their bounds; they forget nobody of half as many, and blame nobody for nothing', () => {
+    const most = { addresses: 6, places: 60 };
     fc.assert(
-      fc.property(
-        calls,
-        fc.integer({ min: 1, max: 40 }),
-        fc.integer({ min: 40, max: 90 }),
-        (sequence, limit, places) => {
-          const windows = createWindows(limit, 1e9, { addresses: 1e9, places });
-          let now = 0;
-          for (const { ip, wait } of sequence) {
-            now += wait;
-            windows.count(ip, now);
-            assert.ok(windows.size().places <= places, `${windows.size().places} places`);
-            assert.ok(windows.size().addresses > 0);
-          }
-        },
-      ),
+      fc.property(calls, limits, fc.boolean(), (sequence, limit, few) => {
+        const windows = createWindows(limit, 100, { ...most, ...(few ? { places: 1e6 } : {}) });
+        const naive = naiveWindows(limit, 100);
+        const made: { ip: string; at: number }[] = [];
+        let now = 0;
+        for (const call of sequence) {
+          now += call.wait;
+          const ip = few ? String(Number(call.ip) % 3) : call.ip;
+          const [waitMs, naiveMs] = [windows.count(ip, now), naive(ip, now)];
+          if (few) assert.equal(waitMs, naiveMs);
+          const before = made.filter((earlier) => earlier.ip === ip && earlier.at > now - 100).length;
+          assert.ok(waitMs === 0 || before >= limit);
+          made.push({ ip, at: now });
+          assert.ok(windows.size().addresses <= most.addresses);
+          assert.ok(few || windows.size().places <= most.places + limit);
+        }
+      }),
+      { numRuns: 500 },
     );
   });
 
   test('stay within their bounds under a flood of addresses, while who knocks on stays blocked', () => {
     const windows = createWindows(5, WINDOW_MS);
     for (let call = 0; call < 5; call++) assert.equal(windows.count(MALLORY, 0), 0);
+    let most = 0;
     for (let address = 0; address < 250_000; address++) {
       windows.count(`flood ${address}`, address / 1000);
-      if (address % 50_000 === 0) assert.ok(windows.count(MALLORY, address / 1000) > 0);
+      if (address % 40_000 === 0) assert.ok(windows.count(MALLORY, address / 1000) > 0);
+      most = Math.max(most, windows.size().addresses);
     }
-    assert.equal(windows.size().addresses, 100_000);
+    assert.ok(most > 90_000 && most <= 100_000, `${most} addresses`);
     assert.ok(windows.size().places <= 8_000_000);
   });
 
@@ -326,7 +320,8 @@ describe('the windows', () => {
     const windows = createWindows(2000, WINDOW_MS, { addresses: 100_000, places: 80_000 });
     for (let address = 0; address < 60; address++)
       for (let call = 0; call < 2000; call++) windows.count(String(address), call);
-    assert.equal(windows.size().places, 80_000);
-    assert.equal(windows.size().addresses, 40);
+    const { addresses, places } = windows.size();
+    assert.ok(places <= 82_000, `${places} places`);
+    assert.ok(addresses >= 20, `${addresses} addresses`);
   });
 });

@@ -1,5 +1,6 @@
 // A whole Fillpath for a test: its own data folder, its own users and accounts, requests without a network.
 
+import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,6 +18,7 @@ import { insertUser, type User } from '../src/data/users.ts';
 import { type AccountId, timestamp, type UserId } from '../src/domain/ids.ts';
 import type { OrderRecord, OrderResult } from '../src/domain/order-result.ts';
 import { type Fillpath, openFillpath, type Parts } from '../src/main.ts';
+import { watchAnswers } from './documented.ts';
 import { type LoggedIn, openVisitor, type ShownUser, type Visitor } from './visitor.ts';
 
 const APP_KEY = Buffer.alloc(32, 7).toString('base64url');
@@ -103,7 +105,13 @@ export async function openWorld(
     LOG_LEVEL: 'silent',
     ...env,
   });
-  let fillpath: Fillpath = await openFillpath(config, { log: pino({ level: config.logLevel }), ...parts });
+  const undescribed: (readonly string[])[] = [];
+  const open = async (): Promise<Fillpath> => {
+    const opened = await openFillpath(config, { log: pino({ level: config.logLevel }), ...parts });
+    undescribed.push(watchAnswers(opened.server));
+    return opened;
+  };
+  let fillpath = await open();
   const clock = parts.clock ?? { now: () => Date.now() };
   const secrets = createSecretBox(Buffer.from(APP_KEY, 'base64url'));
   // A second connection to the same file: what the test reads is what is durable.
@@ -112,6 +120,11 @@ export async function openWorld(
     await db.close();
     await fillpath.stop();
     if (!dataDir) rmSync(dir, { recursive: true, force: true });
+    assert.deepEqual(
+      undescribed.flat(),
+      [],
+      'answers that the documentation of their routes does not describe',
+    );
   });
 
   async function makeTrader(
@@ -298,7 +311,7 @@ export async function openWorld(
     /** Stops the service and starts it again on the same data. */
     async restart(): Promise<void> {
       await fillpath.stop();
-      fillpath = await openFillpath(config, { log: pino({ level: config.logLevel }), ...parts });
+      fillpath = await open();
     },
     /** As this trader, by API key. */
     as<Body>(

@@ -36,7 +36,8 @@ export function alertUser(deps: AlertDeps, attack: Attack): void {
     // In the database, so that all processes together, and a restarted one, send one.
     const claim = claimAlert(attack.user.id, timestamp(at), timestamp(at - deps.alertIntervalMs));
     if ((await deps.db.commit([claim])) !== null) return;
-    const words = alertMail({ ...attack, attackType, at: timestamp(at), baseUrl: deps.baseUrl });
+    const { baseUrl, alertIntervalMs: intervalMs } = deps;
+    const words = alertMail({ ...attack, attackType, at: timestamp(at), baseUrl, intervalMs });
     await deps.mailer.send({ to: attack.user.email, ...words });
   });
 }

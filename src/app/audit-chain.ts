@@ -3,7 +3,14 @@
 // end together with the head is found by a head that was kept elsewhere: print one with `audit head`.
 
 import { createHmac } from 'node:crypto';
-import { countUnsealed, readHead, sealEntries, sealedEntries, unsealedEntries } from '../data/audit-chain.ts';
+import {
+  countUnsealed,
+  readHead,
+  type SealedEntry,
+  sealEntries,
+  sealedEntries,
+  unsealedEntries,
+} from '../data/audit-chain.ts';
 import type { Db } from '../data/db.ts';
 import { type ChainHead, GENESIS, nextHead } from '../domain/audit-chain.ts';
 
@@ -21,15 +28,22 @@ const BATCH = 500;
 /** Seals what has been written so far. Any number of processes may try; one of them does it. */
 export async function sealAuditLog({ db, auditKey }: ChainDeps): Promise<void> {
   for (;;) {
-    const [before, entries] = await Promise.all([readHead(db), unsealedEntries(db, BATCH)]);
+    // The head first: while it stands, nobody has sealed any of the entries.
+    const before = await readHead(db);
+    const entries = await unsealedEntries(db, BATCH);
     if (entries.length === 0) return;
     let head = before;
     const sealed = entries.map((entry) => {
       head = nextHead(auditKey, head, entry);
       return { entry, head };
     });
-    // Lost to another sealer: it has done the work.
-    if ((await db.commit(sealEntries(before, sealed))) !== null) return;
+    if ((await db.commit(sealEntries(before, sealed))) !== null) {
+      // Lost to another sealer, which has done the work; unless there was none.
+      if ((await readHead(db)).hash !== before.hash) return;
+      throw new Error(
+        'The audit log was changed by somebody else and is sealed no further: run `audit verify`.',
+      );
+    }
     if (entries.length < BATCH) return;
   }
 }
@@ -50,36 +64,51 @@ export async function verifyAuditLog(
   // Read first: what is sealed while we walk only lies behind it.
   const stored = await readHead(db);
   let head: ChainHead = GENESIS;
-  let seen = GENESIS;
+  // From the very first: an entry at a place before 1 is in the table all the same.
+  let after = Number.MIN_SAFE_INTEGER;
   walk: for (;;) {
-    const entries = await sealedEntries(db, seen.entries, BATCH);
+    const entries = await sealedEntries(db, after, BATCH);
     for (const entry of entries) {
-      head = nextHead(auditKey, seen, entry);
-      if (entry.chain_position !== head.entries) {
-        problems.push(`entries ${head.entries} to ${entry.chain_position - 1} of the chain are missing`);
+      const next = nextHead(auditKey, head, entry);
+      const problem = breach(entry, next);
+      if (problem !== null) {
+        problems.push(problem);
         break walk;
       }
-      if (entry.chain_hash !== head.hash) {
-        problems.push(`entry ${head.entries} of the chain (id ${entry.id}) was changed`);
-        break walk;
-      }
-      if (keptHead?.entries === head.entries && keptHead.hash !== head.hash)
-        problems.push(`entry ${head.entries} is not the one of the kept head`);
-      if (stored.entries === head.entries && stored.hash !== head.hash)
-        problems.push(`the stored head, at entry ${head.entries}, was changed`);
-      seen = head;
+      if (keptHead?.entries === next.entries && keptHead.hash !== next.hash)
+        problems.push(`entry ${next.entries} is not the one of the kept head`);
+      if (stored.entries === next.entries && stored.hash !== next.hash)
+        problems.push(`the stored head, at entry ${next.entries}, was changed`);
+      head = next;
+      after = next.entries;
     }
     if (entries.length < BATCH) break;
   }
   if (problems.length === 0) {
-    if (stored.entries > seen.entries)
+    const sealed = await readHead(db);
+    if (stored.entries > head.entries)
       problems.push(
-        `the chain ends at entry ${seen.entries}, though ${stored.entries} were sealed: the end is missing`,
+        `the chain ends at entry ${head.entries}, though ${stored.entries} were sealed: the end is missing`,
       );
-    if (keptHead && keptHead.entries > seen.entries)
+    else if (sealed.entries < head.entries)
       problems.push(
-        `the kept head has ${keptHead.entries} entries, the chain only ${seen.entries}: the end is missing`,
+        `the stored head says ${sealed.entries} entries, the chain has ${head.entries}: it was changed`,
+      );
+    if (keptHead && keptHead.entries > head.entries)
+      problems.push(
+        `the kept head has ${keptHead.entries} entries, the chain only ${head.entries}: the end is missing`,
       );
   }
-  return { problems, head: seen, unsealed: await countUnsealed(db) };
+  return { problems, head, unsealed: await countUnsealed(db) };
+}
+
+/** Null: the entry is the one that was sealed at this place. */
+function breach(entry: SealedEntry, { entries: place, hash }: ChainHead): string | null {
+  if (entry.chain_position > place)
+    return `entries ${place} to ${entry.chain_position - 1} of the chain are missing`;
+  if (entry.chain_position !== place)
+    return `entry id ${entry.id} stands at the place ${entry.chain_position} of the chain, where none belongs`;
+  if (entry.chain_hash === hash) return null;
+  const otherwise = place === 1 ? ', or APP_KEY is not the one that it was sealed with' : '';
+  return `entry ${place} of the chain (id ${entry.id}) was changed${otherwise}`;
 }

@@ -29,8 +29,8 @@ export function every(
 export interface Afterwards {
   /** Begins the task once the answer that is being made has left. */
   begin(task: () => Promise<unknown>): void;
-  /** Resolves when everything begun so far has ended. */
-  settled(): Promise<void>;
+  /** Resolves when everything begun so far has ended, or after `patienceMs`: no such task is worth a longer wait. */
+  settled(patienceMs: number): Promise<void>;
 }
 
 export function afterwards(log: { error(context: object, text: string): void }): Afterwards {
@@ -43,8 +43,19 @@ export function afterwards(log: { error(context: object, text: string): void }):
         .finally(() => underWay.delete(work));
       underWay.add(work);
     },
-    async settled() {
-      await Promise.all(underWay);
-    },
+    settled: (patienceMs) =>
+      new Promise((resolve) => {
+        const timer = setTimeout(() => {
+          log.error(
+            { tasks: underWay.size },
+            'tasks after the answer take too long; they are not waited for',
+          );
+          resolve();
+        }, patienceMs);
+        void Promise.all(underWay).then(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+      }),
   };
 }

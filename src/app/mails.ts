@@ -22,6 +22,7 @@ export function alertMail(attack: {
   readonly at: string;
   readonly detail: string;
   readonly baseUrl: string;
+  readonly intervalMs: number;
 }): Words {
   const description = ATTACKS[attack.attackType] ?? attack.detail;
   const facts: readonly (readonly [string, string])[] = [
@@ -32,7 +33,7 @@ export function alertMail(attack: {
     ['Description', description],
   ];
   const before = 'Fillpath refused a request to your account. Nothing was traded.';
-  const after = `If it was you, correct your alert. If not, regenerate the webhook secret. All events are listed under Settings, Security: ${attack.baseUrl}. At most one such mail is sent in half an hour.`;
+  const after = `If it was you, correct your alert. If not, regenerate the webhook secret. All events are listed under Settings, Security: ${attack.baseUrl}. At most one such mail is sent in ${attack.intervalMs / 60_000} minutes.`;
   return {
     subject: `Security alert: ${attack.attackType}`,
     text: `${before}\n\n${facts.map(([name, value]) => wrapped(`${name}: ${oneLine(value)}`)).join('\n')}\n\n${wrapped(after)}\n`,

@@ -2,6 +2,7 @@
 // every outcome.
 
 import { type Account, findByWebhookToken } from '../data/accounts.ts';
+import { hasFingerprint } from '../data/orders.ts';
 import type { User } from '../data/users.ts';
 import { type Denial, deny, isDenial, isOurFault, ruleOf } from '../domain/denial.ts';
 import { readSignal, type Signal } from '../domain/signal.ts';
@@ -74,7 +75,10 @@ async function checkAndPlace(
   // Level 1
   const target = await findByWebhookToken(deps.db, token);
   if (target) Object.assign(findings, target);
-  if (body === null) return deny('payload_too_large');
+  if (body === null) {
+    findings.metadata = { attack_type: 'oversized_payload' };
+    return deny('payload_too_large');
+  }
   if (!target) return deny('webhook_not_found');
   const { user, account } = target;
   if (!user.isActive) return deny('user_deactivated');
@@ -87,16 +91,21 @@ async function checkAndPlace(
     return deny('webhook_ip_blocked');
   }
 
+  const refusePayload = (attackType: string, detail: string) => {
+    findings.metadata = { attack_type: attackType };
+    return deny('webhook_payload_invalid', { detail });
+  };
   const simulation = readFlag(flag);
   if (simulation === null)
-    return deny('webhook_payload_invalid', { detail: '?simulation= takes true, 1, yes, false, 0 or no.' });
+    return refusePayload('malformed_payload', '?simulation= takes true, 1, yes, false, 0 or no.');
   const reading = readSignal(body, { simulation });
-  if ('problem' in reading) return deny('webhook_payload_invalid', { detail: reading.problem });
+  if ('problem' in reading) return refusePayload('malformed_payload', reading.problem);
   const { signal } = reading;
   if (!isAllowedSymbol(account.brokerName, account.allowedSymbols, signal.symbol))
-    return deny('webhook_payload_invalid', {
-      detail: `The symbol ${signal.symbol} is not in the account's allowed list.`,
-    });
+    return refusePayload(
+      'symbol_not_allowed',
+      `The symbol ${signal.symbol} is not in the account's allowed list.`,
+    );
 
   if (!simulation) {
     const attack = proveGenuine(deps, account, signal, arrivedAt);
@@ -117,6 +126,8 @@ async function checkAndPlace(
   };
   try {
     if (claim && !(await deps.store.claim(claim, lifeMs))) return replay();
+    // The store may have forgotten it; the order's row has not.
+    if (print && (await hasFingerprint(deps.db, account.id, print))) return replay();
   } catch (fault) {
     // An answer that was lost may have been a yes.
     await forget();
@@ -141,7 +152,7 @@ async function checkAndPlace(
       fingerprint: simulation ? null : print,
       claims: () => [],
     });
-    // The store had forgotten it; the order's row had not.
+    // Of two that came at once where the store forgot, one was committed.
     if ('contested' in outcome) return replay();
     if (isDenial(outcome) && isOurFault(outcome)) await forget();
     return outcome;

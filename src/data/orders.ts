@@ -35,6 +35,14 @@ export function insertOrder(order: Order, fingerprint: string | null): Statement
   );
 }
 
+/** Of a real order that was accepted before, however long ago. */
+export async function hasFingerprint(db: Db, account: AccountId, fingerprint: string): Promise<boolean> {
+  const row = await db.get(
+    sql`select order_id from order_history where trading_account_id = ${account} and fingerprint = ${fingerprint}`,
+  );
+  return row !== undefined;
+}
+
 /** Guarded by `version`: the order's own is compared, and the next one set. */
 export function saveOrder(order: Order): Statement[] {
   const main = mainLeg(order);
@@ -66,11 +74,15 @@ export async function findOrder(db: Db, id: OrderId): Promise<Order | null> {
   return order ?? null;
 }
 
-/** What a worker of this user finds unfinished, oldest first. */
+/**
+ * What a worker of this user finds unfinished. First the one that a predecessor had begun: its legs were planned on the
+ * position of then, and nothing may trade before them. The others as they came.
+ */
 export function ordersUnderWay(db: Db, user: UserId): Promise<Order[]> {
   return ordersWhere(
     db,
-    sql`where user_id = ${user} and status in ('queued', 'executing') order by submitted_at, order_id`,
+    sql`where user_id = ${user} and status in ('queued', 'executing')
+        order by case status when 'executing' then 0 else 1 end, submitted_at, order_id`,
   );
 }
 

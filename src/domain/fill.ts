@@ -96,9 +96,12 @@ function recordLook(order: Order, leg: Leg, look: Look, rules: FillRules, now: n
   if (look.seen === 'failure' || !neverArrived(leg, rules, now)) return order;
   const gone = withLeg(order, leg.leg, { status: 'expired' });
   if (mainLeg(order)?.leg !== leg.leg) return gone;
-  return moveTo(gone, 'expired', {
-    error: { code: 'expired', message: 'The broker never received the order; nothing was traded.' },
-  });
+  // A reversal that has closed already has failed, not expired: its close was traded.
+  const close = order.legs.find((other) => other.status === 'filled');
+  const message = close
+    ? `The broker never received the entry; the close (${close.side} ${close.quantity}) was filled.`
+    : 'The broker never received the order; nothing was traded.';
+  return moveTo(gone, close ? 'failed' : 'expired', { error: { code: 'expired', message } });
 }
 
 /**

@@ -45,9 +45,9 @@ const accountFields = {
   webhook_url: Type.String({
     format: 'uri',
     description: 'where the charting platform sends to',
-    examples: ['https://fillpath.example/webhook/Wn4c…/order'],
+    examples: ['https://fillpath.example/webhook/Wn4cQ0aV/order'],
   }),
-  webhook_token: text('the part of the URL that names the account; keep it to yourself', ['Wn4c…']),
+  webhook_token: text('the part of the URL that names the account; keep it to yourself', ['Wn4cQ0aV']),
   created_at: time('when the account was made'),
 };
 

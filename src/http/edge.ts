@@ -38,28 +38,44 @@ export function openEdge(edge: Edge): (request: FastifyRequest) => Denial | null
 /** Of those heard of last, and of all their counted requests together: some 64 MB. */
 const MOST = { addresses: 100_000, places: 8_000_000 };
 
-/** One exact window per address. Where memory ends, the address heard of longest ago is forgotten. */
+interface Generation {
+  readonly logs: Map<string, CallLog>;
+  places: number;
+}
+
+const noGeneration = (): Generation => ({ logs: new Map(), places: 0 });
+
+/**
+ * One exact window per address. An address that is heard of belongs to the young generation; as soon as that is half of
+ * what may be held, the one before it is forgotten. (A list by the time of the last request would forget more exactly,
+ * but a Map that is used as one gets slow: its first entry has to be looked for behind all that were deleted.)
+ */
 export function createWindows(limit: number, windowMs: number, most = MOST) {
-  // A Map keeps the order of insertion, so the first one is the one heard of longest ago.
-  const addresses = new Map<string, CallLog>();
-  let places = 0;
+  let young = noGeneration();
+  let old = noGeneration();
   return {
     /** 0: counted and allowed. Otherwise the milliseconds until the next one is allowed. */
     count(ip: string, now: number): number {
-      const log = addresses.get(ip) ?? new CallLog(now + windowMs);
-      addresses.delete(ip);
-      addresses.set(ip, log);
+      let log = young.logs.get(ip);
+      if (!log) {
+        log = old.logs.get(ip) ?? new CallLog(now + windowMs);
+        if (old.logs.delete(ip)) old.places -= log.places;
+        young.logs.set(ip, log);
+        young.places += log.places;
+      }
       const before = log.places;
       const { retryAfterMs } = log.count(now, limit, windowMs);
-      places += log.places - before;
-      for (const [oldest, { places: freed }] of addresses) {
-        if (addresses.size <= most.addresses && places <= most.places) break;
-        addresses.delete(oldest);
-        places -= freed;
+      young.places += log.places - before;
+      if (young.logs.size >= most.addresses / 2 || young.places >= most.places / 2) {
+        old = young;
+        young = noGeneration();
       }
       return retryAfterMs;
     },
-    /** What is held; never more than the bounds. */
-    size: () => ({ addresses: addresses.size, places }),
+    /** What is held; of places at most one address's more than the bound. */
+    size: () => ({
+      addresses: young.logs.size + old.logs.size,
+      places: young.places + old.places,
+    }),
   };
 }

@@ -114,11 +114,24 @@ async function refuse(guard: Guard, access: Access, request: FastifyRequest): Pr
         action: 'csrf_validation_failed',
         failure: denial.detail,
         resource: { type: 'session', id: caller.session.id },
+        metadata: {
+          code: denial.code,
+          attack_type: header === undefined ? 'missing_csrf_token' : 'wrong_csrf_token',
+        },
       });
       return denial;
     }
   }
-  if (access === 'admin' && !caller.user.isAdmin) return deny('admin_required');
+  if (access === 'admin' && !caller.user.isAdmin) {
+    const denial = deny('admin_required');
+    await guard.audit(guard.contextOf(request), {
+      userId: caller.user.id,
+      action: 'admin_access',
+      failure: denial.detail,
+      metadata: { code: denial.code },
+    });
+    return denial;
+  }
   request.caller = caller;
   return null;
 }

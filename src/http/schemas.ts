@@ -83,7 +83,7 @@ export const WebhookQuery = Type.Object({
     Type.String({
       pattern: '^([Tt][Rr][Uu][Ee]|1|[Yy][Ee][Ss]|[Ff][Aa][Ll][Ss][Ee]|0|[Nn][Oo])$',
       description:
-        'true, 1 or yes: on the simulated book; false, 0, no or absent: real. Anything else is a 400',
+        '`true`, `1` or `yes`, in any case: on the simulated book; `false`, `0`, `no` or absent: real. Anything else is a 400',
     }),
   ),
 });
@@ -110,9 +110,9 @@ export const OrdersQuery = Type.Object(
   {
     ...page,
     trading_account_id: Type.Optional(uuid),
-    status: Type.Optional(oneOf(ORDER_STATUSES)),
-    source: Type.Optional(oneOf(SOURCES)),
-    symbol: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+    status: Type.Optional(oneOf(ORDER_STATUSES, { description: 'only orders in it' })),
+    source: Type.Optional(oneOf(SOURCES, { description: 'only orders that came this way' })),
+    symbol: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'as it was sent' })),
     from: Type.Optional(timeOf('submitted at or after')),
     to: Type.Optional(timeOf('submitted at or before')),
   },
@@ -244,7 +244,7 @@ export const AcceptTermsBody = Type.Object(
 );
 
 export const SecurityAttacksQuery = Type.Object(
-  { ...page, type: Type.Optional(oneOf(SECURITY_EVENTS)) },
+  { ...page, type: Type.Optional(oneOf(SECURITY_EVENTS, { description: 'only attacks of this kind' })) },
   { additionalProperties: false },
 );
 

@@ -262,7 +262,20 @@ describe('the door', { skip, timeout: 120_000 }, () => {
   });
 
   describe('takes a new list of addresses of bad reputation', () => {
-    const status = async (ip: string) => (await client.ask('/health', as(ip))).status;
+    /** For a moment after a reload the old workers still answer, or hang up. */
+    const turns = (expected: Record<string, number>) =>
+      eventually(async () => {
+        const fresh = openClient(edge);
+        try {
+          for (const [ip, status] of Object.entries(expected))
+            if ((await fresh.ask('/health', as(ip))).status !== status) return null;
+          return true;
+        } catch {
+          return null;
+        } finally {
+          fresh.close();
+        }
+      }, edge.logs);
 
     it('without what is no address, and without blocks that would shut out everybody', async () => {
       const said = edge.updateReputation(`
@@ -276,10 +289,8 @@ describe('the door', { skip, timeout: 120_000 }, () => {
         192.0.2.999
         <html>`);
       assert.deepEqual(said, { code: 0, text: '3 addresses and blocks in use\n' });
-      await eventually(async () => ((await status('192.0.2.200')) === 403 ? true : null), edge.logs);
-      for (const ip of ['198.51.100.7', '2001:db8:dead::7']) assert.equal(await status(ip), 403);
-      for (const ip of ['198.51.100.200', '10.1.2.3', '2001:db8:beef::7'])
-        assert.equal(await status(ip), 200);
+      await turns({ '192.0.2.200': 403, '198.51.100.7': 403, '2001:db8:dead::7': 403 });
+      await turns({ '198.51.100.200': 200, '10.1.2.3': 200, '2001:db8:beef::7': 200 });
     });
 
     it('and keeps the old one where the new one is empty or wrong', async () => {
@@ -288,7 +299,7 @@ describe('the door', { skip, timeout: 120_000 }, () => {
         assert.equal(code, 1);
         assert.match(text, /the list in use stays/);
       }
-      assert.equal(await status('192.0.2.200'), 403);
+      await turns({ '192.0.2.200': 403, '10.1.2.3': 200 });
     });
   });
 

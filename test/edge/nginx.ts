@@ -17,11 +17,13 @@ import { join } from 'node:path';
 import { eventually, freePorts, keep, newFolder } from './kept.ts';
 
 const NGINX = '/usr/sbin/nginx';
+const OPENSSL = '/usr/bin/openssl';
+const APT_GET = '/usr/bin/apt-get';
 const PACKAGES: Readonly<Record<string, string>> = {
   nginx: NGINX,
   'libnginx-mod-http-modsecurity': '/usr/lib/nginx/modules/ngx_http_modsecurity_module.so',
   'modsecurity-crs': '/usr/share/modsecurity-crs/rules',
-  openssl: '/usr/bin/openssl',
+  openssl: OPENSSL,
 };
 
 /** Installs what is missing where we may; what is still missing then is a reason to skip, not to fail. */
@@ -38,8 +40,8 @@ export function missingPackages(): string | false {
   try {
     const options = { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }, stdio: 'pipe' } as const;
     const wait = ['-q', '-o', 'DPkg::Lock::Timeout=300'];
-    execFileSync('apt-get', ['update', ...wait], options);
-    execFileSync('apt-get', ['install', '-y', '--no-install-recommends', ...wait, ...packages], options);
+    execFileSync(APT_GET, ['update', ...wait], options);
+    execFileSync(APT_GET, ['install', '-y', '--no-install-recommends', ...wait, ...packages], options);
   } catch (error) {
     return `${command} failed: ${(error as Error).message}`;
   } finally {
@@ -221,7 +223,7 @@ export interface ClientCertificate {
 
 /** The server's own certificate; and client certificates of the charting platform's authority and of a stranger's. */
 function makeCertificates(folder: string) {
-  const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
+  const openssl = (...args: string[]) => execFileSync(OPENSSL, args, { cwd: folder, stdio: 'pipe' });
   const read = (name: string) => readFileSync(join(folder, name), 'utf8');
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
   const selfSigned = (name: string, subject: string, ...extra: string[]) =>

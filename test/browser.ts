@@ -1,0 +1,81 @@
+// A real Chromium for tests of pages: Debian's package, headless, with a profile of its own that ends with it.
+
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { type Browser, chromium, type Page } from 'playwright-core';
+
+const EXECUTABLE = '/usr/bin/chromium';
+
+/** As root, without a GPU, and without a word to anybody but the page's own host. */
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/** The browser is not installed and we may not install it: a reason to skip, not to fail. */
+export class BrowserMissing extends Error {
+  override readonly name = 'BrowserMissing';
+}
+
+export async function startBrowser(): Promise<Browser> {
+  if (!existsSync(EXECUTABLE)) install();
+  return chromium.launch({ executablePath: EXECUTABLE, args: FLAGS });
+}
+
+function install(): void {
+  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get'))
+    throw new BrowserMissing(`there is no ${EXECUTABLE}: install the package chromium`);
+  const apt = (...args: string[]) =>
+    execFileSync('apt-get', args, {
+      stdio: 'pipe',
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    });
+  const packages = ['install', '--yes', '--no-install-recommends', 'chromium', 'fonts-dejavu-core'];
+  try {
+    try {
+      apt(...packages);
+    } catch {
+      apt('update');
+      apt(...packages);
+    }
+  } catch (fault) {
+    throw new BrowserMissing(
+      `chromium cannot be installed: ${fault instanceof Error ? fault.message : fault}`,
+    );
+  }
+}
+
+/** What went wrong in a page that nobody may see, and what it asked for. */
+export interface Watch {
+  /** Errors of the console, uncaught exceptions, failed requests. */
+  readonly errors: string[];
+  /** What the content security policy refused. */
+  readonly violations: string[];
+  /** Every URL that was asked for, data: URLs excepted. */
+  readonly requests: string[];
+}
+
+/** Before the page goes anywhere. */
+export async function watch(page: Page): Promise<Watch> {
+  const watched: Watch = { errors: [], violations: [], requests: [] };
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') watched.errors.push(message.text());
+  });
+  page.on('pageerror', (error) => watched.errors.push(String(error)));
+  page.on('requestfailed', (request) =>
+    watched.errors.push(`${request.url()} ${request.failure()?.errorText}`),
+  );
+  page.on('request', (request) => {
+    if (!request.url().startsWith('data:')) watched.requests.push(request.url());
+  });
+  await page.exposeFunction('reportViolation', (text: string) => watched.violations.push(text));
+  // As a text, because it runs there and not here; before anything of the page's own.
+  await page.addInitScript(`document.addEventListener('securitypolicyviolation', (event) =>
+    reportViolation(event.violatedDirective + ': ' + event.blockedURI))`);
+  return watched;
+}
