@@ -35,8 +35,6 @@ export type OrderIntent =
   | { readonly operation: 'PLACE_ENTRY_ORDER'; readonly side: Side }
   | { readonly operation: 'PLACE_EXIT_ORDER'; readonly direction: Direction }
   | { readonly operation: 'CLOSE_POSITION'; readonly direction: Direction };
-export type Operation = OrderIntent['operation'];
-
 export const SOURCES = ['webhook', 'dashboard'] as const;
 export type Source = (typeof SOURCES)[number];
 
@@ -163,7 +161,7 @@ export interface ExitOrderResult {
 
 export const TRACE_HOPS = ['validated', 'queued', 'taken', 'sent', 'acked', 'answered'] as const;
 /** Milliseconds since arrival at each hop that the order has passed. */
-export type Trace = { readonly [hop in (typeof TRACE_HOPS)[number]]?: number };
+type Trace = { readonly [hop in (typeof TRACE_HOPS)[number]]?: number };
 
 /** The first leg is sent first; the last one is what the order is about. */
 export interface Order {

@@ -3,7 +3,7 @@
 import { absolute, type Decimal, negate, sign, smaller } from './decimal.ts';
 import type { Direction, LegName, OrderIntent, Side } from './order.ts';
 
-export interface PlannedLeg {
+interface PlannedLeg {
   readonly leg: LegName;
   readonly side: Side;
   readonly quantity: Decimal;

@@ -35,7 +35,7 @@ import { explain } from './validation.ts';
 import { type WebhookRoutes, webhookRoutes } from './webhook.ts';
 
 /** What every route module has at hand. */
-export interface Ambient {
+interface Ambient {
   contextOf(request: FastifyRequest): RequestContext;
   readonly clock: { now(): number };
 }

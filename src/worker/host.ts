@@ -17,7 +17,7 @@ export interface HostDeps {
   readonly log: { warn(context: object, text: string): void; error(context: object, text: string): void };
 }
 
-export interface WorkerState {
+interface WorkerState {
   readonly userId: UserId;
   readonly startedAt: number;
   readonly busy: boolean;
