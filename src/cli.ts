@@ -4,12 +4,14 @@ import { appKeyOf, hasAppKey, openDatabase } from './adapters.ts';
 import { auditKeyOf, verifyAuditLog } from './app/audit-chain.ts';
 import type { Config } from './config.ts';
 import { headText, readHeadText } from './domain/audit-chain.ts';
+import { errorsList } from './http/errors-list.ts';
 
 export const USAGE = `Usage:
   npm start                                   run the service
   npm run config                              list the settings
   npm run cli -- audit verify [--head HEAD]   prove that the audit log is whole, and contains the head kept earlier
-  npm run cli -- audit head                   print the chain's head, to be kept elsewhere`;
+  npm run cli -- audit head                   print the chain's head, to be kept elsewhere
+  npm run cli -- errors                       print every error, as ERRORS.md has them`;
 
 interface Output {
   print(text: string): void;
@@ -41,6 +43,10 @@ async function run(config: Config, args: readonly string[], output: Output): Pro
     return auditVerify(config, kept, output);
   }
   if (noun === 'audit' && verb === 'head' && rest.length === 0) return auditHead(config, output);
+  if (noun === 'errors' && verb === undefined) {
+    output.print(errorsList().trimEnd());
+    return 0;
+  }
   output.complain(USAGE);
   return 2;
 }

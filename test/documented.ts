@@ -34,16 +34,25 @@ export function target(document: OpenApi, ref: string): unknown {
   return found;
 }
 
+/** Compiling takes longer than checking, and the same few schemas are checked all the time. */
+const validators = new WeakMap<object, ReturnType<typeof Compile>>();
+function validatorOf(document: OpenApi, schema: object) {
+  const known = validators.get(schema);
+  if (known) return known;
+  const made = Compile(resolved(document, schema, { closed: true }) as never);
+  validators.set(schema, made);
+  return made;
+}
+
 /** Why the value is not of the schema; null: it is. */
 export function mismatch(document: OpenApi, schema: unknown, value: unknown): string | null {
-  const validator = Compile(resolved(document, schema, { closed: true }) as never);
+  const validator = validatorOf(document, schema as object);
   if (validator.Check(value)) return null;
   const [first] = validator.Errors(value);
   return `${first?.instancePath || 'the answer'} ${first?.message ?? 'does not fit'}`;
 }
 
 const PROBLEM = 'application/problem+json';
-const WHERE = { version: '0', baseUrl: 'http://localhost' };
 
 /** What is wrong with an answer; null: nothing. */
 export function answerProblem(
@@ -72,16 +81,25 @@ export function answerProblem(
   return wrong && `answers ${answer.status} with another shape than described: ${wrong}`;
 }
 
+/** Servers with the same routes share it, as all the worlds of a test file do. */
+const documents = new Map<string, OpenApi>();
+function documentOf({ routeTable }: FastifyInstance): OpenApi {
+  const routes = routeTable.map(({ method, url }) => `${method} ${url}`).join('\n');
+  const document =
+    documents.get(routes) ?? openApi(routeTable, { version: '0', baseUrl: 'http://localhost' });
+  documents.set(routes, document);
+  return document;
+}
+
 /** Of a server that is not ready yet. The list grows with every answer that is not as described. */
 export function watchAnswers(server: FastifyInstance): readonly string[] {
   const found = new Set<string>();
   const list: string[] = [];
-  let document: OpenApi | undefined;
   server.addHook('onSend', async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
     const { url } = request.routeOptions;
     if (url === undefined || request.method === 'OPTIONS' || request.method === 'HEAD') return;
     if (payload !== undefined && payload !== null && typeof payload !== 'string') return;
-    document ??= openApi(server.routeTable, WHERE);
+    const document = documentOf(server);
     const call = { method: request.method, url };
     const type = String(reply.getHeader('content-type') ?? '');
     const problem = answerProblem(document, call, { status: reply.statusCode, type, body: payload ?? '' });

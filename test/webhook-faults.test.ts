@@ -8,7 +8,7 @@ import { decimal } from '../src/domain/decimal.ts';
 import { openMemoryStore } from '../src/store/memory.ts';
 import { type Store, StoreUnavailable } from '../src/store/store.ts';
 import { STARTS_QUEUE } from '../src/worker/pool.ts';
-import { type Answer, openWorld, type Problem, type Trader, type World } from './world.ts';
+import { type Answer, logbook, openWorld, type Problem, type Trader, type World } from './world.ts';
 
 /** A store in memory whose parts a test takes away and gives back. */
 function brittleStore() {
@@ -134,9 +134,10 @@ describe('a refusal because of us queues nothing and forgets the signal', () => 
 });
 
 describe('what does not depend on the store goes on without it', () => {
-  test('the rate limiter fails open', async (t) => {
+  test('the rate limiter fails open, and the log says so each time', async (t) => {
     const { store } = brittleStore();
-    const world = await openWorld(t, { store, env: { RATE_LIMIT_REQUESTS: '1' } });
+    const { log, lines } = logbook();
+    const world = await openWorld(t, { store, log, env: { RATE_LIMIT_REQUESTS: '1' } });
     const trader = await world.makeTrader();
     for (const fault of [new StoreUnavailable('gone'), new Error('anything else')]) {
       store.countInWindow = () => Promise.reject(fault);
@@ -144,6 +145,11 @@ describe('what does not depend on the store goes on without it', () => {
       const order = { trading_account_id: trader.account.id, action: 'buy', symbol: 'BTCUSDT', quantity: 1 };
       assert.equal((await world.as(trader, 'POST', '/trading/order', order)).status, 200);
     }
+    const told = lines.filter(({ msg }) => msg === 'the rate limiter fails open: the store does not answer');
+    assert.deepEqual(
+      told.map(({ user }) => user),
+      Array(6).fill(trader.user.id),
+    );
   });
 
   test('an order that was accepted and could not be queued is 202, stands once, and its repeat is a replay', async (t) => {

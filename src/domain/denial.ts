@@ -6,6 +6,8 @@ interface DenialRule {
   readonly title: string;
   /** The default text; the place that denies may say it more precisely. */
   readonly detail: string;
+  /** What to do, for the documentation, where the spec fixes the text and it does not say so. */
+  readonly advice?: string;
   /** The classified events of the spec have an audit action of their own. */
   readonly audit?: string;
   readonly alert?: true;
@@ -76,6 +78,7 @@ export const DENIALS = {
     status: 401,
     title: 'Request expired',
     detail: 'Request expired',
+    advice: 'Send each signal once it is made, with the time of its making; check the sender’s clock.',
     audit: 'webhook_timestamp_expired',
     alert: true,
   },

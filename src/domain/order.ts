@@ -35,6 +35,7 @@ export type OrderIntent =
   | { readonly operation: 'PLACE_ENTRY_ORDER'; readonly side: Side }
   | { readonly operation: 'PLACE_EXIT_ORDER'; readonly direction: Direction }
   | { readonly operation: 'CLOSE_POSITION'; readonly direction: Direction };
+
 export const SOURCES = ['webhook', 'dashboard'] as const;
 export type Source = (typeof SOURCES)[number];
 

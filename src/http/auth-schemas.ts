@@ -56,13 +56,13 @@ const parameter = (longest: number, description: string, example?: string) =>
 
 /** OAuth2 ignores what it does not know, and takes an empty parameter as one that is not there. */
 export const TokenBody = Type.Object({
-  grant_type: parameter(64, 'password or refresh_token', 'password'),
-  username: parameter(254, 'your email address, for the grant password', 'ada@example.com'),
+  grant_type: parameter(64, '`password` or `refresh_token`', 'password'),
+  username: parameter(254, 'your email address, for the grant `password`', 'ada@example.com'),
   password: parameter(
     LONGEST_PASSWORD,
-    'your password, for the grant password',
+    'your password, for the grant `password`',
     'a horse, a staple, a battery',
   ),
-  totp_code: parameter(64, 'the code of the second factor, for the grant password, where you have one'),
-  refresh_token: parameter(2048, 'a refresh token, for the grant refresh_token'),
+  totp_code: parameter(64, 'the code of the second factor, for the grant `password`, where you have one'),
+  refresh_token: parameter(2048, 'a refresh token, for the grant `refresh_token`'),
 });

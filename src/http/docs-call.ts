@@ -90,7 +90,7 @@ function answerList(responses: Operation['responses'], links: Links): Html {
   return html`<ul class="answers">
 ${answers.map(
   ([status, { description, content = {}, headers = {} }]) =>
-    html`<li>${statusBadge(status)} ${shapesIn(content)}<span>${line(description.split('\n')[0] ?? '', links)}</span>${Object.entries(
+    html`<li>${statusBadge(status)} ${shapesIn(content)}<span>${line(firstLine(description), links)}</span>${Object.entries(
       headers,
     ).map(
       ([name, header]) =>
@@ -100,6 +100,9 @@ ${answers.map(
 )}</ul>
 `;
 }
+
+/** A bare OK says nothing that the status does not say. */
+const firstLine = (description: string): string => (description.split('\n')[0] ?? '').replace(/^OK$/, '');
 
 const statusBadge = (status: string | number): Html =>
   html`<code class="status s${String(status)[0] ?? ''}">${status}</code>`;
@@ -128,24 +131,23 @@ ${failing.map(({ name }) => errorRow(name, document, links))}</dl>
 
 /** What happened, and what to do. */
 export function errorRow(name: string, { components }: OpenApi, links: Links): Html {
-  const { summary = '', value = {} } = components.examples[name] ?? {};
-  return html`<div><dt>${statusBadge(String(value.status))} <code>${String(value.code)}</code></dt><dd><strong>${summary}.</strong> ${line(
-    String(value.detail),
-    links,
-  )}</dd></div>
+  const { summary = '', value = {}, description } = components.examples[name] ?? {};
+  const advice = line(description ?? String(value.detail), links);
+  return html`<div><dt>${statusBadge(String(value.status))} <code>${String(value.code)}</code></dt><dd><strong>${summary}.</strong> ${advice}</dd></div>
 `;
 }
 
 const sample = (title: string, text: string): Html =>
-  // It may be wider than the page: whoever has no mouse scrolls it by its focus.
-  html`<figure><figcaption>${title}</figcaption><pre tabindex="0" role="region" aria-label="${title}">${text}</pre></figure>
+  html`<figure><figcaption>${title}</figcaption><pre>${text}</pre></figure>
 `;
 
+/** Folded where it would stand in the way; the stylesheet opens it where there is a column for it. */
 function answerSample(responses: Operation['responses']): Html | null {
   for (const [status, { content = {} }] of Object.entries(responses)) {
     const example = content['application/json']?.example;
     if (Number(status) < 300 && example !== undefined)
-      return sample(`Answer ${status}`, JSON.stringify(example, null, 2));
+      return html`<details class="answer"><summary>Answer ${status}</summary><pre>${JSON.stringify(example, null, 2)}</pre></details>
+`;
   }
   return null;
 }

@@ -1,5 +1,7 @@
 // What holds for all calls, said once: the description of the document, and the beginning of the page. Markdown, as far
-// as docs-text.ts reads it.
+// as docs-html.ts reads it.
+
+import { REJECTIONS } from '../domain/rejection.ts';
 
 export const CONVENTIONS = `Fillpath takes signals from a charting platform, or orders of your own, and executes them on your broker accounts: proven genuine, exactly once, and followed until they are filled.
 
@@ -25,6 +27,12 @@ export const CONVENTIONS = `Fillpath takes signals from a charting platform, or 
 - Errors are \`application/problem+json\` (RFC 9457). \`code\` is stable and for programs; \`detail\` says to a person what to do next. POST /auth/token answers in OAuth2's shape instead.
 - A 429 and a 503 carry \`Retry-After\`, in seconds. A 503 to an order means that nothing was queued: send it again.
 - What the broker rejects is no error of the call: it answers 200 with an OrderResult whose \`error\` says why.
+
+## What a broker rejects
+
+${Object.entries(REJECTIONS)
+  .map(([code, meaning]) => `- \`${code}\`: ${meaning}`)
+  .join('\n')}
 
 ## Versions
 

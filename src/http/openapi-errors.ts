@@ -14,11 +14,13 @@ export interface Failure {
   readonly code: string;
   readonly title: string;
   readonly detail: string;
+  /** What to do, where the detail does not say it. */
+  readonly advice?: string | undefined;
 }
 
 const ofDenial = (code: DenialCode): Failure => {
-  const { status, title, detail } = ruleOf(code);
-  return { name: code, status, code, title, detail };
+  const { status, title, detail, advice } = ruleOf(code);
+  return { name: code, status, code, title, detail, advice };
 };
 
 const WRONG_CONTENT_TYPE: Failure = {

@@ -43,6 +43,7 @@ export interface Operation {
 
 export interface ProblemExample {
   readonly summary: string;
+  readonly description?: string;
   readonly value: Readonly<Record<string, unknown>>;
 }
 
@@ -183,7 +184,7 @@ function requestBodyOf({ doc, body: read }: Route, shapes: Shapes): Operation['r
   if (!body || Object.keys(body.properties ?? {}).length === 0) return undefined;
   const types = doc.bodyTypes ?? ['application/json'];
   const media = { schema: hoist(body, shapes), example: exampleOf(body) };
-  const isNeeded = (body.required ?? []).length > 0 || (body.minProperties ?? 0) > 0;
+  const isNeeded = doc.needsBody ?? ((body.required ?? []).length > 0 || (body.minProperties ?? 0) > 0);
   return { required: isNeeded, content: Object.fromEntries(types.map((type) => [type, media])) };
 }
 
@@ -207,19 +208,24 @@ const DONE: Readonly<Record<number, string>> = {
 };
 
 function answerResponse(status: number, answer: Answer, type: string, shapes: Shapes): Response {
-  const { text, schema, headers } =
-    answer && 'text' in answer
-      ? answer
-      : { text: DONE[status] ?? STATUS_CODES[status] ?? '', schema: answer, headers: undefined };
+  const { text, schema, headers, example } = explained(status, answer);
   return {
     description: text,
     ...(headers ? { headers: Object.fromEntries(Object.entries(headers).map(header)) } : {}),
     ...(status === 429 || status === 503 ? { headers: RETRY_AFTER } : {}),
     ...(schema
-      ? { content: { [type]: { schema: hoist(schema, shapes), example: exampleOf(schema as Schema) } } }
+      ? { content: { [type]: { schema: hoist(schema, shapes), example: exampled(schema, example) } } }
       : {}),
   };
 }
+
+const explained = (status: number, answer: Answer): Extract<Answer, { readonly text: string }> =>
+  answer && 'text' in answer
+    ? (answer as Extract<Answer, { readonly text: string }>)
+    : { text: DONE[status] ?? STATUS_CODES[status] ?? '', schema: answer };
+
+const exampled = (schema: Schema, values: object | undefined): unknown =>
+  values ? { ...(exampleOf(schema) as object), ...values } : exampleOf(schema);
 
 const header = ([name, description]: [string, string]) =>
   [name, { description, schema: { type: 'string' } }] as const;
@@ -247,10 +253,14 @@ function problemResponse(failures: readonly Failure[], shapes: Shapes): Response
   };
 }
 
-function problemExample({ status, code, title, detail }: Failure): ProblemExample {
+function problemExample({ status, code, title, detail, advice }: Failure): ProblemExample {
   const type = `urn:fillpath:problem:${code}`;
   const request_id = '019a8c5e-7d31-7f02-9c44-5b1e0a6f2d10';
-  return { summary: title, value: { type, title, status, detail, code, request_id } };
+  return {
+    summary: title,
+    ...(advice ? { description: advice } : {}),
+    value: { type, title, status, detail, code, request_id },
+  };
 }
 
 function securityOf({ access, method, doc }: Route): Operation['security'] {

@@ -66,7 +66,10 @@ const orderFields = {
   operation: oneOf(['PLACE_ENTRY_ORDER', 'PLACE_EXIT_ORDER', 'CLOSE_POSITION']),
   order_type: orNull(oneOf(ORDER_TYPES), saying('null: a close')),
   quantity: number('as it was asked for'),
-  broker_refs: Type.Array(Type.String(), saying("the broker's references, in the order of sending")),
+  broker_refs: Type.Array(Type.String(), {
+    description: "the broker's references, in the order of sending",
+    examples: [['8412097']],
+  }),
   fill_price: orNull(number('the average price', 60_000)),
   fill_quantity: orNull(number('what was filled')),
   auto_exit: flag('true: an opposite position was closed first'),

@@ -25,6 +25,8 @@ export type Answer =
       readonly text: string;
       readonly schema: TSchema | null;
       readonly headers?: Readonly<Record<string, string>>;
+      /** What its example has in the place of the schema's own values. */
+      readonly example?: Readonly<Record<string, unknown>>;
     };
 
 export interface RouteDoc {
@@ -44,6 +46,8 @@ export interface RouteDoc {
   readonly reads?: { readonly body?: TSchema; readonly query?: TSchema };
   /** The content types of the body and of the answers, where they are not JSON. */
   readonly bodyTypes?: readonly string[];
+  /** It has no field that must be there, and yet nothing comes of a request without it. */
+  readonly needsBody?: true;
   readonly answerType?: string;
   /** Instead of what follows from the access: the one scheme that opens it. */
   readonly opensWith?: 'refresh_cookie';

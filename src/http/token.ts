@@ -50,6 +50,7 @@ export function tokenRoutes(server: FastifyInstance, deps: TokenRoutes): void {
           description:
             "OAuth2's token endpoint (RFC 6749, 4.3 and 6), as a form or as JSON. Unknown parameters are ignored. Where the user has a second factor and `totp_code` is missing, the answer is `invalid_grant` with the description `totp_required`.",
           bodyTypes: ['application/x-www-form-urlencoded', 'application/json'],
+          needsBody: true,
           answers: {
             200: Tokens,
             400: { text: 'The request, or what it proves, is wrong.', schema: OAuthErrorSchema },

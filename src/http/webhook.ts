@@ -26,6 +26,15 @@ export const PLACED: Readonly<Record<number, Answer>> = {
     text: 'The order is accepted, and its worker has not answered in time: ask at Location.',
     schema: OrderResult,
     headers: { Location: 'Where the order can be asked for.' },
+    example: {
+      status: 'queued',
+      broker_refs: [],
+      fill_price: null,
+      fill_quantity: null,
+      position_before: null,
+      filled_at: null,
+      trace: { validated: 1, queued: 1 },
+    },
   },
 };
 export const NOT_PLACED: readonly DenialCode[] = [

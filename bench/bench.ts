@@ -1,0 +1,208 @@
+// What the order path costs on this machine: webhook → 200 with the order durable and the paper broker's fill in it,
+// over the loopback, beside a floor that does the least a durable order can do. `npm run bench`, under a minute.
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from '../src/data/db.ts';
+import { migrate } from '../src/data/migrate.ts';
+import { openSqlite } from '../src/data/sqlite.ts';
+import { timestamp } from '../src/domain/ids.ts';
+import { makeTrader, type Program, startProgram, type Trader, webhookPath } from '../test/kill-harness.ts';
+import { type Load, type Measured, measure, openConnection, percentile, summary } from './client.ts';
+
+const LOADS = [
+  { connections: 1, requests: 2_000, warmUp: 400, mostMs: 5_000 },
+  { connections: 16, requests: 4_000, warmUp: 400, mostMs: 5_000 },
+  { connections: 64, requests: 5_000, warmUp: 400, mostMs: 5_000 },
+];
+const COLD_USERS = 60;
+const STARTS = 5;
+const STARTS_MS = 6_000;
+/** The second start has this many to find its way through. */
+const LEAST_ORDERS = 10_000;
+const PAPER = { latency_ms: 0, starting_cash: 1e12 };
+const FILLED = /^HTTP\/1\.1 200 [\s\S]*"status":"filled"/;
+
+const dir = mkdtempSync(join(tmpdir(), 'fillpath-bench-'));
+
+/** Runs the task on a server, and ends that. */
+async function on<T>(server: Program, task: (address: string, pid: number) => Promise<T>): Promise<T> {
+  try {
+    return await task(await server.ready, server.pid);
+  } finally {
+    await server.kill();
+  }
+}
+
+/** An entry and its exit in turn, so that a book stays small: one leg each. */
+function signalsOf(traders: readonly Trader[]): Load['next'] {
+  let made = 0;
+  const turns = traders.map(() => 0);
+  return (connection) => {
+    const index = connection % traders.length;
+    const trader = traders[index] as Trader;
+    const turn = turns[index] ?? 0;
+    turns[index] = turn + 1;
+    const order = turn % 2 === 0 ? { action: 'buy' } : { action: 'sell', order_type: 'exit' };
+    // The time makes a signal unique; two of one millisecond differ by what stands behind it.
+    const time = timestamp(Date.now()).replace('Z', `${String(made++ % 1e6).padStart(6, '0')}Z`);
+    const body = { ...order, symbol: 'BTCUSDT', quantity: 0.01, timestamp: time, secret: trader.secret };
+    return { path: webhookPath(trader), body: JSON.stringify(body) };
+  };
+}
+
+interface Row {
+  readonly what: string;
+  readonly measured: Measured;
+  readonly floor: Measured | null;
+  readonly target: string;
+}
+
+async function run(): Promise<void> {
+  const db = openSqlite({ file: join(dir, 'fillpath.sqlite') });
+  await migrate(db, Date.now());
+  const traders: Trader[] = [];
+  for (let n = 0; n < 64; n++) traders.push(await makeTrader(db, PAPER));
+  const newcomers: Trader[] = [];
+  for (let n = 0; n < COLD_USERS; n++) newcomers.push(await makeTrader(db, PAPER));
+
+  const floors: Measured[] = [];
+  await on(startProgram(dir, {}, ['bench/floor.ts', join(dir, 'floor.sqlite')]), async (address) => {
+    const next = () => ({ path: '/', body: JSON.stringify({ action: 'buy', quantity: 0.01 }) });
+    for (const load of LOADS)
+      floors.push(await measure(address, { ...load, mostMs: 1_500, next, expected: FILLED }));
+  });
+
+  const rows: Row[] = [];
+  const usage = await on(startProgram(dir, { LOG_LEVEL: 'info' }), async (address, pid) => {
+    const next = signalsOf(traders);
+    const before = { cpu: cpuMs(pid), residentMb: residentMb(pid) };
+    for (const [index, load] of LOADS.entries())
+      rows.push({
+        what: `${load.connections} connection${load.connections > 1 ? 's' : ''}`,
+        measured: await measure(address, { ...load, next, expected: FILLED }),
+        floor: floors[index] ?? null,
+        target: index === 0 ? 'p50 < 10 ms, p99 < 50 ms' : '',
+      });
+    const cpu = cpuMs(pid) - before.cpu;
+    const orders = await countOrders();
+    rows.push({
+      what: 'first order of a user',
+      measured: await firstOrders(address),
+      floor: null,
+      target: '< 50 ms',
+    });
+    // What a run that was cut short by its time has left out.
+    const missing = LEAST_ORDERS - (await countOrders());
+    if (missing > 0)
+      await measure(address, {
+        connections: 64,
+        requests: missing,
+        warmUp: 0,
+        mostMs: 15_000,
+        next,
+        expected: FILLED,
+      });
+    return { cpuPerOrder: cpu / orders, freshMb: before.residentMb, residentMb: residentMb(pid) };
+  });
+
+  async function firstOrders(address: string): Promise<Measured> {
+    const connection = await openConnection(address);
+    const nextOf = signalsOf(newcomers);
+    const times: number[] = [];
+    for (const index of newcomers.keys()) {
+      const { path, body } = nextOf(index);
+      const sent = performance.now();
+      const answer = await connection.post(path, body);
+      times.push(performance.now() - sent);
+      if (!FILLED.test(answer)) throw new Error(`not what was expected:\n${answer}`);
+    }
+    connection.close();
+    return summary(
+      times,
+      times.reduce((sum, time) => sum + time, 0),
+    );
+  }
+
+  async function countOrders(): Promise<number> {
+    return (await db.get<{ orders: number }>(sql`select count(*) as orders from order_history`))?.orders ?? 0;
+  }
+
+  const orders = await countOrders();
+  await db.close();
+  const existing = await startTimes(() => dir, {});
+  const empty = await startTimes((n) => join(dir, `empty-${n}`), { SEED_USER: 'true' });
+
+  print(rows);
+  const line = (what: string, figure: string, note: string) =>
+    console.log(`${what.padEnd(27)} ${figure}   ${note}`);
+  console.log('');
+  line('start, empty folder', ms(empty), 'spawn → ready line, median; target < 3000 ms');
+  line(`start, ${orders} orders`, ms(existing), 'the same');
+  line('processor time per order', ms(usage.cpuPerOrder), "the server's own, over all three loads");
+  line(
+    'resident memory',
+    `${usage.residentMb.toFixed(0).padStart(7)} MB`,
+    `after all of them; ${usage.freshMb.toFixed(0)} MB before`,
+  );
+  const [load = 0] = loadavg();
+  if (load > availableParallelism() * 1.5)
+    console.log(
+      `\nOthers were using the machine (load ${load.toFixed(1)}): believe the ratios, not the times.`,
+    );
+}
+
+async function startTimes(folderOf: (n: number) => string, env: Record<string, string>): Promise<number> {
+  const times: number[] = [];
+  const giveUp = performance.now() + STARTS_MS;
+  for (let n = 0; n < STARTS && performance.now() < giveUp; n++) {
+    const begun = performance.now();
+    await on(startProgram(folderOf(n), env), async () => times.push(performance.now() - begun));
+  }
+  return percentile(times, 50);
+}
+
+function print(rows: readonly Row[]): void {
+  const [processor] = cpus();
+  console.log(
+    `Fillpath on Node ${process.version}, ${availableParallelism()} × ${processor?.model.trim()}\n`,
+  );
+  console.log(
+    'webhook → 200, durable             p50          p99   orders/s    floor p50   × floor   target',
+  );
+  for (const { what, measured, floor, target } of rows) {
+    const ratio = floor ? `${ms(floor.p50)}   ${(measured.p50 / floor.p50).toFixed(1).padStart(7)}` : '';
+    console.log(
+      `  ${what.padEnd(25)} ${ms(measured.p50)}   ${ms(measured.p99)}   ` +
+        `${measured.perSecond.toFixed(0).padStart(8)}   ${ratio.padEnd(20)}   ${target}`,
+    );
+  }
+}
+
+const ms = (value: number): string => `${value.toFixed(2).padStart(7)} ms`;
+
+/** Of the process itself, as Linux counts it; not known elsewhere. */
+function cpuMs(pid: number): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+    // User and system time, in hundredths of a second.
+    return (Number(fields[11]) + Number(fields[12])) * 10;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+function residentMb(pid: number): number {
+  try {
+    return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+try {
+  await run();
+} finally {
+  rmSync(dir, { recursive: true, force: true });
+}

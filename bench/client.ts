@@ -1,0 +1,116 @@
+// A client that costs little beside the server that it measures: keep-alive connections written and read by hand.
+
+import { connect, type Socket } from 'node:net';
+
+export interface Connection {
+  /** Resolves with the whole answer, head and body. */
+  post(path: string, body: string): Promise<string>;
+  close(): void;
+}
+
+const HEAD_END = '\r\n\r\n';
+
+/** One request at a time. The server must answer with Content-Length, as ours does. */
+export async function openConnection(address: string): Promise<Connection> {
+  const { hostname, port, host } = new URL(address);
+  const socket: Socket = connect(Number(port), hostname);
+  socket.setNoDelay(true);
+  socket.setEncoding('latin1');
+  await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+  let received = '';
+  let waiting: PromiseWithResolvers<string> | null = null;
+  const fail = () => waiting?.reject(new Error(`the server hung up after ${JSON.stringify(received)}`));
+  socket.on('error', fail).on('close', fail);
+  socket.on('data', (text: string) => {
+    received += text;
+    const head = received.indexOf(HEAD_END);
+    if (head < 0) return;
+    const length = Number(/content-length: (\d+)/i.exec(received)?.[1] ?? 0);
+    if (received.length < head + HEAD_END.length + length) return;
+    const answer = received;
+    received = '';
+    waiting?.resolve(answer);
+  });
+  return {
+    post(path, body) {
+      waiting = Promise.withResolvers<string>();
+      socket.write(
+        `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\n` +
+          `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      );
+      return waiting.promise;
+    },
+    close() {
+      waiting = null;
+      socket.destroy();
+    },
+  };
+}
+
+export interface Request {
+  readonly path: string;
+  readonly body: string;
+}
+
+export interface Load {
+  readonly connections: number;
+  /** Of those that are measured; so many more come before to warm up. */
+  readonly requests: number;
+  readonly warmUp: number;
+  /** The measuring ends here at the latest. */
+  readonly mostMs: number;
+  /** The next request of this connection. */
+  next(connection: number): Request;
+  /** An answer that does not hold this is a fault of the run. */
+  readonly expected: RegExp;
+}
+
+export interface Measured {
+  readonly requests: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly perSecond: number;
+}
+
+/** Every connection sends its next request as soon as the last one is answered. */
+export async function measure(address: string, load: Load): Promise<Measured> {
+  const connections = await Promise.all(
+    Array.from({ length: load.connections }, () => openConnection(address)),
+  );
+  const run = async (requests: number, mostMs: number): Promise<Measured> => {
+    const times: number[] = [];
+    const begun = performance.now();
+    let left = requests;
+    await Promise.all(
+      connections.map(async (connection, index) => {
+        while (left-- > 0 && performance.now() - begun < mostMs) {
+          const { path, body } = load.next(index);
+          const sent = performance.now();
+          const answer = await connection.post(path, body);
+          times.push(performance.now() - sent);
+          if (!load.expected.test(answer)) throw new Error(`not what was expected:\n${answer}`);
+        }
+      }),
+    );
+    return summary(times, performance.now() - begun);
+  };
+  await run(load.warmUp, load.mostMs);
+  const measured = await run(load.requests, load.mostMs);
+  for (const connection of connections) connection.close();
+  return measured;
+}
+
+export function summary(times: readonly number[], elapsedMs: number): Measured {
+  return {
+    requests: times.length,
+    p50: percentile(times, 50),
+    p99: percentile(times, 99),
+    perSecond: (times.length / elapsedMs) * 1000,
+  };
+}
+
+/** The smallest time that so many percent do not exceed. */
+export function percentile(times: readonly number[], percent: number): number {
+  const sorted = times.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)] ?? Number.NaN;
+}
