@@ -142,7 +142,7 @@ describe('the page under /docs', started instanceof BrowserMissing ? { skip: sta
       assert.ok(text.includes(part), part);
     const error = call.getByText('The account is halted.');
     assert.ok(!(await error.isVisible()));
-    await call.locator('summary').click();
+    await call.locator('.errors summary').click();
     assert.ok(await error.isVisible());
     assert.match((await call.textContent()) ?? '', /Resume the account to trade again/);
   });
@@ -158,7 +158,7 @@ describe('the page under /docs', started instanceof BrowserMissing ? { skip: sta
     // From there on, the next stop is in the content.
     await page.keyboard.press('Tab');
     assert.ok(await page.evaluate(`document.querySelector('main').contains(document.activeElement)`));
-    const errors = page.locator('#sendSignal summary');
+    const errors = page.locator('#sendSignal .errors summary');
     await errors.focus();
     await page.keyboard.press('Enter');
     assert.ok(await page.locator('#sendSignal').getByText('The webhook secret is wrong.').isVisible());

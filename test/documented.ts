@@ -102,7 +102,12 @@ export function watchAnswers(server: FastifyInstance): readonly string[] {
     const document = documentOf(server);
     const call = { method: request.method, url };
     const type = String(reply.getHeader('content-type') ?? '');
-    const problem = answerProblem(document, call, { status: reply.statusCode, type, body: payload ?? '' });
+    const problem =
+      answerProblem(document, call, { status: reply.statusCode, type, body: payload ?? '' }) ??
+      // The contract, for every route.
+      ([429, 503].includes(reply.statusCode) && !reply.hasHeader('retry-after')
+        ? `answers ${reply.statusCode} without Retry-After`
+        : null);
     const text = problem && `${request.method} ${url} ${problem}`;
     if (!text || found.has(text)) return;
     found.add(text);

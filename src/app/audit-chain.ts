@@ -23,14 +23,16 @@ export interface ChainDeps {
 export const auditKeyOf = (appKey: Buffer): Buffer =>
   createHmac('sha256', appKey).update('audit-chain').digest();
 
-const BATCH = 500;
+const READ_AT_ONCE = 500;
+/** Fewer: what is being committed meanwhile waits for it. */
+const SEALED_AT_ONCE = 200;
 
 /** Seals what has been written so far. Any number of processes may try; one of them does it. */
 export async function sealAuditLog({ db, auditKey }: ChainDeps): Promise<void> {
   for (;;) {
     // The head first: while it stands, nobody has sealed any of the entries.
     const before = await readHead(db);
-    const entries = await unsealedEntries(db, BATCH);
+    const entries = await unsealedEntries(db, SEALED_AT_ONCE);
     if (entries.length === 0) return;
     let head = before;
     const sealed = entries.map((entry) => {
@@ -44,7 +46,7 @@ export async function sealAuditLog({ db, auditKey }: ChainDeps): Promise<void> {
         'The audit log was changed by somebody else and is sealed no further: run `audit verify`.',
       );
     }
-    if (entries.length < BATCH) return;
+    if (entries.length < SEALED_AT_ONCE) return;
   }
 }
 
@@ -67,7 +69,7 @@ export async function verifyAuditLog(
   // From the very first: an entry at a place before 1 is in the table all the same.
   let after = Number.MIN_SAFE_INTEGER;
   walk: for (;;) {
-    const entries = await sealedEntries(db, after, BATCH);
+    const entries = await sealedEntries(db, after, READ_AT_ONCE);
     for (const entry of entries) {
       const next = nextHead(auditKey, head, entry);
       const problem = breach(entry, next);
@@ -82,7 +84,7 @@ export async function verifyAuditLog(
       head = next;
       after = next.entries;
     }
-    if (entries.length < BATCH) break;
+    if (entries.length < READ_AT_ONCE) break;
   }
   if (problems.length === 0) {
     const sealed = await readHead(db);

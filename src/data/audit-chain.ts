@@ -2,7 +2,7 @@
 // sealed afterwards: so the chain orders nothing on the hot path.
 
 import { type ChainedEntry, type ChainHead, GENESIS } from '../domain/audit-chain.ts';
-import { type Db, must, type Statement, sql } from './db.ts';
+import { type Db, join, must, type Statement, sql } from './db.ts';
 
 const HEAD = 'audit_logs';
 
@@ -28,11 +28,13 @@ export async function unsealedEntries(db: Db, limit: number): Promise<ChainedEnt
   return rows.map(toEntry);
 }
 
+interface Seal {
+  readonly entry: ChainedEntry;
+  readonly head: ChainHead;
+}
+
 /** Guarded by `head`: of two sealers one wins, and no entry is sealed twice. */
-export function sealEntries(
-  before: ChainHead,
-  sealed: readonly { readonly entry: ChainedEntry; readonly head: ChainHead }[],
-): Statement[] {
+export function sealEntries(before: ChainHead, sealed: readonly Seal[]): Statement[] {
   const head = sealed.at(-1)?.head ?? before;
   return [
     must(
@@ -43,14 +45,35 @@ export function sealEntries(
         : sql`update audit_chain set entries = ${head.entries}, hash = ${head.hash}
               where name = ${HEAD} and entries = ${before.entries} and hash = ${before.hash}`,
     ),
-    ...sealed.map(({ entry, head: { entries, hash } }) =>
-      must(
-        'entry',
-        sql`update audit_logs set chain_position = ${entries}, chain_hash = ${hash}
-            where id = ${entry.id} and chain_position is null`,
-      ),
-    ),
+    ...chunks(sealed).map((seals) => must('entry', setSeals(seals))),
   ];
+}
+
+/** Many in one statement, which is ten times faster; of few sizes, so that there are few texts to prepare. */
+const CHUNKS = [100, 10, 1];
+
+function chunks(sealed: readonly Seal[]): (readonly Seal[])[] {
+  const made: (readonly Seal[])[] = [];
+  for (let at = 0; at < sealed.length; at += made.at(-1)?.length ?? 1) {
+    const size = CHUNKS.find((each) => each <= sealed.length - at) ?? 1;
+    made.push(sealed.slice(at, at + size));
+  }
+  return made;
+}
+
+function setSeals(seals: readonly Seal[]): Statement {
+  const rows = seals.map(
+    ({ entry, head }) => sql`(cast(${entry.id} as bigint), cast(${head.entries} as bigint), ${head.hash})`,
+  );
+  return join(
+    [
+      sql`update audit_logs set chain_position = seal.column2, chain_hash = seal.column3 from (values `,
+      join(rows, ', '),
+      // The plus keeps SQLite from going through all unsealed entries for each one.
+      sql`) as seal where audit_logs.id = seal.column1 and +audit_logs.chain_position is null`,
+    ],
+    '',
+  );
 }
 
 export async function sealedEntries(db: Db, after: number, limit: number): Promise<SealedEntry[]> {

@@ -122,7 +122,7 @@ function errorList(responses: Operation['responses'], document: OpenApi, links: 
   );
   if (failing.length === 0) return null;
   const statuses = [...new Set(failing.map(({ status }) => status))];
-  return html`<details class="errors"><summary><h4>Errors</h4> ${statuses.map(statusBadge)}</summary>
+  return html`<details class="errors"><summary class="fold"><h4>Errors</h4> ${statuses.map(statusBadge)}</summary>
 <dl>
 ${failing.map(({ name }) => errorRow(name, document, links))}</dl>
 </details>
@@ -138,7 +138,7 @@ export function errorRow(name: string, { components }: OpenApi, links: Links): H
 }
 
 const sample = (title: string, text: string): Html =>
-  html`<figure><figcaption>${title}</figcaption><pre>${text}</pre></figure>
+  html`<figure><figcaption class="caption">${title}</figcaption><pre>${text}</pre></figure>
 `;
 
 /** Folded where it would stand in the way; the stylesheet opens it where there is a column for it. */
@@ -146,7 +146,7 @@ function answerSample(responses: Operation['responses']): Html | null {
   for (const [status, { content = {} }] of Object.entries(responses)) {
     const example = content['application/json']?.example;
     if (Number(status) < 300 && example !== undefined)
-      return html`<details class="answer"><summary>Answer ${status}</summary><pre>${JSON.stringify(example, null, 2)}</pre></details>
+      return html`<figure><figcaption class="caption beside">Answer ${status}</figcaption><details class="answer"><summary class="caption fold">Answer ${status}</summary><pre>${JSON.stringify(example, null, 2)}</pre></details></figure>
 `;
   }
   return null;

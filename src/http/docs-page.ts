@@ -54,7 +54,7 @@ export function docsPage(document: OpenApi): string {
 </header>
 <nav class="index" id="index" aria-label="All calls">
 <details>
-<summary>All calls</summary>
+<summary class="fold">All calls</summary>
 ${chapterLink('Conventions')}${chapters.map(chapterIndex)}${chapterLink('Shapes')}${chapterLink('All errors')}
 </details>
 </nav>

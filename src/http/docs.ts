@@ -11,12 +11,10 @@ import type { RouteDoc } from './route-doc.ts';
 export function docsRoutes(server: FastifyInstance, about: About): void {
   const open = (doc: Omit<RouteDoc, 'tag'>) =>
     ({ config: { access: 'open', doc: { tag: 'Service', ...doc } } }) as const;
-  // Once, at the first request: by then every route is in the table.
-  let made: { readonly json: string; readonly page: string } | undefined;
-  const documentation = () => {
-    const document = openApi(server.routeTable, about);
-    return { json: JSON.stringify(document), page: docsPage(document) };
-  };
+  // Once, when they are first asked for: by then every route is in the table.
+  const document = once(() => openApi(server.routeTable, about));
+  const json = once(() => JSON.stringify(document()));
+  const page = once(() => docsPage(document()));
   const style = readFileSync(new URL('./docs.css', import.meta.url));
 
   server.get(
@@ -27,8 +25,7 @@ export function docsRoutes(server: FastifyInstance, about: About): void {
       answers: { 200: map(Type.Unknown(), { description: 'OpenAPI 3.1', examples: [{ openapi: '3.1.1' }] }) },
     }),
     async (_request, reply) => {
-      made ??= documentation();
-      return reply.type('application/json').send(made.json);
+      return reply.type('application/json').send(json());
     },
   );
 
@@ -41,8 +38,7 @@ export function docsRoutes(server: FastifyInstance, about: About): void {
       answers: { 200: Type.String({ description: 'HTML', examples: ['<!doctype html>…'] }) },
     }),
     async (_request, reply) => {
-      made ??= documentation();
-      return reply.type('text/html; charset=utf-8').send(made.page);
+      return reply.type('text/html; charset=utf-8').send(page());
     },
   );
 
@@ -56,4 +52,12 @@ export function docsRoutes(server: FastifyInstance, about: About): void {
     }),
     async (_request, reply) => reply.type('text/css; charset=utf-8').send(style),
   );
+}
+
+function once<T extends object | string>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }

@@ -163,10 +163,10 @@ export const Health = Type.Object(
   {
     status: oneOf(['up', 'down'], saying('up: every part is')),
     version: text('of the service', ['0.1.0']),
-    database: part({ kind: Type.Optional(oneOf(['sqlite', 'postgres'])) }),
+    database: part({ kind: Type.Optional(oneOf(['sqlite', 'postgres'], { examples: ['sqlite'] })) }),
     store: part(),
     workers: part({
-      active: Type.Optional(orNull(count('in this process; null: it hosts none', 1))),
+      active: Type.Optional(orNull(count('in this process; null: it hosts none'), { examples: [1] })),
     }),
     queues: part({
       worker_starts: Type.Optional(count('workers that are to start')),

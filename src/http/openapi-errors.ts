@@ -32,12 +32,14 @@ const WRONG_CONTENT_TYPE: Failure = {
 };
 const FAULT: Failure = { name: INTERNAL_ERROR.code, ...INTERNAL_ERROR };
 
+const inOrder = (a: Failure, b: Failure): number => a.status - b.status || (a.name < b.name ? -1 : 1);
+
 /** Every error that any route may answer with. */
 export const FAILURES: readonly Failure[] = [
   ...(Object.keys(DENIALS) as DenialCode[]).map(ofDenial),
   WRONG_CONTENT_TYPE,
   FAULT,
-];
+].sort(inOrder);
 
 export function failuresOf(route: Route): Failure[] {
   const { answers, denials = [] } = route.doc;
@@ -45,7 +47,7 @@ export function failuresOf(route: Route): Failure[] {
   // A route with a shape of its own for a status answers whatever happens inside it in that shape.
   const inside = [...byReading(route), FAULT].filter(({ status }) => !(status in answers));
   const failures = new Map([...byNature, ...inside].map((failure) => [failure.name, failure]));
-  return [...failures.values()].sort((a, b) => a.status - b.status || (a.name < b.name ? -1 : 1));
+  return [...failures.values()].sort(inOrder);
 }
 
 function byAccess({ access, method }: Route): DenialCode[] {

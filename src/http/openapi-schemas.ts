@@ -32,18 +32,35 @@ export interface Schema {
 /** Values, not schemas: an example may have a title of its own. */
 const VALUES = new Set(['examples', 'enum', 'const', 'default']);
 
+/** The named shapes of a document. */
+export interface Shapes {
+  readonly byName: Map<string, Schema>;
+  /** What became of a schema that was met before: most are used by many routes. */
+  readonly known: WeakMap<object, Schema>;
+}
+
+export const noShapes = (): Shapes => ({ byName: new Map(), known: new WeakMap() });
+
 /** The schema with a reference in the place of every shape that has a title; the shapes go into `shapes`. */
-export function hoist(schema: object, shapes: Map<string, Schema>): Schema {
-  const copy = copied(schema, shapes) as Schema;
+export function hoist(schema: object, shapes: Shapes): Schema {
+  const known = shapes.known.get(schema);
+  if (known) return known;
+  const made = named(copied(schema, shapes) as Schema, shapes);
+  shapes.known.set(schema, made);
+  return made;
+}
+
+function named(copy: Schema, { byName }: Shapes): Schema {
   const { title, ...shape } = copy;
   if (typeof title !== 'string') return copy;
-  const known = shapes.get(title);
-  if (known && !isDeepStrictEqual(known, shape)) throw new Error(`two different shapes are called ${title}`);
-  shapes.set(title, shape);
+  const earlier = byName.get(title);
+  if (earlier && !isDeepStrictEqual(earlier, shape))
+    throw new Error(`two different shapes are called ${title}`);
+  byName.set(title, shape);
   return { $ref: `#/components/schemas/${title}` };
 }
 
-function copied(part: unknown, shapes: Map<string, Schema>): unknown {
+function copied(part: unknown, shapes: Shapes): unknown {
   if (Array.isArray(part)) return part.map((each) => hoisted(each, shapes));
   const entries = Object.entries(part as object);
   return Object.fromEntries(
@@ -51,7 +68,7 @@ function copied(part: unknown, shapes: Map<string, Schema>): unknown {
   );
 }
 
-const hoisted = (part: unknown, shapes: Map<string, Schema>): unknown =>
+const hoisted = (part: unknown, shapes: Shapes): unknown =>
   typeof part === 'object' && part !== null ? hoist(part, shapes) : part;
 
 const EXAMPLES: Readonly<Record<string, unknown>> = {

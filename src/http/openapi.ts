@@ -5,7 +5,7 @@ import { Problem } from './answer-parts.ts';
 import { type Access, CHANGING, type Route } from './guards.ts';
 import { CONVENTIONS } from './openapi-conventions.ts';
 import { FAILURES, type Failure, failuresOf } from './openapi-errors.ts';
-import { exampleOf, hoist, type Schema } from './openapi-schemas.ts';
+import { exampleOf, hoist, noShapes, type Schema, type Shapes } from './openapi-schemas.ts';
 import { type Answer, placesIn, TAGS } from './route-doc.ts';
 
 export interface Parameter {
@@ -41,7 +41,7 @@ export interface Operation {
   readonly 'x-access': Access;
 }
 
-export interface ProblemExample {
+interface ProblemExample {
   readonly summary: string;
   readonly description?: string;
   readonly value: Readonly<Record<string, unknown>>;
@@ -103,7 +103,7 @@ const SECURITY_SCHEMES = {
 } as const;
 
 export function openApi(routes: readonly Route[], { version, baseUrl }: About): OpenApi {
-  const shapes = new Map<string, Schema>();
+  const shapes = noShapes();
   const paths: Record<string, Record<string, Operation>> = {};
   // HEAD is what GET is, without the body; the conventions say so once.
   for (const route of routes.filter(({ method }) => method !== 'HEAD')) {
@@ -123,14 +123,12 @@ export function openApi(routes: readonly Route[], { version, baseUrl }: About): 
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,
     components: {
-      schemas: Object.fromEntries([...shapes].sort(([a], [b]) => (a < b ? -1 : 1))),
+      schemas: Object.fromEntries([...shapes.byName].sort(([a], [b]) => (a < b ? -1 : 1))),
       examples: Object.fromEntries(FAILURES.map((failure) => [failure.name, problemExample(failure)])),
       securitySchemes: SECURITY_SCHEMES,
     },
   };
 }
-
-type Shapes = Map<string, Schema>;
 
 function operation(route: Route, shapes: Shapes): Operation {
   const { doc, access } = route;

@@ -15,7 +15,7 @@ export const TAGS = {
   Administration: 'For operators, from the addresses in ADMIN_IPS.',
   Service: 'The service itself: its health and its documentation.',
 } as const;
-export type Tag = keyof typeof TAGS;
+type Tag = keyof typeof TAGS;
 
 /** Null: no body. */
 export type Answer =

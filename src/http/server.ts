@@ -68,7 +68,11 @@ const HEALTH: RouteDoc = {
   summary: 'Ask whether the service can take an order',
   answers: {
     200: { text: 'Every part is up.', schema: HealthSchema },
-    503: { text: 'A part is down.', schema: HealthSchema },
+    503: {
+      text: 'A part is down.',
+      schema: HealthSchema,
+      example: { status: 'down', store: { status: 'down' }, queues: { status: 'down' } },
+    },
   },
 };
 
@@ -153,7 +157,8 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
 
   server.get('/health', { config: { access: 'open', doc: HEALTH } }, async (_request, reply) => {
     const health = await deps.readHealth();
-    return reply.code(health.status === 'up' ? 200 : 503).send(health);
+    if (health.status === 'up') return health;
+    return reply.code(503).header('retry-after', '5').send(health);
   });
   docsRoutes(server, deps.about);
   server.register(async (scope) => webhookRoutes(scope, { ...deps.webhook, ...ambient }));
