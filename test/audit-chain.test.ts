@@ -9,6 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { audit } from '../src/app/audit.ts';
 import { auditKeyOf, sealAuditLog, verifyAuditLog } from '../src/app/audit-chain.ts';
 import { countUnsealed, readHead } from '../src/data/audit-chain.ts';
+import { listAuditEntries } from '../src/data/audit-log.ts';
 import { type Db, must, type SqlValue, type Statement, sql } from '../src/data/db.ts';
 import { migrate } from '../src/data/migrate.ts';
 import { openPostgres } from '../src/data/postgres.ts';
@@ -258,6 +259,22 @@ for (const [name, openPlace] of [
         assert.equal(await countUnsealed(db), 1);
       },
     );
+
+    chainTest('the user’s list has the entries newest first, of all actions or of some', async ({ db }) => {
+      await db.commit([sql`update audit_logs set action = 'login' where chain_position in (3, 6)`]);
+      const ids = (await db.all<{ id: number }>(sql`select id from audit_logs order by id`)).map(
+        ({ id }) => id,
+      );
+      const list = async (actions: string[] | null, after: string | null, limit = 3) =>
+        (await listAuditEntries(db, USER, { actions, after, limit })).map(
+          ({ id }) => ids.indexOf(Number(id)) + 1,
+        );
+      assert.deepEqual(await list(null, null), [8, 7, 6]);
+      assert.deepEqual(await list(null, String(ids[5]), 100), [5, 4, 3, 2, 1]);
+      assert.deepEqual(await list(['login'], null), [6, 3]);
+      assert.deepEqual(await list(['login', 'webhook_order', 'none'], null, 4), [8, 7, 6, 5]);
+      assert.deepEqual(await list(['login', 'none'], String(ids[5])), [3]);
+    });
 
     chainTest('another key finds nothing in order', async ({ db }) => {
       const otherKey = auditKeyOf(Buffer.alloc(32, 8));

@@ -167,4 +167,27 @@ describe('the client’s address', () => {
     assert.equal(await auditedIp('203.0.113.7', '1.1.1.1, 10.0.0.2'), '1.1.1.1');
     assert.equal(await auditedIp('203.0.113.7', 'nonsense'), '127.0.0.1');
   });
+
+  test('is known of a client too that hangs up before it is answered', async (t) => {
+    const world = await openWorld(t, { env: { RATE_LIMIT_REQUESTS: '1000' } });
+    const trader = await world.makeTrader();
+    await world.server.listen({ port: 0, host: '127.0.0.1' });
+    const { port } = world.server.server.address() as AddressInfo;
+    const order = { trading_account_id: trader.account.id, action: 'buy', symbol: 'BTCUSDT', quantity: 1 };
+    const body = JSON.stringify(order);
+    for (let index = 0; index < 10; index++) {
+      const socket = connect(port, '127.0.0.1');
+      await once(socket, 'connect');
+      socket.end(
+        `POST /trading/order HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${trader.apiKey}\r\n` +
+          `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+        () => socket.destroy(),
+      );
+    }
+    const entries = await world.eventually(
+      () => world.audits(trader),
+      ({ length }) => length === 10,
+    );
+    assert.deepEqual([...new Set(entries.map(({ ip_address }) => ip_address))], ['127.0.0.1']);
+  });
 });

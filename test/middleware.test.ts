@@ -294,43 +294,23 @@ describe('the browser-only check, in production', () => {
     ['another scheme', { authorization: 'Basic eDp5' }, false, false, true],
   ];
 
+  // biome-ignore format: a list
   const GUARDED = [
-    'GET /auth/session',
-    'POST /auth/logout',
-    'GET /trading/orders',
-    'POST /trading/order',
-    'GET /settings/audit-log',
-    'POST /settings/terms',
-    'GET /deployment/workers',
-    'GET /nowhere',
-    'GET /auth/tokens',
-    'GET /webhooks/x',
-    'GET /healthy',
+    'GET /auth/session', 'POST /auth/logout', 'GET /trading/orders', 'POST /trading/order',
+    'GET /settings/audit-log', 'POST /settings/terms', 'GET /deployment/workers', 'GET /nowhere',
+    'GET /auth/tokens', 'GET /webhooks/x', 'GET /healthy',
   ];
+  // biome-ignore format: a list
   const OPEN = [
-    'POST /auth/login',
-    'POST /auth/register',
-    'POST /auth/forgot-password',
-    'POST /auth/reset-password',
+    'POST /auth/login', 'POST /auth/register', 'POST /auth/forgot-password', 'POST /auth/reset-password',
     'POST /auth/silent-refresh',
   ];
   const PROGRAMS = ['POST /auth/token', 'GET /auth/public-key', 'GET /openapi.json'];
+  // biome-ignore format: a list
   const EXCLUDED = [
-    'POST /webhook/token/order',
-    'POST /%77ebhook/token/order',
-    'GET /webhook/token',
-    'GET /public/plans',
-    'GET /public/nothing',
-    'POST /setup/admin',
-    'GET /health',
-    'GET /health?x=1',
-    'GET /static/app.js',
-    'GET /docs',
-    'GET /docs/app.js',
-    'GET /metrics',
-    'GET /',
-    'GET /robots.txt',
-    'GET /sitemap.xml',
+    'POST /webhook/token/order', 'POST /%77ebhook/token/order', 'GET /webhook/token', 'GET /public/plans',
+    'GET /public/nothing', 'POST /setup/admin', 'GET /health', 'GET /health?x=1', 'GET /static/app.js',
+    'GET /docs', 'GET /docs/app.js', 'GET /metrics', 'GET /', 'GET /robots.txt', 'GET /sitemap.xml',
     'GET /favicon.ico',
   ];
 

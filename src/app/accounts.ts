@@ -12,6 +12,7 @@ import {
   storeCredentials,
 } from '../data/accounts.ts';
 import type { Db, Statement } from '../data/db.ts';
+import { roomFor } from '../data/room.ts';
 import { type Denial, deny, isDenial } from '../domain/denial.ts';
 import { type AccountId, isUuid, timestamp, type UserId } from '../domain/ids.ts';
 import { mergePaperSettings, type PaperSettings, readPaperSettings } from '../domain/paper-settings.ts';
@@ -122,10 +123,12 @@ export async function createAccount(
     connectionVersion: 1,
     createdAt: timestamp(now),
   };
-  await deps.db.commit([
+  const lost = await deps.db.commit([
+    roomFor('accounts', owner.id),
     insertAccount(account),
     noted(owner, account.id, 'account_created', now, { broker }),
   ]);
+  if (lost !== null) return deny('too_many');
   return { ...showAccount(deps, account), webhook_secret: secret };
 }
 

@@ -118,7 +118,8 @@ async function checkAndPlace(
   // Level 4
   const print = fingerprint(user.id, signal);
   const claim = print === null ? null : `fingerprint:{${account.id}}:${print}`;
-  const lifeMs = account.maxRequestAge * 1000;
+  // For as long as the signal would still be fresh, and longer for one from the future.
+  const lifeMs = account.maxRequestAge * 1000 + Math.max(0, (signal.timestamp ?? 0) - arrivedAt);
   const forget = () => (claim ? forgetClaim(deps, claim, lifeMs) : undefined);
   const replay = () => {
     findings.metadata = { attack_type: 'replay', payload_hash: print };

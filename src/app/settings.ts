@@ -5,6 +5,7 @@ import { deleteAllowedIp, insertAllowedIp, listAllowedIps } from '../data/allowe
 import { insertApiKey, listApiKeys, revokeApiKey } from '../data/api-keys.ts';
 import type { Db, Statement } from '../data/db.ts';
 import { ordersOn } from '../data/order-limits.ts';
+import { roomFor } from '../data/room.ts';
 import { acceptTerms, currentTerms, type Terms } from '../data/users.ts';
 import { type Denial, deny } from '../domain/denial.ts';
 import { dayOf, effectivePlan, type Plans } from '../domain/entitlement.ts';
@@ -32,8 +33,11 @@ interface Deed {
 }
 
 /** The change and its entry in one unit. A guard's name: nothing was changed. */
-function perform({ db, clock }: SettingsDeps, owner: Owner, change: Statement, deed: Deed) {
-  return db.commit([change, audit(owner.context, { userId: owner.id, failure: null, ...deed }, clock.now())]);
+function perform({ db, clock }: SettingsDeps, owner: Owner, change: Statement[], deed: Deed) {
+  return db.commit([
+    ...change,
+    audit(owner.context, { userId: owner.id, failure: null, ...deed }, clock.now()),
+  ]);
 }
 
 export async function readApiKeys({ db }: Pick<SettingsDeps, 'db'>, user: UserId, page: PageRequest) {
@@ -63,7 +67,11 @@ export async function createApiKey(
     createdAt: timestamp(now),
   };
   const resource = { type: 'api_key', id: made.id };
-  await perform(deps, owner, insertApiKey(made), { action: 'api_key_created', resource });
+  const lost = await perform(deps, owner, [roomFor('api_keys', owner.id), insertApiKey(made)], {
+    action: 'api_key_created',
+    resource,
+  });
+  if (lost !== null) return deny('too_many');
   return { id: made.id, name, key, expires_at: made.expiresAt, created_at: made.createdAt };
 }
 
@@ -72,7 +80,7 @@ export async function removeApiKey(deps: SettingsDeps, owner: Owner, id: string)
   if (!isUuid(id)) return noSuchKey();
   const change = revokeApiKey(owner.id, id, timestamp(deps.clock.now()));
   const resource = { type: 'api_key', id };
-  const lost = await perform(deps, owner, change, { action: 'api_key_revoked', resource });
+  const lost = await perform(deps, owner, [change], { action: 'api_key_revoked', resource });
   return lost === null ? null : noSuchKey();
 }
 
@@ -99,12 +107,12 @@ export async function addAllowedIp(
     });
   const createdAt = timestamp(deps.clock.now());
   const made = { id: randomUUIDv7(), userId: owner.id, ipAddress, label, createdAt };
-  const lost = await perform(deps, owner, insertAllowedIp(made), {
+  const lost = await perform(deps, owner, [roomFor('allowed_ips', owner.id), insertAllowedIp(made)], {
     action: 'allowed_ip_added',
     resource: { type: 'allowed_ip', id: made.id },
     metadata: { ip_address: ipAddress },
   });
-  if (lost !== null) return deny('allowed_ip_exists');
+  if (lost !== null) return deny(lost === 'room' ? 'too_many' : 'allowed_ip_exists');
   return { id: made.id, ip_address: ipAddress, label, created_at: createdAt };
 }
 
@@ -114,7 +122,7 @@ export async function removeAllowedIp(deps: SettingsDeps, owner: Owner, id: stri
   if (!isUuid(id)) return noSuchIp();
   const resource = { type: 'allowed_ip', id };
   const change = deleteAllowedIp(owner.id, id);
-  const lost = await perform(deps, owner, change, { action: 'allowed_ip_removed', resource });
+  const lost = await perform(deps, owner, [change], { action: 'allowed_ip_removed', resource });
   return lost === null ? null : noSuchIp();
 }
 
@@ -126,7 +134,7 @@ export async function acceptCurrentTerms(
 ): Promise<Denial | null> {
   const change = acceptTerms(owner.id, version, timestamp(deps.clock.now()));
   const resource = { type: 'terms', id: version };
-  const lost = await perform(deps, owner, change, { action: 'terms_accepted', resource });
+  const lost = await perform(deps, owner, [change], { action: 'terms_accepted', resource });
   return lost === null ? null : deny('terms_version_outdated');
 }
 

@@ -50,17 +50,11 @@ export async function listAuditEntries(
   user: UserId,
   { actions, after, limit }: { actions: readonly string[] | null; after: string | null; limit: number },
 ): Promise<StoredEntry[]> {
-  const conditions = [sql`where user_id = ${user}`];
-  if (after !== null) conditions.push(sql`id < ${Number(after)}`);
-  if (actions) {
-    const list = join(
-      actions.map((action) => sql`${action}`),
-      ', ',
-    );
-    conditions.push(join([sql`action in (`, list, sql`)`], ''));
-  }
-  const rows = await db.all<Omit<StoredEntry, 'id' | 'success'> & { id: number; success: number | boolean }>(
-    join(
+  const newest = (action: string | null): Statement => {
+    const conditions = [sql`where user_id = ${user}`];
+    if (after !== null) conditions.push(sql`id < ${Number(after)}`);
+    if (action !== null) conditions.push(sql`action = ${action}`);
+    return join(
       [
         sql`select id, user_id, action, success, ip_address, user_agent, request_path, request_method, error_message,
               resource_type, resource_id, metadata, created_at
@@ -69,7 +63,14 @@ export async function listAuditEntries(
         sql`order by id desc limit ${limit}`,
       ],
       ' ',
-    ),
+    );
+  };
+  // One by one, each by its index: a few attacks among a million orders are not to be looked for one by one.
+  const each = (actions ?? [null]).map((action) =>
+    join([sql`select * from (`, newest(action), sql`) as newest`], ''),
+  );
+  const rows = await db.all<Omit<StoredEntry, 'id' | 'success'> & { id: number; success: number | boolean }>(
+    join([join(each, ' union all '), sql`order by id desc limit ${limit}`], ' '),
   );
   return rows.map((row) => ({ ...row, id: String(row.id), success: Boolean(row.success) }));
 }

@@ -7,6 +7,7 @@ import { findAccount } from './accounts.ts';
 import type { Db } from './db.ts';
 import { scheduleCheck } from './fill-checks.ts';
 import { findOrder, ordersUnderWay, saveOrder } from './orders.ts';
+import { isActiveUser } from './users.ts';
 
 export function workerOrders(deps: { db: Db; clock: { now(): number }; firstPollMs: number }): WorkerOrders {
   const { db, clock, firstPollMs } = deps;
@@ -14,6 +15,7 @@ export function workerOrders(deps: { db: Db; clock: { now(): number }; firstPoll
     find: (id) => findOrder(db, id),
     underWay: (user) => ordersUnderWay(db, user),
     findAccount: (id) => findAccount(db, id),
+    isActive: (user) => isActiveUser(db, user),
     async save(order, { settled }) {
       const unit = saveOrder(order);
       if (settled && openLeg(order))

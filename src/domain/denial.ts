@@ -260,6 +260,11 @@ export const DENIALS = {
     title: 'This address is on the list already',
     detail: 'Nothing is to be done; GET /settings/allowed-ips shows the list.',
   },
+  too_many: {
+    status: 409,
+    title: 'There are as many as there can be',
+    detail: 'Remove one that you no longer need, then try again.',
+  },
   idempotency_conflict: {
     status: 409,
     title: 'This Idempotency-Key belongs to another request',

@@ -54,6 +54,13 @@ export function readSignal(body: Uint8Array, { simulation }: { simulation: boole
   const mapped = mapAction(action, orderType);
   if ('problem' in mapped) return mapped;
 
+  // Said in the wrong place, it would be an order in earnest.
+  const says = field(fields, 'simulation');
+  if (says !== null && says !== simulation)
+    return {
+      problem: '"simulation" contradicts the URL: say ?simulation=true there, and nothing in the body.',
+    };
+
   const timestampField = field(fields, 'timestamp');
   const timestamp = readTimestamp(timestampField);
   if (timestampField !== null && timestamp === null)

@@ -102,6 +102,7 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
           summary: 'Make an account',
           description: 'A paper account is verified from its creation; others need credentials first.',
           answers: { 201: AccountWithSecret },
+          denials: ['too_many'],
         }),
       ),
       schema: { body: AccountBody },

@@ -21,3 +21,9 @@ export function clientIp(request: FastifyRequest, trustedProxies: IpList): strin
 /** Some proxies forward "1.2.3.4:5678" and "[::1]:80". A bare IPv6 address may end in what only looks like a port. */
 const withoutPort = (text: string): string =>
   text.trim().replace(/^(?:\[([^[\]]*)\]|([\d.]+))(?::\d{1,5})?$/, '$1$2');
+
+/** It names an address that we must not believe: a proxy stands in front that nobody told us of. */
+export function isForwardedByStranger({ headers, socket }: FastifyRequest, trustedProxies: IpList): boolean {
+  const isForwarded = headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined;
+  return isForwarded && !trustedProxies.has(socket.remoteAddress ?? '');
+}

@@ -53,6 +53,7 @@ export interface Guard {
   audit(context: RequestContext, event: AuditEvent): Promise<void>;
   contextOf(request: FastifyRequest): RequestContext;
   readonly adminIps: IpList;
+  isForwardedByStranger(request: FastifyRequest): boolean;
 }
 
 /** Methods with which a session has to prove that the request is its own. */
@@ -85,7 +86,7 @@ export function guardRoutes(server: FastifyInstance, guard: Guard): void {
 /** In any spelling that somebody in front of us could take for one. */
 function isAdminPath(url: string): boolean {
   const path = url.replace(/^[a-z]+:\/\/[^/]*/i, '').replace(/%2f|\\/gi, '/');
-  const { pathname } = new URL(path.replace(/^\/+/, '/'), 'http://localhost');
+  const pathname = URL.parse(path.replace(/^\/+/, '/'), 'http://localhost')?.pathname ?? '';
   return /^\/+(?:setup|deployment)(?![\w-])/i.test(pathname.replace(/%([0-9a-f]{2})/gi, decoded));
 }
 
@@ -94,6 +95,9 @@ const decoded = (_: string, hex: string): string => String.fromCharCode(Number.p
 async function refuse(guard: Guard, access: Access, request: FastifyRequest): Promise<Denial | null> {
   if (access === 'admin' || access === 'admin_ip') {
     const { ip } = guard.contextOf(request);
+    // Whoever comes through a proxy that we do not know of would have its address, which may be loopback.
+    if (guard.isForwardedByStranger(request))
+      return deny('ip_not_allowed', { detail: 'Name the proxy in front of the service in TRUSTED_PROXIES.' });
     if (!guard.adminIps.has(ip))
       return deny('ip_not_allowed', { detail: 'Administer from an address in ADMIN_IPS.' });
     if (access === 'admin_ip') return null;

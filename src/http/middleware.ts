@@ -8,7 +8,7 @@ import { sendDenial } from './problem.ts';
 
 export interface Middleware {
   readonly allowedOrigins: readonly string[];
-  /** In production only. */
+  /** In production: nothing but browsers, and programs that say so, may call. */
   readonly browserOnly: boolean;
   readonly captchaProvider: CaptchaProvider | null;
 }

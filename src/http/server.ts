@@ -18,7 +18,7 @@ import { type AccountRoutes, accountRoutes } from './accounts.ts';
 import { type AdminRoutes, adminRoutes } from './admin.ts';
 import { type Admission, admitTradingRequests } from './admission.ts';
 import { type AuthRoutes, authRoutes } from './auth.ts';
-import { clientIp } from './client-ip.ts';
+import { clientIp, isForwardedByStranger } from './client-ip.ts';
 import { docsRoutes } from './docs.ts';
 import { type Edge, openEdge } from './edge.ts';
 import { type Guard, guardRoutes } from './guards.ts';
@@ -53,7 +53,7 @@ export interface ServerDeps {
   /** null: a front does it. */
   readonly edge: Omit<Edge, 'ipOf'> | null;
   readonly middleware: Middleware;
-  readonly guard: Omit<Guard, 'contextOf'>;
+  readonly guard: Omit<Guard, 'contextOf' | 'isForwardedByStranger'>;
   readHealth(): Promise<Health>;
   readonly about: About;
   readonly trustedProxies: IpList;
@@ -117,7 +117,12 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   });
   server.register(cookie);
   standBefore(server, deps.middleware);
-  guardRoutes(server, { ...deps.guard, contextOf });
+  guardRoutes(server, {
+    ...deps.guard,
+    contextOf,
+    isForwardedByStranger: (request) =>
+      deps.middleware.browserOnly && isForwardedByStranger(request, deps.trustedProxies),
+  });
   server.setErrorHandler(sendFault);
   server.setNotFoundHandler((request, reply) => sendDenial(request, reply, deny('not_found')));
   server.addHook('onResponse', async (request, reply) => {

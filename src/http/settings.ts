@@ -70,6 +70,7 @@ export function settingsRoutes(server: FastifyInstance, deps: SettingsRoutes): v
         id: 'createApiKey',
         summary: 'Make an API key',
         answers: { 201: NewApiKey },
+        denials: ['too_many'],
       }),
       schema: { body: ApiKeyBody },
     },
@@ -120,7 +121,7 @@ export function settingsRoutes(server: FastifyInstance, deps: SettingsRoutes): v
         description:
           'From the first entry on, webhook and trading requests from any other address are refused, and you get a mail.',
         answers: { 201: AllowedIp },
-        denials: ['allowed_ip_exists'],
+        denials: ['allowed_ip_exists', 'too_many'],
       }),
       schema: { body: AllowedIpBody },
     },

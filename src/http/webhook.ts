@@ -109,12 +109,18 @@ export function webhookRoutes(server: FastifyInstance, { receive, contextOf, clo
     const outcome = await receive({
       token: request.params.token,
       body,
-      simulation: request.query.simulation,
+      simulation: simulationOf(request.query),
       arrivedAt: clock.now(),
       context: contextOf(request),
     });
     return isDenial(outcome) ? sendDenial(request, reply, outcome) : sendPlaced(reply, outcome);
   }
+}
+
+/** ?Simulation= or ?simulation[]= may be meant as a rehearsal: null, which is neither yes nor no. */
+function simulationOf(query: Readonly<Record<string, unknown>>): unknown {
+  const spelled = Object.keys(query).filter((name) => /^simulation/i.test(name));
+  return spelled.every((name) => name === 'simulation') ? query.simulation : null;
 }
 
 const bytesOf = (body: unknown): Uint8Array => (body instanceof Uint8Array ? body : new Uint8Array());

@@ -33,7 +33,7 @@ export interface Execution {
   readonly connections: Connections;
   /** As in orders.ts, but throws OrderTaken where another worker has the order. */
   save(order: Order, options?: { settled: boolean }): Promise<Order>;
-  /** The kill switch, as it stands at this moment. */
+  /** The kill switch, or the user's deactivation, as it stands at this moment. */
   isHalted(account: AccountId): Promise<boolean>;
   readonly clock: { now(): number };
   wait(ms: number): Promise<void>;
@@ -205,7 +205,7 @@ const hasTraded = (order: Order): boolean => order.legs.some((leg) => leg.status
 
 const HALTED: OrderError = {
   code: 'account_halted',
-  message: 'The entry was not sent: the account was halted before.',
+  message: 'The entry was not sent: the account was halted, or its user deactivated, before.',
 };
 
 /** Nothing more can be done about it. What was certainly not sent has ended; what may have been is unknown. */

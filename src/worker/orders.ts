@@ -15,4 +15,5 @@ export interface WorkerOrders {
    */
   save(order: Order, options: { settled: boolean }): Promise<Order | null>;
   findAccount(id: AccountId): Promise<Account | null>;
+  isActive(user: UserId): Promise<boolean>;
 }

@@ -40,7 +40,8 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     ...deps,
     connections,
     save,
-    isHalted: async (account) => (await findAccount(account))?.halted === true,
+    isHalted: async (account) =>
+      (await findAccount(account))?.halted === true || !(await orders.isActive(user)),
   };
   const stopping = new AbortController();
   let busy = true;

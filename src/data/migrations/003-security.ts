@@ -6,6 +6,7 @@ alter table audit_logs add column chain_position {bigint};
 alter table audit_logs add column chain_hash text;
 create unique index audit_logs_chain on audit_logs (chain_position);
 create index audit_logs_unsealed on audit_logs (id) where chain_position is null;
+create index audit_logs_by_action on audit_logs (user_id, action, id);
 
 create table audit_chain (
   -- one row: the head

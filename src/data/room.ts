@@ -1,0 +1,21 @@
+// No user fills the service: of what is kept per user there is an end.
+
+import type { UserId } from '../domain/ids.ts';
+import { must, type Statement, sql } from './db.ts';
+
+const MOST = 200;
+
+/** Guarded by `room`. The user's row is written as it is: that makes two at once wait for each other. */
+const ROOM = {
+  allowed_ips: (user: UserId) =>
+    sql`update users set plan = plan where id = ${user}
+        and (select count(*) from user_allowed_ips where user_id = ${user}) < ${MOST}`,
+  api_keys: (user: UserId) =>
+    sql`update users set plan = plan where id = ${user}
+        and (select count(*) from api_keys where user_id = ${user} and revoked_at is null) < ${MOST}`,
+  accounts: (user: UserId) =>
+    sql`update users set plan = plan where id = ${user}
+        and (select count(*) from trading_accounts where user_id = ${user} and deleted_at is null) < ${MOST}`,
+};
+
+export const roomFor = (what: keyof typeof ROOM, user: UserId): Statement => must('room', ROOM[what](user));
