@@ -107,3 +107,19 @@ test('a user’s list of allowed IPs has an end', async (t) => {
   const refused = await add('127.0.0.2');
   assert.deepEqual([refused.status, refused.body.code], [409, 'too_many']);
 });
+
+test('the edge counts one client of IPv6 by its /64, whichever of its addresses it uses', async (t) => {
+  const env = { EDGE: 'builtin', EDGE_AUTH_LIMIT: '3' };
+  const world = await openWorld(t, { env });
+  const login = (remoteAddress: string) =>
+    world.request({
+      method: 'POST',
+      url: '/auth/login',
+      body: { email: 'a@example.com', password: 'wrong password' },
+      remoteAddress,
+    });
+  const statuses: number[] = [];
+  for (const host of ['1', '2', '3:4', 'ffff:1']) statuses.push((await login(`2001:db8::${host}`)).status);
+  assert.deepEqual(statuses, [401, 401, 401, 429]);
+  assert.equal((await login('2001:db8:0:1::1')).status, 401);
+});

@@ -2,6 +2,7 @@
 // memory is bounded whatever the number of addresses. EDGE=external leaves all of it to the front.
 
 import type { FastifyRequest } from 'fastify';
+import { canonicalBlock } from '../app/ip-block.ts';
 import type { IpList } from '../app/ip-list.ts';
 import { CallLog } from '../domain/call-log.ts';
 import { type Denial, deny } from '../domain/denial.ts';
@@ -30,10 +31,14 @@ export function openEdge(edge: Edge): (request: FastifyRequest) => Denial | null
     const route = request.routeOptions.url ?? request.url;
     if (route.startsWith('/webhook/') && edge.chartingIps.has(ip)) return null;
     const now = edge.now();
-    const waitMs = overall.count(ip, now) || (AUTH_PATHS.has(route) ? auth.count(ip, now) : 0);
+    const client = clientOf(ip);
+    const waitMs = overall.count(client, now) || (AUTH_PATHS.has(route) ? auth.count(client, now) : 0);
     return waitMs > 0 ? deny('edge_rate_limited', { retryAfter: Math.ceil(waitMs / 1000) }) : null;
   };
 }
+
+/** Who has one IPv6 address has a whole /64 of them, and is one client all the same. */
+const clientOf = (ip: string): string => (ip.includes(':') ? (canonicalBlock(`${ip}/64`) ?? ip) : ip);
 
 /** Of those heard of last, and of all their counted requests together: some 64 MB. */
 const MOST = { addresses: 100_000, places: 8_000_000 };
