@@ -1,5 +1,6 @@
 // The composition root: configuration → adapters → roles. What is started last is stopped first.
 
+import { existsSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
@@ -344,6 +345,7 @@ async function main(): Promise<void> {
     console.log(`${USAGE}\n\n${describeConfig()}`);
     return;
   }
+  if (existsSync('.env')) process.loadEnvFile();
   const config = readConfig(process.env);
   if (args.length > 0) {
     process.exitCode = await runCommand(config, args, { print: console.log, complain: console.error });

@@ -2,6 +2,7 @@
 // In the end the paper broker's own ledger is the judge: no order twice, none lost, every one ends.
 
 import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -71,9 +72,11 @@ const ACTIONS = [
 ];
 /** Of the signals without an answer, so many are sent again. The rest is left to its fate, which may be either. */
 const RESENT = 0.85;
-const KILL_AFTER_MS = { least: 20, most: 400 };
-/** So many kills fall into the start, while what was left unfinished is being recovered. */
+/** When a kill falls: into the start, while what was left unfinished is being recovered; else after so many answers. */
 const KILLED_STARTING = 0.3;
+const MOST_ANSWERS = 60;
+/** Or by the clock, where answers are slow in coming, and as often in any case. */
+const KILL_AFTER_MS = { least: 20, most: 400, slow: 2_000 };
 /** Patience at the end; it takes some seconds. */
 const ENDING_MS = 45_000;
 
@@ -85,7 +88,8 @@ test('killed at random moments in a burst of signals, no order is made twice, no
   const { db, traders } = story;
   const hits: Record<string, number> = {};
   const begun = Date.now();
-  for (let life = 0; life < KILLS && (life < LEAST_KILLS || Date.now() - begun < KILLING_MS); life++) {
+  let life = 0;
+  for (; life < KILLS && (life < LEAST_KILLS || Date.now() - begun < KILLING_MS); life++) {
     await story.live(life);
     for (const [what, count] of Object.entries(await underWay(db))) hits[what] = (hits[what] ?? 0) + count;
     // What a longer pause would do: the deadlines of all that this account has under way pass.
@@ -95,7 +99,9 @@ test('killed at random moments in a burst of signals, no order is made twice, no
   const killed = Date.now();
   const sent = await story.finish();
   await untilAllEnded(db);
-  t.diagnostic(`the last kill came after ${killed - begun} ms, the last end ${Date.now() - killed} ms later`);
+  t.diagnostic(
+    `the last of ${life} kills came after ${killed - begun} ms, the last end ${Date.now() - killed} ms later`,
+  );
   await story.replay();
 
   const immediate = new Set(
@@ -138,9 +144,11 @@ async function openStory(t: TestContext) {
   const random = seeded(SEED);
   const sent: (Sent & { path: string; body: string })[] = [];
   const sending: Promise<void>[] = [];
+  const answered = new EventEmitter();
   // Where the program is now, or will be: waited for by everybody who finds it gone.
   let address = nextAddress();
   let isOpen = false;
+  // Of the last start that was not cut short.
   let startMs = 500;
 
   function makeSignal(name: DeskName) {
@@ -165,8 +173,15 @@ async function openStory(t: TestContext) {
 
   /** As the charting platform does: an alert without an answer, or with a 5xx, is sent again as it was. */
   async function deliver(signal: (typeof sent)[number], again: boolean): Promise<void> {
-    do signal.answers.push(await post(`${await address.promise}${signal.path}`, signal.body));
-    while (again && (signal.answers.at(-1)?.status ?? 500) >= 500);
+    do {
+      const answer = await post(`${await address.promise}${signal.path}`, signal.body);
+      signal.answers.push(answer);
+      if (answer) answered.emit('answer');
+    } while (again && (signal.answers.at(-1)?.status ?? 500) >= 500);
+  }
+
+  async function answers(count: number): Promise<void> {
+    for (let n = 0; n < count; n++) await once(answered, 'answer');
   }
 
   /** The account's signals of one life of the process, some at once. What finds no answer goes on in the next life. */
@@ -208,13 +223,18 @@ async function openStory(t: TestContext) {
       const begun = Date.now();
       const starting = start();
       for (const name of names()) burst(name);
-      const part = random();
-      if (life > 0 && random() < KILLED_STARTING) {
+      const [moment, part] = [random(), random()];
+      if (life > 0 && moment < KILLED_STARTING) {
         await sleep(startMs * (0.5 + part));
       } else {
         await starting.ready;
         startMs = Date.now() - begun;
-        await sleep(KILL_AFTER_MS.least + part * (KILL_AFTER_MS.most - KILL_AFTER_MS.least));
+        await (moment < (1 + KILLED_STARTING) / 2
+          ? sleep(KILL_AFTER_MS.least + part * (KILL_AFTER_MS.most - KILL_AFTER_MS.least))
+          : Promise.race([
+              answers(Math.ceil(part * MOST_ANSWERS)),
+              sleep(KILL_AFTER_MS.slow, undefined, { ref: false }),
+            ]));
       }
       program = null;
       // Before it dies, so that nobody who finds it dead tries the old address again.

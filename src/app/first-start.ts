@@ -108,6 +108,7 @@ export function welcome(first: FirstUser, address: string): string {
 Fillpath has made a first user. This is shown once; keep it.
 
   address   ${address}
+  API docs  ${address}/docs
   email     ${first.email}
   password  ${first.password}
   API key   ${first.apiKey}
