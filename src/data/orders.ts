@@ -170,9 +170,11 @@ async function ordersWhere(db: Db, where: Statement): Promise<Order[]> {
       ' ',
     ),
   );
+  // What is still queued was never planned, and has no legs.
+  const planned = rows.filter((row) => row.status !== 'queued');
   const legs = await legsOf(
     db,
-    rows.map((row) => row.order_id),
+    planned.map((row) => row.order_id),
   );
   return rows.map((row) => toOrder(row, legs.get(row.order_id) ?? []));
 }
