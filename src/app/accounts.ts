@@ -1,6 +1,5 @@
 // Trading accounts, as their owner makes, changes and deletes them. Another user's account does not exist here: 404.
 
-import { randomUUIDv7 } from 'node:crypto';
 import {
   type Account,
   changeAccount,
@@ -19,6 +18,7 @@ import { mergePaperSettings, type PaperSettings, readPaperSettings } from '../do
 import { type SealingKey, sealProblem } from '../domain/sealed.ts';
 import { type BrokerName, NEEDS_CREDENTIALS } from '../domain/symbol.ts';
 import { audit, type RequestContext, writeAudit } from './audit.ts';
+import { newId } from './new-id.ts';
 import { onePage, type Page, type PageRequest, pageOf } from './pages.ts';
 import { randomToken, type SecretBox } from './secret-box.ts';
 
@@ -108,7 +108,7 @@ export async function createAccount(
   const secret = randomToken();
   const now = deps.clock.now();
   const account: Account = {
-    id: randomUUIDv7() as AccountId,
+    id: newId() as AccountId,
     userId: owner.id,
     name: fields.name,
     brokerName: broker,

@@ -1,7 +1,6 @@
 // Administration: what an operator sees and changes from an admin IP. Every attempt to change something leaves an
 // audit entry, with the admin as its user and the target as its resource.
 
-import { randomUUIDv7 } from 'node:crypto';
 import type { Db, Statement } from '../data/db.ts';
 import { type DeadLetter, deadLetters, hasCheck, reviveCheck } from '../data/dead-letters.ts';
 import { countChecks } from '../data/fill-checks.ts';
@@ -32,6 +31,7 @@ import type { Store } from '../store/store.ts';
 import type { Mailbox } from '../worker/mailbox.ts';
 import { STARTS_QUEUE } from '../worker/pool.ts';
 import { audit, type RequestContext, writeAudit } from './audit.ts';
+import { newId } from './new-id.ts';
 import { onePage, type Page, type PageRequest, pageOf } from './pages.ts';
 import type { PasswordHasher } from './passwords.ts';
 import { shownUser } from './sessions.ts';
@@ -88,7 +88,7 @@ export async function makeFirstAdmin(
 ): Promise<Denial | { user: object }> {
   const { db, clock, hasher } = deps;
   const user: User = {
-    id: randomUUIDv7() as UserId,
+    id: newId() as UserId,
     email: normalEmail(email),
     isAdmin: true,
     isActive: true,

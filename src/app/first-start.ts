@@ -1,12 +1,13 @@
 // The first start on an empty database: terms of service that can be accepted, and, outside production, an admin with
 // a paper account, so that a newcomer places the first order by pasting one command.
 
-import { randomBytes, randomUUIDv7 } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { insertAccount } from '../data/accounts.ts';
 import { insertApiKey } from '../data/api-keys.ts';
 import type { Db } from '../data/db.ts';
 import { claimFirstAdmin, currentTermsVersion, hasUsers, insertTerms, insertUser } from '../data/users.ts';
 import { type AccountId, timestamp, type UserId } from '../domain/ids.ts';
+import { newId } from './new-id.ts';
 import type { PasswordHasher } from './passwords.ts';
 import { randomToken, type SecretBox } from './secret-box.ts';
 import { hashToken } from './tokens.ts';
@@ -54,7 +55,7 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
     webhookToken: randomToken(),
     webhookSecret: randomToken(),
   };
-  const userId = randomUUIDv7() as UserId;
+  const userId = newId() as UserId;
   const passwordHash = await hasher.hash(first.password);
   const lost = await db.commit([
     claimFirstAdmin(now),
@@ -72,7 +73,7 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
       now,
     ),
     insertApiKey({
-      id: randomUUIDv7(),
+      id: newId(),
       userId,
       name: 'first start',
       keyHash: hashToken(first.apiKey),
@@ -80,7 +81,7 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
       createdAt: now,
     }),
     insertAccount({
-      id: randomUUIDv7() as AccountId,
+      id: newId() as AccountId,
       userId,
       name: 'Paper',
       brokerName: 'paper',

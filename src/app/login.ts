@@ -1,6 +1,5 @@
 // Logging in: a right password, and a code where the user has a second factor, begin a session.
 
-import { randomUUIDv7 } from 'node:crypto';
 import { credentialsByEmail, credentialsOf, type UserCredentials } from '../data/credentials.ts';
 import { insertSession, type Session } from '../data/sessions.ts';
 import type { User } from '../data/users.ts';
@@ -9,6 +8,7 @@ import { normalEmail } from '../domain/email.ts';
 import { type SessionId, timestamp } from '../domain/ids.ts';
 import { audit, type RequestContext, storable, writeAudit } from './audit.ts';
 import type { Captcha } from './captcha.ts';
+import { newId } from './new-id.ts';
 import { type CheckPasswordDeps, checkPassword, forgiveTries, takeTry } from './passwords.ts';
 import { type CodeProof, hasSecondFactor, proofByCode } from './second-factor.ts';
 import { randomToken, type SecretBox } from './secret-box.ts';
@@ -165,7 +165,7 @@ async function enter(
   const { db, clock } = deps;
   const now = clock.now();
   const session: Session = {
-    id: randomUUIDv7() as SessionId,
+    id: newId() as SessionId,
     userId: user.id,
     csrfToken: randomToken(),
     ipAddress: context.ip,

@@ -1,7 +1,6 @@
 // Passwords: registering with one, checking one, setting a new one by mail. Whoever guesses gets ten tries per account
 // in a quarter of an hour, and no word on whether the account exists.
 
-import { randomUUIDv7 } from 'node:crypto';
 import { hash, verify } from '@node-rs/argon2';
 import {
   credentialsByEmail,
@@ -23,6 +22,7 @@ import { type Store, StoreUnavailable } from '../store/store.ts';
 import { audit, type RequestContext, writeAudit } from './audit.ts';
 import type { Captcha } from './captcha.ts';
 import { resetMail } from './mails.ts';
+import { newId } from './new-id.ts';
 import { randomToken } from './secret-box.ts';
 import { hashToken } from './tokens.ts';
 
@@ -149,7 +149,7 @@ async function checkAndRegister(
 
   const passwordHash = await hasher.hash(password);
   const user: User = {
-    id: randomUUIDv7() as UserId,
+    id: newId() as UserId,
     email,
     isAdmin: false,
     isActive: true,

@@ -1,7 +1,6 @@
 // From a validated signal to an order with its answer; shared by the webhook and the dashboard. The order's row and
 // its audit entry are committed before anything is queued: from then on the order is never lost.
 
-import { randomUUIDv7 } from 'node:crypto';
 import { type Account, accountStands, findAccount } from '../data/accounts.ts';
 import type { Db, Statement } from '../data/db.ts';
 import { countOrder, ordersOn } from '../data/order-limits.ts';
@@ -23,6 +22,7 @@ import { StoreUnavailable } from '../store/store.ts';
 import type { Mailbox } from '../worker/mailbox.ts';
 import type { Pool } from '../worker/pool.ts';
 import { audit, type RequestContext } from './audit.ts';
+import { newId } from './new-id.ts';
 
 export interface PlaceOrderDeps {
   readonly db: Db;
@@ -154,7 +154,7 @@ function accept(deps: PlaceOrderDeps, request: NewOrder): Order {
   const now = deps.clock.now();
   const isEntry = request.intent.operation === 'PLACE_ENTRY_ORDER';
   const order: Order = {
-    id: randomUUIDv7() as OrderId,
+    id: newId() as OrderId,
     version: 1,
     userId: request.user.id,
     accountId: request.account.id,

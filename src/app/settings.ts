@@ -1,6 +1,5 @@
 // What users settle for themselves: API keys, the addresses they trade from, the terms, and what their plan gives them.
 
-import { randomUUIDv7 } from 'node:crypto';
 import { deleteAllowedIp, insertAllowedIp, listAllowedIps } from '../data/allowed-ips.ts';
 import { insertApiKey, listApiKeys, revokeApiKey } from '../data/api-keys.ts';
 import type { Db, Statement } from '../data/db.ts';
@@ -14,6 +13,7 @@ import type { User } from './access.ts';
 import type { Owner } from './accounts.ts';
 import { audit } from './audit.ts';
 import { canonicalBlock } from './ip-block.ts';
+import { newId } from './new-id.ts';
 import { onePage, type PageRequest, pageOf } from './pages.ts';
 import { randomToken } from './secret-box.ts';
 import { hashToken } from './tokens.ts';
@@ -59,7 +59,7 @@ export async function createApiKey(
   const now = deps.clock.now();
   const key = randomToken();
   const made = {
-    id: randomUUIDv7(),
+    id: newId(),
     userId: owner.id,
     name,
     keyHash: hashToken(key),
@@ -106,7 +106,7 @@ export async function addAllowedIp(
       detail: 'ip_address must be an IPv4 or IPv6 address, or a CIDR block such as 203.0.113.0/24.',
     });
   const createdAt = timestamp(deps.clock.now());
-  const made = { id: randomUUIDv7(), userId: owner.id, ipAddress, label, createdAt };
+  const made = { id: newId(), userId: owner.id, ipAddress, label, createdAt };
   const lost = await perform(deps, owner, [roomFor('allowed_ips', owner.id), insertAllowedIp(made)], {
     action: 'allowed_ip_added',
     resource: { type: 'allowed_ip', id: made.id },
