@@ -9,6 +9,7 @@ export type { OrderFilter };
 import { type Denial, deny } from '../domain/denial.ts';
 import { isUuid, type OrderId, type UserId } from '../domain/ids.ts';
 import { type OrderRecord, orderRecord, orderSummary, type Verification } from '../domain/order-result.ts';
+import { onePage, pageOf } from './pages.ts';
 
 const NOT_VERIFIED: Verification = { state: 'none', attempts: 0, next_at: null };
 
@@ -25,15 +26,11 @@ export async function readOrders(
   user: UserId,
   { filter, cursor, limit }: { filter: OrderFilter; cursor: OrderId | null; limit: number },
 ) {
-  // One more than asked for tells whether there is a next page.
-  const orders = await listOrders(db, user, { filter, after: cursor, limit: limit + 1 });
-  const page = orders.slice(0, limit);
+  const page = { cursor, limit };
+  const found = await listOrders(db, user, { filter, limit: onePage(page).limit, after: cursor });
   const verifications = await verificationsOf(
     db,
-    page.map((order) => order.id),
+    found.map((order) => order.id),
   );
-  return {
-    items: page.map((order) => orderSummary(order, verifications.get(order.id) ?? NOT_VERIFIED)),
-    next_cursor: orders.length > limit ? (page.at(-1)?.id ?? null) : null,
-  };
+  return pageOf(found, page, (order) => orderSummary(order, verifications.get(order.id) ?? NOT_VERIFIED));
 }

@@ -1,5 +1,6 @@
 // audit_logs: append only.
 
+import type { ChainedEntry } from '../domain/audit-chain.ts';
 import type { Timestamp, UserId } from '../domain/ids.ts';
 import { type Db, join, type Statement, sql } from './db.ts';
 
@@ -27,21 +28,8 @@ export function insertAuditEntry(entry: AuditEntry): Statement {
 }
 
 /** As it is shown to its user. */
-export interface StoredEntry {
+export interface StoredEntry extends Omit<ChainedEntry, 'id'> {
   readonly id: string;
-  readonly user_id: UserId;
-  readonly action: string;
-  readonly success: boolean;
-  readonly ip_address: string | null;
-  readonly user_agent: string | null;
-  readonly request_path: string | null;
-  readonly request_method: string | null;
-  readonly error_message: string | null;
-  readonly resource_type: string | null;
-  readonly resource_id: string | null;
-  /** The JSON text. */
-  readonly metadata: string;
-  readonly created_at: Timestamp;
 }
 
 /** Newest first; `after` is the id of the last entry of the page before. */
