@@ -18,6 +18,16 @@ export interface Store {
   claim(key: string, ttlMs: number): Promise<boolean>;
   release(key: string): Promise<void>;
 
+  /**
+   * What must happen once and takes a while. `begun`: this caller is to do it, and to say so (`prolong`) before `ttlMs`
+   * have passed; who dies while doing it is followed by the next caller. `under_way`: somebody else is doing it. `done`:
+   * it has happened. `release` makes it as if it had never begun.
+   */
+  begin(key: string, ttlMs: number): Promise<'begun' | 'under_way' | 'done'>;
+  /** Of what is under way or done; else nothing. */
+  prolong(key: string, ttlMs: number): Promise<void>;
+  finish(key: string, ttlMs: number): Promise<void>;
+
   /** An exact sliding window: at most `limit` allowed calls in any `windowMs`. A refused call is not counted. */
   countInWindow(key: string, limit: number, windowMs: number): Promise<WindowCount>;
   /** Forgets every call counted under this key. */
@@ -30,11 +40,23 @@ export interface Store {
   releaseLease(key: string, lease: Lease): Promise<void>;
   leaseHolder(key: string): Promise<Lease | null>;
 
-  /** First in, first out, each message to one taker. A queue that nobody takes from expires after `ttlMs`. */
+  /**
+   * First in, first out, each message to one taker. A queue to which nothing is added expires after its longest
+   * `ttlMs`. What stands in braces in its name groups queues that wait together: a process that waits at any number of
+   * queues of one group costs the store as much as at one.
+   */
   push(queue: string, message: string, ttlMs: number): Promise<void>;
-  /** The next message; waits until there is one, `timeoutMs` have passed or the signal aborts (null). */
+  /**
+   * The next message; waits until there is one, `timeoutMs` have passed or the signal aborts (null). Who waits is not
+   * troubled by a store that goes away and comes back; who does not wait (0) is told.
+   */
   take(queue: string, options: { timeoutMs?: number; signal?: AbortSignal }): Promise<string | null>;
   queueLength(queue: string): Promise<number>;
+
+  /** Who is there: a name in a group, with what it says of itself, until `ttlMs` have passed or it withdraws. */
+  announce(group: string, name: string, says: string, ttlMs: number): Promise<void>;
+  withdraw(group: string, name: string): Promise<void>;
+  announced(group: string): Promise<{ readonly name: string; readonly says: string }[]>;
 
   ping(): Promise<void>;
   close(): Promise<void>;
