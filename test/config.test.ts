@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { parseEnv } from 'node:util';
 import fc from 'fast-check';
-import { type Config, ConfigError, describeConfig, envExample, readConfig } from '../src/config.ts';
+import { type Config, ConfigError, readConfig } from '../src/config.ts';
+import { describeConfig, envExample } from '../src/config-table.ts';
 import { DEFAULT_PLANS } from '../src/domain/entitlement.ts';
 
 const ipv4 = (address: string, prefix = 32) => ({ address, prefix, family: 'ipv4' });
@@ -64,12 +65,16 @@ const DEFAULTS: readonly (readonly [string, (config: Config) => unknown, unknown
   ['EDGE_WINDOW_SECONDS', (config) => config.edge.windowMs, 300_000],
   ['ENTRY_DEADLINE_SECONDS', (config) => config.timings.entryDeadlineMs, 60_000],
   ['EXIT_DEADLINE_SECONDS', (config) => config.timings.exitDeadlineMs, 300_000],
+  ['WORKER_LEASE_SECONDS', (config) => config.workers.leaseMs, 10_000],
+  ['BROKER_TIMEOUT_SECONDS', (config) => config.brokers.timeoutMs, 10_000],
   ['ALERT_INTERVAL_MINUTES', (config) => config.mail.alertIntervalMs, 30 * 60_000],
   ['EDGE', (config) => config.edge.mode, 'builtin'],
 ];
 /** Without a default that can be seen in the configuration. */
 const OTHERS = [
   'REDIS_URL',
+  'WORKER_ENV_FILE',
+  'PAPER_EXCHANGE_URL',
   'CAPTCHA_PROVIDER',
   'CAPTCHA_SECRET',
   'CAPTCHA_SITE_KEY',
@@ -145,7 +150,7 @@ describe('.env.example', () => {
     assert.equal(
       readFileSync(new URL('../.env.example', import.meta.url), 'utf8'),
       envExample(),
-      `make it anew: node -e "import('./src/config.ts').then((c) => process.stdout.write(c.envExample()))" > .env.example`,
+      `make it anew: node -e "import('./src/config-table.ts').then((c) => process.stdout.write(c.envExample()))" > .env.example`,
     );
   });
 
@@ -273,7 +278,7 @@ describe('problems', () => {
       APP_KEY: secret,
       JWT_SECRET: secret,
       DATABASE_URL: `mysql://user:${secret}@host`,
-      REDIS_URL: `redis://:${secret}@host`,
+      REDIS_URL: `reddis://:${secret}@host`,
       SMTP_URL: `smpt://user:${secret}@host`,
       BASE_URL: `https://user:${secret}@host`,
       ALLOWED_ORIGINS: `https://user:${secret}@host`,
@@ -302,11 +307,20 @@ describe('problems', () => {
     needs({ ROLE: 'api' }, ['DATABASE_URL', 'REDIS_URL', 'WORKER_PUBLIC_KEY']);
   });
 
-  test('Redis is refused for now, so that a split role is impossible', () => {
-    const split = { ROLE: 'api', DATABASE_URL: 'postgres://a/b', WORKER_PUBLIC_KEY: JSON.stringify(PUBLIC) };
-    const [problem] = problemsOf({ ...split, REDIS_URL: 'redis://a' });
-    assert.equal(problem, 'REDIS_URL: Redis is not supported by this version yet; leave REDIS_URL unset');
-    assert.match(problemsOf(split)[0] ?? '', /Redis is not supported by this version yet; leave ROLE unset/);
+  test('a role in production demands no key that it does not use', () => {
+    const split = { NODE_ENV: 'production', DATABASE_URL: 'postgres://a/b', REDIS_URL: 'redis://a' };
+    needs({ ...split, ROLE: 'worker', WORKER_KEY: JSON.stringify(PRIVATE) }, []);
+    needs({ ...split, ROLE: 'verifier' }, ['APP_KEY']);
+    needs({ ...split, ROLE: 'verifier', WORKER_KEY: JSON.stringify(PRIVATE) }, ['APP_KEY', 'WORKER_KEY']);
+    const api = { ROLE: 'api', WORKER_PUBLIC_KEY: JSON.stringify(PUBLIC) };
+    needs({ ...split, ...api }, ['APP_KEY', 'JWT_SECRET', 'ALLOWED_ORIGINS']);
+  });
+
+  test('several addresses of Redis are the nodes of one cluster', () => {
+    const { data } = readConfig({ REDIS_URL: 'redis://a:1, redis://b:2' });
+    assert.equal(data.redisUrl, 'redis://a:1,redis://b:2');
+    needs({ REDIS_URL: ',' }, ['REDIS_URL']);
+    needs({ REDIS_URL: 'redis://a, http://b' }, ['REDIS_URL']);
   });
 
   test('an API process must not have the private key', () => {

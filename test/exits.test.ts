@@ -7,6 +7,7 @@ import { openPaperLedger } from '../src/data/paper-ledger.ts';
 import { decimal } from '../src/domain/decimal.ts';
 import type { ClientOrderId } from '../src/domain/ids.ts';
 import type { Side } from '../src/domain/order.ts';
+import { NEVER } from './paper-desk.ts';
 import { openWorld } from './world.ts';
 
 describe('A position that changes between the look and the order', () => {
@@ -37,6 +38,7 @@ describe('A position that changes between the look and the order', () => {
         side,
         quantity: decimal(quantity),
         reduceOnly: false,
+        sendBefore: NEVER,
       });
     };
     return { world, trader };

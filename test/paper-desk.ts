@@ -14,7 +14,7 @@ import { migrate } from '../src/data/migrate.ts';
 import { openPaperLedger } from '../src/data/paper-ledger.ts';
 import { openSqlite } from '../src/data/sqlite.ts';
 import { type Decimal, decimal } from '../src/domain/decimal.ts';
-import type { AccountId, ClientOrderId } from '../src/domain/ids.ts';
+import type { AccountId, ClientOrderId, Timestamp } from '../src/domain/ids.ts';
 import type { OrderError, Side } from '../src/domain/order.ts';
 import type { PaperSettings } from '../src/domain/paper-settings.ts';
 
@@ -82,6 +82,9 @@ export async function paperDesk(): Promise<PaperDesk> {
 let accounts = 0;
 export const newAccount = (): AccountId => `account-${++accounts}` as AccountId;
 
+/** An order that is never late. */
+export const NEVER = '9999-12-31T23:59:59.999Z' as Timestamp;
+
 let orders = 0;
 export async function orderOf(
   broker: Broker,
@@ -93,7 +96,8 @@ export async function orderOf(
   const instrument = await broker.resolve(symbol);
   assert.ok(!('rejection' in instrument));
   const clientOrderId = `order${++orders}` as ClientOrderId;
-  return { clientOrderId, instrument, side, quantity: decimal(quantity), reduceOnly: false, ...more };
+  const base = { clientOrderId, instrument, side, quantity: decimal(quantity), reduceOnly: false };
+  return { ...base, sendBefore: NEVER, ...more };
 }
 
 export const place = async (...args: Parameters<typeof orderOf>): Promise<PlaceOutcome> =>

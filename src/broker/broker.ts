@@ -45,6 +45,8 @@ export interface BrokerOrder {
   readonly quantity: Decimal;
   /** Closes only: clamped to the position, and never opens the other side. */
   readonly reduceOnly: boolean;
+  /** The order's deadline. A broker that can refuse what arrives later is told; nobody else can stop it then. */
+  readonly sendBefore: Timestamp;
 }
 
 export type PlaceOutcome =

@@ -10,7 +10,7 @@ import {
   type PlaceOutcome,
 } from '../broker/broker.ts';
 import { recordState } from '../domain/fill.ts';
-import { type AccountId, timestamp } from '../domain/ids.ts';
+import { type AccountId, millis, timestamp } from '../domain/ids.ts';
 import {
   clientOrderId,
   hasEnded,
@@ -40,6 +40,9 @@ export interface Execution {
   readonly reversalPolls: number;
   readonly reversalPollMs: number;
 }
+
+/** From saving a leg as `sending` to sending it; a process that is not paused needs a millisecond. */
+export const STALE_MS = 5_000;
 
 /** Another worker has taken the order over: whatever this one was about to do, it must not. */
 export class OrderTaken extends Error {
@@ -117,9 +120,14 @@ export async function executeOrder(deps: Execution, accepted: Order): Promise<Or
     if (isHeldBack) return heldBack(current);
     const sending = { status: 'sending', sentAt: timestamp(now()) } as const;
     order = await deps.save(withLeg(passed(current, 'sent', now()), name, sending));
+    // The process stood still in between, and whoever looked for the order meanwhile may have given it up: not now.
+    if (now() - millis(sending.sentAt) > STALE_MS) {
+      order = await deps.save(withLeg(order, name, { status: 'planned', sentAt: null }));
+      return send(broker, instrument, order, name);
+    }
     let outcome: PlaceOutcome;
     try {
-      outcome = await broker.place(brokerOrder(legNamed(order, name), instrument));
+      outcome = await broker.place(brokerOrder(order, legNamed(order, name), instrument));
     } catch (fault) {
       // The connector's word that nothing was sent: the leg is as it was before, and may be sent after a reconnect.
       if (fault instanceof BrokerUnavailable)
@@ -158,13 +166,14 @@ function legNamed(order: Order, name: LegName): Leg {
   return leg;
 }
 
-const brokerOrder = (leg: Leg, instrument: Instrument): BrokerOrder => ({
+const brokerOrder = (order: Order, leg: Leg, instrument: Instrument): BrokerOrder => ({
   clientOrderId: leg.clientOrderId,
   instrument,
   side: leg.side,
   quantity: leg.quantity,
   // A leg that closes must never open the other side, whatever happened since the position was read.
   reduceOnly: leg.leg === 'exit',
+  sendBefore: order.deadlineAt,
 });
 
 function recordOutcome(order: Order, name: LegName, outcome: PlaceOutcome, now: number): Order {
@@ -173,6 +182,8 @@ function recordOutcome(order: Order, name: LegName, outcome: PlaceOutcome, now: 
       return recordState(order, name, outcome.state, now);
     case 'rejected': {
       const refused = withLeg(order, name, { status: 'rejected' });
+      // It was on its way for too long, and the broker says so.
+      if (outcome.error.code === 'expired') return late(refused);
       return rejected(
         isMain(order, name) ? refused : { ...refused, exitError: outcome.error },
         outcome.error,

@@ -26,6 +26,7 @@ import {
 } from '../../src/domain/decimal.ts';
 import type { ClientOrderId } from '../../src/domain/ids.ts';
 import type { OrderError, RejectionCode, Side } from '../../src/domain/order.ts';
+import { NEVER } from '../paper-desk.ts';
 
 const BROKER_REJECTIONS = [
   'insufficient_margin',
@@ -314,6 +315,7 @@ async function openDesk(harness: BrokerHarness, connections: Broker[]): Promise<
     side,
     quantity: multiply(harness.quantity, decimal(times)),
     reduceOnly: false,
+    sendBefore: NEVER,
     ...more,
   });
   return {

@@ -13,7 +13,7 @@ import {
   smaller,
   ZERO,
 } from '../../domain/decimal.ts';
-import { timestamp } from '../../domain/ids.ts';
+import { millis, timestamp } from '../../domain/ids.ts';
 import type { OrderError } from '../../domain/order.ts';
 import type { PaperSettings, Rehearsal } from '../../domain/paper-settings.ts';
 import type { BrokerOrder } from '../broker.ts';
@@ -68,6 +68,7 @@ export function accept(book: Book, order: BrokerOrder, rules: Rules, now: number
     ? smaller(order.quantity, reducible(book, listing.symbol, order.side))
     : order.quantity;
   const rejection =
+    checkDeadline(order, now) ??
     rehearse(rules.settings.reject, order, listing, quotes, now) ??
     checkHours(listing, rules, now) ??
     checkQuantity(book, order, quantity, listing) ??
@@ -209,6 +210,11 @@ function brokerRef(order: BrokerOrder, rules: Rules): string {
   const digest = createHash('sha256').update(`${rules.book}:${order.clientOrderId}`).digest('hex');
   return `${rules.prefix}-${digest.slice(0, 20)}`;
 }
+
+const checkDeadline = ({ sendBefore }: BrokerOrder, now: number): OrderError | null =>
+  now <= millis(sendBefore)
+    ? null
+    : { code: 'expired', message: `The order arrived after its deadline, ${sendBefore}, and was not taken.` };
 
 function checkHours(listing: Listing, rules: Rules, now: number): OrderError | null {
   const session = sessionOf(listing, rules);
