@@ -2,14 +2,15 @@
 
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import type { Db } from './data/db.ts';
 import { openPostgres } from './data/postgres.ts';
 import { lockDataDir, openSqlite } from './data/sqlite.ts';
+import type { Clock } from './domain/clock.ts';
 import { isKept, keptKey } from './keys.ts';
-import type { Mailer } from './mail/mailer.ts';
-import { openOutbox } from './mail/outbox.ts';
-import { openSmtp } from './mail/smtp.ts';
+import { openMemoryStore } from './store/memory.ts';
+import type { Store } from './store/store.ts';
 
 type Closers = (() => unknown)[];
 
@@ -33,11 +34,14 @@ export async function openDatabase({ data }: Config, closers: Closers, { alone =
   return db;
 }
 
-export function openMailer({ mail: { smtpUrl, from }, data }: Config, closers: Closers): Mailer {
-  if (!smtpUrl) return openOutbox({ folder: join(data.dir, 'outbox'), from });
-  const smtp = openSmtp({ url: smtpUrl, from });
-  closers.push(() => smtp.close());
-  return smtp;
+/** Redis only where it is asked for: a start without it need not load it. */
+export async function openStore(
+  { data }: Config,
+  { clock, log }: { clock: Clock; log: Logger },
+): Promise<Store> {
+  if (!data.redisUrl) return openMemoryStore({ clock });
+  const { openRedisStore } = await import('./store/redis.ts');
+  return openRedisStore({ url: data.redisUrl, log });
 }
 
 /** Whether there is one without making it. */

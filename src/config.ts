@@ -1,7 +1,7 @@
 // The configuration: the environment, read once by its table, checked as a whole, and passed on.
 
 import { isIP } from 'node:net';
-import { TABLE, VARIABLES, type VariableName, type Values } from './config-table.ts';
+import { TABLE, VARIABLES, type Values, type VariableName } from './config-table.ts';
 import { CAPTCHA_TEST_SECRETS, type Cidr, Wrong } from './config-values.ts';
 import type { Plans } from './domain/entitlement.ts';
 import type { PrivateJwk, PublicJwk } from './domain/sealed.ts';

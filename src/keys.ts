@@ -45,19 +45,19 @@ export function keptKey(dataDir: string, name: string, make = randomKey): string
   return readFileSync(file, 'utf8');
 }
 
-/**
- * What opens broker credentials, for workers alone, and what seals them, for everybody. An API process has none of the
- * first kind, whatever lies in its DATA_DIR.
- */
-export function credentialKeys({ role, keys, data }: Pick<Config, 'role' | 'keys' | 'data'>): {
-  readonly opening: readonly PrivateJwk[];
-  readonly sealing: SealingKey;
-} {
-  const opening = keys.worker ?? (role === 'all' ? keptWorkerKeys(data.dir) : []);
-  const current = keys.workerPublic ?? opening[0];
-  // The configuration demands one of the two wherever the API or a worker runs.
-  if (!current) throw new Error(`ROLE=${role} has neither WORKER_KEY nor WORKER_PUBLIC_KEY`);
-  return { opening, sealing: sealingKey(current) };
+type Keyed = Pick<Config, 'role' | 'keys' | 'data'>;
+
+/** What opens broker credentials: for workers alone. Whatever lies in DATA_DIR, an API process has none of these. */
+export function openingKeys({ role, keys, data }: Keyed): readonly PrivateJwk[] {
+  return keys.worker ?? (role === 'all' ? keptWorkerKeys(data.dir) : []);
+}
+
+/** What seals them, for everybody. */
+export function sealingKeyOf(config: Keyed): SealingKey {
+  const current = config.keys.workerPublic ?? openingKeys(config)[0];
+  // The configuration demands it wherever an API runs.
+  if (!current) throw new Error(`ROLE=${config.role} has neither WORKER_KEY nor WORKER_PUBLIC_KEY`);
+  return sealingKey(current);
 }
 
 /** In the form of WORKER_KEY, so that it can be rotated in place, or moved into the environment. */

@@ -23,6 +23,7 @@ import { type AccountId, timestamp, type UserId } from '../src/domain/ids.ts';
 import type { OrderResult } from '../src/domain/order-result.ts';
 import { type Fillpath, openFillpath } from '../src/main.ts';
 import { PostgresMissing, startPostgres } from './postgres-server.ts';
+import { serverOf } from './world.ts';
 
 describe('on PostgreSQL', () => {
   const dir = mkdtempSync(join(tmpdir(), 'fillpath-accounts-'));
@@ -73,7 +74,12 @@ describe('on PostgreSQL', () => {
     payload?: object,
   ) {
     const headers = { authorization: `Bearer ${apiKey}` };
-    const response = await fillpath.server.inject({ method, url, headers, ...(payload ? { payload } : {}) });
+    const response = await serverOf(fillpath).inject({
+      method,
+      url,
+      headers,
+      ...(payload ? { payload } : {}),
+    });
     return { status: response.statusCode, body: (response.body ? response.json() : null) as Body };
   }
   const newAccount = async () =>

@@ -44,6 +44,7 @@ async function lastAudit(world: World, trader: Trader) {
 interface Queues {
   fill_checks: Record<string, number>;
   worker_starts: { waiting: number };
+  hosts: { workers: number; busy: number; draining: boolean }[];
   mailboxes: { user_id: string; waiting: number }[];
 }
 
@@ -255,6 +256,7 @@ describe('workers', () => {
     for (const worker of all.body.items) {
       assert.deepEqual(Object.keys(worker), [
         'user_id',
+        'host',
         'started_at',
         'busy',
         'last_active_at',
@@ -335,20 +337,34 @@ describe('workers', () => {
 });
 
 describe('queues', () => {
-  test('are counted: fill checks by state, starts, and the mailboxes of users with a worker', async (t) => {
-    const { world, call } = await deployment(t);
+  test('are counted: fill checks by state, starts, hosts, and the mailboxes of users with orders under way', async (t) => {
+    const broker = scriptedBroker(t);
+    const { world, call } = await deployment(t, { brokers: broker.brokers });
     const empty = await call<Queues>('GET', '/deployment/queues');
     assert.equal(empty.status, 200);
-    assert.deepEqual(empty.body, {
-      fill_checks: { scheduled: 0, running: 0, dead_letter: 0 },
-      worker_starts: { waiting: 0 },
-      mailboxes: [],
-    });
-    const trader = await world.makeTrader({}, { paper: { latency_ms: 0, fill: 'never' } });
-    await world.send(trader);
-    const { body } = await call<Queues>('GET', '/deployment/queues');
-    assert.equal((body.fill_checks.scheduled ?? 0) + (body.fill_checks.running ?? 0), 1);
+    const [host, ...others] = empty.body.hosts;
+    assert.deepEqual(others, []);
+    assert.deepEqual([host?.workers, host?.busy, host?.draining], [0, 0, false]);
+    assert.deepEqual(
+      { ...empty.body, hosts: [] },
+      {
+        fill_checks: { scheduled: 0, running: 0, dead_letter: 0 },
+        worker_starts: { waiting: 0 },
+        hosts: [],
+        mailboxes: [],
+      },
+    );
+    const trader = await world.makeTrader();
+    const held = broker.hold('place');
+    const answer = world.send(trader);
+    await held.reached;
+    const { body } = await world.eventually(
+      () => call<Queues>('GET', '/deployment/queues'),
+      (queues) => queues.body.hosts[0]?.workers === 1,
+    );
     assert.deepEqual(body.mailboxes, [{ user_id: trader.user.id, waiting: 0 }]);
+    held.release();
+    await answer;
   });
 });
 

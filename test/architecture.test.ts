@@ -51,12 +51,13 @@ const MAY_IMPORT: Record<string, { readonly words: string; readonly allows: (imp
         (typeOnly && folderOf(target) === 'data'),
     },
     app: {
-      words: 'domain, data without its adapters, worker/mailbox.ts, worker/pool.ts and ports',
+      words: 'domain, data without its adapters, the ways to the workers (mailbox, pool, hosts) and ports',
       allows: ({ target, own }) =>
         !own ||
         ['domain', 'data'].includes(folderOf(target)) ||
         target === 'worker/mailbox.ts' ||
         target === 'worker/pool.ts' ||
+        target === 'worker/hosts.ts' ||
         PORTS.has(target),
     },
     http: {

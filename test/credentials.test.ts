@@ -16,7 +16,7 @@ import { type PrivateJwk, type PublicJwk, type SealingKey, sealingKey } from '..
 import { openFillpath } from '../src/main.ts';
 import { CredentialsUnreadable, credentialsOpener } from '../src/worker/credentials.ts';
 import { scriptedBroker } from './scripted-broker.ts';
-import { logbook, openWorld, type Problem, type Trader, type World } from './world.ts';
+import { logbook, openWorld, type Problem, serverOf, type Trader, type World } from './world.ts';
 
 const CANARY = 'canary-9f27c1-api-secret';
 const CREDENTIALS = { api_key: 'k-1', api_secret: CANARY };
@@ -424,6 +424,7 @@ describe('an API process', () => {
       DATA_DIR: whole.dir,
       APP_KEY: Buffer.alloc(32, 7).toString('base64url'),
       SEED_USER: 'false',
+      WORKER_START_TIMEOUT_SECONDS: '0.2',
     });
     const { d: _, ...workerPublic } = key;
     const config = { ...base, role: 'api', keys: { ...base.keys, worker: undefined, workerPublic } } as const;
@@ -431,16 +432,16 @@ describe('an API process', () => {
     t.after(() => api.stop());
     const call = async (method: 'GET' | 'POST' | 'PUT', url: string, payload?: object) => {
       const headers = { authorization: `Bearer ${trader.apiKey}` };
-      const response = await api.server.inject({ method, url, headers, ...(payload ? { payload } : {}) });
+      const response = await serverOf(api).inject({ method, url, headers, ...(payload ? { payload } : {}) });
       return { status: response.statusCode, body: response.json() };
     };
     const { body: shown } = await call('GET', '/auth/public-key');
     assert.deepEqual(shown, sealingKey(key));
     const sealed = await seal(shown, contentFor(trader));
     assert.equal((await call('PUT', urlOf(trader, '/credentials'), { sealed })).status, 200);
-    // Even with the worker's code in it, this process has nothing to open them with.
+    // Only a worker could, and this process has none.
     const answer = await call('POST', urlOf(trader, '/verify'));
-    assert.deepEqual([answer.status, answer.body.code], [400, 'credentials_unreadable']);
+    assert.deepEqual([answer.status, answer.body.code], [503, 'worker_unavailable']);
     assert.ok(!readdirSync(join(whole.dir, 'keys')).includes('WORKER_KEY'), 'it has made no key of its own');
     await api.stop();
 
@@ -454,9 +455,9 @@ describe('an API process', () => {
     await world.stop();
     const base = readConfig({ DATA_DIR: world.dir });
     const workerPublic = { kty: 'EC', crv: 'P-256', x, y } as const;
-    const { credentialKeys } = await import('../src/keys.ts');
-    const keys = credentialKeys({ ...base, role: 'api', keys: { ...base.keys, workerPublic } });
-    assert.deepEqual([keys.opening, keys.sealing.x], [[], x]);
+    const { openingKeys, sealingKeyOf } = await import('../src/keys.ts');
+    const config = { ...base, role: 'api', keys: { ...base.keys, workerPublic } } as const;
+    assert.deepEqual([openingKeys(config), sealingKeyOf(config).x], [[], x]);
   });
 
   test('opens nothing with what it has: the public key, APP_KEY, JWT_SECRET, or a key of its own', async () => {
@@ -479,14 +480,15 @@ describe('an API process', () => {
     assert.deepEqual(await credentialsOpener([key])(sealed, owner), CREDENTIALS);
   });
 
-  test('has no code that opens: only worker/credentials.ts decrypts, and only main.ts hands the key to it', () => {
+  test('has no code that opens: only worker/credentials.ts decrypts, and only a worker host hands the key to it', () => {
     const root = new URL('../src/', import.meta.url);
     const files = globSync('**/*.ts', { cwd: root }).map((file) => file.replaceAll('\\', '/'));
     const naming = (pattern: RegExp) =>
       files.filter((file) => pattern.test(readFileSync(new URL(file, root), 'utf8'))).toSorted();
     assert.deepEqual(naming(/compactDecrypt|from 'jose'/), ['worker/credentials.ts']);
-    assert.deepEqual(naming(/credentialsOpener/), ['main.ts', 'worker/credentials.ts']);
-    assert.deepEqual(naming(/keptWorkerKeys|credentialKeys/), ['keys.ts', 'main.ts']);
+    assert.deepEqual(naming(/credentialsOpener/), ['hosting.ts', 'worker/credentials.ts']);
+    // launch.ts: a process that has the key may start a worker host that needs it.
+    assert.deepEqual(naming(/keptWorkerKeys|openingKeys/), ['hosting.ts', 'keys.ts', 'launch.ts']);
     assert.deepEqual(
       naming(/PrivateJwk/).filter((file) => !/^(config|config-values|keys|domain\/sealed)\.ts$/.test(file)),
       ['worker/credentials.ts'],

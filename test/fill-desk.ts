@@ -15,6 +15,25 @@ export const polled = (world: World, trader: Trader, id: string, attempts: numbe
     ({ verification }) => verification.attempts === attempts,
   );
 
+/** The record, once verification has come to its end: by the first poll, or by the second one. */
+export async function verified(
+  world: World,
+  trader: Trader,
+  id: string,
+  clock: { advance(ms: number): void },
+): Promise<OrderRecord> {
+  clock.advance(FIRST_POLL);
+  await world.eventually(
+    () => world.order(trader, id),
+    ({ verification: { state, attempts } }) => state === 'done' || attempts === 1,
+  );
+  clock.advance(REQUEUE);
+  return world.eventually(
+    () => world.order(trader, id),
+    ({ verification }) => verification.state === 'done',
+  );
+}
+
 /** A paper account whose orders rest, under a clock that stands still, and one order of it. */
 export async function restingOrder(t: TestContext, paper: Record<string, unknown> = { fill: 'never' }) {
   const clock = settableClock();

@@ -31,7 +31,7 @@ describe('A check whose verifier died', { concurrency: true }, () => {
         },
       },
       log,
-      rules: { retries: 3, requeueMs: REQUEUE },
+      rules: { retries: 3, requeueMs: REQUEUE, arrivalMs: REQUEUE },
       visibilityMs: 180_000,
     });
     await claimed.promise;

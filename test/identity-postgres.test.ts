@@ -15,7 +15,7 @@ import type { Mail } from '../src/mail/mailer.ts';
 import { openFillpath } from '../src/main.ts';
 import { PostgresMissing, startPostgres } from './postgres-server.ts';
 import { countingHasher, openVisitor, type ShownUser, setCookies, type Visitor } from './visitor.ts';
-import { PASSWORD, settableClock } from './world.ts';
+import { PASSWORD, serverOf, settableClock } from './world.ts';
 
 const server = await startPostgres().catch((fault: unknown) => {
   if (fault instanceof PostgresMissing) return { missing: fault.message };
@@ -40,7 +40,7 @@ async function openTwo(t: TestContext, url: string) {
     const fillpath = await openFillpath(config, parts);
     const visitor = () =>
       openVisitor(async ({ method, url: path, body, headers = {} }) => {
-        const answer = await fillpath.server.inject({
+        const answer = await serverOf(fillpath).inject({
           method,
           url: path,
           headers: body === undefined ? headers : { 'content-type': 'application/json', ...headers },

@@ -10,7 +10,7 @@ import { insertUser, type User } from '../src/data/users.ts';
 import { type AccountId, timestamp, type UserId } from '../src/domain/ids.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const APP_KEY = Buffer.alloc(32, 7).toString('base64url');
+export const APP_KEY = Buffer.alloc(32, 7).toString('base64url');
 const secrets = createSecretBox(Buffer.from(APP_KEY, 'base64url'));
 
 export interface Program {

@@ -4,10 +4,11 @@
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { installPackage } from './debian.ts';
 
 // The server's defaults are unusual on purpose: an adapter that leans on them fails its tests.
 const KEEPER = `
@@ -63,7 +64,7 @@ const url = (folder: string, database: string) =>
   `postgres://postgres@localhost/${database}?host=${encodeURIComponent(folder)}`;
 
 async function startServer(): Promise<Server> {
-  const bin = findServer() ?? install();
+  const bin = findServer() ?? installServer();
   // PostgreSQL refuses to run as root, and its own user must reach the folder.
   const owner = process.getuid?.() === 0 ? postgresUser() : null;
   const folder = mkdtempSync(join(tmpdir(), 'fillpath-pg-'));
@@ -115,37 +116,25 @@ async function ready(folder: string): Promise<void> {
   }
 }
 
-function findServer(): string | undefined {
+export function findServer(): string | undefined {
   const version = (path: string) => Number(path.split('/').at(-2));
   return globSync('/usr/lib/postgresql/*/bin')
     .filter((bin) => existsSync(join(bin, 'postgres')) && version(bin) >= 15)
     .sort((a, b) => version(b) - version(a))[0];
 }
 
-function install(): string {
-  if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) {
-    throw new PostgresMissing('needs PostgreSQL 15 or newer: apt-get install postgresql');
-  }
-  // Debian would start a cluster of its own right after the installation; this file is how one says no.
-  const policy = '/usr/sbin/policy-rc.d';
-  const ours = !existsSync(policy);
-  if (ours) writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
+export function installServer(): string {
   try {
-    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-    const wait = ['-o', 'DPkg::Lock::Timeout=300'];
-    execFileSync('apt-get', ['update', '-q', ...wait], { env, stdio: 'pipe' });
-    execFileSync('apt-get', ['install', '-y', '-q', ...wait, 'postgresql'], { env, stdio: 'pipe' });
-  } catch (error) {
-    throw new PostgresMissing(`apt-get install postgresql failed: ${(error as Error).message}`);
-  } finally {
-    if (ours) rmSync(policy, { force: true });
+    installPackage('postgresql');
+  } catch (fault) {
+    throw new PostgresMissing(`needs PostgreSQL 15 or newer: ${(fault as Error).message}`);
   }
   const bin = findServer();
   if (!bin) throw new PostgresMissing('needs PostgreSQL 15 or newer, which this Debian does not have');
   return bin;
 }
 
-function postgresUser(): { uid: number; gid: number } {
+export function postgresUser(): { uid: number; gid: number } {
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
   return { uid: id('-u'), gid: id('-g') };
 }

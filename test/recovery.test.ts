@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { BrokerUnavailable } from '../src/broker/broker.ts';
+import { verified } from './fill-desk.ts';
 import { type Death, die } from './recovery-desk.ts';
 import type { Held } from './scripted-broker.ts';
 
@@ -199,11 +200,7 @@ describe('What the broker cannot say', { concurrency: true }, () => {
       assert.equal(order.status, 'unknown');
       assert.equal(order.verification.state, 'scheduled');
       broker.forgetScripts();
-      clock.advance(32_500);
-      const found = await second.eventually(
-        () => second.order(trader, order.order_id),
-        ({ verification }) => verification.state === 'done',
-      );
+      const found = await verified(second, trader, order.order_id, clock);
       assert.equal(found.status, end);
       assert.equal(broker.count('place'), 1, 'nothing was sent again');
     });
@@ -215,11 +212,7 @@ describe('What the broker cannot say', { concurrency: true }, () => {
       }));
       const { second, clock, order } = await nextProcess();
       assert.equal(order.status, 'unknown');
-      clock.advance(32_500);
-      const found = await second.eventually(
-        () => second.order(trader, order.order_id),
-        ({ verification }) => verification.state === 'done',
-      );
+      const found = await verified(second, trader, order.order_id, clock);
       assert.equal(found.status, end);
       assert.equal(broker.count('place'), 1, 'nothing was sent again');
     });

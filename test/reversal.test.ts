@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { ACTIONS } from '../src/domain/order.ts';
+import { verified } from './fill-desk.ts';
 import { scriptedBroker } from './scripted-broker.ts';
 import { openWorld, settableClock, type Trader, type World } from './world.ts';
 
@@ -274,11 +275,7 @@ describe('A reversal whose close does not fill in time', () => {
     assert.equal(body.error?.code, 'reversal_timeout');
     assert.match(body.error?.message ?? '', /not known to have reached the broker/);
     assert.equal(body.exit_order_result?.status, 'unknown');
-    clock.advance(32_500);
-    const record = await world.eventually(
-      () => world.order(trader, body.order_id),
-      ({ verification }) => verification.state === 'done',
-    );
+    const record = await verified(world, trader, body.order_id, clock);
     assert.equal(record.exit_order_result?.status, 'expired');
     assert.equal(record.status, 'failed');
     assert.deepEqual(broker.trades(), []);

@@ -22,7 +22,7 @@ const CONTRACT: readonly (readonly [pattern: RegExp, access: Access])[] = [
   [/^GET \/metrics$/, 'admin_ip'],
   [/^\w+ \/(setup|deployment)\//, 'admin'],
   [/^POST \/webhook\//, 'open'],
-  [/^GET \/(public\/.+|health|docs.*|openapi\.json|static\/.+)$/, 'open'],
+  [/^GET \/(public\/.+|health(\/live)?|docs.*|openapi\.json|static\/.+)$/, 'open'],
   [/^POST \/auth\/(register|login|login\/totp|token|silent-refresh|forgot-password|reset-password)$/, 'open'],
   [/^GET \/auth\/public-key$/, 'open'],
   // An API key manages neither sessions nor keys nor passwords.

@@ -63,7 +63,7 @@ describe('a refusal because of us queues nothing and forgets the signal', () => 
       const world = await openWorld(t, { store });
       const trader = await world.makeTrader();
       const signal = world.signal(trader);
-      store.claim = unavailable;
+      store.begin = unavailable;
       assertRefused(await world.webhook<Problem>(trader, signal, { query }), 'store_unavailable');
       await assertNothingQueued(world, trader, 'store_unavailable');
       mend();
@@ -101,8 +101,8 @@ describe('a refusal because of us queues nothing and forgets the signal', () => 
     const world = await openWorld(t, { store });
     const trader = await world.makeTrader();
     const signal = world.signal(trader);
-    store.claim = async (...claim) => {
-      await whole.claim(...claim);
+    store.begin = async (...begun) => {
+      await whole.begin(...begun);
       return unavailable();
     };
     assertRefused(await world.webhook<Problem>(trader, signal), 'store_unavailable');
@@ -131,6 +131,62 @@ describe('a refusal because of us queues nothing and forgets the signal', () => 
       await assertTradesOnce(world, trader, signal);
     },
   );
+});
+
+describe('a signal that is being decided', () => {
+  test('by a process that dies is decided by the one that gets the repeat', SOON, async (t) => {
+    let now = 1_000_000;
+    const whole = openMemoryStore({ clock: { now: () => now } });
+    const begun = Promise.withResolvers<string>();
+    const store: Store = {
+      ...whole,
+      async begin(key, ttlMs) {
+        const found = await whole.begin(key, ttlMs);
+        begun.resolve(key);
+        if (found === 'under_way') now += 1_000;
+        return found;
+      },
+    };
+    const world = await openWorld(t, { store });
+    const trader = await world.makeTrader();
+    const signal = world.signal(trader);
+    // Another process has begun, and is never heard of again.
+    store.leaseHolder = unavailable;
+    store.release = async () => {};
+    assertRefused(await world.webhook<Problem>(trader, signal), 'store_unavailable');
+    assert.equal(await whole.begin(await begun.promise, 1), 'under_way');
+    Object.assign(store, { leaseHolder: whole.leaseHolder, release: whole.release });
+    await assertTradesOnce(world, trader, signal);
+  });
+
+  test('and refused because of us lets the repeat that waits trade', SOON, async (t) => {
+    const { store, whole } = brittleStore();
+    const world = await openWorld(t, { store });
+    const trader = await world.makeTrader();
+    const signal = world.signal(trader);
+    const reached = Promise.withResolvers<void>();
+    const fail = Promise.withResolvers<void>();
+    store.leaseHolder = async () => {
+      reached.resolve();
+      await fail.promise;
+      store.leaseHolder = whole.leaseHolder;
+      return unavailable();
+    };
+    const first = world.webhook<Problem>(trader, signal);
+    await reached.promise;
+    const looked = Promise.withResolvers<void>();
+    store.begin = async (...begun) => {
+      const found = await whole.begin(...begun);
+      looked.resolve();
+      return found;
+    };
+    const second = world.webhook(trader, signal);
+    await looked.promise;
+    fail.resolve();
+    assertRefused(await first, 'store_unavailable');
+    assert.equal((await second).status, 200);
+    assert.equal((await world.orders(trader)).length, 1);
+  });
 });
 
 describe('what does not depend on the store goes on without it', () => {

@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { createSecretBox, randomToken } from '../src/app/secret-box.ts';
 import { hashToken } from '../src/app/tokens.ts';
@@ -86,6 +87,12 @@ export function logbook() {
   };
 }
 
+/** Of a process that has an API. */
+export function serverOf({ server }: Fillpath): FastifyInstance {
+  assert.ok(server);
+  return server;
+}
+
 let signals = 0;
 
 /** Strong enough for everybody whose password is not what a test is about. */
@@ -108,7 +115,7 @@ export async function openWorld(
   const undescribed: (readonly string[])[] = [];
   const open = async (): Promise<Fillpath> => {
     const opened = await openFillpath(config, { log: pino({ level: config.logLevel }), ...parts });
-    undescribed.push(watchAnswers(opened.server));
+    undescribed.push(watchAnswers(serverOf(opened)));
     return opened;
   };
   let fillpath = await open();
@@ -203,7 +210,7 @@ export async function openWorld(
   }): Promise<Answer<Body>> {
     const { body, headers = {}, method, url, remoteAddress } = options;
     const isRaw = typeof body === 'string' || body instanceof Uint8Array;
-    const response = await fillpath.server.inject({
+    const response = await serverOf(fillpath).inject({
       method,
       url,
       headers: body === undefined || isRaw ? headers : { 'content-type': 'application/json', ...headers },
@@ -306,7 +313,7 @@ export async function openWorld(
       ),
     stop: () => fillpath.stop(),
     get server() {
-      return fillpath.server;
+      return serverOf(fillpath);
     },
     /** Stops the service and starts it again on the same data. */
     async restart(): Promise<void> {

@@ -4,6 +4,7 @@
 import type { Db, Statement } from '../data/db.ts';
 import { type DeadLetter, deadLetters, hasCheck, reviveCheck } from '../data/dead-letters.ts';
 import { countChecks } from '../data/fill-checks.ts';
+import { usersWithOrdersUnderWay } from '../data/orders.ts';
 import { liveSessions, revokeSession } from '../data/sessions.ts';
 import {
   changeUser,
@@ -28,6 +29,7 @@ import { effectivePlan, type Plans } from '../domain/entitlement.ts';
 import { isUuid, millis, type OrderId, type SessionId, timestamp, type UserId } from '../domain/ids.ts';
 import { passwordProblem } from '../domain/password.ts';
 import type { Store } from '../store/store.ts';
+import type { Hosts } from '../worker/hosts.ts';
 import type { Mailbox } from '../worker/mailbox.ts';
 import { STARTS_QUEUE } from '../worker/pool.ts';
 import { audit, type RequestContext, writeAudit } from './audit.ts';
@@ -116,65 +118,71 @@ export async function makeFirstAdmin(
 
 // Workers and queues
 
-/** A worker as its host sees it. */
-interface HostedWorker {
-  readonly userId: UserId;
-  readonly startedAt: number;
-  readonly busy: boolean;
-  readonly lastActiveAt: number;
-  readonly connections: number;
-}
-
 interface WorkerDeps extends AdminDeps {
-  workers(): readonly HostedWorker[];
-  stopWorker(user: UserId): Promise<void> | null;
+  readonly hosts: Hosts;
 }
 
-export function readWorkers({ workers }: Pick<WorkerDeps, 'workers'>, page: PageRequest) {
-  const sorted = workers()
-    .map((worker) => ({ ...worker, id: worker.userId }))
-    .filter(({ id }) => page.cursor === null || id > page.cursor)
-    .sort((a, b) => (a.id < b.id ? -1 : 1));
-  return pageOf(sorted, page, (worker) => ({
-    user_id: worker.id,
-    started_at: timestamp(worker.startedAt),
-    busy: worker.busy,
-    last_active_at: timestamp(worker.lastActiveAt),
-    connections: worker.connections,
-  }));
+export async function readWorkers({ hosts }: Pick<WorkerDeps, 'hosts'>, page: PageRequest) {
+  const { after, limit } = onePage(page);
+  const found = await hosts.workers({ after: after as UserId | null, limit });
+  return pageOf(
+    found.map((worker) => ({ id: worker.userId, worker })),
+    page,
+    ({ worker }) => ({
+      user_id: worker.userId,
+      host: worker.host,
+      started_at: timestamp(worker.startedAt),
+      busy: worker.busy,
+      last_active_at: timestamp(worker.lastActiveAt),
+      connections: worker.connections,
+    }),
+  );
 }
 
 /** Ends when the worker has: what it has in flight is finished first. The user's next request starts a new one. */
 export async function stopWorker(deps: WorkerDeps, by: Admin, user: string): Promise<Denial | null> {
-  const ended = isUuid(user) ? deps.stopWorker(user as UserId) : null;
+  const host = isUuid(user) ? await deps.hosts.hostOf(user as UserId) : null;
   const deed: Deed = { action: 'worker_stop', resource: { type: 'worker', id: shortened(user) } };
-  if (!ended) return refuse(deps, by, deed, noSuch('worker'));
+  if (!host) return refuse(deps, by, deed, noSuch('worker'));
   await perform(deps, by, deed, []);
-  await ended;
+  await deps.hosts.stop(host, user as UserId);
   return null;
 }
 
 /** Mailboxes in one answer; the fullest come first. */
 const MOST_MAILBOXES = 100;
+/** Whose mailbox is looked into. */
+const MOST_USERS = 1_000;
 
 interface QueueDeps {
   readonly db: Db;
   readonly store: Pick<Store, 'queueLength'>;
   readonly mailbox: Pick<Mailbox, 'waiting'>;
-  workers(): readonly HostedWorker[];
+  readonly hosts: Pick<Hosts, 'list'>;
+  readonly clock: { now(): number };
 }
 
-export async function readQueues({ db, store, mailbox, workers }: QueueDeps) {
-  const [checks, starts, mailboxes] = await Promise.all([
+export async function readQueues({ db, store, mailbox, hosts, clock }: QueueDeps) {
+  const [checks, starts, there, users] = await Promise.all([
     countChecks(db),
     store.queueLength(STARTS_QUEUE),
-    Promise.all(
-      workers().map(async ({ userId }) => ({ user_id: userId, waiting: await mailbox.waiting(userId) })),
-    ),
+    hosts.list(),
+    // Only who has an order under way has something waiting, but for a question that is answered in a moment.
+    usersWithOrdersUnderWay(db, timestamp(clock.now())),
   ]);
+  const mailboxes = await Promise.all(
+    users.slice(0, MOST_USERS).map(async (id) => ({ user_id: id, waiting: await mailbox.waiting(id) })),
+  );
   return {
     fill_checks: { scheduled: checks.scheduled, running: checks.running, dead_letter: checks.dead_letter },
     worker_starts: { waiting: starts },
+    hosts: there.map(({ name, startedAt, workers, busy, draining }) => ({
+      name,
+      started_at: timestamp(startedAt),
+      workers,
+      busy,
+      draining,
+    })),
     mailboxes: mailboxes.sort((a, b) => b.waiting - a.waiting).slice(0, MOST_MAILBOXES),
   };
 }

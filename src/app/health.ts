@@ -3,13 +3,13 @@
 import { type Db, sql } from '../data/db.ts';
 import { countChecks } from '../data/fill-checks.ts';
 import type { Store } from '../store/store.ts';
+import type { Hosts } from '../worker/hosts.ts';
 import { STARTS_QUEUE } from '../worker/pool.ts';
 
 export interface HealthDeps {
   readonly db: Db;
   readonly store: Pick<Store, 'ping' | 'queueLength'>;
-  /** Null where this process hosts none. */
-  activeWorkers(): number | null;
+  readonly hosts: Pick<Hosts, 'list'>;
   readonly version: string;
 }
 
@@ -26,7 +26,7 @@ export interface Health {
 
 const PATIENCE_MS = 2_000;
 
-export async function readHealth({ db, store, activeWorkers, version }: HealthDeps): Promise<Health> {
+export async function readHealth({ db, store, hosts, version }: HealthDeps): Promise<Health> {
   const [database, inMemory, workers, queues] = await Promise.all([
     part(async () => {
       await db.get(sql`select 1 as one`);
@@ -36,7 +36,10 @@ export async function readHealth({ db, store, activeWorkers, version }: HealthDe
       await store.ping();
       return {};
     }),
-    part(async () => ({ active: activeWorkers() })),
+    part(async () => {
+      const there = await hosts.list();
+      return { hosts: there.length, active: there.reduce((sum, { workers }) => sum + workers, 0) };
+    }),
     part(async () => {
       const checks = await countChecks(db);
       return {

@@ -54,6 +54,8 @@ export interface NewOrder {
   readonly isKillSwitch?: boolean;
   /** What the order claims besides, each guarded by its own name. */
   claims(order: OrderId): Statement[];
+  /** Called once the order is committed: whatever becomes of the answer, it stands. */
+  onAccepted?(): void;
 }
 
 /** `answered`: the worker's word; otherwise the order as known so far, and its result is to be asked for later. */
@@ -130,6 +132,7 @@ export async function placeOrder(
   if (failedGuard === 'daily_limit')
     return deny('daily_limit_reached', { retryAfter: secondsLeftOfDay(now) });
   if (failedGuard !== null) return { contested: failedGuard };
+  request.onAccepted?.();
 
   try {
     const answer = mailbox.ask(user.id, { kind: 'execute', orderId: order.id }, deps.responseWaitMs);

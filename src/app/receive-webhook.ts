@@ -12,11 +12,12 @@ import { type Store, StoreUnavailable } from '../store/store.ts';
 import { checkRate, isAllowedIp, type RateLimit } from './access.ts';
 import { type AlertDeps, alertUser } from './alerts.ts';
 import { audit, type RequestContext } from './audit.ts';
+import { type Attempt, attemptOnce, type OnceDeps } from './once.ts';
 import { type Placed, type PlaceOrderDeps, placeOrder } from './place-order.ts';
 import type { SecretBox } from './secret-box.ts';
 
 export interface WebhookDeps extends PlaceOrderDeps, AlertDeps {
-  readonly store: Pick<Store, 'claim' | 'release' | 'countInWindow'>;
+  readonly store: OnceDeps['store'] & Pick<Store, 'countInWindow'>;
   readonly secrets: SecretBox;
   readonly rateLimit: RateLimit;
 }
@@ -117,27 +118,23 @@ async function checkAndPlace(
 
   // Level 4
   const print = fingerprint(user.id, signal);
-  const claim = print === null ? null : `fingerprint:{${account.id}}:${print}`;
   // For as long as the signal would still be fresh, and longer for one from the future.
   const lifeMs = account.maxRequestAge * 1000 + Math.max(0, (signal.timestamp ?? 0) - arrivedAt);
-  const forget = () => (claim ? forgetClaim(deps, claim, lifeMs) : undefined);
   const replay = () => {
     findings.metadata = { attack_type: 'replay', payload_hash: print };
     return deny('webhook_replay_attack');
   };
-  try {
-    if (claim && !(await deps.store.claim(claim, lifeMs))) return replay();
-    // The store may have forgotten it; the order's row has not.
-    if (print && (await hasFingerprint(deps.db, account.id, print))) return replay();
-  } catch (fault) {
-    // An answer that was lost may have been a yes.
-    await forget();
-    // Closed, unlike the rate limiter: without this check a replay could trade.
-    if (fault instanceof StoreUnavailable) return deny('store_unavailable');
-    throw fault;
-  }
+  const attempt =
+    print === null ? null : await attemptAt(deps, `fingerprint:{${account.id}}:${print}`, lifeMs);
+  if (attempt === 'decided') return replay();
+  if (attempt !== null && isDenial(attempt)) return attempt;
 
   try {
+    // The store may have forgotten it; the order's row has not.
+    if (print && (await hasFingerprint(deps.db, account.id, print))) {
+      attempt?.decided();
+      return replay();
+    }
     const outcome = await placeOrder(deps, {
       user,
       account,
@@ -152,13 +149,30 @@ async function checkAndPlace(
       context,
       fingerprint: simulation ? null : print,
       claims: () => [],
+      onAccepted: () => attempt?.decided(),
     });
+    if (isDenial(outcome) && isOurFault(outcome)) await attempt?.forget();
+    else attempt?.decided();
     // Of two that came at once where the store forgot, one was committed.
-    if ('contested' in outcome) return replay();
-    if (isDenial(outcome) && isOurFault(outcome)) await forget();
-    return outcome;
+    return 'contested' in outcome ? replay() : outcome;
   } catch (fault) {
-    await forget();
+    await attempt?.forget();
+    throw fault;
+  }
+}
+
+/** Closed where the store is away, unlike the rate limiter: without this check a replay could trade. */
+async function attemptAt(
+  deps: WebhookDeps,
+  key: string,
+  lifeMs: number,
+): Promise<Attempt | 'decided' | Denial> {
+  try {
+    const attempt = await attemptOnce(deps, key, lifeMs);
+    if (attempt !== 'undecided') return attempt;
+    return deny('worker_unavailable', { detail: 'The same signal is being worked on. Send it again.' });
+  } catch (fault) {
+    if (fault instanceof StoreUnavailable) return deny('store_unavailable');
     throw fault;
   }
 }
@@ -173,21 +187,6 @@ function proveGenuine({ secrets }: WebhookDeps, account: Account, signal: Signal
   if (!isSameSecret(signal.secret ?? '', secrets.open(account.webhookSecret)))
     return { denial: deny('webhook_credential_attack'), metadata: { attack_type: 'wrong_secret' } };
   return null;
-}
-
-const FORGET_AGAIN_MS = 1000;
-
-/**
- * The platform repeats an alert that got a 5xx, and that repeat must trade. A store that is away just now is asked
- * again in the background, until the claim would have ended by itself.
- */
-async function forgetClaim(deps: Pick<WebhookDeps, 'store'>, claim: string, lifeMs: number): Promise<void> {
-  try {
-    await deps.store.release(claim);
-  } catch {
-    const again = () => void forgetClaim(deps, claim, lifeMs - FORGET_AGAIN_MS);
-    if (lifeMs > 0) setTimeout(again, FORGET_AGAIN_MS).unref();
-  }
 }
 
 /** Absent is real trading; anything that is not plainly yes or no is never guessed. */

@@ -94,6 +94,14 @@ export async function usersWithOrdersUnderWay(db: Db, before: Timestamp): Promis
   return rows.map((row) => row.user_id);
 }
 
+export async function ordersUnderWayNow(db: Db): Promise<{ count: number; oldest: Timestamp | null }> {
+  const row = await db.get<{ orders: number; oldest: Timestamp | null }>(
+    sql`select count(*) as orders, min(submitted_at) as oldest from order_history
+        where status in ('queued', 'executing')`,
+  );
+  return { count: row?.orders ?? 0, oldest: row?.oldest ?? null };
+}
+
 export interface OrderFilter {
   readonly accountId?: AccountId;
   readonly status?: OrderStatus;

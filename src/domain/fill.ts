@@ -66,6 +66,8 @@ export type Look =
 export interface FillRules {
   readonly retries: number;
   readonly requeueMs: number;
+  /** An order that was sent has arrived at the broker after this time, or never will. */
+  readonly arrivalMs: number;
 }
 
 export type Verdict =
@@ -83,7 +85,7 @@ export function afterLook(
 ): { order: Order; verdict: Verdict } {
   const leg = openLeg(order);
   if (!leg) return { order, verdict: { check: 'done' } };
-  const after = recordLook(order, leg, look, rules, now);
+  const after = recordLook(order, leg, look, { attempts, rules, now });
   const stillOpen = openLeg(after);
   if (!stillOpen) return { order: after, verdict: { check: 'done' } };
   const reason = look.seen === 'failure' ? look.reason : `the broker reports ${stillOpen.status}`;
@@ -91,9 +93,15 @@ export function afterLook(
   return { order: after, verdict: { check: 'scheduled', nextAt: timestamp(now + rules.requeueMs), reason } };
 }
 
-function recordLook(order: Order, leg: Leg, look: Look, rules: FillRules, now: number): Order {
-  if (look.seen === 'state') return recordState(order, leg.leg, look.state, now);
-  if (look.seen === 'failure' || !neverArrived(leg, rules, now)) return order;
+interface Moment {
+  readonly attempts: number;
+  readonly rules: FillRules;
+  readonly now: number;
+}
+
+function recordLook(order: Order, leg: Leg, look: Look, moment: Moment): Order {
+  if (look.seen === 'state') return recordState(order, leg.leg, look.state, moment.now);
+  if (look.seen === 'failure' || !neverArrived(leg, moment)) return order;
   const gone = withLeg(order, leg.leg, { status: 'expired' });
   if (mainLeg(order)?.leg !== leg.leg) return gone;
   // A reversal that has closed already has failed, not expired: its close was traded.
@@ -106,9 +114,11 @@ function recordLook(order: Order, leg: Leg, look: Look, rules: FillRules, now: n
 
 /**
  * A broker that has never acknowledged the leg and does not know it one re-queue delay after it was sent did not get
- * it. Sooner, the order may still be on its way, so a "not found" decides nothing.
+ * it. Sooner, the order may still be on its way, so a "not found" decides nothing; nor does the first poll ever, since
+ * the time of sending is by the clock of a machine that may be wrong.
  */
-function neverArrived(leg: Leg, rules: FillRules, now: number): boolean {
-  const unacknowledged = leg.status === 'sending' || leg.status === 'unknown';
-  return unacknowledged && leg.sentAt !== null && now - millis(leg.sentAt) >= rules.requeueMs;
+function neverArrived(leg: Leg, { attempts, rules, now }: Moment): boolean {
+  if (leg.status !== 'sending' && leg.status !== 'unknown') return false;
+  const patience = Math.max(rules.requeueMs, rules.arrivalMs);
+  return attempts > 1 && leg.sentAt !== null && now - millis(leg.sentAt) >= patience;
 }

@@ -19,7 +19,7 @@ export interface AdminRoutes {
     admin: { email: string; password: string },
     context: RequestContext,
   ): Promise<Denial | object>;
-  readWorkers(page: PageRequest): object;
+  readWorkers(page: PageRequest): Promise<object>;
   stopWorker(by: Admin, user: string): Promise<Denial | null>;
   readQueues(): Promise<object>;
   readDeadLetters(page: PageRequest): Promise<object>;
@@ -68,8 +68,10 @@ export function adminRoutes(server: FastifyInstance, deps: AdminRoutes): void {
       ...admin({
         id: 'listWorkers',
         summary: 'List the trading workers',
-        description: 'Those of this process.',
+        description:
+          'Of all worker hosts, in the order of their users. A host that does not answer is left out.',
         answers: { 200: pageSchema(Worker) },
+        denials: ['store_unavailable'],
       }),
       schema: { querystring: PageQuery },
     },
@@ -84,7 +86,7 @@ export function adminRoutes(server: FastifyInstance, deps: AdminRoutes): void {
       description: "What it has in flight is finished first. The user's next request starts a new one.",
       params: { user_id: 'Whose worker it is.' },
       answers: { 204: null },
-      denials: ['not_found'],
+      denials: ['not_found', 'store_unavailable'],
     }),
     async (request, reply) =>
       answer(request, reply, await deps.stopWorker(byOf(request), request.params.user_id)),

@@ -97,6 +97,7 @@ export const RecoveryCodes = Type.Object(
 export const Worker = Type.Object(
   {
     user_id: id('whose worker it is'),
+    host: text('the worker host that it runs on', ['0199c0de-7c1f-4d0a-9f6e-0a9d4a4f3f10']),
     started_at: time('when it started'),
     busy: flag('true: it is executing'),
     last_active_at: time('when it last had something to do'),
@@ -113,8 +114,18 @@ export const Queues = Type.Object(
       dead_letter: count('out of tries'),
     }),
     worker_starts: Type.Object({ waiting: count('workers that are to start') }),
+    hosts: Type.Array(
+      Type.Object({
+        name: text('of the worker host', ['0199c0de-7c1f-4d0a-9f6e-0a9d4a4f3f10']),
+        started_at: time('when it started'),
+        workers: count('users that it serves', 120),
+        busy: count('of them executing', 3),
+        draining: flag('true: it is stopping and takes no new users'),
+      }),
+      { description: 'the worker hosts that are there, as they last said of themselves' },
+    ),
     mailboxes: Type.Array(Type.Object({ user_id: id('whose'), waiting: count('messages in it') }), {
-      description: 'the fullest first, at most 100',
+      description: 'of users with orders under way, the fullest first, at most 100',
     }),
   },
   { title: 'Queues' },
@@ -166,7 +177,8 @@ export const Health = Type.Object(
     database: part({ kind: Type.Optional(oneOf(['sqlite', 'postgres'], { examples: ['sqlite'] })) }),
     store: part(),
     workers: part({
-      active: Type.Optional(orNull(count('in this process; null: it hosts none'), { examples: [1] })),
+      hosts: Type.Optional(count('worker hosts that are there', 1)),
+      active: Type.Optional(count('users that have a worker', 1)),
     }),
     queues: part({
       worker_starts: Type.Optional(count('workers that are to start')),
@@ -175,4 +187,9 @@ export const Health = Type.Object(
     }),
   },
   { title: 'Health' },
+);
+
+export const Live = Type.Object(
+  { status: oneOf(['up'], saying('it answers')), version: text('of the service', ['0.1.0']) },
+  { title: 'Liveness' },
 );

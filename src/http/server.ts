@@ -8,6 +8,7 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
+import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { RequestContext } from '../app/audit.ts';
 import type { Health } from '../app/health.ts';
@@ -22,7 +23,7 @@ import { clientIp, isForwardedByStranger } from './client-ip.ts';
 import { docsRoutes } from './docs.ts';
 import { type Edge, openEdge } from './edge.ts';
 import { type Guard, guardRoutes } from './guards.ts';
-import { Health as HealthSchema } from './identity-answers.ts';
+import { Health as HealthSchema, Live } from './identity-answers.ts';
 import { type Middleware, securityHeaders, standBefore } from './middleware.ts';
 import type { About } from './openapi.ts';
 import { RequestInvalid, sendClientError, sendDenial, sendFault } from './problem.ts';
@@ -55,6 +56,7 @@ export interface ServerDeps {
   readonly middleware: Middleware;
   readonly guard: Omit<Guard, 'contextOf' | 'isForwardedByStranger'>;
   readHealth(): Promise<Health>;
+  readonly metrics: { read(): Promise<string>; readonly type: string };
   readonly about: About;
   readonly trustedProxies: IpList;
   readonly log: FastifyBaseLogger;
@@ -74,6 +76,23 @@ const HEALTH: RouteDoc = {
       example: { status: 'down', store: { status: 'down' }, queues: { status: 'down' } },
     },
   },
+};
+
+const LIVE: RouteDoc = {
+  id: 'readLiveness',
+  tag: 'Service',
+  summary: 'Ask whether this process answers',
+  description: 'It looks at nothing else, so that a part that is down does not restart what is well.',
+  answers: { 200: Live },
+};
+
+const METRICS: RouteDoc = {
+  id: 'readMetrics',
+  tag: 'Service',
+  summary: 'Read the figures of the deployment',
+  description: "In Prometheus' text format, from admin IPs only.",
+  answers: { 200: { text: 'The figures.', schema: Type.String() } },
+  answerType: 'text/plain',
 };
 
 export function buildServer(deps: ServerDeps): FastifyInstance {
@@ -165,6 +184,13 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     if (health.status === 'up') return health;
     return reply.code(503).header('retry-after', '5').send(health);
   });
+  server.get('/health/live', { config: { access: 'open', doc: LIVE } }, async () => ({
+    status: 'up',
+    version: deps.about.version,
+  }));
+  server.get('/metrics', { config: { access: 'admin_ip', doc: METRICS } }, async (_request, reply) =>
+    reply.type(deps.metrics.type).send(await deps.metrics.read()),
+  );
   docsRoutes(server, deps.about);
   server.register(async (scope) => webhookRoutes(scope, { ...deps.webhook, ...ambient }));
   server.register(async (scope) => {

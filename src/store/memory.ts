@@ -3,20 +3,20 @@
 
 import { CallLog } from '../domain/call-log.ts';
 import type { Clock } from '../domain/clock.ts';
+import { Expiring } from './expiring.ts';
+import { Fifo } from './fifo.ts';
 import { type Lease, type Store, StoreUnavailable } from './store.ts';
-
-/** Entries swept for each one added. More than one, or the sweep would never catch up with the growth. */
-const SWEPT_PER_NEW_KEY = 2;
 
 /** A timer that is asked to wait longer fires at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** The clock decides what has expired; nothing here outlives the process, so a monotonic one serves best. */
 export function openMemoryStore({ clock }: { readonly clock: Clock }): Store {
-  const claims = new Expiring<{ expiresAt: number }>();
+  const claims = new Expiring<{ readonly state: 'under_way' | 'done'; expiresAt: number }>();
   const windows = new Expiring<CallLog>();
   const leases = new Expiring<Lease & { expiresAt: number }>();
-  const queues = new Expiring<{ readonly messages: Fifo<string>; ttlMs: number; expiresAt: number }>();
+  const queues = new Expiring<{ readonly messages: Fifo<string>; expiresAt: number }>();
+  const presence = new Expiring<{ readonly present: Map<string, Present>; expiresAt: number }>();
   // A queue has messages or takers, never both: a message that meets a taker is handed over at once.
   const waiting = new Map<string, Fifo<Taker>>();
   // Begins at the time of opening, so that fences keep growing over a restart too.
@@ -26,6 +26,14 @@ export function openMemoryStore({ clock }: { readonly clock: Clock }): Store {
   const timeNow = (): number => {
     if (!isOpen) throw new StoreUnavailable('the store is closed');
     return clock.now();
+  };
+
+  const begin = (key: string, ttlMs: number): 'begun' | 'under_way' | 'done' => {
+    const now = timeNow();
+    const known = claims.get(key, now);
+    if (known) return known.state;
+    claims.set(key, { state: 'under_way', expiresAt: now + ttlMs }, now);
+    return 'begun';
   };
 
   const heldLease = (key: string, lease: Lease, now: number) => {
@@ -55,16 +63,24 @@ export function openMemoryStore({ clock }: { readonly clock: Clock }): Store {
     });
 
   return {
-    async claim(key, ttlMs) {
-      const now = timeNow();
-      if (claims.get(key, now)) return false;
-      claims.set(key, { expiresAt: now + ttlMs }, now);
-      return true;
-    },
+    claim: async (key, ttlMs) => begin(key, ttlMs) === 'begun',
 
     async release(key) {
       timeNow();
       claims.delete(key);
+    },
+
+    begin: async (key, ttlMs) => begin(key, ttlMs),
+
+    async prolong(key, ttlMs) {
+      const now = timeNow();
+      const known = claims.get(key, now);
+      if (known) known.expiresAt = now + ttlMs;
+    },
+
+    async finish(key, ttlMs) {
+      const now = timeNow();
+      claims.set(key, { state: 'done', expiresAt: now + ttlMs }, now);
     },
 
     async countInWindow(key, limit, windowMs) {
@@ -115,11 +131,10 @@ export function openMemoryStore({ clock }: { readonly clock: Clock }): Store {
       if (!known) {
         const messages = new Fifo<string>();
         messages.push(message);
-        queues.set(queue, { messages, ttlMs, expiresAt: now + ttlMs }, now);
+        queues.set(queue, { messages, expiresAt: now + ttlMs }, now);
         return;
       }
       known.messages.push(message);
-      known.ttlMs = ttlMs;
       // Never sooner than promised to the messages before it.
       known.expiresAt = Math.max(known.expiresAt, now + ttlMs);
     },
@@ -131,7 +146,6 @@ export function openMemoryStore({ clock }: { readonly clock: Clock }): Store {
       const message = known?.messages.shift();
       if (known && message !== undefined) {
         if (known.messages.size === 0) queues.delete(queue);
-        else known.expiresAt = Math.max(known.expiresAt, now + known.ttlMs);
         return message;
       }
       if (timeoutMs !== undefined && timeoutMs <= 0) return null;
@@ -140,6 +154,30 @@ export function openMemoryStore({ clock }: { readonly clock: Clock }): Store {
 
     async queueLength(queue) {
       return queues.get(queue, timeNow())?.messages.size ?? 0;
+    },
+
+    async announce(group, name, says, ttlMs) {
+      const now = timeNow();
+      const expiresAt = now + ttlMs;
+      const known = presence.get(group, now);
+      if (!known) {
+        presence.set(group, { present: new Map([[name, { says, expiresAt }]]), expiresAt }, now);
+        return;
+      }
+      dropGone(known.present, now);
+      known.present.set(name, { says, expiresAt });
+      known.expiresAt = Math.max(known.expiresAt, expiresAt);
+    },
+
+    async withdraw(group, name) {
+      presence.get(group, timeNow())?.present.delete(name);
+    },
+
+    async announced(group) {
+      const now = timeNow();
+      const present = presence.get(group, now)?.present ?? new Map<string, Present>();
+      dropGone(present, now);
+      return [...present].map(([name, { says }]) => ({ name, says }));
     },
 
     async ping() {
@@ -157,71 +195,11 @@ export function openMemoryStore({ clock }: { readonly clock: Clock }): Store {
 /** Called at most once, with a message or, where none came, with null. */
 type Taker = (message: string | null) => void;
 
-/** A map whose entries end. A few steps of an endless walk, taken with every new key, remove those that have. */
-class Expiring<Entry extends { readonly expiresAt: number }> {
-  readonly #entries = new Map<string, Entry>();
-  #walk = this.#entries.entries();
-
-  get(key: string, now: number): Entry | undefined {
-    const entry = this.#entries.get(key);
-    return entry !== undefined && entry.expiresAt > now ? entry : undefined;
-  }
-
-  set(key: string, entry: Entry, now: number): void {
-    this.#entries.set(key, entry);
-    for (let step = 0; step < SWEPT_PER_NEW_KEY; step++) {
-      const next = this.#walk.next();
-      if (next.done) this.#walk = this.#entries.entries();
-      else if (next.value[1].expiresAt <= now) this.#entries.delete(next.value[0]);
-    }
-  }
-
-  delete(key: string): void {
-    this.#entries.delete(key);
-  }
+interface Present {
+  readonly says: string;
+  readonly expiresAt: number;
 }
 
-interface Place<Item> {
-  readonly item: Item;
-  before: Place<Item> | undefined;
-  after: Place<Item> | undefined;
-}
-
-/** A line that can also be left from the middle. */
-class Fifo<Item> {
-  #first: Place<Item> | undefined;
-  #last: Place<Item> | undefined;
-  #size = 0;
-
-  get size(): number {
-    return this.#size;
-  }
-
-  get first(): Item | undefined {
-    return this.#first?.item;
-  }
-
-  push(item: Item): Place<Item> {
-    const place: Place<Item> = { item, before: this.#last, after: undefined };
-    if (this.#last) this.#last.after = place;
-    else this.#first = place;
-    this.#last = place;
-    this.#size++;
-    return place;
-  }
-
-  shift(): Item | undefined {
-    const place = this.#first;
-    if (place) this.remove(place);
-    return place?.item;
-  }
-
-  /** Of a place that is still in the line. */
-  remove(place: Place<Item>): void {
-    if (place.before) place.before.after = place.after;
-    else this.#first = place.after;
-    if (place.after) place.after.before = place.before;
-    else this.#last = place.before;
-    this.#size--;
-  }
+function dropGone(present: Map<string, Present>, now: number): void {
+  for (const [name, { expiresAt }] of present) if (expiresAt <= now) present.delete(name);
 }

@@ -10,6 +10,7 @@ import {
 import type { Account } from '../data/accounts.ts';
 import type { AccountId } from '../domain/ids.ts';
 import type { Order, OrderError } from '../domain/order.ts';
+import { readPaperSettings } from '../domain/paper-settings.ts';
 import type { BrokerName } from '../domain/symbol.ts';
 import type { OpenCredentials } from './credentials.ts';
 import { type Discretion, discretion } from './discretion.ts';
@@ -21,6 +22,8 @@ export interface BrokerAccess {
   readonly openCredentials: OpenCredentials;
   findAccount(id: AccountId): Promise<Account | null>;
   wait(ms: number): Promise<void>;
+  /** A connector has its own limit, which ends the call itself; this one is for a connector that hangs. */
+  readonly brokerTimeoutMs: number;
 }
 
 /** An account, or its simulated book. An order is one. */
@@ -66,14 +69,21 @@ export function createConnections(access: BrokerAccess): Connections {
   }
 
   const openSimulation = async ({ id, paper }: Account): Promise<Broker> =>
-    guarded(await simulated({ id, paper, credentials: null }), discretion(null));
+    guarded(
+      await simulated({ id, paper, credentials: null }),
+      discretion(null),
+      limitOf(access.brokerTimeoutMs),
+    );
 
   async function openReal(account: Account): Promise<Broker> {
     const { id, paper, sealedCredentials: sealed } = account;
     const credentials = sealed === null ? null : await openCredentials(sealed, account);
     const discreet = discretion(credentials);
+    // A paper account rehearses a slow broker, not one that hangs.
+    const limit = limitOf(access.brokerTimeoutMs + latencyOf(paper));
     try {
-      return guarded(await brokers[account.brokerName]({ id, paper, credentials }), discreet);
+      const opened = await limit(() => brokers[account.brokerName]({ id, paper, credentials }));
+      return guarded(opened, discreet, limit);
     } catch (fault) {
       if (fault instanceof BrokerUnavailable) throw told(fault, discreet);
       // Whatever broke in there had the credentials in hand: its own text is not shown to anybody.
@@ -115,10 +125,9 @@ export function createConnections(access: BrokerAccess): Connections {
 }
 
 /** A fault inside a connector is never ours: after `place` the outcome is unknown, a question went unanswered. */
-function guarded(broker: Broker, discreet: Discretion): Broker {
-  // Promise.try, because a connector may throw before it returns a promise.
+function guarded(broker: Broker, discreet: Discretion, limit: Limit): Broker {
   const ask = <Answer>(question: () => Promise<Answer>): Promise<Answer> =>
-    Promise.try(question).catch((fault: unknown) => {
+    limit(question).catch((fault: unknown) => {
       throw told(fault, discreet);
     });
   const said = (error: OrderError): OrderError => ({ ...error, message: discreet(error.message) });
@@ -135,7 +144,7 @@ function guarded(broker: Broker, discreet: Discretion): Broker {
     instruments: (query) => ask(() => broker.instruments(query)),
     async place(order) {
       try {
-        const placed = await broker.place(order);
+        const placed = await limit(() => broker.place(order));
         switch (placed.outcome) {
           case 'accepted':
             return { ...placed, state: seen(placed.state) };
@@ -155,6 +164,32 @@ function guarded(broker: Broker, discreet: Discretion): Broker {
     },
     close: () => ask(() => broker.close()),
   };
+}
+
+type Limit = <Answer>(call: () => Promise<Answer>) => Promise<Answer>;
+
+/** After the connector's own time, so that its word counts where it has one. */
+const GRACE_MS = 1_000;
+
+function limitOf(timeoutMs: number): Limit {
+  return async (call) => {
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(
+      () => late.reject(new Error('the broker did not answer in time')),
+      timeoutMs + GRACE_MS,
+    );
+    try {
+      // Promise.try, because a connector may throw before it returns a promise.
+      return await Promise.race([Promise.try(call), late.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}
+
+function latencyOf(paper: unknown): number {
+  const reading = readPaperSettings(paper);
+  return 'settings' in reading ? reading.settings.latency_ms : 0;
 }
 
 /** Made anew, because the connector's own carries its text in its stack and its cause too. */

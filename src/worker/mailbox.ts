@@ -2,13 +2,13 @@
 // for the answer on a queue of that request alone. A message only points at an order: what is true stands in the
 // database, so a lost message loses time and nothing else.
 
-import { randomUUID } from 'node:crypto';
 import type { Position } from '../broker/broker.ts';
 import type { Look } from '../domain/fill.ts';
 import type { AccountId, OrderId, UserId } from '../domain/ids.ts';
 import type { Order } from '../domain/order.ts';
 import type { Store } from '../store/store.ts';
 import type { SymbolPage, SymbolSearch, Unavailable, Verdict } from './enquiries.ts';
+import { replyQueues } from './pool.ts';
 
 /** What a worker can be asked, and what it answers. */
 export interface Work {
@@ -51,25 +51,46 @@ const REPLY_TTL_MS = 60_000;
 
 const queueOf = (user: UserId) => `work:{${user}}`;
 
-export function createMailbox({ store }: { store: Store }): Mailbox {
+export interface MailboxDeps {
+  readonly store: Store;
+  readonly log: { error(context: object, text: string): void };
+}
+
+export function createMailbox({ store, log }: MailboxDeps): Mailbox {
+  const nextReply = replyQueues();
   const post = (user: UserId, envelope: Envelope) =>
     store.push(queueOf(user), JSON.stringify(envelope), QUEUE_TTL_MS);
 
   return {
     async ask(user, request, timeoutMs) {
-      const replyTo = `reply:{${randomUUID()}}`;
+      const replyTo = nextReply();
       await post(user, { replyTo, request: request as WorkRequest });
       const reply = await store.take(replyTo, { timeoutMs });
       return reply === null ? null : JSON.parse(reply);
     },
     tell: (user, request) => post(user, { replyTo: null, request }),
     async next(user, options) {
-      const message = await store.take(queueOf(user), options);
-      return message === null ? null : (JSON.parse(message) as Envelope);
+      for (;;) {
+        const message = await store.take(queueOf(user), options);
+        if (message === null) return null;
+        const envelope = readEnvelope(message);
+        if (envelope) return envelope;
+        // Whoever put it there: it must not end the worker, and those behind it are served.
+        log.error({ user }, 'a message to the worker cannot be read and is dropped');
+      }
     },
     async reply(envelope, answer) {
       if (envelope.replyTo) await store.push(envelope.replyTo, JSON.stringify(answer), REPLY_TTL_MS);
     },
     waiting: (user) => store.queueLength(queueOf(user)),
   };
+}
+
+function readEnvelope(message: string): Envelope | null {
+  try {
+    const envelope = JSON.parse(message) as Envelope | null;
+    return typeof envelope?.request?.kind === 'string' ? envelope : null;
+  } catch {
+    return null;
+  }
 }

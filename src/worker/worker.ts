@@ -7,10 +7,10 @@ import type { AccountId, OrderId, UserId } from '../domain/ids.ts';
 import { type Order, openLeg } from '../domain/order.ts';
 import { type BrokerAccess, type Connections, createConnections } from './connections.ts';
 import { readPositions, searchSymbols, verifyCredentials } from './enquiries.ts';
-import { type Execution, executeOrder, OrderTaken } from './execute.ts';
+import { type Execution, OrderTaken } from './execute.ts';
 import type { Envelope, Mailbox, WorkRequest } from './mailbox.ts';
 import type { WorkerOrders } from './orders.ts';
-import { recoverOrders } from './recover.ts';
+import { workOff } from './work-off.ts';
 
 export interface WorkerDeps {
   readonly mailbox: Mailbox;
@@ -24,6 +24,7 @@ export interface WorkerDeps {
   readonly reversalPolls: number;
   readonly reversalPollMs: number;
   readonly idleMs: number;
+  readonly brokerTimeoutMs: number;
 }
 
 export interface Worker {
@@ -97,14 +98,14 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   async function work(request: WorkRequest) {
     switch (request.kind) {
       case 'execute': {
-        const order = await orders.find(request.orderId);
-        // A message may come twice; only the order's own status says whether there is anything left to do.
-        return order?.status === 'queued' ? executeOrder(execution, order) : order;
+        const done = await workOff(execution, await orders.underWay(user), request.orderId, log);
+        // A message may come twice, or late: only the order's own status says whether there is anything left to do.
+        return done ?? orders.find(request.orderId);
       }
       case 'look':
         return look(request.orderId);
       case 'recover':
-        await recoverOrders(execution, await orders.underWay(user), log);
+        await workOff(execution, await orders.underWay(user), null, log);
         return null;
       case 'verify':
         return verifyCredentials(connections, request.accountId);

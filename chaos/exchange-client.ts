@@ -1,0 +1,67 @@
+// The runner's line to the exchange's control room.
+
+import type { FaultOrder } from './exchange-faults.ts';
+import type { TrapOrder } from './exchange-traps.ts';
+
+export interface ExchangeOrder {
+  readonly account: string;
+  readonly client_order_id: string;
+  readonly broker_ref: string;
+  readonly symbol: string;
+  readonly side: 'buy' | 'sell';
+  readonly quantity: string;
+  readonly status: string;
+  readonly fill_quantity: string;
+  readonly fill_price: string | null;
+}
+
+export interface ExchangeRequest {
+  readonly seq: number;
+  readonly arrived_at: number;
+  readonly account: string;
+  readonly client_order_id: string;
+  readonly asker: string | null;
+  readonly send_before: string;
+  readonly outcome: 'accepted' | 'duplicate' | 'rejected' | 'late' | 'not_taken';
+}
+
+export interface ExchangeLedger {
+  /** In the order of their acceptance. */
+  readonly orders: readonly ExchangeOrder[];
+  readonly positions: readonly {
+    readonly account: string;
+    readonly symbol: string;
+    readonly quantity: string;
+  }[];
+  readonly requests: readonly ExchangeRequest[];
+}
+
+export function exchangeControl(url: string) {
+  async function call<Answer>(method: string, path: string, body?: object): Promise<Answer> {
+    const response = await fetch(`${url}/control/${path}`, {
+      method,
+      ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+    });
+    if (!response.ok)
+      throw new Error(
+        `the exchange answered ${method} ${path} with ${response.status}: ${await response.text()}`,
+      );
+    return (await response.json()) as Answer;
+  }
+  return {
+    setTraits: (account: string, refusesDuplicates: boolean) =>
+      call('POST', `accounts/${account}`, { refuses_duplicates: refusesDuplicates }),
+    addFault: (fault: FaultOrder) => call('POST', 'faults', fault),
+    clearFaults: () => call('DELETE', 'faults'),
+    trap: (trap: TrapOrder) =>
+      call<{ id: number; account?: string; caught?: unknown; client_order_id?: string | null }>(
+        'POST',
+        'traps',
+        trap,
+      ),
+    release: (id: number) => call('POST', `traps/${id}/release`).catch(() => undefined),
+    ledger: () => call<ExchangeLedger>('GET', 'ledger'),
+  };
+}
+
+export type ExchangeControl = ReturnType<typeof exchangeControl>;

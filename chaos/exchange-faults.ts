@@ -1,0 +1,142 @@
+// What goes wrong at the exchange, as it is told to: each fault for a while, for some accounts or askers, always or by
+// chance. A request meets those that hold when it comes.
+
+import { unit } from '../src/broker/paper/market.ts';
+
+export const FAULTS = ['slow', 'slow_answer', 'reset', 'lose', 'garbage', 'refuse', 'hang'] as const;
+
+export interface FaultOrder {
+  readonly kind: (typeof FAULTS)[number];
+  readonly ttl_ms: number;
+  /** All where there is none. */
+  readonly accounts?: readonly string[];
+  readonly askers?: readonly string[];
+  /** `orders`: the placing of orders only. */
+  readonly calls?: 'all' | 'orders';
+  readonly probability?: number;
+  readonly seed?: number;
+  /** Of `slow` and `slow_answer`. */
+  readonly ms?: number;
+  /** Of `garbage`: whether the request is taken all the same. */
+  readonly taken?: boolean;
+  /** Of `refuse`, in seconds. */
+  readonly retry_after?: number;
+}
+
+interface Fault extends FaultOrder {
+  readonly ended: Promise<void>;
+  end(): void;
+  /** How many requests could have met it, and how many did. */
+  drawn: number;
+  met: number;
+}
+
+interface Request {
+  readonly account: string;
+  readonly asker: string | null;
+  readonly isOrder: boolean;
+}
+
+/** What one request has to go through. */
+export interface Trouble {
+  readonly slowMs: number;
+  readonly slowAnswerMs: number;
+  /** Until this is over nothing is done. */
+  readonly hang: Promise<unknown> | null;
+  /** Instead of taking it. */
+  readonly before: 'reset' | 'garbage' | 'refuse' | null;
+  readonly after: 'lose' | 'garbage' | null;
+  /** Which garbage: they come in turn. */
+  readonly turn: number;
+  readonly retryAfter: number;
+}
+
+export function createFaults() {
+  const faults = new Map<number, Fault>();
+  let ids = 0;
+
+  function concerns(fault: Fault, { account, asker, isOrder }: Request): boolean {
+    if (fault.accounts && !fault.accounts.includes(account)) return false;
+    if (fault.askers && !(asker !== null && fault.askers.includes(asker))) return false;
+    if (fault.calls === 'orders' && !isOrder) return false;
+    return unit(`${fault.seed ?? 1}:${fault.drawn++}`) < (fault.probability ?? 1);
+  }
+
+  return {
+    add(order: FaultOrder): number {
+      const id = ++ids;
+      const ended = Promise.withResolvers<void>();
+      const end = () => {
+        clearTimeout(timer);
+        faults.delete(id);
+        ended.resolve();
+      };
+      const timer = setTimeout(end, order.ttl_ms);
+      faults.set(id, { ...order, ended: ended.promise, end, drawn: 0, met: 0 });
+      return id;
+    },
+
+    /** What hangs goes on. */
+    clear(): void {
+      for (const fault of [...faults.values()]) fault.end();
+    },
+
+    meet(request: Request): Trouble {
+      const met = [...faults.values()].filter((fault) => concerns(fault, request));
+      const of = (...kinds: FaultOrder['kind'][]) => met.filter(({ kind }) => kinds.includes(kind));
+      const sum = (kind: FaultOrder['kind']) => of(kind).reduce((total, { ms = 0 }) => total + ms, 0);
+      const hanging = of('hang');
+      const before = of('reset', 'refuse', 'garbage').find(({ kind, taken }) => kind !== 'garbage' || !taken);
+      const after = of('lose', 'garbage').find(({ kind, taken }) => kind !== 'garbage' || taken);
+      const garbage = [before, after].find((fault) => fault?.kind === 'garbage');
+      return {
+        slowMs: sum('slow'),
+        slowAnswerMs: sum('slow_answer'),
+        hang: hanging.length === 0 ? null : Promise.all(hanging.map(({ ended }) => ended)),
+        before: (before?.kind ?? null) as Trouble['before'],
+        after: (after?.kind ?? null) as Trouble['after'],
+        turn: garbage ? garbage.met++ : 0,
+        retryAfter: before?.retry_after ?? 1,
+      };
+    },
+  };
+}
+
+interface Wire {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+  /** Longer than the body where the connection breaks in the middle of it. */
+  readonly length: number;
+}
+
+const PAGE = '<!doctype html><html><body><h1>It works!</h1></body></html>';
+
+/** Nonsense instead of an answer: one kind after the other. */
+export function garbage(turn: number, { status, body }: { status: number; body: object }): Wire {
+  const text = JSON.stringify(body);
+  const half = text.slice(0, Math.floor(text.length / 2));
+  const wire = (answer: { status: number; type?: string; body: string; length?: number }): Wire => ({
+    type: 'application/json',
+    length: Buffer.byteLength(answer.body),
+    ...answer,
+  });
+  const kinds = [
+    () => wire({ status: 200, type: 'text/html', body: PAGE }),
+    () => wire({ status, body: half }),
+    () => wire({ status: 200, body: '' }),
+    () => wire({ status, body: JSON.stringify(wrongTypes(body)) }),
+    () => wire({ status: 404, type: 'text/html', body: PAGE }),
+    () => wire({ status, body: half, length: Buffer.byteLength(text) }),
+  ];
+  return (kinds[turn % kinds.length] as () => Wire)();
+}
+
+/** The same fields, and nothing in them as it should be. */
+function wrongTypes(value: unknown): unknown {
+  if (Array.isArray(value)) return {};
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, wrongTypes(part)]));
+  if (typeof value === 'string') return 0;
+  return typeof value === 'boolean' ? 'true' : [];
+}

@@ -1,0 +1,127 @@
+// What the exchange reads and says, in the words of its protocol. The connector (src/broker/paper/remote.ts) has its
+// own reading of it, on purpose: a mistake in one of them shows.
+
+import { type Static, type TProperties, type TSchema, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { BrokerOrderState, Capabilities, Instrument, Position } from '../src/broker/broker.ts';
+import { type Decimal, parseDecimal } from '../src/domain/decimal.ts';
+import { type ClientOrderId, millis, type Timestamp, timestamp } from '../src/domain/ids.ts';
+import type { Arrival } from './exchange-desk.ts';
+import { FAULTS, type FaultOrder } from './exchange-faults.ts';
+import { MOMENTS, type TrapOrder } from './exchange-traps.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly body: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export const ok = (body: object): Answer => ({ status: 200, body });
+export const problem = (status: number, text: string): Answer => ({ status, body: { problem: text } });
+
+/** A request that is not one of the protocol's. */
+export class Malformed extends Error {}
+
+const exactly = <Properties extends TProperties>(properties: Properties) =>
+  Type.Object(properties, { additionalProperties: false });
+
+function read<Schema extends TSchema>(schema: Schema, body: unknown): Static<Schema> {
+  if (Value.Check(schema, body)) return body as Static<Schema>;
+  const [error] = Value.Errors(schema, body);
+  throw new Malformed(`${error?.instancePath || 'the body'} ${error?.message ?? 'is not as agreed'}`);
+}
+
+const isTime = (text: string): boolean => {
+  const ms = millis(text as Timestamp);
+  return Number.isFinite(ms) && timestamp(ms) === text;
+};
+
+const Order = exactly({
+  // No "#": a careless account numbers its copies with it.
+  client_order_id: Type.Unsafe<ClientOrderId>(Type.String({ pattern: '^[\\w-]{1,64}$' })),
+  symbol: Type.String({ minLength: 1 }),
+  side: Type.Enum(['buy', 'sell']),
+  quantity: Type.Refine(Type.Unsafe<Decimal>(Type.String()), (text) => parseDecimal(text) === text),
+  reduce_only: Type.Boolean(),
+  send_before: Type.Refine(Type.Unsafe<Timestamp>(Type.String()), isTime),
+});
+
+export function readOrder(body: unknown): Omit<Arrival, 'account' | 'asker' | 'arrivedAt'> {
+  const { client_order_id, symbol, side, quantity, reduce_only, send_before } = read(Order, body);
+  return {
+    clientOrderId: client_order_id,
+    symbol,
+    side,
+    quantity,
+    reduceOnly: reduce_only,
+    sendBefore: send_before,
+  };
+}
+
+export const readConnect = (body: unknown): unknown => read(exactly({ paper: Type.Unknown() }), body).paper;
+
+export const readTraits = (body: unknown): { refusesDuplicates: boolean } => ({
+  refusesDuplicates: read(exactly({ refuses_duplicates: Type.Boolean() }), body).refuses_duplicates,
+});
+
+const ms = Type.Integer({ minimum: 0, maximum: 3_600_000 });
+const names = Type.Array(Type.String(), { minItems: 1 });
+
+const Fault = exactly({
+  kind: Type.Enum([...FAULTS]),
+  ttl_ms: ms,
+  accounts: Type.Optional(names),
+  askers: Type.Optional(names),
+  calls: Type.Optional(Type.Enum(['all', 'orders'])),
+  probability: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+  seed: Type.Optional(Type.Integer()),
+  ms: Type.Optional(ms),
+  taken: Type.Optional(Type.Boolean()),
+  retry_after: Type.Optional(Type.Integer({ minimum: 1, maximum: 99_999 })),
+});
+export const readFault = (body: unknown): FaultOrder => read(Fault, body) as FaultOrder;
+
+const Trap = exactly({
+  asker: Type.Union([Type.String(), Type.Null()]),
+  at: Type.Enum([...MOMENTS]),
+  within_ms: Type.Optional(ms),
+  hold_ms: Type.Optional(ms),
+});
+export const readTrap = (body: unknown): TrapOrder => read(Trap, body) as TrapOrder;
+
+export const tellCapabilities = (able: Capabilities) => ({
+  capabilities: {
+    refuses_duplicate_ids: able.refusesDuplicateIds,
+    finds_by_client_id: able.findsByClientId,
+    reduce_only: able.reduceOnly,
+    fractional_quantities: able.fractionalQuantities,
+  },
+});
+
+export const tellInstrument = (instrument: Instrument) => ({
+  symbol: instrument.symbol,
+  description: instrument.description,
+  contract_size: instrument.contractSize,
+  quantity_step: instrument.quantityStep,
+  min_quantity: instrument.minQuantity,
+  tick_size: instrument.tickSize,
+  open: instrument.open,
+  next_open: instrument.nextOpen,
+});
+
+export const tellPosition = ({ symbol, quantity, averagePrice }: Position) => ({
+  symbol,
+  quantity,
+  average_price: averagePrice,
+});
+
+export const tellOrder = (clientOrderId: string, state: BrokerOrderState) => ({
+  client_order_id: clientOrderId,
+  state: {
+    broker_ref: state.brokerRef,
+    status: state.status,
+    fill_quantity: state.fillQuantity,
+    fill_price: state.fillPrice,
+    reason: state.reason,
+  },
+});

@@ -1,0 +1,267 @@
+// What goes wrong, and for how long. Each kind is dealt before any comes again; the moments and the victims are chance,
+// the same for the same seed.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import type { RedisServer } from '../test/redis-server.ts';
+import type { Cluster, Member } from './cluster.ts';
+import type { ExchangeControl } from './exchange-client.ts';
+import type { FaultOrder } from './exchange-faults.ts';
+import type { TrapOrder } from './exchange-traps.ts';
+import type { Postgres } from './postgres.ts';
+import type { Desk } from './traffic.ts';
+
+export interface Scene {
+  readonly cluster: Cluster;
+  readonly postgres: Postgres;
+  readonly redis: RedisServer;
+  readonly exchange: ExchangeControl;
+  readonly desks: readonly Desk[];
+  readonly random: () => number;
+}
+
+/** Resolves with what happened when it is over, or null where it could not be done at this moment. */
+type Fault = (scene: Scene, tools: Tools) => Promise<string | null>;
+
+interface Tools {
+  pick<Item>(items: readonly Item[]): Item;
+  /** Between the two, in milliseconds. */
+  between(least: number, most: number): number;
+}
+
+/** Longer than a lease and the rescue that follows it: others have the victim's users by then. */
+const ZOMBIE_MS = [9_000, 14_000] as const;
+const TRAP_MS = 5_000;
+
+/** The worker is caught at that moment of an order at the exchange, and dies or stands still right there. */
+function caught(at: TrapOrder['at'], then: 'killed' | 'frozen', when: string): Fault {
+  return async ({ cluster, exchange }, { pick, between }) => {
+    const worker = pick(cluster.workers.filter((each) => each.isRunning()));
+    const trap = await exchange.trap({ asker: worker.name, at, within_ms: TRAP_MS, hold_ms: 10_000 });
+    if (!trap.caught) return null;
+    if (then === 'killed') {
+      await worker.end('SIGKILL');
+      await exchange.release(trap.id);
+      await sleep(between(300, 2_500));
+      await worker.start();
+      return `worker killed ${when}`;
+    }
+    worker.freeze();
+    await exchange.release(trap.id);
+    await sleep(between(...ZOMBIE_MS));
+    worker.thaw();
+    return `worker frozen past its lease ${when}, then woken`;
+  };
+}
+
+const killed =
+  (
+    what: string,
+    members: (cluster: Cluster) => readonly Member[],
+    signal: NodeJS.Signals = 'SIGKILL',
+  ): Fault =>
+  async ({ cluster }, { pick, between }) => {
+    const victim = pick(members(cluster));
+    await sleep(between(0, 500));
+    await victim.end(signal);
+    await sleep(between(200, 2_500));
+    await victim.start();
+    return what;
+  };
+
+const frozen =
+  (what: string, members: (cluster: Cluster) => readonly Member[], least: number, most: number): Fault =>
+  async ({ cluster }, { pick, between }) => {
+    const victim = pick(members(cluster));
+    victim.freeze();
+    await sleep(between(least, most));
+    victim.thaw();
+    return what;
+  };
+
+/** For everybody, in part of the calls. */
+const atExchange =
+  (what: string, fault: Omit<FaultOrder, 'ttl_ms' | 'seed'>): Fault =>
+  async ({ exchange }, { between }) => {
+    const ttl = between(2_000, 5_000);
+    await exchange.addFault({ ...fault, ttl_ms: ttl, seed: between(1, 1e6) });
+    await sleep(ttl);
+    return what;
+  };
+
+async function withRedis<T>({ redis }: Scene, task: (client: Redis) => Promise<T>): Promise<T> {
+  const client = new Redis(redis.url, { protocol: 2, maxRetriesPerRequest: 1 });
+  client.on('error', () => {});
+  try {
+    return await task(client);
+  } finally {
+    client.disconnect();
+  }
+}
+
+export const FAULTS: Readonly<Record<string, Fault>> = {
+  'worker killed before sending': caught('position', 'killed', 'before sending'),
+  'worker killed while sending': caught('arrived', 'killed', 'while sending'),
+  'worker killed after the accept': caught('accepted', 'killed', 'after the accept'),
+  'worker killed before its reply': caught('answered', 'killed', 'before its reply'),
+  'zombie before sending': caught('position', 'frozen', 'before sending'),
+  'zombie while sending': caught('arrived', 'frozen', 'while sending'),
+  'zombie after the accept': caught('accepted', 'frozen', 'after the accept'),
+  'zombie anywhere': frozen(
+    'worker frozen past its lease, then woken',
+    ({ workers }) => workers,
+    ...ZOMBIE_MS,
+  ),
+  'worker killed': killed('worker killed at a random moment', ({ workers }) => workers),
+  'worker drained': killed('worker ended by SIGTERM and started again', ({ workers }) => workers, 'SIGTERM'),
+  'all workers killed': async ({ cluster }, { between }) => {
+    await Promise.all(cluster.workers.map((worker) => worker.end('SIGKILL')));
+    await sleep(between(500, 4_000));
+    await Promise.all(cluster.workers.map((worker) => worker.start()));
+    return 'all workers killed at once';
+  },
+  'api killed': killed('API killed', ({ apis }) => apis),
+  'api drained': killed('API ended by SIGTERM and started again', ({ apis }) => apis, 'SIGTERM'),
+  'api frozen': frozen('API frozen and woken', ({ apis }) => apis, 1_000, 7_000),
+  'verifier killed': killed('verifier killed', ({ verifiers }) => verifiers),
+  'verifier frozen': frozen(
+    'verifier frozen past its visibility, then woken',
+    ({ verifiers }) => verifiers,
+    9_000,
+    11_000,
+  ),
+
+  'redis killed': async ({ redis }, { between }) => {
+    await redis.kill();
+    await sleep(between(200, 4_000));
+    await redis.restart();
+    return 'Redis killed and started again, empty';
+  },
+  'redis flushed': async (scene) => {
+    await withRedis(scene, (client) => client.flushall());
+    return 'Redis: FLUSHALL';
+  },
+  'redis hanging': async ({ redis }, { between }) => {
+    redis.hang();
+    await sleep(between(1_000, 6_000));
+    redis.goOn();
+    return 'Redis frozen and woken';
+  },
+  'postgres restarted': async ({ postgres }, { between }) => {
+    await postgres.crash();
+    await sleep(between(100, 2_500));
+    await postgres.start();
+    return 'PostgreSQL crashed and started again';
+  },
+  'postgres hanging': async ({ postgres }, { between }) => {
+    postgres.hang();
+    await sleep(between(2_000, 8_000));
+    postgres.goOn();
+    return 'PostgreSQL frozen and woken';
+  },
+  'disk full': async ({ postgres }, { between }) => {
+    if (!postgres.fillDisk) return null;
+    const makeRoom = postgres.fillDisk();
+    try {
+      await sleep(between(2_000, 5_000));
+    } finally {
+      makeRoom();
+    }
+    // It may have ended over it.
+    await sleep(500);
+    await postgres.start();
+    return "PostgreSQL's disk full";
+  },
+
+  'exchange slow': atExchange('exchange slow before the accept', {
+    kind: 'slow',
+    ms: 1_200,
+    probability: 0.5,
+  }),
+  'exchange too slow': atExchange('exchange slower than our patience', {
+    kind: 'slow_answer',
+    ms: 3_000,
+    probability: 0.3,
+    calls: 'orders',
+  }),
+  'exchange resetting': atExchange('exchange resetting connections', { kind: 'reset', probability: 0.4 }),
+  'exchange losing': atExchange('exchange accepting and losing the answer', {
+    kind: 'lose',
+    probability: 0.5,
+    calls: 'orders',
+  }),
+  'exchange garbage, taken': atExchange('exchange accepting and answering garbage', {
+    kind: 'garbage',
+    probability: 0.4,
+    taken: true,
+  }),
+  'exchange garbage': atExchange('exchange answering garbage', {
+    kind: 'garbage',
+    probability: 0.4,
+    taken: false,
+  }),
+  'exchange refusing': atExchange('exchange answering 429', {
+    kind: 'refuse',
+    probability: 0.6,
+    calls: 'orders',
+  }),
+
+  'clock ahead': jumped(20, 60),
+  'clock behind': jumped(-60, -20),
+
+  poison: async (scene, { pick }) => {
+    const { user } = pick(scene.desks).trader;
+    const junk = ['not json', 'null', '[]', '{"request":{}}', '{"replyTo":7,"request":{"kind":"dance"}}'];
+    const lost = JSON.stringify({
+      replyTo: null,
+      request: { kind: 'execute', orderId: '0199c0de-0000-7000-8000-000000000000' },
+    });
+    await withRedis(scene, async (client) => {
+      for (const message of [...junk, lost]) {
+        await client.rpush(`fillpath:work:{${user.id}}`, message);
+        await client.rpush('fillpath:worker-starts', message);
+      }
+      for (const queue of [`fillpath:work:{${user.id}}`, 'fillpath:worker-starts'])
+        await client.pexpire(queue, 600_000);
+    });
+    return 'poison messages in the queues';
+  },
+};
+
+function jumped(least: number, most: number): Fault {
+  return async ({ cluster }, { pick, between }) => {
+    // Not of an API: what it writes down as the time of acceptance is what the order of signals is judged by.
+    const victim = pick([...cluster.workers, ...cluster.verifiers]);
+    if (!victim.jump(between(least, most))) return null;
+    await sleep(between(4_000, 8_000));
+    victim.jump(0);
+    return `clock of a ${victim.role} jumped ${least < 0 ? 'back' : 'ahead'} and returned`;
+  };
+}
+
+/** Deals the faults one after the other until the time is up. Counts what happened. */
+export async function dealFaults(
+  scene: Scene,
+  { until, only, log }: { until: number; only: readonly string[] | null; log: (text: string) => void },
+): Promise<Map<string, number>> {
+  const { random } = scene;
+  const tools: Tools = {
+    pick: (items) => items[Math.floor(random() * items.length)] as (typeof items)[number],
+    between: (least, most) => Math.round(least + random() * (most - least)),
+  };
+  const counts = new Map<string, number>();
+  let deck: string[] = [];
+  while (Date.now() < until) {
+    if (deck.length === 0)
+      deck = (only ?? Object.keys(FAULTS))
+        .map((name) => [random(), name] as const)
+        .sort(([a], [b]) => a - b)
+        .map(([, name]) => name);
+    const name = deck.pop() as string;
+    const happened = await FAULTS[name]?.(scene, tools);
+    log(happened ?? `(${name}: the moment did not come)`);
+    if (happened) counts.set(happened, (counts.get(happened) ?? 0) + 1);
+    await sleep(tools.between(300, 2_000));
+  }
+  return counts;
+}

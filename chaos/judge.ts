@@ -1,0 +1,341 @@
+// The judgement, from sources that know nothing of each other: what the senders were told, what stands in PostgreSQL,
+// and the exchange's own ledger and journal.
+
+import { auditKeyOf, verifyAuditLog } from '../src/app/audit-chain.ts';
+import { type Db, sql } from '../src/data/db.ts';
+import { add, type Decimal, decimal, negate, ZERO } from '../src/domain/decimal.ts';
+import { type AccountId, millis, type Timestamp } from '../src/domain/ids.ts';
+import { hasEnded, type OrderStatus } from '../src/domain/order.ts';
+import { canonicalSymbol } from '../src/domain/symbol.ts';
+import { APP_KEY } from '../test/kill-harness.ts';
+import type { ExchangeLedger } from './exchange-client.ts';
+import type { Delivery, Signal } from './traffic.ts';
+
+export interface Finding {
+  readonly invariant: string;
+  /** What a breach is: these three are the bottom line. */
+  readonly kind: 'lost' | 'doubled' | 'stuck' | 'other';
+  /** How many things it was checked on. */
+  readonly checked: number;
+  readonly problems: readonly string[];
+}
+
+interface OrderRow {
+  order_id: string;
+  user_id: string;
+  trading_account_id: AccountId;
+  symbol: string;
+  action: string;
+  quantity: string;
+  status: OrderStatus;
+  error: string | null;
+  broker_refs: string;
+  fill_quantity: string | null;
+  deadline_at: Timestamp;
+}
+
+interface LegRow {
+  order_id: string;
+  leg: 'exit' | 'entry';
+  client_order_id: string;
+  status: string;
+  side: 'buy' | 'sell';
+  fill_quantity: string | null;
+  broker_ref: string | null;
+}
+
+export interface Records {
+  readonly orders: readonly OrderRow[];
+  readonly legs: readonly LegRow[];
+  readonly audited: readonly { resource_id: string }[];
+  readonly openChecks: readonly { order_id: string; state: string }[];
+}
+
+export async function readRecords(db: Db): Promise<Records> {
+  const [orders, legs, audited, openChecks] = await Promise.all([
+    db.all<OrderRow>(
+      sql`select order_id, user_id, trading_account_id, symbol, action, quantity, status, error, broker_refs,
+            fill_quantity, deadline_at from order_history`,
+    ),
+    db.all<LegRow>(
+      sql`select order_id, leg, client_order_id, status, side, fill_quantity, broker_ref from order_legs`,
+    ),
+    db.all<{ resource_id: string }>(
+      sql`select resource_id from audit_logs where action = 'webhook_order' and success = ${true}`,
+    ),
+    db.all<{ order_id: string; state: string }>(
+      sql`select order_id, state from fill_checks where state <> 'done'`,
+    ),
+  ]);
+  return { orders, legs, audited, openChecks };
+}
+
+export async function judge(evidence: {
+  readonly signals: readonly Signal[];
+  readonly records: Records;
+  readonly ledger: ExchangeLedger;
+  /** As the API tells them, by account. */
+  readonly positions: ReadonlyMap<string, readonly { symbol: string; quantity: number }[]>;
+  readonly db: Db;
+}): Promise<Finding[]> {
+  const { signals, records, ledger, positions, db } = evidence;
+  const orderOf = new Map(records.orders.map((row) => [row.order_id, row]));
+  const legOf = new Map(records.legs.map((leg) => [leg.client_order_id, leg]));
+  const rowsOf = Map.groupBy(records.orders, (row) => `${row.trading_account_id} ${decimal(row.quantity)}`);
+  const rowsFor = (signal: Signal) => rowsOf.get(`${signal.accountId} ${signal.quantity}`) ?? [];
+  return [
+    judgeDoubles(signals, rowsFor),
+    judgeExchangeDoubles(ledger, legOf),
+    judgeLost(signals, rowsFor),
+    judgeStrangers(signals, records),
+    judgeEnds(records),
+    judgeTold(signals, orderOf),
+    judgeLegs(ledger, records),
+    judgeDeadlines(ledger, legOf, orderOf),
+    judgeSequence(signals, rowsFor, ledger, records),
+    judgePositions(ledger, records, orderOf, positions),
+    judgeAuditEntries(records),
+    await judgeChain(db),
+  ];
+}
+
+const nameOf = (signal: Signal): string =>
+  `${signal.action} ${signal.quantity} ${signal.symbol} of ${signal.desk.name}`;
+
+const accepts = ({ answer }: Delivery): boolean => answer?.status === 200 || answer?.status === 202;
+
+function judgeDoubles(signals: readonly Signal[], rowsFor: (signal: Signal) => readonly OrderRow[]): Finding {
+  const problems = signals.flatMap((signal) => {
+    const [rows, accepted] = [rowsFor(signal).length, signal.deliveries.filter(accepts).length];
+    return rows > 1 || accepted > 1
+      ? [`${nameOf(signal)} has ${rows} orders and was accepted ${accepted} times`]
+      : [];
+  });
+  return {
+    invariant: 'a signal makes at most one order, however often it is delivered',
+    kind: 'doubled',
+    checked: signals.length,
+    problems,
+  };
+}
+
+function judgeExchangeDoubles({ orders }: ExchangeLedger, legOf: ReadonlyMap<string, LegRow>): Finding {
+  const problems = orders.flatMap(({ client_order_id: id, account, side, quantity, symbol }) => {
+    if (id.includes('#'))
+      return [`the exchange has ${side} ${quantity} ${symbol} once more: ${id} of ${account}`];
+    return legOf.has(id) ? [] : [`the exchange has ${id}, which is no leg of ours`];
+  });
+  return {
+    invariant: 'at most one exchange order per leg, and none without a leg',
+    kind: 'doubled',
+    checked: orders.length,
+    problems,
+  };
+}
+
+function judgeLost(signals: readonly Signal[], rowsFor: (signal: Signal) => readonly OrderRow[]): Finding {
+  const problems = signals.flatMap((signal) =>
+    signal.deliveries.flatMap(({ answer }) => {
+      if (!answer) return [];
+      const rows = rowsFor(signal);
+      if (answer.status === 200 || answer.status === 202)
+        return rows.some((row) => row.order_id === answer.body.order_id)
+          ? []
+          : [`${nameOf(signal)} was accepted as ${answer.body.order_id}, which is nowhere`];
+      if (answer.status === 409)
+        return rows.length > 0 ? [] : [`${nameOf(signal)} was called a replay and has no order`];
+      return answer.status >= 500
+        ? []
+        : [`${nameOf(signal)} was answered ${answer.status} ${JSON.stringify(answer.body)}`];
+    }),
+  );
+  return {
+    invariant: 'what was accepted stands, and what was called a replay was accepted',
+    kind: 'lost',
+    checked: signals.length,
+    problems,
+  };
+}
+
+function judgeStrangers(signals: readonly Signal[], { orders }: Records): Finding {
+  const sent = new Set(signals.map((signal) => `${signal.accountId} ${signal.quantity}`));
+  const problems = orders
+    .filter((row) => !sent.has(`${row.trading_account_id} ${decimal(row.quantity)}`))
+    .map((row) => `order ${row.order_id} was never sent`);
+  return { invariant: 'every order comes from a signal', kind: 'other', checked: orders.length, problems };
+}
+
+function judgeEnds({ orders, openChecks }: Records): Finding {
+  const problems = [
+    ...orders
+      .filter(({ status }) => !hasEnded(status))
+      .map((row) => `order ${row.order_id} is ${row.status}`),
+    ...openChecks.map(({ order_id, state }) => `the fill check of order ${order_id} is ${state}`),
+  ];
+  return {
+    invariant: 'every order reaches its end, by way of `unknown` where need be',
+    kind: 'stuck',
+    checked: orders.length,
+    problems,
+  };
+}
+
+/** An answer that names an end names the one that stands. */
+function judgeTold(signals: readonly Signal[], orderOf: ReadonlyMap<string, OrderRow>): Finding {
+  let checked = 0;
+  const problems = signals.flatMap((signal) =>
+    signal.deliveries.filter(accepts).flatMap(({ answer }) => {
+      const row = orderOf.get(answer?.body.order_id ?? '');
+      if (!answer || !row || !hasEnded(answer.body.status)) return [];
+      checked++;
+      const told = [answer.body.status, JSON.stringify(answer.body.broker_refs), answer.body.fill_quantity];
+      const stands = [
+        row.status,
+        row.broker_refs,
+        row.fill_quantity === null ? null : Number(row.fill_quantity),
+      ];
+      return `${told}` === `${stands}`
+        ? []
+        : [`${nameOf(signal)} was answered ${told} and stands as ${stands}`];
+    }),
+  );
+  return { invariant: 'an end that was told is the end that stands', kind: 'other', checked, problems };
+}
+
+/** What a leg can be that the exchange has never taken. */
+const UNTRADED = new Set(['planned', 'rejected', 'expired']);
+
+function judgeLegs({ orders }: ExchangeLedger, { legs }: Records): Finding {
+  const atExchange = new Map(orders.map((order) => [order.client_order_id, order]));
+  const problems = legs.flatMap((leg) => {
+    const there = atExchange.get(leg.client_order_id);
+    const name = `${leg.leg} leg ${leg.client_order_id} of order ${leg.order_id}`;
+    if (!there)
+      return UNTRADED.has(leg.status) ? [] : [`${name} is ${leg.status} with us and not at the exchange`];
+    const ours = [leg.status, leg.side, decimal(leg.fill_quantity ?? '0'), leg.broker_ref];
+    const theirs = [there.status, there.side, decimal(there.fill_quantity), there.broker_ref];
+    return `${ours}` === `${theirs}` ? [] : [`${name} is ${ours} with us and ${theirs} at the exchange`];
+  });
+  return {
+    invariant: 'every leg is with us what it is at the exchange',
+    kind: 'other',
+    checked: legs.length,
+    problems,
+  };
+}
+
+function judgeDeadlines(
+  { requests }: ExchangeLedger,
+  legOf: ReadonlyMap<string, LegRow>,
+  orderOf: ReadonlyMap<string, OrderRow>,
+): Finding {
+  const taken = requests.filter(({ outcome }) => outcome === 'accepted');
+  const problems = taken.flatMap((request) => {
+    const order = orderOf.get(legOf.get(request.client_order_id)?.order_id ?? '');
+    if (!order) return [];
+    const late = request.arrived_at - millis(order.deadline_at);
+    return late > 0 ? [`${request.client_order_id} was taken ${late} ms after its deadline`] : [];
+  });
+  return {
+    invariant: 'nothing is traded after its deadline',
+    kind: 'other',
+    checked: taken.length,
+    problems,
+  };
+}
+
+/** Of users whose signals come one after the other: they reach the exchange in that order. */
+function judgeSequence(
+  signals: readonly Signal[],
+  rowsFor: (signal: Signal) => readonly OrderRow[],
+  { requests }: ExchangeLedger,
+  { legs }: Records,
+): Finding {
+  const arrivals = new Map<string, number>();
+  const orderIdOf = new Map(legs.map((leg) => [leg.client_order_id, leg.order_id]));
+  for (const request of requests) {
+    const order = orderIdOf.get(request.client_order_id);
+    if (order && !arrivals.has(order)) arrivals.set(order, request.arrived_at);
+    else if (order) arrivals.set(order, Math.min(arrivals.get(order) ?? 0, request.arrived_at));
+  }
+  const problems: string[] = [];
+  let checked = 0;
+  for (const [desk, own] of Map.groupBy(signals, (signal) => signal.desk)) {
+    if (desk.lanes > 1) continue;
+    let latest: { signal: Signal; at: number } | null = null;
+    for (const signal of own) {
+      const [row] = rowsFor(signal);
+      const at = row && arrivals.get(row.order_id);
+      if (at === undefined) continue;
+      checked++;
+      if (latest && at < latest.at)
+        problems.push(
+          `${nameOf(signal)} came to the exchange ${latest.at - at} ms before ${nameOf(latest.signal)}, which was sent before it`,
+        );
+      if (!latest || at > latest.at) latest = { signal, at };
+    }
+  }
+  return {
+    invariant: "a user's orders are sent in the order of the signals",
+    kind: 'other',
+    checked,
+    problems,
+  };
+}
+
+function judgePositions(
+  { positions }: ExchangeLedger,
+  { legs }: Records,
+  orderOf: ReadonlyMap<string, OrderRow>,
+  told: ReadonlyMap<string, readonly { symbol: string; quantity: number }[]>,
+): Finding {
+  const ours = new Map<string, Decimal>();
+  for (const leg of legs) {
+    const order = orderOf.get(leg.order_id);
+    if (!order || leg.fill_quantity === null) continue;
+    const place = `${order.trading_account_id} ${canonicalSymbol('paper', order.symbol)}`;
+    const filled = decimal(leg.fill_quantity);
+    ours.set(place, add(ours.get(place) ?? ZERO, leg.side === 'buy' ? filled : negate(filled)));
+  }
+  const theirs = new Map(
+    positions.map(({ account, symbol, quantity }) => [`${account} ${symbol}`, decimal(quantity)]),
+  );
+  const problems: string[] = [];
+  const places = new Set([...ours.keys(), ...theirs.keys()]);
+  for (const place of places) {
+    const [mine, actual] = [ours.get(place) ?? ZERO, theirs.get(place) ?? ZERO];
+    if (mine !== actual)
+      problems.push(`the position ${place} is ${mine} by our fills and ${actual} at the exchange`);
+    const [account = '', symbol = ''] = place.split(' ');
+    const shown = told.get(account)?.find((position) => position.symbol === symbol)?.quantity ?? 0;
+    if (told.has(account) && shown !== Number(actual))
+      problems.push(`the API shows the position ${place} as ${shown}, the exchange has ${actual}`);
+  }
+  return { invariant: "our positions are the exchange's", kind: 'other', checked: places.size, problems };
+}
+
+function judgeAuditEntries({ orders, audited }: Records): Finding {
+  const entries = Map.groupBy(audited, (entry) => entry.resource_id);
+  const problems = orders.flatMap(({ order_id }) => {
+    const count = entries.get(order_id)?.length ?? 0;
+    return count === 1 ? [] : [`order ${order_id} has ${count} audit entries`];
+  });
+  return {
+    invariant: 'every order has its one audit entry',
+    kind: 'other',
+    checked: orders.length,
+    problems,
+  };
+}
+
+async function judgeChain(db: Db): Promise<Finding> {
+  const auditKey = auditKeyOf(Buffer.from(APP_KEY, 'base64url'));
+  const { problems, head, unsealed } = await verifyAuditLog({ db, auditKey }, null);
+  const loose = unsealed > 0 ? [`${unsealed} entries are not sealed`] : [];
+  return {
+    invariant: 'the audit chain is whole',
+    kind: 'other',
+    checked: head.entries,
+    problems: [...problems, ...loose],
+  };
+}

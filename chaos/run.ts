@@ -1,0 +1,292 @@
+// npm run chaos -- [--minutes 10] [--seed N] [--users 24] [--rate 20] [--break compare-and-set|lookup] [--only "fault,fault"]
+//
+// Starts the real cluster on the loopback, sends a long random stream of signals for many users, lets everything go
+// wrong that can, and judges afterwards from the exchange's ledger. Exits with 1 where an invariant does not hold.
+
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { hashToken } from '../src/app/tokens.ts';
+import { insertApiKey } from '../src/data/api-keys.ts';
+import { type Db, sql } from '../src/data/db.ts';
+import { migrate } from '../src/data/migrate.ts';
+import { openPostgres } from '../src/data/postgres.ts';
+import { timestamp, type UserId } from '../src/domain/ids.ts';
+import { seeded } from '../test/kill-harness.ts';
+import { startRedis } from '../test/redis-server.ts';
+import { type Cluster, openCluster } from './cluster.ts';
+import { type ExchangeControl, exchangeControl } from './exchange-client.ts';
+import { dealFaults, FAULTS, type Scene } from './faults.ts';
+import { type Finding, judge, readRecords } from './judge.ts';
+import { measureHang } from './latency.ts';
+import { startPostgres } from './postgres.ts';
+import { type Desk, openDesks, startTraffic } from './traffic.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+/** After the last fault: every order must come to its end. */
+const SETTLING_MS = 180_000;
+
+const { values: options } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '10' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e6)) },
+    users: { type: 'string', default: '24' },
+    rate: { type: 'string', default: '20' },
+    break: { type: 'string' },
+    only: { type: 'string' },
+    keep: { type: 'boolean', default: false },
+  },
+});
+
+/** Builds that are wrong on purpose, to see that the judge finds it. The texts are pieces of our sources. */
+// biome-ignore-start lint/suspicious/noTemplateCurlyInString: sources
+const BREAKS: Readonly<Record<string, { file: string; find: string; put: string }>> = {
+  'compare-and-set': {
+    file: 'src/data/orders.ts',
+    find: 'where order_id = ${order.id} and version = ${order.version}`,',
+    put: 'where order_id = ${order.id}`,',
+  },
+  lookup: {
+    file: 'src/worker/execute.ts',
+    find: "if (status === 'sending') {",
+    put: "if (status === 'sending' && Date.now() < 0) {",
+  },
+};
+// biome-ignore-end lint/suspicious/noTemplateCurlyInString: sources
+
+function brokenBuild(folder: string, name: string): string {
+  const change = BREAKS[name];
+  if (!change) throw new Error(`--break takes one of ${Object.keys(BREAKS).join(', ')}`);
+  const root = join(folder, 'broken');
+  mkdirSync(root);
+  cpSync(join(ROOT, 'src'), join(root, 'src'), { recursive: true });
+  cpSync(join(ROOT, 'package.json'), join(root, 'package.json'));
+  symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
+  const file = join(root, change.file);
+  const source = readFileSync(file, 'utf8');
+  if (!source.includes(change.find)) throw new Error(`${change.file} no longer has what ${name} takes out`);
+  writeFileSync(
+    file,
+    source.replace(change.find, () => change.put),
+  );
+  return root;
+}
+
+async function main(): Promise<boolean> {
+  const begun = Date.now();
+  const clock = () => `${((Date.now() - begun) / 1000).toFixed(1).padStart(6)} s`;
+  const log = (text: string) => console.log(`${clock()}  ${text}`);
+  const seed = Number(options.seed);
+  const minutes = Number(options.minutes);
+  const only = options.only?.split(',').map((name) => name.trim()) ?? null;
+  for (const name of only ?? [])
+    if (!FAULTS[name])
+      throw new Error(`there is no fault "${name}"; there are ${Object.keys(FAULTS).join(', ')}`);
+  const folder = mkdtempSync(join(tmpdir(), 'fillpath-chaos-'));
+  // PostgreSQL runs as a user of its own, who must get through to its folder.
+  chmodSync(folder, 0o711);
+  const root = options.break ? brokenBuild(folder, options.break) : ROOT;
+  const closers: (() => unknown)[] = [() => options.keep || rmSync(folder, { recursive: true, force: true })];
+
+  try {
+    const postgres = await startPostgres(join(folder, 'postgres'));
+    closers.push(() => postgres.stop());
+    const redis = await startRedis();
+    closers.push(() => redis.stop());
+    const db = await openPostgres({ url: postgres.url });
+    closers.push(() => db.close());
+    await migrate(db, Date.now());
+    const desks = await openDesks(db, Number(options.users));
+    const apiKey = await makeOperator(db, desks);
+    const cluster = await openCluster({ folder, root, databaseUrl: postgres.url, redisUrl: redis.url });
+    closers.push(() => cluster.stop());
+    const exchange = exchangeControl(cluster.exchange.url);
+    for (const { trader, isCareless } of desks) await exchange.setTraits(trader.account.id, !isCareless);
+    log(
+      `seed ${seed}: 2 API, 3 worker hosts, 1 verifier, 1 exchange; PostgreSQL ${postgres.version}` +
+        `${postgres.fillDisk ? '' : ' (its disk cannot be filled here)'}; ${desks.length} users, ` +
+        `${desks.filter((desk) => desk.isCareless).length} at a careless broker` +
+        `${options.break ? `; a broken build: ${options.break}` : ''}; logs in ${folder}`,
+    );
+
+    const random = seeded(seed);
+    const traffic = startTraffic({
+      desks,
+      apis: cluster.apis,
+      random: seeded(seed + 1),
+      rate: Number(options.rate),
+    });
+    const scene: Scene = { cluster, postgres, redis, exchange, desks, random };
+    const hang = only ? null : await measureHang(scene, traffic, log);
+    const faults = await dealFaults(scene, { until: begun + minutes * 60_000, only, log });
+
+    log('no more faults: everything is healed, and what is under way comes to its end');
+    await exchange.clearFaults();
+    await cluster.heal();
+    const signals = await traffic.stop();
+    await fillEverything(db, desks);
+    const waited = await untilSettled(db, cluster, apiKey);
+    log(
+      `settled ${(waited.ms / 1000).toFixed(0)} s after the last signal; ${waited.deadLetters} dead letters were retried by the operator`,
+    );
+
+    const findings = await judge({
+      signals,
+      records: await readRecords(db),
+      ledger: await exchange.ledger(),
+      positions: await readPositions(cluster, desks),
+      db,
+    });
+    if (hang) findings.push(hang);
+    return await report({ seed, minutes, faults, signals, findings, db, exchange });
+  } finally {
+    for (const close of closers.reverse())
+      await Promise.resolve(close()).catch((fault) => log(String(fault)));
+  }
+}
+
+const OPERATOR_KEY = 'the-key-of-the-operator-of-this-very-run';
+
+/** The first desk's user is an admin with an API key, and every user has one, to ask for positions. */
+async function makeOperator(db: Db, desks: readonly Desk[]): Promise<string> {
+  const now = timestamp(Date.now());
+  for (const [index, { trader }] of desks.entries())
+    await db.commit([
+      insertApiKey({
+        id: crypto.randomUUID(),
+        userId: trader.user.id as UserId,
+        name: 'chaos',
+        keyHash: hashToken(`${OPERATOR_KEY}-${index}`),
+        expiresAt: null,
+        createdAt: now,
+      }),
+    ]);
+  await db.commit([sql`update users set is_admin = ${true} where id = ${desks[0]?.trader.user.id ?? ''}`]);
+  return `${OPERATOR_KEY}-0`;
+}
+
+/** Accounts whose orders rest would never come to an end. */
+async function fillEverything(db: Db, desks: readonly Desk[]): Promise<void> {
+  for (const { trader } of desks) {
+    const paper = trader.account.paper as Record<string, unknown>;
+    if (paper.fill !== 'never' && paper.fill !== 'partial') continue;
+    await db.commit([
+      sql`update trading_accounts set paper = ${JSON.stringify({ ...paper, fill: 'full' })},
+            connection_version = connection_version + 1 where id = ${trader.account.id}`,
+    ]);
+  }
+}
+
+/** As an operator would: dead letters are retried once the brokers are well again. */
+async function untilSettled(
+  db: Db,
+  cluster: Cluster,
+  apiKey: string,
+): Promise<{ ms: number; deadLetters: number }> {
+  const begun = Date.now();
+  const headers = { authorization: `Bearer ${apiKey}` };
+  let deadLetters = 0;
+  while (Date.now() - begun < SETTLING_MS) {
+    const [api] = cluster.apis;
+    const letters = await db.all<{ order_id: string }>(
+      sql`select order_id from fill_checks where state = 'dead_letter'`,
+    );
+    for (const { order_id } of letters) {
+      const path = `/deployment/dead-letters/${order_id}/retry`;
+      const { status } = await fetch(`${api?.url}${path}`, { method: 'POST', headers });
+      if (status === 204) deadLetters++;
+      else throw new Error(`${path} was answered ${status}`);
+    }
+    const open = await db.get(
+      sql`select 1 from order_history
+            where status not in ('filled', 'cancelled', 'failed', 'rejected', 'expired')
+          union all select 1 from fill_checks where state <> 'done'
+          union all select 1 from audit_logs where chain_position is null limit 1`,
+    );
+    if (!open) break;
+    await sleep(200);
+  }
+  return { ms: Date.now() - begun, deadLetters };
+}
+
+async function readPositions(cluster: Cluster, desks: readonly Desk[]) {
+  const told = new Map<string, { symbol: string; quantity: number }[]>();
+  for (const [index, { trader }] of desks.entries()) {
+    const api = cluster.apis[index % cluster.apis.length];
+    const answer = await fetch(`${api?.url}/trading/accounts/${trader.account.id}/positions`, {
+      headers: { authorization: `Bearer ${OPERATOR_KEY}-${index}` },
+    });
+    if (!answer.ok)
+      throw new Error(`the positions of ${trader.account.id}: ${answer.status} ${await answer.text()}`);
+    told.set(
+      trader.account.id,
+      ((await answer.json()) as { items: { symbol: string; quantity: number }[] }).items,
+    );
+  }
+  return told;
+}
+
+async function report(found: {
+  seed: number;
+  minutes: number;
+  faults: ReadonlyMap<string, number>;
+  signals: Awaited<ReturnType<ReturnType<typeof startTraffic>['stop']>>;
+  findings: readonly Finding[];
+  db: Db;
+  exchange: ExchangeControl;
+}): Promise<boolean> {
+  const { seed, minutes, faults, signals, findings, db, exchange } = found;
+  const total = [...faults.values()].reduce((sum, count) => sum + count, 0);
+  console.log(`\nfaults injected: ${total}`);
+  for (const [what, count] of [...faults].sort(([a], [b]) => (a < b ? -1 : 1)))
+    console.log(`  ${String(count).padStart(3)} × ${what}`);
+
+  const deliveries = signals.flatMap((signal) => signal.deliveries);
+  const statuses = Map.groupBy(deliveries, ({ answer }) => `${answer?.status ?? 'none'}`);
+  console.log(`\nsignals sent: ${signals.length}, in ${deliveries.length} deliveries`);
+  console.log(`  answers: ${tell([...statuses].map(([status, all]) => [status, all.length]))}`);
+  const ends = await db.all<{ status: string; orders: number }>(
+    sql`select status, count(*) as orders from order_history group by status order by status`,
+  );
+  console.log(`  orders: ${tell(ends.map(({ status, orders }) => [status, orders]))}`);
+  const { requests } = await exchange.ledger();
+  const outcomes = Map.groupBy(requests, ({ outcome }) => outcome);
+  console.log(`  at the exchange: ${tell([...outcomes].map(([outcome, all]) => [outcome, all.length]))}`);
+
+  console.log('\ninvariants');
+  for (const { invariant, checked, problems } of findings) {
+    console.log(`  ${problems.length === 0 ? 'holds ' : 'BROKEN'}  ${invariant} (${checked} checked)`);
+    for (const problem of problems.slice(0, 8)) console.log(`            ${problem}`);
+    if (problems.length > 8) console.log(`            … and ${problems.length - 8} more`);
+  }
+  const count = (kind: Finding['kind']) =>
+    findings
+      .filter((finding) => finding.kind === kind)
+      .reduce((sum, { problems }) => sum + problems.length, 0);
+  const isGood = findings.every(({ problems }) => problems.length === 0);
+  console.log(
+    `\nseed ${seed}, ${minutes} minutes: ${total} faults, ${signals.length} signals: ` +
+      `${count('lost')} lost, ${count('doubled')} doubled, ${count('stuck')} stuck` +
+      `${isGood ? '' : '; other breaches: '}${isGood ? '' : count('other')}`,
+  );
+  return isGood;
+}
+
+const tell = (counts: readonly (readonly [string, number])[]): string =>
+  counts
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([what, count]) => `${count} ${what}`)
+    .join(', ');
+
+process.exitCode = (await main()) ? 0 : 1;

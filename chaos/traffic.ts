@@ -1,0 +1,179 @@
+// The users and their signals, sent as a charting platform sends them: an alert without an answer, or with a 5xx, is
+// sent again as it was; some are delivered twice at once, and some once more long after.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Db } from '../src/data/db.ts';
+import { type Decimal, decimal } from '../src/domain/decimal.ts';
+import type { AccountId } from '../src/domain/ids.ts';
+import { timestamp } from '../src/domain/ids.ts';
+import type { OrderResult } from '../src/domain/order-result.ts';
+import { makeTrader, type Trader, webhookPath } from '../test/kill-harness.ts';
+
+export interface Desk {
+  readonly name: string;
+  readonly trader: Trader;
+  /** The broker takes a second order under a known id as a second order. */
+  readonly isCareless: boolean;
+  /** Every order is filled as it comes. */
+  readonly isImmediate: boolean;
+  /** Signals under way at once. With one, the order of signals is the order of trading. */
+  readonly lanes: number;
+}
+
+export interface Delivery {
+  readonly api: string;
+  readonly sentAt: number;
+  readonly ms: number;
+  /** null: no answer, or one that broke off. */
+  readonly answer: { readonly status: number; readonly body: OrderResult } | null;
+}
+
+export interface Signal {
+  readonly desk: Desk;
+  readonly accountId: AccountId;
+  readonly symbol: string;
+  readonly action: string;
+  readonly quantity: Decimal;
+  readonly path: string;
+  readonly body: string;
+  /** When the sender was done with it, answered or not. */
+  endedAt: number;
+  readonly sentAt: number;
+  readonly deliveries: Delivery[];
+}
+
+const CASH = { starting_cash: 1e12 };
+const SYMBOLS = ['BTCUSDT', 'ETHUSDT', 'BINANCE:SOLUSDT.P'];
+const ACTIONS = [
+  ...['buy', 'sell', 'long_entry', 'short_entry', 'buy', 'sell'].map((action) => ({ action })),
+  ...['long_exit', 'short_exit', 'close_long', 'close_short'].map((action) => ({ action })),
+  { action: 'buy', order_type: 'exit' },
+  { action: 'sell', order_type: 'exit' },
+];
+/** The platform gives up after a while. */
+const PATIENCE_MS = 25_000;
+const ANSWER_MS = 12_000;
+const TWICE_AT_ONCE = 0.25;
+const AGAIN_LATER = 0.15;
+
+/** Most brokers are well; of some the answers are lost, some rest, cancel or refuse. Half of them are careless. */
+export async function openDesks(db: Db, users: number): Promise<Desk[]> {
+  const kinds: readonly (readonly [string, object, boolean])[] = [
+    ['well', { latency_ms: 5 }, true],
+    ['well', { latency_ms: 0 }, true],
+    ['well', { latency_ms: 25 }, true],
+    ['deaf', { latency_ms: 2, lose_answer: true }, true],
+    ['well', { latency_ms: 10 }, true],
+    ['resting', { latency_ms: 1, fill: 'never' }, false],
+    ['well', { latency_ms: 3 }, true],
+    ['cancelling', { latency_ms: 1, fill: 'cancel' }, false],
+    ['well', { latency_ms: 8 }, true],
+    ['partial', { latency_ms: 1, fill: 'partial' }, false],
+    ['well', { latency_ms: 1 }, true],
+    ['refusing', { latency_ms: 1, reject: 'insufficient_margin' }, true],
+  ];
+  const desks: Desk[] = [];
+  for (let n = 0; n < users; n++) {
+    const [kind, paper, isImmediate] = kinds[n % kinds.length] as (typeof kinds)[number];
+    const trader = await makeTrader(db, { ...CASH, ...paper });
+    const isCareless = Math.floor(n / kinds.length) % 2 === n % 2;
+    desks.push({
+      name: `${kind} ${n + 1}`,
+      trader,
+      isCareless,
+      isImmediate,
+      lanes: kind === 'well' && n % 3 === 0 ? 3 : 1,
+    });
+  }
+  return desks;
+}
+
+export interface TrafficOptions {
+  readonly desks: readonly Desk[];
+  readonly apis: readonly { readonly name: string; readonly url: string }[];
+  readonly random: () => number;
+  /** Signals a second, of all users together, where nothing holds them up. */
+  readonly rate: number;
+}
+
+export function startTraffic({ desks, apis, random, rate }: TrafficOptions) {
+  const signals: Signal[] = [];
+  const lanes: Promise<void>[] = [];
+  let isOpen = true;
+  const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item;
+
+  function make(desk: Desk): Signal {
+    const { account, secret } = desk.trader;
+    const symbol = pick(SYMBOLS);
+    const order = pick(ACTIONS);
+    // Quantities are unique: they tell signals apart.
+    const quantity = (signals.length + 1) / 1000;
+    const body = JSON.stringify({ ...order, symbol, quantity, timestamp: timestamp(Date.now()), secret });
+    const signal: Signal = {
+      desk,
+      accountId: account.id,
+      symbol,
+      action: order.action,
+      quantity: decimal(quantity),
+      path: webhookPath(desk.trader),
+      body,
+      sentAt: Date.now(),
+      endedAt: Number.POSITIVE_INFINITY,
+      deliveries: [],
+    };
+    signals.push(signal);
+    return signal;
+  }
+
+  async function post(signal: Signal): Promise<Delivery> {
+    const api = pick(apis);
+    const sentAt = Date.now();
+    const begun = performance.now();
+    const answer = await fetch(api.url + signal.path, {
+      method: 'POST',
+      body: signal.body,
+      signal: AbortSignal.timeout(ANSWER_MS),
+    })
+      .then(async (response) => ({ status: response.status, body: (await response.json()) as OrderResult }))
+      .catch(() => null);
+    const delivery = { api: api.name, sentAt, ms: performance.now() - begun, answer };
+    signal.deliveries.push(delivery);
+    return delivery;
+  }
+
+  async function deliver(signal: Signal): Promise<void> {
+    const giveUp = Date.now() + PATIENCE_MS;
+    while (Date.now() < giveUp) {
+      const { answer } = await post(signal);
+      if (answer && answer.status < 500) return;
+      await sleep(150 + random() * 600);
+    }
+  }
+
+  async function lane(desk: Desk, pauseMs: number): Promise<void> {
+    await sleep(random() * pauseMs);
+    while (isOpen) {
+      const signal = make(desk);
+      const copies = random() < TWICE_AT_ONCE ? 2 : 1;
+      await Promise.all(Array.from({ length: copies }, () => deliver(signal)));
+      if (random() < AGAIN_LATER) await post(signal);
+      signal.endedAt = Date.now();
+      await sleep(pauseMs * (0.3 + 1.4 * random()));
+    }
+  }
+
+  const all = desks.reduce((sum, desk) => sum + desk.lanes, 0);
+  for (const desk of desks) for (let n = 0; n < desk.lanes; n++) lanes.push(lane(desk, (all / rate) * 1000));
+
+  return {
+    signals,
+    /** No new signals; those under way are delivered or given up. */
+    async stop(): Promise<readonly Signal[]> {
+      isOpen = false;
+      await Promise.all(lanes);
+      return signals;
+    },
+  };
+}
+
+export type Traffic = ReturnType<typeof startTraffic>;

@@ -1,0 +1,222 @@
+// ROLE=api: the HTTP service, wired to what the service does.
+
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { appKeyOf } from './adapters.ts';
+import { admitTradingRequest, authenticate } from './app/access.ts';
+import { readPositions, readSymbols, verifyAccount } from './app/account-broker.ts';
+import {
+  createAccount,
+  readAccount,
+  readAccounts,
+  regenerateSecret,
+  regenerateToken,
+  removeAccount,
+  replaceCredentials,
+  revealSecret,
+  updateAccount,
+} from './app/accounts.ts';
+import {
+  changeUserAsAdmin,
+  makeFirstAdmin,
+  publishTerms,
+  readDeadLetters,
+  readQueues,
+  readUser,
+  readUsers,
+  readWorkers,
+  retryDeadLetter,
+  revokeSessionAsAdmin,
+  stopWorker,
+} from './app/admin.ts';
+import { writeAudit } from './app/audit.ts';
+import { auditKeyOf } from './app/audit-chain.ts';
+import { afterwards } from './app/background.ts';
+import { createCaptcha } from './app/captcha.ts';
+import { placeDashboardOrder } from './app/dashboard-order.ts';
+import { type FirstUser, publishFirstTerms, seedFirstUser } from './app/first-start.ts';
+import { haltAccount, resumeAccount } from './app/halt.ts';
+import { readHealth } from './app/health.ts';
+import { ipList } from './app/ip-list.ts';
+import { completeLogin, login, loginAtOnce } from './app/login.ts';
+import { METRICS_TYPE, readMetrics } from './app/metrics.ts';
+import { argon2id, forgotPassword, register, resetPassword } from './app/passwords.ts';
+import { readOrder, readOrders } from './app/read-orders.ts';
+import { receiveWebhook } from './app/receive-webhook.ts';
+import { confirmTotp, disableTotp, enrolTotp } from './app/second-factor.ts';
+import { createSecretBox, randomToken } from './app/secret-box.ts';
+import { readAuditLog, readSecurityAttacks } from './app/security-events.ts';
+import { logout, readOwnSession, readSessions, refreshSession, revokeUserSession } from './app/sessions.ts';
+import {
+  acceptCurrentTerms,
+  addAllowedIp,
+  createApiKey,
+  readAllowedIps,
+  readApiKeys,
+  readPlans,
+  readSubscription,
+  readTerms,
+  removeAllowedIp,
+  removeApiKey,
+} from './app/settings.ts';
+import { createTokens } from './app/tokens.ts';
+import type { Config } from './config.ts';
+import type { Foundation } from './foundation.ts';
+import { buildServer } from './http/server.ts';
+import { keptKey, sealingKeyOf } from './keys.ts';
+import type { Mailer } from './mail/mailer.ts';
+import { openOutbox } from './mail/outbox.ts';
+import { openSmtp } from './mail/smtp.ts';
+
+/** At a stop, for the mails under way. */
+const MAIL_PATIENCE_MS = 3_000;
+
+export interface Api {
+  readonly server: FastifyInstance;
+  /** Made by this very start, on an empty database. */
+  readonly firstUser: FirstUser | null;
+}
+
+export async function openApi(base: Foundation): Promise<Api> {
+  const { config, parts, log, clock, ticking, db, store, closers } = base;
+  const { timings, plans, rateLimit } = config;
+  const appKey = appKeyOf(config);
+  const secrets = createSecretBox(appKey);
+  const hasher = parts.hasher ?? argon2id;
+  const decoyHash = await hasher.hash(randomToken());
+  const { baseUrl, allowedOrigins } = config.http;
+  const captcha = createCaptcha({
+    settings: config.captcha,
+    hosts: new Set([baseUrl, ...allowedOrigins].map((url) => new URL(url).hostname)),
+    store,
+    log,
+  });
+  const later = afterwards(log);
+  // A mail server that hangs is not waited for: it is cut off, and what waited for it may note that in the database.
+  closers.push(() => later.settled(MAIL_PATIENCE_MS));
+  const mailer = parts.mailer ?? openMailer(config, closers);
+  closers.push(() => later.settled(MAIL_PATIENCE_MS));
+  const tokens = createTokens({ secret: config.keys.jwt ?? keptKey(config.data.dir, 'JWT_SECRET'), clock });
+
+  const termsVersion = await publishFirstTerms({ db, clock });
+  const firstUser = config.seedUser
+    ? await seedFirstUser({ db, clock, secrets, hasher }, termsVersion)
+    : null;
+
+  // What the service's functions take their dependencies from; each names the few that it uses.
+  const deps = {
+    ...{ ...base, secrets, tokens, plans, rateLimit, ...timings },
+    ...{ hasher, decoyHash, captcha, mailer, later, baseUrl, lifetimes: config.auth },
+    role: config.role,
+    alertIntervalMs: config.mail.alertIntervalMs,
+    auditKey: auditKeyOf(appKey),
+    sealingKey: sealingKeyOf(config),
+  };
+  const bind =
+    <Args extends unknown[], Result>(does: (from: typeof deps, ...args: Args) => Result) =>
+    (...args: Args) =>
+      does(deps, ...args);
+
+  const server = buildServer({
+    clock,
+    log,
+    trustedProxies: ipList(config.http.trustedProxies.map(cidr)),
+    readHealth: bind(readHealth),
+    metrics: { read: bind(readMetrics), type: METRICS_TYPE },
+    about: { version: base.version, baseUrl },
+    edge:
+      config.edge.mode === 'external'
+        ? null
+        : { ...config.edge, chartingIps: ipList(config.edge.chartingIps.map(cidr)), now: ticking.now },
+    middleware: {
+      allowedOrigins,
+      browserOnly: config.production,
+      captchaProvider: config.captcha?.provider ?? null,
+    },
+    guard: {
+      authenticate: bind(authenticate),
+      audit: bind(writeAudit),
+      adminIps: ipList(config.edge.adminIps.map(cidr)),
+    },
+    webhook: { receive: bind(receiveWebhook) },
+    auth: {
+      register: bind(register),
+      login: bind(login),
+      completeLogin: bind(completeLogin),
+      refresh: bind(refreshSession),
+      logout: bind(logout),
+      forgotPassword: (request) => later.begin(() => forgotPassword(deps, request)),
+      resetPassword: bind(resetPassword),
+      readOwnSession: bind(readOwnSession),
+      readSessions: bind(readSessions),
+      revokeSession: bind(revokeUserSession),
+      token: { loginAtOnce: bind(loginAtOnce) },
+      secondFactor: {
+        enrol: bind(enrolTotp),
+        confirm: bind(confirmTotp),
+        disable: bind(disableTotp),
+      },
+      cookies: config.auth,
+    },
+    admin: {
+      makeFirstAdmin: bind(makeFirstAdmin),
+      readWorkers: bind(readWorkers),
+      stopWorker: bind(stopWorker),
+      readQueues: bind(readQueues),
+      readDeadLetters: bind(readDeadLetters),
+      retryDeadLetter: bind(retryDeadLetter),
+      readUsers: bind(readUsers),
+      readUser: bind(readUser),
+      changeUser: bind(changeUserAsAdmin),
+      revokeSession: bind(revokeSessionAsAdmin),
+      publishTerms: bind(publishTerms),
+    },
+    admission: { admit: bind(admitTradingRequest) },
+    trading: { place: bind(placeDashboardOrder), readOrder: bind(readOrder), readOrders: bind(readOrders) },
+    accounts: {
+      readAccounts: bind(readAccounts),
+      readAccount: bind(readAccount),
+      createAccount: bind(createAccount),
+      updateAccount: bind(updateAccount),
+      removeAccount: bind(removeAccount),
+      revealSecret: bind(revealSecret),
+      regenerateSecret: bind(regenerateSecret),
+      regenerateToken: bind(regenerateToken),
+      replaceCredentials: bind(replaceCredentials),
+      verifyAccount: bind(verifyAccount),
+      readPositions: bind(readPositions),
+      readSymbols: bind(readSymbols),
+      haltAccount: bind(haltAccount),
+      resumeAccount: bind(resumeAccount),
+    },
+    settings: {
+      readApiKeys: bind(readApiKeys),
+      createApiKey: bind(createApiKey),
+      removeApiKey: bind(removeApiKey),
+      readAllowedIps: bind(readAllowedIps),
+      addAllowedIp: bind(addAllowedIp),
+      removeAllowedIp: bind(removeAllowedIp),
+      acceptTerms: bind(acceptCurrentTerms),
+      readSubscription: bind(readSubscription),
+      readSecurityAttacks: bind(readSecurityAttacks),
+      readAuditLog: bind(readAuditLog),
+    },
+    open: {
+      readPlans: bind(readPlans),
+      readTerms: bind(readTerms),
+      captcha: config.captcha,
+      sealingKey: deps.sealingKey,
+    },
+  });
+  closers.push(() => server.close());
+  return { server, firstUser };
+}
+
+function openMailer({ mail: { smtpUrl, from }, data }: Config, closers: Foundation['closers']): Mailer {
+  if (!smtpUrl) return openOutbox({ folder: join(data.dir, 'outbox'), from });
+  const smtp = openSmtp({ url: smtpUrl, from });
+  closers.push(() => smtp.close());
+  return smtp;
+}
+
+const cidr = ({ address, prefix }: { address: string; prefix: number }) => `${address}/${prefix}`;

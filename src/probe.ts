@@ -1,0 +1,65 @@
+// What a process without an API answers: whether it lives, whether it can work, and the figures of the deployment.
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { readHealth } from './app/health.ts';
+import { canonicalIp, ipList } from './app/ip-list.ts';
+import { METRICS_TYPE, readMetrics } from './app/metrics.ts';
+import type { Foundation } from './foundation.ts';
+
+/** Listens, and resolves with the port. */
+export async function openProbe({ config, log, closers, ...base }: Foundation): Promise<number> {
+  const adminIps = ipList(config.edge.adminIps.map(({ address, prefix }) => `${address}/${prefix}`));
+  const deps = { ...base, role: config.role };
+
+  async function answer(path: string, ip: string): Promise<Answer> {
+    if (path === '/health/live') return json(200, { status: 'up', version: base.version });
+    if (path === '/health') {
+      const health = await readHealth(deps);
+      return json(health.status === 'up' ? 200 : 503, health);
+    }
+    if (path !== '/metrics') return json(404, { status: 404, code: 'not_found', detail: NOTHING_ELSE });
+    if (!adminIps.has(canonicalIp(ip) ?? '')) return json(403, { status: 403, code: 'ip_not_allowed' });
+    return { status: 200, type: METRICS_TYPE, text: await readMetrics(deps) };
+  }
+
+  const server = createServer((request, response) => {
+    const path = (request.url ?? '/').replace(/\?.*$/s, '');
+    answer(path, request.socket.remoteAddress ?? '')
+      .catch((fault: unknown) => {
+        log.error({ fault, path }, 'a probe failed');
+        return json(503, { status: 'down' });
+      })
+      .then(({ status, type, text }) => {
+        response.writeHead(status, { 'content-type': type, 'x-content-type-options': 'nosniff' });
+        response.end(text);
+      });
+  });
+  const { host, port } = config.http;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  closers.push(
+    () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  );
+  return (server.address() as AddressInfo).port;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly type: string;
+  readonly text: string;
+}
+
+const NOTHING_ELSE = 'This process has no API: there are /health, /health/live and /metrics.';
+
+const json = (status: number, body: object): Answer => ({
+  status,
+  type: status < 400 || status === 503 ? 'application/json' : 'application/problem+json',
+  text: JSON.stringify(body),
+});
