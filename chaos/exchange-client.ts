@@ -3,7 +3,7 @@
 import type { FaultOrder } from './exchange-faults.ts';
 import type { TrapOrder } from './exchange-traps.ts';
 
-export interface ExchangeOrder {
+interface ExchangeOrder {
   readonly account: string;
   readonly client_order_id: string;
   readonly broker_ref: string;
@@ -15,7 +15,7 @@ export interface ExchangeOrder {
   readonly fill_price: string | null;
 }
 
-export interface ExchangeRequest {
+interface ExchangeRequest {
   readonly seq: number;
   readonly arrived_at: number;
   readonly account: string;

@@ -82,7 +82,7 @@ export async function die(
     /** The next process, so much later; and the order once its worker is done with it. */
     async nextProcess(laterMs = 0) {
       // As the operating system does with the lock of a process that has died.
-      rmSync(join(dataDir, 'lock'));
+      rmSync(join(dataDir, 'lock'), { force: true });
       isContinued = true;
       const laterClock = settableClock(clock.now() + laterMs);
       const later = { dataDir, clock: laterClock, wait: async () => {}, brokers: broker.brokers };

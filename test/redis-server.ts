@@ -3,9 +3,10 @@
 // us closes, be it by stop(), by a failed test or by kill -9.
 
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -18,7 +19,7 @@ const SERVER = '/usr/bin/redis-server';
 const KEEPER = `
   cd "$2"
   while read -r port options; do
-    "$1" --port "$port" --bind 127.0.0.1 --save '' --appendonly no --dir "$2" $options >>"log-$port" 2>&1 &
+    "$1" --port "$port" --bind 127.0.0.1 --save '' --appendonly no --databases 4096 --dir "$2" $options >>"log-$port" 2>&1 &
     echo $! >"pid-$port"
     servers="$servers $!"
   done
@@ -109,8 +110,9 @@ async function startCluster(keeper: Keeper): Promise<RedisNode[]> {
       const [first, last] = SLOTS[index] as (typeof SLOTS)[number];
       await client.call('cluster', 'addslotsrange', first, last);
       await client.call('cluster', 'set-config-epoch', index + 1);
-      for (const { port, bus } of places) await client.call('cluster', 'meet', '127.0.0.1', port, bus);
     }
+    for (const { port, bus } of places.slice(1))
+      await clients[0]?.call('cluster', 'meet', '127.0.0.1', port, bus);
     // A Redis Cluster waits two seconds before it believes itself.
     for (const client of clients)
       await until('the cluster', '', async () => {
@@ -178,13 +180,20 @@ async function answersPing(port: number): Promise<boolean> {
   }
 }
 
+/** Below those that the system hands out to clients: one of them could take it before the server does. */
 async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const port = randomInt(12_000, 32_000);
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }
 
 function install(): void {

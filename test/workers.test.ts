@@ -9,7 +9,7 @@ import { openMemoryStore } from '../src/store/memory.ts';
 import { type Store, StoreUnavailable } from '../src/store/store.ts';
 import { leaseOf } from '../src/worker/pool.ts';
 import { scriptedWorld } from './scripted-broker.ts';
-import type { Problem, Trader, World } from './world.ts';
+import type { Answer, Problem, Trader, World } from './world.ts';
 
 const memoryStore = () => openMemoryStore({ clock: { now: () => Date.now() } });
 
@@ -145,20 +145,23 @@ function storeThatStartsNobody() {
 describe('The order of work', () => {
   test("a user's orders run one at a time, in the order of their acceptance", async (t) => {
     const { broker, world, trader } = await scriptedWorld(t);
-    broker.script('place', async (goodAnswer) => {
-      await setImmediate();
-      return goodAnswer();
-    });
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, index) =>
-        index % 2 === 0 ? world.send(trader, { quantity: index + 1 }) : dashboard(world, trader),
-      ),
-    );
+    const held = broker.hold('place');
+    const sent: Promise<Answer>[] = [];
+    for (let index = 0; index < 20; index++) {
+      sent.push(index % 2 === 0 ? world.send(trader, { quantity: index + 1 }) : dashboard(world, trader));
+      // Accepted, before the next one is sent.
+      await world.eventually(
+        () => world.orders(trader),
+        (orders) => orders.length === index + 1,
+      );
+    }
+    held.release();
+    const answers = await Promise.all(sent);
     assert.ok(answers.every(({ status, body }) => status === 200 && body.status === 'filled'));
     assert.equal(broker.mostOfAll, 1, 'never two calls at once');
     const accepted = await world.db.all<{ client_order_id: string }>(
       sql`select legs.client_order_id from order_history orders
-          join order_legs legs on legs.order_id = orders.order_id order by orders.rowid`,
+          join order_legs legs on legs.order_id = orders.order_id order by orders.order_id`,
     );
     assert.equal(accepted.length, 20);
     assert.deepEqual(
@@ -212,7 +215,9 @@ describe("A worker's answer that does not come within RESPONSE_WAIT_SECONDS", ()
     test(`${path}: 202 with the order as known so far and its Location, where the end is found later`, async (t) => {
       const { broker, world, trader } = await scriptedWorld(t, { env });
       const held = broker.hold('place');
-      const [executing, queued] = await Promise.all([place(world, trader), place(world, trader)]);
+      const first = place(world, trader);
+      await held.reached;
+      const [executing, queued] = await Promise.all([first, place(world, trader)]);
       assert.equal(executing.status, 202);
       assert.equal(executing.body.status, 'executing');
       assert.equal(executing.headers.location, `/trading/orders/${executing.body.order_id}`);

@@ -13,12 +13,12 @@ import { hashToken } from '../src/app/tokens.ts';
 import { readConfig } from '../src/config.ts';
 import { type Account, insertAccount } from '../src/data/accounts.ts';
 import { insertApiKey } from '../src/data/api-keys.ts';
-import { type Db, sql } from '../src/data/db.ts';
-import { openSqlite } from '../src/data/sqlite.ts';
+import { sql } from '../src/data/db.ts';
 import { insertUser, type User } from '../src/data/users.ts';
 import { type AccountId, timestamp, type UserId } from '../src/domain/ids.ts';
 import type { OrderRecord, OrderResult } from '../src/domain/order-result.ts';
 import { type Fillpath, openFillpath, type Parts } from '../src/main.ts';
+import { backendOf } from './backend.ts';
 import { watchAnswers } from './documented.ts';
 import { type LoggedIn, openVisitor, type ShownUser, type Visitor } from './visitor.ts';
 
@@ -104,12 +104,14 @@ export async function openWorld(
   { env = {}, dataDir, ...parts }: Parts & { env?: Record<string, string>; dataDir?: string } = {},
 ) {
   const dir = dataDir ?? mkdtempSync(join(tmpdir(), 'fillpath-test-'));
+  const backend = await backendOf(dir);
   const config = readConfig({
     DATA_DIR: dir,
     APP_KEY,
     SEED_USER: 'false',
     EDGE: 'external',
     LOG_LEVEL: 'silent',
+    ...backend.env,
     ...env,
   });
   const undescribed: (readonly string[])[] = [];
@@ -121,8 +123,7 @@ export async function openWorld(
   let fillpath = await open();
   const clock = parts.clock ?? { now: () => Date.now() };
   const secrets = createSecretBox(Buffer.from(APP_KEY, 'base64url'));
-  // A second connection to the same file: what the test reads is what is durable.
-  const db: Db = openSqlite({ file: join(dir, 'fillpath.sqlite') });
+  const db = await backend.openDb();
   t.after(async () => {
     await db.close();
     await fillpath.stop();
@@ -335,24 +336,28 @@ export async function openWorld(
         headers: { authorization: `Bearer ${trader.apiKey}`, ...headers },
       });
     },
-    audits: (trader: Trader) =>
-      db.all<{
-        action: string;
-        success: number;
-        error_message: string | null;
-        metadata: string;
-        ip_address: string;
-        user_agent: string | null;
-        request_path: string;
-        request_method: string;
-        resource_type: string | null;
-        resource_id: string | null;
-      }>(sql`select * from audit_logs where user_id = ${trader.user.id} order by id`),
+    audits: async (trader: Trader) =>
+      (
+        await db.all<{
+          action: string;
+          success: number;
+          error_message: string | null;
+          metadata: string;
+          ip_address: string;
+          user_agent: string | null;
+          request_path: string;
+          request_method: string;
+          resource_type: string | null;
+          resource_id: string | null;
+        }>(sql`select * from audit_logs where user_id = ${trader.user.id} order by id`)
+      ).map((entry) => ({ ...entry, success: Number(entry.success) })),
     /** order_history as it stands, oldest first. */
-    orders: (trader: Trader) =>
-      db.all<{ order_id: string; status: string; source: string; simulation: number }>(
-        sql`select * from order_history where user_id = ${trader.user.id} order by order_id`,
-      ),
+    orders: async (trader: Trader) =>
+      (
+        await db.all<{ order_id: string; status: string; source: string; simulation: number }>(
+          sql`select * from order_history where user_id = ${trader.user.id} order by order_id`,
+        )
+      ).map((order) => ({ ...order, simulation: Number(order.simulation) })),
     /** The paper broker's own ledger of an account (`sim:` before the id: its simulated book). */
     paperOrders: (book: string) =>
       db.all<{
@@ -362,7 +367,12 @@ export async function openWorld(
         fill_quantity: string;
         status: string;
         symbol: string;
-      }>(sql`select * from paper_orders where book = ${book} order by accepted_at, rowid`),
+      }>(
+        // Of one millisecond, in the order of writing.
+        db.dialect === 'sqlite'
+          ? sql`select * from paper_orders where book = ${book} order by accepted_at, rowid`
+          : sql`select * from paper_orders where book = ${book} order by accepted_at, ctid`,
+      ),
     async position(book: string, symbol: string): Promise<string> {
       const row = await db.get<{ positions: string }>(
         sql`select positions from paper_accounts where book = ${book}`,

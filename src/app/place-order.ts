@@ -1,6 +1,7 @@
 // From a validated signal to an order with its answer; shared by the webhook and the dashboard. The order's row and
 // its audit entry are committed before anything is queued: from then on the order is never lost.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Account, accountStands, findAccount } from '../data/accounts.ts';
 import type { Db, Statement } from '../data/db.ts';
 import { countOrder, ordersOn } from '../data/order-limits.ts';
@@ -73,7 +74,7 @@ export async function placeOrder(
   deps: PlaceOrderDeps,
   request: NewOrder,
 ): Promise<Denial | Contested | Placed> {
-  const { db, clock, pool, mailbox, log } = deps;
+  const { db, clock, pool } = deps;
   const { user, account, isKillSwitch = false } = request;
   const now = clock.now();
   const day = dayOf(now);
@@ -134,21 +135,44 @@ export async function placeOrder(
   if (failedGuard !== null) return { contested: failedGuard };
   request.onAccepted?.();
 
-  try {
-    const answer = mailbox.ask(user.id, { kind: 'execute', orderId: order.id }, deps.responseWaitMs);
-    // A worker that went idle while the order was written has not seen the message: this starts the next one.
-    pool
-      .ensure(user.id)
-      .catch((fault: unknown) => log.warn({ fault, order: order.id }, 'no worker could be started'));
-    const result = await answer;
-    if (result) return { order: result, answered: true };
-  } catch (fault) {
-    // The order stands in the database: it will be found there and executed, or expire.
-    log.warn({ fault, order: order.id }, 'the order could not be queued');
-  }
+  const result = await answerOf(deps, order);
+  if (result) return { order: result, answered: true };
   // A fault from here on must not look like a refusal: the order is accepted.
   const known = await findOrder(db, order.id).catch(() => null);
   return { order: known ?? order, answered: false };
+}
+
+/** The worker's word, by its reply or, where that was lost, by what it saved; null: not in time. */
+async function answerOf(deps: PlaceOrderDeps, order: Order): Promise<Order | null> {
+  const { db, pool, mailbox, log, responseWaitMs } = deps;
+  const over = new AbortController();
+  try {
+    const reply = mailbox.ask(order.userId, { kind: 'execute', orderId: order.id }, responseWaitMs);
+    // A worker that went idle while the order was written has not seen the message: this starts the next one.
+    pool
+      .ensure(order.userId)
+      .catch((fault: unknown) => log.warn({ fault, order: order.id }, 'no worker could be started'));
+    return await Promise.race([reply, settledOrder(db, order.id, over.signal)]);
+  } catch (fault) {
+    // The order stands in the database: it will be found there and executed, or expire.
+    log.warn({ fault, order: order.id }, 'the order could not be queued');
+    return null;
+  } finally {
+    over.abort();
+  }
+}
+
+const LOOK_EVERY_MS = 1_000;
+
+/** Ends when the order's worker is done with it, or never. A worker that died may have been followed by another. */
+async function settledOrder(db: Db, id: OrderId, signal: AbortSignal): Promise<Order> {
+  for (;;) {
+    await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
+    // Nobody waits any more: whatever this ends with is not looked at.
+    const order = signal.aborted ? null : await findOrder(db, id).catch(() => null);
+    if (order && order.status !== 'queued' && order.status !== 'executing') return order;
+    if (signal.aborted) return new Promise(() => {});
+  }
 }
 
 const noAccount = { webhook: 'webhook_not_found', dashboard: 'not_found' } as const;

@@ -14,10 +14,13 @@ import { onePage, pageOf } from './pages.ts';
 const NOT_VERIFIED: Verification = { state: 'none', attempts: 0, next_at: null };
 
 export async function readOrder({ db }: { db: Db }, user: UserId, id: string): Promise<Denial | OrderRecord> {
-  const order = isUuid(id) ? await findOrder(db, id as OrderId) : null;
+  const none = deny('not_found', { detail: 'You have no such order.' });
+  if (!isUuid(id)) return none;
+  // Before the order: verification that has ended is never shown beside the status from before its end.
+  const verifications = await verificationsOf(db, [id as OrderId]);
+  const order = await findOrder(db, id as OrderId);
   // Another user's order does not exist for this one.
-  if (order?.userId !== user) return deny('not_found', { detail: 'You have no such order.' });
-  const verifications = await verificationsOf(db, [order.id]);
+  if (order?.userId !== user) return none;
   return orderRecord(order, verifications.get(order.id) ?? NOT_VERIFIED);
 }
 

@@ -58,7 +58,7 @@ export function securityHeaders(captcha: CaptchaProvider | null): Readonly<Recor
 
 /** Paths that others than browsers call, or that are for everybody: no origin is asked for there. */
 const OPEN_TO_ALL =
-  /^\/(?:webhook\/|public\/|setup\/|static\/|health$|docs(?:\/|$)|metrics$|$|robots\.txt$|sitemap\.xml$|favicon\.ico$)/;
+  /^\/(?:webhook\/|public\/|setup\/|static\/|health(?:\/live)?$|docs(?:\/|$)|metrics$|$|robots\.txt$|sitemap\.xml$|favicon\.ico$)/;
 export const isOpenToAll = (path: string): boolean => OPEN_TO_ALL.test(path);
 /** Where a program may call without any of the headers that tell a browser. */
 const OPEN_TO_PROGRAMS = new Set(['/auth/token', '/auth/public-key', '/openapi.json']);

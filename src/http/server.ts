@@ -106,6 +106,8 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUIDv7(),
     bodyLimit: BODY_LIMIT,
+    // While it stops, what still comes over an open connection is served: nothing it needs is closed before.
+    return503OnClosing: false,
     // A URL that cannot be read: no hook sees it, so what the hooks do is done here.
     frameworkErrors(fault, request, reply) {
       reply.headers(headers);

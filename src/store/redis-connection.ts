@@ -13,6 +13,8 @@ export const ANSWER_MS = 2_000;
 /** How long a server may say nothing before the connection counts as dead. Longer: it may be a short hang. */
 const SILENCE_MS = 5_000;
 const OPEN_MS = 5_000;
+/** How often a cluster is asked who serves what. */
+const REFRESH_MS = 2_000;
 const LONGEST_BACKOFF_MS = 1_000;
 const OLDEST_VERSION = 7;
 
@@ -116,7 +118,6 @@ async function openCluster(urls: readonly string[], first: Redis): Promise<Conne
     // By default a command whose connection was lost is sent again, and a claim would lose against itself.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
-    slotsRefreshInterval: 2_000,
     slotsRefreshTimeout: ANSWER_MS,
     // Names stay names: a certificate is made out to one.
     dnsLookup: (address, done) => done(null, address),
@@ -130,6 +131,8 @@ async function openCluster(urls: readonly string[], first: Redis): Promise<Conne
     cluster.disconnect();
     throw fault;
   }
+  // The driver's own interval outlives the cluster where it is closed during a refresh.
+  const refreshing = setInterval(() => cluster.refreshSlotsCache(), REFRESH_MS).unref();
   const cork = corker(() => cluster.nodes('master'));
   const addressOf = ({ options: { host, port } }: Redis) => `${host}:${port}`;
   return {
@@ -143,7 +146,10 @@ async function openCluster(urls: readonly string[], first: Redis): Promise<Conne
       return (nodes[Math.floor(Math.random() * nodes.length)] ?? first).duplicate(SUBSCRIBER);
     },
     knows: (subscriber) => cluster.nodes().some((node) => addressOf(node) === addressOf(subscriber)),
-    close: () => ended(cluster),
+    close() {
+      clearInterval(refreshing);
+      return ended(cluster);
+    },
   };
 }
 

@@ -16,7 +16,7 @@ export interface WorkerState {
 }
 
 /** What a host says of itself, every few seconds and at every change. */
-export interface HostState {
+interface HostState {
   readonly name: string;
   readonly startedAt: number;
   readonly workers: number;

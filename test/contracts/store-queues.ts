@@ -4,22 +4,14 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { describe, test } from 'node:test';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
-import type { Store } from '../../src/store/store.ts';
+import type { Shared } from './store.ts';
 
 const LONG = 60_000;
 const SHORT = 40;
 const DEADLINE = 5_000;
 const AT_ONCE = { timeoutMs: 0 };
 
-export function queueContract({
-  store,
-  newKey,
-  holdsAfter,
-}: {
-  readonly store: () => Store;
-  readonly newKey: () => string;
-  readonly holdsAfter: (ms: number, holds: () => Promise<boolean>) => Promise<void>;
-}): void {
+export function queueContract({ store, newKey, holdsAfter }: Shared): void {
   describe('queues', () => {
     test('first in, first out', async () => {
       const queue = newKey();
@@ -141,8 +133,11 @@ export function queueContract({
     test('a queue that nobody takes from ends with its time', async () => {
       const queue = newKey();
       await store().push(queue, 'forgotten', SHORT);
-      await store().push(queue, 'too', SHORT);
-      await holdsAfter(SHORT, async () => (await store().queueLength(queue)) === 0);
+      await holdsAfter(
+        SHORT,
+        () => store().push(queue, 'too', SHORT),
+        async () => (await store().queueLength(queue)) === 0,
+      );
       assert.equal(await store().take(queue, AT_ONCE), null);
       await store().push(queue, 'new', LONG);
       assert.equal(await store().take(queue, AT_ONCE), 'new');

@@ -1,0 +1,3 @@
+import { onRealServers } from './distributed.ts';
+
+await onRealServers(['fill-verification', 'fill-queue', 'reversal', 'order-outcomes', 'simulation']);
