@@ -7,22 +7,16 @@ import { join } from 'node:path';
 import { sql } from '../src/data/db.ts';
 import { migrate } from '../src/data/migrate.ts';
 import { openSqlite } from '../src/data/sqlite.ts';
-import { timestamp } from '../src/domain/ids.ts';
-import { makeTrader, type Program, startProgram, type Trader, webhookPath } from '../test/kill-harness.ts';
-import { type Load, type Measured, measure, openConnection, percentile, summary } from './client.ts';
+import { makeTrader, type Program, startProgram, type Trader } from '../test/kill-harness.ts';
+import { type Measured, measure, openConnection, percentile, summary } from './client.ts';
+import { FILLED, LOADS, ms, signalsOf } from './orders.ts';
 
-const LOADS = [
-  { connections: 1, requests: 2_000, warmUp: 400, mostMs: 5_000 },
-  { connections: 16, requests: 4_000, warmUp: 400, mostMs: 5_000 },
-  { connections: 64, requests: 5_000, warmUp: 400, mostMs: 5_000 },
-];
 const COLD_USERS = 60;
 const STARTS = 5;
 const STARTS_MS = 6_000;
 /** The second start has this many to find its way through. */
 const LEAST_ORDERS = 10_000;
 const PAPER = { latency_ms: 0, starting_cash: 1e12 };
-const FILLED = /^HTTP\/1\.1 200 [\s\S]*"status":"filled"/;
 
 const dir = mkdtempSync(join(tmpdir(), 'fillpath-bench-'));
 
@@ -33,23 +27,6 @@ async function on<T>(server: Program, task: (address: string, pid: number) => Pr
   } finally {
     await server.kill();
   }
-}
-
-/** An entry and its exit in turn, so that a book stays small: one leg each. */
-function signalsOf(traders: readonly Trader[]): Load['next'] {
-  let made = 0;
-  const turns = traders.map(() => 0);
-  return (connection) => {
-    const index = connection % traders.length;
-    const trader = traders[index] as Trader;
-    const turn = turns[index] ?? 0;
-    turns[index] = turn + 1;
-    const order = turn % 2 === 0 ? { action: 'buy' } : { action: 'sell', order_type: 'exit' };
-    // The time makes a signal unique; two of one millisecond differ by what stands behind it.
-    const time = timestamp(Date.now()).replace('Z', `${String(made++ % 1e6).padStart(6, '0')}Z`);
-    const body = { ...order, symbol: 'BTCUSDT', quantity: 0.01, timestamp: time, secret: trader.secret };
-    return { path: webhookPath(trader), body: JSON.stringify(body) };
-  };
 }
 
 interface Row {
@@ -179,8 +156,6 @@ function print(rows: readonly Row[]): void {
     );
   }
 }
-
-const ms = (value: number): string => `${value.toFixed(2).padStart(7)} ms`;
 
 /** Of the process itself, as Linux counts it; not known elsewhere. */
 function cpuMs(pid: number): number {

@@ -8,6 +8,11 @@ import { openingKeys } from './keys.ts';
 import type { Host } from './worker/host.ts';
 import type { Launcher } from './worker/pool.ts';
 
+export interface ChildLauncher extends Launcher {
+  /** Its children finish what they have in flight, and end. */
+  close(): void;
+}
+
 type Env = Readonly<Record<string, string | undefined>>;
 
 const MAIN = join(import.meta.dirname, 'main.ts');
@@ -18,7 +23,7 @@ const LOOK_EVERY_MS = 60_000;
 const READY = 'ready';
 
 /** null: this process has nothing to start one with, or workers of its own that nobody could take away. */
-export function childLauncher(config: Config, env: Env): Launcher | null {
+export function childLauncher(config: Config, env: Env): ChildLauncher | null {
   const { role, data, workers } = config;
   if (role === 'all' && data.redisUrl) {
     const WORKER_KEY = JSON.stringify({ keys: openingKeys(config) });
@@ -30,7 +35,7 @@ export function childLauncher(config: Config, env: Env): Launcher | null {
   return null;
 }
 
-function launcher(flags: readonly string[], env: Env): Launcher {
+function launcher(flags: readonly string[], env: Env): ChildLauncher {
   const children = new Set<ChildProcess>();
   let starting: Promise<void> | null = null;
 
@@ -61,6 +66,9 @@ function launcher(flags: readonly string[], env: Env): Launcher {
         starting = null;
       });
       await starting;
+    },
+    close() {
+      for (const child of children) if (child.connected) child.disconnect();
     },
   };
 }

@@ -1,0 +1,177 @@
+// What the service costs with its roles apart, over a real PostgreSQL and a real Redis on this machine: orders, claiming
+// a worker, starting a host directly, and the memory of a worker that has nothing to do.
+
+import { generateKeyPairSync, randomUUIDv7 } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import { readConfig } from '../src/config.ts';
+import { migrate } from '../src/data/migrate.ts';
+import { openPostgres } from '../src/data/postgres.ts';
+import type { UserId } from '../src/domain/ids.ts';
+import { childLauncher } from '../src/launch.ts';
+import { openRedisStore } from '../src/store/redis.ts';
+import { createHosts } from '../src/worker/hosts.ts';
+import { createPool } from '../src/worker/pool.ts';
+import { APP_KEY, makeTrader, startProgram, type Trader } from '../test/kill-harness.ts';
+import { PostgresMissing, startPostgres } from '../test/postgres-server.ts';
+import { RedisMissing, startRedis } from '../test/redis-server.ts';
+import { measure, percentile } from './client.ts';
+import { FILLED, LOADS, ms, signalsOf } from './orders.ts';
+
+const PAPER = { latency_ms: 0, starting_cash: 1e12 };
+const CLAIMS = 300;
+const DIRECT_STARTS = 5;
+const IDLE_USERS = 10_000;
+const CLAIMED_AT_ONCE = 200;
+
+const newUser = () => randomUUIDv7() as UserId;
+const line = (what: string, figure: string, note: string) =>
+  console.log(`  ${what.padEnd(27)} ${figure}   ${note}`);
+
+async function run(): Promise<void> {
+  const dir = mkdtempSync(join(tmpdir(), 'fillpath-bench-'));
+  const postgres = await startPostgres();
+  const redis = await startRedis();
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const WORKER_KEY = JSON.stringify(privateKey.export({ format: 'jwk' }));
+  const WORKER_PUBLIC_KEY = JSON.stringify(publicKey.export({ format: 'jwk' }));
+  const shared = {
+    DATABASE_URL: postgres.url,
+    REDIS_URL: redis.url,
+    JWT_SECRET: 'of the bench, and long enough for it',
+  };
+  const start = (role: string, env: Record<string, string> = {}) =>
+    startProgram(join(dir, role), { ...shared, ROLE: role, ...env });
+  const db = await openPostgres({ url: postgres.url });
+  const store = await openRedisStore({ url: redis.url });
+  try {
+    await migrate(db, Date.now());
+    const traders: Trader[] = [];
+    for (let n = 0; n < 64; n++) traders.push(await makeTrader(db, PAPER));
+
+    const floor = startProgram(join(dir, 'floor'), shared, ['bench/floor-servers.ts']);
+    const floors = [];
+    for (const load of LOADS) {
+      const next = () => ({ path: '/', body: JSON.stringify({ action: 'buy', quantity: 0.01 }) });
+      floors.push(await measure(await floor.ready, { ...load, mostMs: 1_500, next, expected: FILLED }));
+    }
+    await floor.kill();
+
+    const host = start('worker', { WORKER_KEY });
+    const verifier = start('verifier');
+    const api = start('api', { WORKER_PUBLIC_KEY });
+    await Promise.all([host.ready, verifier.ready]);
+    console.log(
+      '\nroles apart, over PostgreSQL and Redis      p50          p99   orders/s    floor p50   × floor',
+    );
+    const next = signalsOf(traders);
+    for (const [index, load] of LOADS.entries()) {
+      const measured = await measure(await api.ready, { ...load, next, expected: FILLED });
+      const least = floors[index]?.p50 ?? Number.NaN;
+      line(
+        `${load.connections} connection${load.connections > 1 ? 's' : ''}`,
+        `${ms(measured.p50)}   ${ms(measured.p99)}   ${measured.perSecond.toFixed(0).padStart(8)}`,
+        `${ms(least)}   ${(measured.p50 / least).toFixed(1).padStart(7)}`,
+      );
+    }
+    await Promise.all([api.kill(), verifier.kill()]);
+
+    console.log('\nworkers');
+    const log = pino({ level: 'error' });
+    const pool = createPool({ store, startTimeoutMs: 60_000, launcher: null, log });
+    const claims: number[] = [];
+    for (let n = 0; n < CLAIMS; n++) claims.push(await timed(() => pool.ensure(newUser())));
+    line(
+      'claimed from the pool',
+      ms(percentile(claims, 50)),
+      `median of ${CLAIMS}, p99 ${ms(percentile(claims, 99))}; target < 20 ms`,
+    );
+    await host.kill();
+
+    line(
+      'a host started directly',
+      ms(await directStart()),
+      `spawn → the user has a worker, median of ${DIRECT_STARTS}; target < 1000 ms`,
+    );
+
+    const crowded = start('worker', { WORKER_KEY, WORKER_POOL_SIZE: '64' });
+    await crowded.ready;
+    await Promise.all(Array.from({ length: CLAIMED_AT_ONCE }, () => pool.ensure(newUser())));
+    const before = residentKb(crowded.pid);
+    const begun = performance.now();
+    for (let n = 0; n < IDLE_USERS; n += CLAIMED_AT_ONCE)
+      await Promise.all(Array.from({ length: CLAIMED_AT_ONCE }, () => pool.ensure(newUser())));
+    const claiming = performance.now() - begun;
+    await sleep(5_000);
+    const there = (await createHosts({ store }).list()).find(({ workers }) => workers >= IDLE_USERS);
+    const each = (residentKb(crowded.pid) - before) / IDLE_USERS;
+    line(
+      'memory of an idle worker',
+      `${each.toFixed(1).padStart(7)} KB`,
+      `${there?.workers} users with a worker each in one host, claimed in ${(claiming / 1000).toFixed(1)} s; target < 200 KB`,
+    );
+    await crowded.kill();
+
+    /** No host is there: the pool launches one as a child, as an API process would. */
+    async function directStart(): Promise<number> {
+      const times: number[] = [];
+      for (let n = 0; n < DIRECT_STARTS; n++) {
+        // Until the one before is no longer announced.
+        while ((await store.announced('worker-hosts')).length > 0) await sleep(100);
+        const envFile = join(dir, 'worker.env');
+        const settings = {
+          ...shared,
+          WORKER_KEY,
+          DATA_DIR: join(dir, 'launched'),
+          LOG_LEVEL: 'error',
+          WORKER_LEASE_SECONDS: '1',
+        };
+        writeFileSync(
+          envFile,
+          Object.entries(settings)
+            .map(([name, value]) => `${name}='${value}'\n`)
+            .join(''),
+          { mode: 0o600 },
+        );
+        const config = readConfig({
+          ...shared,
+          APP_KEY,
+          ROLE: 'api',
+          WORKER_PUBLIC_KEY,
+          WORKER_ENV_FILE: envFile,
+        });
+        const launcher = childLauncher(config, process.env);
+        if (!launcher) throw new Error('no launcher');
+        const launching = createPool({ store, startTimeoutMs: 30_000, launcher, log });
+        times.push(await timed(() => launching.ensure(newUser())));
+        launcher.close();
+      }
+      return percentile(times, 50);
+    }
+  } finally {
+    await db.close();
+    await store.close();
+    await redis.stop();
+    await postgres.stop();
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+async function timed(task: () => Promise<boolean>): Promise<number> {
+  const begun = performance.now();
+  if (!(await task())) throw new Error('no worker was started');
+  return performance.now() - begun;
+}
+
+const residentKb = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+
+try {
+  await run();
+} catch (fault) {
+  if (!(fault instanceof PostgresMissing || fault instanceof RedisMissing)) throw fault;
+  console.log(`\nroles apart: not measured, ${fault.message}`);
+}
