@@ -32,7 +32,8 @@ export function onceContract({ store, newKey, holdsAfter }: Shared): void {
     });
 
     test('a claim ends with its time, which losers do not prolong', async () => {
-      const claim = store().claim.bind(null, newKey(), SHORT);
+      const key = newKey();
+      const claim = () => store().claim(key, SHORT);
       assert.equal(await holdsAfter(SHORT, claim, claim), true);
     });
   });
