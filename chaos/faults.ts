@@ -218,10 +218,10 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     });
     await withRedis(scene, async (client) => {
       for (const message of [...junk, lost]) {
-        await client.rpush(`fillpath:work:{${user.id}}`, message);
-        await client.rpush('fillpath:worker-starts', message);
+        await client.rpush(`fillpath:queue:work:{${user.id}}`, message);
+        await client.rpush('fillpath:queue:worker-starts', message);
       }
-      for (const queue of [`fillpath:work:{${user.id}}`, 'fillpath:worker-starts'])
+      for (const queue of [`fillpath:queue:work:{${user.id}}`, 'fillpath:queue:worker-starts'])
         await client.pexpire(queue, 600_000);
     });
     return 'poison messages in the queues';

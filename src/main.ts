@@ -1,8 +1,9 @@
 // The composition root: configuration → foundation → roles. What is started last is stopped first.
 
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import packageJson from '../package.json' with { type: 'json' };
 import { appKeyOf } from './adapters.ts';
@@ -93,8 +94,9 @@ async function main(): Promise<void> {
     process.exitCode = await runCommand(config, args, { print: console.log, complain: console.error });
     return;
   }
-  // Half of a start is compiling what has not changed since the last one.
-  enableCompileCache();
+  // A part of every start is compiling what has not changed since the last one. Not in /tmp, which others can write to.
+  mkdirSync(config.data.dir, { recursive: true, mode: 0o700 });
+  enableCompileCache(join(config.data.dir, 'cache'));
   const fillpath = await openFillpath(config, { launcher: childLauncher(config, process.env) });
   const address = await fillpath.listen();
   if (fillpath.firstUser) console.log(welcome(fillpath.firstUser, address));
