@@ -48,7 +48,7 @@ const seconds = duration('seconds', TIMER_MS);
 // biome-ignore format: a table, one variable a line
 export const VARIABLES = {
   HOST: { heading: 'Where it listens', parse: host, fallback: '127.0.0.1', means: 'the address it listens on' },
-  PORT: { parse: wholeNumber(0, 65_535), fallback: '8080', means: 'the port it listens on; 0 takes any free one' },
+  PORT: { parse: wholeNumber(0, 65_535), otherwise: '8080; with ROLE=worker and verifier any free one', means: 'the port it listens on; 0 takes any free one' },
   BASE_URL: { parse: baseUrl, otherwise: 'http://localhost:PORT', means: 'its address from outside, for webhook URLs and mails' },
   ALLOWED_ORIGINS: { parse: listOf(origin), otherwise: 'BASE_URL and http://localhost:5173', means: 'origins whose pages may use the API with credentials, separated by commas' },
   TRUSTED_PROXIES: { parse: listOf(cidr), otherwise: 'none', means: 'CIDR blocks; the client IP is the rightmost address of X-Forwarded-For that is not in them' },

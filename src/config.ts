@@ -181,7 +181,9 @@ const API_KEYS = ['APP_KEY', 'JWT_SECRET', 'ALLOWED_ORIGINS'] as const;
 
 function assemble(values: Values): Config {
   const production = values.NODE_ENV === 'production';
-  const address = values.BASE_URL ?? `http://localhost:${values.PORT}`;
+  // A process without an API only answers probes: it must not take the port from one that has.
+  const port = values.PORT ?? (values.ROLE === 'all' || values.ROLE === 'api' ? 8080 : 0);
+  const address = values.BASE_URL ?? `http://localhost:${port}`;
   const { origin: ownOrigin, hostname } = new URL(address);
   const mailHost = isIP(hostname.replace(/^\[|\]$/g, '')) === 0 ? hostname : 'localhost';
   const {
@@ -198,7 +200,7 @@ function assemble(values: Values): Config {
     seedUser: values.SEED_USER ?? !production,
     http: {
       host: values.HOST,
-      port: values.PORT,
+      port,
       baseUrl: address,
       allowedOrigins: values.ALLOWED_ORIGINS ?? [ownOrigin, 'http://localhost:5173'],
       trustedProxies: values.TRUSTED_PROXIES ?? [],

@@ -36,9 +36,16 @@ export async function openProbe({ config, log, closers, ...base }: Foundation): 
       });
   });
   const { host, port } = config.http;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, resolve);
+  const listen = (on: number) =>
+    new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(on, host, resolve);
+    });
+  await listen(port).catch((fault: NodeJS.ErrnoException) => {
+    if (fault.code !== 'EADDRINUSE') throw fault;
+    // Its work does not depend on being asked about.
+    log.warn({ port }, 'the port is taken: this process answers probes at another one');
+    return listen(0);
   });
   closers.push(
     () =>
