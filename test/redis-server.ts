@@ -2,7 +2,7 @@
 // kept on disk. It lives as long as this process: its keeper, a shell, ends it and removes the folder when the pipe to
 // us closes, be it by stop(), by a failed test or by kill -9.
 
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
@@ -50,7 +50,7 @@ export interface RedisServer extends RedisNode {
 }
 
 export async function startRedis({ cluster = false } = {}): Promise<RedisServer> {
-  if (!existsSync(SERVER)) install();
+  mustBeInstalled();
   const keeper = startKeeper();
   try {
     const nodes = cluster ? await startCluster(keeper) : [await startNode(keeper, await freePort())];
@@ -196,10 +196,13 @@ async function freePort(): Promise<number> {
   }
 }
 
-function install(): void {
+function mustBeInstalled(): void {
   try {
-    installPackage('redis-server');
+    if (!existsSync(SERVER)) installPackage('redis-server');
   } catch (fault) {
     throw new RedisMissing(`needs Redis 7 or newer: ${(fault as Error).message}`);
   }
+  const version = execFileSync(SERVER, ['--version'], { encoding: 'utf8' });
+  if (Number(/v=(\d+)/.exec(version)?.[1]) < 7)
+    throw new RedisMissing(`needs Redis 7 or newer, not ${version}`);
 }

@@ -11,7 +11,7 @@ import { type Store, StoreUnavailable } from './store.ts';
 /** A timer that is asked to wait longer fires at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** After a look that failed. */
-const RETRY_MS = 200;
+const RETRY_MS = 500;
 
 interface Taker {
   /** Who does not wait wants what is there now, or to hear that nobody knows. */

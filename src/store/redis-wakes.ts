@@ -2,7 +2,7 @@
 // wake is only a hint: whenever a group is subscribed, for the first time or after an outage, each of its queues is
 // looked at, so that what was pushed while nobody listened is found.
 
-import type { Redis } from 'ioredis';
+import { type Redis, ReplyError } from 'ioredis';
 import { backoffMs, type Connection, ended, soonEnough, unavailable } from './redis-connection.ts';
 
 /** How often the server is asked whether it is still there. */
@@ -62,7 +62,7 @@ export async function listenForWakes(connection: Connection, look: (queue: strin
     try {
       await subscriber.subscribe(...names.map((name) => CHANNELS + name));
     } catch (fault) {
-      firstSubscribed.reject(unavailable(fault));
+      if (fault instanceof ReplyError) firstSubscribed.reject(unavailable(fault));
       subscriber.disconnect();
       return;
     }
