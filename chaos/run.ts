@@ -51,35 +51,43 @@ const { values: options } = parseArgs({
 
 /** Builds that are wrong on purpose, to see that the judge finds it. The texts are pieces of our sources. */
 // biome-ignore-start lint/suspicious/noTemplateCurlyInString: sources
-const BREAKS: Readonly<Record<string, { file: string; find: string; put: string }>> = {
-  'compare-and-set': {
-    file: 'src/data/orders.ts',
-    find: 'where order_id = ${order.id} and version = ${order.version}`,',
-    put: 'where order_id = ${order.id}`,',
-  },
-  lookup: {
-    file: 'src/worker/execute.ts',
-    find: "if (status === 'sending') {",
-    put: "if (status === 'sending' && Date.now() < 0) {",
-  },
+const BREAKS: Readonly<Record<string, readonly { file: string; find: string; put: string }[]>> = {
+  // Of an order's version, and of who has the user: either alone already keeps a woken worker from sending.
+  'compare-and-set': [
+    {
+      file: 'src/data/orders.ts',
+      find: 'where order_id = ${order.id} and version = ${order.version}`,',
+      put: 'where order_id = ${order.id}`,',
+    },
+    {
+      file: 'src/data/worker-orders.ts',
+      find: 'where user_id = ${user} and token = ${token}`',
+      put: 'where user_id = ${user}`',
+    },
+  ],
+  lookup: [
+    { file: 'src/worker/execute.ts', find: 'if (mayBeThere) {', put: 'if (mayBeThere && Date.now() < 0) {' },
+  ],
 };
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: sources
 
 function brokenBuild(folder: string, name: string): string {
-  const change = BREAKS[name];
-  if (!change) throw new Error(`--break takes one of ${Object.keys(BREAKS).join(', ')}`);
+  const changes = BREAKS[name];
+  if (!changes) throw new Error(`--break takes one of ${Object.keys(BREAKS).join(', ')}`);
   const root = join(folder, 'broken');
   mkdirSync(root);
   cpSync(join(ROOT, 'src'), join(root, 'src'), { recursive: true });
   cpSync(join(ROOT, 'package.json'), join(root, 'package.json'));
   symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
-  const file = join(root, change.file);
-  const source = readFileSync(file, 'utf8');
-  if (!source.includes(change.find)) throw new Error(`${change.file} no longer has what ${name} takes out`);
-  writeFileSync(
-    file,
-    source.replace(change.find, () => change.put),
-  );
+  for (const { file: path, find, put } of changes) {
+    const file = join(root, path);
+    const source = readFileSync(file, 'utf8');
+    if (!source.includes(find)) throw new Error(`${path} no longer has what ${name} takes out`);
+    writeFileSync(
+      file,
+      source.replace(find, () => put),
+    );
+  }
   return root;
 }
 

@@ -9,6 +9,7 @@ import type { Brokers } from './broker/broker.ts';
 import type { Config } from './config.ts';
 import type { Db } from './data/db.ts';
 import { migrate } from './data/migrate.ts';
+import { STALE_MS } from './domain/fill.ts';
 import { openLog } from './log.ts';
 import type { Mailer } from './mail/mailer.ts';
 import type { Store } from './store/store.ts';
@@ -77,3 +78,10 @@ export async function layFoundation(
     closers,
   };
 }
+
+/**
+ * An order that its broker does not know so long after it was sent never arrives: its connector's time, our grace for
+ * it, and the pause that a leg survives before it is sent have passed, and the broker is told to refuse it from then on.
+ */
+export const giveUpMs = ({ timings, brokers }: Config): number =>
+  Math.max(timings.fillRequeueMs, brokers.timeoutMs + STALE_MS + 1_000);

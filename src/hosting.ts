@@ -4,7 +4,7 @@ import { openSimulated } from './broker/paper/paper.ts';
 import { openBrokers } from './broker/registry.ts';
 import { openPaperLedger } from './data/paper-ledger.ts';
 import { workerOrders } from './data/worker-orders.ts';
-import type { Foundation } from './foundation.ts';
+import { type Foundation, giveUpMs } from './foundation.ts';
 import { openingKeys } from './keys.ts';
 import { credentialsOpener } from './worker/credentials.ts';
 import { type Host, startHost } from './worker/host.ts';
@@ -29,6 +29,7 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
     reversalPollMs: timings.reversalPollMs,
     idleMs: workers.idleMs,
     brokerTimeoutMs: timeoutMs,
+    giveUpMs: giveUpMs(config),
   };
   const host = startHost({
     store,

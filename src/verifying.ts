@@ -6,8 +6,7 @@ import { auditKeyOf, sealAuditLog } from './app/audit-chain.ts';
 import { every } from './app/background.ts';
 import { rescueOrders } from './app/rescue-orders.ts';
 import { verifyDueFills } from './app/verify-fills.ts';
-import type { Foundation } from './foundation.ts';
-import { STALE_MS } from './worker/execute.ts';
+import { type Foundation, giveUpMs } from './foundation.ts';
 
 const VERIFY_EVERY_MS = 200;
 const RESCUE_EVERY_MS = 2_000;
@@ -26,15 +25,14 @@ export function sealAtTheEnd({ config, db, log, closers }: Foundation): void {
 
 export async function openVerifying(base: Foundation): Promise<void> {
   const { config, db, log, closers } = base;
-  const { timings, tries, brokers } = config;
+  const { timings, tries } = config;
   const auditKey = auditKeyOf(appKeyOf(config));
   const verifying = {
     ...base,
     rules: {
       retries: tries.fillRetries,
       requeueMs: timings.fillRequeueMs,
-      // The connector's own time, our grace for it, and the pause that a leg survives before it is sent.
-      arrivalMs: brokers.timeoutMs + STALE_MS + 1_000,
+      giveUpMs: giveUpMs(config),
     },
     visibilityMs: timings.fillVisibilityMs,
   };

@@ -31,7 +31,7 @@ describe('A check whose verifier died', { concurrency: true }, () => {
         },
       },
       log,
-      rules: { retries: 3, requeueMs: REQUEUE, arrivalMs: REQUEUE },
+      rules: { retries: 3, requeueMs: REQUEUE, giveUpMs: REQUEUE },
       visibilityMs: 180_000,
     });
     await claimed.promise;
@@ -159,7 +159,7 @@ describe('The check and what it is about', { concurrency: true }, () => {
   test('are one unit: an order that another worker has taken over is neither saved nor scheduled', async (t) => {
     const { world, order, save } = await inHand(t);
     const stale = { ...order, version: order.version - 1, status: 'unknown' as const };
-    assert.equal(await save(stale, settled), null);
+    assert.equal(await save(stale, settled), 'taken');
     assert.equal(await checkOf(world, order.id), undefined);
     assert.deepEqual(await findOrder(world.db, order.id), order);
   });

@@ -56,6 +56,9 @@ export async function die(
   });
   const trader = await first.makeTrader();
   broker.give(trader.account.id, options.position ?? 0);
+  // Its worker is there, so that the order comes to it by its message, or not at all.
+  const rehearsal = await first.send(trader, {}, { query: '?simulation=true' });
+  await first.eventually(() => first.order(trader, rehearsal.body.order_id), isSettled);
 
   const point = lead({
     broker,

@@ -104,6 +104,8 @@ export async function placeOrder(
   }
 
   const order = accept(deps, request);
+  // Whoever stood still for so long would trade a signal of long ago as if it were new.
+  if (clock.now() - request.arrivedAt > lifeOf(deps, request)) return deny('worker_unavailable');
   const failedGuard = await db.commit([
     accountStands(account.id, { isEntry: request.intent.operation === 'PLACE_ENTRY_ORDER' }),
     insertOrder(order, request.fingerprint),
@@ -179,7 +181,6 @@ const noAccount = { webhook: 'webhook_not_found', dashboard: 'not_found' } as co
 
 function accept(deps: PlaceOrderDeps, request: NewOrder): Order {
   const now = deps.clock.now();
-  const isEntry = request.intent.operation === 'PLACE_ENTRY_ORDER';
   const order: Order = {
     id: newId() as OrderId,
     version: 1,
@@ -200,12 +201,15 @@ function accept(deps: PlaceOrderDeps, request: NewOrder): Order {
     legs: [],
     exitError: null,
     submittedAt: timestamp(request.arrivedAt),
-    deadlineAt: timestamp(now + (isEntry ? deps.entryDeadlineMs : deps.exitDeadlineMs)),
+    deadlineAt: timestamp(now + lifeOf(deps, request)),
     filledAt: null,
     trace: {},
   };
   return passed(passed(order, 'validated', now), 'queued', now);
 }
+
+const lifeOf = ({ entryDeadlineMs, exitDeadlineMs }: PlaceOrderDeps, { intent }: NewOrder): number =>
+  intent.operation === 'PLACE_ENTRY_ORDER' ? entryDeadlineMs : exitDeadlineMs;
 
 function planOf(plans: Plans, user: User, now: number) {
   const planExpiresAt = user.planExpiresAt === null ? null : millis(user.planExpiresAt);

@@ -11,7 +11,7 @@ export interface RescueDeps {
   readonly db: Db;
   readonly clock: { now(): number };
   readonly pool: Pool;
-  readonly mailbox: Pick<Mailbox, 'tell'>;
+  readonly mailbox: Pick<Mailbox, 'tell' | 'waiting'>;
   readonly log: { warn(context: object, text: string): void };
 }
 
@@ -23,9 +23,11 @@ export async function rescueOrders(
   const users = await usersWithOrdersUnderWay(db, timestamp(clock.now() - graceMs));
   await Promise.all(
     users.map(async (user) => {
+      const isServed = await pool.ensure(user);
       // A worker serves its mailbox in turn: by the time it comes to this, none of the user's orders is in its hands.
-      if (await pool.ensure(user)) await mailbox.tell(user, { kind: 'recover' });
-      else log.warn({ user }, 'no worker could be started to recover the orders of this user');
+      // Where something waits there already, it comes to the orders by that.
+      if (isServed && (await mailbox.waiting(user)) === 0) await mailbox.tell(user, { kind: 'recover' });
+      if (!isServed) log.warn({ user }, 'no worker could be started to recover the orders of this user');
     }),
   );
 }

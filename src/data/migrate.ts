@@ -23,6 +23,8 @@ const TYPES: Record<Db['dialect'], Record<string, string>> = {
     json: 'text',
     serial: 'integer primary key autoincrement',
     bigint: 'integer',
+    // SQLite numbers the rows of a table itself, as rowid.
+    acceptance: '',
   },
   postgres: {
     uuid: 'uuid',
@@ -33,6 +35,7 @@ const TYPES: Record<Db['dialect'], Record<string, string>> = {
     json: 'json',
     serial: 'bigint generated always as identity primary key',
     bigint: 'bigint',
+    acceptance: 'alter table order_history add column rowid bigint generated always as identity;',
   },
 };
 
@@ -44,7 +47,7 @@ export async function migrate(db: Db, now: number): Promise<void> {
     if (await isApplied(name)) continue;
     const text = script.replace(/\{(\w+)\}/g, (_brace, type: string) => {
       const known = TYPES[db.dialect][type];
-      if (!known) throw new Error(`migration ${name}: no type {${type}} for ${db.dialect}`);
+      if (known === undefined) throw new Error(`migration ${name}: no type {${type}} for ${db.dialect}`);
       return known;
     });
     const mark = `insert into migrations (name, applied_at) values ('${name}', '${timestamp(now)}')`;

@@ -82,7 +82,7 @@ export function ordersUnderWay(db: Db, user: UserId): Promise<Order[]> {
   return ordersWhere(
     db,
     sql`where user_id = ${user} and status in ('queued', 'executing')
-        order by case status when 'executing' then 0 else 1 end, submitted_at, order_id`,
+        order by case status when 'executing' then 0 else 1 end, rowid`,
   );
 }
 

@@ -177,7 +177,3 @@ export function insertTerms(terms: Terms): Statement {
         on conflict (version) do nothing`,
   );
 }
-
-export async function isActiveUser(db: Db, user: UserId): Promise<boolean> {
-  return (await db.get(sql`select id from users where id = ${user} and is_active = ${true}`)) !== undefined;
-}

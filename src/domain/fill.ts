@@ -63,11 +63,14 @@ export type Look =
   | { readonly seen: 'nothing' }
   | { readonly seen: 'failure'; readonly reason: string };
 
+/** From saving a leg as `sending` to sending it; a process that is not paused needs a millisecond. */
+export const STALE_MS = 5_000;
+
 export interface FillRules {
   readonly retries: number;
   readonly requeueMs: number;
   /** An order that was sent has arrived at the broker after this time, or never will. */
-  readonly arrivalMs: number;
+  readonly giveUpMs: number;
 }
 
 export type Verdict =
@@ -113,12 +116,10 @@ function recordLook(order: Order, leg: Leg, look: Look, moment: Moment): Order {
 }
 
 /**
- * A broker that has never acknowledged the leg and does not know it one re-queue delay after it was sent did not get
- * it. Sooner, the order may still be on its way, so a "not found" decides nothing; nor does the first poll ever, since
+ * A broker that has never acknowledged the leg and does not know it so long after it was sent did not get it. Sooner, the order may still be on its way, so a "not found" decides nothing; nor does the first poll ever, since
  * the time of sending is by the clock of a machine that may be wrong.
  */
 function neverArrived(leg: Leg, { attempts, rules, now }: Moment): boolean {
   if (leg.status !== 'sending' && leg.status !== 'unknown') return false;
-  const patience = Math.max(rules.requeueMs, rules.arrivalMs);
-  return attempts > 1 && leg.sentAt !== null && now - millis(leg.sentAt) >= patience;
+  return attempts > 1 && leg.sentAt !== null && now - millis(leg.sentAt) >= rules.giveUpMs;
 }

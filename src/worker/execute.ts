@@ -9,8 +9,8 @@ import {
   type Instrument,
   type PlaceOutcome,
 } from '../broker/broker.ts';
-import { recordState } from '../domain/fill.ts';
-import { type AccountId, millis, timestamp } from '../domain/ids.ts';
+import { recordState, STALE_MS } from '../domain/fill.ts';
+import { millis, timestamp } from '../domain/ids.ts';
 import {
   clientOrderId,
   hasEnded,
@@ -31,23 +31,23 @@ import type { Connections } from './connections.ts';
 
 export interface Execution {
   readonly connections: Connections;
-  /** As in orders.ts, but throws OrderTaken where another worker has the order. */
+  /** As in orders.ts, but both throw OrderTaken where another worker has the order, or the user. */
   save(order: Order, options?: { settled: boolean }): Promise<Order>;
-  /** The kill switch, or the user's deactivation, as it stands at this moment. */
-  isHalted(account: AccountId): Promise<boolean>;
+  saveSending(order: Order): Promise<Order | 'halted'>;
   readonly clock: { now(): number };
   wait(ms: number): Promise<void>;
   readonly reversalPolls: number;
   readonly reversalPollMs: number;
+  /** What has not arrived at the broker this long after it was sent is to be refused there: we have given it up. */
+  readonly giveUpMs: number;
 }
 
-/** From saving a leg as `sending` to sending it; a process that is not paused needs a millisecond. */
-export const STALE_MS = 5_000;
-
-/** Another worker has taken the order over: whatever this one was about to do, it must not. */
+/** Another worker has taken the order, or the user, over: whatever this one was about to do, it must not. */
 export class OrderTaken extends Error {
   override readonly name = 'OrderTaken';
 }
+
+const MARGIN_MS = 1_000;
 
 export async function executeOrder(deps: Execution, accepted: Order): Promise<Order> {
   const now = () => deps.clock.now();
@@ -107,34 +107,40 @@ export async function executeOrder(deps: Execution, accepted: Order): Promise<Or
   async function send(broker: Broker, instrument: Instrument, current: Order, name: LegName): Promise<Order> {
     const { status, clientOrderId } = legNamed(current, name);
     if (status !== 'planned' && status !== 'sending') return current;
-    const isHeldBack =
-      current.intent.operation === 'PLACE_ENTRY_ORDER' && (await deps.isHalted(current.accountId));
-    if (status === 'sending') {
+    // Whatever becomes of this attempt, an earlier one may have gone out: it can only be found, never ruled out.
+    const mayBeThere = status === 'sending';
+    if (mayBeThere) {
       const found = await broker.find(clientOrderId, instrument.symbol);
       if (found) return recordState(current, name, found, now());
       // Not there, though it may yet arrive. Sending the same id again is safe only where a second one is refused.
-      const maySendAgain = broker.capabilities.refusesDuplicateIds && !isLate(current, now()) && !isHeldBack;
-      if (!maySendAgain) return lost(current, name);
+      if (!broker.capabilities.refusesDuplicateIds || isLate(current, now())) return lost(current, name);
     }
     if (isLate(current, now())) return late(current);
-    if (isHeldBack) return heldBack(current);
+    const pause = pauseSince(now);
     const sending = { status: 'sending', sentAt: timestamp(now()) } as const;
-    order = await deps.save(withLeg(passed(current, 'sent', now()), name, sending));
+    const saved = await deps.saveSending(withLeg(passed(current, 'sent', now()), name, sending));
+    if (saved === 'halted') return mayBeThere ? lost(current, name) : heldBack(current);
+    order = saved;
     // The process stood still in between, and whoever looked for the order meanwhile may have given it up: not now.
-    if (now() - millis(sending.sentAt) > STALE_MS) {
-      order = await deps.save(withLeg(order, name, { status: 'planned', sentAt: null }));
+    if (pause() > STALE_MS || isLate(order, now())) {
+      if (!mayBeThere) order = await unsent(name);
       return send(broker, instrument, order, name);
     }
     let outcome: PlaceOutcome;
     try {
-      outcome = await broker.place(brokerOrder(order, legNamed(order, name), instrument));
+      outcome = await broker.place(brokerOrder(order, legNamed(order, name), instrument, deps.giveUpMs));
     } catch (fault) {
       // The connector's word that nothing was sent: the leg is as it was before, and may be sent after a reconnect.
-      if (fault instanceof BrokerUnavailable)
-        order = await deps.save(withLeg(order, name, { status: 'planned', sentAt: null }));
+      if (fault instanceof BrokerUnavailable && !mayBeThere) order = await unsent(name);
       throw fault;
     }
-    return recordOutcome(passed(order, 'acked', now()), name, outcome, now());
+    const acked = passed(order, 'acked', now());
+    if (mayBeThere && outcome.outcome === 'rejected') return lost(acked, name);
+    return recordOutcome(acked, name, outcome, now());
+  }
+
+  function unsent(name: LegName): Promise<Order> {
+    return deps.save(withLeg(order, name, { status: 'planned', sentAt: null }));
   }
 
   /** Auto-reversal: polls the close until it is filled; what comes of it otherwise has failed. */
@@ -155,6 +161,12 @@ export async function executeOrder(deps: Execution, accepted: Order): Promise<Or
   }
 }
 
+/** By both clocks: one stands still while a machine sleeps, the other can be set back. */
+function pauseSince(now: () => number): () => number {
+  const [wall, steady] = [now(), performance.now()];
+  return () => Math.max(now() - wall, performance.now() - steady);
+}
+
 function ifUnavailable(fault: unknown): null {
   if (fault instanceof BrokerUnavailable) return null;
   throw fault;
@@ -166,14 +178,17 @@ function legNamed(order: Order, name: LegName): Leg {
   return leg;
 }
 
-const brokerOrder = (order: Order, leg: Leg, instrument: Instrument): BrokerOrder => ({
+const brokerOrder = (order: Order, leg: Leg, instrument: Instrument, giveUpMs: number): BrokerOrder => ({
   clientOrderId: leg.clientOrderId,
   instrument,
   side: leg.side,
   quantity: leg.quantity,
   // A leg that closes must never open the other side, whatever happened since the position was read.
   reduceOnly: leg.leg === 'exit',
-  sendBefore: order.deadlineAt,
+  // Well before we give it up, by whatever clock.
+  sendBefore: timestamp(
+    Math.min(millis(order.deadlineAt), millis(leg.sentAt ?? order.deadlineAt) + giveUpMs - MARGIN_MS),
+  ),
 });
 
 function recordOutcome(order: Order, name: LegName, outcome: PlaceOutcome, now: number): Order {

@@ -3,11 +3,20 @@
 // users are started elsewhere; whatever it does after that fails by the orders' versions.
 
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { UserId } from '../domain/ids.ts';
 import type { Lease, Store } from '../store/store.ts';
 import { type HostRequest, hostQueue, type WorkerState } from './hosts.ts';
 import type { Mailbox } from './mailbox.ts';
-import { HOSTS, leaseOf, replyQueues, STARTS_QUEUE, type StartRequest } from './pool.ts';
+import {
+  HOSTS,
+  leaseOf,
+  readStart,
+  replyQueues,
+  START_TTL_MS,
+  STARTS_QUEUE,
+  type StartRequest,
+} from './pool.ts';
 import type { Worker } from './worker.ts';
 
 export interface HostDeps {
@@ -44,6 +53,7 @@ export function startHost(deps: HostDeps): Host {
   const name = randomUUID();
   const startedAt = clock.now();
   const hosted = new Map<UserId, Hosted>();
+  const claiming = new Map<UserId, Promise<void>>();
   const stopping = new AbortController();
   const { signal } = stopping;
   const nextReply = replyQueues();
@@ -63,7 +73,7 @@ export function startHost(deps: HostDeps): Host {
 
   const serving = [
     ...Array.from({ length: Math.max(1, poolSize) }, () =>
-      serve(STARTS_QUEUE, (message) => claim(JSON.parse(message) as StartRequest)),
+      serve(STARTS_QUEUE, (message) => claim(readStart(message))),
     ),
     serve(hostQueue(name), (message) => comply(JSON.parse(message) as HostRequest)),
   ];
@@ -72,34 +82,44 @@ export function startHost(deps: HostDeps): Host {
   announce();
 
   async function claim({ user, replyTo }: StartRequest): Promise<void> {
-    const isHere = hosted.has(user);
-    const lease = isHere ? null : await store.acquireLease(leaseOf(user), name, leaseMs);
-    if (lease) {
-      const worker = startWorker(user);
-      const retired = worker.ended.then(
-        () => retire(user),
-        (fault: unknown) => {
-          log.error({ fault, user }, 'a worker ended with a fault');
-          return retire(user);
-        },
-      );
-      hosted.set(user, { worker, lease, startedAt: clock.now(), retired });
-      announce();
-    }
+    // Two requests for one user may come at once, and both would get the lease: it is this host's.
+    const underWay = claiming.get(user) ?? acquire(user).finally(() => claiming.delete(user));
+    claiming.set(user, underWay);
+    await underWay;
     // Without the lease another host has the user, which serves as well.
     await store.push(replyTo, 'started', REPLY_TTL_MS);
   }
 
-  async function retire(user: UserId): Promise<void> {
-    const entry = hosted.get(user);
-    hosted.delete(user);
+  async function acquire(user: UserId): Promise<void> {
+    const lease = hosted.has(user) ? null : await store.acquireLease(leaseOf(user), name, leaseMs);
+    // What is accepted from the reply on comes by message, and not by what the worker finds at its start.
+    if (lease) await host(user, lease).ready;
+  }
+
+  function host(user: UserId, lease: Lease): Worker {
+    const worker = startWorker(user);
+    const ended = worker.ended.catch((fault: unknown) =>
+      log.error({ fault, user }, 'a worker ended with a fault'),
+    );
+    const entry: Hosted = {
+      worker,
+      lease,
+      startedAt: clock.now(),
+      retired: ended.then(() => retire(user, entry)),
+    };
+    hosted.set(user, entry);
     announce();
-    if (!entry) return;
+    return worker;
+  }
+
+  async function retire(user: UserId, entry: Hosted): Promise<void> {
+    if (hosted.get(user) === entry) hosted.delete(user);
+    announce();
     try {
       await store.releaseLease(leaseOf(user), entry.lease);
       // A request that came after the last look into the mailbox has nobody else to serve it: here, or on another host.
       if ((await mailbox.waiting(user)) > 0)
-        await store.push(STARTS_QUEUE, JSON.stringify({ user, replyTo: nextReply() }), leaseMs);
+        await store.push(STARTS_QUEUE, JSON.stringify({ user, replyTo: nextReply() }), START_TTL_MS);
     } catch (fault) {
       log.warn({ fault, user }, 'a lease was not given back; it will expire');
     }
@@ -117,7 +137,8 @@ export function startHost(deps: HostDeps): Host {
       if (await store.renewLease(leaseOf(user), entry.lease, leaseMs)) return;
       // The store may have lost everything. Where nobody else has the user by now, it is as if nothing had happened.
       const again = await store.acquireLease(leaseOf(user), name, leaseMs);
-      if (again) entry.lease = again;
+      if (again && hosted.get(user) !== entry) await store.releaseLease(leaseOf(user), again);
+      else if (again) entry.lease = again;
       else if (hosted.get(user) === entry) {
         log.warn({ user }, 'another host has the user: the worker stops');
         entry.worker.stop().catch(() => {});
@@ -184,13 +205,17 @@ export function startHost(deps: HostDeps): Host {
     async stop() {
       stopping.abort();
       announce();
-      clearInterval(renewing);
+      const stopAll = () =>
+        [...hosted.values()].map(({ worker, retired }) => {
+          worker.stop().catch(() => {});
+          return retired;
+        });
+      // One that has not begun yet holds up whoever started it.
+      stopAll();
       await Promise.all(serving);
-      const retiring = [...hosted.values()].map(({ worker, retired }) => {
-        worker.stop().catch(() => {});
-        return retired;
-      });
-      await Promise.all(retiring);
+      await Promise.all(stopAll());
+      // Not before: what is in flight may take as long as a lease.
+      clearInterval(renewing);
       hasLeft = true;
       await store
         .withdraw(HOSTS, name)
@@ -200,12 +225,4 @@ export function startHost(deps: HostDeps): Host {
 }
 
 const breath = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(end, BREATH_MS);
-    function end(): void {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    }
-    signal.addEventListener('abort', end);
-  });
+  sleep(BREATH_MS, undefined, { signal }).catch(() => {});

@@ -39,6 +39,8 @@ export interface Mailbox {
     timeoutMs: number,
   ): Promise<Work[K]['answer'] | null>;
   tell(user: UserId, request: WorkRequest): Promise<void>;
+  /** Back into the user's queue, for whoever serves it next. */
+  post(user: UserId, envelope: Envelope): Promise<void>;
   /** The worker's end; null: nothing came in time, or the signal aborted. */
   next(user: UserId, options: { timeoutMs: number; signal: AbortSignal }): Promise<Envelope | null>;
   reply(envelope: Envelope, answer: Work[Kind]['answer']): Promise<void>;
@@ -69,6 +71,7 @@ export function createMailbox({ store, log }: MailboxDeps): Mailbox {
       return reply === null ? null : JSON.parse(reply);
     },
     tell: (user, request) => post(user, { replyTo: null, request }),
+    post,
     async next(user, options) {
       for (;;) {
         const message = await store.take(queueOf(user), options);

@@ -5,24 +5,38 @@
 
 import type { OrderId } from '../domain/ids.ts';
 import { moveTo, type Order } from '../domain/order.ts';
-import { type Execution, executeOrder } from './execute.ts';
+import { type Execution, executeOrder, OrderTaken } from './execute.ts';
 
-/** Up to the given order and with it, or all of them. Returns that order's outcome; null where it was not among them. */
+export interface WorkOff {
+  /** Up to this order and with it; null: all of them. */
+  readonly upTo: OrderId | null;
+  /** Between two orders the worker may stop. */
+  readonly signal: AbortSignal;
+  readonly log: { error(context: object, text: string): void };
+}
+
+/** The outcome of the order that it was to go up to; null where that was not among them. */
 export async function workOff(
   execution: Execution,
   orders: readonly Order[],
-  upTo: OrderId | null,
-  log: { error(context: object, text: string): void },
+  { upTo, signal, log }: WorkOff,
 ): Promise<Order | null> {
   for (const order of orders) {
+    if (signal.aborted) throw new Interrupted();
     if (order.id === upTo) return take(execution, order);
     try {
       await take(execution, order);
     } catch (fault) {
+      if (fault instanceof OrderTaken) throw fault;
       log.error({ fault, order: order.id }, 'an order could not be recovered');
     }
   }
   return null;
+}
+
+/** The worker stops; what it has not come to is left to the next one. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted';
 }
 
 async function take(execution: Execution, order: Order): Promise<Order> {

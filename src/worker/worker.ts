@@ -1,6 +1,8 @@
 // One user's worker: takes the user's requests one at a time, in order, and holds the broker connections. Its host
 // keeps it `active` by holding the user's lease. Idle for long enough it stops; the next request starts a new one.
 
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Account } from '../data/accounts.ts';
 import type { Look } from '../domain/fill.ts';
 import type { AccountId, OrderId, UserId } from '../domain/ids.ts';
@@ -10,7 +12,11 @@ import { readPositions, searchSymbols, verifyCredentials } from './enquiries.ts'
 import { type Execution, OrderTaken } from './execute.ts';
 import type { Envelope, Mailbox, WorkRequest } from './mailbox.ts';
 import type { WorkerOrders } from './orders.ts';
-import { workOff } from './work-off.ts';
+import { Interrupted, workOff } from './work-off.ts';
+
+const BEGIN_AGAIN_MS = 500;
+/** Instead of an answer: the request is for the next worker of this user. */
+const LEFT = Symbol('left to the next worker');
 
 export interface WorkerDeps {
   readonly mailbox: Mailbox;
@@ -25,9 +31,12 @@ export interface WorkerDeps {
   readonly reversalPollMs: number;
   readonly idleMs: number;
   readonly brokerTimeoutMs: number;
+  readonly giveUpMs: number;
 }
 
 export interface Worker {
+  /** Resolves when the worker has the user, and knows of everything that was accepted before; or when it ends. */
+  readonly ready: Promise<unknown>;
   /** Ends when the worker was idle for too long or was stopped; what is in flight is finished first. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
@@ -41,10 +50,12 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     ...deps,
     connections,
     save,
-    isHalted: async (account) =>
-      (await findAccount(account))?.halted === true || !(await orders.isActive(user)),
+    saveSending,
   };
+  /** Whoever began last has the user. */
+  const token = randomUUID();
   const stopping = new AbortController();
+  const ready = Promise.withResolvers<void>();
   let busy = true;
   let lastActiveAt = clock.now();
 
@@ -55,14 +66,25 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   }
 
   async function save(order: Order, options = { settled: false }): Promise<Order> {
-    const saved = await orders.save(order, options);
-    if (!saved) throw new OrderTaken(order.id);
-    return saved;
+    return mine(order, await orders.save(order, options));
+  }
+
+  async function saveSending(order: Order): Promise<Order | 'halted'> {
+    return mine(order, await orders.saveSending(order, token));
+  }
+
+  function mine<Saved>(order: Order, saved: Saved | 'taken'): Saved {
+    if (saved !== 'taken') return saved;
+    // Another worker has the user: this one has nothing more to do.
+    stopping.abort();
+    throw new OrderTaken(order.id);
   }
 
   async function run(): Promise<void> {
     try {
-      await attempt({ kind: 'recover' });
+      const left = await begin();
+      ready.resolve();
+      await attempt(() => workOff(execution, left, workTo(null)), 'what was left');
       while (!stopping.signal.aborted) {
         busy = false;
         const envelope = await mailbox.next(user, { timeoutMs: deps.idleMs, signal: stopping.signal });
@@ -72,40 +94,58 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         lastActiveAt = clock.now();
       }
     } finally {
+      ready.resolve();
       await connections.close();
     }
   }
 
-  async function serve(envelope: Envelope): Promise<void> {
-    const answer = await attempt(envelope.request);
-    // No answer is an answer too: the API says 202, and what became of the order is found out by recovery.
-    if (answer === undefined) return;
-    await mailbox
-      .reply(envelope, answer)
-      .catch((fault: unknown) => log.warn({ fault, user }, 'a reply was lost'));
+  /** Returns what a predecessor left. A database that is away is waited for: without it there is nothing to do. */
+  async function begin(): Promise<Order[]> {
+    while (!stopping.signal.aborted)
+      try {
+        await orders.begin(user, token);
+        return await orders.underWay(user);
+      } catch (fault) {
+        log.warn({ fault, user }, 'a worker could not begin; it tries again');
+        await sleep(BEGIN_AGAIN_MS, undefined, { signal: stopping.signal }).catch(() => {});
+      }
+    return [];
   }
 
-  async function attempt(request: WorkRequest) {
+  async function serve(envelope: Envelope): Promise<void> {
+    const { request } = envelope;
+    const answer = await attempt(() => work(request), request);
+    const lost = (fault: unknown) => log.warn({ fault, user }, 'a reply was lost');
+    if (answer === LEFT) await mailbox.post(user, envelope).catch(lost);
+    // No answer is an answer too: the API says 202, and what became of the order is found out by recovery.
+    else if (answer !== undefined) await mailbox.reply(envelope, answer).catch(lost);
+  }
+
+  async function attempt<Answer>(task: () => Promise<Answer>, request: WorkRequest | string) {
     try {
-      return await work(request);
+      return await task();
     } catch (fault) {
-      if (fault instanceof OrderTaken) log.warn({ user, request }, 'another worker has taken the order over');
-      else log.error({ fault, user, request }, 'a request to the worker failed');
-      return undefined;
+      if (fault instanceof Interrupted) return LEFT;
+      if (!(fault instanceof OrderTaken)) {
+        log.error({ fault, user, request }, 'a request to the worker failed');
+        return undefined;
+      }
+      log.warn({ user, request }, 'another worker has taken the order over');
+      return LEFT;
     }
   }
 
   async function work(request: WorkRequest) {
     switch (request.kind) {
       case 'execute': {
-        const done = await workOff(execution, await orders.underWay(user), request.orderId, log);
+        const done = await workOff(execution, await orders.underWay(user), workTo(request.orderId));
         // A message may come twice, or late: only the order's own status says whether there is anything left to do.
         return done ?? orders.find(request.orderId);
       }
       case 'look':
         return look(request.orderId);
       case 'recover':
-        await workOff(execution, await orders.underWay(user), null, log);
+        await workOff(execution, await orders.underWay(user), workTo(null));
         return null;
       case 'verify':
         return verifyCredentials(connections, request.accountId);
@@ -115,6 +155,8 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         return searchSymbols(connections, request.accountId, request);
     }
   }
+
+  const workTo = (upTo: OrderId | null) => ({ upTo, signal: stopping.signal, log });
 
   async function look(orderId: OrderId): Promise<Look> {
     const order = await orders.find(orderId);
@@ -140,6 +182,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
 
   const ended = run();
   return {
+    ready: ready.promise,
     ended,
     stop() {
       stopping.abort();
