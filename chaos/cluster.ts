@@ -105,7 +105,7 @@ export async function openCluster({ folder, root, databaseUrl, redisUrl }: Clust
     await program('w2', 'worker'),
     await program('w3', 'worker'),
   ];
-  const verifiers = [await program('v1', 'verifier')];
+  const verifiers = [await program('v1', 'verifier'), await program('v2', 'verifier')];
   const members = [...apis, ...workers, ...verifiers];
   await Promise.all(members.map((each) => each.start()));
   return {

@@ -34,6 +34,8 @@ export interface ExchangeLedger {
     readonly quantity: string;
   }[];
   readonly requests: readonly ExchangeRequest[];
+  /** When who was told of an account's positions. */
+  readonly looks: readonly { readonly at: number; readonly account: string; readonly asker: string | null }[];
 }
 
 export function exchangeControl(url: string) {

@@ -159,13 +159,20 @@ export async function openDesk({ file, pause }: { file: string; pause: (ms: numb
       return taken;
     },
 
+    /** Somebody was told of the account's positions, at this very moment. */
+    async noteLook(account: AccountId, asker: string | null): Promise<void> {
+      await db.commit([
+        sql`insert into exchange_looks (at, account, asker) values (${Date.now()}, ${account}, ${asker})`,
+      ]);
+    },
+
     async turnAway(arrival: Arrival): Promise<void> {
       await db.commit([journalLine(arrival, 'not_taken', null)]);
     },
 
     async ledger() {
-      // All three are read in one turn of the event loop, in which nothing is written.
-      const [orders, books, requests] = await Promise.all([
+      // All of them are read in one turn of the event loop, in which nothing is written.
+      const [orders, books, requests, looks] = await Promise.all([
         db.all<OrderRow>(
           sql`select book as account, client_order_id, broker_ref, symbol, side, quantity, reduce_only, status,
                 fill_quantity, fill_price, accepted_at
@@ -175,6 +182,9 @@ export async function openDesk({ file, pause }: { file: string; pause: (ms: numb
           sql`select book as account, positions from paper_accounts order by book`,
         ),
         db.all<RequestRow>(sql`select * from exchange_requests order by seq`),
+        db.all<{ at: number; account: AccountId; asker: string | null }>(
+          sql`select at, account, asker from exchange_looks order by seq`,
+        ),
       ]);
       return {
         orders: orders.map((row) => ({ ...row, reduce_only: Boolean(row.reduce_only) })),
@@ -184,6 +194,7 @@ export async function openDesk({ file, pause }: { file: string; pause: (ms: numb
           ),
         ),
         requests: requests.map((row) => ({ ...row, reduce_only: Boolean(row.reduce_only) })),
+        looks,
       };
     },
 
@@ -237,6 +248,12 @@ create table if not exists exchange_requests (
   send_before text not null,
   outcome text not null,
   code text
+);
+create table if not exists exchange_looks (
+  seq integer primary key autoincrement,
+  at integer not null,
+  account text not null,
+  asker text
 );
 `;
 

@@ -139,7 +139,7 @@ export async function openExchange({ file, port = 0 }: { file: string; port?: nu
     };
   }
 
-  async function answerTo({ account, what, name, query, body }: Call): Promise<Answer> {
+  async function answerTo({ asker, account, what, name, query, body }: Call): Promise<Answer> {
     switch (what) {
       case 'POST connect':
         return connect(account, protocol.readConnect(body));
@@ -151,8 +151,11 @@ export async function openExchange({ file, port = 0 }: { file: string; port?: nu
         const found = await desk.brokerOf(account).resolve(name);
         return 'rejection' in found ? { status: 404, body: found } : ok(protocol.tellInstrument(found));
       }
-      case 'GET positions':
-        return ok({ items: (await desk.brokerOf(account).positions()).map(protocol.tellPosition) });
+      case 'GET positions': {
+        const positions = await desk.brokerOf(account).positions();
+        await desk.noteLook(account, asker);
+        return ok({ items: positions.map(protocol.tellPosition) });
+      }
       case 'GET orders/': {
         const state = await desk.brokerOf(account).find(name as ClientOrderId, '');
         if (!state) return { status: 404, body: { client_order_id: name } };

@@ -230,8 +230,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
 
 function jumped(least: number, most: number): Fault {
   return async ({ cluster }, { pick, between }) => {
-    // Not of an API: what it writes down as the time of acceptance is what the order of signals is judged by.
-    const victim = pick([...cluster.workers, ...cluster.verifiers]);
+    const victim = pick(cluster.members);
     if (!victim.jump(between(least, most))) return null;
     await sleep(between(4_000, 8_000));
     victim.jump(0);
@@ -239,10 +238,32 @@ function jumped(least: number, most: number): Fault {
   };
 }
 
-/** Deals the faults one after the other until the time is up. Counts what happened. */
-export async function dealFaults(
+/** These go on beside the others: a broker is ill at its own times. */
+const AT_EXCHANGE = Object.keys(FAULTS).filter((name) => name.startsWith('exchange '));
+
+/** Both hands at once, each of its own: what happens at the exchange meets everything else. */
+export async function dealWithBothHands(
   scene: Scene,
   { until, only, log }: { until: number; only: readonly string[] | null; log: (text: string) => void },
+): Promise<Map<string, number>> {
+  if (only) return dealFaults(scene, { until, only, log });
+  const elsewhere = Object.keys(FAULTS).filter((name) => !AT_EXCHANGE.includes(name));
+  const hands = await Promise.all([
+    dealFaults(scene, { until, only: elsewhere, log }),
+    dealFaults(scene, { until, only: AT_EXCHANGE, pauseMs: 9_000, log }),
+  ]);
+  return new Map(hands.flatMap((counts) => [...counts]));
+}
+
+/** Deals the faults one after the other until the time is up. Counts what happened. */
+async function dealFaults(
+  scene: Scene,
+  {
+    until,
+    only,
+    pauseMs = 2_000,
+    log,
+  }: { until: number; only: readonly string[]; pauseMs?: number; log: (text: string) => void },
 ): Promise<Map<string, number>> {
   const { random } = scene;
   const tools: Tools = {
@@ -253,7 +274,7 @@ export async function dealFaults(
   let deck: string[] = [];
   while (Date.now() < until) {
     if (deck.length === 0)
-      deck = (only ?? Object.keys(FAULTS))
+      deck = only
         .map((name) => [random(), name] as const)
         .sort(([a], [b]) => a - b)
         .map(([, name]) => name);
@@ -261,7 +282,7 @@ export async function dealFaults(
     const happened = await FAULTS[name]?.(scene, tools);
     log(happened ?? `(${name}: the moment did not come)`);
     if (happened) counts.set(happened, (counts.get(happened) ?? 0) + 1);
-    await sleep(tools.between(300, 2_000));
+    await sleep(tools.between(300, pauseMs));
   }
   return counts;
 }

@@ -93,6 +93,7 @@ export async function judge(evidence: {
     judgeLegs(ledger, records),
     judgeDeadlines(ledger, legOf, orderOf),
     judgeSequence(signals, rowsFor, ledger, records),
+    judgeOverlaps(ledger, records),
     judgePositions(ledger, records, orderOf, positions),
     judgeAuditEntries(records),
     await judgeChain(db),
@@ -281,6 +282,42 @@ function judgeSequence(
     checked,
     problems,
   };
+}
+
+/**
+ * One at a time: between the look at the position that an order was planned on and its first leg, no other order of the
+ * account sets out and trades. (One that set out before the look may still be on its way: nobody knows of it.)
+ */
+function judgeOverlaps({ requests, looks }: ExchangeLedger, { legs }: Records): Finding {
+  const legOf = new Map(legs.map((leg) => [leg.client_order_id, leg]));
+  const looksOf = Map.groupBy(looks, ({ account }) => account);
+  const problems: string[] = [];
+  let checked = 0;
+  for (const [account, own] of Map.groupBy(requests, (request) => request.account)) {
+    const firsts = new Map<string, (typeof own)[number]>();
+    for (const request of own) {
+      const order = legOf.get(request.client_order_id)?.order_id;
+      if (order && !firsts.has(order)) firsts.set(order, request);
+    }
+    const taken = own.filter(({ outcome }) => outcome === 'accepted');
+    for (const [order, first] of firsts) {
+      const planned = (looksOf.get(account) ?? []).findLast(
+        ({ at, asker }) => asker === first.asker && at <= first.arrived_at,
+      );
+      const accepted = taken.find(({ client_order_id: id }) => id === first.client_order_id);
+      if (!planned || !accepted) continue;
+      checked++;
+      const between = taken.filter(
+        ({ seq, arrived_at, client_order_id: id }) =>
+          seq < accepted.seq && arrived_at > planned.at && legOf.get(id)?.order_id !== order,
+      );
+      for (const other of between)
+        problems.push(
+          `order ${order} of ${account} was planned, then ${other.client_order_id} of ${other.asker} was traded, then its first leg by ${first.asker}`,
+        );
+    }
+  }
+  return { invariant: "a user's orders are executed one at a time", kind: 'other', checked, problems };
 }
 
 function judgePositions(

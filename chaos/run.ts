@@ -1,4 +1,4 @@
-// npm run chaos -- [--minutes 10] [--seed N] [--users 24] [--rate 20] [--break compare-and-set|lookup] [--only "fault,fault"]
+// npm run chaos -- [--minutes 10] [--seed N] [--users 24] [--rate 20] [--break compare-and-set|lookup|ownership] [--only "fault,fault"]
 //
 // Starts the real cluster on the loopback, sends a long random stream of signals for many users, lets everything go
 // wrong that can, and judges afterwards from the exchange's ledger. Exits with 1 where an invariant does not hold.
@@ -27,7 +27,7 @@ import { seeded } from '../test/kill-harness.ts';
 import { startRedis } from '../test/redis-server.ts';
 import { type Cluster, openCluster } from './cluster.ts';
 import { type ExchangeControl, exchangeControl } from './exchange-client.ts';
-import { dealFaults, FAULTS, type Scene } from './faults.ts';
+import { dealWithBothHands, FAULTS, type Scene } from './faults.ts';
 import { type Finding, judge, readRecords } from './judge.ts';
 import { measureHang } from './latency.ts';
 import { startPostgres } from './postgres.ts';
@@ -59,6 +59,14 @@ const BREAKS: Readonly<Record<string, readonly { file: string; find: string; put
       find: 'where order_id = ${order.id} and version = ${order.version}`,',
       put: 'where order_id = ${order.id}`,',
     },
+    {
+      file: 'src/data/worker-orders.ts',
+      find: 'where user_id = ${user} and token = ${token}`',
+      put: 'where user_id = ${user}`',
+    },
+  ],
+  // Of who has the user alone: then two workers of one user trade side by side.
+  ownership: [
     {
       file: 'src/data/worker-orders.ts',
       find: 'where user_id = ${user} and token = ${token}`',
@@ -122,7 +130,7 @@ async function main(): Promise<boolean> {
     const exchange = exchangeControl(cluster.exchange.url);
     for (const { trader, isCareless } of desks) await exchange.setTraits(trader.account.id, !isCareless);
     log(
-      `seed ${seed}: 2 API, 3 worker hosts, 1 verifier, 1 exchange; PostgreSQL ${postgres.version}` +
+      `seed ${seed}: 2 API, 3 worker hosts, 2 verifiers, 1 exchange; PostgreSQL ${postgres.version}` +
         `${postgres.fillDisk ? '' : ' (its disk cannot be filled here)'}; ${desks.length} users, ` +
         `${desks.filter((desk) => desk.isCareless).length} at a careless broker` +
         `${options.break ? `; a broken build: ${options.break}` : ''}; logs in ${folder}`,
@@ -137,7 +145,7 @@ async function main(): Promise<boolean> {
     });
     const scene: Scene = { cluster, postgres, redis, exchange, desks, random };
     const hang = only ? null : await measureHang(scene, traffic, log);
-    const faults = await dealFaults(scene, { until: begun + minutes * 60_000, only, log });
+    const faults = await dealWithBothHands(scene, { until: begun + minutes * 60_000, only, log });
 
     log('no more faults: everything is healed, and what is under way comes to its end');
     await exchange.clearFaults();
