@@ -262,7 +262,7 @@ function judgeSequence(
   const problems: string[] = [];
   let checked = 0;
   for (const [desk, own] of Map.groupBy(signals, (signal) => signal.desk)) {
-    if (desk.lanes > 1) continue;
+    if (desk.burst > 1) continue;
     let latest: { signal: Signal; at: number } | null = null;
     for (const signal of own) {
       const [row] = rowsFor(signal);

@@ -16,7 +16,7 @@ export async function measureHang(
   { signals }: Traffic,
   log: (text: string) => void,
 ): Promise<Finding> {
-  const victim = desks.find((desk) => desk.lanes > 1) ?? desks[0];
+  const victim = desks.find((desk) => desk.burst > 1) ?? desks[0];
   const account = victim?.trader.account.id ?? '';
   await sleep(WARM_UP_MS);
   const before = Date.now();

@@ -65,8 +65,15 @@ const BREAKS: Readonly<Record<string, readonly { file: string; find: string; put
       put: 'where user_id = ${user}`',
     },
   ],
-  // Of who has the user alone: then two workers of one user trade side by side.
+  // A worker that lost an order to another goes on with the next one, and nobody asks who has the user: two workers of
+  // one user trade side by side.
   ownership: [
+    {
+      file: 'src/worker/worker.ts',
+      find: 'stopping.abort();\n    throw new OrderTaken',
+      put: 'throw new OrderTaken',
+    },
+    { file: 'src/worker/work-off.ts', find: 'if (fault instanceof OrderTaken) throw fault;', put: '' },
     {
       file: 'src/data/worker-orders.ts',
       find: 'where user_id = ${user} and token = ${token}`',

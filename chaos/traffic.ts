@@ -16,8 +16,8 @@ export interface Desk {
   readonly isCareless: boolean;
   /** Every order is filled as it comes. */
   readonly isImmediate: boolean;
-  /** Signals under way at once. With one, the order of signals is the order of trading. */
-  readonly lanes: number;
+  /** Signals that come at nearly the same time. With one, the order of signals is the order of trading. */
+  readonly burst: number;
 }
 
 export interface Delivery {
@@ -53,6 +53,9 @@ const ACTIONS = [
 /** The platform gives up after a while. */
 const PATIENCE_MS = 25_000;
 const ANSWER_MS = 12_000;
+/** As at the end of a bar: several strategies of one user speak within a moment. */
+const BURST = 5;
+const BURST_MS = 80;
 const TWICE_AT_ONCE = 0.25;
 const AGAIN_LATER = 0.15;
 
@@ -82,7 +85,7 @@ export async function openDesks(db: Db, users: number): Promise<Desk[]> {
       trader,
       isCareless,
       isImmediate,
-      lanes: kind === 'well' && n % 3 === 0 ? 3 : 1,
+      burst: kind === 'well' && n % 3 === 0 ? BURST : 1,
     });
   }
   return desks;
@@ -150,20 +153,27 @@ export function startTraffic({ desks, apis, random, rate }: TrafficOptions) {
     }
   }
 
+  async function send(desk: Desk, afterMs: number): Promise<void> {
+    await sleep(afterMs);
+    const signal = make(desk);
+    const copies = random() < TWICE_AT_ONCE ? 2 : 1;
+    await Promise.all(Array.from({ length: copies }, () => deliver(signal)));
+    if (random() < AGAIN_LATER) await post(signal);
+    signal.endedAt = Date.now();
+  }
+
   async function lane(desk: Desk, pauseMs: number): Promise<void> {
     await sleep(random() * pauseMs);
     while (isOpen) {
-      const signal = make(desk);
-      const copies = random() < TWICE_AT_ONCE ? 2 : 1;
-      await Promise.all(Array.from({ length: copies }, () => deliver(signal)));
-      if (random() < AGAIN_LATER) await post(signal);
-      signal.endedAt = Date.now();
+      await Promise.all(
+        Array.from({ length: desk.burst }, (_, n) => send(desk, n === 0 ? 0 : random() * BURST_MS)),
+      );
       await sleep(pauseMs * (0.3 + 1.4 * random()));
     }
   }
 
-  const all = desks.reduce((sum, desk) => sum + desk.lanes, 0);
-  for (const desk of desks) for (let n = 0; n < desk.lanes; n++) lanes.push(lane(desk, (all / rate) * 1000));
+  const all = desks.reduce((sum, desk) => sum + desk.burst, 0);
+  for (const desk of desks) lanes.push(lane(desk, (all / rate) * 1000));
 
   return {
     signals,
