@@ -1,3 +1,3 @@
 import { onRealServers } from './distributed.ts';
 
-await onRealServers(['workers', 'recovery', 'reconnect']);
+await onRealServers(['workers', 'ownership', 'recovery', 'reconnect']);
