@@ -71,10 +71,8 @@ test('a refused signal from the future stays refused for as long as it is fresh'
 test('an entry that waits while its user is deactivated is not sent', async (t) => {
   const world = await openWorld(t, { env: { RESPONSE_WAIT_SECONDS: '0.05' } });
   const trader = await world.makeTrader({}, { paper: { latency_ms: 300 } });
-  const [first, second] = await Promise.all([
-    world.webhook(trader, world.signal(trader, { quantity: 1 })),
-    world.webhook(trader, world.signal(trader, { quantity: 2 })),
-  ]);
+  const first = await world.webhook(trader, world.signal(trader, { quantity: 1 }));
+  const second = await world.webhook(trader, world.signal(trader, { quantity: 2 }));
   await world.db.commit([sql`update users set is_active = ${false} where id = ${trader.user.id}`]);
   const ids = [first.body.order_id, second.body.order_id];
   const ended = await world.eventually(
