@@ -1,11 +1,14 @@
 // What a process without an API answers: whether it lives, whether it can work, and the figures of the deployment.
 
+import { randomUUIDv7 } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { readHealth } from './app/health.ts';
 import { canonicalIp, ipList } from './app/ip-list.ts';
 import { METRICS_TYPE, readMetrics } from './app/metrics.ts';
+import { type Denial, deny, ruleOf } from './domain/denial.ts';
 import type { Foundation } from './foundation.ts';
+import { problemText } from './http/problem.ts';
 
 /** Listens, and resolves with the port. */
 export async function openProbe({ config, log, closers, ...base }: Foundation): Promise<number> {
@@ -18,8 +21,8 @@ export async function openProbe({ config, log, closers, ...base }: Foundation): 
       const health = await readHealth(deps);
       return json(health.status === 'up' ? 200 : 503, health);
     }
-    if (path !== '/metrics') return json(404, { status: 404, code: 'not_found', detail: NOTHING_ELSE });
-    if (!adminIps.has(canonicalIp(ip) ?? '')) return json(403, { status: 403, code: 'ip_not_allowed' });
+    if (path !== '/metrics') return refusal(deny('not_found', { detail: NOTHING_ELSE }));
+    if (!adminIps.has(canonicalIp(ip) ?? '')) return refusal(deny('ip_not_allowed'));
     return { status: 200, type: METRICS_TYPE, text: await readMetrics(deps) };
   }
 
@@ -31,7 +34,11 @@ export async function openProbe({ config, log, closers, ...base }: Foundation): 
         return json(503, { status: 'down' });
       })
       .then(({ status, type, text }) => {
-        response.writeHead(status, { 'content-type': type, 'x-content-type-options': 'nosniff' });
+        response.writeHead(status, {
+          'content-type': type,
+          'x-content-type-options': 'nosniff',
+          ...(status === 503 ? { 'retry-after': '5' } : {}),
+        });
         response.end(text);
       });
   });
@@ -67,6 +74,12 @@ const NOTHING_ELSE = 'This process has no API: there are /health, /health/live a
 
 const json = (status: number, body: object): Answer => ({
   status,
-  type: status < 400 || status === 503 ? 'application/json' : 'application/problem+json',
+  type: 'application/json',
   text: JSON.stringify(body),
 });
+
+function refusal({ code, detail }: Denial): Answer {
+  const { status, title } = ruleOf(code);
+  const text = problemText({ status, title, code, detail }, randomUUIDv7());
+  return { status, type: 'application/problem+json', text };
+}

@@ -24,7 +24,7 @@ function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Prob
   return reply.code(problem.status).type('application/problem+json').send(problemText(problem, request.id));
 }
 
-const problemText = (problem: Problem, requestId: string): string =>
+export const problemText = (problem: Problem, requestId: string): string =>
   JSON.stringify({ type: `urn:fillpath:problem:${problem.code}`, ...problem, request_id: requestId });
 
 /** A request that the schemas or the JSON reader refuse. */

@@ -4,7 +4,7 @@
 
 import type { Clock } from '../../domain/clock.ts';
 import type { BrokerOrderState } from '../../domain/fill.ts';
-import type { ClientOrderId } from '../../domain/ids.ts';
+import { type ClientOrderId, millis, timestamp } from '../../domain/ids.ts';
 import { DEFAULT_PAPER_SETTINGS, readPaperSettings } from '../../domain/paper-settings.ts';
 import {
   type Broker,
@@ -155,7 +155,9 @@ function connect({ ledger, clock, wait }: PaperDeps, rules: Rules): Broker {
       // Before the accept: whoever dies or closes while it passes has sent nothing.
       if (settings.latency_ms > 0) await wait(settings.latency_ms);
       checkOpen();
-      const outcome = await inTurn(() => placeNow(order));
+      // The latency is a rehearsal: it makes an order slow, not late.
+      const sendBefore = timestamp(millis(order.sendBefore) + settings.latency_ms);
+      const outcome = await inTurn(() => placeNow({ ...order, sendBefore }));
       if (settings.lose_answer && outcome.outcome === 'accepted')
         return { outcome: 'unknown', reason: 'The answer of the paper broker was lost.' };
       return outcome;
