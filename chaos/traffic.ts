@@ -7,7 +7,7 @@ import { type Decimal, decimal } from '../src/domain/decimal.ts';
 import type { AccountId } from '../src/domain/ids.ts';
 import { timestamp } from '../src/domain/ids.ts';
 import type { OrderResult } from '../src/domain/order-result.ts';
-import { makeTrader, type Trader, webhookPath } from '../test/kill-harness.ts';
+import { ACTIONS, makeTrader, SYMBOLS, type Trader, webhookPath } from '../test/kill-harness.ts';
 
 export interface Desk {
   readonly name: string;
@@ -43,13 +43,6 @@ export interface Signal {
 }
 
 const CASH = { starting_cash: 1e12 };
-const SYMBOLS = ['BTCUSDT', 'ETHUSDT', 'BINANCE:SOLUSDT.P'];
-const ACTIONS = [
-  ...['buy', 'sell', 'long_entry', 'short_entry', 'buy', 'sell'].map((action) => ({ action })),
-  ...['long_exit', 'short_exit', 'close_long', 'close_short'].map((action) => ({ action })),
-  { action: 'buy', order_type: 'exit' },
-  { action: 'sell', order_type: 'exit' },
-];
 /** The platform gives up after a while. */
 const PATIENCE_MS = 25_000;
 const ANSWER_MS = 12_000;

@@ -126,6 +126,15 @@ export async function makeTrader(db: Db, paper: unknown, of?: User): Promise<Tra
 
 export const webhookPath = ({ account }: Trader): string => `/webhook/${account.webhookToken}/order`;
 
+/** What random signals are made of. */
+export const SYMBOLS = ['BTCUSDT', 'ETHUSDT', 'BINANCE:SOLUSDT.P'];
+export const ACTIONS = [
+  ...['buy', 'sell', 'long_entry', 'short_entry', 'buy', 'sell'].map((action) => ({ action })),
+  ...['long_exit', 'short_exit', 'close_long', 'close_short'].map((action) => ({ action })),
+  { action: 'buy', order_type: 'exit' },
+  { action: 'sell', order_type: 'exit' },
+];
+
 /** Numbers from 0 up to 1, the same for the same seed. */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;

@@ -14,7 +14,16 @@ import { openSqlite } from '../src/data/sqlite.ts';
 import { decimal } from '../src/domain/decimal.ts';
 import { timestamp } from '../src/domain/ids.ts';
 import type { OrderResult } from '../src/domain/order-result.ts';
-import { makeTrader, type Program, seeded, startProgram, type Trader, webhookPath } from './kill-harness.ts';
+import {
+  ACTIONS,
+  makeTrader,
+  type Program,
+  SYMBOLS,
+  seeded,
+  startProgram,
+  type Trader,
+  webhookPath,
+} from './kill-harness.ts';
 import { type Answer, judge, readRecords, type Sent } from './kill-judge.ts';
 
 /** Both can be given to repeat a run: the moments are the same, what happens at them is up to the machine. */
@@ -63,13 +72,6 @@ const DESKS = {
 } satisfies Record<string, Desk>;
 type DeskName = keyof typeof DESKS;
 
-const SYMBOLS = ['BTCUSDT', 'ETHUSDT', 'BINANCE:SOLUSDT.P'];
-const ACTIONS = [
-  ...['buy', 'sell', 'long_entry', 'short_entry', 'buy', 'sell'].map((action) => ({ action })),
-  ...['long_exit', 'short_exit', 'close_long', 'close_short'].map((action) => ({ action })),
-  { action: 'buy', order_type: 'exit' },
-  { action: 'sell', order_type: 'exit' },
-];
 /** Of the signals without an answer, so many are sent again. The rest is left to its fate, which may be either. */
 const RESENT = 0.85;
 /** When a kill falls: into the start, while what was left unfinished is being recovered; else after so many answers. */

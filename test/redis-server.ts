@@ -3,15 +3,14 @@
 // us closes, be it by stop(), by a failed test or by kill -9.
 
 import { execFileSync, spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { installPackage } from './debian.ts';
+import { freePort } from './free-port.ts';
 
 const SERVER = '/usr/bin/redis-server';
 
@@ -177,22 +176,6 @@ async function answersPing(port: number): Promise<boolean> {
     return false;
   } finally {
     client.disconnect();
-  }
-}
-
-/** Below those that the system hands out to clients: one of them could take it before the server does. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(12_000, 32_000);
-    const server = createServer().listen(port, '127.0.0.1');
-    const isFree = await once(server, 'listening').then(
-      () => true,
-      () => false,
-    );
-    if (!isFree) continue;
-    server.close();
-    await once(server, 'close');
-    return port;
   }
 }
 
