@@ -22,3 +22,17 @@ export function installPackage(name: string): void {
     if (ours) rmSync(policy, { force: true });
   }
 }
+
+// biome-ignore lint/suspicious/noTemplateCurlyInString: dpkg's own
+const STATUS = '-f=${Status}';
+
+/** Another process is installing it just now: its files are there, and may not work yet. */
+export function isHalfInstalled(name: string): boolean {
+  try {
+    const status = execFileSync('dpkg-query', ['-W', STATUS, name], { encoding: 'utf8', stdio: 'pipe' });
+    return /half|unpacked|triggers/.test(status);
+  } catch {
+    // No Debian, or not its package.
+    return false;
+  }
+}

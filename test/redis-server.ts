@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { installPackage } from './debian.ts';
+import { installPackage, isHalfInstalled } from './debian.ts';
 import { freePort } from './free-port.ts';
 
 const SERVER = '/usr/bin/redis-server';
@@ -181,7 +181,7 @@ async function answersPing(port: number): Promise<boolean> {
 
 function mustBeInstalled(): void {
   try {
-    if (!existsSync(SERVER)) installPackage('redis-server');
+    if (!existsSync(SERVER) || isHalfInstalled('redis-server')) installPackage('redis-server');
   } catch (fault) {
     throw new RedisMissing(`needs Redis 7 or newer: ${(fault as Error).message}`);
   }
