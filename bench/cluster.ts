@@ -77,6 +77,8 @@ async function run(): Promise<void> {
         `${ms(least)}   ${(measured.p50 / least).toFixed(1).padStart(7)}`,
       );
     }
+    const megabytes = (pid: number) => `${(residentKb(pid) / 1024).toFixed(0).padStart(7)} MB`;
+    line('memory after all this', megabytes(api.pid), `API; verifier ${megabytes(verifier.pid).trim()}`);
     await Promise.all([api.kill(), verifier.kill()]);
 
     console.log('\nworkers');
@@ -111,7 +113,7 @@ async function run(): Promise<void> {
     line(
       'memory of an idle worker',
       `${each.toFixed(1).padStart(7)} KB`,
-      `${there?.workers} users with a worker each in one host, claimed in ${(claiming / 1000).toFixed(1)} s; target < 200 KB`,
+      `${there?.workers} users with a worker each in one host, claimed in ${(claiming / 1000).toFixed(1)} s; target < 200 KB; ${(before / 1024).toFixed(0)} MB before`,
     );
     await crowded.kill();
 
