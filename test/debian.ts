@@ -1,25 +1,35 @@
 // Installs a Debian package for a test, where there is a Debian and we may.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+// Test files run side by side, and apt's own lock does not cover its lists: one of us at a time, and once is enough.
+// Debian would start a server of its own right after the installation; policy-rc.d is how one says no.
+const INSTALL = `
+  dpkg-query -W -f='\${Status}' "$1" 2>/dev/null | grep -q 'ok installed' && exit 0
+  policy=/usr/sbin/policy-rc.d
+  if [ ! -e "$policy" ]; then
+    trap 'rm -f "$policy"' EXIT
+    printf '#!/bin/sh\\nexit 101\\n' >"$policy"
+    chmod 755 "$policy"
+  fi
+  apt-get update -q -o DPkg::Lock::Timeout=300 &&
+    apt-get install -y -q -o DPkg::Lock::Timeout=300 "$1"`;
 
 /** The text of the fault says what is missing and why. */
 export function installPackage(name: string): void {
   if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version'))
     throw new Error(`apt-get install ${name}`);
-  // Debian would start a server of its own right after the installation; this file is how one says no.
-  const policy = '/usr/sbin/policy-rc.d';
-  const ours = !existsSync(policy);
-  if (ours) writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
+  const lock = join(tmpdir(), 'fillpath-install.lock');
   try {
-    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-    const wait = ['-o', 'DPkg::Lock::Timeout=300'];
-    execFileSync('apt-get', ['update', '-q', ...wait], { env, stdio: 'pipe' });
-    execFileSync('apt-get', ['install', '-y', '-q', ...wait, name], { env, stdio: 'pipe' });
+    execFileSync('flock', [lock, 'sh', '-c', INSTALL, 'sh', name], {
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+      stdio: 'pipe',
+    });
   } catch (error) {
     throw new Error(`apt-get install ${name} failed: ${(error as Error).message}`);
-  } finally {
-    if (ours) rmSync(policy, { force: true });
   }
 }
 
