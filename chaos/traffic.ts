@@ -36,9 +36,6 @@ export interface Signal {
   readonly quantity: Decimal;
   readonly path: string;
   readonly body: string;
-  /** When the sender was done with it, answered or not. */
-  endedAt: number;
-  readonly sentAt: number;
   readonly deliveries: Delivery[];
 }
 
@@ -113,8 +110,6 @@ export function startTraffic({ desks, apis, random, rate }: TrafficOptions) {
       quantity: decimal(quantity),
       path: webhookPath(desk.trader),
       body,
-      sentAt: Date.now(),
-      endedAt: Number.POSITIVE_INFINITY,
       deliveries: [],
     };
     signals.push(signal);
@@ -152,7 +147,6 @@ export function startTraffic({ desks, apis, random, rate }: TrafficOptions) {
     const copies = random() < TWICE_AT_ONCE ? 2 : 1;
     await Promise.all(Array.from({ length: copies }, () => deliver(signal)));
     if (random() < AGAIN_LATER) await post(signal);
-    signal.endedAt = Date.now();
   }
 
   async function lane(desk: Desk, pauseMs: number): Promise<void> {

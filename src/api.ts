@@ -37,7 +37,7 @@ import { placeDashboardOrder } from './app/dashboard-order.ts';
 import { type FirstUser, publishFirstTerms, seedFirstUser } from './app/first-start.ts';
 import { haltAccount, resumeAccount } from './app/halt.ts';
 import { readHealth } from './app/health.ts';
-import { ipList } from './app/ip-list.ts';
+import { blockList } from './app/ip-list.ts';
 import { completeLogin, login, loginAtOnce } from './app/login.ts';
 import { METRICS_TYPE, readMetrics } from './app/metrics.ts';
 import { argon2id, forgotPassword, register, resetPassword } from './app/passwords.ts';
@@ -120,14 +120,14 @@ export async function openApi(base: Foundation): Promise<Api> {
   const server = buildServer({
     clock,
     log,
-    trustedProxies: ipList(config.http.trustedProxies.map(cidr)),
+    trustedProxies: blockList(config.http.trustedProxies),
     readHealth: bind(readHealth),
     metrics: { read: bind(readMetrics), type: METRICS_TYPE },
     about: { version: base.version, baseUrl },
     edge:
       config.edge.mode === 'external'
         ? null
-        : { ...config.edge, chartingIps: ipList(config.edge.chartingIps.map(cidr)), now: ticking.now },
+        : { ...config.edge, chartingIps: blockList(config.edge.chartingIps), now: ticking.now },
     middleware: {
       allowedOrigins,
       browserOnly: config.production,
@@ -136,7 +136,7 @@ export async function openApi(base: Foundation): Promise<Api> {
     guard: {
       authenticate: bind(authenticate),
       audit: bind(writeAudit),
-      adminIps: ipList(config.edge.adminIps.map(cidr)),
+      adminIps: blockList(config.edge.adminIps),
     },
     webhook: { receive: bind(receiveWebhook) },
     auth: {
@@ -218,5 +218,3 @@ function openMailer({ mail: { smtpUrl, from }, data }: Config, closers: Foundati
   closers.push(() => smtp.close());
   return smtp;
 }
-
-const cidr = ({ address, prefix }: { address: string; prefix: number }) => `${address}/${prefix}`;

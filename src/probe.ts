@@ -4,7 +4,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { readHealth } from './app/health.ts';
-import { canonicalIp, ipList } from './app/ip-list.ts';
+import { blockList, canonicalIp } from './app/ip-list.ts';
 import { METRICS_TYPE, readMetrics } from './app/metrics.ts';
 import { type Denial, deny, ruleOf } from './domain/denial.ts';
 import type { Foundation } from './foundation.ts';
@@ -12,7 +12,7 @@ import { problemText } from './http/problem.ts';
 
 /** Listens, and resolves with the port. */
 export async function openProbe({ config, log, closers, ...base }: Foundation): Promise<number> {
-  const adminIps = ipList(config.edge.adminIps.map(({ address, prefix }) => `${address}/${prefix}`));
+  const adminIps = blockList(config.edge.adminIps);
   const deps = { ...base, role: config.role };
 
   async function answer(path: string, ip: string): Promise<Answer> {

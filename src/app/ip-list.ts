@@ -40,3 +40,7 @@ export function ipList(entries: readonly string[]): IpList {
     },
   };
 }
+
+/** Of blocks as the configuration has them. */
+export const blockList = (blocks: readonly { address: string; prefix: number }[]): IpList =>
+  ipList(blocks.map(({ address, prefix }) => `${address}/${prefix}`));
