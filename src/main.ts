@@ -56,7 +56,7 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
     const hosting = role === 'all' || role === 'worker' ? await import('./hosting.ts') : null;
     const host = hosting?.openHosting(base) ?? null;
     const api = role === 'all' || role === 'api' ? await (await import('./api.ts')).openApi(base) : null;
-    verifying?.openVerifying(base);
+    await verifying?.openVerifying(base);
 
     return {
       server: api?.server ?? null,

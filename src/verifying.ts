@@ -23,7 +23,7 @@ export function sealAtTheEnd({ config, db, log, closers }: Foundation): void {
   );
 }
 
-export function openVerifying(base: Foundation): void {
+export async function openVerifying(base: Foundation): Promise<void> {
   const { config, db, log, closers } = base;
   const { timings, tries } = config;
   const auditKey = auditKeyOf(appKeyOf(config));
@@ -36,15 +36,12 @@ export function openVerifying(base: Foundation): void {
     },
     visibilityMs: timings.fillVisibilityMs,
   };
-  // At once: whatever an earlier process left unfinished. Nobody waits for it: there may be no worker host yet, and the
-  // order of trading is kept by the workers.
-  const first = rescueOrders(base, 0).catch((fault: unknown) =>
-    log.error({ fault }, 'the first rescue failed'),
-  );
+  // Before anything new is taken: whatever an earlier process left unfinished.
+  await rescueOrders(base, 0).catch((fault: unknown) => log.error({ fault }, 'the first rescue failed'));
   const rounds = [
     every(RESCUE_EVERY_MS, () => rescueOrders(base, RESCUE_GRACE_MS), log),
     every(VERIFY_EVERY_MS, () => verifyDueFills(verifying), log),
     every(SEAL_EVERY_MS, () => sealAuditLog({ db, auditKey }), log),
   ];
-  closers.push(() => Promise.all([first, ...rounds.map((round) => round.stop())]));
+  closers.push(() => Promise.all(rounds.map((round) => round.stop())));
 }

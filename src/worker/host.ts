@@ -1,6 +1,6 @@
 // A host runs many users' workers in one process. Its warm workers wait for start requests; one that gets a request
 // claims the user's lease and is that user's worker from then on. A host that falls silent loses its leases, and its
-// users are started elsewhere; whatever it does after that fails in the database.
+// users are started elsewhere; whatever it does after that fails by the orders' versions.
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
