@@ -8,6 +8,7 @@ export type { OrderFilter };
 
 import { type Denial, deny } from '../domain/denial.ts';
 import { isUuid, type OrderId, type UserId } from '../domain/ids.ts';
+import { openLeg } from '../domain/order.ts';
 import { type OrderRecord, orderRecord, orderSummary, type Verification } from '../domain/order-result.ts';
 import { onePage, pageOf } from './pages.ts';
 
@@ -21,7 +22,10 @@ export async function readOrder({ db }: { db: Db }, user: UserId, id: string): P
   const order = await findOrder(db, id as OrderId);
   // Another user's order does not exist for this one.
   if (order?.userId !== user) return none;
-  return orderRecord(order, verifications.get(order.id) ?? NOT_VERIFIED);
+  // A check is scheduled in the unit that leaves a leg open: where it was not there before, it is there now.
+  const missed =
+    !verifications.has(order.id) && openLeg(order) ? await verificationsOf(db, [order.id]) : null;
+  return orderRecord(order, (missed ?? verifications).get(order.id) ?? NOT_VERIFIED);
 }
 
 export async function readOrders(
