@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { sql } from '../src/data/db.ts';
 import { migrate } from '../src/data/migrate.ts';
 import { openSqlite } from '../src/data/sqlite.ts';
-import { makeTrader, type Program, startProgram, type Trader } from '../test/kill-harness.ts';
+import { makeTrader, type Program, startProgram, type Trader } from '../test/orders/kill-harness.ts';
 import { type Measured, measure, openConnection, percentile, summary } from './client.ts';
 import { FILLED, LOADS, ms, signalsOf } from './orders.ts';
 

@@ -1,7 +1,7 @@
 // What the benches share: the loads, and signals that trade.
 
 import { timestamp } from '../src/domain/ids.ts';
-import { type Trader, webhookPath } from '../test/kill-harness.ts';
+import { type Trader, webhookPath } from '../test/orders/kill-harness.ts';
 import type { Load } from './client.ts';
 
 export const LOADS = [

@@ -7,8 +7,8 @@ import { once } from 'node:events';
 import { closeSync, existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../test/free-port.ts';
-import { APP_KEY } from '../test/kill-harness.ts';
+import { APP_KEY } from '../test/orders/kill-harness.ts';
+import { freePort } from '../test/servers/free-port.ts';
 
 export interface Member {
   readonly name: string;

@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import type { RedisServer } from '../test/redis-server.ts';
+import type { RedisServer } from '../test/servers/redis.ts';
 import type { Cluster, Member } from './cluster.ts';
 import type { ExchangeControl } from './exchange-client.ts';
 import type { FaultOrder } from './exchange-faults.ts';

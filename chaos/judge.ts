@@ -1,13 +1,13 @@
 // The judgement, from sources that know nothing of each other: what the senders were told, what stands in PostgreSQL,
 // and the exchange's own ledger and journal.
 
-import { auditKeyOf, verifyAuditLog } from '../src/app/audit-chain.ts';
+import { auditKeyOf, verifyAuditLog } from '../src/app/audit/chain.ts';
 import { type Db, sql } from '../src/data/db.ts';
 import { add, type Decimal, decimal, negate, ZERO } from '../src/domain/decimal.ts';
 import { type AccountId, millis, type Timestamp } from '../src/domain/ids.ts';
 import { hasEnded, type OrderStatus } from '../src/domain/order.ts';
 import { canonicalSymbol } from '../src/domain/symbol.ts';
-import { APP_KEY } from '../test/kill-harness.ts';
+import { APP_KEY } from '../test/orders/kill-harness.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
 import type { Delivery, Signal } from './traffic.ts';
 

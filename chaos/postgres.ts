@@ -7,7 +7,7 @@ import { chownSync, closeSync, mkdirSync, openSync, readdirSync, readFileSync, r
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { findServer, installServer, postgresUser } from '../test/postgres-server.ts';
+import { findServer, installServer, postgresUser } from '../test/servers/postgres.ts';
 
 export interface Postgres {
   readonly url: string;

@@ -7,7 +7,7 @@ import { type Decimal, decimal } from '../src/domain/decimal.ts';
 import type { AccountId } from '../src/domain/ids.ts';
 import { timestamp } from '../src/domain/ids.ts';
 import type { OrderResult } from '../src/domain/order-result.ts';
-import { ACTIONS, makeTrader, SYMBOLS, type Trader, webhookPath } from '../test/kill-harness.ts';
+import { ACTIONS, makeTrader, SYMBOLS, type Trader, webhookPath } from '../test/orders/kill-harness.ts';
 
 export interface Desk {
   readonly name: string;

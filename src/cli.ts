@@ -1,10 +1,10 @@
 // Commands beside the service: `npm run cli -- audit verify`.
 
-import { appKeyOf, hasAppKey, openDatabase } from './adapters.ts';
-import { auditKeyOf, verifyAuditLog } from './app/audit-chain.ts';
-import type { Config } from './config.ts';
+import { auditKeyOf, verifyAuditLog } from './app/audit/chain.ts';
+import type { Config } from './config/config.ts';
 import { headText, readHeadText } from './domain/audit-chain.ts';
-import { errorsList } from './http/errors-list.ts';
+import { errorsList } from './http/docs/errors-list.ts';
+import { appKeyOf, hasAppKey, openDatabase } from './roles/adapters.ts';
 
 export const USAGE = `Usage:
   npm start                                   run the service

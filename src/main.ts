@@ -6,13 +6,13 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import packageJson from '../package.json' with { type: 'json' };
-import { appKeyOf } from './adapters.ts';
-import { agreeOnAppKey } from './app/app-key.ts';
-import { type FirstUser, welcome } from './app/first-start.ts';
-import { type Config, ConfigError, readConfig } from './config.ts';
-import { describeConfig } from './config-table.ts';
-import { layFoundation, type Parts } from './foundation.ts';
-import { childLauncher, serveParent } from './launch.ts';
+import { agreeOnAppKey } from './app/operation/app-key.ts';
+import { type FirstUser, welcome } from './app/operation/first-start.ts';
+import { type Config, ConfigError, readConfig } from './config/config.ts';
+import { describeConfig } from './config/table.ts';
+import { appKeyOf } from './roles/adapters.ts';
+import { layFoundation, type Parts } from './roles/foundation.ts';
+import { childLauncher, serveParent } from './roles/launch.ts';
 import type { Host } from './worker/host.ts';
 
 /** A stop that takes longer is cut off: what is unfinished is recovered at the next start, or by another process. */
@@ -51,11 +51,12 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
   try {
     const base = await layFoundation(config, parts, closers);
     if (role !== 'worker') await agreeOnAppKey(base, appKeyOf(config));
-    const verifying = role === 'all' || role === 'verifier' ? await import('./verifying.ts') : null;
+    const verifying = role === 'all' || role === 'verifier' ? await import('./roles/verifier.ts') : null;
     verifying?.sealAtTheEnd(base);
-    const hosting = role === 'all' || role === 'worker' ? await import('./hosting.ts') : null;
+    const hosting = role === 'all' || role === 'worker' ? await import('./roles/worker.ts') : null;
     const host = hosting?.openHosting(base) ?? null;
-    const api = role === 'all' || role === 'api' ? await (await import('./api.ts')).openApi(base) : null;
+    const api =
+      role === 'all' || role === 'api' ? await (await import('./roles/api.ts')).openApi(base) : null;
     await verifying?.openVerifying(base);
 
     return {
@@ -66,7 +67,7 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
       async listen() {
         const { host: address, port, baseUrl } = config.http;
         if (!api) {
-          const { openProbe } = await import('./probe.ts');
+          const { openProbe } = await import('./roles/probe.ts');
           return `http://localhost:${await openProbe(base)}`;
         }
         await api.server.listen({ host: address, port });

@@ -61,10 +61,16 @@ const MAY_IMPORT: Record<string, { readonly words: string; readonly allows: (imp
         PORTS.has(target),
     },
     http: {
-      words: 'app, domain and types of config.ts, never data',
+      words: 'app, domain and types of config/config.ts, never data',
       allows: ({ target, own, typeOnly }) =>
-        !own || ['app', 'domain'].includes(folderOf(target)) || (typeOnly && target === 'config.ts'),
+        !own || ['app', 'domain'].includes(folderOf(target)) || (typeOnly && target === 'config/config.ts'),
     },
+    config: {
+      words: 'domain and app',
+      allows: ({ target, own }) => !own || ['domain', 'app'].includes(folderOf(target)),
+    },
+    // The composition root's rooms: whoever puts a role together may know everybody.
+    roles: { words: 'anything', allows: () => true },
   };
 
 /** What the domain does without: waiting, the clock, chance and the environment. */
@@ -84,10 +90,6 @@ const folderOf = (file: string): string => (file.includes('/') ? file.slice(0, f
 function breaches(sources: Sources): string[] {
   const found: string[] = [];
   const scanned = new Map([...sources].map(([file, source]) => [file, scan(file, source)]));
-  // The composition root, and what it delegates to beside it.
-  const composing = new Set(['main.ts']);
-  for (const { target, own } of scanned.get('main.ts')?.imports ?? [])
-    if (own && folderOf(target) === '' && !target.startsWith('config')) composing.add(target);
 
   for (const [file, { code, imports, onlyReexports }] of scanned) {
     const report = (text: string) => found.push(`src/${file}: ${text}`);
@@ -100,16 +102,16 @@ function breaches(sources: Sources): string[] {
       const inside = own && folder !== '' && folderOf(target) === folder;
       if (rule && !inside && !rule.allows(imported))
         report(`imports ${typeOnly ? 'types of ' : ''}${target}; ${folder} may import ${rule.words}`);
-      if (own && isAdapter(target) && !inside && !composing.has(file))
-        report(`names the adapter ${target}; only main.ts does`);
+      if (own && isAdapter(target) && !inside && folder !== 'roles')
+        report(`names the adapter ${target}; only roles do`);
       if (own && target === 'main.ts' && folder !== '') report('imports main.ts; nothing inside may know it');
     }
     if (folder === 'domain')
       for (const [pattern, does] of IMPURE)
         if (pattern.test(code)) report(`${does} (${code.match(pattern)?.[0]}); the domain is pure`);
     const readsEnv = /\bprocess\s*\.\s*env\b/.test(code) || /\benv\b[^;]*\bfrom\s*'node:process'/.test(code);
-    if (readsEnv && file !== 'main.ts' && file !== 'config.ts')
-      report('reads process.env; only main.ts passes it on, to config.ts');
+    if (readsEnv && file !== 'main.ts' && file !== 'config/config.ts')
+      report('reads process.env; only main.ts passes it on, to config/config.ts');
     if (onlyReexports) report('only re-exports; import from where the thing is');
     const lines = (sources.get(file) ?? '').trimEnd().split('\n').length;
     if (lines > MAX_LINES) report(`has ${lines} lines; above ${MAX_LINES} it wants to be two files`);
@@ -267,10 +269,10 @@ describe('the rules', () => {
       'data/db.ts': 'export interface Db {}',
       'worker/mailbox.ts': "import { type Db } from '../data/db.ts';",
     },
-    'main.ts, and what it delegates to, name adapters': {
+    'main.ts reads the environment, and a role names adapters': {
       'main.ts': `import manifest from '../package.json' with { type: 'json' };
-        import { wire } from './wire.ts'; readConfig(process.env);`,
-      'wire.ts': "const { m } = await import('./store/memory.ts');",
+        import { wire } from './roles/wire.ts'; readConfig(process.env);`,
+      'roles/wire.ts': "const { m } = await import('../store/memory.ts');",
       'store/memory.ts': '',
     },
     'times as arguments, and words in comments and texts, are no clock': {
@@ -314,8 +316,11 @@ describe('the rules', () => {
       /never data/,
     ],
     'http imports more than types of the config': [
-      { 'http/x.ts': "import { type Config, readConfig } from '../config.ts';", 'config.ts': '' },
-      /types of config\.ts/,
+      {
+        'http/x.ts': "import { type Config, readConfig } from '../config/config.ts';",
+        'config/config.ts': '',
+      },
+      /types of config\/config\.ts/,
     ],
     'worker imports data': [
       { 'worker/x.ts': "import { type A, b } from '../data/orders.ts';", 'data/orders.ts': '' },

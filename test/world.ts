@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
+import { hashToken } from '../src/app/identity/tokens.ts';
 import { createSecretBox, randomToken } from '../src/app/secret-box.ts';
-import { hashToken } from '../src/app/tokens.ts';
-import { readConfig } from '../src/config.ts';
+import { readConfig } from '../src/config/config.ts';
 import { type Account, insertAccount } from '../src/data/accounts.ts';
 import { insertApiKey } from '../src/data/api-keys.ts';
 import { sql } from '../src/data/db.ts';
@@ -18,9 +18,9 @@ import { insertUser, type User } from '../src/data/users.ts';
 import { type AccountId, timestamp, type UserId } from '../src/domain/ids.ts';
 import type { OrderRecord, OrderResult } from '../src/domain/order-result.ts';
 import { type Fillpath, openFillpath, type Parts } from '../src/main.ts';
-import { backendOf } from './backend.ts';
-import { watchAnswers } from './documented.ts';
-import { type LoggedIn, openVisitor, type ShownUser, type Visitor } from './visitor.ts';
+import { backendOf } from './data/backend.ts';
+import { watchAnswers } from './http/documented.ts';
+import { type LoggedIn, openVisitor, type ShownUser, type Visitor } from './http/visitor.ts';
 
 const APP_KEY = Buffer.alloc(32, 7).toString('base64url');
 

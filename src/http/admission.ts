@@ -2,8 +2,8 @@
 // limit and IP whitelist. After validation, so that a request that says nothing counts for nothing.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { TradingRequest } from '../app/access.ts';
-import type { RequestContext } from '../app/audit.ts';
+import type { RequestContext } from '../app/audit/audit.ts';
+import type { TradingRequest } from '../app/identity/access.ts';
 import type { Denial } from '../domain/denial.ts';
 import { type AccountId, isUuid } from '../domain/ids.ts';
 import { sendDenial } from './problem.ts';

@@ -2,7 +2,7 @@
 // proxy. What stands further left was written by strangers and changes nothing.
 
 import type { FastifyRequest } from 'fastify';
-import { canonicalIp, type IpList } from '../app/ip-list.ts';
+import { canonicalIp, type IpList } from '../app/accounts/ip-list.ts';
 
 export function clientIp(request: FastifyRequest, trustedProxies: IpList): string {
   const peer = canonicalIp(request.socket.remoteAddress ?? '') ?? '0.0.0.0';

@@ -2,8 +2,8 @@
 // memory is bounded whatever the number of addresses. EDGE=external leaves all of it to the front.
 
 import type { FastifyRequest } from 'fastify';
-import { canonicalBlock } from '../app/ip-block.ts';
-import type { IpList } from '../app/ip-list.ts';
+import { canonicalBlock } from '../app/accounts/ip-block.ts';
+import type { IpList } from '../app/accounts/ip-list.ts';
 import { CallLog } from '../domain/call-log.ts';
 import { type Denial, deny } from '../domain/denial.ts';
 

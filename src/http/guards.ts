@@ -2,13 +2,13 @@
 // does not say is not registered. Before a body is read, the guard has authenticated the caller, or refused.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type Caller, type Credentials, isCsrfProven } from '../app/access.ts';
-import type { AuditEvent, RequestContext } from '../app/audit.ts';
-import type { IpList } from '../app/ip-list.ts';
+import type { IpList } from '../app/accounts/ip-list.ts';
+import type { AuditEvent, RequestContext } from '../app/audit/audit.ts';
+import { type Caller, type Credentials, isCsrfProven } from '../app/identity/access.ts';
 import { type Denial, deny, isDenial } from '../domain/denial.ts';
-import type { Schema } from './openapi-schemas.ts';
+import { docProblem, type RouteDoc } from './docs/route-doc.ts';
 import { sendDenial } from './problem.ts';
-import { docProblem, type RouteDoc } from './route-doc.ts';
+import type { Schema } from './schemas/named.ts';
 
 export type Access =
   /** Anybody; what the route needs, it checks itself. */

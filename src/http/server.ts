@@ -10,30 +10,30 @@ import Fastify, {
 } from 'fastify';
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
-import type { RequestContext } from '../app/audit.ts';
-import type { Health } from '../app/health.ts';
-import type { IpList } from '../app/ip-list.ts';
+import type { IpList } from '../app/accounts/ip-list.ts';
+import type { RequestContext } from '../app/audit/audit.ts';
+import type { Health } from '../app/operation/health.ts';
 import { deny } from '../domain/denial.ts';
 import { isStorable, plainJson, readJson } from '../domain/json.ts';
-import { type AccountRoutes, accountRoutes } from './accounts.ts';
-import { type AdminRoutes, adminRoutes } from './admin.ts';
 import { type Admission, admitTradingRequests } from './admission.ts';
-import { type AuthRoutes, authRoutes } from './auth.ts';
 import { clientIp, isForwardedByStranger } from './client-ip.ts';
-import { docsRoutes } from './docs.ts';
+import type { About } from './docs/openapi.ts';
+import type { RouteDoc } from './docs/route-doc.ts';
+import { docsRoutes } from './docs/routes.ts';
 import { type Edge, openEdge } from './edge.ts';
 import { type Guard, guardRoutes } from './guards.ts';
-import { Health as HealthSchema, Live } from './identity-answers.ts';
 import { type Middleware, securityHeaders, standBefore } from './middleware.ts';
-import type { About } from './openapi.ts';
 import { RequestInvalid, sendClientError, sendDenial, sendFault } from './problem.ts';
-import { type PublicRoutes, publicRoutes } from './public.ts';
-import type { RouteDoc } from './route-doc.ts';
-import { readText, type TextSchema } from './schemas.ts';
-import { type SettingsRoutes, settingsRoutes } from './settings.ts';
-import { type TradingRoutes, tradingRoutes } from './trading.ts';
+import { type AccountRoutes, accountRoutes } from './routes/accounts.ts';
+import { type AdminRoutes, adminRoutes } from './routes/admin.ts';
+import { type AuthRoutes, authRoutes } from './routes/auth.ts';
+import { type PublicRoutes, publicRoutes } from './routes/public.ts';
+import { type SettingsRoutes, settingsRoutes } from './routes/settings.ts';
+import { type TradingRoutes, tradingRoutes } from './routes/trading.ts';
+import { type WebhookRoutes, webhookRoutes } from './routes/webhook.ts';
+import { Health as HealthSchema, Live } from './schemas/identity-answers.ts';
+import { readText, type TextSchema } from './schemas/requests.ts';
 import { explain } from './validation.ts';
-import { type WebhookRoutes, webhookRoutes } from './webhook.ts';
 
 /** What every route module has at hand. */
 interface Ambient {

@@ -26,7 +26,7 @@ import {
 } from '../../src/domain/decimal.ts';
 import type { ClientOrderId } from '../../src/domain/ids.ts';
 import type { OrderError, RejectionCode, Side } from '../../src/domain/order.ts';
-import { NEVER } from '../paper-desk.ts';
+import { NEVER } from '../broker/paper-desk.ts';
 
 const BROKER_REJECTIONS = [
   'insufficient_margin',

@@ -1,0 +1,136 @@
+// What is asked of an account's broker, always through the user's worker: are the credentials good, what is held, what
+// can be traded.
+
+import { type Account, changeAccountAt } from '../../data/accounts.ts';
+import type { Db } from '../../data/db.ts';
+import { toNumber } from '../../domain/decimal.ts';
+import { type Denial, deny, isDenial, ruleOf } from '../../domain/denial.ts';
+import type { AccountId, UserId } from '../../domain/ids.ts';
+import { NEEDS_CREDENTIALS } from '../../domain/symbol.ts';
+import type { Mailbox, Work } from '../../worker/mailbox.ts';
+import type { Pool } from '../../worker/pool.ts';
+import { audit, writeAudit } from '../audit/audit.ts';
+import type { Page, PageRequest } from '../pages.ts';
+import { type AccountDeps, type Owner, ownAccount, readAccount, type ShownAccount } from './accounts.ts';
+
+export interface AskDeps {
+  readonly pool: Pool;
+  readonly mailbox: Pick<Mailbox, 'ask'>;
+  readonly responseWaitMs: number;
+}
+
+type Enquiry = 'verify' | 'positions' | 'symbols';
+
+async function askWorker<K extends Enquiry>(
+  { pool, mailbox, responseWaitMs }: AskDeps,
+  user: UserId,
+  request: { kind: K } & Work[K]['request'],
+): Promise<Exclude<Work[K]['answer'], { readonly unavailable: string }> | Denial> {
+  if (!(await pool.ensure(user)))
+    return deny('worker_unavailable', { detail: 'No trading worker could be started in time. Try again.' });
+  const answer = await mailbox.ask(user, request, responseWaitMs);
+  if (answer === null)
+    return deny('worker_unavailable', { detail: 'The trading worker did not answer in time. Try again.' });
+  if ('unavailable' in answer)
+    return deny('broker_unavailable', {
+      detail: `The broker cannot be reached: ${answer.unavailable.replace(/[.\s]+$/, '')}. Try again in a moment.`,
+    });
+  return answer as Exclude<Work[K]['answer'], { readonly unavailable: string }>;
+}
+
+/** The worker opens the broker's connection with the account's credentials. */
+export async function verifyAccount(
+  deps: AccountDeps & AskDeps,
+  owner: Owner,
+  id: string,
+): Promise<ShownAccount | Denial> {
+  const account = await ownAccount(deps, owner.id, id);
+  if (isDenial(account)) return account;
+  const denial = await verify(deps, owner, account);
+  if (!denial) return readAccount(deps, owner.id, id);
+  await writeAudit(deps, owner.context, {
+    ...verification(owner, account),
+    // Not the broker's words: they answer credentials, and may repeat them.
+    failure: ruleOf(denial.code).title,
+    metadata: { code: denial.code, trading_account_id: account.id },
+  });
+  return denial;
+}
+
+async function verify(
+  deps: AskDeps & { readonly db: Db; readonly clock: { now(): number } },
+  owner: Owner,
+  account: Account,
+): Promise<Denial | null> {
+  if (NEEDS_CREDENTIALS[account.brokerName] && account.sealedCredentials === null)
+    return deny('credentials_missing');
+  const verdict = await askWorker(deps, owner.id, { kind: 'verify', accountId: account.id });
+  if (isDenial(verdict)) return verdict;
+  if ('verified' in verdict) {
+    // Of these very credentials: others may have been stored while the broker was asked.
+    const lost = await deps.db.commit([
+      changeAccountAt(account.id, verdict.verified, { credentialsVerified: true }),
+      audit(owner.context, { ...verification(owner, account), failure: null }, deps.clock.now()),
+    ]);
+    return lost === null ? null : deny('account_changed');
+  }
+  // What was verified once and is refused now must not pass for verified; a later change has cleared the flag itself.
+  await deps.db.commit([
+    changeAccountAt(account.id, account.connectionVersion, { credentialsVerified: false }),
+  ]);
+  if ('unreadable' in verdict) return deny('credentials_unreadable');
+  return deny('credentials_rejected', { detail: `The broker refuses the credentials: ${verdict.rejected}` });
+}
+
+const verification = ({ id: userId }: Owner, account: Account) => ({
+  userId,
+  action: 'credentials_verified',
+  resource: { type: 'account', id: account.id },
+  metadata: { trading_account_id: account.id },
+});
+
+export async function heldPositions(deps: AskDeps, user: UserId, account: AccountId) {
+  const answer = await askWorker(deps, user, { kind: 'positions', accountId: account });
+  return isDenial(answer) ? answer : answer.positions;
+}
+
+export async function readPositions(deps: AskDeps & { readonly db: Db }, user: UserId, id: string) {
+  const account = await ownAccount(deps, user, id);
+  if (isDenial(account)) return account;
+  const positions = await heldPositions(deps, user, account.id);
+  if (isDenial(positions)) return positions;
+  return {
+    items: positions.map(({ symbol, quantity, averagePrice }) => ({
+      symbol,
+      quantity: toNumber(quantity),
+      average_price: toNumber(averagePrice),
+    })),
+  };
+}
+
+export async function readSymbols(
+  deps: AskDeps & { readonly db: Db },
+  user: UserId,
+  id: string,
+  { query, cursor, limit }: PageRequest & { readonly query: string },
+): Promise<Page<object> | Denial> {
+  const account = await ownAccount(deps, user, id);
+  if (isDenial(account)) return account;
+  const search = { accountId: account.id, query, after: cursor, limit };
+  const answer = await askWorker(deps, user, { kind: 'symbols', ...search });
+  if (isDenial(answer)) return answer;
+  const { instruments, hasMore } = answer;
+  return {
+    items: instruments.map((instrument) => ({
+      symbol: instrument.symbol,
+      description: instrument.description,
+      contract_size: toNumber(instrument.contractSize),
+      quantity_step: toNumber(instrument.quantityStep),
+      min_quantity: toNumber(instrument.minQuantity),
+      tick_size: toNumber(instrument.tickSize),
+      open: instrument.open,
+      next_open: instrument.nextOpen,
+    })),
+    next_cursor: hasMore ? (instruments.at(-1)?.symbol ?? null) : null,
+  };
+}

@@ -1,0 +1,272 @@
+// Trading accounts, as their owner makes, changes and deletes them. Another user's account does not exist here: 404.
+
+import {
+  type Account,
+  changeAccount,
+  changePaper,
+  deleteAccount,
+  findAccount,
+  insertAccount,
+  listAccounts,
+  storeCredentials,
+} from '../../data/accounts.ts';
+import type { Db, Statement } from '../../data/db.ts';
+import { roomFor } from '../../data/room.ts';
+import { type Denial, deny, isDenial } from '../../domain/denial.ts';
+import { type AccountId, isUuid, timestamp, type UserId } from '../../domain/ids.ts';
+import { mergePaperSettings, type PaperSettings, readPaperSettings } from '../../domain/paper-settings.ts';
+import { type SealingKey, sealProblem } from '../../domain/sealed.ts';
+import { type BrokerName, NEEDS_CREDENTIALS } from '../../domain/symbol.ts';
+import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
+import { newId } from '../new-id.ts';
+import { onePage, type Page, type PageRequest, pageOf } from '../pages.ts';
+import { randomToken, type SecretBox } from '../secret-box.ts';
+
+export interface AccountDeps {
+  readonly db: Db;
+  readonly clock: { now(): number };
+  /** Where the service is reached from outside: webhook URLs begin with it. */
+  readonly baseUrl: string;
+}
+
+/** Whose account, and by which request. */
+export interface Owner {
+  readonly id: UserId;
+  readonly context: RequestContext;
+}
+
+export type ShownAccount = ReturnType<typeof showAccount>;
+export type WithSecret = ShownAccount & { readonly webhook_secret: string };
+
+function showAccount({ baseUrl }: Pick<AccountDeps, 'baseUrl'>, account: Account) {
+  return {
+    id: account.id,
+    name: account.name,
+    broker: account.brokerName,
+    max_request_age: account.maxRequestAge,
+    allowed_symbols: account.allowedSymbols,
+    halted: account.halted,
+    broker_credentials_verified: account.credentialsVerified,
+    has_credentials: account.sealedCredentials !== null,
+    ...(account.brokerName === 'paper' ? { paper: paperOf(account) } : {}),
+    webhook_url: `${baseUrl}/webhook/${account.webhookToken}/order`,
+    webhook_token: account.webhookToken,
+    created_at: account.createdAt,
+  };
+}
+
+function paperOf({ id, paper }: Account): PaperSettings {
+  const reading = readPaperSettings(paper);
+  // They were read by the same rules before they were stored.
+  if ('problems' in reading) throw new Error(`the stored paper settings of ${id}: ${reading.problems[0]}`);
+  return reading.settings;
+}
+
+export async function ownAccount({ db }: { db: Db }, user: UserId, id: string): Promise<Account | Denial> {
+  const account = isUuid(id) ? await findAccount(db, id as AccountId) : null;
+  return account?.userId === user ? account : noSuchAccount();
+}
+
+const noSuchAccount = (): Denial => deny('not_found', { detail: 'You have no such trading account.' });
+
+export async function readAccounts(
+  deps: Pick<AccountDeps, 'db' | 'baseUrl'>,
+  user: UserId,
+  page: PageRequest,
+): Promise<Page<ShownAccount>> {
+  const { after, limit } = onePage(page);
+  const found = await listAccounts(deps.db, user, { after: after as AccountId | null, limit });
+  return pageOf(found, page, (account) => showAccount(deps, account));
+}
+
+export async function readAccount(
+  deps: Pick<AccountDeps, 'db' | 'baseUrl'>,
+  user: UserId,
+  id: string,
+): Promise<ShownAccount | Denial> {
+  const account = await ownAccount(deps, user, id);
+  return isDenial(account) ? account : showAccount(deps, account);
+}
+
+export interface NewAccount {
+  readonly name: string;
+  readonly broker: BrokerName;
+  readonly maxRequestAge: number;
+  readonly allowedSymbols: readonly string[];
+  /** undefined: not given. */
+  readonly paper: unknown;
+}
+
+export async function createAccount(
+  deps: AccountDeps & { readonly secrets: SecretBox },
+  owner: Owner,
+  { broker, ...fields }: NewAccount,
+): Promise<WithSecret | Denial> {
+  const paper = broker === 'paper' ? readPaperSettings(fields.paper) : null;
+  if (paper && 'problems' in paper) return deny('request_invalid', { detail: paper.problems.join(' ') });
+  if (!paper && fields.paper !== undefined) return notPaper();
+  const secret = randomToken();
+  const now = deps.clock.now();
+  const account: Account = {
+    id: newId() as AccountId,
+    userId: owner.id,
+    name: fields.name,
+    brokerName: broker,
+    webhookToken: randomToken(),
+    webhookSecret: deps.secrets.seal(secret),
+    maxRequestAge: fields.maxRequestAge,
+    allowedSymbols: fields.allowedSymbols,
+    sealedCredentials: null,
+    credentialsVerified: !NEEDS_CREDENTIALS[broker],
+    halted: false,
+    paper: paper?.settings ?? null,
+    connectionVersion: 1,
+    createdAt: timestamp(now),
+  };
+  const lost = await deps.db.commit([
+    roomFor('accounts', owner.id),
+    insertAccount(account),
+    noted(owner, account.id, 'account_created', now, { broker }),
+  ]);
+  if (lost !== null) return deny('too_many');
+  return { ...showAccount(deps, account), webhook_secret: secret };
+}
+
+const notPaper = (): Denial =>
+  deny('request_invalid', { detail: 'Only an account with the broker "paper" has paper settings.' });
+
+export interface AccountFields {
+  readonly name?: string;
+  readonly maxRequestAge?: number;
+  readonly allowedSymbols?: readonly string[];
+  /** Merged into what is there. */
+  readonly paper?: unknown;
+}
+
+/** Paper settings are merged by comparing and setting; so many lost rounds are no longer bad luck. */
+const ROUNDS = 20;
+
+export async function updateAccount(
+  deps: AccountDeps,
+  owner: Owner,
+  id: string,
+  { paper: patch, ...fields }: AccountFields,
+): Promise<ShownAccount | Denial> {
+  for (let round = 0; round < ROUNDS; round++) {
+    const account = await ownAccount(deps, owner.id, id);
+    if (isDenial(account)) return account;
+    const unit: Statement[] = [];
+    if (Object.keys(fields).length > 0) unit.push(changeAccount(account.id, fields));
+    if (patch !== undefined) {
+      if (account.brokerName !== 'paper') return notPaper();
+      const merged = mergePaperSettings(paperOf(account), patch);
+      if ('problems' in merged) return deny('request_invalid', { detail: merged.problems.join(' ') });
+      unit.push(changePaper(account.id, account.connectionVersion, merged.settings));
+    }
+    const changed = [...Object.keys(fields).map(asShown), ...(patch === undefined ? [] : ['paper'])];
+    unit.push(noted(owner, account.id, 'account_updated', deps.clock.now(), { changed }));
+    const lost = await deps.db.commit(unit);
+    if (lost === null) return readAccount(deps, owner.id, id);
+    if (lost !== 'version') return noSuchAccount();
+  }
+  return deny('account_changed');
+}
+
+/** maxRequestAge → max_request_age: the audit log speaks as the API does. */
+const asShown = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** Softly: its webhook stops at once, its orders stay readable. Null: done. */
+export async function removeAccount(
+  deps: Pick<AccountDeps, 'db' | 'clock'>,
+  owner: Owner,
+  id: string,
+): Promise<Denial | null> {
+  const account = await ownAccount(deps, owner.id, id);
+  if (isDenial(account)) return account;
+  const now = deps.clock.now();
+  const lost = await deps.db.commit([
+    ...deleteAccount(account.id, timestamp(now)),
+    noted(owner, account.id, 'account_deleted', now),
+  ]);
+  if (lost === 'idle') return deny('orders_under_way');
+  return lost === null ? null : noSuchAccount();
+}
+
+/** The old one stops at once. */
+export async function regenerateSecret(
+  deps: AccountDeps & { readonly secrets: SecretBox },
+  owner: Owner,
+  id: string,
+): Promise<WithSecret | Denial> {
+  const secret = randomToken();
+  const change = { webhookSecret: deps.secrets.seal(secret) };
+  const shown = await changeOwn(deps, owner, id, 'webhook_secret_regenerated', (account) =>
+    changeAccount(account, change),
+  );
+  return isDenial(shown) ? shown : { ...shown, webhook_secret: secret };
+}
+
+/** The old one, and with it the old URL, stops at once. */
+export function regenerateToken(deps: AccountDeps, owner: Owner, id: string): Promise<ShownAccount | Denial> {
+  return changeOwn(deps, owner, id, 'webhook_token_regenerated', (account) =>
+    changeAccount(account, { webhookToken: randomToken() }),
+  );
+}
+
+export async function revealSecret(
+  deps: Pick<AccountDeps, 'db' | 'clock'> & { readonly secrets: SecretBox },
+  owner: Owner,
+  id: string,
+): Promise<{ readonly webhook_secret: string } | Denial> {
+  const account = await ownAccount(deps, owner.id, id);
+  if (isDenial(account)) return account;
+  // First the entry, then the secret: nobody sees it without a trace.
+  await writeAudit(deps, owner.context, {
+    userId: owner.id,
+    action: 'webhook_secret_shown',
+    failure: null,
+    resource: { type: 'account', id: account.id },
+  });
+  return { webhook_secret: deps.secrets.open(account.webhookSecret) };
+}
+
+/** Stored as it came: whether the broker takes what is inside, only a worker can find out. */
+export async function replaceCredentials(
+  deps: AccountDeps & { readonly sealingKey: SealingKey },
+  owner: Owner,
+  id: string,
+  sealed: string,
+): Promise<ShownAccount | Denial> {
+  const problem = sealProblem(sealed, deps.sealingKey);
+  if (problem !== null) return deny('credentials_invalid', { detail: problem });
+  return changeOwn(deps, owner, id, 'credentials_stored', (account) => storeCredentials(account, sealed));
+}
+
+/** One change of an own account, with its entry, in one unit; the account as it is afterwards. */
+export async function changeOwn(
+  deps: AccountDeps,
+  owner: Owner,
+  id: string,
+  action: string,
+  change: (account: AccountId) => Statement,
+): Promise<ShownAccount | Denial> {
+  const account = await ownAccount(deps, owner.id, id);
+  if (isDenial(account)) return account;
+  const lost = await deps.db.commit([change(account.id), noted(owner, account.id, action, deps.clock.now())]);
+  return lost === null ? readAccount(deps, owner.id, id) : noSuchAccount();
+}
+
+function noted(
+  { id: userId, context }: Owner,
+  account: AccountId,
+  action: string,
+  now: number,
+  metadata: Readonly<Record<string, unknown>> = {},
+): Statement {
+  const resource = { type: 'account', id: account };
+  return audit(
+    context,
+    { userId, action, failure: null, resource, metadata: { trading_account_id: account, ...metadata } },
+    now,
+  );
+}

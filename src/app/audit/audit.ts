@@ -1,0 +1,55 @@
+// Every attempt leaves an entry, with where it came from and what it was about.
+
+import { type AuditEntry, insertAuditEntry } from '../../data/audit-log.ts';
+import type { Db, Statement } from '../../data/db.ts';
+import { type Timestamp, timestamp, type UserId } from '../../domain/ids.ts';
+
+/** What every request brings along. */
+export interface RequestContext {
+  readonly requestId: string;
+  readonly ip: string;
+  readonly userAgent: string | null;
+  readonly path: string;
+  readonly method: string;
+}
+
+export interface AuditEvent {
+  readonly userId: UserId | null;
+  readonly action: string;
+  /** null: it succeeded. */
+  readonly failure: string | null;
+  readonly resource?: { readonly type: string; readonly id: string };
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+export function audit(context: RequestContext, event: AuditEvent, now: number): Statement {
+  const at: Timestamp = timestamp(now);
+  const entry: AuditEntry = {
+    userId: event.userId,
+    action: event.action,
+    success: event.failure === null,
+    ipAddress: context.ip,
+    userAgent: context.userAgent === null ? null : storable(context.userAgent, 512),
+    requestPath: storable(context.path, 512),
+    requestMethod: context.method,
+    errorMessage: event.failure === null ? null : storable(event.failure, 1024),
+    resourceType: event.resource?.type ?? null,
+    resourceId: event.resource?.id ?? null,
+    metadata: { request_id: context.requestId, ...event.metadata },
+    createdAt: at,
+  };
+  return insertAuditEntry(entry);
+}
+
+/** An entry of its own, for what commits nothing else. */
+export async function writeAudit(
+  { db, clock }: { db: Db; clock: { now(): number } },
+  context: RequestContext,
+  event: AuditEvent,
+): Promise<void> {
+  await db.commit([audit(context, event, clock.now())]);
+}
+
+/** Strangers choose these texts: bounded, and nothing that a database refuses to store. */
+export const storable = (text: string, length: number): string =>
+  text.slice(0, length).toWellFormed().replaceAll('\0', '\ufffd');

@@ -1,0 +1,59 @@
+// The words of our mails.
+
+import type { Mail } from '../../mail/mailer.ts';
+
+type Words = Omit<Mail, 'to'>;
+
+export function resetMail({ link, minutes }: { link: string; minutes: number }): Words {
+  const before =
+    'Somebody, probably you, asked for a new password for your Fillpath account. Choose it here:';
+  const after = `The link works once, for ${minutes} minutes. Setting a new password ends every session. If it was not you, do nothing: your password stays as it is.`;
+  return {
+    subject: 'Choose a new password',
+    text: `${wrapped(before)}\n\n${link}\n\n${wrapped(after)}\n`,
+    html: `<p>${before}</p><p><a href="${escaped(link)}">${escaped(link)}</a></p><p>${after}</p>`,
+  };
+}
+
+export function alertMail(attack: {
+  readonly attackType: string;
+  readonly accountName: string | null;
+  readonly ip: string;
+  readonly at: string;
+  readonly detail: string;
+  readonly baseUrl: string;
+  readonly intervalMs: number;
+}): Words {
+  const description = ATTACKS[attack.attackType] ?? attack.detail;
+  const facts: readonly (readonly [string, string])[] = [
+    ['Attack type', attack.attackType],
+    ['Source IP', attack.ip],
+    ['Time (UTC)', attack.at],
+    ['Account', attack.accountName ?? 'none named'],
+    ['Description', description],
+  ];
+  const before = 'Fillpath refused a request to your account. Nothing was traded.';
+  const after = `If it was you, correct your alert. If not, regenerate the webhook secret. All events are listed under Settings, Security: ${attack.baseUrl}. At most one such mail is sent in ${attack.intervalMs / 60_000} minutes.`;
+  return {
+    subject: `Security alert: ${attack.attackType}`,
+    text: `${before}\n\n${facts.map(([name, value]) => wrapped(`${name}: ${oneLine(value)}`)).join('\n')}\n\n${wrapped(after)}\n`,
+    html: `<p>${before}</p><table>${facts
+      .map(([name, value]) => `<tr><th align="left">${name}</th><td>${escaped(oneLine(value))}</td></tr>`)
+      .join('')}</table><p>${escaped(after)}</p>`,
+  };
+}
+
+const ATTACKS: Readonly<Record<string, string>> = {
+  webhook_ip_blocked: 'The request came from an address that is not on your list of allowed IPs.',
+  webhook_timestamp_expired: "The signal's timestamp was older, or further ahead, than the account allows.",
+  webhook_credential_attack: 'The signal carried a wrong webhook secret.',
+  webhook_replay_attack: 'A signal that was received before was sent again.',
+};
+
+/** A name chosen by somebody must not lay out our mail. */
+const oneLine = (text: string): string => text.replace(/\s+/g, ' ');
+
+const wrapped = (text: string): string => text.replace(/(.{1,72})(?: |$)/g, '$1\n').trimEnd();
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+const escaped = (text: string): string => text.replace(/[&<>"]/g, (character) => ENTITIES[character] ?? '');

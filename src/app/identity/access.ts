@@ -1,0 +1,135 @@
+// Who may act, how often and from where. The same checks stand before the webhook and the trading routes.
+
+import { findAccount } from '../../data/accounts.ts';
+import { ownerOfApiKey, touchApiKey } from '../../data/api-keys.ts';
+import type { Db } from '../../data/db.ts';
+import { findSession, type Session } from '../../data/sessions.ts';
+import { allowedIps, type User } from '../../data/users.ts';
+import { type Denial, deny, ruleOf } from '../../domain/denial.ts';
+import { type AccountId, timestamp, type UserId } from '../../domain/ids.ts';
+import { isSameSecret } from '../../domain/webhook.ts';
+import type { Store } from '../../store/store.ts';
+import { ipList } from '../accounts/ip-list.ts';
+import { type AlertDeps, alertUser } from '../audit/alerts.ts';
+import { type RequestContext, writeAudit } from '../audit/audit.ts';
+import { hashToken, type Tokens } from './tokens.ts';
+
+export type { Session, User };
+
+export interface RateLimit {
+  readonly requests: number;
+  readonly windowMs: number;
+}
+
+interface RateDeps {
+  readonly store: Pick<Store, 'countInWindow'>;
+  readonly rateLimit: RateLimit;
+  readonly log: { warn(context: object, text: string): void };
+}
+
+/** Fails open, as the spec says: a store that does not answer must not stop anybody from trading. */
+export async function checkRate({ store, rateLimit, log }: RateDeps, user: UserId): Promise<Denial | null> {
+  try {
+    const { allowed, retryAfterMs } = await store.countInWindow(
+      `rate:{${user}}`,
+      rateLimit.requests,
+      rateLimit.windowMs,
+    );
+    return allowed ? null : deny('rate_limited', { retryAfter: Math.max(1, Math.ceil(retryAfterMs / 1000)) });
+  } catch (fault) {
+    log.warn({ fault, user }, 'the rate limiter fails open: the store does not answer');
+    return null;
+  }
+}
+
+export async function isAllowedIp({ db }: { db: Db }, user: UserId, ip: string): Promise<boolean> {
+  const allowed = await allowedIps(db, user);
+  return allowed.length === 0 || ipList(allowed).has(ip);
+}
+
+export interface AdmitDeps extends RateDeps, AlertDeps {}
+
+export interface TradingRequest {
+  readonly user: User;
+  /** As the request names it. */
+  readonly accountId: AccountId | null;
+  /** What the attempt is called in the audit log, where its refusal has no action of its own. */
+  readonly action: string;
+  readonly context: RequestContext;
+}
+
+/** Before every trading request of a user that acts. The webhook makes the same two checks among its own. */
+export async function admitTradingRequest(deps: AdmitDeps, request: TradingRequest): Promise<Denial | null> {
+  const { user, accountId, action, context } = request;
+  const denial =
+    (await checkRate(deps, user.id)) ??
+    ((await isAllowedIp(deps, user.id, context.ip)) ? null : deny('ip_not_allowed'));
+  if (!denial) return null;
+  await writeAudit(deps, context, {
+    userId: user.id,
+    action: ruleOf(denial.code).audit ?? action,
+    failure: denial.detail,
+    ...(accountId ? { resource: { type: 'account', id: accountId } } : {}),
+    metadata: {
+      code: denial.code,
+      ...(denial.code === 'ip_not_allowed' ? { attack_type: 'ip_not_allowed' } : {}),
+      ...(accountId ? { trading_account_id: accountId } : {}),
+    },
+  });
+  const account = accountId ? await findAccount(deps.db, accountId) : null;
+  const accountName = account?.userId === user.id ? account.name : null;
+  alertUser(deps, { code: denial.code, user, accountName, ip: context.ip, detail: denial.detail });
+  return denial;
+}
+
+/** Who is asking, and by what. */
+export type Caller =
+  | { readonly via: 'session'; readonly user: User; readonly session: Session }
+  | { readonly via: 'api_key'; readonly user: User; readonly keyId: string };
+
+export interface Credentials {
+  /** The access_token cookie; it decides where it is present, however bad it is. */
+  readonly cookie: string | undefined;
+  /** The Authorization header. */
+  readonly authorization: string | undefined;
+}
+
+export interface AuthenticateDeps {
+  readonly db: Db;
+  readonly clock: { now(): number };
+  readonly tokens: Pick<Tokens, 'read'>;
+}
+
+export async function authenticate(
+  deps: AuthenticateDeps,
+  credentials: Credentials,
+): Promise<Caller | Denial> {
+  const { cookie, authorization } = credentials;
+  const token = cookie ?? /^Bearer +([\w~+/.-]{1,2048}=*)$/i.exec(authorization ?? '')?.[1];
+  if (!token) return deny('unauthenticated');
+  // A JWT has dots; an API key has none, and a browser never sends one as a cookie.
+  const caller =
+    cookie !== undefined || token.includes('.') ? await bySession(deps, token) : await byApiKey(deps, token);
+  if (!caller) return deny('unauthenticated');
+  return caller.user.isActive ? caller : deny('user_deactivated');
+}
+
+async function bySession({ db, tokens }: AuthenticateDeps, token: string): Promise<Caller | null> {
+  const claims = tokens.read('access', token);
+  const found = claims?.session ? await findSession(db, claims.session) : null;
+  if (!found?.session.isActive || found.user.id !== claims?.user) return null;
+  return { via: 'session', ...found };
+}
+
+async function byApiKey({ db, clock }: AuthenticateDeps, key: string): Promise<Caller | null> {
+  const now = timestamp(clock.now());
+  const owner = await ownerOfApiKey(db, hashToken(key), now);
+  if (!owner) return null;
+  await db.commit([touchApiKey(owner.keyId, now)]);
+  return { via: 'api_key', ...owner };
+}
+
+/** Sessions, by cookie or bearer, prove with every change that the request is the client's own. */
+export function isCsrfProven(session: Session, header: string | undefined): boolean {
+  return isSameSecret(header ?? '', session.csrfToken);
+}

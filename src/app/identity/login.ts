@@ -1,0 +1,200 @@
+// Logging in: a right password, and a code where the user has a second factor, begin a session.
+
+import { credentialsByEmail, credentialsOf, type UserCredentials } from '../../data/credentials.ts';
+import { insertSession, type Session } from '../../data/sessions.ts';
+import type { User } from '../../data/users.ts';
+import { type Denial, deny, isDenial } from '../../domain/denial.ts';
+import { normalEmail } from '../../domain/email.ts';
+import { type SessionId, timestamp } from '../../domain/ids.ts';
+import { audit, type RequestContext, storable, writeAudit } from '../audit/audit.ts';
+import { newId } from '../new-id.ts';
+import { randomToken, type SecretBox } from '../secret-box.ts';
+import type { Captcha } from './captcha.ts';
+import { type CheckPasswordDeps, checkPassword, forgiveTries, takeTry } from './passwords.ts';
+import { type CodeProof, hasSecondFactor, proofByCode } from './second-factor.ts';
+import { newAccessToken, newRefreshToken, type SessionDeps } from './sessions.ts';
+import { hashToken } from './tokens.ts';
+
+export interface LoginDeps extends SessionDeps, CheckPasswordDeps {
+  readonly secrets: SecretBox;
+  readonly captcha: Captcha;
+}
+
+/** A session that has just begun. */
+export interface Entered {
+  readonly user: User;
+  readonly session: Session;
+  readonly accessToken: string;
+  readonly refreshToken: string;
+}
+
+/** The password was right; the second factor is asked for. */
+export interface CodeAsked {
+  readonly loginToken: string;
+  readonly expiresInMs: number;
+}
+
+const LOGIN_TOKEN_MS = 5 * 60_000;
+
+/** What is known of an attempt by the time it is denied; it goes into the audit entry. */
+interface Findings {
+  user?: User;
+}
+
+async function audited<Outcome extends object>(
+  deps: SessionDeps,
+  context: RequestContext,
+  attempt: (findings: Findings) => Promise<Denial | Outcome>,
+): Promise<Denial | Outcome> {
+  const findings: Findings = {};
+  const outcome = await attempt(findings);
+  if (isDenial(outcome))
+    await writeAudit(deps, context, {
+      userId: findings.user?.id ?? null,
+      action: 'login',
+      failure: outcome.detail,
+      metadata: { code: outcome.code },
+    });
+  return outcome;
+}
+
+export interface LoginAttempt {
+  readonly email: string;
+  readonly password: string;
+  readonly captchaToken: string | undefined;
+  readonly context: RequestContext;
+}
+
+export function login(
+  deps: LoginDeps,
+  { email, password, captchaToken, context }: LoginAttempt,
+): Promise<Denial | Entered | CodeAsked> {
+  return audited(deps, context, async (findings) => {
+    const bot = await deps.captcha.verify({ token: captchaToken, action: 'login', context });
+    if (bot) return bot;
+    const proven = await provePassword(deps, { email, password }, findings);
+    if (isDenial(proven)) return proven;
+    if (!(await hasSecondFactor(deps, proven.user.id))) return enter(deps, proven, null, context);
+
+    // The try stays counted: it is forgiven with the code, so that a known password buys no endless guessing of codes.
+    const { id } = proven.user;
+    await writeAudit(deps, context, { userId: id, action: 'login_password', failure: null });
+    const claims = { user: id, session: null, stamp: stampOf(proven) };
+    return {
+      loginToken: deps.tokens.issue('login', claims, LOGIN_TOKEN_MS),
+      expiresInMs: LOGIN_TOKEN_MS,
+    };
+  });
+}
+
+/** The second step, with the code. */
+export function completeLogin(
+  deps: LoginDeps,
+  { loginToken, code, context }: { loginToken: string; code: string; context: RequestContext },
+): Promise<Denial | Entered> {
+  return audited(deps, context, async (findings) => {
+    const claims = deps.tokens.read('login', loginToken);
+    const proven = claims && (await credentialsOf(deps.db, claims.user));
+    if (!proven || stampOf(proven) !== claims.stamp) return deny('login_token_invalid');
+    findings.user = proven.user;
+    if (!proven.user.isActive) return deny('user_deactivated');
+    const locked = await takeTry(deps, proven.user.email);
+    if (locked) return locked;
+    return enterByCode(deps, proven, code, context);
+  });
+}
+
+export interface PasswordGrant {
+  readonly email: string;
+  readonly password: string;
+  readonly code: string | undefined;
+  readonly context: RequestContext;
+}
+
+/** For a program: the password and, where there is a second factor, the code in one step. `codeMissing`: it is asked for. */
+export function loginAtOnce(
+  deps: LoginDeps,
+  { email, password, code, context }: PasswordGrant,
+): Promise<Denial | Entered | { codeMissing: true }> {
+  return audited<Entered | { codeMissing: true }>(deps, context, async (findings) => {
+    const proven = await provePassword(deps, { email, password }, findings);
+    if (isDenial(proven)) return proven;
+    if (!(await hasSecondFactor(deps, proven.user.id))) return enter(deps, proven, null, context);
+    if (code !== undefined) return enterByCode(deps, proven, code, context);
+    await writeAudit(deps, context, { userId: proven.user.id, action: 'login_password', failure: null });
+    return { codeMissing: true };
+  });
+}
+
+async function provePassword(
+  deps: LoginDeps,
+  { email: given, password }: { email: string; password: string },
+  findings: Findings,
+): Promise<Denial | UserCredentials> {
+  const email = normalEmail(given);
+  const found = await credentialsByEmail(deps.db, email);
+  if (found) findings.user = found.user;
+  const denial = await checkPassword(deps, { email, password, found });
+  if (denial) return denial;
+  // Only now: a stranger does not learn that the user exists.
+  return found?.user.isActive ? found : deny('user_deactivated');
+}
+
+const wrongCode = (): Denial =>
+  deny('invalid_credentials', {
+    detail: 'The code is wrong or was used before. Type the one that the authenticator app shows now.',
+  });
+
+async function enterByCode(
+  deps: LoginDeps,
+  proven: UserCredentials,
+  code: string,
+  context: RequestContext,
+): Promise<Denial | Entered> {
+  const proof = await proofByCode(deps, proven.user.id, code);
+  return proof ? enter(deps, proven, proof, context) : wrongCode();
+}
+
+/** The session, its first refresh token, the use of the code and the audit entry are one unit. */
+async function enter(
+  deps: LoginDeps,
+  { user, passwordHash }: UserCredentials,
+  proof: CodeProof | null,
+  context: RequestContext,
+): Promise<Denial | Entered> {
+  const { db, clock } = deps;
+  const now = clock.now();
+  const session: Session = {
+    id: newId() as SessionId,
+    userId: user.id,
+    csrfToken: randomToken(),
+    ipAddress: context.ip,
+    userAgent: storable(context.userAgent ?? '', 512),
+    createdAt: timestamp(now),
+    isActive: true,
+  };
+  const { refreshToken, insert } = newRefreshToken(deps, session, now);
+  const lost = await db.commit([
+    insertSession(session, passwordHash),
+    ...(proof ? [proof.use] : []),
+    insert,
+    audit(
+      context,
+      {
+        userId: user.id,
+        action: 'login',
+        failure: null,
+        resource: { type: 'session', id: session.id },
+        metadata: { second_factor: proof?.kind ?? null },
+      },
+      now,
+    ),
+  ]);
+  if (lost === 'code_unused') return wrongCode();
+  // The password was changed, or the user deactivated, while we looked at it.
+  if (lost !== null) return deny('invalid_credentials');
+  await forgiveTries(deps, user.email);
+  return { user, session, accessToken: newAccessToken(deps, session), refreshToken };
+}
+
+const stampOf = ({ passwordHash }: UserCredentials): string => hashToken(passwordHash).slice(0, 32);

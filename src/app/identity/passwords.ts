@@ -1,0 +1,272 @@
+// Passwords: registering with one, checking one, setting a new one by mail. Whoever guesses gets ten tries per account
+// in a quarter of an hour, and no word on whether the account exists.
+
+import { hash, verify } from '@node-rs/argon2';
+import {
+  credentialsByEmail,
+  insertPasswordReset,
+  setPassword,
+  type UserCredentials,
+  usePasswordReset,
+  userOfPasswordReset,
+} from '../../data/credentials.ts';
+import type { Db } from '../../data/db.ts';
+import { revokeSessionsOf } from '../../data/sessions.ts';
+import { currentTermsVersion, insertUser, type User } from '../../data/users.ts';
+import { type Denial, deny, isDenial } from '../../domain/denial.ts';
+import { isEmail, normalEmail } from '../../domain/email.ts';
+import { timestamp, type UserId } from '../../domain/ids.ts';
+import { passwordProblem } from '../../domain/password.ts';
+import type { Mailer } from '../../mail/mailer.ts';
+import { type Store, StoreUnavailable } from '../../store/store.ts';
+import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
+import { resetMail } from '../audit/mails.ts';
+import { newId } from '../new-id.ts';
+import { randomToken } from '../secret-box.ts';
+import type { Captcha } from './captcha.ts';
+import { hashToken } from './tokens.ts';
+
+/** A port, so that a test can count the work. */
+export interface PasswordHasher {
+  hash(password: string): Promise<string>;
+  verify(passwordHash: string, password: string): Promise<boolean>;
+}
+
+/** Argon2id with the library's own parameters. */
+export const argon2id: PasswordHasher = {
+  hash: (password) => hash(password),
+  // What is no hash at all fits no password.
+  verify: (passwordHash, password) => verify(passwordHash, password).catch(() => false),
+};
+
+interface Log {
+  warn(context: object, text: string): void;
+  error(context: object, text: string): void;
+}
+
+export interface CheckPasswordDeps {
+  readonly store: Pick<Store, 'countInWindow' | 'clearWindow'>;
+  readonly hasher: PasswordHasher;
+  /** The hash of a password that nobody knows: what an unknown address is checked against. */
+  readonly decoyHash: string;
+  readonly log: Log;
+}
+
+const TRIES = 10;
+const TRIES_WINDOW_MS = 15 * 60_000;
+const triesKey = (email: string): string => `password:${hashToken(email)}`;
+
+/** Counted before the work is done, so that guesses in parallel are no way around it. Fails closed. */
+export async function takeTry(
+  { store }: Pick<CheckPasswordDeps, 'store'>,
+  email: string,
+): Promise<Denial | null> {
+  try {
+    const count = await store.countInWindow(triesKey(email), TRIES, TRIES_WINDOW_MS);
+    if (count.allowed) return null;
+    return deny('login_locked', { retryAfter: Math.max(1, Math.ceil(count.retryAfterMs / 1000)) });
+  } catch (fault) {
+    if (!(fault instanceof StoreUnavailable)) throw fault;
+    return deny('store_unavailable', { detail: 'Nobody can log in at the moment. Try again.' });
+  }
+}
+
+/** After a success: earlier mistakes no longer count. */
+export async function forgiveTries(
+  { store, log }: { readonly store: Pick<Store, 'clearWindow'>; readonly log: Log },
+  email: string,
+): Promise<void> {
+  await store.clearWindow(triesKey(email)).catch((fault: unknown) => {
+    log.warn({ fault }, 'failed tries could not be forgotten; they end by themselves');
+  });
+}
+
+/** The same work, one verification, whether or not there is such a user. The try stays counted until forgiven. */
+export async function checkPassword(
+  deps: CheckPasswordDeps,
+  { email, password, found }: { email: string; password: string; found: UserCredentials | null },
+): Promise<Denial | null> {
+  const locked = await takeTry(deps, email);
+  if (locked) return locked;
+  const isRight = await deps.hasher.verify(found?.passwordHash ?? deps.decoyHash, password);
+  return found && isRight ? null : deny('invalid_credentials');
+}
+
+/** Of somebody who has a session and must prove once more to be the one who began it. */
+export async function checkOwnPassword(
+  deps: CheckPasswordDeps & { readonly db: Db },
+  { email }: User,
+  password: string,
+): Promise<Denial | null> {
+  const denial = await checkPassword(deps, {
+    email,
+    password,
+    found: await credentialsByEmail(deps.db, email),
+  });
+  if (denial?.code === 'invalid_credentials') return deny('password_wrong');
+  if (!denial) await forgiveTries(deps, email);
+  return denial;
+}
+
+export interface RegisterDeps {
+  readonly db: Db;
+  readonly clock: { now(): number };
+  readonly hasher: PasswordHasher;
+  readonly captcha: Captcha;
+}
+
+export interface Registration {
+  readonly email: string;
+  readonly password: string;
+  readonly captchaToken: string | undefined;
+  readonly acceptTerms: boolean;
+  readonly context: RequestContext;
+}
+
+export async function register(deps: RegisterDeps, registration: Registration): Promise<Denial | User> {
+  const outcome = await checkAndRegister(deps, registration);
+  if (isDenial(outcome))
+    await writeAudit(deps, registration.context, {
+      userId: null,
+      action: 'register',
+      failure: outcome.detail,
+      metadata: { code: outcome.code },
+    });
+  return outcome;
+}
+
+async function checkAndRegister(
+  { db, clock, hasher, captcha }: RegisterDeps,
+  { password, captchaToken, acceptTerms, context, ...given }: Registration,
+): Promise<Denial | User> {
+  const email = normalEmail(given.email);
+  if (!isEmail(email)) return deny('request_invalid', { detail: '"email" must be an email address.' });
+  const problem = passwordProblem(password, email);
+  if (problem) return deny('password_weak', { detail: problem });
+  // After what the client can mend itself: an answer to the challenge works once.
+  const bot = await captcha.verify({ token: captchaToken, action: 'register', context });
+  if (bot) return bot;
+
+  const passwordHash = await hasher.hash(password);
+  const user: User = {
+    id: newId() as UserId,
+    email,
+    isAdmin: false,
+    isActive: true,
+    plan: 'free',
+    planExpiresAt: null,
+    termsVersion: acceptTerms ? await currentTermsVersion(db) : null,
+  };
+  const now = clock.now();
+  const lost = await db.commit([
+    insertUser(user, passwordHash, timestamp(now)),
+    audit(
+      context,
+      {
+        userId: user.id,
+        action: 'register',
+        failure: null,
+        resource: { type: 'user', id: user.id },
+        metadata: { terms_version: user.termsVersion },
+      },
+      now,
+    ),
+  ]);
+  return lost === null ? user : deny('email_taken');
+}
+
+export interface ForgotPasswordDeps {
+  readonly db: Db;
+  readonly clock: { now(): number };
+  readonly store: Pick<Store, 'countInWindow'>;
+  readonly mailer: Mailer;
+  readonly baseUrl: string;
+  readonly log: Log;
+}
+
+const RESET_LIFE_MS = 30 * 60_000;
+/** Nobody's mailbox is to be flooded by strangers. */
+const RESET_MAILS = 3;
+const RESET_MAILS_WINDOW_MS = 15 * 60_000;
+
+/** Mails a link for a new password. It answers nothing: whether there is such a user is nobody's business. */
+export async function forgotPassword(
+  deps: ForgotPasswordDeps,
+  { email, context }: { email: string; context: RequestContext },
+): Promise<void> {
+  const { db, clock, store, mailer, log } = deps;
+  const found = await credentialsByEmail(db, normalEmail(email));
+  const user = found?.user ?? null;
+  const refuse = (failure: string) =>
+    writeAudit(deps, context, { userId: user?.id ?? null, action: 'forgot_password', failure });
+  if (!user) return refuse('There is no user with this address.');
+  if (!user.isActive) return refuse('The user is deactivated.');
+  const mails = await store.countInWindow(`reset-mail:${user.id}`, RESET_MAILS, RESET_MAILS_WINDOW_MS);
+  if (!mails.allowed) return refuse('The user was sent enough mails for now.');
+
+  const token = randomToken();
+  const now = clock.now();
+  const expiresAt = timestamp(now + RESET_LIFE_MS);
+  const link = `${deps.baseUrl}/reset-password?token=${token}`;
+  await db.commit([
+    insertPasswordReset({ tokenHash: hashToken(token), userId: user.id, expiresAt }),
+    audit(context, { userId: user.id, action: 'forgot_password', failure: null }, now),
+  ]);
+  try {
+    await mailer.send({ to: user.email, ...resetMail({ link, minutes: RESET_LIFE_MS / 60_000 }) });
+  } catch (fault) {
+    log.error({ fault, user: user.id }, 'the mail with the link for a new password could not be sent');
+    await refuse('The mail could not be sent.');
+  }
+}
+
+export interface ResetPasswordDeps {
+  readonly db: Db;
+  readonly clock: { now(): number };
+  readonly store: Pick<Store, 'clearWindow'>;
+  readonly hasher: PasswordHasher;
+  readonly log: Log;
+}
+
+/** Null: the new password holds, and every session has ended. */
+export async function resetPassword(
+  deps: ResetPasswordDeps,
+  { token, password, context }: { token: string; password: string; context: RequestContext },
+): Promise<Denial | null> {
+  const { db, clock, hasher } = deps;
+  const tokenHash = hashToken(token);
+  const user = await userOfPasswordReset(db, tokenHash, timestamp(clock.now()));
+  const refuse = async (denial: Denial): Promise<Denial> => {
+    await writeAudit(deps, context, {
+      userId: user?.id ?? null,
+      action: 'reset_password',
+      failure: denial.detail,
+      metadata: { code: denial.code },
+    });
+    return denial;
+  };
+  if (!user) return refuse(deny('reset_token_invalid'));
+  const problem = passwordProblem(password, user.email);
+  if (problem) return refuse(deny('password_weak', { detail: problem }));
+
+  const passwordHash = await hasher.hash(password);
+  const now = clock.now();
+  const lost = await db.commit([
+    ...usePasswordReset(tokenHash, user.id, timestamp(now)),
+    setPassword(user.id, passwordHash),
+    revokeSessionsOf(user.id),
+    audit(
+      context,
+      {
+        userId: user.id,
+        action: 'reset_password',
+        failure: null,
+        resource: { type: 'user', id: user.id },
+      },
+      now,
+    ),
+  ]);
+  if (lost !== null) return refuse(deny('reset_token_invalid'));
+  await forgiveTries(deps, user.email);
+  return null;
+}

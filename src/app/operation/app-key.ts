@@ -1,0 +1,16 @@
+// All processes on one database must have the same APP_KEY: with another one webhook secrets cannot be read, and the
+// audit log would be sealed by two keys. So the database remembers which one it was, without telling anything about it.
+
+import { createHmac } from 'node:crypto';
+import type { Db } from '../../data/db.ts';
+import { readFact, rememberFact } from '../../data/facts.ts';
+
+export async function agreeOnAppKey({ db }: { readonly db: Db }, appKey: Buffer): Promise<void> {
+  const mark = createHmac('sha256', appKey).update('the key of this database').digest('base64url');
+  await db.commit([rememberFact('app_key', mark)]);
+  if ((await readFact(db, 'app_key')) !== mark)
+    throw new Error(
+      'APP_KEY is not the one that this database was made with. Give every process the same one; ' +
+        'where none was configured it lies in keys/APP_KEY in the DATA_DIR of the first start.',
+    );
+}

@@ -1,0 +1,69 @@
+// Is the service able to take an order? Each part is asked; one that is down makes the whole unhealthy.
+
+import { type Db, sql } from '../../data/db.ts';
+import { countChecks } from '../../data/fill-checks.ts';
+import type { Store } from '../../store/store.ts';
+import type { Hosts } from '../../worker/hosts.ts';
+import { STARTS_QUEUE } from '../../worker/pool.ts';
+
+export interface HealthDeps {
+  readonly db: Db;
+  readonly store: Pick<Store, 'ping' | 'queueLength'>;
+  readonly hosts: Pick<Hosts, 'list'>;
+  readonly version: string;
+}
+
+type Part = { readonly status: 'up' | 'down' } & Readonly<Record<string, unknown>>;
+
+export interface Health {
+  readonly status: 'up' | 'down';
+  readonly version: string;
+  readonly database: Part;
+  readonly store: Part;
+  readonly workers: Part;
+  readonly queues: Part;
+}
+
+const PATIENCE_MS = 2_000;
+
+export async function readHealth({ db, store, hosts, version }: HealthDeps): Promise<Health> {
+  const [database, inMemory, workers, queues] = await Promise.all([
+    part(async () => {
+      await db.get(sql`select 1 as one`);
+      return { kind: db.dialect };
+    }),
+    part(async () => {
+      await store.ping();
+      return {};
+    }),
+    part(async () => {
+      const there = await hosts.list();
+      return { hosts: there.length, active: there.reduce((sum, { workers }) => sum + workers, 0) };
+    }),
+    part(async () => {
+      const checks = await countChecks(db);
+      return {
+        worker_starts: await store.queueLength(STARTS_QUEUE),
+        fill_checks: checks.scheduled + checks.running,
+        dead_letters: checks.dead_letter,
+      };
+    }),
+  ]);
+  const isUp = [database, inMemory, workers, queues].every((each) => each.status === 'up');
+  return { status: isUp ? 'up' : 'down', version, database, store: inMemory, workers, queues };
+}
+
+/** A part that does not answer in time is down, whatever it would have said. */
+async function part(ask: () => Promise<Record<string, unknown>>): Promise<Part> {
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('no answer')), PATIENCE_MS);
+  });
+  try {
+    return { status: 'up', ...(await Promise.race([ask(), silence])) };
+  } catch {
+    return { status: 'down' };
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,71 @@
+// What Prometheus reads: figures of the whole deployment, the same from every process of it.
+
+import type { Db } from '../../data/db.ts';
+import { countChecks } from '../../data/fill-checks.ts';
+import { ordersUnderWayNow } from '../../data/orders.ts';
+import { millis } from '../../domain/ids.ts';
+import type { Store } from '../../store/store.ts';
+import type { Hosts } from '../../worker/hosts.ts';
+import { STARTS_QUEUE } from '../../worker/pool.ts';
+
+export interface MetricsDeps {
+  readonly db: Db;
+  readonly clock: { now(): number };
+  readonly store: Pick<Store, 'queueLength'>;
+  readonly hosts: Pick<Hosts, 'list'>;
+  readonly version: string;
+  readonly role: string;
+}
+
+export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** A part that is down leaves its figures out, and says so in `fillpath_part_up`. */
+export async function readMetrics(deps: MetricsDeps): Promise<string> {
+  const { db, clock, store, hosts, version, role } = deps;
+  const [ofDatabase, ofStore] = await Promise.all([
+    figures(async () => {
+      const [checks, orders] = await Promise.all([countChecks(db), ordersUnderWayNow(db)]);
+      const age = orders.oldest === null ? 0 : Math.max(0, clock.now() - millis(orders.oldest)) / 1000;
+      return [
+        gauge('orders_under_way', 'Orders accepted and not yet handed to their broker.', orders.count),
+        gauge('oldest_order_seconds', 'Age of the oldest of them.', age),
+        family('fill_checks', 'Fill checks; dead letters wait for a person.', {
+          '{state="scheduled"}': checks.scheduled,
+          '{state="running"}': checks.running,
+          '{state="dead_letter"}': checks.dead_letter,
+        }),
+      ];
+    }),
+    figures(async () => {
+      const [starts, there] = await Promise.all([store.queueLength(STARTS_QUEUE), hosts.list()]);
+      const sum = (of: 'workers' | 'busy') => there.reduce((total, host) => total + host[of], 0);
+      return [
+        gauge('worker_starts_waiting', 'Users that wait for a worker host to take them.', starts),
+        gauge('hosts', 'Worker hosts that are there.', there.length),
+        gauge('workers', 'Users that have a worker.', sum('workers')),
+        gauge('workers_busy', 'Of them executing.', sum('busy')),
+      ];
+    }),
+  ]);
+  const parts = {
+    '{part="database"}': ofDatabase ? 1 : 0,
+    '{part="store"}': ofStore ? 1 : 0,
+  };
+  return [
+    family('info', 'The program.', { [`{version="${version}",role="${role}"}`]: 1 }),
+    family('part_up', 'Whether a part answers.', parts),
+    ...(ofDatabase ?? []),
+    ...(ofStore ?? []),
+  ].join('');
+}
+
+/** null: the part does not answer. */
+const figures = (ask: () => Promise<string[]>): Promise<string[] | null> => ask().catch(() => null);
+
+const gauge = (name: string, help: string, value: number): string => family(name, help, { '': value });
+
+function family(name: string, help: string, values: Readonly<Record<string, number>>): string {
+  const full = `fillpath_${name}`;
+  const lines = Object.entries(values).map(([labels, value]) => `${full}${labels} ${value}\n`);
+  return `# HELP ${full} ${help}\n# TYPE ${full} gauge\n${lines.join('')}`;
+}

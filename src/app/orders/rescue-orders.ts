@@ -1,0 +1,33 @@
+// Finds orders that nobody is working on: after a restart, or when the store lost their message. Their users' workers
+// are started and told to look into the database.
+
+import type { Db } from '../../data/db.ts';
+import { usersWithOrdersUnderWay } from '../../data/orders.ts';
+import { timestamp } from '../../domain/ids.ts';
+import type { Mailbox } from '../../worker/mailbox.ts';
+import type { Pool } from '../../worker/pool.ts';
+
+export interface RescueDeps {
+  readonly db: Db;
+  readonly clock: { now(): number };
+  readonly pool: Pool;
+  readonly mailbox: Pick<Mailbox, 'tell' | 'waiting'>;
+  readonly log: { warn(context: object, text: string): void };
+}
+
+/** Orders accepted less than `graceMs` ago are left to the message that is on its way to their worker. */
+export async function rescueOrders(
+  { db, clock, pool, mailbox, log }: RescueDeps,
+  graceMs: number,
+): Promise<void> {
+  const users = await usersWithOrdersUnderWay(db, timestamp(clock.now() - graceMs));
+  await Promise.all(
+    users.map(async (user) => {
+      const isServed = await pool.ensure(user);
+      // A worker serves its mailbox in turn: by the time it comes to this, none of the user's orders is in its hands.
+      // Where something waits there already, it comes to the orders by that.
+      if (isServed && (await mailbox.waiting(user)) === 0) await mailbox.tell(user, { kind: 'recover' });
+      if (!isServed) log.warn({ user }, 'no worker could be started to recover the orders of this user');
+    }),
+  );
+}

@@ -1,0 +1,72 @@
+// Background fill verification: takes the checks that are due, one of a user at a time, asks the user's worker to look
+// at the broker, and records what the domain makes of it.
+
+import type { Db } from '../../data/db.ts';
+import {
+  claimCheck,
+  concludeCheck,
+  dueChecks,
+  type FillCheck,
+  freeLostChecks,
+  hasLostChecks,
+} from '../../data/fill-checks.ts';
+import { findOrder, saveOrder } from '../../data/orders.ts';
+import { afterLook, type FillRules, type Look } from '../../domain/fill.ts';
+import { timestamp } from '../../domain/ids.ts';
+import type { Mailbox } from '../../worker/mailbox.ts';
+import type { Pool } from '../../worker/pool.ts';
+
+export interface VerifyDeps {
+  readonly db: Db;
+  readonly clock: { now(): number };
+  readonly pool: Pool;
+  readonly mailbox: Pick<Mailbox, 'ask'>;
+  readonly log: { info(context: object, text: string): void; warn(context: object, text: string): void };
+  readonly rules: FillRules;
+  readonly visibilityMs: number;
+}
+
+/** Users verified at the same time; one slow broker must not hold back the others. */
+const PARALLEL_CHECKS = 64;
+
+/** Runs all checks that are due now, and returns how many there were. */
+export async function verifyDueFills(deps: VerifyDeps): Promise<number> {
+  const { db, clock } = deps;
+  const now = timestamp(clock.now());
+  if (await hasLostChecks(db, now)) await db.commit(freeLostChecks(now, deps.rules.retries));
+  const due = await dueChecks(db, now, PARALLEL_CHECKS);
+  await Promise.all(due.map((check) => verifyOne(deps, check)));
+  return due.length;
+}
+
+async function verifyOne(deps: VerifyDeps, due: FillCheck): Promise<void> {
+  const { db, clock, log, rules, visibilityMs } = deps;
+  if ((await db.commit([claimCheck(due, timestamp(clock.now() + visibilityMs))])) !== null) return;
+  const check = { ...due, attempts: due.attempts + 1 };
+
+  const look = await lookAt(deps, check);
+  const order = await findOrder(db, check.orderId);
+  if (!order) return;
+  const { order: after, verdict } = afterLook(order, look, check.attempts, rules, clock.now());
+  const changes = after === order ? [] : saveOrder(after);
+  const lost = await db.commit([concludeCheck(check, verdict), ...changes]);
+  if (lost) log.warn({ order: order.id, lost }, 'a fill check was overtaken; it will be made again');
+  if (verdict.check === 'dead_letter')
+    log.warn({ order: order.id, reason: verdict.reason }, 'fill verification gave up: dead letter');
+  if (after.error !== order.error)
+    log.info({ order: order.id, error: after.error }, 'fill verification found an end');
+}
+
+/** A worker that cannot be started, or does not answer, is a look without an answer: it uses up a try. */
+async function lookAt({ pool, mailbox, visibilityMs }: VerifyDeps, check: FillCheck): Promise<Look> {
+  try {
+    if (!(await pool.ensure(check.userId))) return { seen: 'failure', reason: 'no worker could be started' };
+    const look = await mailbox.ask(check.userId, { kind: 'look', orderId: check.orderId }, visibilityMs / 2);
+    return look ?? { seen: 'failure', reason: 'the worker did not answer' };
+  } catch (fault) {
+    return {
+      seen: 'failure',
+      reason: fault instanceof Error ? fault.message : 'the worker could not be asked',
+    };
+  }
+}

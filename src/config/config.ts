@@ -1,0 +1,275 @@
+// The configuration: the environment, read once by its table, checked as a whole, and passed on.
+
+import { isIP } from 'node:net';
+import type { Plans } from '../domain/entitlement.ts';
+import type { PrivateJwk, PublicJwk } from '../domain/sealed.ts';
+import { TABLE, VARIABLES, type Values, type VariableName } from './table.ts';
+import { CAPTCHA_TEST_SECRETS, type Cidr, Wrong } from './values.ts';
+
+export interface Config {
+  readonly role: 'all' | 'api' | 'worker' | 'verifier';
+  readonly environment: 'development' | 'test' | 'production';
+  readonly production: boolean;
+  readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+  /** Make the first user and a paper account at the first start. */
+  readonly seedUser: boolean;
+  readonly http: {
+    readonly host: string;
+    /** 0: any free one. */
+    readonly port: number;
+    /** Without a slash at its end. */
+    readonly baseUrl: string;
+    readonly allowedOrigins: readonly string[];
+    readonly trustedProxies: readonly Cidr[];
+  };
+  readonly data: {
+    readonly dir: string;
+    /** undefined: SQLite in `dir`. */
+    readonly databaseUrl: string | undefined;
+    /** undefined: in this process. Several, separated by commas, are nodes of one cluster. */
+    readonly redisUrl: string | undefined;
+  };
+  /** What is undefined here is kept in `data.dir`, made there at the first start. */
+  readonly keys: {
+    /** 32 bytes in base64url. */
+    readonly app: string | undefined;
+    readonly jwt: string | undefined;
+    /** The first one is current; the others open what was sealed to them before. */
+    readonly worker: readonly [PrivateJwk, ...PrivateJwk[]] | undefined;
+    readonly workerPublic: PublicJwk | undefined;
+  };
+  readonly auth: {
+    readonly accessTokenMs: number;
+    readonly refreshTokenMs: number;
+    readonly cookieDomain: string | undefined;
+  };
+  /** null: no bot challenge. */
+  readonly captcha: {
+    readonly provider: CaptchaProvider;
+    readonly secret: string;
+    readonly siteKey: string;
+    readonly verifyUrl: string;
+    /** In lower case. */
+    readonly bypassUserAgents: readonly string[];
+  } | null;
+  readonly edge: {
+    /** external: something in front of us already limits and filters. */
+    readonly mode: 'builtin' | 'external';
+    readonly adminIps: readonly Cidr[];
+    readonly chartingIps: readonly Cidr[];
+    readonly authLimit: number;
+    readonly rateLimit: number;
+    readonly windowMs: number;
+  };
+  readonly mail: {
+    /** undefined: each mail is a file in the outbox under `data.dir`. */
+    readonly smtpUrl: string | undefined;
+    readonly from: string;
+    readonly alertIntervalMs: number;
+  };
+  /** Of one user, over webhook and trading requests. */
+  readonly rateLimit: { readonly requests: number; readonly windowMs: number };
+  readonly workers: {
+    readonly idleMs: number;
+    readonly poolSize: number;
+    readonly startTimeoutMs: number;
+    readonly leaseMs: number;
+    /** What a host that an API process starts is to read its settings from; undefined: it starts none. */
+    readonly envFile: string | undefined;
+  };
+  readonly brokers: {
+    readonly timeoutMs: number;
+    /** undefined: the paper accounts trade in our own database. */
+    readonly paperExchangeUrl: string | undefined;
+  };
+  readonly timings: {
+    readonly responseWaitMs: number;
+    readonly entryDeadlineMs: number;
+    readonly exitDeadlineMs: number;
+    readonly reversalPollMs: number;
+    readonly fillFirstPollMs: number;
+    readonly fillRequeueMs: number;
+    readonly fillVisibilityMs: number;
+  };
+  readonly tries: { readonly reversalPolls: number; readonly fillRetries: number };
+  readonly plans: Plans;
+}
+
+type CaptchaProvider = 'turnstile' | 'recaptcha' | 'hcaptcha';
+const VERIFY_URLS: Record<CaptchaProvider, string> = {
+  turnstile: 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
+  recaptcha: 'https://www.google.com/recaptcha/api/siteverify',
+  hcaptcha: 'https://api.hcaptcha.com/siteverify',
+};
+
+/** Everything that is wrong with the configuration, ready to be printed. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    const title = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
+    super(`The configuration has ${title}:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+    this.problems = problems;
+  }
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** An empty text counts as unset, unknown variables as somebody else's. */
+export function readConfig(env: Env): Config {
+  const problems: string[] = [];
+  const values = readValues(env, problems);
+  checkTogether(env, values, problems);
+  if (problems.length > 0) throw new ConfigError(problems);
+  return deepFreeze(assemble(values));
+}
+
+function readValues(env: Env, problems: string[]): Values {
+  const read = TABLE.map(([name, { parse, fallback, secret }]) => {
+    const value = env[name] ? parse(env[name]) : undefined;
+    if (value instanceof Wrong)
+      for (const { right, given } of value.faults)
+        problems.push(`${name} ${right}${secret || given === null ? '' : `, not ${shown(given)}`}`);
+    // A wrong one counts as unset from here on, so that the checks that follow find the other problems.
+    const isUnset = value === undefined || value instanceof Wrong;
+    return [name, isUnset && fallback !== undefined ? parse(fallback) : isUnset ? undefined : value];
+  });
+  return Object.fromEntries(read) as Values;
+}
+
+/** Short, on one line, and without a password that stands in an address. */
+const shown = (given: string): string => JSON.stringify(given.replace(/\/\/[^/]*@/g, '//…@').slice(0, 60));
+
+/** What each value alone cannot tell: the impossible pairs. */
+function checkTogether(env: Env, { NODE_ENV, ROLE, ...values }: Values, problems: string[]): void {
+  const need = (why: string, ...names: readonly VariableName[]) => {
+    for (const name of names)
+      if (!env[name]) problems.push(`${name} is needed with ${why}: ${VARIABLES[name].means}`);
+  };
+  // A worker opens credentials and nothing else; a verifier seals the audit log besides.
+  const needed = { all: API_KEYS, api: API_KEYS, worker: [], verifier: ['APP_KEY'] } as const;
+  if (NODE_ENV === 'production') need('NODE_ENV=production', ...needed[ROLE]);
+  if (values.ALLOWED_ORIGINS?.length === 0) problems.push('ALLOWED_ORIGINS must name at least one origin');
+  if (values.CAPTCHA_ENABLED)
+    need('CAPTCHA_ENABLED', 'CAPTCHA_PROVIDER', 'CAPTCHA_SECRET', 'CAPTCHA_SITE_KEY');
+  if (NODE_ENV === 'production' && CAPTCHA_TEST_SECRETS.has(values.CAPTCHA_SECRET ?? ''))
+    problems.push("CAPTCHA_SECRET must be your own in production, not a provider's published test secret");
+
+  if (ROLE !== 'all') need(`ROLE=${ROLE}`, 'DATABASE_URL', 'REDIS_URL');
+  if (values.REDIS_URL?.length === 0) problems.push('REDIS_URL must name at least one server');
+  if (ROLE === 'worker') need('ROLE=worker', 'WORKER_KEY');
+  if (ROLE === 'api') {
+    need('ROLE=api', 'WORKER_PUBLIC_KEY');
+    // Whoever breaks into an API process must not find what opens the credentials.
+    if (env.WORKER_KEY)
+      problems.push(
+        'WORKER_KEY must not be given to ROLE=api; give it to workers, and WORKER_PUBLIC_KEY here',
+      );
+  }
+  if (ROLE === 'verifier' && env.WORKER_KEY)
+    problems.push('WORKER_KEY must not be given to ROLE=verifier; only workers need it');
+  if (ROLE === 'all' && env.WORKER_PUBLIC_KEY && !env.WORKER_KEY)
+    problems.push(
+      'WORKER_KEY is needed beside WORKER_PUBLIC_KEY: nothing could open what it seals; unset both or none',
+    );
+  const { WORKER_KEY: [current] = [], WORKER_PUBLIC_KEY: publicKey } = values;
+  if (current && publicKey && (current.x !== publicKey.x || current.y !== publicKey.y))
+    problems.push('WORKER_PUBLIC_KEY must be the public half of the current WORKER_KEY: the same x and y');
+}
+
+const API_KEYS = ['APP_KEY', 'JWT_SECRET', 'ALLOWED_ORIGINS'] as const;
+
+function assemble(values: Values): Config {
+  const production = values.NODE_ENV === 'production';
+  // A process without an API only answers probes: it must not take the port from one that has.
+  const port = values.PORT ?? (values.ROLE === 'all' || values.ROLE === 'api' ? 8080 : 0);
+  const address = values.BASE_URL ?? `http://localhost:${port}`;
+  const { origin: ownOrigin, hostname } = new URL(address);
+  const mailHost = isIP(hostname.replace(/^\[|\]$/g, '')) === 0 ? hostname : 'localhost';
+  const {
+    CAPTCHA_PROVIDER: provider,
+    CAPTCHA_SECRET: secret,
+    CAPTCHA_SITE_KEY: siteKey,
+    WORKER_KEY,
+  } = values;
+  return {
+    role: values.ROLE,
+    environment: values.NODE_ENV,
+    production,
+    logLevel: values.LOG_LEVEL,
+    seedUser: values.SEED_USER ?? !production,
+    http: {
+      host: values.HOST,
+      port,
+      baseUrl: address,
+      allowedOrigins: values.ALLOWED_ORIGINS ?? [ownOrigin, 'http://localhost:5173'],
+      trustedProxies: values.TRUSTED_PROXIES ?? [],
+    },
+    data: {
+      dir: values.DATA_DIR,
+      databaseUrl: values.DATABASE_URL,
+      redisUrl: values.REDIS_URL?.join(','),
+    },
+    keys: {
+      app: values.APP_KEY,
+      jwt: values.JWT_SECRET,
+      worker: WORKER_KEY,
+      workerPublic: values.WORKER_PUBLIC_KEY ?? (WORKER_KEY && publicHalf(WORKER_KEY[0])),
+    },
+    auth: {
+      accessTokenMs: values.ACCESS_TOKEN_EXPIRE_MINUTES,
+      refreshTokenMs: values.REFRESH_TOKEN_EXPIRE_DAYS,
+      cookieDomain: values.COOKIE_DOMAIN,
+    },
+    captcha:
+      values.CAPTCHA_ENABLED && provider && secret && siteKey
+        ? {
+            provider,
+            secret,
+            siteKey,
+            verifyUrl: values.CAPTCHA_VERIFY_URL ?? VERIFY_URLS[provider],
+            bypassUserAgents: (values.CAPTCHA_BYPASS_USER_AGENTS ?? []).map((part) => part.toLowerCase()),
+          }
+        : null,
+    edge: {
+      mode: values.EDGE,
+      adminIps: values.ADMIN_IPS,
+      chartingIps: values.CHARTING_IPS,
+      authLimit: values.EDGE_AUTH_LIMIT,
+      rateLimit: values.WAF_RATE_LIMIT,
+      windowMs: values.EDGE_WINDOW_SECONDS,
+    },
+    mail: {
+      smtpUrl: values.SMTP_URL,
+      from: values.MAIL_FROM ?? `fillpath@${mailHost}`,
+      alertIntervalMs: values.ALERT_INTERVAL_MINUTES,
+    },
+    rateLimit: { requests: values.RATE_LIMIT_REQUESTS, windowMs: values.RATE_LIMIT_WINDOW_SECONDS },
+    workers: {
+      idleMs: values.WORKER_IDLE_HOURS,
+      poolSize: values.WORKER_POOL_SIZE,
+      startTimeoutMs: values.WORKER_START_TIMEOUT_SECONDS,
+      leaseMs: values.WORKER_LEASE_SECONDS,
+      envFile: values.WORKER_ENV_FILE,
+    },
+    brokers: { timeoutMs: values.BROKER_TIMEOUT_SECONDS, paperExchangeUrl: values.PAPER_EXCHANGE_URL },
+    timings: {
+      responseWaitMs: values.RESPONSE_WAIT_SECONDS,
+      entryDeadlineMs: values.ENTRY_DEADLINE_SECONDS,
+      exitDeadlineMs: values.EXIT_DEADLINE_SECONDS,
+      reversalPollMs: values.REVERSAL_POLL_MS,
+      fillFirstPollMs: values.FILL_FIRST_POLL_SECONDS,
+      fillRequeueMs: values.FILL_REQUEUE_SECONDS,
+      fillVisibilityMs: values.FILL_VISIBILITY_SECONDS,
+    },
+    tries: { reversalPolls: values.REVERSAL_POLLS, fillRetries: values.FILL_RETRIES },
+    plans: values.PLANS,
+  };
+}
+
+const publicHalf = ({ d: _, ...point }: PrivateJwk): PublicJwk => point;
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) deepFreeze(part);
+  return Object.freeze(value);
+}

@@ -1,0 +1,142 @@
+// The table of environment variables: what each is, its default, and what it means. The help and .env.example are
+// printed from it.
+
+import { DEFAULT_PLANS } from '../domain/entitlement.ts';
+import {
+  addressOf,
+  aesKey,
+  atLeast,
+  baseUrl,
+  cidr,
+  domainName,
+  duration,
+  host,
+  listOf,
+  oneOf,
+  origin,
+  type Parse,
+  plans,
+  privateJwks,
+  publicJwk,
+  sender,
+  text,
+  type Wrong,
+  webUrl,
+  wholeNumber,
+  yesOrNo,
+} from './values.ts';
+
+interface Variable {
+  /** Begins a group in the help. */
+  readonly heading?: string;
+  readonly parse: Parse<unknown>;
+  readonly means: string;
+  /** Read by the same parser where the variable is not set. */
+  readonly fallback?: string;
+  /** The default in words, where it is not a text of its own. */
+  readonly otherwise?: string;
+  /** Its value is shown to nobody. */
+  readonly secret?: true;
+}
+
+/** The longest wait that a timer of the platform knows. */
+const TIMER_MS = 2 ** 31 - 1;
+const TEN_YEARS_MS = 3650 * 86_400_000;
+const count = (least: number) => wholeNumber(least, 1_000_000);
+const seconds = duration('seconds', TIMER_MS);
+
+// biome-ignore format: a table, one variable a line
+export const VARIABLES = {
+  HOST: { heading: 'Where it listens', parse: host, fallback: '127.0.0.1', means: 'the address it listens on' },
+  PORT: { parse: wholeNumber(0, 65_535), otherwise: '8080; with ROLE=worker and verifier any free one', means: 'the port it listens on; 0 takes any free one' },
+  BASE_URL: { parse: baseUrl, otherwise: 'http://localhost:PORT', means: 'its address from outside, for webhook URLs and mails' },
+  ALLOWED_ORIGINS: { parse: listOf(origin), otherwise: 'BASE_URL and http://localhost:5173', means: 'origins whose pages may use the API with credentials, separated by commas' },
+  TRUSTED_PROXIES: { parse: listOf(cidr), otherwise: 'none', means: 'CIDR blocks; the client IP is the rightmost address of X-Forwarded-For that is not in them' },
+
+  NODE_ENV: { heading: 'What it runs', parse: oneOf('development', 'test', 'production'), fallback: 'development', means: 'production turns the browser-only check on and demands APP_KEY, JWT_SECRET and ALLOWED_ORIGINS' },
+  ROLE: { parse: oneOf('all', 'api', 'worker', 'verifier'), fallback: 'all', means: 'all in one process, or one of api, worker, verifier' },
+  LOG_LEVEL: { parse: oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), fallback: 'info', means: 'fatal, error, warn, info, debug, trace or silent' },
+  SEED_USER: { parse: yesOrNo, otherwise: 'true outside production', means: 'make the first user and a paper account at the first start' },
+
+  DATA_DIR: { heading: 'Data', parse: text, fallback: './data', means: 'the folder of the embedded database, generated keys and the outbox' },
+  DATABASE_URL: { secret: true, parse: addressOf('postgres', 'postgresql'), otherwise: 'none: SQLite in DATA_DIR', means: 'postgres://user:password@host/database' },
+  REDIS_URL: { secret: true, parse: listOf(addressOf('redis', 'rediss')), otherwise: 'none: in-process', means: 'the in-memory store and the queues: redis://user:password@host/0; several, separated by commas, for a cluster' },
+
+  APP_KEY: { heading: 'Keys', secret: true, parse: aesKey, otherwise: 'generated into DATA_DIR outside production', means: 'encrypts webhook secrets at rest: 32 bytes in base64url' },
+  JWT_SECRET: { secret: true, parse: atLeast(32), otherwise: 'generated into DATA_DIR outside production', means: 'signs session tokens: 32 characters and up' },
+  WORKER_KEY: { secret: true, parse: privateJwks, otherwise: 'generated into DATA_DIR with ROLE=all', means: 'opens sealed broker credentials: a private P-256 JWK for workers only, or after a rotation {"keys": […]}, the current one first' },
+  WORKER_PUBLIC_KEY: { parse: publicJwk, otherwise: 'generated into DATA_DIR with ROLE=all', means: 'seals broker credentials: the public P-256 JWK of WORKER_KEY, for API processes' },
+
+  ACCESS_TOKEN_EXPIRE_MINUTES: { heading: 'Sessions', parse: duration('minutes', TEN_YEARS_MS), fallback: '30', means: 'lifetime of an access token' },
+  REFRESH_TOKEN_EXPIRE_DAYS: { parse: duration('days', TEN_YEARS_MS), fallback: '30', means: 'lifetime of a refresh token' },
+  COOKIE_DOMAIN: { parse: domainName, otherwise: 'none: the current domain', means: 'domain of the access cookie' },
+
+  CAPTCHA_ENABLED: { heading: 'Bot challenge', parse: yesOrNo, fallback: 'false', means: 'ask for a captcha at login and registration; demands the provider, the secret and the site key' },
+  CAPTCHA_PROVIDER: { parse: oneOf('turnstile', 'recaptcha', 'hcaptcha'), otherwise: 'none', means: 'turnstile, recaptcha or hcaptcha' },
+  CAPTCHA_SECRET: { secret: true, parse: text, otherwise: 'none', means: "the provider's secret for this site" },
+  CAPTCHA_SITE_KEY: { parse: text, otherwise: 'none', means: "the provider's public key for this site" },
+  CAPTCHA_VERIFY_URL: { parse: webUrl, otherwise: "the provider's own", means: 'where an answer to the challenge is verified' },
+  CAPTCHA_BYPASS_USER_AGENTS: { parse: listOf(text), otherwise: 'none', means: 'fragments of User-Agents of security scanners that skip the challenge, separated by commas' },
+
+  EDGE: { heading: 'Edge', parse: oneOf('builtin', 'external'), fallback: 'builtin', means: 'builtin, or external where a firewall in front of the service limits and filters' },
+  ADMIN_IPS: { parse: listOf(cidr), fallback: '127.0.0.0/8, ::1', means: 'who may reach /setup, /deployment and /metrics' },
+  CHARTING_IPS: { parse: listOf(cidr), fallback: '52.89.214.238, 34.212.75.30, 54.218.53.128, 52.32.178.7', means: 'addresses of the charting platform, free of edge limits on /webhook' },
+  EDGE_AUTH_LIMIT: { parse: count(1), fallback: '100', means: 'requests of one IP in a window to login, registration and forgotten password together' },
+  WAF_RATE_LIMIT: { parse: count(1), fallback: '2000', means: 'requests of one IP in a window to anything' },
+  EDGE_WINDOW_SECONDS: { parse: seconds, fallback: '300', means: 'length of that window' },
+
+  SMTP_URL: { heading: 'Mail', secret: true, parse: addressOf('smtp', 'smtps'), otherwise: 'none: each mail is one .eml file in DATA_DIR/outbox', means: 'smtp://user:password@host:587' },
+  MAIL_FROM: { parse: sender, otherwise: "none: fillpath@ and BASE_URL's host", means: 'the sender of mails' },
+  ALERT_INTERVAL_MINUTES: { parse: duration('minutes', TIMER_MS), fallback: '30', means: 'at most one alert mail per user in this time' },
+
+  PLANS: { heading: 'Plans and limits', parse: plans, fallback: JSON.stringify(DEFAULT_PLANS), means: 'JSON; daily_orders null is no limit' },
+  RATE_LIMIT_REQUESTS: { parse: count(1), fallback: '60', means: 'webhook and trading requests of one user in a window' },
+  RATE_LIMIT_WINDOW_SECONDS: { parse: seconds, fallback: '60', means: 'length of that window' },
+
+  WORKER_IDLE_HOURS: { heading: 'Workers', parse: duration('hours', TIMER_MS), fallback: '12', means: 'a worker without requests stops after this time' },
+  WORKER_POOL_SIZE: { parse: wholeNumber(0, 1000), fallback: '2', means: 'workers kept ready for users who have none' },
+  WORKER_START_TIMEOUT_SECONDS: { parse: seconds, fallback: '60', means: 'a worker that starts later is not waited for: 503' },
+  WORKER_LEASE_SECONDS: { parse: seconds, fallback: '10', means: 'a worker host that is silent for this time has lost its users to the others' },
+  WORKER_ENV_FILE: { parse: text, otherwise: 'none: an API process starts no worker host', means: 'with ROLE=api: the settings, WORKER_KEY among them, of a worker host that is started here where no other takes a user' },
+  BROKER_TIMEOUT_SECONDS: { parse: seconds, fallback: '10', means: 'a broker that has not answered by then is not waited for' },
+  PAPER_EXCHANGE_URL: { parse: webUrl, otherwise: 'none: paper accounts trade in our own database', means: 'an exchange for the paper accounts, for rehearsals' },
+
+  RESPONSE_WAIT_SECONDS: { heading: 'Orders and fills', parse: seconds, fallback: '30', means: "wait for the worker's answer, then 202" },
+  ENTRY_DEADLINE_SECONDS: { parse: seconds, fallback: '60', means: 'an entry that is not sent by then expires' },
+  EXIT_DEADLINE_SECONDS: { parse: seconds, fallback: '300', means: 'an exit or close that is not sent by then expires' },
+  REVERSAL_POLLS: { parse: count(1), fallback: '10', means: "polls of a reversal's close before it is given up" },
+  REVERSAL_POLL_MS: { parse: duration('milliseconds', TIMER_MS), fallback: '500', means: 'time between them' },
+  FILL_FIRST_POLL_SECONDS: { parse: seconds, fallback: '2.5', means: 'time from placing to the first fill poll' },
+  FILL_REQUEUE_SECONDS: { parse: seconds, fallback: '30', means: 'time between fill polls' },
+  FILL_VISIBILITY_SECONDS: { parse: seconds, fallback: '180', means: 'a fill check whose process died is free again after this time' },
+  FILL_RETRIES: { parse: count(0), fallback: '3', means: 'fill polls after the first before the dead-letter queue' },
+} as const satisfies Record<string, Variable>;
+
+export type VariableName = keyof typeof VARIABLES;
+type Value<V extends Variable> =
+  | Exclude<ReturnType<V['parse']>, Wrong>
+  | (V extends { fallback: string } ? never : undefined);
+export type Values = { readonly [N in VariableName]: Value<(typeof VARIABLES)[N]> };
+
+export const TABLE = Object.entries(VARIABLES) as readonly (readonly [VariableName, Variable])[];
+
+/** The help: every variable with its default and its meaning. */
+export function describeConfig(): string {
+  const lines = TABLE.flatMap(([name, { heading, means, fallback, otherwise, secret }]) => [
+    ...(heading ? ['', heading] : []),
+    `  ${name.padEnd(29)} ${means}${secret ? ' (secret)' : ''}`,
+    `  ${''.padEnd(29)} default: ${fallback ?? otherwise ?? 'none'}`,
+  ]);
+  return `Fillpath is configured by environment variables, all of them optional.\n${lines.join('\n')}\n`;
+}
+
+/** The content of .env.example, which a test compares with this. */
+export function envExample(): string {
+  const lines = TABLE.flatMap(([name, { heading, means, fallback, otherwise }]) => [
+    ...(heading ? ['', `# --- ${heading} ---`] : []),
+    '',
+    `# ${means}${fallback === undefined ? ` (default: ${otherwise})` : ''}`,
+    `# ${name}=${fallback ?? ''}`,
+  ]);
+  return `# Copy to .env and uncomment what differs. Every variable is optional; the values shown are the defaults.\n${lines.join('\n')}\n`;
+}

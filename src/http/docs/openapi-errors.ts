@@ -1,0 +1,78 @@
+// Which errors a route can answer: its own denials, and those that follow from what it is.
+
+import { DENIALS, type DenialCode, ruleOf } from '../../domain/denial.ts';
+import { isTradingRequest } from '../admission.ts';
+import { CHANGING, type Route } from '../guards.ts';
+import { isOpenToAll } from '../middleware.ts';
+import { INTERNAL_ERROR } from '../problem.ts';
+
+/** One way to fail, as its problem document says it. */
+export interface Failure {
+  /** Of its example in the document; the code, unless that one is used for another status too. */
+  readonly name: string;
+  readonly status: number;
+  readonly code: string;
+  readonly title: string;
+  readonly detail: string;
+  /** What to do, where the detail does not say it. */
+  readonly advice?: string | undefined;
+}
+
+const ofDenial = (code: DenialCode): Failure => {
+  const { status, title, detail, advice } = ruleOf(code);
+  return { name: code, status, code, title, detail, advice };
+};
+
+const WRONG_CONTENT_TYPE: Failure = {
+  name: 'unsupported_content_type',
+  status: 415,
+  code: 'request_invalid',
+  title: DENIALS.request_invalid.title,
+  detail: 'Send the body as application/json.',
+};
+const FAULT: Failure = { name: INTERNAL_ERROR.code, ...INTERNAL_ERROR };
+
+const inOrder = (a: Failure, b: Failure): number => a.status - b.status || (a.name < b.name ? -1 : 1);
+
+/** Every error that any route may answer with. */
+export const FAILURES: readonly Failure[] = [
+  ...(Object.keys(DENIALS) as DenialCode[]).map(ofDenial),
+  WRONG_CONTENT_TYPE,
+  FAULT,
+].sort(inOrder);
+
+export function failuresOf(route: Route): Failure[] {
+  const { answers, denials = [] } = route.doc;
+  const byNature = [...denials, ...byAccess(route), ...byPath(route)].map(ofDenial);
+  // A route with a shape of its own for a status answers whatever happens inside it in that shape.
+  const inside = [...byReading(route), FAULT].filter(({ status }) => !(status in answers));
+  const failures = new Map([...byNature, ...inside].map((failure) => [failure.name, failure]));
+  return [...failures.values()].sort(inOrder);
+}
+
+function byAccess({ access, method }: Route): DenialCode[] {
+  if (access === 'open') return [];
+  if (access === 'admin_ip') return ['ip_not_allowed'];
+  return [
+    'unauthenticated',
+    'user_deactivated',
+    // Whoever is asking is looked up first.
+    'database_unavailable',
+    ...(CHANGING.has(method) ? (['csrf_validation_failed'] as const) : []),
+    ...(access === 'session' ? (['session_required'] as const) : []),
+    ...(access === 'admin' ? (['ip_not_allowed', 'admin_required'] as const) : []),
+  ];
+}
+
+function byPath({ url, method }: Route): DenialCode[] {
+  return [
+    'edge_rate_limited',
+    ...(isOpenToAll(url) ? [] : (['origin_not_allowed'] as const)),
+    ...(isTradingRequest(method, url) ? (['rate_limited', 'ip_not_allowed'] as const) : []),
+  ];
+}
+
+function byReading({ url, body, query, headers }: Route): Failure[] {
+  const invalid = body || query || headers || url.includes(':') ? [ofDenial('request_invalid')] : [];
+  return body ? [...invalid, ofDenial('payload_too_large'), WRONG_CONTENT_TYPE] : invalid;
+}

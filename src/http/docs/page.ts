@@ -1,0 +1,120 @@
+// The page under /docs, made from the OpenAPI document. No script, and no style but the one stylesheet of ours: the
+// strict policy of the service holds here as everywhere.
+
+import { type Call, callArticle, errorRow, methodBadge } from './call.ts';
+import { anchor, type Html, html, type Links, line, prose } from './html.ts';
+import type { OpenApi } from './openapi.ts';
+import { fieldList, shapeAnchor, typeOf } from './schema.ts';
+
+interface Chapter {
+  readonly name: string;
+  readonly description: string;
+  readonly calls: readonly Call[];
+}
+
+const ICON =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='7' fill='%230b6e5f'/%3E%3Cpath d='M7 21l6-7 5 4 7-9' fill='none' stroke='%23fff' stroke-width='3' stroke-linecap='round' stroke-linejoin='round'/%3E%3C/svg%3E";
+
+export function docsPage(document: OpenApi): string {
+  const { info } = document;
+  const calls = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): Call => ({ method, path, operation })),
+  );
+  const places = new Map(
+    calls.map(({ method, path, operation }) => [
+      `${method.toUpperCase()} ${path}`,
+      `#${operation.operationId}`,
+    ]),
+  );
+  const links: Links = (call) => places.get(call) ?? null;
+  const chapters = document.tags.map(
+    ({ name, description }): Chapter => ({
+      name,
+      description,
+      calls: calls.filter(({ operation }) => operation.tags.includes(name)),
+    }),
+  );
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${info.title} API ${info.version}</title>
+<link rel="icon" href="${ICON}">
+<link rel="stylesheet" href="/docs/style.css">
+</head>
+<body>
+<a class="skip" href="#content">Skip to the content</a>
+<header class="masthead">
+<a class="brand" href="#content">${info.title} <span>API</span></a>
+<span class="version">${info.version}</span>
+<a class="jump" href="#index">All calls</a>
+<a href="/openapi.json">openapi.json</a>
+</header>
+<nav class="index" id="index" aria-label="All calls">
+<details>
+<summary class="fold">All calls</summary>
+${chapterLink('Conventions')}${chapters.map(chapterIndex)}${chapterLink('Shapes')}${chapterLink('All errors')}
+</details>
+</nav>
+<main id="content">
+<section class="intro">
+<h1>${info.title} API</h1>
+<p class="lead">${info.summary}</p>
+<p class="where">Base address <code>${document.servers[0]?.url ?? ''}</code></p>
+${prose(info.description, links)}</section>
+${chapters.map((chapter) => chapterSection(chapter, document, links))}${shapesSection(document, links)}${errorsSection(document, links)}</main>
+</body>
+</html>
+`.text;
+}
+
+const chapterLink = (name: string): Html =>
+  html`<p class="group"><a class="chapter-link" href="#${anchor(name)}">${name}</a></p>
+`;
+
+const chapterIndex = ({ name, calls }: Chapter): Html => html`${chapterLink(name)}<ul>
+${calls.map(
+  ({ method, operation }) =>
+    html`<li><a class="call-link" href="#${operation.operationId}">${methodBadge(method)} <span>${operation.summary}</span></a></li>
+`,
+)}</ul>
+`;
+
+const chapterSection = (
+  { name, description, calls }: Chapter,
+  document: OpenApi,
+  links: Links,
+): Html => html`<section class="chapter" id="${anchor(name)}">
+<h2>${name}</h2>
+<p class="lead">${line(description, links)}</p>
+${calls.map((call) => callArticle(call, document, links))}</section>
+`;
+
+const shapesSection = (
+  { components }: OpenApi,
+  links: Links,
+): Html => html`<section class="chapter" id="shapes">
+<h2>Shapes</h2>
+<p class="lead">What the answers are made of.</p>
+${Object.entries(components.schemas).map(
+  ([name, schema]) => html`<article class="shape" id="${shapeAnchor(name)}">
+<h3><a class="self" href="#${shapeAnchor(name)}">${name}</a></h3>
+${schema.description ? html`<p>${line(schema.description, links)}</p>` : null}${
+  schema.properties ? fieldList(schema, 'answer', links) : html`<p>${typeOf(schema)}</p>`
+}</article>
+`,
+)}</section>
+`;
+
+const errorsSection = (
+  document: OpenApi,
+  links: Links,
+): Html => html`<section class="chapter" id="all-errors">
+<h2>All errors</h2>
+<p class="lead">Each with what happened, and what to do.</p>
+<dl class="errors">
+${Object.keys(document.components.examples).map((name) => errorRow(name, document, links))}</dl>
+</section>
+`;

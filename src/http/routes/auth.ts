@@ -1,0 +1,357 @@
+// /auth: registering, logging in and out, keeping a session up, a forgotten password.
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Static } from 'typebox';
+import type { RequestContext } from '../../app/audit/audit.ts';
+import type { Caller, Session, User } from '../../app/identity/access.ts';
+import type { CodeAsked, Entered, LoginAttempt } from '../../app/identity/login.ts';
+import type { Registration } from '../../app/identity/passwords.ts';
+import { type Refreshed, shownUser } from '../../app/identity/sessions.ts';
+import type { PageRequest } from '../../app/pages.ts';
+import { type Denial, isDenial } from '../../domain/denial.ts';
+import { isEmail, normalEmail } from '../../domain/email.ts';
+import type { UserId } from '../../domain/ids.ts';
+import { answer, pageOf } from '../answers.ts';
+import type { RouteDoc } from '../docs/route-doc.ts';
+import { RequestInvalid, sendDenial } from '../problem.ts';
+import {
+  ForgotPasswordBody,
+  LoginBody,
+  LoginTotpBody,
+  RegisterBody,
+  ResetPasswordBody,
+} from '../schemas/auth.ts';
+import {
+  LoggedIn,
+  LoginAnswer,
+  OwnSession,
+  Refreshed as RefreshedSchema,
+  Registered,
+  Session as SessionSchema,
+} from '../schemas/identity-answers.ts';
+import { pageOf as pageSchema } from '../schemas/parts.ts';
+import { NoBody, PageQuery } from '../schemas/requests.ts';
+import {
+  type CookieSettings,
+  clearSessionCookies,
+  REFRESH_COOKIE,
+  seconds,
+  setAccessCookie,
+  setRefreshCookie,
+} from '../session-cookies.ts';
+import { type SecondFactorRoutes, secondFactorRoutes } from './second-factor.ts';
+import { type TokenRoutes, tokenRoutes } from './token.ts';
+
+export interface AuthRoutes {
+  register(registration: Registration): Promise<Denial | User>;
+  login(attempt: LoginAttempt): Promise<Denial | Entered | CodeAsked>;
+  completeLogin(step: {
+    loginToken: string;
+    code: string;
+    context: RequestContext;
+  }): Promise<Denial | Entered>;
+  refresh(request: {
+    refreshToken: string | undefined;
+    context: RequestContext;
+  }): Promise<Denial | Refreshed>;
+  logout(session: Session, context: RequestContext): Promise<void>;
+  /** Begins the work and does not wait for it. */
+  forgotPassword(request: { email: string; context: RequestContext }): void;
+  resetPassword(request: {
+    token: string;
+    password: string;
+    context: RequestContext;
+  }): Promise<Denial | null>;
+  readOwnSession(user: User, session: Session): Promise<object>;
+  readSessions(current: Session, page: PageRequest): Promise<object>;
+  revokeSession(user: UserId, id: string, context: RequestContext): Promise<Denial | null>;
+  readonly token: Omit<TokenRoutes, 'contextOf' | 'refresh' | 'accessTokenMs'>;
+  readonly secondFactor: Omit<SecondFactorRoutes, 'contextOf'>;
+  readonly cookies: CookieSettings;
+  contextOf(request: FastifyRequest): RequestContext;
+}
+
+type Doc = Omit<RouteDoc, 'tag'>;
+const documented = (doc: Doc): RouteDoc => ({ tag: 'Authentication', ...doc });
+/** For those that ask the database: no guard says so for them. */
+const open = ({ denials = [], ...doc }: Doc) =>
+  ({
+    config: {
+      access: 'open',
+      doc: documented({ ...doc, denials: [...denials, 'database_unavailable'] }),
+    },
+  }) as const;
+const session = (doc: Doc) => ({ config: { access: 'session', doc: documented(doc) } }) as const;
+
+const SETS_COOKIES = { 'Set-Cookie': 'access_token and refresh_token.' };
+
+export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
+  const { contextOf, cookies } = deps;
+  const expires_in = seconds(cookies.accessTokenMs);
+
+  // Tokens and codes belong in no cache.
+  server.addHook('onRequest', async (_request, reply) => {
+    reply.header('cache-control', 'no-store');
+  });
+
+  server.post<{ Body: Static<typeof RegisterBody> }>(
+    '/auth/register',
+    {
+      ...open({
+        id: 'register',
+        summary: 'Register',
+        description: 'A new user has the plan `free`.',
+        answers: { 201: Registered },
+        denials: [
+          'password_weak',
+          'captcha_failed',
+          'captcha_unavailable',
+          'store_unavailable',
+          'email_taken',
+        ],
+      }),
+      schema: { body: RegisterBody },
+    },
+    async (request, reply) => {
+      const { email, password, captcha_token, accept_terms } = request.body;
+      const outcome = await deps.register({
+        email,
+        password,
+        captchaToken: captcha_token,
+        acceptTerms: accept_terms ?? false,
+        context: contextOf(request),
+      });
+      return answer(request, reply, isDenial(outcome) ? outcome : { user: shownUser(outcome) }, 201);
+    },
+  );
+
+  server.post<{ Body: Static<typeof LoginBody> }>(
+    '/auth/login',
+    {
+      ...open({
+        id: 'login',
+        summary: 'Log in',
+        description:
+          'Sets both cookies; or, where the user has a second factor, asks for its code, and sets none. After 10 failed tries for an account in 15 minutes, further ones are refused.',
+        answers: {
+          200: {
+            text: 'The session, or the question for the code.',
+            schema: LoginAnswer,
+            headers: SETS_COOKIES,
+          },
+        },
+        denials: [
+          'captcha_failed',
+          'captcha_unavailable',
+          'invalid_credentials',
+          'login_locked',
+          'user_deactivated',
+          'store_unavailable',
+        ],
+      }),
+      schema: { body: LoginBody },
+    },
+    async (request, reply) => {
+      const { email, password, captcha_token: captchaToken } = request.body;
+      const context = contextOf(request);
+      const outcome = await deps.login({ email, password, captchaToken, context });
+      if (isDenial(outcome)) return sendDenial(request, reply, outcome);
+      if ('session' in outcome) return sendEntered(reply, outcome);
+      return {
+        totp_required: true,
+        login_token: outcome.loginToken,
+        expires_in: seconds(outcome.expiresInMs),
+      };
+    },
+  );
+
+  server.post<{ Body: Static<typeof LoginTotpBody> }>(
+    '/auth/login/totp',
+    {
+      ...open({
+        id: 'completeLogin',
+        summary: 'Log in: the code of the second factor',
+        answers: { 200: { text: 'The session.', schema: LoggedIn, headers: SETS_COOKIES } },
+        denials: [
+          'login_token_invalid',
+          'invalid_credentials',
+          'login_locked',
+          'user_deactivated',
+          'store_unavailable',
+        ],
+      }),
+      schema: { body: LoginTotpBody },
+    },
+    async (request, reply) => {
+      const { login_token: loginToken, code } = request.body;
+      const outcome = await deps.completeLogin({ loginToken, code, context: contextOf(request) });
+      return isDenial(outcome) ? sendDenial(request, reply, outcome) : sendEntered(reply, outcome);
+    },
+  );
+
+  function sendEntered(reply: FastifyReply, { user, session, accessToken, refreshToken }: Entered) {
+    setAccessCookie(reply, accessToken, cookies);
+    setRefreshCookie(reply, refreshToken, cookies);
+    return { user: shownUser(user), csrf_token: session.csrfToken, expires_in };
+  }
+
+  // Open, and free of CSRF tokens: the refresh cookie alone decides, and no other site can have it sent.
+  server.post(
+    '/auth/silent-refresh',
+    {
+      ...open({
+        id: 'silentRefresh',
+        summary: 'Keep the session up',
+        description:
+          'By the refresh cookie alone. The refresh token works once; one that is shown again more than 10 seconds later ends the session.',
+        opensWith: 'refresh_cookie',
+        answers: {
+          200: {
+            text: 'The session goes on.',
+            schema: RefreshedSchema,
+            headers: {
+              'Set-Cookie': 'A new access_token and, unless another tab was faster, refresh_token.',
+            },
+          },
+        },
+        denials: ['unauthenticated', 'user_deactivated'],
+      }),
+      schema: { body: NoBody },
+    },
+    async (request, reply) => {
+      const outcome = await deps.refresh({
+        refreshToken: request.cookies[REFRESH_COOKIE],
+        context: contextOf(request),
+      });
+      if (isDenial(outcome)) return sendDenial(request, reply, outcome);
+      setAccessCookie(reply, outcome.accessToken, cookies);
+      if (outcome.refreshToken !== null) setRefreshCookie(reply, outcome.refreshToken, cookies);
+      return { csrf_token: outcome.session.csrfToken, expires_in };
+    },
+  );
+
+  server.post(
+    '/auth/logout',
+    {
+      ...session({
+        id: 'logout',
+        summary: 'Log out',
+        description: 'The session ends at once, and the cookies are cleared.',
+        answers: { 204: null },
+      }),
+      schema: { body: NoBody },
+    },
+    async (request, reply) => {
+      await deps.logout(bySession(request).session, contextOf(request));
+      clearSessionCookies(reply, cookies);
+      return reply.code(204).send();
+    },
+  );
+
+  server.post<{ Body: Static<typeof ForgotPasswordBody> }>(
+    '/auth/forgot-password',
+    {
+      config: {
+        access: 'open',
+        doc: documented({
+          id: 'forgotPassword',
+          summary: 'Ask for a link to set a new password',
+          answers: { 202: { text: 'The same answer whether or not there is such a user.', schema: null } },
+        }),
+      },
+      schema: { body: ForgotPasswordBody },
+    },
+    async (request, reply) => {
+      const { email } = request.body;
+      if (!isEmail(normalEmail(email))) throw new RequestInvalid('"email" must be an email address.');
+      deps.forgotPassword({ email, context: contextOf(request) });
+      return reply.code(202).send();
+    },
+  );
+
+  server.post<{ Body: Static<typeof ResetPasswordBody> }>(
+    '/auth/reset-password',
+    {
+      ...open({
+        id: 'resetPassword',
+        summary: 'Set a new password',
+        description: 'Ends all sessions of the user. The token from the mail works once, for 30 minutes.',
+        answers: { 204: null },
+        denials: ['reset_token_invalid', 'password_weak'],
+      }),
+      schema: { body: ResetPasswordBody },
+    },
+    async (request, reply) => {
+      const { token, password } = request.body;
+      return answer(
+        request,
+        reply,
+        await deps.resetPassword({ token, password, context: contextOf(request) }),
+      );
+    },
+  );
+
+  server.get(
+    '/auth/session',
+    session({
+      id: 'readOwnSession',
+      summary: 'Read the own session',
+      description: 'How a client gets its CSRF token after a reload.',
+      answers: { 200: OwnSession },
+    }),
+    async (request) => {
+      const { user, session } = bySession(request);
+      return deps.readOwnSession(user, session);
+    },
+  );
+
+  server.get<{ Querystring: Static<typeof PageQuery> }>(
+    '/auth/sessions',
+    {
+      ...session({
+        id: 'listSessions',
+        summary: 'List the own active sessions',
+        description: 'Newest first.',
+        answers: { 200: pageSchema(SessionSchema) },
+      }),
+      schema: { querystring: PageQuery },
+    },
+    async (request) => deps.readSessions(bySession(request).session, pageOf(request.query)),
+  );
+
+  server.delete<{ Params: { id: string } }>(
+    '/auth/sessions/:id',
+    {
+      ...session({
+        id: 'endSession',
+        summary: 'End one of the own sessions',
+        params: { id: 'Of the session.' },
+        answers: { 204: null },
+        denials: ['not_found'],
+      }),
+      schema: { body: NoBody },
+    },
+    async (request, reply) => {
+      const { user, session } = bySession(request);
+      const { id } = request.params;
+      const denial = await deps.revokeSession(user.id, id, contextOf(request));
+      if (!denial && id === session.id) clearSessionCookies(reply, cookies);
+      return answer(request, reply, denial);
+    },
+  );
+
+  secondFactorRoutes(server, { ...deps.secondFactor, contextOf });
+  server.register(async (scope) =>
+    tokenRoutes(scope, {
+      ...deps.token,
+      refresh: deps.refresh,
+      accessTokenMs: cookies.accessTokenMs,
+      contextOf,
+    }),
+  );
+}
+
+function bySession({ caller }: FastifyRequest): Caller & { via: 'session' } {
+  if (caller.via !== 'session') throw new Error('the guard of this route admits sessions only');
+  return caller;
+}

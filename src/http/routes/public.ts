@@ -1,0 +1,60 @@
+// What anybody may know before logging in.
+
+import type { FastifyInstance } from 'fastify';
+import type { Denial } from '../../domain/denial.ts';
+import type { SealingKey } from '../../domain/sealed.ts';
+import { answer } from '../answers.ts';
+import type { RouteDoc } from '../docs/route-doc.ts';
+import { Plans, PublicConfig, SealingKey as SealingKeySchema, Terms } from '../schemas/answers.ts';
+
+export interface PublicRoutes {
+  readPlans(): object;
+  readTerms(): Promise<Denial | object>;
+  /** Null: no bot challenge. */
+  readonly captcha: { readonly provider: string; readonly siteKey: string } | null;
+  /** To which clients seal broker credentials. */
+  readonly sealingKey: SealingKey;
+}
+
+export function publicRoutes(server: FastifyInstance, deps: PublicRoutes): void {
+  const open = (doc: Omit<RouteDoc, 'tag'>) =>
+    ({ config: { access: 'open', doc: { tag: 'Public', ...doc } } }) as const;
+  const { captcha, sealingKey } = deps;
+
+  server.get(
+    '/public/plans',
+    open({ id: 'listPlans', summary: 'List the plans', answers: { 200: Plans } }),
+    async () => deps.readPlans(),
+  );
+
+  server.get(
+    '/public/terms',
+    open({
+      id: 'readTerms',
+      summary: 'Read the terms of service',
+      answers: { 200: Terms },
+      denials: ['not_found', 'database_unavailable'],
+    }),
+    async (request, reply) => answer(request, reply, await deps.readTerms()),
+  );
+
+  server.get(
+    '/public/config',
+    open({
+      id: 'readPublicConfig',
+      summary: 'Read what a login page needs',
+      answers: { 200: PublicConfig },
+    }),
+    async () => ({ captcha: captcha && { provider: captcha.provider, site_key: captcha.siteKey } }),
+  );
+
+  server.get(
+    '/auth/public-key',
+    open({
+      id: 'readPublicKey',
+      summary: 'Read the key that seals broker credentials',
+      answers: { 200: SealingKeySchema },
+    }),
+    async () => sealingKey,
+  );
+}

@@ -1,0 +1,82 @@
+// /auth/totp: the second factor of somebody who is logged in.
+
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Static } from 'typebox';
+import type { RequestContext } from '../../app/audit/audit.ts';
+import type { Enrolment, Owner } from '../../app/identity/second-factor.ts';
+import type { Denial } from '../../domain/denial.ts';
+import { answer } from '../answers.ts';
+import type { RouteDoc } from '../docs/route-doc.ts';
+import { CodeBody, PasswordBody } from '../schemas/auth.ts';
+import { Enrolment as EnrolmentSchema, RecoveryCodes } from '../schemas/identity-answers.ts';
+
+export interface SecondFactorRoutes {
+  enrol(by: Owner, password: string): Promise<Denial | Enrolment>;
+  confirm(by: Owner, code: string): Promise<Denial | { recovery_codes: readonly string[] }>;
+  disable(by: Owner, password: string): Promise<Denial | null>;
+  contextOf(request: FastifyRequest): RequestContext;
+}
+
+/** Each of them counts as a try at the password, and there are ten in a quarter of an hour. */
+const session = (doc: Omit<RouteDoc, 'tag'>) =>
+  ({
+    config: {
+      access: 'session',
+      doc: {
+        tag: 'Second factor',
+        ...doc,
+        denials: [...(doc.denials ?? []), 'login_locked', 'store_unavailable'],
+      },
+    },
+  }) as const;
+
+export function secondFactorRoutes(server: FastifyInstance, deps: SecondFactorRoutes): void {
+  const { enrol, confirm, disable, contextOf } = deps;
+  const owner = (request: FastifyRequest): Owner => ({
+    user: request.caller.user,
+    context: contextOf(request),
+  });
+
+  server.post<{ Body: Static<typeof PasswordBody> }>(
+    '/auth/totp/enrol',
+    {
+      ...session({
+        id: 'enrolTotp',
+        summary: 'Begin to use an authenticator app',
+        description: 'Login asks for no code until POST /auth/totp/confirm proves that the app works.',
+        answers: { 200: EnrolmentSchema },
+        denials: ['totp_already_enabled', 'password_wrong'],
+      }),
+      schema: { body: PasswordBody },
+    },
+    async (request, reply) => answer(request, reply, await enrol(owner(request), request.body.password)),
+  );
+
+  server.post<{ Body: Static<typeof CodeBody> }>(
+    '/auth/totp/confirm',
+    {
+      ...session({
+        id: 'confirmTotp',
+        summary: 'Turn the second factor on',
+        answers: { 200: RecoveryCodes },
+        denials: ['totp_not_enrolled', 'totp_already_enabled', 'totp_code_wrong'],
+      }),
+      schema: { body: CodeBody },
+    },
+    async (request, reply) => answer(request, reply, await confirm(owner(request), request.body.code)),
+  );
+
+  server.post<{ Body: Static<typeof PasswordBody> }>(
+    '/auth/totp/disable',
+    {
+      ...session({
+        id: 'disableTotp',
+        summary: 'Turn the second factor off',
+        answers: { 204: null },
+        denials: ['totp_not_enrolled', 'password_wrong'],
+      }),
+      schema: { body: PasswordBody },
+    },
+    async (request, reply) => answer(request, reply, await disable(owner(request), request.body.password)),
+  );
+}

@@ -1,0 +1,152 @@
+// The trading routes of a user: place an order, read orders.
+
+import { createHash } from 'node:crypto';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Static } from 'typebox';
+import type { RequestContext } from '../../app/audit/audit.ts';
+import type { DashboardOrder } from '../../app/orders/dashboard-order.ts';
+import type { Placed } from '../../app/orders/place-order.ts';
+import type { OrderFilter } from '../../app/orders/read-orders.ts';
+import { decimal } from '../../domain/decimal.ts';
+import { type Denial, isDenial } from '../../domain/denial.ts';
+import {
+  type AccountId,
+  isUuid,
+  type OrderId,
+  type Timestamp,
+  timestamp,
+  type UserId,
+} from '../../domain/ids.ts';
+import { RequestInvalid, sendDenial } from '../problem.ts';
+import { OrderRecord, OrderSummary } from '../schemas/order-answers.ts';
+import { pageOf } from '../schemas/parts.ts';
+import { NewOrderBody, NewOrderHeaders, OrdersQuery } from '../schemas/requests.ts';
+import { NOT_PLACED, PLACED, sendPlaced } from './webhook.ts';
+
+export interface TradingRoutes {
+  place(order: DashboardOrder): Promise<Denial | Placed>;
+  readOrder(user: UserId, id: string): Promise<Denial | object>;
+  readOrders(
+    user: UserId,
+    page: { filter: OrderFilter; cursor: OrderId | null; limit: number },
+  ): Promise<object>;
+  contextOf(request: FastifyRequest): RequestContext;
+  readonly clock: { now(): number };
+}
+
+const YEAR_1 = Date.parse('0001-01-01T00:00:00Z');
+const YEAR_10000 = Date.UTC(10_000, 0);
+
+export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): void {
+  const { place, readOrder, readOrders, contextOf, clock } = deps;
+
+  server.post<{ Body: Static<typeof NewOrderBody> }>(
+    '/trading/order',
+    {
+      config: {
+        access: 'user',
+        attempt: 'dashboard_order',
+        doc: {
+          id: 'placeOrder',
+          tag: 'Orders',
+          summary: 'Place an order',
+          description:
+            'With an `Idempotency-Key`, the same key and body within 24 hours give the first answer again, and nothing is traded twice.',
+          answers: PLACED,
+          denials: ['not_found', 'idempotency_conflict', 'idempotency_in_progress', ...NOT_PLACED],
+        },
+      },
+      schema: { body: NewOrderBody, headers: NewOrderHeaders },
+    },
+    async (request, reply) => {
+      const arrivedAt = clock.now();
+      const { body } = request;
+      const outcome = await place({
+        user: request.caller.user,
+        accountId: body.trading_account_id as AccountId,
+        action: body.action,
+        orderType: body.order_type ?? null,
+        symbol: body.symbol,
+        quantity: decimal(body.quantity),
+        simulation: body.simulation ?? false,
+        idempotency: idempotencyOf(request),
+        arrivedAt,
+        context: contextOf(request),
+      });
+      return isDenial(outcome) ? sendDenial(request, reply, outcome) : sendPlaced(reply, outcome);
+    },
+  );
+
+  server.get<{ Params: { id: string } }>(
+    '/trading/orders/:id',
+    {
+      config: {
+        access: 'user',
+        doc: {
+          id: 'readOrder',
+          tag: 'Orders',
+          summary: 'Read an order',
+          description: 'After a 202, ask here until the status is a final one.',
+          params: { id: 'The `order_id`.' },
+          answers: { 200: OrderRecord },
+          denials: ['not_found'],
+        },
+      },
+    },
+    async (request, reply) => {
+      const record = await readOrder(request.caller.user.id, request.params.id);
+      return isDenial(record) ? sendDenial(request, reply, record) : record;
+    },
+  );
+
+  server.get<{ Querystring: Static<typeof OrdersQuery> }>(
+    '/trading/orders',
+    {
+      config: {
+        access: 'user',
+        doc: {
+          id: 'listOrders',
+          tag: 'Orders',
+          summary: 'List the orders',
+          description: 'Newest first.',
+          answers: { 200: pageOf(OrderSummary) },
+        },
+      },
+      schema: { querystring: OrdersQuery },
+    },
+    async (request) => {
+      const { limit, cursor, trading_account_id, status, source, symbol, from, to } = request.query;
+      if (cursor !== undefined && !isUuid(cursor))
+        throw new RequestInvalid('"cursor" must be the next_cursor of a page.');
+      return readOrders(request.caller.user.id, {
+        filter: {
+          ...(trading_account_id ? { accountId: trading_account_id as AccountId } : {}),
+          ...(status ? { status } : {}),
+          ...(source ? { source } : {}),
+          ...(symbol ? { symbol } : {}),
+          ...(from ? { from: asTimestamp('from', from) } : {}),
+          ...(to ? { to: asTimestamp('to', to) } : {}),
+        },
+        cursor: (cursor ?? null) as OrderId | null,
+        limit: limit ?? 50,
+      });
+    },
+  );
+}
+
+/** The schema lets leap seconds pass, the year 0 and, by their offset, years beyond 9999: none sorts among our times. */
+export function asTimestamp(name: string, text: string): Timestamp {
+  const ms = Date.parse(text);
+  if (!(ms >= YEAR_1 && ms < YEAR_10000))
+    throw new RequestInvalid(`"${name}" must be a point in time, in RFC 3339.`);
+  return timestamp(ms);
+}
+
+function idempotencyOf(request: FastifyRequest) {
+  const key = request.headers['idempotency-key'];
+  if (typeof key !== 'string') return null;
+  // The body as validated: the same order in another spelling is the same order.
+  const body = request.body as Record<string, unknown>;
+  const ordered = JSON.stringify(Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return { key, bodyHash: createHash('sha256').update(ordered).digest('hex') };
+}

@@ -1,0 +1,132 @@
+// POST /webhook/{token}/order: the request as plain values, and the outcome as an answer.
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { RequestContext } from '../../app/audit/audit.ts';
+import type { Placed } from '../../app/orders/place-order.ts';
+import type { WebhookRequest } from '../../app/orders/receive-webhook.ts';
+import { type Denial, type DenialCode, isDenial } from '../../domain/denial.ts';
+import { orderResult } from '../../domain/order-result.ts';
+import type { Answer } from '../docs/route-doc.ts';
+import { sendDenial, sendFault } from '../problem.ts';
+import { OrderResult } from '../schemas/order-answers.ts';
+import { WebhookBody, WebhookQuery } from '../schemas/requests.ts';
+
+export interface WebhookRoutes {
+  receive(request: WebhookRequest): Promise<Denial | Placed>;
+  contextOf(request: FastifyRequest): RequestContext;
+  readonly clock: { now(): number };
+}
+
+const BODY_LIMIT = 16 * 1024;
+
+/** How every order is answered, and what may be said against it, whichever way it came. */
+export const PLACED: Readonly<Record<number, Answer>> = {
+  200: { text: 'The order was executed or rejected: what became of it.', schema: OrderResult },
+  202: {
+    text: 'The order is accepted, and its worker has not answered in time: ask at Location.',
+    schema: OrderResult,
+    headers: { Location: 'Where the order can be asked for.' },
+    example: {
+      status: 'queued',
+      broker_refs: [],
+      fill_price: null,
+      fill_quantity: null,
+      position_before: null,
+      filled_at: null,
+      trace: { validated: 1, queued: 1 },
+    },
+  },
+};
+export const NOT_PLACED: readonly DenialCode[] = [
+  'account_halted',
+  'plan_simulation_only',
+  'terms_not_accepted',
+  'credentials_not_verified',
+  'daily_limit_reached',
+  'worker_unavailable',
+  'store_unavailable',
+  'database_unavailable',
+];
+
+export function webhookRoutes(server: FastifyInstance, { receive, contextOf, clock }: WebhookRoutes): void {
+  // The charting platform sends text/plain when it cannot tell: the bytes are read under any content type.
+  // Without the header, because Fastify refuses one that is no content type at all.
+  server.addHook('onRequest', async (request) => {
+    delete request.headers['content-type'];
+  });
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser(
+    '*',
+    { parseAs: 'buffer' },
+    async (_request: FastifyRequest, body: Buffer) => body,
+  );
+
+  server.post<{ Params: { token: string }; Querystring: { simulation?: unknown } }>(
+    '/webhook/:token/order',
+    {
+      config: {
+        access: 'open',
+        doc: {
+          id: 'sendSignal',
+          tag: 'Webhook',
+          summary: 'Send a signal',
+          description:
+            'Reads JSON under any content type, and ignores fields that it does not know. A signal is executed once: the same one again is a replay. With `?simulation=true` it trades on the simulated book of the account, and needs neither `timestamp` nor `secret`.',
+          params: { token: "The account's webhook token." },
+          reads: { body: WebhookBody, query: WebhookQuery },
+          bodyTypes: ['application/json', 'text/plain'],
+          answers: PLACED,
+          denials: [
+            'payload_too_large',
+            'webhook_not_found',
+            'user_deactivated',
+            'rate_limited',
+            'webhook_ip_blocked',
+            'webhook_payload_invalid',
+            'webhook_timestamp_expired',
+            'webhook_credential_attack',
+            'webhook_replay_attack',
+            ...NOT_PLACED,
+          ],
+        },
+      },
+      bodyLimit: BODY_LIMIT,
+      async errorHandler(fault, request, reply) {
+        if (fault.code !== 'FST_ERR_CTP_BODY_TOO_LARGE') return sendFault(fault, request, reply);
+        return answer(request as typeof request & WebhookCall, reply, null);
+      },
+    },
+    (request, reply) => answer(request, reply, bytesOf(request.body)),
+  );
+
+  type WebhookCall = FastifyRequest<{ Params: { token: string }; Querystring: { simulation?: unknown } }>;
+
+  async function answer(
+    request: WebhookCall,
+    reply: FastifyReply,
+    body: Uint8Array | null,
+  ): Promise<FastifyReply> {
+    const outcome = await receive({
+      token: request.params.token,
+      body,
+      simulation: simulationOf(request.query),
+      arrivedAt: clock.now(),
+      context: contextOf(request),
+    });
+    return isDenial(outcome) ? sendDenial(request, reply, outcome) : sendPlaced(reply, outcome);
+  }
+}
+
+/** ?Simulation= or ?simulation[]= may be meant as a rehearsal: null, which is neither yes nor no. */
+function simulationOf(query: Readonly<Record<string, unknown>>): unknown {
+  const spelled = Object.keys(query).filter((name) => /^simulation/i.test(name));
+  return spelled.every((name) => name === 'simulation') ? query.simulation : null;
+}
+
+const bytesOf = (body: unknown): Uint8Array => (body instanceof Uint8Array ? body : new Uint8Array());
+
+/** 202: the worker has not answered in time; the order's result can be asked for at its Location. */
+export function sendPlaced(reply: FastifyReply, { order, answered }: Placed): FastifyReply {
+  if (!answered) reply.code(202).header('location', `/trading/orders/${order.id}`);
+  return reply.send(orderResult(order));
+}

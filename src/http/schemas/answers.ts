@@ -1,0 +1,210 @@
+// The shapes of answers about accounts and settings, and of those for everybody.
+
+import { Type } from 'typebox';
+import { SECURITY_EVENTS } from '../../domain/denial.ts';
+import { FILLS, REHEARSALS } from '../../domain/paper-settings.ts';
+import { SEAL_ALGORITHM } from '../../domain/sealed.ts';
+import { BROKER_NAMES } from '../../domain/symbol.ts';
+import { OrderResult } from './order-answers.ts';
+import { count, flag, id, map, number, orNull, pageOf, saying, text, time } from './parts.ts';
+import { oneOf } from './requests.ts';
+
+// Accounts
+
+const PaperSettings = Type.Object(
+  {
+    starting_cash: number('of the book', 100_000),
+    latency_ms: count('before an order is accepted', 20),
+    fill: oneOf(FILLS, saying('what becomes of an accepted order')),
+    reject: orNull(oneOf(REHEARSALS), {
+      description: 'the rejection that every order gets; null: none',
+      examples: [null],
+    }),
+    lose_answer: flag('true: the answer to placing is lost after the order was accepted'),
+    seed: Type.Integer(saying('of the prices')),
+  },
+  {
+    title: 'PaperSettings',
+    description: 'How a paper account behaves: the bad days that anyone can rehearse.',
+  },
+);
+
+const accountFields = {
+  id: id('of the account'),
+  name: text('as its owner calls it', ['Futures']),
+  broker: oneOf(BROKER_NAMES),
+  max_request_age: Type.Integer({ description: 'seconds that a signal may be old', examples: [300] }),
+  allowed_symbols: Type.Array(Type.String(), {
+    description: 'empty: what the broker has',
+    examples: [['BTCUSDT']],
+  }),
+  halted: flag('true: the kill switch is on'),
+  broker_credentials_verified: flag('true: real orders are accepted', true),
+  has_credentials: flag('true: sealed credentials are stored'),
+  paper: Type.Optional(PaperSettings),
+  webhook_url: Type.String({
+    format: 'uri',
+    description: 'where the charting platform sends to',
+    examples: ['https://fillpath.example/webhook/Wn4cQ0aV/order'],
+  }),
+  webhook_token: text('the part of the URL that names the account; keep it to yourself', ['Wn4cQ0aV']),
+  created_at: time('when the account was made'),
+};
+
+export const Account = Type.Object(accountFields, { title: 'Account' });
+
+const webhook_secret = text('for the field `secret` of every real signal', ['hT0s…']);
+export const AccountWithSecret = Type.Object(
+  { ...accountFields, webhook_secret },
+  { title: 'AccountWithSecret', description: 'The account, and its webhook secret.' },
+);
+export const WebhookSecret = Type.Object({ webhook_secret }, { title: 'WebhookSecret' });
+
+export const Positions = Type.Object(
+  {
+    items: Type.Array(
+      Type.Object(
+        {
+          symbol: text('as the broker writes it', ['BTCUSDT']),
+          quantity: number('signed: below zero is short'),
+          average_price: number('at which it was entered', 60_000),
+        },
+        { title: 'Position' },
+      ),
+    ),
+  },
+  { title: 'Positions' },
+);
+
+export const Instrument = Type.Object(
+  {
+    symbol: text('as the broker writes it', ['BTCUSDT']),
+    description: text('what it is', ['Bitcoin / Tether']),
+    contract_size: number('units in one contract'),
+    quantity_step: number('quantities are multiples of it', 0.001),
+    min_quantity: number('the least that can be ordered', 0.001),
+    tick_size: number('the step of its price', 0.01),
+    open: flag('true: it trades now', true),
+    next_open: orNull(time('when it opens next; null: it is open'), { examples: [null] }),
+  },
+  { title: 'Instrument' },
+);
+
+export const Halted = Type.Object(
+  {
+    account: Account,
+    orders: Type.Array(OrderResult, saying('one per position that was closed, or is being closed')),
+    flatten_error: orNull(
+      Type.Object({ code: text('of the denial'), message: text('what is still open, and what to do') }),
+      { description: 'null: nothing was left open. The halt holds in any case', examples: [null] },
+    ),
+  },
+  { title: 'Halted' },
+);
+export const Resumed = Type.Object({ account: Account }, { title: 'Resumed' });
+
+// Settings
+
+const apiKeyFields = {
+  id: id('of the key'),
+  name: text('as its owner calls it', ['alerts']),
+  expires_at: orNull(time('null: never'), { examples: [null] }),
+  created_at: time('when the key was made'),
+};
+export const ApiKey = Type.Object(
+  { ...apiKeyFields, last_used_at: orNull(time('null: never')) },
+  { title: 'ApiKey' },
+);
+export const NewApiKey = Type.Object(
+  { ...apiKeyFields, key: text('the key itself: it is shown here and never again', ['kq3V…']) },
+  { title: 'NewApiKey' },
+);
+
+export const AllowedIp = Type.Object(
+  {
+    id: id('of the entry'),
+    ip_address: text('an address or a CIDR block', ['203.0.113.0/24']),
+    label: orNull(text('as its owner calls it', ['office'])),
+    created_at: time('when it was added'),
+  },
+  { title: 'AllowedIp' },
+);
+
+const auditFields = {
+  id: Type.Integer({ minimum: 1, description: 'counts up' }),
+  user_id: id('of the user who acted, or whose webhook was called'),
+  action: text('what was attempted', ['webhook_order']),
+  success: flag('the outcome', true),
+  ip_address: orNull(text("the client's address", ['203.0.113.7'])),
+  user_agent: orNull(text('as the client names itself', ['curl/8.9'])),
+  request_path: orNull(text('without the query; a webhook token is shortened')),
+  request_method: orNull(text('the HTTP method', ['POST'])),
+  error_message: orNull(text('why it failed; null: it did not'), { examples: [null] }),
+  resource_type: orNull(text('what it was about', ['order'])),
+  resource_id: orNull(text('and which one')),
+  metadata: map(Type.Unknown(), {
+    description: 'details such as attack_type, trading_account_id, payload_hash',
+    examples: [{ simulation: false }],
+  }),
+  created_at: time('when it happened'),
+};
+export const AuditEntry = Type.Object(auditFields, { title: 'AuditEntry' });
+export const SecurityAttack = Type.Object(
+  { ...auditFields, type: oneOf(SECURITY_EVENTS, saying('the action once more')) },
+  { title: 'SecurityAttack', description: 'An entry of the audit log that is classified as an attack.' },
+);
+
+const plan = text('its name', ['pro']);
+const planFields = {
+  simulation_only: flag('true: real orders are refused'),
+  daily_orders: orNull(count('orders in a UTC day; null: no limit', 2000)),
+};
+export const Subscription = Type.Object(
+  {
+    plan,
+    effective_plan: text('what holds now: an expired plan behaves as free', ['pro']),
+    expires_at: orNull(time('null: it does not')),
+    ...planFields,
+    orders_today: count('accepted on this UTC day', 12),
+  },
+  { title: 'Subscription' },
+);
+
+// Open to all
+
+export const Plans = pageOf(Type.Object({ name: plan, ...planFields }, { title: 'Plan' }));
+
+export const Terms = Type.Object(
+  {
+    version: text('accept this one', ['1']),
+    text: text('the terms themselves'),
+    published_at: time('since when they hold'),
+  },
+  { title: 'Terms' },
+);
+
+export const PublicConfig = Type.Object(
+  {
+    captcha: orNull(
+      Type.Object({
+        provider: oneOf(['turnstile', 'recaptcha', 'hcaptcha']),
+        site_key: text('for its script'),
+      }),
+      saying('the bot challenge of login and registration; null: none is asked for'),
+    ),
+  },
+  { title: 'PublicConfig' },
+);
+
+export const SealingKey = Type.Object(
+  {
+    kty: Type.Literal('EC'),
+    crv: Type.Literal('P-256'),
+    x: text('a coordinate'),
+    y: text('a coordinate'),
+    use: Type.Literal('enc'),
+    alg: Type.Literal(SEAL_ALGORITHM),
+    kid: text('the thumbprint, as RFC 7638 says'),
+  },
+  { title: 'SealingKey', description: 'A public JWK. Seal with ECDH-ES and A256GCM, as a compact JWE.' },
+);

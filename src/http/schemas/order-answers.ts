@@ -1,0 +1,133 @@
+// The shapes of answers about orders.
+
+import { Type } from 'typebox';
+import {
+  ACTIONS,
+  LEG_STATUSES,
+  ORDER_STATUSES,
+  ORDER_TYPES,
+  REJECTION_CODES,
+  SOURCES,
+  TRACE_HOPS,
+} from '../../domain/order.ts';
+import { BROKER_NAMES } from '../../domain/symbol.ts';
+import { count, flag, id, number, orNull, saying, text, time } from './parts.ts';
+import { oneOf } from './requests.ts';
+
+const OrderError = Type.Object(
+  {
+    code: oneOf(REJECTION_CODES),
+    message: text('for a person: what happened and what to do'),
+    retry_after: Type.Optional(number('seconds; what the broker asks to wait', 5)),
+    market_hours: Type.Optional(
+      Type.Object(
+        {
+          timezone: text('an IANA time zone', ['America/New_York']),
+          session: text('when the market is open', ['Mon-Fri 09:30-16:00']),
+          next_open: time('when it opens next'),
+        },
+        saying('of a closed market'),
+      ),
+    ),
+  },
+  { title: 'OrderError', description: "The broker's rejection, or what was found at the broker." },
+);
+const noError = { description: 'null: no error', examples: [null] };
+
+const ExitOrderResult = Type.Object(
+  {
+    status: oneOf(LEG_STATUSES),
+    client_order_id: text('under which the close was sent'),
+    broker_ref: orNull(text("the broker's reference")),
+    quantity: number('what was to be closed'),
+    fill_price: orNull(number('the average price', 60_000)),
+    fill_quantity: orNull(number('what was filled')),
+    error: orNull(OrderError, noError),
+  },
+  { title: 'ExitOrderResult', description: 'The close that an auto-reversal made before its entry.' },
+);
+
+const Trace = Type.Object(
+  Object.fromEntries(
+    TRACE_HOPS.map((hop, index) => [hop, Type.Optional(Type.Number({ minimum: 0, examples: [index * 2] }))]),
+  ),
+  { title: 'Trace', description: 'Milliseconds since arrival at each hop that the order has passed.' },
+);
+
+const orderFields = {
+  order_id: id('of the order; GET /trading/orders/{id} shows it'),
+  status: oneOf(ORDER_STATUSES, { examples: ['filled'] }),
+  simulation: flag('true: on the simulated book'),
+  source: oneOf(SOURCES),
+  trading_account_id: id('of the account'),
+  broker_name: oneOf(BROKER_NAMES),
+  symbol: text('as it was sent', ['BTCUSDT']),
+  action: oneOf(ACTIONS),
+  operation: oneOf(['PLACE_ENTRY_ORDER', 'PLACE_EXIT_ORDER', 'CLOSE_POSITION']),
+  order_type: orNull(oneOf(ORDER_TYPES), saying('null: a close')),
+  quantity: number('as it was asked for'),
+  broker_refs: Type.Array(Type.String(), {
+    description: "the broker's references, in the order of sending",
+    examples: [['8412097']],
+  }),
+  fill_price: orNull(number('the average price', 60_000)),
+  fill_quantity: orNull(number('what was filled')),
+  auto_exit: flag('true: an opposite position was closed first'),
+  exit_quantity: orNull(number('of that close'), { examples: [null] }),
+  position_before: orNull(number('signed; before anything was sent', 0)),
+  exit_order_result: orNull(ExitOrderResult, {
+    description: 'null: nothing was closed first',
+    examples: [null],
+  }),
+  error: orNull(OrderError, noError),
+  submitted_at: time('when the signal arrived'),
+  filled_at: orNull(time('when it was filled')),
+};
+
+export const OrderResult = Type.Object(
+  { ...orderFields, trace: Trace },
+  { title: 'OrderResult', description: 'The outcome of a signal, as far as it is known.' },
+);
+
+const summaryFields = {
+  user_id: id('of the owner'),
+  ...orderFields,
+  deadline_at: time('after this nothing is sent any more'),
+  verification: Type.Object(
+    {
+      state: oneOf(['none', 'scheduled', 'done', 'dead_letter']),
+      attempts: count('polls made'),
+      next_at: orNull(time('when the broker is asked next'), { examples: [null] }),
+    },
+    { title: 'Verification', description: 'How the fill is followed up.' },
+  ),
+};
+
+export const OrderSummary = Type.Object(summaryFields, {
+  title: 'OrderSummary',
+  description: 'An order in a list: the record without `trace` and `legs`.',
+});
+
+export const OrderRecord = Type.Object(
+  {
+    ...summaryFields,
+    trace: Trace,
+    legs: Type.Array(
+      Type.Object(
+        {
+          leg: oneOf(['exit', 'entry'], { examples: ['entry'] }),
+          client_order_id: text('under which it goes to the broker'),
+          broker_ref: orNull(text("the broker's reference")),
+          side: oneOf(['buy', 'sell']),
+          quantity: number('what is sent'),
+          status: oneOf(LEG_STATUSES, { examples: ['filled'] }),
+          fill_price: orNull(number('the average price', 60_000)),
+          fill_quantity: orNull(number('what was filled')),
+          sent_at: orNull(time('when it was sent')),
+        },
+        { title: 'Leg', description: 'One order at the broker; a reversal has two.' },
+      ),
+    ),
+  },
+  { title: 'OrderRecord', description: 'Everything that is known of an order.' },
+);

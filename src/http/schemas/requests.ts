@@ -1,0 +1,259 @@
+// The shapes of requests: what validates is also what the documentation is made from.
+
+import { type TSchemaOptions, Type } from 'typebox';
+import { SECURITY_EVENTS } from '../../domain/denial.ts';
+import { ACTIONS, ORDER_STATUSES, ORDER_TYPES, SOURCES } from '../../domain/order.ts';
+import { MOST_SEALED_CHARACTERS } from '../../domain/sealed.ts';
+import { BROKER_NAMES, SYMBOL } from '../../domain/symbol.ts';
+
+export const oneOf = <T extends string>(values: readonly T[], more: TSchemaOptions = {}) =>
+  Type.Enum([...values] as [T, ...T[]], more);
+const uuid = Type.String({
+  pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
+  description: 'a UUID',
+  examples: ['019a8c5e-7d31-7f02-9c44-5b1e0a6f2d10'],
+});
+const symbol = Type.String({
+  pattern: SYMBOL.source,
+  description: '1 to 64 characters without white space',
+  examples: ['BTCUSDT'],
+});
+/** No control characters and no halves of a pair: what a database refuses and a page cannot show. */
+const name = Type.String({
+  pattern: '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]{1,100}$',
+  description: '1 to 100 characters, not all of them blanks',
+  examples: ['Futures'],
+});
+const timeOf = (description: string) => Type.String({ format: 'date-time', maxLength: 40, description });
+
+/** As much of a schema as the reading of a query needs. */
+export interface TextSchema {
+  readonly properties?: Readonly<Record<string, { readonly type?: string }>>;
+}
+
+/** The texts of a query, as the types of its schema. What is not plainly of its type stays text, and is refused. */
+export const readText = ({ properties = {} }: TextSchema, query: object): object =>
+  Object.fromEntries(
+    Object.entries(query).map(([name, text]) => {
+      const isInteger = properties[name]?.type === 'integer' && /^\d{1,15}$/.test(text);
+      return [name, isInteger ? Number(text) : text];
+    }),
+  );
+
+const page = {
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 200, default: 50, description: 'items on a page' }),
+  ),
+  cursor: Type.Optional(Type.String({ maxLength: 200, description: 'the next_cursor of the page before' })),
+};
+
+/** For the documentation alone: domain/signal.ts reads the body, and says what is wrong with it. */
+export const WebhookBody = Type.Object({
+  action: oneOf(ACTIONS, { description: 'in any case' }),
+  symbol: Type.String({
+    pattern: SYMBOL.source,
+    description: 'as the charting platform writes it, such as BINANCE:BTCUSDT.P, ES1! or AAPL',
+    examples: ['BTCUSDT'],
+  }),
+  quantity: Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.String()], {
+    description: 'contracts or lots, as a number or a numeric text; at most 15 significant digits',
+    examples: [1],
+  }),
+  order_type: Type.Optional(
+    oneOf(ORDER_TYPES, { default: 'entry', description: 'exit makes buy and sell take out what is held' }),
+  ),
+  timestamp: Type.Optional(
+    Type.Union([Type.String(), Type.Number()], {
+      description:
+        'when the signal was made, needed for real trading: ISO 8601 (UTC where it names no offset), or epoch seconds or milliseconds',
+      examples: ['2026-11-16T14:30:00Z'],
+    }),
+  ),
+  secret: Type.Optional(
+    Type.String({
+      description: "the account's webhook secret, needed for real trading",
+      examples: ['hT0s…'],
+    }),
+  ),
+});
+
+/** For the documentation alone: app/orders/receive-webhook.ts reads it. */
+export const WebhookQuery = Type.Object({
+  simulation: Type.Optional(
+    Type.String({
+      pattern: '^([Tt][Rr][Uu][Ee]|1|[Yy][Ee][Ss]|[Ff][Aa][Ll][Ss][Ee]|0|[Nn][Oo])$',
+      description:
+        '`true`, `1` or `yes`, in any case: on the simulated book; `false`, `0`, `no` or absent: real. Anything else is a 400',
+    }),
+  ),
+});
+
+export const NewOrderBody = Type.Object(
+  {
+    trading_account_id: uuid,
+    action: oneOf(ACTIONS),
+    symbol,
+    quantity: Type.Number({ exclusiveMinimum: 0 }),
+    order_type: Type.Optional(oneOf(ORDER_TYPES, { default: 'entry' })),
+    simulation: Type.Optional(Type.Boolean({ default: false, description: 'true: on the simulated book' })),
+  },
+  { additionalProperties: false },
+);
+
+export const NewOrderHeaders = Type.Object({
+  'idempotency-key': Type.Optional(
+    Type.String({ pattern: '^[!-~]{1,255}$', description: '1 to 255 visible ASCII characters' }),
+  ),
+});
+
+export const OrdersQuery = Type.Object(
+  {
+    ...page,
+    trading_account_id: Type.Optional(uuid),
+    status: Type.Optional(oneOf(ORDER_STATUSES, { description: 'only orders in it' })),
+    source: Type.Optional(oneOf(SOURCES, { description: 'only orders that came this way' })),
+    symbol: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'as it was sent' })),
+    from: Type.Optional(timeOf('submitted at or after')),
+    to: Type.Optional(timeOf('submitted at or before')),
+  },
+  { additionalProperties: false },
+);
+
+export const PageQuery = Type.Object(page, { additionalProperties: false });
+
+/** Of an action that takes nothing: no body, or an empty object. */
+export const NoBody = Type.Object({}, { additionalProperties: false });
+
+export const FirstAdminBody = Type.Object(
+  {
+    email: Type.String({ maxLength: 254, examples: ['ada@example.com'] }),
+    password: Type.String({ maxLength: 1024, description: '8 to 256 characters, not among the common ones' }),
+  },
+  { additionalProperties: false },
+);
+
+export const UsersQuery = Type.Object(
+  {
+    ...page,
+    email: Type.Optional(Type.String({ minLength: 1, maxLength: 254, description: 'any part of it' })),
+  },
+  { additionalProperties: false },
+);
+
+export const UserChangeBody = Type.Object(
+  {
+    is_active: Type.Optional(Type.Boolean({ description: 'false: nobody gets in as this user' })),
+    plan: Type.Optional(
+      Type.String({ maxLength: 64, description: 'as GET /public/plans names it', examples: ['pro'] }),
+    ),
+    plan_expires_at: Type.Optional(
+      Type.Union([timeOf('RFC 3339'), Type.Null()], { description: 'null: the plan does not expire' }),
+    ),
+  },
+  { additionalProperties: false, minProperties: 1 },
+);
+
+export const TermsBody = Type.Object(
+  {
+    version: Type.String({ pattern: '^[!-~]{1,64}$', description: 'visible ASCII', examples: ['2'] }),
+    text: Type.String({ minLength: 1, examples: ['You trade at your own risk.'] }),
+  },
+  { additionalProperties: false },
+);
+
+const accountFields = {
+  max_request_age: Type.Optional(
+    Type.Integer({ minimum: 10, maximum: 3600, default: 300, description: 'seconds' }),
+  ),
+  allowed_symbols: Type.Optional(
+    Type.Array(symbol, { maxItems: 500, description: 'empty: what the broker has' }),
+  ),
+  // Read by domain/paper-settings.ts, which names every setting that is wrong.
+  paper: Type.Optional(Type.Object({}, { description: 'of a paper account; PaperSettings has them all' })),
+};
+
+export const AccountBody = Type.Object(
+  { name, broker: oneOf(BROKER_NAMES), ...accountFields },
+  { additionalProperties: false },
+);
+
+export const AccountChangeBody = Type.Object(
+  { name: Type.Optional(name), ...accountFields },
+  { additionalProperties: false, minProperties: 1 },
+);
+
+export const CredentialsBody = Type.Object(
+  {
+    sealed: Type.String({
+      maxLength: MOST_SEALED_CHARACTERS,
+      description: 'a compact JWE of {user_id, trading_account_id, credentials}',
+      examples: ['eyJhbGciOiJFQ0RILUVTIiwi…'],
+    }),
+  },
+  { additionalProperties: false },
+);
+
+export const HaltBody = Type.Object(
+  {
+    flatten: Type.Optional(
+      Type.Boolean({ default: false, description: 'true: close all positions', examples: [true] }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export const SymbolsQuery = Type.Object(
+  {
+    ...page,
+    q: Type.Optional(Type.String({ maxLength: 64, description: 'part of the symbol or its description' })),
+  },
+  { additionalProperties: false },
+);
+
+export const ApiKeyBody = Type.Object(
+  {
+    name,
+    expires_in_days: Type.Optional(
+      Type.Number({ exclusiveMinimum: 0, maximum: 36_500, description: 'without it, never', examples: [90] }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export const AllowedIpBody = Type.Object(
+  {
+    ip_address: Type.String({
+      maxLength: 64,
+      description: 'an address or a CIDR block, IPv4 or IPv6',
+      examples: ['203.0.113.0/24'],
+    }),
+    label: Type.Optional(name),
+  },
+  { additionalProperties: false },
+);
+
+export const AcceptTermsBody = Type.Object(
+  {
+    version: Type.String({
+      pattern: '^[!-~]{1,64}$',
+      description: 'the version that GET /public/terms shows',
+      examples: ['1'],
+    }),
+  },
+  { additionalProperties: false },
+);
+
+export const SecurityAttacksQuery = Type.Object(
+  { ...page, type: Type.Optional(oneOf(SECURITY_EVENTS, { description: 'only attacks of this kind' })) },
+  { additionalProperties: false },
+);
+
+export const AuditLogQuery = Type.Object(
+  {
+    ...page,
+    action: Type.Optional(
+      Type.String({ pattern: '^[a-z_]{1,64}$', description: 'an action such as login: lower case and _' }),
+    ),
+  },
+  { additionalProperties: false },
+);

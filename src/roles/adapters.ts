@@ -1,0 +1,52 @@
+// Which adapters the configuration asks for. What must be closed is pushed on `closers`.
+
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Config } from '../config/config.ts';
+import { isKept, keptKey } from '../config/keys.ts';
+import type { Db } from '../data/db.ts';
+import { openPostgres } from '../data/postgres.ts';
+import { lockDataDir, openSqlite } from '../data/sqlite.ts';
+import type { Clock } from '../domain/clock.ts';
+import { openMemoryStore } from '../store/memory.ts';
+import type { Store } from '../store/store.ts';
+
+type Closers = (() => unknown)[];
+
+/** `alone`: the embedded database is for one server at a time; a command may look at it beside that one, if it is there. */
+export async function openDatabase({ data }: Config, closers: Closers, { alone = true } = {}): Promise<Db> {
+  const file = join(data.dir, 'fillpath.sqlite');
+  if (!alone && !data.databaseUrl && !existsSync(file))
+    throw new Error(`There is no database in ${data.dir}.`);
+  mkdirSync(data.dir, { recursive: true, mode: 0o700 });
+  if (data.databaseUrl) {
+    const db = await openPostgres({ url: data.databaseUrl });
+    closers.push(() => db.close());
+    return db;
+  }
+  if (alone) {
+    const lock = lockDataDir(data.dir);
+    closers.push(() => lock.release());
+  }
+  const db = openSqlite({ file });
+  closers.push(() => db.close());
+  return db;
+}
+
+/** Redis only where it is asked for: a start without it need not load it. */
+export async function openStore(
+  { data }: Config,
+  { clock, log }: { clock: Clock; log: Logger },
+): Promise<Store> {
+  if (!data.redisUrl) return openMemoryStore({ clock });
+  const { openRedisStore } = await import('../store/redis/adapter.ts');
+  return openRedisStore({ url: data.redisUrl, log });
+}
+
+/** Whether there is one without making it. */
+export const hasAppKey = ({ keys, data }: Config): boolean =>
+  keys.app !== undefined || isKept(data.dir, 'APP_KEY');
+
+export const appKeyOf = ({ keys, data }: Config): Buffer =>
+  Buffer.from(keys.app ?? keptKey(data.dir, 'APP_KEY'), 'base64url');

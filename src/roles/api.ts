@@ -1,0 +1,226 @@
+// ROLE=api: the HTTP service, wired to what the service does.
+
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { readPositions, readSymbols, verifyAccount } from '../app/accounts/account-broker.ts';
+import {
+  createAccount,
+  readAccount,
+  readAccounts,
+  regenerateSecret,
+  regenerateToken,
+  removeAccount,
+  replaceCredentials,
+  revealSecret,
+  updateAccount,
+} from '../app/accounts/accounts.ts';
+import { blockList } from '../app/accounts/ip-list.ts';
+import {
+  acceptCurrentTerms,
+  addAllowedIp,
+  createApiKey,
+  readAllowedIps,
+  readApiKeys,
+  readPlans,
+  readSubscription,
+  readTerms,
+  removeAllowedIp,
+  removeApiKey,
+} from '../app/accounts/settings.ts';
+import { writeAudit } from '../app/audit/audit.ts';
+import { auditKeyOf } from '../app/audit/chain.ts';
+import { readAuditLog, readSecurityAttacks } from '../app/audit/security-events.ts';
+import { afterwards } from '../app/background.ts';
+import { admitTradingRequest, authenticate } from '../app/identity/access.ts';
+import { createCaptcha } from '../app/identity/captcha.ts';
+import { completeLogin, login, loginAtOnce } from '../app/identity/login.ts';
+import { argon2id, forgotPassword, register, resetPassword } from '../app/identity/passwords.ts';
+import { confirmTotp, disableTotp, enrolTotp } from '../app/identity/second-factor.ts';
+import {
+  logout,
+  readOwnSession,
+  readSessions,
+  refreshSession,
+  revokeUserSession,
+} from '../app/identity/sessions.ts';
+import { createTokens } from '../app/identity/tokens.ts';
+import {
+  changeUserAsAdmin,
+  makeFirstAdmin,
+  publishTerms,
+  readDeadLetters,
+  readQueues,
+  readUser,
+  readUsers,
+  readWorkers,
+  retryDeadLetter,
+  revokeSessionAsAdmin,
+  stopWorker,
+} from '../app/operation/admin.ts';
+import { type FirstUser, publishFirstTerms, seedFirstUser } from '../app/operation/first-start.ts';
+import { readHealth } from '../app/operation/health.ts';
+import { METRICS_TYPE, readMetrics } from '../app/operation/metrics.ts';
+import { placeDashboardOrder } from '../app/orders/dashboard-order.ts';
+import { haltAccount, resumeAccount } from '../app/orders/halt.ts';
+import { readOrder, readOrders } from '../app/orders/read-orders.ts';
+import { receiveWebhook } from '../app/orders/receive-webhook.ts';
+import { createSecretBox, randomToken } from '../app/secret-box.ts';
+import type { Config } from '../config/config.ts';
+import { keptKey, sealingKeyOf } from '../config/keys.ts';
+import { buildServer } from '../http/server.ts';
+import type { Mailer } from '../mail/mailer.ts';
+import { openOutbox } from '../mail/outbox.ts';
+import { openSmtp } from '../mail/smtp.ts';
+import { appKeyOf } from './adapters.ts';
+import type { Foundation } from './foundation.ts';
+
+/** At a stop, for the mails under way. */
+const MAIL_PATIENCE_MS = 3_000;
+
+export interface Api {
+  readonly server: FastifyInstance;
+  /** Made by this very start, on an empty database. */
+  readonly firstUser: FirstUser | null;
+}
+
+export async function openApi(base: Foundation): Promise<Api> {
+  const { config, parts, log, clock, ticking, db, store, closers } = base;
+  const { timings, plans, rateLimit } = config;
+  const appKey = appKeyOf(config);
+  const secrets = createSecretBox(appKey);
+  const hasher = parts.hasher ?? argon2id;
+  const decoyHash = await hasher.hash(randomToken());
+  const { baseUrl, allowedOrigins } = config.http;
+  const captcha = createCaptcha({
+    settings: config.captcha,
+    hosts: new Set([baseUrl, ...allowedOrigins].map((url) => new URL(url).hostname)),
+    store,
+    log,
+  });
+  const later = afterwards(log);
+  // A mail server that hangs is not waited for: it is cut off, and what waited for it may note that in the database.
+  closers.push(() => later.settled(MAIL_PATIENCE_MS));
+  const mailer = parts.mailer ?? openMailer(config, closers);
+  closers.push(() => later.settled(MAIL_PATIENCE_MS));
+  const tokens = createTokens({ secret: config.keys.jwt ?? keptKey(config.data.dir, 'JWT_SECRET'), clock });
+
+  const termsVersion = await publishFirstTerms({ db, clock });
+  const firstUser = config.seedUser
+    ? await seedFirstUser({ db, clock, secrets, hasher }, termsVersion)
+    : null;
+
+  // What the service's functions take their dependencies from; each names the few that it uses.
+  const deps = {
+    ...{ ...base, secrets, tokens, plans, rateLimit, ...timings },
+    ...{ hasher, decoyHash, captcha, mailer, later, baseUrl, lifetimes: config.auth },
+    role: config.role,
+    alertIntervalMs: config.mail.alertIntervalMs,
+    auditKey: auditKeyOf(appKey),
+    sealingKey: sealingKeyOf(config),
+  };
+  const bind =
+    <Args extends unknown[], Result>(does: (from: typeof deps, ...args: Args) => Result) =>
+    (...args: Args) =>
+      does(deps, ...args);
+
+  const server = buildServer({
+    clock,
+    log,
+    trustedProxies: blockList(config.http.trustedProxies),
+    readHealth: bind(readHealth),
+    metrics: { read: bind(readMetrics), type: METRICS_TYPE },
+    about: { version: base.version, baseUrl },
+    edge:
+      config.edge.mode === 'external'
+        ? null
+        : { ...config.edge, chartingIps: blockList(config.edge.chartingIps), now: ticking.now },
+    middleware: {
+      allowedOrigins,
+      browserOnly: config.production,
+      captchaProvider: config.captcha?.provider ?? null,
+    },
+    guard: {
+      authenticate: bind(authenticate),
+      audit: bind(writeAudit),
+      adminIps: blockList(config.edge.adminIps),
+    },
+    webhook: { receive: bind(receiveWebhook) },
+    auth: {
+      register: bind(register),
+      login: bind(login),
+      completeLogin: bind(completeLogin),
+      refresh: bind(refreshSession),
+      logout: bind(logout),
+      forgotPassword: (request) => later.begin(() => forgotPassword(deps, request)),
+      resetPassword: bind(resetPassword),
+      readOwnSession: bind(readOwnSession),
+      readSessions: bind(readSessions),
+      revokeSession: bind(revokeUserSession),
+      token: { loginAtOnce: bind(loginAtOnce) },
+      secondFactor: {
+        enrol: bind(enrolTotp),
+        confirm: bind(confirmTotp),
+        disable: bind(disableTotp),
+      },
+      cookies: config.auth,
+    },
+    admin: {
+      makeFirstAdmin: bind(makeFirstAdmin),
+      readWorkers: bind(readWorkers),
+      stopWorker: bind(stopWorker),
+      readQueues: bind(readQueues),
+      readDeadLetters: bind(readDeadLetters),
+      retryDeadLetter: bind(retryDeadLetter),
+      readUsers: bind(readUsers),
+      readUser: bind(readUser),
+      changeUser: bind(changeUserAsAdmin),
+      revokeSession: bind(revokeSessionAsAdmin),
+      publishTerms: bind(publishTerms),
+    },
+    admission: { admit: bind(admitTradingRequest) },
+    trading: { place: bind(placeDashboardOrder), readOrder: bind(readOrder), readOrders: bind(readOrders) },
+    accounts: {
+      readAccounts: bind(readAccounts),
+      readAccount: bind(readAccount),
+      createAccount: bind(createAccount),
+      updateAccount: bind(updateAccount),
+      removeAccount: bind(removeAccount),
+      revealSecret: bind(revealSecret),
+      regenerateSecret: bind(regenerateSecret),
+      regenerateToken: bind(regenerateToken),
+      replaceCredentials: bind(replaceCredentials),
+      verifyAccount: bind(verifyAccount),
+      readPositions: bind(readPositions),
+      readSymbols: bind(readSymbols),
+      haltAccount: bind(haltAccount),
+      resumeAccount: bind(resumeAccount),
+    },
+    settings: {
+      readApiKeys: bind(readApiKeys),
+      createApiKey: bind(createApiKey),
+      removeApiKey: bind(removeApiKey),
+      readAllowedIps: bind(readAllowedIps),
+      addAllowedIp: bind(addAllowedIp),
+      removeAllowedIp: bind(removeAllowedIp),
+      acceptTerms: bind(acceptCurrentTerms),
+      readSubscription: bind(readSubscription),
+      readSecurityAttacks: bind(readSecurityAttacks),
+      readAuditLog: bind(readAuditLog),
+    },
+    open: {
+      readPlans: bind(readPlans),
+      readTerms: bind(readTerms),
+      captcha: config.captcha,
+      sealingKey: deps.sealingKey,
+    },
+  });
+  closers.push(() => server.close());
+  return { server, firstUser };
+}
+
+function openMailer({ mail: { smtpUrl, from }, data }: Config, closers: Foundation['closers']): Mailer {
+  if (!smtpUrl) return openOutbox({ folder: join(data.dir, 'outbox'), from });
+  const smtp = openSmtp({ url: smtpUrl, from });
+  closers.push(() => smtp.close());
+  return smtp;
+}

@@ -1,0 +1,87 @@
+// What every role stands on: the database, the store, and the ways to the workers.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import packageJson from '../../package.json' with { type: 'json' };
+import type { PasswordHasher } from '../app/identity/passwords.ts';
+import type { Brokers } from '../broker/broker.ts';
+import type { Config } from '../config/config.ts';
+import type { Db } from '../data/db.ts';
+import { migrate } from '../data/migrate.ts';
+import { STALE_MS } from '../domain/fill.ts';
+import { openLog } from '../log.ts';
+import type { Mailer } from '../mail/mailer.ts';
+import type { Store } from '../store/store.ts';
+import { createHosts, type Hosts } from '../worker/hosts.ts';
+import { createMailbox, type Mailbox } from '../worker/mailbox.ts';
+import { createPool, type Launcher, type Pool } from '../worker/pool.ts';
+import { openDatabase, openStore } from './adapters.ts';
+
+/** What a test may bring of its own: at our own ports, and nowhere else. */
+export interface Parts {
+  readonly log?: Logger;
+  readonly clock?: { now(): number };
+  readonly wait?: (ms: number) => Promise<void>;
+  readonly store?: Store;
+  readonly brokers?: Brokers;
+  readonly hasher?: PasswordHasher;
+  readonly mailer?: Mailer;
+  readonly launcher?: Launcher | null;
+}
+
+export interface Foundation {
+  readonly config: Config;
+  readonly parts: Parts;
+  readonly log: Logger;
+  readonly clock: { now(): number };
+  /** For expiries: a step of the wall clock must neither free a claim nor freeze a window. */
+  readonly ticking: { now(): number };
+  wait(ms: number): Promise<void>;
+  readonly db: Db;
+  readonly store: Store;
+  readonly mailbox: Mailbox;
+  readonly pool: Pool;
+  readonly hosts: Hosts;
+  readonly version: string;
+  /** What is to be closed; the last one first. */
+  readonly closers: (() => unknown)[];
+}
+
+const steady = { now: () => performance.timeOrigin + performance.now() };
+
+export async function layFoundation(
+  config: Config,
+  parts: Parts,
+  closers: Foundation['closers'],
+): Promise<Foundation> {
+  const log = parts.log ?? openLog(config.logLevel);
+  const clock = parts.clock ?? { now: () => Date.now() };
+  const ticking = parts.clock ?? steady;
+  const db = await openDatabase(config, closers);
+  await migrate(db, clock.now());
+  const store = parts.store ?? (await openStore(config, { clock: ticking, log }));
+  closers.push(() => store.close());
+  const { startTimeoutMs } = config.workers;
+  return {
+    config,
+    parts,
+    log,
+    clock,
+    ticking,
+    wait: parts.wait ?? ((ms) => sleep(ms)),
+    db,
+    store,
+    mailbox: createMailbox({ store, log }),
+    pool: createPool({ store, startTimeoutMs, launcher: parts.launcher ?? null, log }),
+    hosts: createHosts({ store }),
+    version: packageJson.version,
+    closers,
+  };
+}
+
+/**
+ * An order that its broker does not know so long after it was sent never arrives: its connector's time, our grace for
+ * it, and the pause that a leg survives before it is sent have passed, and the broker is told to refuse it from then on.
+ */
+export const giveUpMs = ({ timings, brokers }: Config): number =>
+  Math.max(timings.fillRequeueMs, brokers.timeoutMs + STALE_MS + 1_000);

@@ -1,0 +1,45 @@
+// ROLE=worker: a host of many users' workers. The only role with a key that opens broker credentials.
+
+import { openSimulated } from '../broker/paper/paper.ts';
+import { openBrokers } from '../broker/registry.ts';
+import { openingKeys } from '../config/keys.ts';
+import { openPaperLedger } from '../data/paper-ledger.ts';
+import { workerOrders } from '../data/worker-orders.ts';
+import { credentialsOpener } from '../worker/credentials.ts';
+import { type Host, startHost } from '../worker/host.ts';
+import { startWorker, type WorkerDeps } from '../worker/worker.ts';
+import { type Foundation, giveUpMs } from './foundation.ts';
+
+export function openHosting({ config, parts, db, store, mailbox, ...base }: Foundation): Host {
+  const { clock, wait, log, closers } = base;
+  const { timings, tries, workers } = config;
+  const { timeoutMs, paperExchangeUrl: url } = config.brokers;
+  const ledger = openPaperLedger(db);
+  const exchange = url === undefined ? {} : { exchange: { url, timeoutMs } };
+  const deps: WorkerDeps = {
+    mailbox,
+    orders: workerOrders({ db, clock, firstPollMs: timings.fillFirstPollMs }),
+    brokers: parts.brokers ?? openBrokers({ ledger, clock, wait, ...exchange }),
+    simulated: openSimulated({ ledger, clock }),
+    openCredentials: credentialsOpener(openingKeys(config)),
+    clock,
+    wait,
+    log,
+    reversalPolls: tries.reversalPolls,
+    reversalPollMs: timings.reversalPollMs,
+    idleMs: workers.idleMs,
+    brokerTimeoutMs: timeoutMs,
+    giveUpMs: giveUpMs(config),
+  };
+  const host = startHost({
+    store,
+    mailbox,
+    startWorker: (user) => startWorker(deps, user),
+    poolSize: workers.poolSize,
+    leaseMs: workers.leaseMs,
+    clock,
+    log,
+  });
+  closers.push(() => host.stop());
+  return host;
+}

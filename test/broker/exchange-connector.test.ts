@@ -1,0 +1,238 @@
+// What the connector makes of an exchange that it must not believe: its answers are made up here, one by one.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, it, type TestContext } from 'node:test';
+import fc from 'fast-check';
+import { type Broker, type BrokerOrder, BrokerUnavailable } from '../../src/broker/broker.ts';
+import { describe as instrumentOf } from '../../src/broker/paper/market.ts';
+import { openRemotePaper } from '../../src/broker/paper/remote.ts';
+import { decimal } from '../../src/domain/decimal.ts';
+import { type ClientOrderId, timestamp } from '../../src/domain/ids.ts';
+import { PATIENT_MS } from './exchange-desk.ts';
+import { listed, NEVER, newAccount, OPEN_HOURS, rejected } from './paper-desk.ts';
+
+/** Whatever is asked, it answers what it is told to. */
+const answering = (
+  answer: (init: RequestInit | undefined) => Response | Promise<Response>,
+  timeoutMs = PATIENT_MS,
+): Promise<Broker> =>
+  openRemotePaper({
+    url: 'http://exchange.invalid',
+    timeoutMs,
+    fetch: async (url, init) => (String(url).endsWith('/connect') ? Response.json(CONNECTED) : answer(init)),
+  })({ id: newAccount(), paper: null });
+
+async function listen(t: TestContext, serve: RequestListener): Promise<string> {
+  const server = createServer(serve).listen(0, '127.0.0.1');
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const CONNECTED = {
+  capabilities: {
+    refuses_duplicate_ids: true,
+    finds_by_client_id: true,
+    reduce_only: true,
+    fractional_quantities: true,
+  },
+};
+
+const ORDER: BrokerOrder = {
+  clientOrderId: 'asked' as ClientOrderId,
+  instrument: instrumentOf(listed('BTCUSDT'), OPEN_HOURS),
+  side: 'buy',
+  quantity: decimal(1),
+  reduceOnly: false,
+  sendBefore: NEVER,
+};
+
+async function isUnknown(broker: Broker, order = ORDER): Promise<void> {
+  assert.equal((await broker.place(order)).outcome, 'unknown');
+}
+
+describe('what became of an order that was sent', () => {
+  it('believes that nothing was sent only where no connection came about', async () => {
+    const failing = (cause: object) => answering(() => Promise.reject(new TypeError('failed', { cause })));
+    const system = (code: string, syscall: string) => Object.assign(new Error(code), { code, syscall });
+    const refused = system('ECONNREFUSED', 'connect');
+    const reset = system('ECONNRESET', 'read');
+    const unsent = [refused, system('ENOTFOUND', 'getaddrinfo'), new AggregateError([refused, refused])];
+    const perhaps = [
+      reset,
+      system('EHOSTUNREACH', 'write'),
+      new AggregateError([refused, reset]),
+      new AggregateError([]),
+      Object.assign(new Error(), { code: 'UND_ERR_SOCKET' }),
+    ];
+    for (const cause of unsent) await assert.rejects((await failing(cause)).place(ORDER), BrokerUnavailable);
+    for (const cause of perhaps) await isUnknown(await failing(cause));
+  });
+
+  it('sends an order once, even where fetch itself would send it again', async (t) => {
+    let orders = 0;
+    const url = await listen(t, (_request, response) => {
+      orders++;
+      response.writeHead(421).end();
+    });
+    await isUnknown(await answering((init) => fetch(url, init)));
+    assert.equal(orders, 1);
+  });
+
+  it('waits no longer than its time, neither for an answer nor for the rest of it', async (t) => {
+    const silent = await listen(t, () => {});
+    const halting = await listen(t, (_request, response) => void response.writeHead(200).write('{'));
+    for (const url of [silent, halting]) {
+      const broker = await answering((init) => fetch(url, init), 30);
+      await isUnknown(broker);
+      await assert.rejects(broker.positions(), BrokerUnavailable);
+    }
+  });
+
+  it('follows no answer elsewhere', async (t) => {
+    const url = await listen(
+      t,
+      (_request, response) => void response.writeHead(307, { location: '/' }).end(),
+    );
+    await isUnknown(await answering((init) => fetch(url, init)));
+  });
+
+  it('reads no answer without end', async () => {
+    let chunks = 0;
+    const endless = new ReadableStream({
+      pull(stream) {
+        chunks++;
+        stream.enqueue(new TextEncoder().encode(' '.repeat(65_536)));
+      },
+    });
+    await isUnknown(await answering(() => new Response(endless)));
+    assert.ok(chunks < 32, `${chunks} chunks`);
+  });
+});
+
+describe('whatever an exchange may answer', () => {
+  const state = { broker_ref: 'r', status: 'filled', fill_quantity: '1', fill_price: '2.5', reason: null };
+  const rejection = { code: 'no_position', message: 'There is nothing to close.' };
+  const hours = { timezone: 'UTC', session: 'never', next_open: timestamp(0) };
+  type Good = { status: number; body: Record<string, unknown> };
+  const good = (status: number, more: object): Good => ({
+    status,
+    body: { client_order_id: ORDER.clientOrderId, ...more },
+  });
+  const GOOD = [
+    good(200, { state }),
+    good(200, { state: { ...state, status: 'placed', fill_quantity: '0', fill_price: null } }),
+    good(200, { state: { ...state, status: 'cancelled', reason: 'why' } }),
+    good(422, { rejection }),
+    good(422, { rejection: { ...rejection, code: 'broker_rate_limited', retry_after: 2 } }),
+    good(422, { rejection: { ...rejection, code: 'market_closed', market_hours: hours } }),
+  ];
+  const anyGood = fc.constantFrom(...GOOD);
+  const anyStatus = fc.constantFrom(200, 201, 202, 400, 404, 409, 422, 429, 500, 503);
+
+  async function isNotBelieved(status: number, body: string | Uint8Array<ArrayBuffer>): Promise<void> {
+    const broker = await answering(() => new Response(body, { status }));
+    await isUnknown(broker);
+    await assert.rejects(broker.find(ORDER.clientOrderId, 'BTCUSDT'), BrokerUnavailable);
+    await assert.rejects(broker.resolve('BTCUSDT'), BrokerUnavailable);
+    await assert.rejects(broker.positions(), BrokerUnavailable);
+  }
+
+  it('is believed where it is well-formed', async () => {
+    for (const { status, body } of GOOD) {
+      const broker = await answering(() => Response.json(body, { status }));
+      assert.equal((await broker.place(ORDER)).outcome, status === 200 ? 'accepted' : 'rejected');
+    }
+    const none = good(404, {});
+    const broker = await answering(() => Response.json(none.body, none));
+    assert.equal(await broker.find(ORDER.clientOrderId, 'BTCUSDT'), null);
+    await isUnknown(broker);
+  });
+
+  it('is not believed at random', () => {
+    const bodies = fc.oneof(
+      fc.string(),
+      fc.json(),
+      fc.uint8Array().map((bytes) => new Uint8Array(bytes)),
+    );
+    return fc.assert(fc.asyncProperty(anyStatus, bodies, isNotBelieved));
+  });
+
+  it('is not believed with another status, or about another order', () =>
+    fc.assert(
+      fc.asyncProperty(anyGood, anyStatus, fc.string(), async ({ status, body }, other, id) => {
+        fc.pre(id !== ORDER.clientOrderId);
+        if (other !== status) await isNotBelieved(other, JSON.stringify(body));
+        await isNotBelieved(status, JSON.stringify({ ...body, client_order_id: id }));
+      }),
+    ));
+
+  it('is not believed where it broke off', () =>
+    fc.assert(
+      fc.asyncProperty(anyGood, fc.double({ min: 0, max: 0.999, noNaN: true }), ({ status, body }, part) => {
+        const text = JSON.stringify(body);
+        return isNotBelieved(status, text.slice(0, text.length * part));
+      }),
+    ));
+
+  /** Each object in it with one field gone, one too many, or one of a type that it never has. */
+  function* spoilt(value: object, stranger: unknown): Generator<object> {
+    yield { ...value, stranger };
+    for (const [key, part] of Object.entries(value)) {
+      const { [key]: _gone, ...rest } = value as Record<string, unknown>;
+      yield rest;
+      yield { ...value, [key]: stranger };
+      if (typeof part === 'object' && part !== null)
+        for (const inner of spoilt(part, stranger)) yield { ...value, [key]: inner };
+    }
+  }
+
+  it('is not believed with a field that is missing, wrong or too many', () =>
+    fc.assert(
+      fc.asyncProperty(
+        anyGood,
+        fc.oneof(fc.boolean(), fc.array(fc.string()), fc.constant({}), fc.integer({ max: 0 })),
+        async ({ status, body }, stranger) => {
+          for (const bad of spoilt(body, stranger)) await isNotBelieved(status, JSON.stringify(bad));
+        },
+      ),
+      { numRuns: 30 },
+    ));
+
+  it('is not believed where it contradicts itself', async () => {
+    const wrong = [
+      { fill_quantity: '0' },
+      { fill_quantity: '-1' },
+      { fill_price: null },
+      { fill_quantity: '1.0' },
+      { fill_quantity: '0.1234567890123456' },
+      { status: 'placed' },
+      { status: 'queued' },
+      { broker_ref: '' },
+    ];
+    for (const part of wrong)
+      await isNotBelieved(200, JSON.stringify(good(200, { state: { ...state, ...part } }).body));
+    for (const part of [
+      { code: 'market_closed' },
+      { code: 'broker_rate_limited' },
+      { code: 'account_halted' },
+    ])
+      await isNotBelieved(422, JSON.stringify(good(422, { rejection: { ...rejection, ...part } }).body));
+    await isNotBelieved(200, JSON.stringify(GOOD[0]?.body).replace('}}', ',"status":"filled"}}'));
+  });
+
+  it('is a limit of its rate only with a delay', async () => {
+    const limited = (after: string) =>
+      answering(() => new Response('slow down', { status: 429, headers: { 'retry-after': after } }));
+    const error = rejected(await (await limited('7')).place(ORDER));
+    assert.deepEqual([error.code, error.retry_after], ['broker_rate_limited', 7]);
+    for (const after of ['', '0', '-1', 'soon', '1.5', 'Wed, 21 Oct 2026 07:28:00 GMT'])
+      await isUnknown(await limited(after));
+  });
+});

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { openExchange } from '../../chaos/exchange.ts';
+import { BrokerUnavailable } from '../../src/broker/broker.ts';
+import { openRemotePaper } from '../../src/broker/paper/remote.ts';
+import { openBrokers } from '../../src/broker/registry.ts';
+import { decimal } from '../../src/domain/decimal.ts';
+import { timestamp } from '../../src/domain/ids.ts';
+import type { PaperSettings } from '../../src/domain/paper-settings.ts';
+import { brokerContract } from '../contracts/broker.ts';
+import { startProgram } from '../orders/kill-harness.ts';
+import { type ExchangeDesk, exchangeDesk, type Ledger, PATIENT_MS } from './exchange-desk.ts';
+import { accepted, newAccount, orderOf, place, rejected } from './paper-desk.ts';
+
+let desk: ExchangeDesk;
+before(async () => {
+  desk = await exchangeDesk();
+});
+after(() => desk.end());
+
+brokerContract('paper, at an exchange in a process of its own', async () => {
+  const id = newAccount();
+  let paper: Partial<PaperSettings> = {};
+  const set = (change: Partial<PaperSettings>) => () => {
+    paper = { ...paper, ...change };
+  };
+  const fills = { filled: 'full', partially_filled: 'partial', cancelled: 'cancel', failed: 'fail' } as const;
+  return {
+    open: () => desk.open(id, paper),
+    symbols: { platform: 'BINANCE:BTCUSDT.P', broker: 'BTCUSDT', unknown: 'NASDAQ:NOSUCH' },
+    quantity: decimal(1),
+    faults: {
+      loseAnswer: set({ lose_answer: true }),
+      reject: (code) => set({ reject: code })(),
+      rest: set({ fill: 'never' }),
+      settle: (how) => set({ fill: fills[how] })(),
+    },
+    ledger: async () =>
+      (await desk.ledgerOf(id)).orders.map((row) => ({ clientOrderId: row.client_order_id })),
+    end: async () => {},
+  };
+});
+
+describe('the connector', () => {
+  it('is the paper broker where the operator names an exchange', async () => {
+    const id = newAccount();
+    const unused = () => assert.fail('our own ledger is not asked');
+    const { paper } = openBrokers({
+      ledger: { read: unused, find: unused, write: unused },
+      clock: { now: Date.now },
+      wait: unused,
+      exchange: { url: desk.url, timeoutMs: PATIENT_MS },
+    });
+    accepted(await place(await paper({ id, paper: { latency_ms: 1 } }), 'buy', 1));
+    assert.equal((await desk.ledgerOf(id)).orders.length, 1);
+  });
+
+  it('keeps the path of the URL, with a slash at its end or without', async () => {
+    const id = newAccount();
+    for (const path of ['', '/', '/w1', '/w2/'])
+      accepted(await place(await desk.open(id, {}, path), 'buy', 1, 'MES1!'));
+    const askers = (await desk.ledgerOf(id)).requests.map(({ asker }) => asker);
+    assert.deepEqual(askers, [null, null, 'w1', 'w2']);
+  });
+
+  it('opens nothing under settings that are none', async () => {
+    await assert.rejects(desk.open(newAccount(), { fill: 'x' as 'full' }), (fault: Error) => {
+      assert.ok(fault instanceof BrokerUnavailable);
+      assert.match(fault.message, /^The paper settings: paper.fill must be one of/);
+      return true;
+    });
+  });
+
+  it('asks for any symbol, whatever it would do to a path', async () => {
+    const broker = await desk.open(newAccount());
+    for (const symbol of ['.', '..', '%2e%2e', '../orders', 'a/b', 'x?q=1#y', 'ünï', '\ud800'])
+      assert.ok('rejection' in (await broker.resolve(symbol)), symbol);
+    assert.ok('symbol' in (await broker.resolve('CME_MINI:ES1!')));
+  });
+
+  it('has certainly not sent what met a closed door', async () => {
+    const own = await openExchange({ file: join(desk.dir, 'closed.db') });
+    const open = openRemotePaper({ url: own.url, timeoutMs: PATIENT_MS });
+    const account = { id: newAccount(), paper: {} };
+    const broker = await open(account);
+    const order = await orderOf(broker, 'buy', 1);
+    await own.close();
+    // The first to ask may still be met by the end of the connection that was open.
+    await assert.rejects(broker.find(order.clientOrderId, 'BTCUSDT'), BrokerUnavailable);
+    await assert.rejects(broker.place(order), BrokerUnavailable);
+    await assert.rejects(open(account), BrokerUnavailable);
+  });
+});
+
+describe('the exchange', () => {
+  it('takes no order that arrives after its deadline', async () => {
+    const id = newAccount();
+    const broker = await desk.open(id);
+    const late = await orderOf(broker, 'buy', 1, 'BTCUSDT', { sendBefore: timestamp(Date.now() - 1) });
+    assert.equal(rejected(await broker.place(late)).code, 'expired');
+    assert.equal(await broker.find(late.clientOrderId, 'BTCUSDT'), null);
+    assert.deepEqual(await desk.outcomes(id), ['late']);
+  });
+
+  it('lets a careless account take every order under one id, even of two at once', async () => {
+    const id = newAccount();
+    await desk.control('POST', `accounts/${id}`, { refuses_duplicates: false });
+    const broker = await desk.open(id, { latency_ms: 5 });
+    assert.equal(broker.capabilities.refusesDuplicateIds, false);
+    const order = await orderOf(broker, 'buy', 1);
+    const first = accepted(await broker.place(order));
+    const more = await Promise.all([broker.place(order), broker.place({ ...order, side: 'sell' })]);
+    const refs = [first, ...more.map(accepted)].map(({ brokerRef }) => brokerRef);
+    assert.equal(new Set(refs).size, 3);
+    assert.deepEqual(await broker.find(order.clientOrderId, 'BTCUSDT'), first);
+    const { orders, positions } = await desk.ledgerOf(id);
+    const stored = ['', '#2', '#3'].map((copy) => order.clientOrderId + copy);
+    assert.deepEqual(orders.map((row) => row.client_order_id).toSorted(), stored);
+    assert.deepEqual(positions, [{ account: id, symbol: 'BTCUSDT', quantity: '1' }]);
+    assert.deepEqual(await desk.outcomes(id), ['accepted', 'accepted', 'accepted']);
+  });
+
+  it('loses the answers of a careless account as of any other, and takes the order again', async () => {
+    const id = newAccount();
+    await desk.control('POST', `accounts/${id}`, { refuses_duplicates: false });
+    const broker = await desk.open(id, { lose_answer: true });
+    const order = await orderOf(broker, 'buy', 1);
+    for (let times = 0; times < 2; times++) assert.equal((await broker.place(order)).outcome, 'unknown');
+    assert.equal((await desk.ledgerOf(id)).orders.length, 2);
+  });
+
+  it('tells what happened, in its order', async () => {
+    const id = newAccount();
+    const broker = await desk.open(id, {}, '/teller');
+    const bought = await orderOf(broker, 'buy', '0.5');
+    accepted(await broker.place(bought));
+    accepted(await broker.place(bought));
+    rejected(await place(broker, 'buy', 1, 'BTCUSDT', { reduceOnly: true }));
+    const sold = await orderOf(broker, 'sell', 2, 'BTCUSDT', { reduceOnly: true });
+    accepted(await broker.place(sold));
+    accepted(await place(broker, 'sell', 1, 'MES1!'));
+    const { orders, positions, requests } = await desk.ledgerOf(id);
+    const told = orders.map((row) => `${row.side} ${row.fill_quantity} of ${row.quantity} ${row.symbol}`);
+    assert.deepEqual(told, ['buy 0.5 of 0.5 BTCUSDT', 'sell 0.5 of 0.5 BTCUSDT', 'sell 1 of 1 MES1!']);
+    assert.deepEqual(positions, [{ account: id, symbol: 'MES1!', quantity: '-1' }]);
+    assert.deepEqual(
+      requests.map(({ outcome, code }) => code ?? outcome),
+      ['accepted', 'duplicate', 'no_position', 'accepted', 'accepted'],
+    );
+    const { arrived_at, seq, ...request } = requests[3] ?? assert.fail();
+    assert.ok(Math.abs(arrived_at - Date.now()) < 60_000 && seq > 0);
+    assert.deepEqual(request, {
+      account: id,
+      client_order_id: sold.clientOrderId,
+      asker: 'teller',
+      symbol: 'BTCUSDT',
+      side: 'sell',
+      quantity: '2',
+      reduce_only: true,
+      send_before: sold.sendBefore,
+      outcome: 'accepted',
+      code: null,
+    });
+  });
+
+  it('says by which of two who send at once each order came about', async () => {
+    const id = newAccount();
+    const [one, two] = [await desk.open(id, {}, '/one'), await desk.open(id, {}, '/two')];
+    const orders = await Promise.all(Array.from({ length: 20 }, () => orderOf(one, 'buy', '0.01')));
+    await Promise.all(orders.flatMap((order) => [one.place(order), two.place(order)]));
+    const ledger = await desk.ledgerOf(id);
+    assert.deepEqual(acceptedIds(ledger), orderIds(ledger));
+    for (const requests of Map.groupBy(ledger.requests, (row) => row.client_order_id).values()) {
+      assert.deepEqual(requests.map(({ asker }) => asker).toSorted(), ['one', 'two']);
+      assert.deepEqual(requests.map(({ outcome }) => outcome).toSorted(), ['accepted', 'duplicate']);
+    }
+  });
+
+  it('is a program, and has everything again when it was killed', async () => {
+    const id = newAccount();
+    const start = () =>
+      startProgram(desk.dir, {}, ['chaos/exchange.ts', '--file', join(desk.dir, 'program.db')]);
+    const first = start();
+    const account = { id, paper: { fill: 'never', latency_ms: 0 } };
+    const traits = { method: 'POST', body: JSON.stringify({ refuses_duplicates: false }) };
+    await fetch(`${await first.ready}/control/accounts/${id}`, traits);
+    const broker = await openRemotePaper({ url: await first.ready, timeoutMs: PATIENT_MS })(account);
+    const orders = await Promise.all(Array.from({ length: 30 }, () => orderOf(broker, 'buy', '0.01')));
+    const placing = orders.map((order) => broker.place(order).catch(() => null));
+    const told = await Promise.any(placing);
+    await first.kill();
+    await Promise.all(placing);
+    assert.equal(told?.outcome, 'accepted');
+
+    const second = start();
+    const url = await second.ready;
+    const ledger = (await (await fetch(`${url}/control/ledger`)).json()) as Ledger;
+    assert.ok(ledger.orders.length > 0);
+    assert.deepEqual(acceptedIds(ledger), orderIds(ledger));
+    // Nobody has connected to it: it knows the account's settings by itself, and its traits.
+    const [known] = orderIds(ledger);
+    const found = (await (await fetch(`${url}/accounts/${id}/orders/${known}`)).json()) as object;
+    assert.equal((found as { state: { status: string } }).state.status, 'placed');
+    const { capabilities } = await openRemotePaper({ url, timeoutMs: PATIENT_MS })(account);
+    assert.equal(capabilities.refusesDuplicateIds, false);
+    await second.kill('SIGTERM');
+  });
+});
+
+const orderIds = ({ orders }: Ledger) => orders.map((row) => row.client_order_id);
+const acceptedIds = ({ requests }: Ledger) =>
+  requests.filter(({ outcome }) => outcome === 'accepted').map((row) => row.client_order_id);

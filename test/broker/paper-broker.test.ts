@@ -1,0 +1,291 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type Broker, BrokerUnavailable } from '../../src/broker/broker.ts';
+import { quote } from '../../src/broker/paper/market.ts';
+import { openPaper } from '../../src/broker/paper/paper.ts';
+import { openBrokers } from '../../src/broker/registry.ts';
+import { openPaperLedger } from '../../src/data/paper-ledger.ts';
+import { add, average, decimal, multiply, subtract } from '../../src/domain/decimal.ts';
+import type { AccountId } from '../../src/domain/ids.ts';
+import type { PaperSettings } from '../../src/domain/paper-settings.ts';
+import { BROKER_NAMES } from '../../src/domain/symbol.ts';
+import { type BrokerHarness, brokerContract } from '../contracts/broker.ts';
+import {
+  accepted,
+  listed,
+  newAccount,
+  OPEN_HOURS,
+  orderOf,
+  type PaperDesk,
+  paperDesk,
+  place,
+  rejected,
+} from './paper-desk.ts';
+
+let desk: PaperDesk;
+before(async () => {
+  desk = await paperDesk();
+});
+after(() => desk.end());
+
+function harnessOf(openWith: (id: AccountId, paper: Partial<PaperSettings>) => Promise<Broker>, book = '') {
+  return async (): Promise<BrokerHarness> => {
+    const id = newAccount();
+    let paper: Partial<PaperSettings> = {};
+    const set = (change: Partial<PaperSettings>) => () => {
+      paper = { ...paper, ...change };
+    };
+    const fills = {
+      filled: 'full',
+      partially_filled: 'partial',
+      cancelled: 'cancel',
+      failed: 'fail',
+    } as const;
+    const isPaper = book === '';
+    return {
+      open: () => openWith(id, paper),
+      symbols: { platform: 'BINANCE:BTCUSDT.P', broker: 'BTCUSDT', unknown: 'NASDAQ:NOSUCH' },
+      quantity: decimal(1),
+      faults: isPaper
+        ? {
+            loseAnswer: set({ lose_answer: true }),
+            reject: (code) => set({ reject: code })(),
+            rest: set({ fill: 'never' }),
+            settle: (how) => set({ fill: fills[how] })(),
+          }
+        : {},
+      ledger: async () => (await desk.rows(book + id)).map((row) => ({ clientOrderId: row.client_order_id })),
+      end: async () => {},
+    };
+  };
+}
+
+brokerContract(
+  'paper',
+  harnessOf((id, paper) => desk.open(id, paper)),
+);
+brokerContract(
+  'simulation',
+  // Settings that would reject everything: a simulation does not know them.
+  harnessOf((id) => desk.openSimulated(id, { reject: 'market_closed' }), 'sim:'),
+);
+
+describe('the paper broker', () => {
+  it('is in the complete record of brokers', () => {
+    assert.deepEqual(Object.keys(openBrokers(desk.deps)), [...BROKER_NAMES]);
+  });
+
+  it('lets the default cash hold one of every contract at once', async () => {
+    const broker = await desk.open(newAccount());
+    for (const { symbol } of await broker.instruments('')) accepted(await place(broker, 'buy', 1, symbol));
+    assert.equal((await broker.positions()).length, (await broker.instruments('')).length);
+  });
+
+  it('buys at the ask, sells at the bid, and keeps the profit less fees', async () => {
+    const id = newAccount();
+    const broker = await desk.open(id);
+    const es = listed('ES1!');
+    const { ask } = quote(es, 1, desk.now);
+    assert.equal(accepted(await place(broker, 'buy', 2, 'ES1!')).fillPrice, ask);
+    desk.now += 3_600_000;
+    const { bid } = quote(es, 1, desk.now);
+    assert.equal(accepted(await place(broker, 'sell', 2, 'ES1!')).fillPrice, bid);
+    const gain = multiply(subtract(bid, ask), decimal(100));
+    const fees = multiply(multiply(add(bid, ask), decimal(100)), es.feeRate);
+    assert.equal((await desk.deps.ledger.read(id)).profit, subtract(gain, fees));
+    desk.now = OPEN_HOURS;
+  });
+
+  it('keeps the average price while a position is reduced, and starts a new one when it flips', async () => {
+    const broker = await desk.open(newAccount());
+    const averagePrice = async () => (await broker.positions())[0]?.averagePrice;
+    const first = accepted(await place(broker, 'buy', 1, 'ETHUSDT')).fillPrice ?? assert.fail();
+    desk.now += 600_000;
+    const second = accepted(await place(broker, 'buy', 2, 'ETHUSDT')).fillPrice ?? assert.fail();
+    const both = average(add(first, multiply(second, decimal(2))), decimal(3));
+    assert.equal(await averagePrice(), both);
+    for (let times = 0; times < 2; times++) {
+      desk.now += 600_000;
+      accepted(await place(broker, 'sell', '0.7', 'ETHUSDT'));
+      assert.equal(await averagePrice(), both);
+    }
+    assert.equal(accepted(await place(broker, 'sell', 3, 'ETHUSDT')).fillPrice, await averagePrice());
+    desk.now = OPEN_HOURS;
+  });
+
+  it('refuses what the margin does not carry, says what is needed, and always lets a position be reduced', async () => {
+    const id = newAccount();
+    const error = rejected(await place(await desk.open(id), 'buy', 25));
+    assert.equal(error.code, 'insufficient_margin');
+    assert.match(error.message, /needs 1[12]\d{4}\.\d\d and 100000\.00 is available/);
+    accepted(await place(await desk.open(id), 'buy', 2));
+    const poor = await desk.open(id, { starting_cash: 0 });
+    assert.equal(rejected(await place(poor, 'buy', 1)).code, 'insufficient_margin');
+    assert.equal(rejected(await place(poor, 'sell', 5)).code, 'insufficient_margin');
+    accepted(await place(poor, 'sell', 1));
+    accepted(await place(poor, 'sell', 1, 'BTCUSDT', { reduceOnly: true }));
+  });
+
+  it('counts an order that rests as if it were filled', async () => {
+    const broker = await desk.open(newAccount(), { fill: 'never' });
+    accepted(await place(broker, 'buy', 15));
+    assert.equal(rejected(await place(broker, 'buy', 15)).code, 'insufficient_margin');
+    accepted(await place(broker, 'sell', 10));
+  });
+
+  it('counts no margin for a reduce-only order that rests', async () => {
+    const id = newAccount();
+    accepted(await place(await desk.open(id), 'sell', 5));
+    const never = await desk.open(id, { fill: 'never' });
+    for (let times = 0; times < 4; times++)
+      accepted(await place(never, 'buy', 5, 'BTCUSDT', { reduceOnly: true }));
+    accepted(await place(never, 'sell', 5));
+    accepted(await place(never, 'buy', 9));
+  });
+
+  it('fills no order that rests while its market is closed', async () => {
+    const id = newAccount();
+    const never = await desk.open(id, { fill: 'never' });
+    const order = await orderOf(never, 'buy', 1, 'AAPL');
+    accepted(await never.place(order));
+    const full = await desk.open(id);
+    desk.now = Date.parse('2026-07-15T20:00:00Z');
+    assert.equal((await full.find(order.clientOrderId, 'AAPL'))?.status, 'placed');
+    desk.now = Date.parse('2026-07-16T13:30:00Z');
+    assert.equal((await full.find(order.clientOrderId, 'AAPL'))?.status, 'filled');
+    desk.now = OPEN_HOURS;
+  });
+
+  it('refuses a quantity below the minimum, beyond the limit or beside the step', async () => {
+    const broker = await desk.openSimulated(newAccount());
+    for (const quantity of ['0', '-1', '0.000001', '1.000001', '1000000001'])
+      assert.equal(rejected(await place(broker, 'buy', quantity)).code, 'invalid_quantity', quantity);
+    accepted(await place(broker, 'buy', '999999999.99999'));
+    assert.equal(rejected(await place(broker, 'buy', 1)).code, 'invalid_quantity');
+    accepted(await place(broker, 'sell', 1));
+  });
+
+  it('lets the latency pass before the accept, so that a close meanwhile means not sent', async () => {
+    const id = newAccount();
+    let broker = await desk.open(id, { latency_ms: 700 });
+    await place(broker, 'buy', 1);
+    assert.equal(desk.waited.at(-1), 700);
+    broker = await openPaper({ ...desk.deps, wait: () => broker.close() })({ id, paper: {} });
+    await assert.rejects(place(broker, 'buy', 1), BrokerUnavailable);
+    assert.equal((await desk.rows(id)).length, 1);
+  });
+
+  it('fills the same part for the same seed and order, and the rest when the settings say so', async () => {
+    const id = newAccount();
+    const partial = await desk.open(id, { fill: 'partial' });
+    const order = await orderOf(partial, 'buy', 2);
+    const part = accepted(await partial.place(order));
+    assert.equal(part.status, 'partially_filled');
+    assert.deepEqual(await partial.find(order.clientOrderId, 'BTCUSDT'), part);
+    const twin = await desk.open(newAccount(), { fill: 'partial' });
+    assert.equal(accepted(await twin.place(order)).fillQuantity, part.fillQuantity);
+
+    desk.now += 60_000;
+    const full = await desk.open(id, { fill: 'full' });
+    assert.equal(await full.position(order.instrument), '2');
+    const filled = await full.find(order.clientOrderId, 'BTCUSDT');
+    assert.equal(filled?.status, 'filled');
+    assert.notEqual(filled.fillPrice, part.fillPrice);
+    assert.equal((await full.positions())[0]?.averagePrice, filled.fillPrice);
+    desk.now = OPEN_HOURS;
+  });
+
+  it('fills nothing yet where one step cannot be parted', async () => {
+    const broker = await desk.open(newAccount(), { fill: 'partial' });
+    assert.equal(accepted(await place(broker, 'buy', 1, 'ES1!')).status, 'placed');
+  });
+
+  it('ends a reduce-only order that rested too long with what was still held', async () => {
+    const id = newAccount();
+    accepted(await place(await desk.open(id), 'buy', 2));
+    const never = await desk.open(id, { fill: 'never' });
+    const close = await orderOf(never, 'sell', 2, 'BTCUSDT', { reduceOnly: true });
+    accepted(await never.place(close));
+    // Placing is no look: the close rests on while another order takes half of the position.
+    const broker = await desk.open(id);
+    accepted(await place(broker, 'sell', '1.5'));
+    const ended = await broker.find(close.clientOrderId, 'BTCUSDT');
+    assert.deepEqual([ended?.status, ended?.fillQuantity], ['cancelled', '0.5']);
+    assert.deepEqual(await broker.positions(), []);
+  });
+
+  it('answers a known id with its order even where it would reject desk.now', async () => {
+    const id = newAccount();
+    const broker = await desk.open(id);
+    const order = await orderOf(broker, 'buy', 1);
+    const first = accepted(await broker.place(order));
+    const closed = await desk.open(id, { reject: 'market_closed' });
+    assert.deepEqual(accepted(await closed.place(order)), first);
+  });
+
+  it('does not say no from an old memory', async () => {
+    const id = newAccount();
+    const [one, two] = [await desk.open(id), await desk.open(id)];
+    accepted(await place(one, 'buy', 1));
+    accepted(await place(two, 'sell', 1));
+    accepted(await place(two, 'buy', 3, 'ETHUSDT'));
+    accepted(await place(one, 'sell', 3, 'ETHUSDT', { reduceOnly: true }));
+    assert.equal(rejected(await place(one, 'sell', 1, 'BTCUSDT', { reduceOnly: true })).code, 'no_position');
+  });
+
+  it('is unknown where the ledger fails while writing, unavailable where it failed before', async () => {
+    const fails = () => Promise.reject(new Error('/secret/path'));
+    const outcome = await place(
+      await desk.open(newAccount(), {}, { ...desk.deps.ledger, write: fails }),
+      'buy',
+      1,
+    );
+    assert.equal(outcome.outcome, 'unknown');
+    assert.ok(!JSON.stringify(outcome).includes('secret'));
+    const broker = await desk.open(newAccount(), {}, { ...desk.deps.ledger, read: fails });
+    await assert.rejects(place(broker, 'buy', 1), BrokerUnavailable);
+  });
+
+  it('places with one write and no read once the book is known', async () => {
+    const calls: string[] = [];
+    const note =
+      <Args extends unknown[], Answer>(name: string, call: (...args: Args) => Answer) =>
+      (...args: Args): Answer => {
+        calls.push(name);
+        return call(...args);
+      };
+    const { read, find, write } = desk.deps.ledger;
+    const counted = { read: note('read', read), find: note('find', find), write: note('write', write) };
+    const broker = await desk.open(newAccount(), {}, counted);
+    for (let times = 0; times < 3; times++) accepted(await place(broker, 'buy', '0.1'));
+    assert.deepEqual(calls, ['read', 'write', 'write', 'write']);
+  });
+
+  it('keeps one book whole under four connections on two databases at once', async () => {
+    const id = newAccount();
+    const otherDb = desk.openDb();
+    const { ledger } = desk.deps;
+    const ledgers = [ledger, ledger, openPaperLedger(otherDb), openPaperLedger(otherDb)];
+    const brokers = await Promise.all(ledgers.map((over) => desk.open(id, {}, over)));
+    await Promise.all(
+      Array.from({ length: 60 }, (_, index) =>
+        place(brokers[index % 4] ?? assert.fail(), index % 3 === 0 ? 'sell' : 'buy', '0.01').then(accepted),
+      ),
+    );
+    for (const broker of brokers) assert.equal((await broker.positions())[0]?.quantity, '0.2');
+    assert.equal((await desk.rows(id)).length, 60);
+    assert.equal((await desk.deps.ledger.read(id)).version, 60);
+    await otherDb.close();
+  });
+
+  it('has its book again after a restart of the database', async () => {
+    const id = newAccount();
+    const broker = await desk.open(id, { fill: 'partial' });
+    for (const symbol of ['BTCUSDT', 'SOLUSDT', 'NQ1!']) accepted(await place(broker, 'sell', 1, symbol));
+    const [book, positions] = [await desk.deps.ledger.read(id), await broker.positions()];
+    await broker.close();
+    await desk.restart();
+    assert.deepEqual(await desk.deps.ledger.read(id), book);
+    assert.deepEqual(await (await desk.open(id, { fill: 'partial' })).positions(), positions);
+  });
+});

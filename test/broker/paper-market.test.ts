@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { BrokerUnavailable } from '../../src/broker/broker.ts';
+import { quote } from '../../src/broker/paper/market.ts';
+import { openPaper } from '../../src/broker/paper/paper.ts';
+import { compare, parseDecimal } from '../../src/domain/decimal.ts';
+import { NumberText } from '../../src/domain/json.ts';
+import { mergePaperSettings, readPaperSettings } from '../../src/domain/paper-settings.ts';
+import {
+  accepted,
+  listed,
+  newAccount,
+  OPEN_HOURS,
+  orderOf,
+  type PaperDesk,
+  paperDesk,
+  place,
+  rejected,
+} from './paper-desk.ts';
+
+let desk: PaperDesk;
+before(async () => {
+  desk = await paperDesk();
+});
+after(() => desk.end());
+
+describe('paper settings', () => {
+  it('are the defaults where nothing is given', () => {
+    const defaults = {
+      starting_cash: 100000,
+      latency_ms: 20,
+      fill: 'full',
+      reject: null,
+      lose_answer: false,
+      seed: 1,
+    };
+    for (const nothing of [undefined, null, {}])
+      assert.deepEqual(readPaperSettings(nothing), { settings: defaults });
+  });
+
+  it('name every problem at once', () => {
+    const reading = readPaperSettings({
+      starting_cash: -1,
+      latency_ms: 1.5,
+      fill: 'half',
+      reject: 'no_position',
+      lose_answer: 1,
+      seed: '1',
+      speed: 9,
+      toString: 1,
+    });
+    assert.ok('problems' in reading);
+    assert.equal(reading.problems.length, 8);
+    assert.match(reading.problems[1] ?? '', /paper\.latency_ms must be an integer from 0 to 60000/);
+  });
+
+  it('hold their bounds', () => {
+    const isRead = (paper: unknown) => 'settings' in readPaperSettings(paper);
+    for (const cash of [0, 0.01, 1e12, new NumberText('12345.6789')])
+      assert.ok(isRead({ starting_cash: cash }));
+    for (const cash of [1e12 + 1, Number.NaN, '5', null, new NumberText('1.000000000000000001')])
+      assert.ok(!isRead({ starting_cash: cash }));
+    assert.ok(isRead({ latency_ms: 60000, seed: -7, reject: null }));
+    for (const bad of [{ latency_ms: 60001 }, { seed: 0.5 }, { seed: 1e16 }, [], 'x', 5])
+      assert.ok(!isRead(bad));
+  });
+
+  it('are merged by a patch', () => {
+    const first = readPaperSettings({ fill: 'never', seed: 4 });
+    assert.ok('settings' in first);
+    const merged = mergePaperSettings(first.settings, { fill: 'full', reject: null });
+    assert.ok('settings' in merged);
+    assert.deepEqual([merged.settings.fill, merged.settings.seed], ['full', 4]);
+    assert.ok('problems' in mergePaperSettings(first.settings, null));
+  });
+
+  it('that cannot be read open no connection', async () => {
+    await assert.rejects(openPaper(desk.deps)({ id: newAccount(), paper: { fill: 'x' } }), BrokerUnavailable);
+  });
+});
+
+describe('the paper market', () => {
+  it('quotes by seed, symbol and time alone, on the tick, the ask above the bid', () => {
+    const anyListing = fc.constantFrom('BTCUSDT', 'ES1!', 'TXF1!', 'AAPL', 'DOGEUSDT').map(listed);
+    const anyTime = fc.integer({ min: 0, max: 4e12 });
+    fc.assert(
+      fc.property(anyListing, fc.integer(), anyTime, (contract, seed, time) => {
+        const { bid, ask } = quote(contract, seed, time);
+        assert.deepEqual(quote(contract, seed, time), { bid, ask });
+        assert.equal(compare(ask, bid), 1);
+        for (const price of [bid, ask]) {
+          assert.equal(parseDecimal(price), price);
+          assert.ok(Number.isInteger(Math.round((Number(price) / Number(contract.tickSize)) * 1e6) / 1e6));
+        }
+        assert.ok(Math.abs(Number(bid) / contract.basePrice - 1) < 0.1);
+      }),
+    );
+  });
+
+  it('moves with time, little by little, and differs by seed', () => {
+    const btc = listed('BTCUSDT');
+    const prices = Array.from({ length: 100 }, (_, second) =>
+      Number(quote(btc, 1, desk.now + second * 1000).bid),
+    );
+    assert.ok(new Set(prices).size > 90);
+    for (const [index, price] of prices.entries())
+      assert.ok(Math.abs(price - (prices[index - 1] ?? price)) < 100);
+    assert.notEqual(quote(btc, 1, desk.now).bid, quote(btc, 2, desk.now).bid);
+  });
+
+  it('takes any exchange prefix and .P suffix off, in any case', async () => {
+    const broker = await desk.open(newAccount());
+    for (const symbol of ['BTCUSDT', 'btcusdt', 'BINANCE:BTCUSDT.P', 'bybit:btcusdt.p', 'BTCUSDT.P']) {
+      const resolved = await broker.resolve(symbol);
+      assert.ok(!('rejection' in resolved));
+      assert.equal(resolved.symbol, 'BTCUSDT');
+    }
+  });
+
+  const hours: [string, string, string | null][] = [
+    ['a winter session opens at 14:30 UTC', '2026-03-06T14:30:00Z', null],
+    ['a minute before it is closed', '2026-03-06T14:29:59.999Z', '2026-03-06T14:30:00.000Z'],
+    [
+      'at 16:00 it is over; the clocks change on that weekend',
+      '2026-03-06T21:00:00Z',
+      '2026-03-09T13:30:00.000Z',
+    ],
+    ['the first summer Monday, an hour before', '2026-03-09T12:30:00Z', '2026-03-09T13:30:00.000Z'],
+    ['the first summer Monday, open', '2026-03-09T13:30:00Z', null],
+    ['the last summer Friday, after the close', '2026-10-30T20:00:00Z', '2026-11-02T14:30:00.000Z'],
+    ['the Sunday of the change', '2026-11-01T12:00:00Z', '2026-11-02T14:30:00.000Z'],
+    [
+      'the first winter Monday is still closed at 13:30 UTC',
+      '2026-11-02T13:30:00Z',
+      '2026-11-02T14:30:00.000Z',
+    ],
+    [
+      'past midnight in UTC it is still Friday evening there',
+      '2026-07-18T01:00:00Z',
+      '2026-07-20T13:30:00.000Z',
+    ],
+  ];
+  for (const [name, time, nextOpen] of hours)
+    it(`AAPL: ${name}`, async () => {
+      desk.now = Date.parse(time);
+      const broker = await desk.open(newAccount());
+      const order = await orderOf(broker, 'buy', 1, 'AAPL');
+      assert.equal(order.instrument.open, nextOpen === null);
+      assert.equal(order.instrument.nextOpen, nextOpen);
+      const outcome = await broker.place(order);
+      if (nextOpen === null) assert.equal(accepted(outcome).status, 'filled');
+      else
+        assert.deepEqual(rejected(outcome).market_hours, {
+          timezone: 'America/New_York',
+          session: 'Monday-Friday 09:30-16:00',
+          next_open: nextOpen,
+        });
+      assert.equal(accepted(await place(broker, 'buy', 1, 'TXF1!')).status, 'filled');
+      desk.now = OPEN_HOURS;
+    });
+
+  it('in a simulation is always open', async () => {
+    desk.now = Date.parse('2026-07-18T12:00:00Z');
+    const broker = await desk.openSimulated(newAccount());
+    assert.equal(accepted(await place(broker, 'buy', 1, 'AAPL')).status, 'filled');
+    desk.now = OPEN_HOURS;
+  });
+});

@@ -1,0 +1,3 @@
+import { onRealServers } from './distributed.ts';
+
+await onRealServers(['worker/workers', 'worker/ownership', 'orders/recovery', 'worker/reconnect']);

@@ -1,0 +1,289 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import { Client } from 'pg';
+import { DatabaseUnavailable, type Db, must, sql } from '../../src/data/db.ts';
+import { openPostgres } from '../../src/data/postgres.ts';
+import { lockDataDir, openSqlite } from '../../src/data/sqlite.ts';
+import { dbContract } from '../contracts/db.ts';
+import { PostgresMissing, startPostgres } from '../servers/postgres.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'fillpath-data-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+dbContract('SQLite', async () => openSqlite({ file: join(folder, 'contract.db') }));
+
+describe('SQLite, beyond the contract', () => {
+  /** Runs a module in a process of its own; `lines` are what it prints. */
+  function child(
+    t: TestContext,
+    code: string,
+  ): { process: ChildProcess; lines: AsyncIterableIterator<string> } {
+    const source = JSON.stringify(new URL('../../src/data/sqlite.ts', import.meta.url).href);
+    const running = spawn(
+      process.execPath,
+      [
+        '--expose-gc',
+        '--input-type=module',
+        '-e',
+        `import { openSqlite, lockDataDir } from ${source};\n${code}`,
+      ],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    t.after(() => running.kill('SIGKILL'));
+    const lines = createInterface({ input: running.stdout })[Symbol.asyncIterator]();
+    return { process: running, lines };
+  }
+
+  async function kill(process: ChildProcess): Promise<void> {
+    const gone = once(process, 'exit');
+    process.kill('SIGKILL');
+    await gone;
+  }
+
+  test('what was committed is there after a reopening', async () => {
+    const file = join(folder, 'reopened.db');
+    const first = openSqlite({ file });
+    await first.script('create table kept (id text)');
+    await first.commit([sql`insert into kept (id) values (${'a'})`]);
+    await first.close();
+    const second = openSqlite({ file });
+    assert.deepEqual(await second.all(sql`select id from kept`), [{ id: 'a' }]);
+    await second.close();
+  });
+
+  test('only we may read the file, which holds secrets', async () => {
+    const file = join(folder, 'private.db');
+    const db = openSqlite({ file });
+    await db.script('create table secrets (id text)');
+    for (const path of [file, `${file}-wal`]) assert.equal(statSync(path).mode & 0o077, 0);
+    await db.close();
+  });
+
+  test('every commit is flushed to the disk, and the settings say so', async () => {
+    const db = openSqlite({ file: join(folder, 'settings.db') });
+    assert.deepEqual(await db.get(sql`pragma journal_mode`), { journal_mode: 'wal' });
+    assert.deepEqual(await db.get(sql`pragma synchronous`), { synchronous: 2 });
+    assert.deepEqual(await db.get(sql`pragma foreign_keys`), { foreign_keys: 1 });
+    await db.close();
+  });
+
+  test('a unit that reaches a file held by someone else rejects as unavailable, and later ones commit', async () => {
+    const file = join(folder, 'held.db');
+    const db = openSqlite({ file });
+    await db.script('create table kept (id text)');
+    const holder = openSqlite({ file });
+    await holder.script('begin immediate');
+    await assert.rejects(db.commit([sql`insert into kept (id) values ('a')`]), DatabaseUnavailable);
+    await holder.script('rollback');
+    assert.equal(await db.commit([sql`insert into kept (id) values ('b')`]), null);
+    assert.deepEqual(await db.all(sql`select id from kept`), [{ id: 'b' }]);
+    await Promise.all([db.close(), holder.close()]);
+  });
+
+  test('a data folder has one process, until that one ends, even by SIGKILL', async (t) => {
+    const dir = mkdtempSync(join(folder, 'locked-'));
+    const holder = child(
+      t,
+      `lockDataDir(${JSON.stringify(dir)});
+       // what nobody holds on to goes, but not the lock
+       globalThis.gc(); globalThis.gc(); console.log('held'); setInterval(() => {}, 1e6);`,
+    );
+    assert.equal((await holder.lines.next()).value, 'held');
+    assert.throws(() => lockDataDir(dir), /in use by another process/);
+    await kill(holder.process);
+    const lock = lockDataDir(dir);
+    assert.throws(() => lockDataDir(dir), /in use/);
+    const refused = child(
+      t,
+      `try { lockDataDir(${JSON.stringify(dir)}); } catch (error) { console.log(error.message); }`,
+    );
+    assert.match((await refused.lines.next()).value, /in use by another process/);
+    lock.release();
+    lockDataDir(dir).release();
+  });
+
+  test('a process that is killed while it commits has lost no unit that it acknowledged, and left no half of one', async (t) => {
+    const file = join(folder, 'killed.db');
+    const db = openSqlite({ file });
+    await db.script('create table halves (unit integer, half text)');
+    const writer = child(
+      t,
+      `
+      const db = openSqlite({ file: ${JSON.stringify(file)} });
+      let next = 0;
+      const write = async () => {
+        for (;;) {
+          const unit = next++;
+          const half = (name) => ({ parts: ['insert into halves (unit, half) values (', ', ', ')'], values: [unit, name] });
+          await db.commit([half('first'), half('second')]);
+          process.stdout.write(unit + '\\n');
+        }
+      };
+      for (let parallel = 0; parallel < 16; parallel++) write();`,
+    );
+    const acknowledged: number[] = [];
+    for await (const line of writer.lines) {
+      acknowledged.push(Number(line));
+      if (acknowledged.length === 1_000) void kill(writer.process);
+    }
+    const rows = await db.all<{ unit: number; halves: number }>(
+      sql`select unit, count(*) as halves from halves group by unit`,
+    );
+    const kept = new Map(rows.map(({ unit, halves }) => [unit, halves]));
+    assert.ok(acknowledged.length >= 1_000);
+    for (const unit of acknowledged) assert.equal(kept.get(unit), 2);
+    assert.ok([...kept.values()].every((halves) => halves === 2));
+    await db.close();
+  });
+});
+
+const server = await startPostgres().catch((error) => {
+  if (error instanceof PostgresMissing) return { missing: error.message };
+  throw error;
+});
+
+if ('missing' in server) {
+  test('the database contract on PostgreSQL', { skip: server.missing }, () => {});
+} else {
+  const { url, stop } = server;
+  after(stop);
+  dbContract('PostgreSQL', () => openPostgres({ url }));
+  describe('PostgreSQL, beyond the contract', () => postgresTests(url));
+}
+
+function postgresTests(url: string): void {
+  let db: Db;
+  let other: Client;
+
+  before(async () => {
+    db = await openPostgres({ url });
+    await db.script('create table shelves (book text primary key, version integer not null)');
+    other = new Client(url);
+    await other.connect();
+  });
+  after(async () => {
+    await db.close();
+    await other.end();
+  });
+
+  const book = (id: string) => sql`insert into shelves (book, version) values (${id}, 0)`;
+  const grow = (id: string) =>
+    must('there', sql`update shelves set version = version + 1 where book = ${id}`);
+  const versionOf = async (id: string) =>
+    (await db.get<{ version: number }>(sql`select version from shelves where book = ${id}`))?.version;
+
+  /** Asks again and again until a session of ours has waited so long for a row lock: there is no event for it. */
+  async function lockWaiter(milliseconds: number): Promise<number> {
+    for (;;) {
+      const { rows } = await other.query(
+        `select pid from pg_stat_activity where application_name = 'fillpath' and wait_event_type = 'Lock'
+           and clock_timestamp() - query_start >= $1 * interval '1 millisecond'`,
+        [milliseconds],
+      );
+      if (rows.length) return rows[0].pid;
+    }
+  }
+  // longer than a group waits: the unit is alone now
+  const ALONE = 200;
+
+  test('a session is durable and in UTC, whatever the server prefers', async () => {
+    assert.deepEqual(await db.get(sql`show synchronous_commit`), { synchronous_commit: 'on' });
+    assert.deepEqual(await db.get(sql`show timezone`), { TimeZone: 'UTC' });
+    assert.equal((await other.query('show timezone')).rows[0].TimeZone, 'Asia/Taipei');
+  });
+
+  test('the parsers are ours alone: another pool in the process still reads as the driver does', async () => {
+    const read = 'select 1.50::numeric as decimal, 7::int8 as big';
+    assert.deepEqual((await other.query(read)).rows, [{ decimal: '1.50', big: '7' }]);
+    assert.deepEqual(await db.all(sql`select 1.50::numeric as decimal, 7::int8 as big`), [
+      { decimal: '1.5', big: 7 },
+    ]);
+  });
+
+  test('a unit that meets a row lock waits apart, while others commit', async () => {
+    const [locked, free] = [randomUUID(), randomUUID()];
+    await db.commit([book(locked), book(free)]);
+    await other.query('begin');
+    await other.query('update shelves set version = 10 where book = $1', [locked]);
+    const waiting = db.commit([grow(locked)]);
+    await lockWaiter(ALONE);
+    assert.equal(await db.commit([grow(free)]), null);
+    await other.query('commit');
+    assert.equal(await waiting, null);
+    assert.equal(await versionOf(locked), 11);
+  });
+
+  test('a deadlock ends with our unit undone, and tried again', async () => {
+    const [a, b] = [randomUUID(), randomUUID()];
+    await db.commit([book(a), book(b)]);
+    const lock = (id: string) =>
+      other.query('update shelves set version = version + 10 where book = $1', [id]);
+    await other.query(`begin; set local deadlock_timeout = '1min'`);
+    await lock(b);
+    const ours = db.commit([grow(a), grow(b)]);
+    await lockWaiter(0);
+    // waits for our lock on a, while we wait for this one on b
+    await lock(a);
+    await other.query('commit');
+    assert.equal(await ours, null);
+    assert.deepEqual([await versionOf(a), await versionOf(b)], [11, 11]);
+  });
+
+  test('units of two processes that lock the same rows in opposite order all commit', async () => {
+    const second = await openPostgres({ url });
+    const [a, b] = [randomUUID(), randomUUID()];
+    await db.commit([book(a), book(b)]);
+    const units = Array.from({ length: 30 }, (_, index) =>
+      index % 2 ? db.commit([grow(a), grow(b)]) : second.commit([grow(b), grow(a)]),
+    );
+    assert.ok((await Promise.all(units)).every((answer) => answer === null));
+    assert.deepEqual([await versionOf(a), await versionOf(b)], [30, 30]);
+    await second.close();
+  });
+
+  test('a text first used after a failure in its unit is still there for the neighbour', async () => {
+    const fresh = await openPostgres({ url });
+    const id = randomUUID();
+    const first = (name: string) => sql`insert into shelves (version, book) values (0, ${name})`;
+    const none = must('none', sql`delete from shelves where book = ${'nobody at all'}`);
+    const answers = await Promise.all([fresh.commit([none, first(randomUUID())]), fresh.commit([first(id)])]);
+    assert.deepEqual(answers, ['none', null]);
+    assert.equal(await versionOf(id), 0);
+    await fresh.close();
+  });
+
+  test('a connection lost under a unit makes it unavailable, and the next one has a new connection', async () => {
+    const id = randomUUID();
+    await db.commit([book(id)]);
+    await other.query('begin');
+    await other.query('update shelves set version = 10 where book = $1', [id]);
+    const lost = assert.rejects(db.commit([grow(id)]), DatabaseUnavailable);
+    await other.query('select pg_terminate_backend($1)', [await lockWaiter(ALONE)]);
+    await lost;
+    await other.query('commit');
+    assert.equal(await db.commit([grow(id)]), null);
+    assert.equal(await versionOf(id), 11);
+  });
+
+  test('connections that are lost while idle harm nobody', async () => {
+    await Promise.all(Array.from({ length: 5 }, () => db.all(sql`select 1`)));
+    await other.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'fillpath'`,
+    );
+    const id = randomUUID();
+    // The news may arrive after the unit was sent; then it is unavailable and can be repeated.
+    while ((await db.commit([book(id)]).catch((error) => error)) instanceof DatabaseUnavailable);
+    assert.equal(await versionOf(id), 0);
+  });
+
+  test('a server that cannot be reached is unavailable', async () => {
+    await assert.rejects(openPostgres({ url: 'postgres://postgres@127.0.0.1:1/none' }), DatabaseUnavailable);
+  });
+}

@@ -1,3 +1,0 @@
-import { onRealServers } from './distributed.ts';
-
-await onRealServers(['fill-verification', 'fill-queue', 'reversal', 'order-outcomes', 'simulation']);

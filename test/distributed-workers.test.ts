@@ -1,3 +1,0 @@
-import { onRealServers } from './distributed.ts';
-
-await onRealServers(['workers', 'ownership', 'recovery', 'reconnect']);

@@ -1,0 +1,123 @@
+// Ways in that somebody found once, and that stay closed.
+
+import assert from 'node:assert/strict';
+import { randomUUIDv7 } from 'node:crypto';
+import { test } from 'node:test';
+import { sql } from '../../src/data/db.ts';
+import { timestamp } from '../../src/domain/ids.ts';
+import { openWorld, type Problem, settableClock } from '../world.ts';
+
+const PRODUCTION = {
+  NODE_ENV: 'production',
+  JWT_SECRET: 'x'.repeat(32),
+  ALLOWED_ORIGINS: 'https://app.example.com',
+  BASE_URL: 'https://app.example.com',
+};
+const firstAdmin = { email: 'admin@example.com', password: 'correct horse battery' };
+
+test('in production, a request that an unknown proxy forwarded does not administer as that proxy', async (t) => {
+  const world = await openWorld(t, { env: PRODUCTION });
+  for (const headers of [{ 'x-forwarded-for': '203.0.113.9' }, { forwarded: 'for=203.0.113.9' }]) {
+    const answer = await world.request<Problem>({
+      method: 'POST',
+      url: '/setup/admin',
+      body: firstAdmin,
+      headers,
+    });
+    assert.equal(answer.status, 403);
+    assert.match(answer.body.detail, /TRUSTED_PROXIES/);
+  }
+  const direct = await world.request({ method: 'POST', url: '/setup/admin', body: firstAdmin });
+  assert.equal(direct.status, 201);
+});
+
+test('a rehearsal said in the wrong place is refused, never traded in earnest', async (t) => {
+  const world = await openWorld(t);
+  const trader = await world.makeTrader();
+  const wrong: [Record<string, unknown>, string][] = [
+    [{ simulation: true }, ''],
+    [{ simulation: 'true' }, ''],
+    [{ simulation: false }, '?simulation=true'],
+    [{}, '?Simulation=true'],
+    [{}, '?simulation[]=true'],
+    [{}, '?simulation=true&SIMULATION=false'],
+  ];
+  for (const [fields, query] of wrong) {
+    const answer = await world.webhook<Problem>(trader, world.signal(trader, fields), { query });
+    assert.deepEqual(
+      [answer.status, answer.body.code],
+      [400, 'webhook_payload_invalid'],
+      `${query} ${JSON.stringify(fields)}`,
+    );
+  }
+  assert.deepEqual(await world.paperOrders(trader.account.id), []);
+  const agreed = await world.webhook(trader, world.signal(trader, { simulation: true }), {
+    query: '?simulation=true',
+  });
+  assert.equal(agreed.body.simulation, true);
+});
+
+test('a refused signal from the future stays refused for as long as it is fresh', async (t) => {
+  const clock = settableClock();
+  const world = await openWorld(t, { clock });
+  const trader = await world.makeTrader({}, { maxRequestAge: 10, halted: true });
+  const body = world.signal(trader, { timestamp: timestamp(clock.now() + 8_000) });
+  assert.equal((await world.webhook(trader, body)).status, 403);
+  await world.db.commit([sql`update trading_accounts set halted = ${false} where id = ${trader.account.id}`]);
+  clock.advance(12_000);
+  assert.equal((await world.webhook<Problem>(trader, body)).status, 409);
+});
+
+test('an entry that waits while its user is deactivated is not sent', async (t) => {
+  const world = await openWorld(t, { env: { RESPONSE_WAIT_SECONDS: '0.05' } });
+  const trader = await world.makeTrader({}, { paper: { latency_ms: 300 } });
+  const first = await world.webhook(trader, world.signal(trader, { quantity: 1 }));
+  const second = await world.webhook(trader, world.signal(trader, { quantity: 2 }));
+  await world.db.commit([sql`update users set is_active = ${false} where id = ${trader.user.id}`]);
+  const ids = [first.body.order_id, second.body.order_id];
+  const ended = await world.eventually(
+    () =>
+      world.db.all<{ order_id: string; status: string; error: string | null }>(
+        sql`select * from order_history`,
+      ),
+    (orders) => orders.length === 2 && orders.every(({ status }) => ['filled', 'rejected'].includes(status)),
+  );
+  assert.deepEqual(ended.map(({ order_id }) => order_id).sort(), ids.sort());
+  const last = ended.find(({ order_id }) => order_id === second.body.order_id);
+  assert.equal(last?.status, 'rejected');
+  assert.match(last?.error ?? '', /account_halted/);
+});
+
+test('a user’s list of allowed IPs has an end', async (t) => {
+  const world = await openWorld(t);
+  const trader = await world.makeTrader();
+  const now = timestamp(world.clock.now());
+  await world.db.commit(
+    Array.from(
+      { length: 199 },
+      (_, index) => sql`insert into user_allowed_ips (id, user_id, ip_address, created_at)
+        values (${randomUUIDv7()}, ${trader.user.id}, ${`10.0.0.${index}`}, ${now})`,
+    ),
+  );
+  const add = (ip_address: string) =>
+    world.as<Problem>(trader, 'POST', '/settings/allowed-ips', { ip_address });
+  assert.equal((await add('127.0.0.1')).status, 201);
+  const refused = await add('127.0.0.2');
+  assert.deepEqual([refused.status, refused.body.code], [409, 'too_many']);
+});
+
+test('the edge counts one client of IPv6 by its /64, whichever of its addresses it uses', async (t) => {
+  const env = { EDGE: 'builtin', EDGE_AUTH_LIMIT: '3' };
+  const world = await openWorld(t, { env });
+  const login = (remoteAddress: string) =>
+    world.request({
+      method: 'POST',
+      url: '/auth/login',
+      body: { email: 'a@example.com', password: 'wrong password' },
+      remoteAddress,
+    });
+  const statuses: number[] = [];
+  for (const host of ['1', '2', '3:4', 'ffff:1']) statuses.push((await login(`2001:db8::${host}`)).status);
+  assert.deepEqual(statuses, [401, 401, 401, 429]);
+  assert.equal((await login('2001:db8:0:1::1')).status, 401);
+});

@@ -1,0 +1,131 @@
+// Simulation: the same queue and worker, on a simulated book of the account.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { scriptedBroker } from '../worker/scripted-broker.ts';
+import { openWorld, type Problem, settableClock, type Trader } from '../world.ts';
+
+const simulated = { query: '?simulation=true' };
+const simulatedBook = (trader: Trader) => `sim:${trader.account.id}`;
+
+describe('A simulated order', () => {
+  test('trades on a book of its own, flat at first, apart from the real one', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    await world.send(trader, { action: 'long_entry', quantity: 3 });
+
+    const { status, body } = await world.send(trader, { action: 'short_entry' }, simulated);
+
+    assert.equal(status, 200);
+    assert.equal(body.status, 'filled');
+    assert.equal(body.simulation, true);
+    assert.equal(body.position_before, 0);
+    assert.equal(body.auto_exit, false);
+    assert.equal(await world.position(simulatedBook(trader), 'BTCUSDT'), '-1');
+    assert.equal(await world.position(trader.account.id, 'BTCUSDT'), '3');
+    const { body: real } = await world.send(trader, { action: 'close_long' });
+    assert.equal(real.position_before, 3);
+    assert.equal(await world.position(simulatedBook(trader), 'BTCUSDT'), '-1');
+  });
+
+  test('reverses, exits and is kept in order_history as in earnest', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    await world.send(trader, { action: 'short_entry', quantity: 2 }, simulated);
+    const { body } = await world.send(trader, { action: 'long_entry' }, simulated);
+    assert.equal(body.auto_exit, true);
+    assert.equal(body.exit_quantity, 2);
+    assert.equal(body.exit_order_result?.status, 'filled');
+    const record = await world.order(trader, body.order_id);
+    assert.equal(record.simulation, true);
+    assert.equal(record.status, 'filled');
+    assert.equal(record.legs.length, 2);
+    await world.send(trader, { action: 'long_exit', quantity: 9 }, simulated);
+    assert.equal(await world.position(simulatedBook(trader), 'BTCUSDT'), '0');
+    const { body: nothing } = await world.send(trader, { action: 'long_exit' }, simulated);
+    assert.equal(nothing.error?.code, 'no_position');
+    assert.deepEqual(await world.paperOrders(trader.account.id), []);
+  });
+
+  test('never touches the broker', async (t) => {
+    const broker = scriptedBroker(t);
+    const world = await openWorld(t, { brokers: broker.brokers });
+    const trader = await world.makeTrader();
+    const { body } = await world.send(trader, {}, simulated);
+    assert.equal(body.status, 'filled');
+    assert.deepEqual(broker.calls, []);
+  });
+
+  // biome-ignore format: a table, one row a line
+  const without: [string, Parameters<Awaited<ReturnType<typeof openWorld>>['makeTrader']>, number, string][] = [
+    ['verified credentials', [{}, { credentialsVerified: false }], 400, 'credentials_not_verified'],
+    ['accepted terms', [{ termsVersion: null }], 403, 'terms_not_accepted'],
+    ['a plan with real trading', [{ plan: 'free' }], 403, 'plan_simulation_only'],
+  ];
+  for (const [what, trader, status, code] of without)
+    test(`needs no ${what}, unlike a real one`, async (t) => {
+      const world = await openWorld(t);
+      const newcomer = await world.makeTrader(...trader);
+      const { body } = await world.send(newcomer, {}, simulated);
+      assert.equal(body.status, 'filled');
+      const refused = await world.send<Problem>(newcomer);
+      assert.equal(refused.status, status);
+      assert.equal(refused.body.code, code);
+    });
+
+  test('needs no timestamp and no secret', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    const signal = { action: 'buy', symbol: 'BTCUSDT', quantity: 1 };
+    for (const position of ['1', '2']) {
+      const { status } = await world.webhook(trader, signal, simulated);
+      assert.equal(status, 200);
+      assert.equal(await world.position(simulatedBook(trader), 'BTCUSDT'), position);
+    }
+  });
+
+  for (const paper of [
+    { fill: 'never' },
+    { fill: 'cancel' },
+    { reject: 'insufficient_margin' },
+    { lose_answer: true },
+    { starting_cash: 0 },
+    { latency_ms: 60_000 },
+  ])
+    test(`fills at once, whatever the paper settings: ${JSON.stringify(paper)}`, async (t) => {
+      const world = await openWorld(t);
+      const trader = await world.makeTrader({}, { paper });
+      const { status, body } = await world.send(trader, { action: 'long_entry', quantity: 5 }, simulated);
+      assert.equal(status, 200);
+      assert.equal(body.status, 'filled');
+      assert.equal(body.fill_quantity, 5);
+      assert.ok((body.fill_price ?? 0) > 0);
+    });
+
+  test('fills at once where the market is closed: a stock on a Sunday', async (t) => {
+    const world = await openWorld(t, { clock: settableClock(Date.parse('2026-07-19T15:00:00Z')) });
+    const trader = await world.makeTrader();
+    const { body } = await world.send(trader, { symbol: 'AAPL' }, simulated);
+    assert.equal(body.status, 'filled');
+    const { body: real } = await world.send(trader, { symbol: 'AAPL' });
+    assert.equal(real.error?.code, 'market_closed');
+  });
+
+  test('of a symbol that the broker does not have is rejected as in earnest', async (t) => {
+    const world = await openWorld(t);
+    const { body } = await world.send(await world.makeTrader(), { symbol: 'NOPE' }, simulated);
+    assert.equal(body.status, 'rejected');
+    assert.equal(body.error?.code, 'invalid_symbol');
+  });
+
+  test('by the dashboard trades on the same simulated book', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    await world.send(trader, {}, simulated);
+    const order = { trading_account_id: trader.account.id, action: 'buy', symbol: 'BTCUSDT', quantity: 2 };
+    const { status } = await world.as(trader, 'POST', '/trading/order', { ...order, simulation: true });
+    assert.equal(status, 200);
+    assert.equal(await world.position(simulatedBook(trader), 'BTCUSDT'), '3');
+    assert.equal(await world.position(trader.account.id, 'BTCUSDT'), '0');
+  });
+});

@@ -1,0 +1,110 @@
+// How a worker stays connected: a broker that cannot be reached, a connector that breaks, an account that changes.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { BrokerUnavailable } from '../../src/broker/broker.ts';
+import type { Parts } from '../../src/main.ts';
+import { openWorld } from '../world.ts';
+import { scriptedBroker, scriptedWorld } from './scripted-broker.ts';
+
+describe('A broker that cannot be reached', () => {
+  const down = () => Promise.reject(new BrokerUnavailable('connection refused'));
+
+  for (const call of ['open', 'resolve', 'position', 'place'] as const) {
+    test(`at ${call}, three times: the worker reconnects each time, and the order trades once`, async (t) => {
+      const { broker, waits, world, trader } = await scriptedWorld(t);
+      broker.script(call, down, 3);
+      const { status, body } = await world.send(trader);
+      assert.equal(status, 200);
+      assert.equal(body.status, 'filled');
+      assert.deepEqual(broker.trades(), ['buy 1']);
+      assert.equal(broker.count('open'), 4);
+      assert.deepEqual(waits, [100, 200, 400]);
+    });
+
+    test(`at ${call}, four times: failed with broker_unavailable, and nothing sent`, async (t) => {
+      const { broker, world, trader } = await scriptedWorld(t);
+      broker.script(call, down, 4);
+      const { status, body } = await world.send(trader);
+      assert.equal(status, 200);
+      assert.equal(body.status, 'failed');
+      assert.equal(body.error?.code, 'broker_unavailable');
+      assert.match(body.error?.message ?? '', /connection refused/);
+      assert.deepEqual(broker.trades(), []);
+      const record = await world.order(trader, body.order_id);
+      assert.equal(record.verification.state, 'none');
+      const { body: next } = await world.send(trader);
+      assert.equal(next.status, 'filled', 'the next request reconnects');
+    });
+  }
+
+  test('a connection that broke is closed, and the next one is used', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    broker.script('place', down, 1);
+    await world.send(trader);
+    const used = broker.calls.filter(({ call }) => call === 'place' || call === 'close');
+    assert.deepEqual(
+      used.map(({ call, connection }) => `${call} on ${connection}`),
+      ['place on 1', 'close on 1', 'place on 2'],
+    );
+  });
+});
+
+describe('A connector that throws', () => {
+  const broken = () => Promise.reject(new TypeError('undefined is not a function'));
+
+  test('from place: the order is unknown and goes to fill verification; the worker lives on', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    broker.script('place', broken, 1);
+    const { status, body } = await world.send(trader);
+    assert.equal(status, 200);
+    assert.equal(body.status, 'unknown');
+    assert.equal(broker.count('place'), 1, 'never sent again blindly');
+    assert.equal((await world.order(trader, body.order_id)).verification.state, 'scheduled');
+    assert.equal((await world.send(trader)).body.status, 'filled');
+    assert.equal(broker.count('open'), 1);
+  });
+
+  test('from place, before it returns a promise: the order is unknown all the same', async (t) => {
+    const broker = scriptedBroker(t);
+    const brokers: Parts['brokers'] = {
+      paper: async (account) => ({
+        ...(await broker.brokers.paper(account)),
+        place() {
+          throw new TypeError('undefined is not a function');
+        },
+      }),
+    };
+    const world = await openWorld(t, { brokers, env: { RESPONSE_WAIT_SECONDS: '2' } });
+    const { status, body } = await world.send(await world.makeTrader());
+    assert.equal(status, 200);
+    assert.equal(body.status, 'unknown');
+  });
+
+  for (const call of ['open', 'resolve', 'position'] as const)
+    test(`from ${call}: as a broker that cannot be reached`, async (t) => {
+      const { broker, world, trader } = await scriptedWorld(t, { env: { RESPONSE_WAIT_SECONDS: '2' } });
+      broker.script(call, broken, 4);
+      const { status, body } = await world.send(trader);
+      assert.equal(status, 200);
+      assert.equal(body.status, 'failed');
+      assert.equal(body.error?.code, 'broker_unavailable');
+      assert.deepEqual(broker.trades(), []);
+      assert.equal((await world.send(trader)).body.status, 'filled');
+    });
+});
+
+test('an account that changes is connected anew, the old connection closed', async (t) => {
+  const { broker, world, trader } = await scriptedWorld(t);
+  await world.send(trader);
+  await world.setPaper(trader, { seed: 7 });
+  await world.send(trader);
+  assert.deepEqual(
+    broker.calls
+      .filter(({ call }) => ['open', 'close', 'place'].includes(call))
+      .map(({ call, connection }) => `${call} ${connection}`),
+    ['open 1', 'place 1', 'close 1', 'open 2', 'place 2'],
+  );
+  const last = broker.calls.findLast(({ call }) => call === 'open')?.asked as { paper: unknown };
+  assert.deepEqual(last.paper, { latency_ms: 0, seed: 7 });
+});

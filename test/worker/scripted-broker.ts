@@ -1,0 +1,241 @@
+// A broker at our port whose every answer a test may script, and whose ledger a test reads. Unscripted it is a good
+// broker: it fills at once, nets positions, clamps what is reduce-only, and knows every order by its client id.
+
+import type { TestContext } from 'node:test';
+import type {
+  Broker,
+  BrokerAccount,
+  BrokerOrder,
+  BrokerOrderState,
+  Brokers,
+  Capabilities,
+  Instrument,
+  PlaceOutcome,
+} from '../../src/broker/broker.ts';
+import { add, type Decimal, decimal, negate, sign, smaller, ZERO } from '../../src/domain/decimal.ts';
+import type { AccountId, ClientOrderId } from '../../src/domain/ids.ts';
+import type { OrderError } from '../../src/domain/order.ts';
+import type { Parts } from '../../src/main.ts';
+import { openWorld } from '../world.ts';
+
+/** What reached the broker, whatever was answered. */
+export interface LedgerOrder extends Omit<BrokerOrder, 'instrument'> {
+  readonly account: AccountId;
+  readonly symbol: string;
+  state: BrokerOrderState;
+}
+
+interface Answers {
+  open: { asked: BrokerAccount; answer: null };
+  resolve: { asked: string; answer: Instrument | { readonly rejection: OrderError } };
+  position: { asked: Instrument; answer: Decimal };
+  place: { asked: BrokerOrder; answer: PlaceOutcome };
+  find: { asked: ClientOrderId; answer: BrokerOrderState | null };
+  close: { asked: null; answer: null };
+}
+type Call = keyof Answers;
+
+/** `goodAnswer` does and answers what a good broker would. A script may call it, or not. */
+type Script<C extends Call> = (
+  goodAnswer: () => Promise<Answers[C]['answer']>,
+  asked: Answers[C]['asked'],
+) => Promise<Answers[C]['answer']>;
+
+export interface Held {
+  /** The call has come so far. */
+  readonly reached: Promise<void>;
+  release(): void;
+}
+
+export type ScriptedBroker = ReturnType<typeof scriptedBroker>;
+
+const ABLE: Capabilities = {
+  refusesDuplicateIds: true,
+  findsByClientId: true,
+  reduceOnly: true,
+  fractionalQuantities: true,
+};
+
+const PRICE = decimal(100);
+
+/** Made before the world that uses it: what it holds is released before that world is stopped. */
+export function scriptedBroker(t: TestContext, capabilities: Partial<Capabilities> = {}) {
+  const able = { ...ABLE, ...capabilities };
+  const ledger: LedgerOrder[] = [];
+  const given = new Map<string, Decimal>();
+  const calls: {
+    readonly call: Call;
+    readonly account: AccountId;
+    readonly connection: number;
+    readonly asked: Answers[Call]['asked'];
+  }[] = [];
+  const scripts: { call: Call; script: Script<Call>; times: number }[] = [];
+  const underWay = new Map<AccountId, number>();
+  const held = new Set<() => void>();
+  let connections = 0;
+  t.after(() => {
+    for (const release of held) release();
+  });
+
+  const broker = {
+    ledger,
+    calls,
+    /** Whether an order that is accepted from now on is filled at once, or rests until it is settled. */
+    fills: 'at once' as 'at once' | 'later',
+    /** The most calls that were under way at once: of one account, and of all. */
+    mostOfOneAccount: 0,
+    mostOfAll: 0,
+    brokers: { paper: open } satisfies Brokers,
+
+    count: (call: Call): number => calls.filter((each) => each.call === call).length,
+    /** "buy 2", "sell 1" …: what reached the broker, in that order. */
+    trades: (account?: AccountId): string[] =>
+      ledger
+        .filter((order) => account === undefined || order.account === account)
+        .map(({ side, quantity }) => `${side} ${quantity}`),
+
+    /** As if it had been traded by hand. */
+    give(account: AccountId, quantity: string | number, symbol = 'BTCUSDT'): void {
+      given.set(`${account} ${symbol}`, decimal(quantity));
+    },
+    position: (account: AccountId, symbol = 'BTCUSDT'): Decimal =>
+      ledger
+        .filter((order) => order.account === account && order.symbol === symbol)
+        .reduce(
+          (sum, { side, state }) =>
+            add(sum, side === 'buy' ? state.fillQuantity : negate(state.fillQuantity)),
+          given.get(`${account} ${symbol}`) ?? ZERO,
+        ),
+
+    /** What the broker decides about an order that rests. */
+    settle(order: LedgerOrder | undefined, status: BrokerOrderState['status'], filled?: string): void {
+      if (!order) throw new Error('no such order reached the broker');
+      const fillQuantity = status === 'filled' ? order.quantity : decimal(filled ?? 0);
+      const fillPrice = sign(fillQuantity) === 0 ? null : PRICE;
+      order.state = { ...order.state, status, fillQuantity, fillPrice, reason: `scripted ${status}` };
+    },
+
+    /** Answers the next calls of this kind, as many as `times`, after those that were scripted before. */
+    script<C extends Call>(call: C, script: Script<C>, times = Number.POSITIVE_INFINITY): void {
+      scripts.push({ call, script: script as unknown as Script<Call>, times });
+    },
+    /** From now on it is a good broker again. */
+    forgetScripts(): void {
+      scripts.length = 0;
+    },
+    /** The next call of this kind stands still, before anything is done about it or before its answer is given. */
+    hold(call: Call, moment: 'before' | 'after' = 'before'): Held {
+      const reached = Promise.withResolvers<void>();
+      const released = Promise.withResolvers<void>();
+      held.add(released.resolve);
+      const standStill = () => {
+        reached.resolve();
+        return released.promise;
+      };
+      broker.script(
+        call,
+        async (goodAnswer) => {
+          if (moment === 'before') await standStill();
+          const answer = await goodAnswer();
+          if (moment === 'after') await standStill();
+          return answer;
+        },
+        1,
+      );
+      return { reached: reached.promise, release: released.resolve };
+    },
+  };
+
+  async function answer<C extends Call>(
+    { call, account, connection }: { call: C; account: AccountId; connection: number },
+    asked: Answers[C]['asked'],
+    goodAnswer: () => Answers[C]['answer'],
+  ): Promise<Answers[C]['answer']> {
+    calls.push({ call, account, connection, asked });
+    underWay.set(account, (underWay.get(account) ?? 0) + 1);
+    broker.mostOfOneAccount = Math.max(broker.mostOfOneAccount, underWay.get(account) ?? 0);
+    broker.mostOfAll = Math.max(
+      broker.mostOfAll,
+      underWay.values().reduce((sum, each) => sum + each, 0),
+    );
+    try {
+      const index = scripts.findIndex((each) => each.call === call);
+      const scripted = scripts[index];
+      if (!scripted) return goodAnswer();
+      if (--scripted.times === 0) scripts.splice(index, 1);
+      return await (scripted.script as unknown as Script<C>)(async () => goodAnswer(), asked);
+    } finally {
+      underWay.set(account, (underWay.get(account) ?? 0) - 1);
+    }
+  }
+
+  async function open(account: BrokerAccount): Promise<Broker> {
+    const { id } = account;
+    const connection = ++connections;
+    const on = <C extends Call>(call: C) => ({ call, account: id, connection });
+    await answer(on('open'), account, () => null);
+    return {
+      capabilities: able,
+      resolve: (symbol) => answer(on('resolve'), symbol, () => instrumentOf(symbol)),
+      position: (instrument) =>
+        answer(on('position'), instrument, () => broker.position(id, instrument.symbol)),
+      positions: async () => [],
+      instruments: async () => [],
+      place: (order) => answer(on('place'), order, () => place(id, order)),
+      find: (clientOrderId) =>
+        answer(on('find'), clientOrderId, () => known(id, clientOrderId)?.state ?? null),
+      async close() {
+        await answer(on('close'), null, () => null);
+      },
+    };
+  }
+
+  const known = (account: AccountId, clientOrderId: ClientOrderId) =>
+    ledger.find((order) => order.account === account && order.clientOrderId === clientOrderId);
+
+  function place(account: AccountId, { instrument, ...order }: BrokerOrder): PlaceOutcome {
+    const earlier = able.refusesDuplicateIds ? known(account, order.clientOrderId) : undefined;
+    if (earlier) return { outcome: 'accepted', state: earlier.state };
+    const { symbol } = instrument;
+    const held = broker.position(account, symbol);
+    const against = order.side === 'sell' ? held : negate(held);
+    const reducible = sign(against) > 0 ? against : ZERO;
+    const quantity = order.reduceOnly ? smaller(order.quantity, reducible) : order.quantity;
+    if (sign(quantity) === 0)
+      return { outcome: 'rejected', error: { code: 'no_position', message: 'There is nothing to close.' } };
+    const brokerRef = `scripted-${ledger.length + 1}`;
+    const accepted: LedgerOrder = {
+      ...order,
+      account,
+      symbol,
+      quantity,
+      state: { brokerRef, status: 'placed', fillQuantity: ZERO, fillPrice: null, reason: null },
+    };
+    ledger.push(accepted);
+    if (broker.fills === 'at once') broker.settle(accepted, 'filled');
+    return { outcome: 'accepted', state: accepted.state };
+  }
+
+  return broker;
+}
+
+/** A world of a scripted broker with one trader; waits pass at once, and are counted. */
+export async function scriptedWorld(t: TestContext, options: Parts & { env?: Record<string, string> } = {}) {
+  const broker = scriptedBroker(t);
+  const waits: number[] = [];
+  const wait = async (ms: number) => void waits.push(ms);
+  const world = await openWorld(t, { brokers: broker.brokers, wait, ...options });
+  const trader = await world.makeTrader();
+  return { broker, waits, world, trader };
+}
+
+const instrumentOf = (symbol: string): Instrument => ({
+  symbol,
+  description: symbol,
+  contractSize: decimal(1),
+  quantityStep: decimal(1),
+  minQuantity: decimal(1),
+  tickSize: decimal(1),
+  open: true,
+  nextOpen: null,
+});
