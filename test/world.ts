@@ -156,6 +156,7 @@ export async function openWorld(
       userId: made.id,
       name: 'Paper',
       brokerName: 'paper',
+      environment: 'live',
       webhookToken: randomToken(),
       webhookSecret: secrets.seal(secret),
       maxRequestAge: 300,

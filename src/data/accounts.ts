@@ -1,7 +1,7 @@
 // Trading accounts.
 
+import type { BrokerName } from '../domain/brokers.ts';
 import type { AccountId, Timestamp, UserId } from '../domain/ids.ts';
-import type { BrokerName } from '../domain/symbol.ts';
 import { type Db, join, must, type Statement, sql } from './db.ts';
 import { toUser, type User, type UserRow } from './users.ts';
 
@@ -10,6 +10,8 @@ export interface Account {
   readonly userId: UserId;
   readonly name: string;
   readonly brokerName: BrokerName;
+  /** `live`, or what else its broker offers. */
+  readonly environment: string;
   readonly webhookToken: string;
   /** Encrypted under APP_KEY. */
   readonly webhookSecret: string;
@@ -29,6 +31,7 @@ interface AccountRow {
   user_id: UserId;
   name: string;
   broker_name: BrokerName;
+  environment: string;
   webhook_token: string;
   webhook_secret: string;
   max_request_age: number;
@@ -46,6 +49,7 @@ const toAccount = (row: AccountRow): Account => ({
   userId: row.user_id,
   name: row.name,
   brokerName: row.broker_name,
+  environment: row.environment,
   webhookToken: row.webhook_token,
   webhookSecret: row.webhook_secret,
   maxRequestAge: row.max_request_age,
@@ -59,10 +63,11 @@ const toAccount = (row: AccountRow): Account => ({
 });
 
 export function insertAccount(account: Account): Statement {
-  return sql`insert into trading_accounts (id, user_id, name, broker_name, webhook_token, webhook_secret,
+  return sql`insert into trading_accounts (id, user_id, name, broker_name, environment, webhook_token, webhook_secret,
       max_request_age, allowed_symbols, sealed_credentials, broker_credentials_verified, halted, paper,
       connection_version, created_at)
-    values (${account.id}, ${account.userId}, ${account.name}, ${account.brokerName}, ${account.webhookToken},
+    values (${account.id}, ${account.userId}, ${account.name}, ${account.brokerName}, ${account.environment},
+      ${account.webhookToken},
       ${account.webhookSecret}, ${account.maxRequestAge}, ${JSON.stringify(account.allowedSymbols)},
       ${account.sealedCredentials}, ${account.credentialsVerified}, ${account.halted},
       ${account.paper === null ? null : JSON.stringify(account.paper)}, ${account.connectionVersion},

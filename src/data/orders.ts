@@ -1,6 +1,7 @@
 // order_history and its legs. A change compares the order's version and sets the next one; whoever lost the race
 // learns it and has written nothing.
 
+import type { BrokerName } from '../domain/brokers.ts';
 import { type Decimal, decimal } from '../domain/decimal.ts';
 import type { AccountId, ClientOrderId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
 import type {
@@ -17,7 +18,6 @@ import type {
 } from '../domain/order.ts';
 import { mainLeg } from '../domain/order.ts';
 import { brokerRefs, exitOrderResult, exitQuantity } from '../domain/order-result.ts';
-import type { BrokerName } from '../domain/symbol.ts';
 import { type Db, join, must, type Statement, sql } from './db.ts';
 
 /** Guarded by `fingerprint`: a real signal stands once per account. */
@@ -54,17 +54,20 @@ export function saveOrder(order: Order): Statement[] {
             fill_price = ${main?.fillPrice ?? null}, fill_quantity = ${main?.fillQuantity ?? null},
             filled_at = ${order.filledAt}, auto_exit = ${order.autoExit}, exit_quantity = ${exitQuantity(order)},
             position_before = ${order.positionBefore}, exit_order_result = ${json(exitOrderResult(order))},
-            trace = ${JSON.stringify(order.trace)}
+            trace = ${JSON.stringify(order.trace)}, connection_version = ${order.connectionVersion}
           where order_id = ${order.id} and version = ${order.version}`,
     ),
     ...order.legs.map(
       (leg, position) =>
         sql`insert into order_legs (order_id, leg, position, client_order_id, broker_ref, side, quantity, status,
-              fill_price, fill_quantity, sent_at)
+              fill_price, fill_quantity, fee, instrument, sent_at, acked_at, filled_at)
             values (${order.id}, ${leg.leg}, ${position}, ${leg.clientOrderId}, ${leg.brokerRef}, ${leg.side},
-              ${leg.quantity}, ${leg.status}, ${leg.fillPrice}, ${leg.fillQuantity}, ${leg.sentAt})
+              ${leg.quantity}, ${leg.status}, ${leg.fillPrice}, ${leg.fillQuantity}, ${leg.fee},
+              ${leg.instrument}, ${leg.sentAt}, ${leg.ackedAt}, ${leg.filledAt})
             on conflict (order_id, leg) do update set broker_ref = excluded.broker_ref, status = excluded.status,
-              fill_price = excluded.fill_price, fill_quantity = excluded.fill_quantity, sent_at = excluded.sent_at`,
+              fill_price = excluded.fill_price, fill_quantity = excluded.fill_quantity, fee = excluded.fee,
+              instrument = excluded.instrument, sent_at = excluded.sent_at, acked_at = excluded.acked_at,
+              filled_at = excluded.filled_at`,
     ),
   ];
 }
@@ -150,6 +153,7 @@ interface OrderRow {
   position_before: string | null;
   exit_order_result: string | null;
   trace: string;
+  connection_version: number | null;
 }
 
 interface LegRow {
@@ -162,7 +166,11 @@ interface LegRow {
   status: LegStatus;
   fill_price: string | null;
   fill_quantity: string | null;
+  fee: string | null;
+  instrument: string | null;
   sent_at: Timestamp | null;
+  acked_at: Timestamp | null;
+  filled_at: Timestamp | null;
 }
 
 async function ordersWhere(db: Db, where: Statement): Promise<Order[]> {
@@ -171,7 +179,7 @@ async function ordersWhere(db: Db, where: Statement): Promise<Order[]> {
       [
         sql`select order_id, version, user_id, trading_account_id, broker_name, source, simulation, symbol, action,
               order_type, intent, quantity, status, error, submitted_at, deadline_at, filled_at, auto_exit,
-              position_before, exit_order_result, trace
+              position_before, exit_order_result, trace, connection_version
             from order_history`,
         where,
       ],
@@ -207,7 +215,11 @@ async function legsOf(db: Db, ids: readonly OrderId[]): Promise<Map<OrderId, Leg
       status: row.status,
       fillPrice: decimalOrNull(row.fill_price),
       fillQuantity: decimalOrNull(row.fill_quantity),
+      fee: decimalOrNull(row.fee),
+      instrument: row.instrument,
       sentAt: row.sent_at,
+      ackedAt: row.acked_at,
+      filledAt: row.filled_at,
     };
     const known = legs.get(row.order_id);
     if (known) known.push(leg);
@@ -236,6 +248,7 @@ function toOrder(row: OrderRow, legs: Leg[]): Order {
     positionBefore: decimalOrNull(row.position_before),
     autoExit: Boolean(row.auto_exit),
     legs,
+    connectionVersion: row.connection_version,
     exitError: exit?.error ?? null,
     submittedAt: row.submitted_at,
     deadlineAt: row.deadline_at,

@@ -15,7 +15,7 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
   const { timings, tries, workers } = config;
   const { timeoutMs, paperExchangeUrl: url } = config.brokers;
   const ledger = openPaperLedger(db);
-  const exchange = url === undefined ? {} : { exchange: { url, timeoutMs } };
+  const exchange = url === undefined ? {} : { exchange: { url } };
   const deps: WorkerDeps = {
     mailbox,
     orders: workerOrders({ db, clock, firstPollMs: timings.fillFirstPollMs }),

@@ -1,7 +1,14 @@
 // What a worker answers about an account besides executing its orders. A broker that cannot be asked is an answer too:
 // silence would keep the API waiting.
 
-import { BrokerUnavailable, CredentialsRejected, type Instrument, type Position } from '../broker/broker.ts';
+import {
+  AccountUnfit,
+  type Balance,
+  BrokerUnavailable,
+  CredentialsRejected,
+  type Instrument,
+  type Position,
+} from '../broker/broker.ts';
 import type { AccountId } from '../domain/ids.ts';
 import type { Connections } from './connections.ts';
 import { CredentialsUnreadable } from './credentials.ts';
@@ -12,8 +19,10 @@ export interface Unavailable {
 
 /** `verified`: the connection version of the account whose credentials the broker took. */
 export type Verdict =
-  | { readonly verified: number }
+  | { readonly verified: number; readonly warnings: readonly string[] }
   | { readonly rejected: string }
+  /** The credentials are good, and the account is not: in words. */
+  | { readonly unfit: string }
   | { readonly unreadable: true }
   | Unavailable;
 
@@ -31,10 +40,12 @@ export interface SymbolPage {
 
 export async function verifyCredentials(connections: Connections, account: AccountId): Promise<Verdict> {
   try {
-    return { verified: await connections.renew(account) };
+    const { version, warnings } = await connections.renew(account);
+    return { verified: version, warnings };
   } catch (fault) {
     if (fault instanceof CredentialsUnreadable) return { unreadable: true };
     if (fault instanceof CredentialsRejected) return { rejected: fault.message };
+    if (fault instanceof AccountUnfit) return { unfit: fault.message };
     return unavailable(fault);
   }
 }
@@ -50,15 +61,27 @@ export async function readPositions(
   }
 }
 
+export async function readBalance(
+  connections: Connections,
+  account: AccountId,
+): Promise<{ readonly balance: Balance } | Unavailable> {
+  try {
+    return { balance: await connections.use(real(account), (broker) => broker.balance()) };
+  } catch (fault) {
+    return unavailable(fault);
+  }
+}
+
 export async function searchSymbols(
   connections: Connections,
   account: AccountId,
   { query, after, limit }: SymbolSearch,
 ): Promise<SymbolPage | Unavailable> {
   try {
-    const all = await connections.use(real(account), (broker) => broker.instruments(query));
-    const rest = after === null ? all : all.filter(({ symbol }) => symbol > after);
-    return { instruments: rest.slice(0, limit), hasMore: rest.length > limit };
+    // One more than is asked for tells whether there are more.
+    const search = { query, after, limit: limit + 1 };
+    const found = await connections.use(real(account), (broker) => broker.instruments(search));
+    return { instruments: found.slice(0, limit), hasMore: found.length > limit };
   } catch (fault) {
     return unavailable(fault);
   }

@@ -2,7 +2,7 @@
 // for the answer on a queue of that request alone. A message only points at an order: what is true stands in the
 // database, so a lost message loses time and nothing else.
 
-import type { Position } from '../broker/broker.ts';
+import type { Balance, Position } from '../broker/broker.ts';
 import type { Look } from '../domain/fill.ts';
 import type { AccountId, OrderId, UserId } from '../domain/ids.ts';
 import type { Order } from '../domain/order.ts';
@@ -20,6 +20,7 @@ export interface Work {
     request: { accountId: AccountId };
     answer: { readonly positions: readonly Position[] } | Unavailable;
   };
+  balance: { request: { accountId: AccountId }; answer: { readonly balance: Balance } | Unavailable };
   symbols: { request: { accountId: AccountId } & SymbolSearch; answer: SymbolPage | Unavailable };
 }
 type Kind = keyof Work;

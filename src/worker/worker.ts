@@ -8,8 +8,8 @@ import type { Look } from '../domain/fill.ts';
 import type { AccountId, OrderId, UserId } from '../domain/ids.ts';
 import { type Order, openLeg } from '../domain/order.ts';
 import { type BrokerAccess, type Connections, createConnections } from './connections.ts';
-import { readPositions, searchSymbols, verifyCredentials } from './enquiries.ts';
-import { type Execution, OrderTaken } from './execute.ts';
+import { readBalance, readPositions, searchSymbols, verifyCredentials } from './enquiries.ts';
+import { type Execution, OrderTaken, queryOf } from './execute.ts';
 import type { Envelope, Mailbox, WorkRequest } from './mailbox.ts';
 import type { WorkerOrders } from './orders.ts';
 import { Interrupted, workOff } from './work-off.ts';
@@ -151,6 +151,8 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         return verifyCredentials(connections, request.accountId);
       case 'positions':
         return readPositions(connections, request.accountId);
+      case 'balance':
+        return readBalance(connections, request.accountId);
       case 'symbols':
         return searchSymbols(connections, request.accountId, request);
     }
@@ -164,11 +166,12 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     if (!leg) return { seen: 'failure', reason: 'the order has no open leg' };
     try {
       return await connections.use(order, async (broker) => {
-        const instrument = await broker.resolve(order.symbol);
-        const symbol = 'rejection' in instrument ? order.symbol : instrument.symbol;
-        const state = await broker.find(leg.clientOrderId, symbol);
+        // What was sent before instruments were pinned is looked up as it would be sent today.
+        const instrument = leg.instrument === null ? await broker.resolve(order.symbol) : null;
+        const symbol = instrument && 'symbol' in instrument ? instrument.symbol : order.symbol;
+        const state = await broker.find(queryOf(leg, symbol));
         if (state) return { seen: 'state', state };
-        return broker.capabilities.findsByClientId
+        return broker.capabilities.findsByClientIdMs > 0
           ? { seen: 'nothing' }
           : { seen: 'failure', reason: 'this broker cannot be asked for an order by our id' };
       });

@@ -3,10 +3,10 @@
 
 import { type Account, changeAccountAt } from '../../data/accounts.ts';
 import type { Db } from '../../data/db.ts';
+import { NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
 import { toNumber } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial, ruleOf } from '../../domain/denial.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
-import { NEEDS_CREDENTIALS } from '../../domain/symbol.ts';
 import type { Mailbox, Work } from '../../worker/mailbox.ts';
 import type { Pool } from '../../worker/pool.ts';
 import { audit, writeAudit } from '../audit/audit.ts';
@@ -79,6 +79,7 @@ async function verify(
     changeAccountAt(account.id, account.connectionVersion, { credentialsVerified: false }),
   ]);
   if ('unreadable' in verdict) return deny('credentials_unreadable');
+  if ('unfit' in verdict) return deny('broker_unavailable', { detail: verdict.unfit });
   return deny('credentials_rejected', { detail: `The broker refuses the credentials: ${verdict.rejected}` });
 }
 

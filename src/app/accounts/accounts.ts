@@ -12,11 +12,11 @@ import {
 } from '../../data/accounts.ts';
 import type { Db, Statement } from '../../data/db.ts';
 import { roomFor } from '../../data/room.ts';
+import { type BrokerName, NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { type AccountId, isUuid, timestamp, type UserId } from '../../domain/ids.ts';
 import { mergePaperSettings, type PaperSettings, readPaperSettings } from '../../domain/paper-settings.ts';
 import { type SealingKey, sealProblem } from '../../domain/sealed.ts';
-import { type BrokerName, NEEDS_CREDENTIALS } from '../../domain/symbol.ts';
 import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
 import { onePage, type Page, type PageRequest, pageOf } from '../pages.ts';
@@ -112,6 +112,7 @@ export async function createAccount(
     userId: owner.id,
     name: fields.name,
     brokerName: broker,
+    environment: 'live',
     webhookToken: randomToken(),
     webhookSecret: deps.secrets.seal(secret),
     maxRequestAge: fields.maxRequestAge,
