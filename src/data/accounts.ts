@@ -179,15 +179,14 @@ export const deleteAccount = (id: AccountId, now: Timestamp): Statement[] => [
 
 /**
  * Guarded by `account`: at the moment in which an order is committed its account is there and, for an entry, not
- * halted. It locks the row, so that a halt or a deletion comes either before the order or after it.
+ * halted. It holds the row, so that a halt or a deletion comes either before the order or after it.
  */
 export const accountStands = (id: AccountId, { isEntry }: { isEntry: boolean }): Statement =>
   must(
     'account',
     isEntry
-      ? sql`update trading_accounts set halted = ${false}
-            where id = ${id} and deleted_at is null and halted = ${false}`
-      : sql`update trading_accounts set halted = halted where id = ${id} and deleted_at is null`,
+      ? sql`select 1 from trading_accounts where id = ${id} and deleted_at is null and halted = ${false}`
+      : sql`select 1 from trading_accounts where id = ${id} and deleted_at is null`,
   );
 
 /** Level 1: whom the token in the URL identifies. */

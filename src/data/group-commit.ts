@@ -22,6 +22,11 @@ interface GroupCommit {
 
 /** Of anything else no row count could be asked. */
 const WRITES = /^\s*(insert|update|delete|with)\b/i;
+/** In no other form: what is counted, grouped or made up has no row that could be held. */
+const HOLDS = /^\s*select 1 from\b/i;
+
+/** Whether a guard only looks, and holds what it finds until the commit. */
+export const holds = ({ parts }: Pick<Statement, 'parts'>): boolean => HOLDS.test(parts[0] ?? '');
 
 export function groupCommit(options: {
   /** Units in one transaction at most. */
@@ -65,11 +70,10 @@ export function groupCommit(options: {
     commit(unit) {
       if (closed) return Promise.reject(new DatabaseUnavailable('The database is closed.'));
       for (const { guard, parts } of unit) {
-        if (guard !== undefined && !WRITES.test(parts[0] ?? '')) {
-          return Promise.reject(
-            new TypeError(`The guard ${guard} does not stand on a write: ${parts.join('?')}`),
-          );
-        }
+        if (guard === undefined || WRITES.test(parts[0] ?? '') || holds({ parts })) continue;
+        return Promise.reject(
+          new TypeError(`The guard ${guard} neither writes nor holds a row: ${parts.join('?')}`),
+        );
       }
       return new Promise((resolve, reject) => {
         const settle = (outcome: Outcome) =>

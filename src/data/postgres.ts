@@ -1,6 +1,6 @@
 // PostgreSQL, for more than one process or machine. A group is sent in one go and answered in one go: BEGIN, the units,
 // COMMIT, without waiting in between. A guard is checked by the server: its statement is wrapped so that it raises an
-// error when it changes no row. So one failed unit makes COMMIT a rollback, and the group is sent once more, now with
+// error when it changes no row, or finds none to hold. So one failed unit makes COMMIT a rollback, and the group is sent once more, now with
 // savepoints that undo a failed unit and keep a good one by the same two commands:
 //
 //   savepoint unit; …the first unit…;   savepoint unit; rollback to unit; …the second…;   savepoint unit; …
@@ -12,7 +12,7 @@
 import { DatabaseError, Pool, type PoolClient, type QueryConfig } from 'pg';
 import { decimal } from '../domain/decimal.ts';
 import { DatabaseUnavailable, type Db, type Statement, sql } from './db.ts';
-import { groupCommit, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
+import { groupCommit, holds, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
 
 // One group at a time: a second one beside it mostly waited for the first one's row locks, or deadlocked with it (64
 // orders of 2 or 50 users at once: no gain; 256: 30 times slower). More processes still work in parallel.
@@ -234,7 +234,7 @@ function statementQueries(): (statement: Statement) => Query {
     let query = cache.get(parts);
     if (!query) {
       const text = parts.reduce((start, part, index) => `${start}$${index}${part}`);
-      query = { text: guard === undefined ? text : guarded(text) };
+      query = { text: guard === undefined ? text : guarded(text, holds({ parts })) };
       // Only a template's own text is constant; one put together by `join` may never come again.
       if ('raw' in parts) query.name = `fillpath_${++names}`;
       cache.set(parts, query);
@@ -246,11 +246,12 @@ function statementQueries(): (statement: Statement) => Query {
   };
 }
 
-/** The cast fails exactly when no row was changed; the text shows up in the server's log. */
-function guarded(text: string): string {
+/** The cast fails exactly when no row was touched; the text shows up in the server's log. */
+function guarded(text: string, isHeld: boolean): string {
+  // After a wait for another's change it looks again at the row as it is then.
   const returning = /\breturning\b/i.test(text) ? '' : 'returning 1';
-  return `with changed as (${text}\n${returning})
-    select cast(case when count(*) > 0 then '1' else '${GUARD_FAILED}' end as integer) from changed`;
+  return `with touched as (${text}\n${isHeld ? 'for share' : returning})
+    select cast(case when count(*) > 0 then '1' else '${GUARD_FAILED}' end as integer) from touched`;
 }
 
 const codeOf = (error: unknown): string => (error instanceof DatabaseError ? (error.code ?? '') : '');

@@ -5,7 +5,7 @@ import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { DatabaseUnavailable, type Db, type SqlValue, type Statement } from './db.ts';
-import { groupCommit, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
+import { groupCommit, holds, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
 
 const MOST_UNITS = 256;
 /** Only a backup or a curious shell can hold the file: lockDataDir keeps other servers out. The wait blocks us whole. */
@@ -45,13 +45,20 @@ export function openSqlite({ file }: { file: string }): Db {
   const undo = db.prepare('rollback to unit');
   const release = db.prepare('release unit');
 
+  /** Whether it changed, or found, a row. What is found is held anyhow: there is one writer. */
+  function touch(statement: Statement): boolean {
+    const values = statement.values.map(encode);
+    if (holds(statement)) return prepared(statement).get(...values) !== undefined;
+    return prepared(statement).run(...values).changes > 0;
+  }
+
   function runUnit(unit: Unit): Outcome {
     savepoint.run();
     let outcome: Outcome = { guard: null };
     for (const { parts, values, guard } of unit) {
       try {
-        const { changes } = prepared({ parts, values }).run(...values.map(encode));
-        if (guard === undefined || changes > 0) continue;
+        const touched = touch({ parts, values });
+        if (guard === undefined || touched) continue;
         outcome = { guard };
       } catch (error) {
         // A full disk, for one, makes SQLite roll back the whole transaction: the neighbours are lost as well.

@@ -41,15 +41,14 @@ export function workerOrders(deps: { db: Db; clock: { now(): number }; firstPoll
   };
 }
 
-/** Guarded by `owner`. It locks the row: whoever begins after this sees everything that was saved before. */
+/** Guarded by `owner`. It holds the row: whoever begins after this sees everything that was saved before. */
 const isOwner = (user: UserId, token: string): Statement =>
-  must('owner', sql`update worker_owners set token = token where user_id = ${user} and token = ${token}`);
+  must('owner', sql`select 1 from worker_owners where user_id = ${user} and token = ${token}`);
 
-/** Guarded by `account`. */
+/** Guarded by `account`. Whoever halts or deactivates is told so before this, or after the leg is saved. */
 const mayEnter = (user: UserId, account: AccountId): Statement =>
   must(
     'account',
-    sql`update worker_owners set token = token where user_id = ${user}
-          and exists (select 1 from trading_accounts where id = ${account} and halted = ${false})
-          and exists (select 1 from users where id = ${user} and is_active = ${true})`,
+    sql`select 1 from trading_accounts a join users u on u.id = ${user}
+        where a.id = ${account} and a.halted = ${false} and u.is_active = ${true}`,
   );

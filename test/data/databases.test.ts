@@ -248,6 +248,75 @@ function postgresTests(url: string): void {
     await second.close();
   });
 
+  const held = (id: string) => must('held', sql`select 1 from shelves where book = ${id} and version = 0`);
+
+  test('a guard that selects waits for another’s change, and sees it', async () => {
+    const [id, kept] = [randomUUID(), randomUUID()];
+    await db.commit([book(id), book(kept)]);
+    for (const end of ['rollback', 'commit']) {
+      await other.query('begin');
+      await other.query('update shelves set version = 10 where book = $1', [id]);
+      const ours = db.commit([held(id), grow(kept)]);
+      await lockWaiter(ALONE);
+      await other.query(end);
+      assert.equal(await ours, end === 'commit' ? 'held' : null);
+    }
+    assert.equal(await versionOf(kept), 1);
+  });
+
+  test('another’s change waits for the commit of a unit that holds the row; another’s hold does not', async () => {
+    const [id, locked] = [randomUUID(), randomUUID()];
+    await db.commit([book(id), book(locked)]);
+    await other.query('begin');
+    await other.query('select 1 from shelves where book = $1 for share', [id]);
+    await other.query('update shelves set version = 10 where book = $1', [locked]);
+    // holds the one row beside the other session, and waits with it in its hands for the other row
+    const ours = db.commit([held(id), grow(locked)]);
+    await lockWaiter(ALONE);
+    const third = new Client(url);
+    await third.connect();
+    await third.query(`set lock_timeout = '50ms'`);
+    await assert.rejects(third.query('update shelves set version = 1 where book = $1', [id]), /lock timeout/);
+    await other.query('commit');
+    assert.equal(await ours, null);
+    await third.query('update shelves set version = 1 where book = $1', [id]);
+    assert.equal(await db.commit([held(id)]), 'held');
+    await third.end();
+  });
+
+  // As orders do: the account is held and the user's day counted. As halts do: the account is changed.
+  const order = (handle: Db, account: string, day: string) =>
+    handle.commit([must('account', sql`select 1 from shelves where book = ${account}`), grow(day)]);
+  const halt = (handle: Db, account: string) => handle.commit([grow(account)]);
+
+  test('a group that would change what another process holds, while that one waits for the group, comes apart and commits', async () => {
+    const [account, day] = [randomUUID(), randomUUID()];
+    await db.commit([book(account), book(day)]);
+    await other.query(`begin; set local deadlock_timeout = '1min'`);
+    await other.query('select 1 from shelves where book = $1 for share', [account]);
+    const ours = Promise.all([order(db, account, day), halt(db, account)]);
+    await lockWaiter(0);
+    await other.query('update shelves set version = version + 10 where book = $1', [day]);
+    await other.query('commit');
+    assert.deepEqual(await ours, [null, null]);
+    assert.deepEqual([await versionOf(account), await versionOf(day)], [1, 11]);
+  });
+
+  test('orders and halts of one account, at once from two processes, all commit', async () => {
+    const second = await openPostgres({ url });
+    const [account, day] = [randomUUID(), randomUUID()];
+    await db.commit([book(account), book(day)]);
+    const trade = async (handle: Db) => {
+      for (let round = 0; round < 30; round++) {
+        const outcomes = [order, halt, order, order].map((act) => act(handle, account, day));
+        assert.deepEqual(await Promise.all(outcomes), [null, null, null, null]);
+      }
+    };
+    await Promise.all([db, second, db, second].map(trade));
+    assert.deepEqual([await versionOf(account), await versionOf(day)], [120, 360]);
+    await second.close();
+  });
+
   test('a text first used after a failure in its unit is still there for the neighbour', async () => {
     const fresh = await openPostgres({ url });
     const id = randomUUID();
