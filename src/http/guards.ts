@@ -31,6 +31,8 @@ export interface Route {
   readonly body: Schema | undefined;
   readonly query: Schema | undefined;
   readonly headers: Schema | undefined;
+  /** Neither the rate limit nor the list of addresses stands before it. */
+  readonly isNeverHeldBack?: true | undefined;
   readonly doc: RouteDoc;
 }
 
@@ -66,12 +68,12 @@ export function guardRoutes(server: FastifyInstance, guard: Guard): void {
     // The answer to a preflight tells only what CORS allows.
     if (method === 'OPTIONS') return;
     if (!config?.access) throw new Error(`${method} ${url} does not say who may call it`);
-    const { access, doc } = config;
+    const { access, doc, isNeverHeldBack } = config;
     const problem = docProblem(url, doc);
     if (!doc || problem) throw new Error(`${method} ${url} ${problem}`);
     const { body, querystring: query, headers } = (schema ?? {}) as Record<string, Schema | undefined>;
     for (const each of [method].flat())
-      routeTable.push({ method: each, url, access, body, query, headers, doc });
+      routeTable.push({ method: each, url, access, body, query, headers, isNeverHeldBack, doc });
   });
   server.addHook('onRequest', async (request, reply) => {
     // Without one there is no such route: the not-found handler answers. Only that under the admin paths strangers

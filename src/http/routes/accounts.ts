@@ -295,20 +295,17 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
     },
   );
 
-  const wantsFlatten = ({ body }: FastifyRequest) => (body as Static<typeof HaltBody>).flatten === true;
-
   server.post<OfAccount & { Body: Static<typeof HaltBody> }>(
     '/trading/accounts/:id/halt',
     {
-      // Nothing may stand between a user and the kill switch; the orders that close positions are requests as any.
       config: {
         access: 'user',
-        isNeverHeldBack: (request) => !wantsFlatten(request),
+        isNeverHeldBack: true,
         doc: ofOne({
           id: 'haltAccount',
           summary: 'Halt an account: the kill switch',
           description:
-            'From now on every new entry is refused, simulated ones too; exits still pass. A halt without `flatten` is held back by no rate limit and no list of addresses.',
+            'From now on every new entry is refused, simulated ones too; exits still pass. No rate limit and no list of addresses holds it back. `flatten` closes all positions besides, unless it is asked from an address that is not on the list: `flatten_error` says so.',
           answers: { 200: Halted },
         }),
       },
@@ -318,7 +315,7 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
       const halted = await deps.haltAccount({
         user: request.caller.user,
         accountId: request.params.id,
-        flatten: wantsFlatten(request),
+        flatten: request.body.flatten ?? false,
         arrivedAt: clock.now(),
         context: contextOf(request),
       });
