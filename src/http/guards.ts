@@ -33,6 +33,7 @@ export interface Route {
   readonly headers: Schema | undefined;
   /** Neither the rate limit nor the list of addresses stands before it. */
   readonly isNeverHeldBack?: true | undefined;
+  readonly ignoresQuery?: true | undefined;
   readonly doc: RouteDoc;
 }
 
@@ -68,12 +69,22 @@ export function guardRoutes(server: FastifyInstance, guard: Guard): void {
     // The answer to a preflight tells only what CORS allows.
     if (method === 'OPTIONS') return;
     if (!config?.access) throw new Error(`${method} ${url} does not say who may call it`);
-    const { access, doc, isNeverHeldBack } = config;
+    const { access, doc, isNeverHeldBack, ignoresQuery } = config;
     const problem = docProblem(url, doc);
     if (!doc || problem) throw new Error(`${method} ${url} ${problem}`);
     const { body, querystring: query, headers } = (schema ?? {}) as Record<string, Schema | undefined>;
     for (const each of [method].flat())
-      routeTable.push({ method: each, url, access, body, query, headers, isNeverHeldBack, doc });
+      routeTable.push({
+        method: each,
+        url,
+        access,
+        body,
+        query,
+        headers,
+        isNeverHeldBack,
+        ignoresQuery,
+        doc,
+      });
   });
   server.addHook('onRequest', async (request, reply) => {
     // Without one there is no such route: the not-found handler answers. Only that under the admin paths strangers

@@ -72,7 +72,8 @@ function byPath(route: Route): DenialCode[] {
   ];
 }
 
-function byReading({ url, body, query, headers }: Route): Failure[] {
-  const invalid = body || query || headers || url.includes(':') ? [ofDenial('request_invalid')] : [];
+function byReading({ body, ignoresQuery }: Route): Failure[] {
+  // Whatever else a call takes, it takes no unknown parameter; only pages and probes do.
+  const invalid = ignoresQuery ? [] : [ofDenial('request_invalid')];
   return body ? [...invalid, ofDenial('payload_too_large'), WRONG_CONTENT_TYPE] : invalid;
 }
