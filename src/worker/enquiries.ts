@@ -3,6 +3,7 @@
 
 import { BrokerUnavailable, CredentialsRejected, type Instrument, type Position } from '../broker/broker.ts';
 import type { AccountId } from '../domain/ids.ts';
+import type { Order } from '../domain/order.ts';
 import type { Connections } from './connections.ts';
 import { CredentialsUnreadable } from './credentials.ts';
 
@@ -29,6 +30,11 @@ export interface SymbolPage {
   readonly hasMore: boolean;
 }
 
+/** `reset`: false where a simulated order of the account is under way. */
+export interface Reset {
+  readonly reset: boolean;
+}
+
 export async function verifyCredentials(connections: Connections, account: AccountId): Promise<Verdict> {
   try {
     return { verified: await connections.renew(account) };
@@ -41,10 +47,10 @@ export async function verifyCredentials(connections: Connections, account: Accou
 
 export async function readPositions(
   connections: Connections,
-  account: AccountId,
+  target: { readonly accountId: AccountId; readonly simulation: boolean },
 ): Promise<{ readonly positions: readonly Position[] } | Unavailable> {
   try {
-    return { positions: await connections.use(real(account), (broker) => broker.positions()) };
+    return { positions: await connections.use(target, (broker) => broker.positions()) };
   } catch (fault) {
     return unavailable(fault);
   }
@@ -59,6 +65,22 @@ export async function searchSymbols(
     const all = await connections.use(real(account), (broker) => broker.instruments(query));
     const rest = after === null ? all : all.filter(({ symbol }) => symbol > after);
     return { instruments: rest.slice(0, limit), hasMore: rest.length > limit };
+  } catch (fault) {
+    return unavailable(fault);
+  }
+}
+
+/** Not under an order that has read the book and is about to trade by what it read. */
+export async function resetSimulation(
+  flatten: (account: AccountId) => Promise<void>,
+  account: AccountId,
+  underWay: readonly Order[],
+): Promise<Reset | Unavailable> {
+  if (underWay.some(({ accountId, simulation }) => simulation && accountId === account))
+    return { reset: false };
+  try {
+    await flatten(account);
+    return { reset: true };
   } catch (fault) {
     return unavailable(fault);
   }

@@ -4,7 +4,7 @@
 
 import type { Clock } from '../../domain/clock.ts';
 import type { BrokerOrderState } from '../../domain/fill.ts';
-import { type ClientOrderId, millis, timestamp } from '../../domain/ids.ts';
+import { type AccountId, type ClientOrderId, millis, timestamp } from '../../domain/ids.ts';
 import { DEFAULT_PAPER_SETTINGS, readPaperSettings } from '../../domain/paper-settings.ts';
 import {
   type Broker,
@@ -40,8 +40,10 @@ export function openSimulated({ ledger, clock }: Omit<PaperDeps, 'wait'>): OpenB
   const settings = { ...DEFAULT_PAPER_SETTINGS, latency_ms: 0 };
   const wait = () => Promise.resolve();
   return async ({ id }) =>
-    connect({ ledger, clock, wait }, { book: `sim:${id}`, prefix: 'sim', settings, isUnlimited: true });
+    connect({ ledger, clock, wait }, { book: simulatedBook(id), prefix: 'sim', settings, isUnlimited: true });
 }
+
+export const simulatedBook = (account: AccountId): string => `sim:${account}`;
 
 /** Each round that one writer loses, another has won; so many lost rounds are no longer bad luck. */
 const MAX_ROUNDS = 100;

@@ -1,6 +1,6 @@
 // The trading accounts of a user.
 
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import type { AccountFields, NewAccount, Owner } from '../../app/accounts/accounts.ts';
 import type { RequestContext } from '../../app/audit/audit.ts';
@@ -43,7 +43,8 @@ export interface AccountRoutes {
   regenerateToken(owner: Owner, id: string): Outcome;
   replaceCredentials(owner: Owner, id: string, sealed: string): Outcome;
   verifyAccount(owner: Owner, id: string): Outcome;
-  readPositions(user: UserId, id: string): Outcome;
+  readPositions(user: UserId, id: string, book: { readonly simulation: boolean }): Outcome;
+  resetSimulation(owner: Owner, id: string): Promise<Denial | null>;
   readSymbols(user: UserId, id: string, search: PageRequest & { query: string }): Outcome;
   haltAccount(request: HaltRequest): Outcome;
   resumeAccount(owner: Owner, id: string): Outcome;
@@ -256,6 +257,14 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
       answer(request, reply, await deps.verifyAccount(ownerOf(request), request.params.id)),
   );
 
+  const positions =
+    (simulation: boolean) => async (request: FastifyRequest<OfAccount>, reply: FastifyReply) =>
+      answer(
+        request,
+        reply,
+        await deps.readPositions(request.caller.user.id, request.params.id, { simulation }),
+      );
+
   server.get<OfAccount>(
     '/trading/accounts/:id/positions',
     user(
@@ -267,8 +276,36 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
         denials: ASKS_BROKER,
       }),
     ),
+    positions(false),
+  );
+
+  server.get<OfAccount>(
+    '/trading/accounts/:id/simulation/positions',
+    user(
+      ofOne({
+        id: 'listSimulatedPositions',
+        summary: 'List the simulated positions',
+        description: 'Of the account’s simulated book, which no real order touches.',
+        answers: { 200: Positions },
+        denials: ASKS_BROKER,
+      }),
+    ),
+    positions(true),
+  );
+
+  server.post<OfAccount>(
+    '/trading/accounts/:id/simulation/reset',
+    action(
+      ofOne({
+        id: 'resetSimulation',
+        summary: 'Reset the simulated book',
+        description: 'It is flat afterwards, as at first. Real positions stay as they are.',
+        answers: { 204: null },
+        denials: ['orders_under_way', ...ASKS_BROKER],
+      }),
+    ),
     async (request, reply) =>
-      answer(request, reply, await deps.readPositions(request.caller.user.id, request.params.id)),
+      answer(request, reply, await deps.resetSimulation(ownerOf(request), request.params.id)),
   );
 
   server.get<OfAccount & { Querystring: Static<typeof SymbolsQuery> }>(
