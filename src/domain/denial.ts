@@ -39,7 +39,8 @@ export const DENIALS = {
   session_required: {
     status: 403,
     title: 'Only a session may do this',
-    detail: 'Log in: an API key cannot manage sessions, keys and passwords.',
+    detail:
+      'Log in: an API key cannot manage sessions, keys, passwords, allowed IPs, webhook secrets and tokens.',
   },
   admin_required: { status: 403, title: 'Only an admin may do this', detail: 'Log in as an admin.' },
   webhook_not_found: {

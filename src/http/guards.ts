@@ -15,7 +15,7 @@ export type Access =
   | 'open'
   /** A session, or an API key. */
   | 'user'
-  /** A session only: managing sessions, keys and passwords. */
+  /** A session only: what an API key could outlive itself by, or undo its own limits. */
   | 'session'
   /** An admin's session or API key, from an admin IP. */
   | 'admin'

@@ -47,7 +47,7 @@ const invalid = async (
   url: string,
   body: unknown,
 ) => {
-  const answer = await world.as<Problem>(trader, method, url, body);
+  const answer = await world.inSession<Problem>(trader, method, url, body);
   assert.deepEqual(
     [answer.status, answer.body.code],
     [400, 'request_invalid'],
@@ -347,7 +347,7 @@ describe('the webhook’s token and secret', () => {
   test('a new secret: the old one is an attack from now on', async (t) => {
     const world = await openWorld(t, { env: SIGNED });
     const trader = await world.makeTrader();
-    const answer = await world.as<WithSecret>(trader, 'POST', urlOf(trader, '/webhook-secret'));
+    const answer = await world.inSession<WithSecret>(trader, 'POST', urlOf(trader, '/webhook-secret'));
     assert.deepEqual([answer.status, answer.headers['cache-control']], [200, 'no-store']);
     const { webhook_secret: secret, ...shown } = answer.body;
     assert.deepEqual(shown, await show(world, trader));
@@ -362,7 +362,11 @@ describe('the webhook’s token and secret', () => {
   test('a new token: the old URL is 404, the secret stays', async (t) => {
     const world = await openWorld(t);
     const trader = await world.makeTrader();
-    const { body, status } = await world.as<ShownAccount>(trader, 'POST', urlOf(trader, '/webhook-token'));
+    const { body, status } = await world.inSession<ShownAccount>(
+      trader,
+      'POST',
+      urlOf(trader, '/webhook-token'),
+    );
     assert.equal(status, 200);
     assert.ok(!('webhook_secret' in body));
     assert.notEqual(body.webhook_token, trader.account.webhookToken);
@@ -385,6 +389,16 @@ describe('the webhook’s token and secret', () => {
     assert.deepEqual(await actionsOf(world, trader), ['webhook_secret_shown 1']);
     const stranger = await makeSession(world, (await world.makeTrader()).user);
     assert.equal((await world.request({ method: 'GET', url, headers: stranger.cookie })).status, 404);
+  });
+
+  test('an API key makes neither of them anew: who stole it would keep a way in when it is revoked', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    for (const path of ['/webhook-secret', '/webhook-token']) {
+      const refused = await world.as<Problem>(trader, 'POST', urlOf(trader, path));
+      assert.deepEqual([refused.status, refused.body.code], [403, 'session_required'], path);
+    }
+    assert.equal((await world.send(trader)).status, 200, 'the URL and the secret are what they were');
   });
 
   test('an action that takes nothing refuses a body with something in it', async (t) => {
@@ -520,6 +534,8 @@ describe('every route of an account', () => {
     ['POST', '/webhook-token'],
     ['POST', '/verify'],
     ['GET', '/positions'],
+    ['GET', '/simulation/positions'],
+    ['POST', '/simulation/reset'],
     ['GET', '/symbols'],
     ['POST', '/halt'],
     ['POST', '/halt', { flatten: true }],
@@ -527,7 +543,7 @@ describe('every route of an account', () => {
   ];
   const assertNotFound = async (world: World, trader: Trader, id: string) => {
     for (const [method, path, body] of routes) {
-      const answer = await world.as<Problem>(trader, method, `/trading/accounts/${id}${path}`, body);
+      const answer = await world.inSession<Problem>(trader, method, `/trading/accounts/${id}${path}`, body);
       assert.deepEqual([answer.status, answer.body.code], [404, 'not_found'], `${method} ${path}`);
       assert.equal(answer.body.detail, 'You have no such trading account.');
     }
@@ -563,7 +579,7 @@ describe('a trading request', () => {
     // What is not valid says nothing, and counts for nothing.
     for (let round = 0; round < 3; round++)
       await invalid(world, trader, 'PATCH', urlOf(trader), { nome: 'A' });
-    assert.equal((await world.as(trader, 'POST', urlOf(trader, '/webhook-token'))).status, 200);
+    assert.equal((await world.inSession(trader, 'POST', urlOf(trader, '/webhook-token'))).status, 200);
     const refused = await world.as<Problem>(trader, 'PATCH', urlOf(trader), { name: 'B' });
     assert.deepEqual([refused.status, refused.body.code], [429, 'rate_limited']);
     assert.match(String(refused.headers['retry-after']), /^[1-9]\d*$/);
@@ -585,7 +601,7 @@ describe('a trading request', () => {
     const world = await openWorld(t);
     const trader = await world.makeTrader();
     await world.allowIps(trader, '203.0.113.0/24');
-    const headers = { authorization: `Bearer ${trader.apiKey}` };
+    const { bearer: headers } = await makeSession(world, trader.user);
     const from = (
       remoteAddress: string,
       method: 'GET' | 'PATCH' | 'DELETE' | 'POST',

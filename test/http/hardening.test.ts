@@ -100,7 +100,7 @@ test('a user’s list of allowed IPs has an end', async (t) => {
     ),
   );
   const add = (ip_address: string) =>
-    world.as<Problem>(trader, 'POST', '/settings/allowed-ips', { ip_address });
+    world.inSession<Problem>(trader, 'POST', '/settings/allowed-ips', { ip_address });
   assert.equal((await add('127.0.0.1')).status, 201);
   const refused = await add('127.0.0.2');
   assert.deepEqual([refused.status, refused.body.code], [409, 'too_many']);

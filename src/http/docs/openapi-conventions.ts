@@ -18,7 +18,7 @@ export const CONVENTIONS = `Fillpath takes signals from a charting platform, or 
 ## Who is asking
 
 - A browser logs in with POST /auth/login and sends its cookies by itself; a program gets an access token from POST /auth/token. Both are sessions: every POST, PUT, PATCH and DELETE carries the session's \`csrf_token\` in the header \`X-CSRF-Token\`.
-- An API key is sent as \`Authorization: Bearer\`, and needs no CSRF token. It cannot manage sessions, keys and passwords.
+- An API key is sent as \`Authorization: Bearer\`, and needs no CSRF token. It cannot manage sessions, keys, passwords and the second factor, change the allowed addresses, nor show or regenerate a webhook secret or token.
 - Where a cookie and a header are both present, the cookie decides.
 - A webhook is opened by the token in its URL and, for real trading, by the secret in its body.
 

@@ -69,6 +69,7 @@ const ASKS_BROKER = ['worker_unavailable', 'broker_unavailable', 'store_unavaila
 export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): void {
   const { contextOf, clock } = deps;
   const user = (doc: RouteDoc) => ({ config: { access: 'user', doc } }) as const;
+  const session = (doc: RouteDoc) => ({ config: { access: 'session', doc } }) as const;
   const action = (doc: RouteDoc) => ({ ...user(doc), schema: { body: NoBody } });
   const ownerOf = (request: FastifyRequest): Owner => ({
     id: request.caller.user.id,
@@ -171,45 +172,48 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
 
   server.get<OfAccount>(
     '/trading/accounts/:id/webhook-secret',
-    {
-      config: {
-        access: 'session',
-        doc: ofOne({
-          id: 'showWebhookSecret',
-          summary: 'Show the webhook secret',
-          description: 'Every look at it is in the audit log.',
-          answers: { 200: WebhookSecret },
-        }),
-      },
-    },
+    session(
+      ofOne({
+        id: 'showWebhookSecret',
+        summary: 'Show the webhook secret',
+        description: 'Every look at it is in the audit log.',
+        answers: { 200: WebhookSecret },
+      }),
+    ),
     async (request, reply) =>
       secretAnswer(request, reply, await deps.revealSecret(ownerOf(request), request.params.id)),
   );
 
   server.post<OfAccount>(
     '/trading/accounts/:id/webhook-secret',
-    action(
-      ofOne({
-        id: 'regenerateWebhookSecret',
-        summary: 'Make a new webhook secret',
-        description: 'The old one stops at once.',
-        answers: { 200: AccountWithSecret },
-      }),
-    ),
+    {
+      ...session(
+        ofOne({
+          id: 'regenerateWebhookSecret',
+          summary: 'Make a new webhook secret',
+          description: 'The old one stops at once.',
+          answers: { 200: AccountWithSecret },
+        }),
+      ),
+      schema: { body: NoBody },
+    },
     async (request, reply) =>
       secretAnswer(request, reply, await deps.regenerateSecret(ownerOf(request), request.params.id)),
   );
 
   server.post<OfAccount>(
     '/trading/accounts/:id/webhook-token',
-    action(
-      ofOne({
-        id: 'regenerateWebhookToken',
-        summary: 'Make a new webhook URL',
-        description: 'The old token, and with it the old URL, stops at once.',
-        answers: { 200: Account },
-      }),
-    ),
+    {
+      ...session(
+        ofOne({
+          id: 'regenerateWebhookToken',
+          summary: 'Make a new webhook URL',
+          description: 'The old token, and with it the old URL, stops at once.',
+          answers: { 200: Account },
+        }),
+      ),
+      schema: { body: NoBody },
+    },
     async (request, reply) =>
       answer(request, reply, await deps.regenerateToken(ownerOf(request), request.params.id)),
   );
