@@ -224,6 +224,11 @@ export const DENIALS = {
     title: 'The account has orders under way',
     detail: 'Wait until they are filled or have ended, then delete the account again.',
   },
+  positions_open: {
+    status: 409,
+    title: 'The broker holds positions of the account',
+    detail: 'Close them first, or delete the account with ?keep_positions=true.',
+  },
   account_changed: {
     status: 409,
     title: 'The account was changed at the same moment',

@@ -14,12 +14,12 @@ import {
   readAccounts,
   regenerateSecret,
   regenerateToken,
-  removeAccount,
   replaceCredentials,
   revealSecret,
   updateAccount,
 } from '../app/accounts/accounts.ts';
 import { blockList } from '../app/accounts/ip-list.ts';
+import { removeAccount } from '../app/accounts/remove-account.ts';
 import {
   acceptCurrentTerms,
   addAllowedIp,

@@ -137,7 +137,8 @@ describe('on PostgreSQL', () => {
       list.body.items.map(({ id }) => id),
       [account.id],
     );
-    assert.equal((await call('DELETE', url)).status, 204);
+    assert.equal((await call<{ code: string }>('DELETE', url)).body.code, 'positions_open');
+    assert.equal((await call('DELETE', `${url}?keep_positions=true`)).status, 204);
     assert.equal((await call('DELETE', url)).status, 404);
   });
 
@@ -190,7 +191,7 @@ describe('on PostgreSQL', () => {
         late.map(({ status }) => status),
         [403, 403, 403, 403, 403],
       );
-      const deleted = call<{ code?: string } | null>('DELETE', url);
+      const deleted = call<{ code?: string } | null>('DELETE', `${url}?keep_positions=true`);
       const statuses = (await Promise.all(orders)).map(({ status }) => status);
       assert.ok(
         statuses.every((status) => [200, 403, 404].includes(status)),

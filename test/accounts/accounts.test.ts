@@ -264,7 +264,8 @@ describe('a change', () => {
 });
 
 describe('a deletion', () => {
-  const remove = (world: World, trader: Trader) => world.as<Problem>(trader, 'DELETE', urlOf(trader));
+  const remove = (world: World, trader: Trader, query = '?keep_positions=true') =>
+    world.as<Problem>(trader, 'DELETE', `${urlOf(trader)}${query}`);
 
   test('stops the webhook at once and leaves the orders readable', async (t) => {
     const world = await openWorld(t);
@@ -280,6 +281,54 @@ describe('a deletion', () => {
     assert.deepEqual((await actionsOf(world, trader)).slice(0, 2), ['webhook_order 1', 'account_deleted 1']);
   });
 
+  test('is 409 while the broker shows a position, which it names; closed, or kept on purpose, it passes', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    const kept = await world.addAccount(trader);
+    for (const each of [trader, kept]) await world.send(each, { quantity: 2 });
+    await world.send(trader, { symbol: 'ETHUSDT', action: 'sell' }, { query: '?simulation=true' });
+    for (const query of ['', '?keep_positions=false']) {
+      const refused = await remove(world, trader, query);
+      assert.deepEqual([refused.status, refused.body.code], [409, 'positions_open'], query);
+      assert.match(refused.body.detail, /BTCUSDT.*keep_positions=true/);
+      assert.doesNotMatch(refused.body.detail, /ETHUSDT/);
+    }
+    assert.equal((await world.send(trader, { action: 'close_long' })).status, 200, 'it trades on');
+    assert.equal((await remove(world, trader, '')).status, 204);
+    assert.equal((await remove(world, kept)).status, 204);
+    assert.equal(await world.position(kept.account.id, 'BTCUSDT'), '2');
+    const deleted = (await world.audits(trader)).filter(({ action }) => action === 'account_deleted');
+    assert.deepEqual(
+      deleted.map(({ metadata }) => JSON.parse(metadata).keep_positions),
+      [false, true],
+    );
+    for (const query of ['?keep_positions=1', '?keep_positions=', '?keep_positions', '?keep-positions=true'])
+      assert.equal((await remove(world, trader, query)).status, 400, query);
+  });
+
+  test('of an account whose broker cannot be asked is refused with what to do, and nothing is deleted', async (t) => {
+    const broker = scriptedBroker(t);
+    const store = openStore();
+    const env = { WORKER_START_TIMEOUT_SECONDS: '0.05' };
+    const world = await openWorld(t, { brokers: broker.brokers, store, env, wait: async () => {} });
+    const trader = await world.makeTrader();
+    broker.script('open', () => Promise.reject(new BrokerUnavailable('maintenance')));
+    const refused = await remove(world, trader, '');
+    assert.deepEqual([refused.status, refused.body.code], [503, 'broker_unavailable']);
+    assert.match(refused.body.detail, /maintenance.*keep_positions=true/);
+    const other = await world.makeTrader();
+    const { push } = store;
+    store.push = async (queue, ...message) =>
+      void (queue === STARTS_QUEUE || (await push(queue, ...message)));
+    const alone = await remove(world, other, '');
+    assert.deepEqual([alone.status, alone.body.code], [503, 'worker_unavailable']);
+    assert.match(alone.body.detail, /keep_positions=true/);
+    for (const each of [trader, other]) {
+      assert.equal((await world.as(each, 'GET', urlOf(each))).status, 200);
+      assert.equal((await remove(world, each)).status, 204);
+    }
+  });
+
   test('is 409 while an order is with the worker', async (t) => {
     const broker = scriptedBroker(t);
     const world = await openWorld(t, { brokers: broker.brokers });
@@ -287,8 +336,10 @@ describe('a deletion', () => {
     const held = broker.hold('place');
     const order = world.send(trader);
     await held.reached;
-    const refused = await remove(world, trader);
-    assert.deepEqual([refused.status, refused.body.code], [409, 'orders_under_way']);
+    for (const query of ['', '?keep_positions=true']) {
+      const refused = await remove(world, trader, query);
+      assert.deepEqual([refused.status, refused.body.code], [409, 'orders_under_way']);
+    }
     held.release();
     assert.equal((await order).body.status, 'filled');
     assert.equal((await remove(world, trader)).status, 204);
@@ -301,7 +352,7 @@ describe('a deletion', () => {
     const trader = await world.makeTrader({}, { paper: { latency_ms: 0, fill: 'never' } });
     const { body: order } = await world.send(trader);
     assert.equal(order.status, 'placed');
-    assert.equal((await remove(world, trader)).body?.code, 'orders_under_way');
+    assert.equal((await remove(world, trader, '')).body?.code, 'orders_under_way');
     const state = async () => (await world.order(trader, order.order_id)).verification.state;
     await world.eventually(state, (seen) => seen === 'dead_letter');
     assert.equal((await remove(world, trader)).status, 204);

@@ -24,6 +24,7 @@ import {
   AccountBody,
   AccountChangeBody,
   CredentialsBody,
+  DeleteAccountQuery,
   HaltBody,
   NoBody,
   PageQuery,
@@ -37,7 +38,7 @@ export interface AccountRoutes {
   readAccount(user: UserId, id: string): Outcome;
   createAccount(owner: Owner, account: NewAccount): Outcome;
   updateAccount(owner: Owner, id: string, fields: AccountFields): Outcome;
-  removeAccount(owner: Owner, id: string): Promise<Denial | null>;
+  removeAccount(owner: Owner, id: string, what: { readonly keepPositions: boolean }): Promise<Denial | null>;
   revealSecret(owner: Owner, id: string): Outcome;
   regenerateSecret(owner: Owner, id: string): Outcome;
   regenerateToken(owner: Owner, id: string): Outcome;
@@ -155,19 +156,26 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
     },
   );
 
-  server.delete<OfAccount>(
+  server.delete<OfAccount & { Querystring: Static<typeof DeleteAccountQuery> }>(
     '/trading/accounts/:id',
-    action(
-      ofOne({
-        id: 'deleteAccount',
-        summary: 'Delete an account',
-        description: 'Its webhook stops at once; its orders stay readable.',
-        answers: { 204: null },
-        denials: ['orders_under_way'],
-      }),
-    ),
-    async (request, reply) =>
-      answer(request, reply, await deps.removeAccount(ownerOf(request), request.params.id)),
+    {
+      ...user(
+        ofOne({
+          id: 'deleteAccount',
+          summary: 'Delete an account',
+          description:
+            'Its webhook stops at once; its orders stay readable. Refused while the broker shows a position, or cannot be asked, unless `keep_positions` is true.',
+          answers: { 204: null },
+          denials: ['orders_under_way', 'positions_open', ...ASKS_BROKER],
+        }),
+      ),
+      schema: { body: NoBody, querystring: DeleteAccountQuery },
+    },
+    async (request, reply) => {
+      const { keep_positions: keepPositions = false } = request.query;
+      const removed = await deps.removeAccount(ownerOf(request), request.params.id, { keepPositions });
+      return answer(request, reply, removed);
+    },
   );
 
   server.get<OfAccount>(

@@ -187,6 +187,15 @@ export const AccountChangeBody = Type.Object(
   { additionalProperties: false, minProperties: 1 },
 );
 
+export const DeleteAccountQuery = Type.Object(
+  {
+    keep_positions: Type.Optional(
+      Type.Boolean({ default: false, description: 'true: what the broker holds stays there' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
 export const CredentialsBody = Type.Object(
   {
     sealed: Type.String({
