@@ -2,7 +2,7 @@
 // does not say is not registered. Before a body is read, the guard has authenticated the caller, or refused.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { IpList } from '../app/accounts/ip-list.ts';
+import { canonicalIp, type IpList } from '../app/accounts/ip-list.ts';
 import type { AuditEvent, RequestContext } from '../app/audit/audit.ts';
 import { type Caller, type Credentials, isCsrfProven } from '../app/identity/access.ts';
 import { type Denial, deny, isDenial } from '../domain/denial.ts';
@@ -111,6 +111,10 @@ async function refuse(guard: Guard, access: Access, request: FastifyRequest): Pr
     // Whoever comes through a proxy that we do not know of would have its address, which may be loopback.
     if (guard.isForwardedByStranger(request))
       return deny('ip_not_allowed', { detail: 'Name the proxy in front of the service in TRUSTED_PROXIES.' });
+    if (canonicalIp(ip) === null)
+      return deny('ip_not_allowed', {
+        detail: 'The proxy in front of the service must name its client in X-Forwarded-For.',
+      });
     if (!guard.adminIps.has(ip))
       return deny('ip_not_allowed', { detail: 'Administer from an address in ADMIN_IPS.' });
     if (access === 'admin_ip') return null;

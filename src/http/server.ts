@@ -98,7 +98,9 @@ const METRICS: RouteDoc = {
 
 export function buildServer(deps: ServerDeps): FastifyInstance {
   const headers = securityHeaders(deps.middleware.captchaProvider);
-  const ipOf = (request: FastifyRequest) => clientIp(request, deps.trustedProxies);
+  const { trustedProxies, middleware } = deps;
+  const proxies = { trustedProxies, mustName: middleware.browserOnly };
+  const ipOf = (request: FastifyRequest) => clientIp(request, proxies);
   const refuseAtEdge = deps.edge ? openEdge({ ...deps.edge, ipOf }) : () => null;
 
   const server = Fastify({
@@ -143,7 +145,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     ...deps.guard,
     contextOf,
     isForwardedByStranger: (request) =>
-      deps.middleware.browserOnly && isForwardedByStranger(request, deps.trustedProxies),
+      middleware.browserOnly && isForwardedByStranger(request, trustedProxies),
   });
   refuseUnknownParameters(server);
   server.setErrorHandler(sendFault);
