@@ -110,6 +110,7 @@ export interface OrderFilter {
   readonly status?: OrderStatus;
   readonly source?: Source;
   readonly symbol?: string;
+  readonly simulation?: boolean;
   readonly from?: Timestamp;
   readonly to?: Timestamp;
 }
@@ -126,6 +127,7 @@ export function listOrders(
   if (filter.status) conditions.push(sql`status = ${filter.status}`);
   if (filter.source) conditions.push(sql`source = ${filter.source}`);
   if (filter.symbol) conditions.push(sql`symbol = ${filter.symbol}`);
+  if (filter.simulation !== undefined) conditions.push(sql`simulation = ${filter.simulation}`);
   if (filter.from) conditions.push(sql`submitted_at >= ${filter.from}`);
   if (filter.to) conditions.push(sql`submitted_at <= ${filter.to}`);
   return ordersWhere(db, join([join(conditions, ' and '), sql`order by order_id desc limit ${limit}`], ' '));

@@ -39,7 +39,8 @@ export const DENIALS = {
   session_required: {
     status: 403,
     title: 'Only a session may do this',
-    detail: 'Log in: an API key cannot manage sessions, keys and passwords.',
+    detail:
+      'Log in: an API key cannot manage sessions, keys, passwords, allowed IPs, webhook secrets and tokens.',
   },
   admin_required: { status: 403, title: 'Only an admin may do this', detail: 'Log in as an admin.' },
   webhook_not_found: {
@@ -222,6 +223,11 @@ export const DENIALS = {
     status: 409,
     title: 'The account has orders under way',
     detail: 'Wait until they are filled or have ended, then delete the account again.',
+  },
+  positions_open: {
+    status: 409,
+    title: 'The broker holds positions of the account',
+    detail: 'Close them first, or delete the account with ?keep_positions=true.',
   },
   account_changed: {
     status: 409,

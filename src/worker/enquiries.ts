@@ -10,6 +10,7 @@ import {
   type Position,
 } from '../broker/broker.ts';
 import type { AccountId } from '../domain/ids.ts';
+import type { Order } from '../domain/order.ts';
 import type { Connections } from './connections.ts';
 import { CredentialsUnreadable } from './credentials.ts';
 
@@ -38,6 +39,11 @@ export interface SymbolPage {
   readonly hasMore: boolean;
 }
 
+/** `reset`: false where a simulated order of the account is under way. */
+export interface Reset {
+  readonly reset: boolean;
+}
+
 export async function verifyCredentials(connections: Connections, account: AccountId): Promise<Verdict> {
   try {
     const { version, warnings } = await connections.renew(account);
@@ -52,10 +58,10 @@ export async function verifyCredentials(connections: Connections, account: Accou
 
 export async function readPositions(
   connections: Connections,
-  account: AccountId,
+  target: { readonly accountId: AccountId; readonly simulation: boolean },
 ): Promise<{ readonly positions: readonly Position[] } | Unavailable> {
   try {
-    return { positions: await connections.use(real(account), (broker) => broker.positions()) };
+    return { positions: await connections.use(target, (broker) => broker.positions()) };
   } catch (fault) {
     return unavailable(fault);
   }
@@ -82,6 +88,22 @@ export async function searchSymbols(
     const search = { query, after, limit: limit + 1 };
     const found = await connections.use(real(account), (broker) => broker.instruments(search));
     return { instruments: found.slice(0, limit), hasMore: found.length > limit };
+  } catch (fault) {
+    return unavailable(fault);
+  }
+}
+
+/** Not under an order that has read the book and is about to trade by what it read. */
+export async function resetSimulation(
+  flatten: (account: AccountId) => Promise<void>,
+  account: AccountId,
+  underWay: readonly Order[],
+): Promise<Reset | Unavailable> {
+  if (underWay.some(({ accountId, simulation }) => simulation && accountId === account))
+    return { reset: false };
+  try {
+    await flatten(account);
+    return { reset: true };
   } catch (fault) {
     return unavailable(fault);
   }

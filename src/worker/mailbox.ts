@@ -7,7 +7,7 @@ import type { Look } from '../domain/fill.ts';
 import type { AccountId, OrderId, UserId } from '../domain/ids.ts';
 import type { Order } from '../domain/order.ts';
 import type { Store } from '../store/store.ts';
-import type { SymbolPage, SymbolSearch, Unavailable, Verdict } from './enquiries.ts';
+import type { Reset, SymbolPage, SymbolSearch, Unavailable, Verdict } from './enquiries.ts';
 import { replyQueues } from './pool.ts';
 
 /** What a worker can be asked, and what it answers. */
@@ -17,11 +17,12 @@ export interface Work {
   recover: { request: Record<never, never>; answer: null };
   verify: { request: { accountId: AccountId }; answer: Verdict };
   positions: {
-    request: { accountId: AccountId };
+    request: { accountId: AccountId; simulation: boolean };
     answer: { readonly positions: readonly Position[] } | Unavailable;
   };
   balance: { request: { accountId: AccountId }; answer: { readonly balance: Balance } | Unavailable };
   symbols: { request: { accountId: AccountId } & SymbolSearch; answer: SymbolPage | Unavailable };
+  resetSimulation: { request: { accountId: AccountId }; answer: Reset | Unavailable };
 }
 type Kind = keyof Work;
 

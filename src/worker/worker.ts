@@ -8,7 +8,13 @@ import type { Look } from '../domain/fill.ts';
 import type { AccountId, OrderId, UserId } from '../domain/ids.ts';
 import { type Order, openLeg } from '../domain/order.ts';
 import { type BrokerAccess, type Connections, createConnections } from './connections.ts';
-import { readBalance, readPositions, searchSymbols, verifyCredentials } from './enquiries.ts';
+import {
+  readBalance,
+  readPositions,
+  resetSimulation,
+  searchSymbols,
+  verifyCredentials,
+} from './enquiries.ts';
 import { type Execution, OrderTaken, queryOf } from './execute.ts';
 import type { Envelope, Mailbox, WorkRequest } from './mailbox.ts';
 import type { WorkerOrders } from './orders.ts';
@@ -23,6 +29,8 @@ export interface WorkerDeps {
   readonly orders: WorkerOrders;
   readonly brokers: BrokerAccess['brokers'];
   readonly simulated: BrokerAccess['simulated'];
+  /** Makes the account's simulated book what it was at first. */
+  flattenSimulated(account: AccountId): Promise<void>;
   readonly openCredentials: BrokerAccess['openCredentials'];
   readonly clock: { now(): number };
   wait(ms: number): Promise<void>;
@@ -150,11 +158,16 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       case 'verify':
         return verifyCredentials(connections, request.accountId);
       case 'positions':
-        return readPositions(connections, request.accountId);
+        return readPositions(connections, request);
       case 'balance':
         return readBalance(connections, request.accountId);
       case 'symbols':
         return searchSymbols(connections, request.accountId, request);
+      case 'resetSimulation': {
+        const account = await findAccount(request.accountId);
+        if (!account) return { unavailable: 'the trading account was deleted' };
+        return resetSimulation(deps.flattenSimulated, account.id, await orders.underWay(user));
+      }
     }
   }
 

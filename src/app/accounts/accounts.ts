@@ -4,7 +4,6 @@ import {
   type Account,
   changeAccount,
   changePaper,
-  deleteAccount,
   findAccount,
   insertAccount,
   listAccounts,
@@ -67,7 +66,7 @@ export async function ownAccount({ db }: { db: Db }, user: UserId, id: string): 
   return account?.userId === user ? account : noSuchAccount();
 }
 
-const noSuchAccount = (): Denial => deny('not_found', { detail: 'You have no such trading account.' });
+export const noSuchAccount = (): Denial => deny('not_found', { detail: 'You have no such trading account.' });
 
 export async function readAccounts(
   deps: Pick<AccountDeps, 'db' | 'baseUrl'>,
@@ -175,23 +174,6 @@ export async function updateAccount(
 
 /** maxRequestAge → max_request_age: the audit log speaks as the API does. */
 const asShown = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-
-/** Softly: its webhook stops at once, its orders stay readable. Null: done. */
-export async function removeAccount(
-  deps: Pick<AccountDeps, 'db' | 'clock'>,
-  owner: Owner,
-  id: string,
-): Promise<Denial | null> {
-  const account = await ownAccount(deps, owner.id, id);
-  if (isDenial(account)) return account;
-  const now = deps.clock.now();
-  const lost = await deps.db.commit([
-    ...deleteAccount(account.id, timestamp(now)),
-    noted(owner, account.id, 'account_deleted', now),
-  ]);
-  if (lost === 'idle') return deny('orders_under_way');
-  return lost === null ? null : noSuchAccount();
-}
 
 /** The old one stops at once. */
 export async function regenerateSecret(

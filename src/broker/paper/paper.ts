@@ -5,7 +5,7 @@
 import type { Clock } from '../../domain/clock.ts';
 import { decimal, rounded } from '../../domain/decimal.ts';
 import type { BrokerOrderState } from '../../domain/fill.ts';
-import { type ClientOrderId, millis, timestamp } from '../../domain/ids.ts';
+import { type AccountId, type ClientOrderId, millis, timestamp } from '../../domain/ids.ts';
 import { DEFAULT_PAPER_SETTINGS, readPaperSettings } from '../../domain/paper-settings.ts';
 import {
   type Broker,
@@ -55,10 +55,12 @@ export function openSimulated({ ledger, clock }: Omit<PaperDeps, 'wait'>): OpenB
     checkWanted(signal);
     return connect(
       { ledger, clock, wait },
-      { book: `sim:${id}`, prefix: 'sim', settings, isUnlimited: true },
+      { book: simulatedBook(id), prefix: 'sim', settings, isUnlimited: true },
     );
   };
 }
+
+export const simulatedBook = (account: AccountId): string => `sim:${account}`;
 
 /** Each round that one writer loses, another has won; so many lost rounds are no longer bad luck. */
 const MAX_ROUNDS = 100;

@@ -36,8 +36,10 @@ export interface TextSchema {
 export const readText = ({ properties = {} }: TextSchema, query: object): object =>
   Object.fromEntries(
     Object.entries(query).map(([name, text]) => {
-      const isInteger = properties[name]?.type === 'integer' && /^\d{1,15}$/.test(text);
-      return [name, isInteger ? Number(text) : text];
+      const type = properties[name]?.type;
+      if (type === 'integer' && /^\d{1,15}$/.test(text)) return [name, Number(text)];
+      if (type === 'boolean' && /^(?:true|false)$/.test(text)) return [name, text === 'true'];
+      return [name, text];
     }),
   );
 
@@ -114,6 +116,9 @@ export const OrdersQuery = Type.Object(
     status: Type.Optional(oneOf(ORDER_STATUSES, { description: 'only orders in it' })),
     source: Type.Optional(oneOf(SOURCES, { description: 'only orders that came this way' })),
     symbol: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'as it was sent' })),
+    simulation: Type.Optional(
+      Type.Boolean({ description: 'true: only simulated orders; false: only real ones' }),
+    ),
     from: Type.Optional(timeOf('submitted at or after')),
     to: Type.Optional(timeOf('submitted at or before')),
   },
@@ -181,6 +186,15 @@ export const AccountBody = Type.Object(
 export const AccountChangeBody = Type.Object(
   { name: Type.Optional(name), ...accountFields },
   { additionalProperties: false, minProperties: 1 },
+);
+
+export const DeleteAccountQuery = Type.Object(
+  {
+    keep_positions: Type.Optional(
+      Type.Boolean({ default: false, description: 'true: what the broker holds stays there' }),
+    ),
+  },
+  { additionalProperties: false },
 );
 
 export const CredentialsBody = Type.Object(
