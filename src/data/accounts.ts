@@ -2,7 +2,7 @@
 
 import type { BrokerName } from '../domain/brokers.ts';
 import type { AccountId, Timestamp, UserId } from '../domain/ids.ts';
-import { type Db, join, must, type Statement, sql } from './db.ts';
+import { type Db, join, must, type Reads, type Statement, sql } from './db.ts';
 import { toUser, type User, type UserRow } from './users.ts';
 
 export interface Account {
@@ -83,7 +83,7 @@ export async function findAccount(db: Db, id: AccountId): Promise<Account | null
 
 /** Of one user, oldest first; `after` is the last account of the page before. */
 export async function listAccounts(
-  db: Db,
+  db: Reads,
   user: UserId,
   { after, limit }: { after: AccountId | null; limit: number },
 ): Promise<Account[]> {

@@ -18,7 +18,7 @@ import type {
 } from '../domain/order.ts';
 import { mainLeg } from '../domain/order.ts';
 import { brokerRefs, exitOrderResult, exitQuantity } from '../domain/order-result.ts';
-import { type Db, join, must, type Statement, sql } from './db.ts';
+import { type Db, join, must, type Reads, type Statement, sql } from './db.ts';
 
 /** Guarded by `fingerprint`: a real signal stands once per account. */
 export function insertOrder(order: Order, fingerprint: string | null): Statement {
@@ -105,32 +105,10 @@ export async function ordersUnderWayNow(db: Db): Promise<{ count: number; oldest
   return { count: row?.orders ?? 0, oldest: row?.oldest ?? null };
 }
 
-export interface OrderFilter {
-  readonly accountId?: AccountId;
-  readonly status?: OrderStatus;
-  readonly source?: Source;
-  readonly symbol?: string;
-  readonly simulation?: boolean;
-  readonly from?: Timestamp;
-  readonly to?: Timestamp;
-}
-
-/** Newest first; `after` is the last order of the page before. */
-export function listOrders(
-  db: Db,
-  user: UserId,
-  { filter, after, limit }: { filter: OrderFilter; after: OrderId | null; limit: number },
-): Promise<Order[]> {
-  const conditions = [sql`where user_id = ${user}`];
-  if (after) conditions.push(sql`order_id < ${after}`);
-  if (filter.accountId) conditions.push(sql`trading_account_id = ${filter.accountId}`);
-  if (filter.status) conditions.push(sql`status = ${filter.status}`);
-  if (filter.source) conditions.push(sql`source = ${filter.source}`);
-  if (filter.symbol) conditions.push(sql`symbol = ${filter.symbol}`);
-  if (filter.simulation !== undefined) conditions.push(sql`simulation = ${filter.simulation}`);
-  if (filter.from) conditions.push(sql`submitted_at >= ${filter.from}`);
-  if (filter.to) conditions.push(sql`submitted_at <= ${filter.to}`);
-  return ordersWhere(db, join([join(conditions, ' and '), sql`order by order_id desc limit ${limit}`], ' '));
+/** As they come. */
+export function ordersByIds(db: Reads, ids: readonly OrderId[]): Promise<Order[]> {
+  if (ids.length === 0) return Promise.resolve([]);
+  return ordersWhere(db, join([sql`where order_id in (`, listOf(ids), sql`)`], ''));
 }
 
 interface OrderRow {
@@ -175,7 +153,7 @@ interface LegRow {
   filled_at: Timestamp | null;
 }
 
-async function ordersWhere(db: Db, where: Statement): Promise<Order[]> {
+async function ordersWhere(db: Reads, where: Statement): Promise<Order[]> {
   const rows = await db.all<OrderRow>(
     join(
       [
@@ -197,15 +175,14 @@ async function ordersWhere(db: Db, where: Statement): Promise<Order[]> {
   return rows.map((row) => toOrder(row, legs.get(row.order_id) ?? []));
 }
 
-async function legsOf(db: Db, ids: readonly OrderId[]): Promise<Map<OrderId, Leg[]>> {
+async function legsOf(db: Reads, ids: readonly OrderId[]): Promise<Map<OrderId, Leg[]>> {
   const legs = new Map<OrderId, Leg[]>();
   if (ids.length === 0) return legs;
-  const list = join(
-    ids.map((id) => sql`${id}`),
-    ', ',
-  );
   const rows = await db.all<LegRow>(
-    join([sql`select * from order_legs where order_id in (`, list, sql`) order by order_id, position`], ''),
+    join(
+      [sql`select * from order_legs where order_id in (`, listOf(ids), sql`) order by order_id, position`],
+      '',
+    ),
   );
   for (const row of rows) {
     const leg: Leg = {
@@ -259,5 +236,10 @@ function toOrder(row: OrderRow, legs: Leg[]): Order {
   };
 }
 
+const listOf = (ids: readonly OrderId[]): Statement =>
+  join(
+    ids.map((id) => sql`${id}`),
+    ', ',
+  );
 const json = (value: object | null): string | null => (value === null ? null : JSON.stringify(value));
 const decimalOrNull = (text: string | null): Decimal | null => (text === null ? null : decimal(text));

@@ -301,6 +301,11 @@ export const DENIALS = {
     title: 'The database is unavailable',
     detail: 'Nothing was queued. Send the signal again.',
   },
+  list_too_slow: {
+    status: 503,
+    title: 'The list takes too long',
+    detail: 'Trading is not held up by it. Ask for less, by a filter or a shorter time, or try again later.',
+  },
 } as const satisfies Record<string, DenialRule>;
 
 export type DenialCode = keyof typeof DENIALS;

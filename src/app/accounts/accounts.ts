@@ -74,7 +74,7 @@ export async function readAccounts(
   page: PageRequest,
 ): Promise<Page<ShownAccount>> {
   const { after, limit } = onePage(page);
-  const found = await listAccounts(deps.db, user, { after: after as AccountId | null, limit });
+  const found = await listAccounts(deps.db.lists, user, { after: after as AccountId | null, limit });
   return pageOf(found, page, (account) => showAccount(deps, account));
 }
 

@@ -2,10 +2,10 @@
 
 import { deleteAccount } from '../../data/accounts.ts';
 import { ordersUnderWay } from '../../data/orders.ts';
+import { NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
 import { sign } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { timestamp } from '../../domain/ids.ts';
-import { NEEDS_CREDENTIALS } from '../../domain/symbol.ts';
 import { audit } from '../audit/audit.ts';
 import { type AskDeps, heldPositions } from './account-broker.ts';
 import { type AccountDeps, noSuchAccount, type Owner, ownAccount } from './accounts.ts';
