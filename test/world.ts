@@ -168,6 +168,7 @@ export async function openWorld(
       halted: false,
       paper: { latency_ms: 0 },
       connectionVersion: 1,
+      credentialsVersion: 1,
       createdAt: now,
       ...account,
     };

@@ -23,6 +23,7 @@ export interface Account {
   readonly halted: boolean;
   readonly paper: unknown;
   readonly connectionVersion: number;
+  readonly credentialsVersion: number;
   readonly createdAt: Timestamp;
 }
 
@@ -41,6 +42,7 @@ interface AccountRow {
   halted: number | boolean;
   paper: string | null;
   connection_version: number;
+  credentials_version: number;
   created_at: Timestamp;
 }
 
@@ -59,19 +61,20 @@ const toAccount = (row: AccountRow): Account => ({
   halted: Boolean(row.halted),
   paper: row.paper === null ? null : JSON.parse(row.paper),
   connectionVersion: row.connection_version,
+  credentialsVersion: row.credentials_version,
   createdAt: row.created_at,
 });
 
 export function insertAccount(account: Account): Statement {
   return sql`insert into trading_accounts (id, user_id, name, broker_name, environment, webhook_token, webhook_secret,
       max_request_age, allowed_symbols, sealed_credentials, broker_credentials_verified, halted, paper,
-      connection_version, created_at)
+      connection_version, credentials_version, created_at)
     values (${account.id}, ${account.userId}, ${account.name}, ${account.brokerName}, ${account.environment},
       ${account.webhookToken},
       ${account.webhookSecret}, ${account.maxRequestAge}, ${JSON.stringify(account.allowedSymbols)},
       ${account.sealedCredentials}, ${account.credentialsVerified}, ${account.halted},
       ${account.paper === null ? null : JSON.stringify(account.paper)}, ${account.connectionVersion},
-      ${account.createdAt})`;
+      ${account.credentialsVersion}, ${account.createdAt})`;
 }
 
 export async function findAccount(db: Db, id: AccountId): Promise<Account | null> {
@@ -153,7 +156,7 @@ export const storeCredentials = (id: AccountId, sealed: string): Statement =>
   must(
     'account',
     sql`update trading_accounts set sealed_credentials = ${sealed}, broker_credentials_verified = ${false},
-          connection_version = connection_version + 1
+          connection_version = connection_version + 1, credentials_version = credentials_version + 1
         where id = ${id} and deleted_at is null`,
   );
 

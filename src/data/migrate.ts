@@ -27,6 +27,8 @@ const TYPES: Record<Db['dialect'], Record<string, string>> = {
     json: 'text',
     serial: 'integer primary key autoincrement',
     bigint: 'integer',
+    true: '1',
+    false: '0',
     // SQLite numbers the rows of a table itself, as rowid.
     acceptance: '',
   },
@@ -39,6 +41,8 @@ const TYPES: Record<Db['dialect'], Record<string, string>> = {
     json: 'json',
     serial: 'bigint generated always as identity primary key',
     bigint: 'bigint',
+    true: 'true',
+    false: 'false',
     acceptance: 'alter table order_history add column rowid bigint generated always as identity;',
   },
 };

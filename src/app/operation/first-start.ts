@@ -95,6 +95,7 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
       halted: false,
       paper: {},
       connectionVersion: 1,
+      credentialsVersion: 1,
       createdAt: now,
     }),
   ]);

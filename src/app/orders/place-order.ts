@@ -149,7 +149,11 @@ async function answerOf(deps: PlaceOrderDeps, order: Order): Promise<Order | nul
   const { db, pool, mailbox, log, responseWaitMs } = deps;
   const over = new AbortController();
   try {
-    const reply = mailbox.ask(order.userId, { kind: 'execute', orderId: order.id }, responseWaitMs);
+    const reply = mailbox.ask(
+      order.userId,
+      { kind: 'execute', orderId: order.id, accountId: order.accountId },
+      responseWaitMs,
+    );
     // A worker that went idle while the order was written has not seen the message: this starts the next one.
     pool
       .ensure(order.userId)
@@ -202,7 +206,7 @@ function accept(deps: PlaceOrderDeps, request: NewOrder): Order {
     exitError: null,
     submittedAt: timestamp(request.arrivedAt),
     deadlineAt: timestamp(now + lifeOf(deps, request)),
-    connectionVersion: null,
+    credentialsVersion: null,
     filledAt: null,
     trace: {},
   };
