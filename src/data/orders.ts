@@ -189,7 +189,7 @@ async function ordersWhere(db: Reads, where: Statement): Promise<Order[]> {
   return withLegs(db, rows);
 }
 
-async function withLegs(db: Db, rows: readonly OrderRow[]): Promise<Order[]> {
+async function withLegs(db: Reads, rows: readonly OrderRow[]): Promise<Order[]> {
   // What is still queued was never planned, and has no legs.
   const planned = rows.filter((row) => row.status !== 'queued');
   const legs = await legsOf(

@@ -68,6 +68,8 @@ export interface Rules {
   readonly fillWaitMs: number;
   /** A reversal's entry waits so long for its close, and any order for the other open legs of its instrument. */
   readonly closeWaitMs: number;
+  /** At first sooner, and then so far apart a leg is looked at. */
+  readonly lookEveryMs: number;
   /** What has not arrived at the broker this long after it was sent is given up. */
   readonly giveUpMs: number;
 }
@@ -116,10 +118,9 @@ const LAG_MS = 1_000;
 const RECENT_MS = 60_000;
 
 const FIRST_LOOK_MS = 50;
-const SLOWEST_LOOK_MS = 500;
 /** 50, 100, 200, 400, 500, 500 … ms, and not beyond the time there is. */
-const pause = ({ looks, ms }: Watch, budgetMs: number): number =>
-  Math.max(0, Math.min(FIRST_LOOK_MS * 2 ** looks, SLOWEST_LOOK_MS, budgetMs - ms));
+const pause = ({ looks, ms }: Watch, { lookEveryMs }: Rules, budgetMs: number): number =>
+  Math.max(0, Math.min(FIRST_LOOK_MS * 2 ** looks, lookEveryMs, budgetMs - ms));
 
 export function nextStep(order: Order, facts: Facts, rules: Rules): Step {
   if (hasEnded(order.status)) return end(order);
@@ -141,11 +142,11 @@ function begin(order: Order, facts: Facts, rules: Rules): Step {
   if (typeof instrument !== 'string') return end(stopped(order, 'rejected', instrument.rejection));
   if (!able.fractionalQuantities && !isWhole(order.quantity))
     return end(stopped(order, 'rejected', wholeOnly(order)));
-  if (isWorthWaiting(others, now) && othersWatch.ms < rules.closeWaitMs) {
+  if (areRecent(others, now) && othersWatch.ms < rules.closeWaitMs) {
     const afterMs =
       othersWatch.looks === 0
         ? 0
-        : pause({ ...othersWatch, looks: othersWatch.looks - 1 }, rules.closeWaitMs);
+        : pause({ ...othersWatch, looks: othersWatch.looks - 1 }, rules, rules.closeWaitMs);
     return { do: 'look at others', afterMs };
   }
   if (position === null || now - position.readAt > STALE_MS) return { do: 'read the position', afterMs: 0 };
@@ -156,14 +157,14 @@ function begin(order: Order, facts: Facts, rules: Rules): Step {
   if (planned.legs.length > 0) return { do: 'send', order: planned, leg: firstLeg(planned), again: false };
   const { positionWatch } = facts;
   if (facts.tradedLately && positionWatch.ms < LAG_MS)
-    return { do: 'read the position', afterMs: pause(positionWatch, LAG_MS) };
+    return { do: 'read the position', afterMs: pause(positionWatch, rules, LAG_MS) };
   return end(stopped(planned, 'rejected', whyNothing(planned, others)));
 }
 
 const firstLeg = ({ legs: [first] }: Order): LegName => first?.leg ?? 'entry';
 
 /** One that was sent a moment ago decides what there is to plan on; one that has rested for long does not end now. */
-const isWorthWaiting = (others: readonly OtherLeg[], now: number): boolean =>
+const areRecent = (others: readonly OtherLeg[], now: number): boolean =>
   others.some(
     ({ leg }) => isOpenLeg(leg) && leg.sentAt !== null && Math.abs(now - millis(leg.sentAt)) < RECENT_MS,
   );
@@ -248,18 +249,20 @@ function goOn(order: Order, facts: Facts, rules: Rules): Step {
         ? { do: 'send', order, leg: leg.leg, again: true }
         : goOn(lost(order, leg.leg), facts, rules);
     }
+    // Whether it was taken is for fill verification to find out; only a reversal cannot wait for that.
     case 'unknown':
     case 'placed':
     case 'partially_filled': {
+      if (isMain && leg.status === 'unknown') return end(order);
       const budgetMs = isMain ? rules.fillWaitMs : rules.closeWaitMs;
       if (facts.watch.ms < budgetMs) {
-        const afterMs = pause(facts.watch, budgetMs);
+        const afterMs = pause(facts.watch, rules, budgetMs);
         return { do: 'look', leg, afterMs, withinMs: budgetMs - facts.watch.ms - afterMs };
       }
       return isMain ? end(order) : end(aborted(order, closeUnfilled(order, leg, rules.closeWaitMs)));
     }
     case 'rejected':
-      return isMain ? end(order) : afterRefusedClose(order, leg, facts);
+      return isMain ? end(order) : afterRefusedClose(order, leg, facts, rules);
     // The close of a reversal came to an end that is no fill.
     default:
       return end(
@@ -297,25 +300,30 @@ const maySendAgain = (order: Order, leg: Leg, { able, now, isSameLogin, instrume
   !isLate(order, now);
 
 /** "Nothing to close" may mean that it is closed already: the position says, and then the entry is due all the same. */
-function afterRefusedClose(order: Order, close: Leg, facts: Facts): Step {
+function afterRefusedClose(order: Order, close: Leg, facts: Facts, rules: Rules): Step {
   const error = order.exitError ?? nothingHeld(order);
   if (error.code !== 'no_position') return end(moveTo(order, 'rejected', { error }));
   if (facts.position === null) return { do: 'read the position', afterMs: 0 };
   const isStillHeld = sign(facts.position.quantity) === (close.side === 'buy' ? -1 : 1);
   if (isStillHeld && facts.positionWatch.ms < LAG_MS)
-    return { do: 'read the position', afterMs: pause(facts.positionWatch, LAG_MS) };
+    return { do: 'read the position', afterMs: pause(facts.positionWatch, rules, LAG_MS) };
   if (isStillHeld) return end(moveTo(order, 'rejected', { error }));
   const entry = mainLeg(order);
   return entry ? sendNext(order, entry, facts) : end(order);
 }
 
-/** null: the broker takes calls. Else it is waited for, where the order stays fresh and patience lasts. */
-function unlessBusy(order: Order, { now, busyMs, refusals }: Facts): Step | null {
-  const isFresh = now + busyMs < millis(order.deadlineAt);
-  if (busyMs <= 0 && refusals <= MOST_REFUSALS) return null;
-  if (busyMs <= PATIENCE_MS && refusals <= MOST_REFUSALS && isFresh) return { do: 'wait', ms: busyMs };
+/** null: the broker takes calls. */
+function unlessBusy(order: Order, facts: Facts): Step | null {
+  const { busyMs } = facts;
+  if (isWorthWaiting(order, facts)) return busyMs > 0 ? { do: 'wait', ms: busyMs } : null;
   return end(stopped(order, 'rejected', rateLimited(busyMs)));
 }
+
+/** A busy broker is waited for where the order stays fresh and patience lasts. */
+export const isWorthWaiting = (
+  order: Order,
+  { now, busyMs, refusals }: Pick<Facts, 'now' | 'busyMs' | 'refusals'>,
+): boolean => busyMs <= PATIENCE_MS && refusals <= MOST_REFUSALS && now + busyMs <= millis(order.deadlineAt);
 
 /** Nothing is held; or what is held is being closed, or what would be held has yet to come. */
 function whyNothing(order: Order, others: readonly OtherLeg[]): OrderError {

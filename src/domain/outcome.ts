@@ -76,7 +76,7 @@ export function rateLimited(retryAfterMs: number): OrderError {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
   return {
     code: 'broker_rate_limited',
-    message: `The broker limits the rate of requests, and the order was not taken. Send it again in ${seconds} s.`,
+    message: `The broker limits the rate of requests, and the order was not taken. Send it again in ${seconds} seconds.`,
     retry_after: seconds,
   };
 }

@@ -34,6 +34,7 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
     rules: {
       fillWaitMs: FILL_WAIT_MS,
       closeWaitMs: tries.reversalPolls * timings.reversalPollMs,
+      lookEveryMs: timings.reversalPollMs,
       giveUpMs: giveUpMs(config),
     },
     gates: createGates(),

@@ -13,6 +13,7 @@ import { recordState, STALE_MS } from '../domain/fill.ts';
 import { millis, timestamp } from '../domain/ids.ts';
 import {
   type Facts,
+  isWorthWaiting,
   nextStep,
   type OtherLeg,
   type Rules,
@@ -73,6 +74,8 @@ export class OrderTaken extends Error {
 /** Between our clock and the exchange's. */
 const CLOCKS_APART_MS = 5_000;
 
+const SPREAD_MS = 100;
+
 export async function executeOrder(
   deps: Execution,
   { order: accepted, others, version, trades }: Task,
@@ -95,7 +98,7 @@ export async function executeOrder(
   /** Once its main leg is known to be at the broker, fill verification may have come first. */
   async function end(ended: Order): Promise<Order> {
     if (order.status === 'executing') return deps.save(answered(ended), { settled: true });
-    return ended === order ? answered(order) : deps.saveSeen(answered(ended));
+    return deps.saveSeen(answered(ended));
   }
 
   async function trade(line: Line): Promise<Order> {
@@ -131,7 +134,8 @@ export async function executeOrder(
           case 'end':
             return await end(step.order);
           case 'wait':
-            await pass(step.ms);
+            // All who wait for the same moment are not to come in it.
+            await pass(step.ms + Math.floor(Math.random() * SPREAD_MS));
             break;
           case 'resolve the symbol':
             instrument = await line.resolve(current.symbol);
@@ -220,14 +224,19 @@ export async function executeOrder(
         ? await acknowledge(after, name)
         : after;
     } catch (fault) {
-      // The connector's word that nothing was sent, or taken: the leg is as it was before.
+      if (fault instanceof BrokerBusy) return afterRefusal(fault, name, again);
+      // The connector's word that nothing was sent: the leg is as it was before.
       if (fault instanceof BrokerUnavailable && !again) await unsend(name);
-      if (fault instanceof BrokerBusy) {
-        refusals++;
-        return again ? lost(order, name) : order;
-      }
       throw fault;
     }
+  }
+
+  /** Certainly not taken. It is as if it had not been sent, where it is worth waiting for the next try. */
+  async function afterRefusal({ retryAfterMs }: BrokerBusy, name: LegName, again: boolean): Promise<Order> {
+    refusals++;
+    if (again) return lost(order, name);
+    if (isWorthWaiting(order, { now: now(), busyMs: retryAfterMs, refusals })) return unsend(name);
+    return recordOutcome(order, name, { outcome: 'rejected', error: rateLimited(retryAfterMs) }, now());
   }
 
   /** The broker's own id may be all that the order can be found by: it is kept before anything is waited for. */

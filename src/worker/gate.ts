@@ -12,26 +12,17 @@ export type Gates = (limits: string) => Gate;
 
 /** Nobody is shut out for longer by one answer, whatever it says. */
 const LONGEST_MS = 15 * 60_000;
-/** Where everybody may come at once again, they come one after the other within this time. */
-const SPREAD_MS = 100;
-
 export function createGates(now: () => number = () => performance.now()): Gates {
   const openAt = new Map<string, number>();
-  return (limits) => {
-    // Drawn once per connection, so that those who wait for the same moment do not all come in it.
-    const delay = Math.random() * SPREAD_MS;
-    return {
-      busyMs() {
-        const until = openAt.get(limits);
-        if (until === undefined) return 0;
-        const left = until + delay - now();
-        if (left <= -SPREAD_MS) openAt.delete(limits);
-        return Math.max(0, Math.ceil(left));
-      },
-      close(ms) {
-        const until = now() + Math.min(Math.max(ms, 0), LONGEST_MS);
-        openAt.set(limits, Math.max(until, openAt.get(limits) ?? 0));
-      },
-    };
-  };
+  return (limits) => ({
+    busyMs() {
+      const left = Math.ceil((openAt.get(limits) ?? 0) - now());
+      if (left <= 0) openAt.delete(limits);
+      return Math.max(0, left);
+    },
+    close(ms) {
+      const until = now() + Math.min(Math.max(ms, 0), LONGEST_MS);
+      openAt.set(limits, Math.max(until, openAt.get(limits) ?? 0));
+    },
+  });
 }

@@ -69,7 +69,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       mine(order, await orders.save(order, token, options)),
     saveSending: async (order) => mine(order, await orders.saveSending(order, token)),
     async saveSeen(order) {
-      const saved = await orders.save(order, token, { settled: true });
+      const saved = await orders.save(order, token, { settled: false });
       return saved === 'taken' ? ((await orders.find(order.id)) ?? order) : saved;
     },
   };
@@ -217,12 +217,14 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     return workOff(execution, found, { upTo, trades: traded, signal: stopping.signal, log });
   }
 
-  /** Not under an order that has read the book and is about to trade by what it read. */
+  /** Not where an order waits that was sent on the book as it is. */
   async function startOver(id: AccountId): Promise<Reset | Unavailable> {
     if (!(await findAccount(id))) return { unavailable: 'the trading account was deleted' };
-    const { orders: unsettled } = await orders.unsettled(user, id);
-    if (unsettled.some(({ simulation, status }) => simulation && isUnderWay(status))) return { reset: false };
-    return trading(id, () => resetSimulation(deps.flattenSimulated, id));
+    return trading(id, async () => {
+      const { orders: unsettled } = await orders.unsettled(user, id);
+      const isWanted = unsettled.some(({ simulation, status }) => simulation && isUnderWay(status));
+      return isWanted ? { reset: false } : resetSimulation(deps.flattenSimulated, id);
+    });
   }
 
   async function look(id: OrderId): Promise<Look> {

@@ -17,6 +17,7 @@ describe('A check whose verifier died', { concurrency: true }, () => {
   test('is free after the 180 s visibility timeout, and not before; the lost poll has used up a try', async (t) => {
     const { clock, broker, world, trader } = await restingBroker(t);
     const { body } = await world.send(trader);
+    broker.calls.length = 0;
     // The clock of another verifier is a little ahead: it claims the check, and is not heard of for long.
     const ahead = { now: () => clock.now() + FIRST_POLL };
     const claimed = Promise.withResolvers<void>();

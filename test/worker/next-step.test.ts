@@ -61,7 +61,7 @@ const INSTRUMENT: Instrument = {
   open: true,
   nextOpen: null,
 };
-const RULES = { fillWaitMs: 1_000, closeWaitMs: 5_000, giveUpMs: 30_000 };
+const RULES = { fillWaitMs: 1_000, closeWaitMs: 5_000, lookEveryMs: 500, giveUpMs: 30_000 };
 
 interface LedgerOrder {
   readonly clientOrderId: ClientOrderId;

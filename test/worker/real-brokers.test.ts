@@ -100,7 +100,10 @@ describe('An acknowledgement is not a fill', () => {
   });
 
   test('the broker’s own id is kept before anything is waited for: a crash does not lose it', async (t) => {
-    const { broker, world, trader } = await slowWorld(t, { filledAtLook: 100 });
+    const broker = scriptedBroker(t);
+    broker.fills = 'later';
+    const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {} });
+    const trader = await world.makeTrader();
     const held = broker.hold('find');
     const answer = world.send(trader, { action: 'long_entry' });
     await held.reached;

@@ -13,6 +13,7 @@ import { dayOf, effectivePlan, entitlement, type Plans, secondsLeftOfDay } from 
 import { millis, type OrderId, timestamp } from '../../domain/ids.ts';
 import {
   type Action,
+  hasEnded,
   type Order,
   type OrderIntent,
   type OrderType,
@@ -176,7 +177,8 @@ async function settledOrder(db: Db, id: OrderId, signal: AbortSignal): Promise<O
     await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
     // Nobody waits any more: whatever this ends with is not looked at.
     const order = signal.aborted ? null : await findOrder(db, id).catch(() => null);
-    if (order && order.status !== 'queued' && order.status !== 'executing') return order;
+    // A worker that has its acknowledgement may still wait for the fill.
+    if (order && (hasEnded(order.status) || 'answered' in order.trace)) return order;
     if (signal.aborted) return new Promise(() => {});
   }
 }
