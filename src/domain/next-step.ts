@@ -43,7 +43,7 @@ import {
 import { planOrder } from './position.ts';
 
 /** What the broker can promise; see the port. */
-export interface Abilities {
+interface Abilities {
   readonly refusesDuplicateIds: boolean;
   readonly reduceOnly: boolean;
   readonly fractionalQuantities: boolean;
@@ -110,7 +110,7 @@ export type Step =
   | { readonly do: 'end'; readonly order: Order };
 
 /** A busy broker is waited for twice, and at most so long. */
-export const PATIENCE_MS = 5_000;
+const PATIENCE_MS = 5_000;
 const MOST_REFUSALS = 2;
 /** A position may lag behind the fill that made it. */
 const LAG_MS = 1_000;
