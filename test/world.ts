@@ -165,6 +165,7 @@ export async function openWorld(
       halted: false,
       paper: { latency_ms: 0 },
       connectionVersion: 1,
+      revision: 1,
       createdAt: now,
       ...account,
     };

@@ -6,12 +6,14 @@ import { records } from './migrations/001-records.ts';
 import { identity } from './migrations/002-identity.ts';
 import { security } from './migrations/003-security.ts';
 import { deployment } from './migrations/004-deployment.ts';
+import { counts } from './migrations/006-counts.ts';
 
 const MIGRATIONS: readonly { readonly name: string; readonly script: string }[] = [
   { name: '001-records', script: records },
   { name: '002-identity', script: identity },
   { name: '003-security', script: security },
   { name: '004-deployment', script: deployment },
+  { name: '006-counts', script: counts },
 ];
 
 const TYPES: Record<Db['dialect'], Record<string, string>> = {

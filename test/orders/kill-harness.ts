@@ -118,6 +118,7 @@ export async function makeTrader(db: Db, paper: unknown, of?: User): Promise<Tra
     halted: false,
     paper,
     connectionVersion: 1,
+    revision: 1,
     createdAt: now,
   };
   await db.commit([...(of ? [] : [insertUser(user, 'no password', now)]), insertAccount(account)]);

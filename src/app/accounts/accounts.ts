@@ -121,6 +121,7 @@ export async function createAccount(
     halted: false,
     paper: paper?.settings ?? null,
     connectionVersion: 1,
+    revision: 1,
     createdAt: timestamp(now),
   };
   const lost = await deps.db.commit([

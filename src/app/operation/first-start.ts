@@ -94,6 +94,7 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
       halted: false,
       paper: {},
       connectionVersion: 1,
+      revision: 1,
       createdAt: now,
     }),
   ]);
