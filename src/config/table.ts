@@ -51,7 +51,7 @@ export const VARIABLES = {
   PORT: { parse: wholeNumber(0, 65_535), otherwise: '8080; with ROLE=worker and verifier any free one', means: 'the port it listens on; 0 takes any free one' },
   BASE_URL: { parse: baseUrl, otherwise: 'http://localhost:PORT', means: 'its address from outside, for webhook URLs and mails' },
   ALLOWED_ORIGINS: { parse: listOf(origin), otherwise: 'BASE_URL and http://localhost:5173', means: 'origins whose pages may use the API with credentials, separated by commas' },
-  TRUSTED_PROXIES: { parse: listOf(cidr), otherwise: 'none', means: 'CIDR blocks; the client IP is the rightmost address of X-Forwarded-For that is not in them' },
+  TRUSTED_PROXIES: { parse: listOf(cidr), otherwise: 'none', means: 'CIDR blocks; the client IP is the rightmost address of X-Forwarded-For that is not in them. One that names no valid client (in production also one that names none) speaks for no admin and nobody on a list' },
 
   NODE_ENV: { heading: 'What it runs', parse: oneOf('development', 'test', 'production'), fallback: 'development', means: 'production turns the browser-only check on and demands APP_KEY, JWT_SECRET and ALLOWED_ORIGINS' },
   ROLE: { parse: oneOf('all', 'api', 'worker', 'verifier'), fallback: 'all', means: 'all in one process, or one of api, worker, verifier' },

@@ -1,8 +1,8 @@
 // Trading accounts.
 
+import type { BrokerName } from '../domain/brokers.ts';
 import type { AccountId, Timestamp, UserId } from '../domain/ids.ts';
-import type { BrokerName } from '../domain/symbol.ts';
-import { type Db, join, must, type Statement, sql } from './db.ts';
+import { type Db, join, must, type Reads, type Statement, sql } from './db.ts';
 import { toUser, type User, type UserRow } from './users.ts';
 
 export interface Account {
@@ -10,6 +10,8 @@ export interface Account {
   readonly userId: UserId;
   readonly name: string;
   readonly brokerName: BrokerName;
+  /** `live`, or what else its broker offers. */
+  readonly environment: string;
   readonly webhookToken: string;
   /** Encrypted under APP_KEY. */
   readonly webhookSecret: string;
@@ -31,6 +33,7 @@ interface AccountRow {
   user_id: UserId;
   name: string;
   broker_name: BrokerName;
+  environment: string;
   webhook_token: string;
   webhook_secret: string;
   max_request_age: number;
@@ -49,6 +52,7 @@ const toAccount = (row: AccountRow): Account => ({
   userId: row.user_id,
   name: row.name,
   brokerName: row.broker_name,
+  environment: row.environment,
   webhookToken: row.webhook_token,
   webhookSecret: row.webhook_secret,
   maxRequestAge: row.max_request_age,
@@ -63,10 +67,11 @@ const toAccount = (row: AccountRow): Account => ({
 });
 
 export function insertAccount(account: Account): Statement {
-  return sql`insert into trading_accounts (id, user_id, name, broker_name, webhook_token, webhook_secret,
+  return sql`insert into trading_accounts (id, user_id, name, broker_name, environment, webhook_token, webhook_secret,
       max_request_age, allowed_symbols, sealed_credentials, broker_credentials_verified, halted, paper,
       connection_version, revision, created_at)
-    values (${account.id}, ${account.userId}, ${account.name}, ${account.brokerName}, ${account.webhookToken},
+    values (${account.id}, ${account.userId}, ${account.name}, ${account.brokerName}, ${account.environment},
+      ${account.webhookToken},
       ${account.webhookSecret}, ${account.maxRequestAge}, ${JSON.stringify(account.allowedSymbols)},
       ${account.sealedCredentials}, ${account.credentialsVerified}, ${account.halted},
       ${account.paper === null ? null : JSON.stringify(account.paper)}, ${account.connectionVersion},
@@ -82,7 +87,7 @@ export async function findAccount(db: Db, id: AccountId): Promise<Account | null
 
 /** Of one user, oldest first; `after` is the last account of the page before. */
 export async function listAccounts(
-  db: Db,
+  db: Reads,
   user: UserId,
   { after, limit }: { after: AccountId | null; limit: number },
 ): Promise<Account[]> {

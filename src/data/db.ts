@@ -57,10 +57,23 @@ export class NotCommitted extends DatabaseUnavailable {
   override readonly name = 'NotCommitted';
 }
 
-export interface Db {
-  readonly dialect: 'sqlite' | 'postgres';
+/** A list may take so long, the wait for its turn not counted. */
+export const LIST_MS = 2_500;
+
+/** A list took longer than that. Nobody else waited for it. */
+export class ListTooSlow extends Error {
+  override readonly name = 'ListTooSlow';
+}
+
+export interface Reads {
   all<Row>(query: Statement): Promise<Row[]>;
   get<Row>(query: Statement): Promise<Row | undefined>;
+}
+
+export interface Db extends Reads {
+  readonly dialect: 'sqlite' | 'postgres';
+  /** What somebody merely looks at is read by this one: however slow it is, it holds up no order. Throws ListTooSlow. */
+  readonly lists: Reads;
   /** null: committed and durable. A name: that guard failed and nothing was written. Throws for a fault. */
   commit(unit: readonly Statement[]): Promise<string | null>;
   /** Runs a script outside any unit; for migrations only. */

@@ -4,7 +4,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { type Db, NotCommitted, type SqlValue, type Statement } from './db.ts';
+import { type Db, NotCommitted, type Reads, type SqlValue, type Statement } from './db.ts';
 import { groupCommit, holds, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
 
 const MOST_UNITS = 256;
@@ -87,8 +87,7 @@ export function openSqlite({ file }: { file: string }): Db {
 
   const groups = groupCommit({ most: MOST_UNITS, lanes: 1, run: runGroup });
 
-  return {
-    dialect: 'sqlite',
+  const reads: Reads = {
     async all<Row>(query: Statement): Promise<Row[]> {
       try {
         const rows = prepared(query).all(...query.values.map(encode));
@@ -106,6 +105,13 @@ export function openSqlite({ file }: { file: string }): Db {
         throw fault(error);
       }
     },
+  };
+
+  return {
+    dialect: 'sqlite',
+    ...reads,
+    // In the same thread: what keeps a list short here is its index.
+    lists: reads,
     commit: groups.commit,
     async script(text) {
       try {

@@ -39,7 +39,8 @@ export const DENIALS = {
   session_required: {
     status: 403,
     title: 'Only a session may do this',
-    detail: 'Log in: an API key cannot manage sessions, keys and passwords.',
+    detail:
+      'Log in: an API key cannot manage sessions, keys, passwords, allowed IPs, webhook secrets and tokens.',
   },
   admin_required: { status: 403, title: 'Only an admin may do this', detail: 'Log in as an admin.' },
   webhook_not_found: {
@@ -223,6 +224,11 @@ export const DENIALS = {
     title: 'The account has orders under way',
     detail: 'Wait until they are filled or have ended, then delete the account again.',
   },
+  positions_open: {
+    status: 409,
+    title: 'The broker holds positions of the account',
+    detail: 'Close them first, or delete the account with ?keep_positions=true.',
+  },
   account_changed: {
     status: 409,
     title: 'The account was changed at the same moment',
@@ -300,6 +306,11 @@ export const DENIALS = {
     title: 'Whether the order was accepted is not known',
     detail:
       'The database stopped answering while the order was written: it may have been accepted. Look at your orders before you send it again.',
+  },
+  list_too_slow: {
+    status: 503,
+    title: 'The list takes too long',
+    detail: 'Trading is not held up by it. Ask for less, by a filter or a shorter time, or try again later.',
   },
 } as const satisfies Record<string, DenialRule>;
 

@@ -16,19 +16,32 @@ import {
 
 /** An order as the broker has it. */
 export interface BrokerOrderState {
-  readonly brokerRef: string;
+  /** null: the broker has acknowledged it without naming it. */
+  readonly brokerRef: string | null;
   readonly status: 'placed' | 'partially_filled' | 'filled' | 'cancelled' | 'failed';
   readonly fillQuantity: Decimal;
   readonly fillPrice: Decimal | null;
+  /** Of all its fills, in the account's currency; null: the broker does not say. */
+  readonly fee: Decimal | null;
   /** Why it was cancelled or failed, in the broker's words. */
   readonly reason: string | null;
 }
 
 /** The leg takes the broker's state; the order follows its last leg. */
 export function recordState(order: Order, name: LegName, state: BrokerOrderState, now: number): Order {
-  const { brokerRef, status, fillPrice, fillQuantity } = state;
-  if (isOutdated(legOf(order, name), state)) return order;
-  const seen = withLeg(order, name, { brokerRef, status, fillPrice, fillQuantity });
+  const { status, fillPrice, fillQuantity } = state;
+  const leg = legOf(order, name);
+  if (isOutdated(leg, state)) return order;
+  const seen = withLeg(order, name, {
+    status,
+    fillPrice,
+    fillQuantity,
+    // What was known once is not forgotten by an answer that leaves it out.
+    brokerRef: state.brokerRef ?? leg?.brokerRef ?? null,
+    fee: state.fee ?? leg?.fee ?? null,
+    ackedAt: leg?.ackedAt ?? timestamp(now),
+    filledAt: leg?.filledAt ?? (status === 'filled' ? timestamp(now) : null),
+  });
   const error = errorOf(state);
   if (mainLeg(order)?.leg !== name) return { ...seen, exitError: error };
   const filledAt = status === 'filled' ? timestamp(now) : order.filledAt;

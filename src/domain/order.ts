@@ -1,6 +1,7 @@
 // What an order is: its words, its statuses and the one table of how a status may change.
 
 import { createHash } from 'node:crypto';
+import type { BrokerName } from './brokers.ts';
 import type { Decimal } from './decimal.ts';
 import {
   type AccountId,
@@ -10,7 +11,6 @@ import {
   type Timestamp,
   type UserId,
 } from './ids.ts';
-import type { BrokerName } from './symbol.ts';
 
 export const ACTIONS = [
   'buy',
@@ -146,7 +146,14 @@ export interface Leg {
   readonly status: LegStatus;
   readonly fillPrice: Decimal | null;
   readonly fillQuantity: Decimal | null;
+  /** In the account's currency; null: not known. */
+  readonly fee: Decimal | null;
+  /** The broker's own symbol of what it trades, pinned when it is sent: it is looked up under no other. */
+  readonly instrument: string | null;
   readonly sentAt: Timestamp | null;
+  /** When we first learnt that the broker has it. */
+  readonly ackedAt: Timestamp | null;
+  readonly filledAt: Timestamp | null;
 }
 
 /** The close that an auto-reversal made before its entry. */
@@ -183,6 +190,8 @@ export interface Order {
   readonly positionBefore: Decimal | null;
   readonly autoExit: boolean;
   readonly legs: readonly Leg[];
+  /** Of the account whose connection its legs were sent over; null: none was. */
+  readonly connectionVersion: number | null;
   readonly exitError: OrderError | null;
   readonly submittedAt: Timestamp;
   readonly deadlineAt: Timestamp;

@@ -1,11 +1,7 @@
 // Symbols arrive as the charting platform writes them (BINANCE:BTCUSDT.P, ES1!, AAPL); each broker has its own
 // reading. Two spellings that are one instrument at the account's broker have one canonical form.
 
-export const BROKER_NAMES = ['paper'] as const;
-export type BrokerName = (typeof BROKER_NAMES)[number];
-
-/** Where orders are the user's own at a real broker, credentials must be verified before the first of them. */
-export const NEEDS_CREDENTIALS: Readonly<Record<BrokerName, boolean>> = { paper: false };
+import type { BrokerName } from './brokers.ts';
 
 /** No white space, no control characters: what no instrument's name has and no database must be asked to store. */
 export const SYMBOL = /^[^\s\p{C}]{1,64}$/u;

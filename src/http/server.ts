@@ -24,6 +24,7 @@ import { type Edge, openEdge } from './edge.ts';
 import { type Guard, guardRoutes } from './guards.ts';
 import { type Middleware, securityHeaders, standBefore } from './middleware.ts';
 import { RequestInvalid, sendClientError, sendDenial, sendFault } from './problem.ts';
+import { refuseUnknownParameters } from './query.ts';
 import { type AccountRoutes, accountRoutes } from './routes/accounts.ts';
 import { type AdminRoutes, adminRoutes } from './routes/admin.ts';
 import { type AuthRoutes, authRoutes } from './routes/auth.ts';
@@ -97,7 +98,9 @@ const METRICS: RouteDoc = {
 
 export function buildServer(deps: ServerDeps): FastifyInstance {
   const headers = securityHeaders(deps.middleware.captchaProvider);
-  const ipOf = (request: FastifyRequest) => clientIp(request, deps.trustedProxies);
+  const { trustedProxies, middleware } = deps;
+  const proxies = { trustedProxies, mustName: middleware.browserOnly };
+  const ipOf = (request: FastifyRequest) => clientIp(request, proxies);
   const refuseAtEdge = deps.edge ? openEdge({ ...deps.edge, ipOf }) : () => null;
 
   const server = Fastify({
@@ -142,8 +145,9 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     ...deps.guard,
     contextOf,
     isForwardedByStranger: (request) =>
-      deps.middleware.browserOnly && isForwardedByStranger(request, deps.trustedProxies),
+      middleware.browserOnly && isForwardedByStranger(request, trustedProxies),
   });
+  refuseUnknownParameters(server);
   server.setErrorHandler(sendFault);
   server.setNotFoundHandler((request, reply) => sendDenial(request, reply, deny('not_found')));
   server.addHook('onResponse', async (request, reply) => {
@@ -181,17 +185,23 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     };
   });
 
-  server.get('/health', { config: { access: 'open', doc: HEALTH } }, async (_request, reply) => {
-    const health = await deps.readHealth();
-    if (health.status === 'up') return health;
-    return reply.code(503).header('retry-after', '5').send(health);
-  });
-  server.get('/health/live', { config: { access: 'open', doc: LIVE } }, async () => ({
+  server.get(
+    '/health',
+    { config: { access: 'open', ignoresQuery: true, doc: HEALTH } },
+    async (_request, reply) => {
+      const health = await deps.readHealth();
+      if (health.status === 'up') return health;
+      return reply.code(503).header('retry-after', '5').send(health);
+    },
+  );
+  server.get('/health/live', { config: { access: 'open', ignoresQuery: true, doc: LIVE } }, async () => ({
     status: 'up',
     version: deps.about.version,
   }));
-  server.get('/metrics', { config: { access: 'admin_ip', doc: METRICS } }, async (_request, reply) =>
-    reply.type(deps.metrics.type).send(await deps.metrics.read()),
+  server.get(
+    '/metrics',
+    { config: { access: 'admin_ip', ignoresQuery: true, doc: METRICS } },
+    async (_request, reply) => reply.type(deps.metrics.type).send(await deps.metrics.read()),
   );
   docsRoutes(server, deps.about);
   server.register(async (scope) => webhookRoutes(scope, { ...deps.webhook, ...ambient }));

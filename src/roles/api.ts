@@ -2,19 +2,24 @@
 
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { readPositions, readSymbols, verifyAccount } from '../app/accounts/account-broker.ts';
+import {
+  readPositions,
+  readSymbols,
+  resetSimulation,
+  verifyAccount,
+} from '../app/accounts/account-broker.ts';
 import {
   createAccount,
   readAccount,
   readAccounts,
   regenerateSecret,
   regenerateToken,
-  removeAccount,
   replaceCredentials,
   revealSecret,
   updateAccount,
 } from '../app/accounts/accounts.ts';
 import { blockList } from '../app/accounts/ip-list.ts';
+import { removeAccount } from '../app/accounts/remove-account.ts';
 import {
   acceptCurrentTerms,
   addAllowedIp,
@@ -191,6 +196,7 @@ export async function openApi(base: Foundation): Promise<Api> {
       replaceCredentials: bind(replaceCredentials),
       verifyAccount: bind(verifyAccount),
       readPositions: bind(readPositions),
+      resetSimulation: bind(resetSimulation),
       readSymbols: bind(readSymbols),
       haltAccount: bind(haltAccount),
       resumeAccount: bind(resumeAccount),

@@ -1,5 +1,6 @@
 // ROLE=worker: a host of many users' workers. The only role with a key that opens broker credentials.
 
+import { flattenSimulated } from '../broker/paper/flatten.ts';
 import { openSimulated } from '../broker/paper/paper.ts';
 import { openBrokers } from '../broker/registry.ts';
 import { openingKeys } from '../config/keys.ts';
@@ -15,12 +16,13 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
   const { timings, tries, workers } = config;
   const { timeoutMs, paperExchangeUrl: url } = config.brokers;
   const ledger = openPaperLedger(db);
-  const exchange = url === undefined ? {} : { exchange: { url, timeoutMs } };
+  const exchange = url === undefined ? {} : { exchange: { url } };
   const deps: WorkerDeps = {
     mailbox,
     orders: workerOrders({ db, clock, firstPollMs: timings.fillFirstPollMs }),
     brokers: parts.brokers ?? openBrokers({ ledger, clock, wait, ...exchange }),
     simulated: openSimulated({ ledger, clock }),
+    flattenSimulated: flattenSimulated({ ledger, clock }),
     openCredentials: credentialsOpener(openingKeys(config)),
     clock,
     wait,

@@ -1,17 +1,20 @@
 // A worker's open broker connections: one per account and book, kept until it breaks or the account changes.
 
 import {
+  AccountUnfit,
   type Broker,
+  BrokerBusy,
   type BrokerOrderState,
   BrokerUnavailable,
   CredentialsRejected,
+  type Fitness,
   type OpenBroker,
 } from '../broker/broker.ts';
 import type { Account } from '../data/accounts.ts';
+import type { BrokerName } from '../domain/brokers.ts';
 import type { AccountId } from '../domain/ids.ts';
 import type { Order, OrderError } from '../domain/order.ts';
 import { readPaperSettings } from '../domain/paper-settings.ts';
-import type { BrokerName } from '../domain/symbol.ts';
 import type { OpenCredentials } from './credentials.ts';
 import { type Discretion, discretion } from './discretion.ts';
 
@@ -22,16 +25,24 @@ export interface BrokerAccess {
   readonly openCredentials: OpenCredentials;
   findAccount(id: AccountId): Promise<Account | null>;
   wait(ms: number): Promise<void>;
-  /** A connector has its own limit, which ends the call itself; this one is for a connector that hangs. */
+  /** How long a call may take. */
   readonly brokerTimeoutMs: number;
 }
 
 /** An account, or its simulated book. An order is one. */
 type Target = Pick<Order, 'accountId' | 'simulation'>;
 
+/** A broker's calls, each with a signal of its own that aborts when its time is over. */
+type Timed<Call> = Call extends (...asked: [...infer Asked, AbortSignal]) => infer Answer
+  ? (...asked: Asked) => Answer
+  : never;
+export type GuardedBroker = Pick<Broker, 'capabilities' | 'limits' | 'close'> & {
+  readonly [Name in Exclude<keyof Broker, 'capabilities' | 'limits' | 'close'>]: Timed<Broker[Name]>;
+};
+
 interface Connection {
   readonly version: number;
-  readonly broker: Broker;
+  readonly broker: GuardedBroker;
 }
 
 export interface Connections {
@@ -39,9 +50,12 @@ export interface Connections {
    * Runs the task on the order's connection. Where the broker is unavailable, which also means that the task has sent
    * nothing, it reconnects and runs it again, up to 3 times; then BrokerUnavailable is thrown.
    */
-  use<T>(target: Target, task: (broker: Broker) => Promise<T>): Promise<T>;
-  /** Opens the account's connection anew, whatever is open, and returns the account's version that it was opened for. */
-  renew(account: AccountId): Promise<number>;
+  use<T>(target: Target, task: (broker: GuardedBroker) => Promise<T>): Promise<T>;
+  /**
+   * Opens the account's connection anew, whatever is open, and lets the broker say whether the account can be traded.
+   * Returns the account's version that it was opened for.
+   */
+  renew(account: AccountId): Promise<{ readonly version: number } & Fitness>;
   close(): Promise<void>;
   count(): number;
 }
@@ -68,21 +82,22 @@ export function createConnections(access: BrokerAccess): Connections {
     return connection;
   }
 
-  const openSimulation = async ({ id, paper }: Account): Promise<Broker> =>
-    guarded(
-      await simulated({ id, paper, credentials: null }),
-      discretion(null),
-      limitOf(access.brokerTimeoutMs),
-    );
+  async function openSimulation({ id, environment, paper }: Account): Promise<GuardedBroker> {
+    const limit = limitOf(access.brokerTimeoutMs);
+    const opened = await limit((signal) => simulated({ id, environment, paper, credentials: null }, signal));
+    return guarded(opened, discretion(null), limit);
+  }
 
-  async function openReal(account: Account): Promise<Broker> {
-    const { id, paper, sealedCredentials: sealed } = account;
+  async function openReal(account: Account): Promise<GuardedBroker> {
+    const { id, environment, paper, sealedCredentials: sealed } = account;
     const credentials = sealed === null ? null : await openCredentials(sealed, account);
     const discreet = discretion(credentials);
     // A paper account rehearses a slow broker, not one that hangs.
     const limit = limitOf(access.brokerTimeoutMs + latencyOf(paper));
     try {
-      const opened = await limit(() => brokers[account.brokerName]({ id, paper, credentials }));
+      const opened = await limit((signal) =>
+        brokers[account.brokerName]({ id, environment, paper, credentials }, signal),
+      );
       return guarded(opened, discreet, limit);
     } catch (fault) {
       if (fault instanceof BrokerUnavailable) throw told(fault, discreet);
@@ -105,7 +120,7 @@ export function createConnections(access: BrokerAccess): Connections {
       } catch (fault) {
         if (!(fault instanceof BrokerUnavailable)) throw fault;
         await disconnect(keyOf(target));
-        if (attempt === RETRIES || fault instanceof CredentialsRejected) throw fault;
+        if (attempt === RETRIES || isFinal(fault)) throw fault;
         await wait(FIRST_RETRY_MS * 2 ** attempt);
       }
     }
@@ -115,7 +130,10 @@ export function createConnections(access: BrokerAccess): Connections {
     use: (target, task) => withConnection(target, ({ broker }) => task(broker)),
     async renew(accountId) {
       await disconnect(accountId);
-      return withConnection({ accountId, simulation: false }, async ({ version }) => version);
+      return withConnection({ accountId, simulation: false }, async ({ version, broker }) => ({
+        version,
+        ...(await broker.verify()),
+      }));
     },
     async close() {
       await Promise.all([...open.keys()].map(disconnect));
@@ -124,9 +142,13 @@ export function createConnections(access: BrokerAccess): Connections {
   };
 }
 
+/** To try again changes nothing. */
+const isFinal = (fault: BrokerUnavailable): boolean =>
+  fault instanceof CredentialsRejected || fault instanceof AccountUnfit;
+
 /** A fault inside a connector is never ours: after `place` the outcome is unknown, a question went unanswered. */
-function guarded(broker: Broker, discreet: Discretion, limit: Limit): Broker {
-  const ask = <Answer>(question: () => Promise<Answer>): Promise<Answer> =>
+function guarded(broker: Broker, discreet: Discretion, limit: Limit): GuardedBroker {
+  const ask = <Answer>(question: Limited<Answer>): Promise<Answer> =>
     limit(question).catch((fault: unknown) => {
       throw told(fault, discreet);
     });
@@ -135,16 +157,25 @@ function guarded(broker: Broker, discreet: Discretion, limit: Limit): Broker {
     state.reason === null ? state : { ...state, reason: discreet(state.reason) };
   return {
     capabilities: broker.capabilities,
+    limits: broker.limits,
+    async verify() {
+      const { warnings } = await ask((signal) => broker.verify(signal));
+      return { warnings: warnings.map(discreet) };
+    },
     async resolve(symbol) {
-      const found = await ask(() => broker.resolve(symbol));
+      const found = await ask((signal) => broker.resolve(symbol, signal));
       return 'rejection' in found ? { rejection: said(found.rejection) } : found;
     },
-    position: (instrument) => ask(() => broker.position(instrument)),
-    positions: () => ask(() => broker.positions()),
-    instruments: (query) => ask(() => broker.instruments(query)),
+    position: (instrument) => ask((signal) => broker.position(instrument, signal)),
+    positions: () => ask((signal) => broker.positions(signal)),
+    instruments: (search) => ask((signal) => broker.instruments(search, signal)),
+    balance: () => ask((signal) => broker.balance(signal)),
+    quote: (instrument) => ask((signal) => broker.quote(instrument, signal)),
+    openOrders: () => ask((signal) => broker.openOrders(signal)),
+    cancel: (order) => ask((signal) => broker.cancel(order, signal)),
     async place(order) {
       try {
-        const placed = await limit(() => broker.place(order));
+        const placed = await limit((signal) => broker.place(order, signal));
         switch (placed.outcome) {
           case 'accepted':
             return { ...placed, state: seen(placed.state) };
@@ -158,31 +189,34 @@ function guarded(broker: Broker, discreet: Discretion, limit: Limit): Broker {
         return { outcome: 'unknown', reason: discreet(messageOf(fault)) };
       }
     },
-    async find(id, symbol) {
-      const state = await ask(() => broker.find(id, symbol));
+    async find(order) {
+      const state = await ask((signal) => broker.find(order, signal));
       return state && seen(state);
     },
     close: () => ask(() => broker.close()),
   };
 }
 
-type Limit = <Answer>(call: () => Promise<Answer>) => Promise<Answer>;
+type Limited<Answer> = (signal: AbortSignal) => Promise<Answer>;
+type Limit = <Answer>(call: Limited<Answer>) => Promise<Answer>;
 
-/** After the connector's own time, so that its word counts where it has one. */
+/** After the signal, so that the connector's own word counts; one that does not heed it is left alone. */
 const GRACE_MS = 1_000;
 
 function limitOf(timeoutMs: number): Limit {
   return async (call) => {
+    const over = new AbortController();
     const late = Promise.withResolvers<never>();
-    const timer = setTimeout(
-      () => late.reject(new Error('the broker did not answer in time')),
-      timeoutMs + GRACE_MS,
-    );
+    const tooLate = new Error('the broker did not answer in time');
+    const timers = [
+      setTimeout(() => over.abort(tooLate), timeoutMs),
+      setTimeout(() => late.reject(tooLate), timeoutMs + GRACE_MS),
+    ];
     try {
       // Promise.try, because a connector may throw before it returns a promise.
-      return await Promise.race([Promise.try(call), late.promise]);
+      return await Promise.race([Promise.try(call, over.signal), late.promise]);
     } finally {
-      clearTimeout(timer);
+      for (const timer of timers) clearTimeout(timer);
     }
   };
 }
@@ -195,7 +229,9 @@ function latencyOf(paper: unknown): number {
 /** Made anew, because the connector's own carries its text in its stack and its cause too. */
 function told(fault: unknown, discreet: Discretion): BrokerUnavailable {
   const text = discreet(messageOf(fault));
-  return fault instanceof CredentialsRejected ? new CredentialsRejected(text) : new BrokerUnavailable(text);
+  if (fault instanceof BrokerBusy) return new BrokerBusy(text, fault.retryAfterMs);
+  if (fault instanceof CredentialsRejected) return new CredentialsRejected(text);
+  return fault instanceof AccountUnfit ? new AccountUnfit(text) : new BrokerUnavailable(text);
 }
 
 const messageOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));

@@ -1,8 +1,16 @@
 // What a worker answers about an account besides executing its orders. A broker that cannot be asked is an answer too:
 // silence would keep the API waiting.
 
-import { BrokerUnavailable, CredentialsRejected, type Instrument, type Position } from '../broker/broker.ts';
+import {
+  AccountUnfit,
+  type Balance,
+  BrokerUnavailable,
+  CredentialsRejected,
+  type Instrument,
+  type Position,
+} from '../broker/broker.ts';
 import type { AccountId } from '../domain/ids.ts';
+import type { Order } from '../domain/order.ts';
 import type { Connections } from './connections.ts';
 import { CredentialsUnreadable } from './credentials.ts';
 
@@ -12,8 +20,10 @@ export interface Unavailable {
 
 /** `verified`: the connection version of the account whose credentials the broker took. */
 export type Verdict =
-  | { readonly verified: number }
+  | { readonly verified: number; readonly warnings: readonly string[] }
   | { readonly rejected: string }
+  /** The credentials are good, and the account is not: in words. */
+  | { readonly unfit: string }
   | { readonly unreadable: true }
   | Unavailable;
 
@@ -29,22 +39,40 @@ export interface SymbolPage {
   readonly hasMore: boolean;
 }
 
+/** `reset`: false where a simulated order of the account is under way. */
+export interface Reset {
+  readonly reset: boolean;
+}
+
 export async function verifyCredentials(connections: Connections, account: AccountId): Promise<Verdict> {
   try {
-    return { verified: await connections.renew(account) };
+    const { version, warnings } = await connections.renew(account);
+    return { verified: version, warnings };
   } catch (fault) {
     if (fault instanceof CredentialsUnreadable) return { unreadable: true };
     if (fault instanceof CredentialsRejected) return { rejected: fault.message };
+    if (fault instanceof AccountUnfit) return { unfit: fault.message };
     return unavailable(fault);
   }
 }
 
 export async function readPositions(
   connections: Connections,
-  account: AccountId,
+  target: { readonly accountId: AccountId; readonly simulation: boolean },
 ): Promise<{ readonly positions: readonly Position[] } | Unavailable> {
   try {
-    return { positions: await connections.use(real(account), (broker) => broker.positions()) };
+    return { positions: await connections.use(target, (broker) => broker.positions()) };
+  } catch (fault) {
+    return unavailable(fault);
+  }
+}
+
+export async function readBalance(
+  connections: Connections,
+  account: AccountId,
+): Promise<{ readonly balance: Balance } | Unavailable> {
+  try {
+    return { balance: await connections.use(real(account), (broker) => broker.balance()) };
   } catch (fault) {
     return unavailable(fault);
   }
@@ -56,9 +84,26 @@ export async function searchSymbols(
   { query, after, limit }: SymbolSearch,
 ): Promise<SymbolPage | Unavailable> {
   try {
-    const all = await connections.use(real(account), (broker) => broker.instruments(query));
-    const rest = after === null ? all : all.filter(({ symbol }) => symbol > after);
-    return { instruments: rest.slice(0, limit), hasMore: rest.length > limit };
+    // One more than is asked for tells whether there are more.
+    const search = { query, after, limit: limit + 1 };
+    const found = await connections.use(real(account), (broker) => broker.instruments(search));
+    return { instruments: found.slice(0, limit), hasMore: found.length > limit };
+  } catch (fault) {
+    return unavailable(fault);
+  }
+}
+
+/** Not under an order that has read the book and is about to trade by what it read. */
+export async function resetSimulation(
+  flatten: (account: AccountId) => Promise<void>,
+  account: AccountId,
+  underWay: readonly Order[],
+): Promise<Reset | Unavailable> {
+  if (underWay.some(({ accountId, simulation }) => simulation && accountId === account))
+    return { reset: false };
+  try {
+    await flatten(account);
+    return { reset: true };
   } catch (fault) {
     return unavailable(fault);
   }

@@ -3,10 +3,10 @@
 // that were never sent are planned, a leg that may have been sent is asked for by its client order id first.
 
 import {
-  type Broker,
   type BrokerOrder,
   BrokerUnavailable,
   type Instrument,
+  type OrderQuery,
   type PlaceOutcome,
 } from '../broker/broker.ts';
 import { recordState, STALE_MS } from '../domain/fill.ts';
@@ -27,7 +27,7 @@ import {
   withLeg,
 } from '../domain/order.ts';
 import { planOrder } from '../domain/position.ts';
-import type { Connections } from './connections.ts';
+import type { Connections, GuardedBroker } from './connections.ts';
 
 export interface Execution {
   readonly connections: Connections;
@@ -67,7 +67,7 @@ export async function executeOrder(deps: Execution, accepted: Order): Promise<Or
     return settle(givenUp(order, 'failed', unreachable(fault)));
   }
 
-  async function trade(broker: Broker): Promise<Order> {
+  async function trade(broker: GuardedBroker): Promise<Order> {
     const instrument = await broker.resolve(order.symbol);
     if ('rejection' in instrument) return settle(givenUp(order, 'rejected', instrument.rejection));
     let current = order.legs.length > 0 ? order : await plan(broker, instrument);
@@ -81,7 +81,7 @@ export async function executeOrder(deps: Execution, accepted: Order): Promise<Or
     return settle(current);
   }
 
-  async function plan(broker: Broker, instrument: Instrument): Promise<Order> {
+  async function plan(broker: GuardedBroker, instrument: Instrument): Promise<Order> {
     const position = await broker.position(instrument);
     const { legs, autoExit } = planOrder(order.intent, order.quantity, position);
     const planned: Order = {
@@ -97,27 +97,38 @@ export async function executeOrder(deps: Execution, accepted: Order): Promise<Or
         status: 'planned',
         fillPrice: null,
         fillQuantity: null,
+        fee: null,
+        instrument: null,
         sentAt: null,
+        ackedAt: null,
+        filledAt: null,
       })),
     };
     return legs.length > 0 ? planned : rejected(planned, nothingHeld(order));
   }
 
   /** Saves the leg as `sending`, sends it, and returns the order with what became of it, yet to be saved. */
-  async function send(broker: Broker, instrument: Instrument, current: Order, name: LegName): Promise<Order> {
-    const { status, clientOrderId } = legNamed(current, name);
+  async function send(
+    broker: GuardedBroker,
+    instrument: Instrument,
+    current: Order,
+    name: LegName,
+  ): Promise<Order> {
+    const leg = legNamed(current, name);
+    const { status } = leg;
     if (status !== 'planned' && status !== 'sending') return current;
     // Whatever becomes of this attempt, an earlier one may have gone out: it can only be found, never ruled out.
     const mayBeThere = status === 'sending';
     if (mayBeThere) {
-      const found = await broker.find(clientOrderId, instrument.symbol);
+      const found = await broker.find(queryOf(leg, instrument.symbol));
       if (found) return recordState(current, name, found, now());
       // Not there, though it may yet arrive. Sending the same id again is safe only where a second one is refused.
       if (!broker.capabilities.refusesDuplicateIds || isLate(current, now())) return lost(current, name);
     }
     if (isLate(current, now())) return late(current);
     const pause = pauseSince(now);
-    const sending = { status: 'sending', sentAt: timestamp(now()) } as const;
+    const { symbol } = instrument;
+    const sending = { status: 'sending', instrument: symbol, sentAt: timestamp(now()) } as const;
     const saved = await deps.saveSending(withLeg(passed(current, 'sent', now()), name, sending));
     if (saved === 'halted') return mayBeThere ? lost(current, name) : heldBack(current);
     order = saved;
@@ -140,18 +151,16 @@ export async function executeOrder(deps: Execution, accepted: Order): Promise<Or
   }
 
   function unsent(name: LegName): Promise<Order> {
-    return deps.save(withLeg(order, name, { status: 'planned', sentAt: null }));
+    return deps.save(withLeg(order, name, { status: 'planned', instrument: null, sentAt: null }));
   }
 
   /** Auto-reversal: polls the close until it is filled; what comes of it otherwise has failed. */
-  async function awaitClose(broker: Broker, instrument: Instrument, name: LegName): Promise<Order> {
+  async function awaitClose(broker: GuardedBroker, instrument: Instrument, name: LegName): Promise<Order> {
     let seen = order;
     for (let poll = 0; isOpenLeg(legNamed(seen, name)) && poll < deps.reversalPolls; poll++) {
       await deps.wait(deps.reversalPollMs);
       // An unavailable broker is a poll without an answer: the polls are the retries.
-      const state = await broker
-        .find(legNamed(seen, name).clientOrderId, instrument.symbol)
-        .catch(ifUnavailable);
+      const state = await broker.find(queryOf(legNamed(seen, name), instrument.symbol)).catch(ifUnavailable);
       if (state) seen = recordState(seen, name, state, now());
     }
     const close = legNamed(seen, name);
@@ -177,6 +186,16 @@ function legNamed(order: Order, name: LegName): Leg {
   if (!leg) throw new Error(`order ${order.id} has no ${name} leg`);
   return leg;
 }
+
+/** `symbol`: the instrument's of today, for a leg that was sent before it was pinned. */
+export const queryOf = (leg: Leg, symbol: string): OrderQuery => ({
+  clientOrderId: leg.clientOrderId,
+  brokerRef: leg.brokerRef,
+  symbol: leg.instrument ?? symbol,
+  side: leg.side,
+  quantity: leg.quantity,
+  sentAt: leg.sentAt ?? timestamp(0),
+});
 
 const brokerOrder = (order: Order, leg: Leg, instrument: Instrument, giveUpMs: number): BrokerOrder => ({
   clientOrderId: leg.clientOrderId,

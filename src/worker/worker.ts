@@ -8,8 +8,14 @@ import type { Look } from '../domain/fill.ts';
 import type { AccountId, OrderId, UserId } from '../domain/ids.ts';
 import { type Order, openLeg } from '../domain/order.ts';
 import { type BrokerAccess, type Connections, createConnections } from './connections.ts';
-import { readPositions, searchSymbols, verifyCredentials } from './enquiries.ts';
-import { type Execution, OrderTaken } from './execute.ts';
+import {
+  readBalance,
+  readPositions,
+  resetSimulation,
+  searchSymbols,
+  verifyCredentials,
+} from './enquiries.ts';
+import { type Execution, OrderTaken, queryOf } from './execute.ts';
 import type { Envelope, Mailbox, WorkRequest } from './mailbox.ts';
 import type { WorkerOrders } from './orders.ts';
 import { Interrupted, workOff } from './work-off.ts';
@@ -23,6 +29,8 @@ export interface WorkerDeps {
   readonly orders: WorkerOrders;
   readonly brokers: BrokerAccess['brokers'];
   readonly simulated: BrokerAccess['simulated'];
+  /** Makes the account's simulated book what it was at first. */
+  flattenSimulated(account: AccountId): Promise<void>;
   readonly openCredentials: BrokerAccess['openCredentials'];
   readonly clock: { now(): number };
   wait(ms: number): Promise<void>;
@@ -150,9 +158,16 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       case 'verify':
         return verifyCredentials(connections, request.accountId);
       case 'positions':
-        return readPositions(connections, request.accountId);
+        return readPositions(connections, request);
+      case 'balance':
+        return readBalance(connections, request.accountId);
       case 'symbols':
         return searchSymbols(connections, request.accountId, request);
+      case 'resetSimulation': {
+        const account = await findAccount(request.accountId);
+        if (!account) return { unavailable: 'the trading account was deleted' };
+        return resetSimulation(deps.flattenSimulated, account.id, await orders.underWay(user));
+      }
     }
   }
 
@@ -164,11 +179,12 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     if (!leg) return { seen: 'failure', reason: 'the order has no open leg' };
     try {
       return await connections.use(order, async (broker) => {
-        const instrument = await broker.resolve(order.symbol);
-        const symbol = 'rejection' in instrument ? order.symbol : instrument.symbol;
-        const state = await broker.find(leg.clientOrderId, symbol);
+        // What was sent before instruments were pinned is looked up as it would be sent today.
+        const instrument = leg.instrument === null ? await broker.resolve(order.symbol) : null;
+        const symbol = instrument && 'symbol' in instrument ? instrument.symbol : order.symbol;
+        const state = await broker.find(queryOf(leg, symbol));
         if (state) return { seen: 'state', state };
-        return broker.capabilities.findsByClientId
+        return broker.capabilities.findsByClientIdMs > 0
           ? { seen: 'nothing' }
           : { seen: 'failure', reason: 'this broker cannot be asked for an order by our id' };
       });

@@ -24,6 +24,7 @@ import type { OrderResult } from '../../src/domain/order-result.ts';
 import { type Fillpath, openFillpath } from '../../src/main.ts';
 import { PostgresMissing, startPostgres } from '../servers/postgres.ts';
 import { serverOf } from '../world.ts';
+import { makeSession, SIGNED, type TestSession } from './credentials.ts';
 
 describe('on PostgreSQL', () => {
   const dir = mkdtempSync(join(tmpdir(), 'fillpath-accounts-'));
@@ -32,7 +33,7 @@ describe('on PostgreSQL', () => {
   let db: Db;
   let url: string;
   let stopServer: () => Promise<void>;
-  const apiKey = randomToken();
+  let session: TestSession;
   const userId = randomUUIDv7() as UserId;
 
   before(async () => {
@@ -40,7 +41,13 @@ describe('on PostgreSQL', () => {
       const server = await startPostgres();
       url = server.url;
       stopServer = server.stop;
-      const env = { DATA_DIR: dir, DATABASE_URL: url, SEED_USER: 'false', RATE_LIMIT_REQUESTS: '10000' };
+      const env = {
+        ...SIGNED,
+        DATA_DIR: dir,
+        DATABASE_URL: url,
+        SEED_USER: 'false',
+        RATE_LIMIT_REQUESTS: '10000',
+      };
       fillpath = await openFillpath(readConfig(env), { log: pino({ level: 'silent' }) });
       db = await openPostgres({ url });
       const now = timestamp(Date.now());
@@ -51,11 +58,12 @@ describe('on PostgreSQL', () => {
           id: randomUUIDv7(),
           userId,
           name: 'k',
-          keyHash: hashToken(apiKey),
+          keyHash: hashToken(randomToken()),
           expiresAt: null,
           createdAt: now,
         }),
       ]);
+      session = await makeSession({ db, clock: { now: () => Date.now() } }, { id: userId });
     } catch (fault) {
       if (!(fault instanceof PostgresMissing)) throw fault;
       missing = fault.message;
@@ -73,11 +81,10 @@ describe('on PostgreSQL', () => {
     url: string,
     payload?: object,
   ) {
-    const headers = { authorization: `Bearer ${apiKey}` };
     const response = await serverOf(fillpath).inject({
       method,
       url,
-      headers,
+      headers: session.bearer,
       ...(payload ? { payload } : {}),
     });
     return { status: response.statusCode, body: (response.body ? response.json() : null) as Body };
@@ -130,7 +137,8 @@ describe('on PostgreSQL', () => {
       list.body.items.map(({ id }) => id),
       [account.id],
     );
-    assert.equal((await call('DELETE', url)).status, 204);
+    assert.equal((await call<{ code: string }>('DELETE', url)).body.code, 'positions_open');
+    assert.equal((await call('DELETE', `${url}?keep_positions=true`)).status, 204);
     assert.equal((await call('DELETE', url)).status, 404);
   });
 
@@ -183,7 +191,7 @@ describe('on PostgreSQL', () => {
         late.map(({ status }) => status),
         [403, 403, 403, 403, 403],
       );
-      const deleted = call<{ code?: string } | null>('DELETE', url);
+      const deleted = call<{ code?: string } | null>('DELETE', `${url}?keep_positions=true`);
       const statuses = (await Promise.all(orders)).map(({ status }) => status);
       assert.ok(
         statuses.every((status) => [200, 403, 404].includes(status)),

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { verifyDueFills } from '../../src/app/orders/verify-fills.ts';
+import type { OrderQuery } from '../../src/broker/broker.ts';
 import { sql } from '../../src/data/db.ts';
 import { findOrder } from '../../src/data/orders.ts';
 import { workerOrders } from '../../src/data/worker-orders.ts';
@@ -103,7 +104,9 @@ describe('The order of checks', { concurrency: true }, () => {
     const legs = await Promise.all(
       [sooner, requeued, later].map(async (id) => (await world.order(trader, id)).legs[0]?.client_order_id),
     );
-    const asked = broker.calls.filter(({ call }) => call === 'find').map((each) => each.asked);
+    const asked = broker.calls
+      .filter(({ call }) => call === 'find')
+      .map((each) => (each.asked as OrderQuery).clientOrderId);
     assert.deepEqual(asked, legs);
     assert.equal(broker.mostOfOneAccount, 1);
   });
@@ -125,7 +128,7 @@ describe('The order of checks', { concurrency: true }, () => {
     const { body: stuck } = await world.send(trader);
     const { body: free } = await world.send(other);
     for (const order of broker.ledger) broker.settle(order, 'filled');
-    broker.script('find', async (goodAnswer, clientOrderId) => {
+    broker.script('find', async (goodAnswer, { clientOrderId }) => {
       const isStuck = broker.ledger[0]?.clientOrderId === clientOrderId;
       if (isStuck) await find.promise;
       return goodAnswer();

@@ -109,6 +109,7 @@ export async function makeTrader(db: Db, paper: unknown, of?: User): Promise<Tra
     userId: user.id,
     name: 'Paper',
     brokerName: 'paper',
+    environment: 'live',
     webhookToken: randomToken(),
     webhookSecret: secrets.seal(secret),
     maxRequestAge: 300,

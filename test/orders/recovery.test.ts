@@ -219,7 +219,7 @@ describe('What the broker cannot say', { concurrency: true }, () => {
   }
 
   test('a broker that cannot be asked by our id: unknown, never sent again, and in the end a dead letter', async (t) => {
-    const capabilities = { refusesDuplicateIds: false, findsByClientId: false };
+    const capabilities = { refusesDuplicateIds: false, findsByClientIdMs: 0 };
     const { broker, trader, nextProcess } = await die(t, (death) => death.broker.hold('place', 'after'), {
       capabilities,
     });

@@ -4,7 +4,6 @@ import {
   type Account,
   changeAccount,
   changePaper,
-  deleteAccount,
   findAccount,
   insertAccount,
   listAccounts,
@@ -12,11 +11,11 @@ import {
 } from '../../data/accounts.ts';
 import type { Db, Statement } from '../../data/db.ts';
 import { roomFor } from '../../data/room.ts';
+import { type BrokerName, NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { type AccountId, isUuid, timestamp, type UserId } from '../../domain/ids.ts';
 import { mergePaperSettings, type PaperSettings, readPaperSettings } from '../../domain/paper-settings.ts';
 import { type SealingKey, sealProblem } from '../../domain/sealed.ts';
-import { type BrokerName, NEEDS_CREDENTIALS } from '../../domain/symbol.ts';
 import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
 import { onePage, type Page, type PageRequest, pageOf } from '../pages.ts';
@@ -67,7 +66,7 @@ export async function ownAccount({ db }: { db: Db }, user: UserId, id: string): 
   return account?.userId === user ? account : noSuchAccount();
 }
 
-const noSuchAccount = (): Denial => deny('not_found', { detail: 'You have no such trading account.' });
+export const noSuchAccount = (): Denial => deny('not_found', { detail: 'You have no such trading account.' });
 
 export async function readAccounts(
   deps: Pick<AccountDeps, 'db' | 'baseUrl'>,
@@ -75,7 +74,7 @@ export async function readAccounts(
   page: PageRequest,
 ): Promise<Page<ShownAccount>> {
   const { after, limit } = onePage(page);
-  const found = await listAccounts(deps.db, user, { after: after as AccountId | null, limit });
+  const found = await listAccounts(deps.db.lists, user, { after: after as AccountId | null, limit });
   return pageOf(found, page, (account) => showAccount(deps, account));
 }
 
@@ -112,6 +111,7 @@ export async function createAccount(
     userId: owner.id,
     name: fields.name,
     brokerName: broker,
+    environment: 'live',
     webhookToken: randomToken(),
     webhookSecret: deps.secrets.seal(secret),
     maxRequestAge: fields.maxRequestAge,
@@ -175,23 +175,6 @@ export async function updateAccount(
 
 /** maxRequestAge → max_request_age: the audit log speaks as the API does. */
 const asShown = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-
-/** Softly: its webhook stops at once, its orders stay readable. Null: done. */
-export async function removeAccount(
-  deps: Pick<AccountDeps, 'db' | 'clock'>,
-  owner: Owner,
-  id: string,
-): Promise<Denial | null> {
-  const account = await ownAccount(deps, owner.id, id);
-  if (isDenial(account)) return account;
-  const now = deps.clock.now();
-  const lost = await deps.db.commit([
-    ...deleteAccount(account.id, timestamp(now)),
-    noted(owner, account.id, 'account_deleted', now),
-  ]);
-  if (lost === 'idle') return deny('orders_under_way');
-  return lost === null ? null : noSuchAccount();
-}
 
 /** The old one stops at once. */
 export async function regenerateSecret(

@@ -2,6 +2,7 @@
 // in a quarter of an hour, and no word on whether the account exists.
 
 import { hash, verify } from '@node-rs/argon2';
+import { revokeApiKeysOf } from '../../data/api-keys.ts';
 import {
   credentialsByEmail,
   insertPasswordReset,
@@ -228,7 +229,7 @@ export interface ResetPasswordDeps {
   readonly log: Log;
 }
 
-/** Null: the new password holds, and every session has ended. */
+/** Null: the new password holds, and every session and API key has ended: whoever knew the old one may have made it. */
 export async function resetPassword(
   deps: ResetPasswordDeps,
   { token, password, context }: { token: string; password: string; context: RequestContext },
@@ -255,6 +256,7 @@ export async function resetPassword(
     ...usePasswordReset(tokenHash, user.id, timestamp(now)),
     setPassword(user.id, passwordHash),
     revokeSessionsOf(user.id),
+    revokeApiKeysOf(user.id, timestamp(now)),
     audit(
       context,
       {

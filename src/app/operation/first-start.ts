@@ -85,6 +85,7 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
       userId,
       name: 'Paper',
       brokerName: 'paper',
+      environment: 'live',
       webhookToken: first.webhookToken,
       webhookSecret: secrets.seal(first.webhookSecret),
       maxRequestAge: 300,

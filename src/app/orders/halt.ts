@@ -1,5 +1,6 @@
 // The kill switch. The flag comes first and holds whatever happens to the rest: from its commit on no entry is accepted,
-// and a worker sends none that was accepted before. Then, where it is asked for, every position is closed.
+// and a worker sends none that was accepted before. Then, where it is asked for and from where the user may trade, every
+// position is closed.
 
 import type { Position } from '../../broker/broker.ts';
 import { type Account, changeAccount } from '../../data/accounts.ts';
@@ -14,11 +15,12 @@ import {
   ownAccount,
   type ShownAccount,
 } from '../accounts/accounts.ts';
+import type { AlertDeps } from '../audit/alerts.ts';
 import { unavailability } from '../faults.ts';
-import type { User } from '../identity/access.ts';
+import { admitAddress, type User } from '../identity/access.ts';
 import { type Placed, type PlaceOrderDeps, placeOrder } from './place-order.ts';
 
-export interface HaltDeps extends AccountDeps, Omit<PlaceOrderDeps, 'log'> {
+export interface HaltDeps extends AccountDeps, AlertDeps, Omit<PlaceOrderDeps, 'log'> {
   readonly log: { warn(context: object, text: string): void; error(context: object, text: string): void };
 }
 
@@ -64,6 +66,11 @@ async function closeAll(
 ): Promise<Pick<Halted, 'orders' | 'flatten_error'>> {
   const account = await attempt(deps, () => ownAccount(deps, request.user.id, request.accountId));
   if (isDenial(account)) return { orders: [], flatten_error: notClosed(account, []) };
+  const { user, context } = request;
+  const stranger = await attempt(deps, () =>
+    admitAddress(deps, { user, accountId: account.id, action: 'trading_request', context }),
+  );
+  if (stranger) return { orders: [], flatten_error: notClosed(stranger, []) };
   const positions = await attempt(deps, () => heldPositions(deps, request.user.id, account.id));
   if (isDenial(positions)) return { orders: [], flatten_error: notClosed(positions, []) };
 

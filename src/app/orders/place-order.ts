@@ -221,6 +221,7 @@ function accept(deps: PlaceOrderDeps, request: NewOrder): Order {
     exitError: null,
     submittedAt: timestamp(request.arrivedAt),
     deadlineAt: timestamp(now + lifeOf(deps, request)),
+    connectionVersion: null,
     filledAt: null,
     trace: {},
   };

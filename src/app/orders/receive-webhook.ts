@@ -28,6 +28,8 @@ export interface WebhookRequest {
   readonly body: Uint8Array | null;
   /** The query as received: `?simulation=`. */
   readonly simulation: unknown;
+  /** What is wrong with the query besides: a parameter that nobody knows may be meant as a rehearsal. Null: nothing. */
+  readonly queryProblem: string | null;
   readonly arrivedAt: number;
   readonly context: RequestContext;
 }
@@ -70,7 +72,7 @@ export async function receiveWebhook(deps: WebhookDeps, request: WebhookRequest)
 
 async function checkAndPlace(
   deps: WebhookDeps,
-  { token, body, simulation: flag, arrivedAt, context }: WebhookRequest,
+  { token, body, simulation: flag, queryProblem, arrivedAt, context }: WebhookRequest,
   findings: Findings,
 ): Promise<Denial | Placed> {
   // Level 1
@@ -96,6 +98,7 @@ async function checkAndPlace(
     findings.metadata = { attack_type: attackType };
     return deny('webhook_payload_invalid', { detail });
   };
+  if (queryProblem !== null) return refusePayload('malformed_payload', queryProblem);
   const simulation = readFlag(flag);
   if (simulation === null)
     return refusePayload('malformed_payload', '?simulation= takes true, 1, yes, false, 0 or no.');

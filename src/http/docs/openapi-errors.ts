@@ -1,7 +1,7 @@
 // Which errors a route can answer: its own denials, and those that follow from what it is.
 
 import { DENIALS, type DenialCode, ruleOf } from '../../domain/denial.ts';
-import { isTradingRequest } from '../admission.ts';
+import { isHeldBack } from '../admission.ts';
 import { CHANGING, type Route } from '../guards.ts';
 import { isOpenToAll } from '../middleware.ts';
 import { INTERNAL_ERROR } from '../problem.ts';
@@ -43,7 +43,7 @@ export const FAILURES: readonly Failure[] = [
 
 export function failuresOf(route: Route): Failure[] {
   const { answers, denials = [] } = route.doc;
-  const byNature = [...denials, ...byAccess(route), ...byPath(route)].map(ofDenial);
+  const byNature = [...denials, ...byAccess(route), ...byPath(route), ...byLength(route)].map(ofDenial);
   // A route with a shape of its own for a status answers whatever happens inside it in that shape.
   const inside = [...byReading(route), FAULT].filter(({ status }) => !(status in answers));
   const failures = new Map([...byNature, ...inside].map((failure) => [failure.name, failure]));
@@ -64,15 +64,20 @@ function byAccess({ access, method }: Route): DenialCode[] {
   ];
 }
 
-function byPath({ url, method }: Route): DenialCode[] {
+function byPath(route: Route): DenialCode[] {
   return [
     'edge_rate_limited',
-    ...(isOpenToAll(url) ? [] : (['origin_not_allowed'] as const)),
-    ...(isTradingRequest(method, url) ? (['rate_limited', 'ip_not_allowed'] as const) : []),
+    ...(isOpenToAll(route.url) ? [] : (['origin_not_allowed'] as const)),
+    ...(isHeldBack(route) ? (['rate_limited', 'ip_not_allowed'] as const) : []),
   ];
 }
 
-function byReading({ url, body, query, headers }: Route): Failure[] {
-  const invalid = body || query || headers || url.includes(':') ? [ofDenial('request_invalid')] : [];
+/** What comes page by page is read apart from the rest, and not for long. */
+const byLength = ({ query }: Route): DenialCode[] =>
+  'cursor' in (query?.properties ?? {}) ? ['list_too_slow'] : [];
+
+function byReading({ body, ignoresQuery }: Route): Failure[] {
+  // Whatever else a call takes, it takes no unknown parameter; only pages and probes do.
+  const invalid = ignoresQuery ? [] : [ofDenial('request_invalid')];
   return body ? [...invalid, ofDenial('payload_too_large'), WRONG_CONTENT_TYPE] : invalid;
 }

@@ -275,7 +275,8 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
       ...open({
         id: 'resetPassword',
         summary: 'Set a new password',
-        description: 'Ends all sessions of the user. The token from the mail works once, for 30 minutes.',
+        description:
+          'Ends all sessions and API keys of the user. The token from the mail works once, for 30 minutes.',
         answers: { 204: null },
         denials: ['reset_token_invalid', 'password_weak'],
       }),

@@ -1,10 +1,10 @@
 // The shapes of answers about accounts and settings, and of those for everybody.
 
 import { Type } from 'typebox';
+import { BROKER_NAMES } from '../../domain/brokers.ts';
 import { SECURITY_EVENTS } from '../../domain/denial.ts';
 import { FILLS, REHEARSALS } from '../../domain/paper-settings.ts';
 import { SEAL_ALGORITHM } from '../../domain/sealed.ts';
-import { BROKER_NAMES } from '../../domain/symbol.ts';
 import { OrderResult } from './order-answers.ts';
 import { count, flag, id, map, number, orNull, pageOf, saying, text, time } from './parts.ts';
 import { oneOf } from './requests.ts';
