@@ -169,6 +169,7 @@ export async function openWorld(
       paper: { latency_ms: 0 },
       connectionVersion: 1,
       credentialsVersion: 1,
+      revision: 1,
       createdAt: now,
       ...account,
     };

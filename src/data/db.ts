@@ -47,9 +47,14 @@ export function join(statements: readonly Statement[], separator: string): State
   return { parts, values };
 }
 
-/** The database did not answer. Whether the unit was committed is not known; its guards make a repeat safe. */
+/** The database did not answer. Whether a unit was committed is not known; its guards make a repeat safe. */
 export class DatabaseUnavailable extends Error {
-  override readonly name = 'DatabaseUnavailable';
+  override readonly name: string = 'DatabaseUnavailable';
+}
+
+/** Nor did it write anything: the unit never reached it, or it said itself that it was undone. */
+export class NotCommitted extends DatabaseUnavailable {
+  override readonly name = 'NotCommitted';
 }
 
 /** A list may take so long, the wait for its turn not counted. */

@@ -1,7 +1,7 @@
 // Group commit: what waits at one moment is taken together into one transaction, so that many units share one fsync.
 // Each unit keeps its own fate in there: see the adapters. This file only decides who waits and who goes.
 
-import { DatabaseUnavailable, type Statement } from './db.ts';
+import { NotCommitted, type Statement } from './db.ts';
 
 export type Unit = readonly Statement[];
 
@@ -68,7 +68,7 @@ export function groupCommit(options: {
 
   return {
     commit(unit) {
-      if (closed) return Promise.reject(new DatabaseUnavailable('The database is closed.'));
+      if (closed) return Promise.reject(new NotCommitted('The database is closed.'));
       for (const { guard, parts } of unit) {
         if (guard === undefined || WRITES.test(parts[0] ?? '') || holds({ parts })) continue;
         return Promise.reject(

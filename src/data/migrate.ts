@@ -7,6 +7,7 @@ import { identity } from './migrations/002-identity.ts';
 import { security } from './migrations/003-security.ts';
 import { deployment } from './migrations/004-deployment.ts';
 import { brokers } from './migrations/005-brokers.ts';
+import { counts } from './migrations/006-counts.ts';
 import { indexes } from './migrations/008-indexes.ts';
 
 const MIGRATIONS: readonly { readonly name: string; readonly script: string }[] = [
@@ -15,6 +16,7 @@ const MIGRATIONS: readonly { readonly name: string; readonly script: string }[] 
   { name: '003-security', script: security },
   { name: '004-deployment', script: deployment },
   { name: '005-brokers', script: brokers },
+  { name: '006-counts', script: counts },
   { name: '008-indexes', script: indexes },
 ];
 

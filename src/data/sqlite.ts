@@ -4,7 +4,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { DatabaseUnavailable, type Db, type Reads, type SqlValue, type Statement } from './db.ts';
+import { type Db, NotCommitted, type Reads, type SqlValue, type Statement } from './db.ts';
 import { groupCommit, holds, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
 
 const MOST_UNITS = 256;
@@ -167,7 +167,8 @@ function fault(error: unknown): Error {
     (errcode !== undefined && UNAVAILABLE.has(errcode & 0xff)) ||
     // "database is not open", "statement has been finalized"
     code === 'ERR_INVALID_STATE';
-  return unavailable ? new DatabaseUnavailable(message, { cause: error }) : (error as Error);
+  // There is no way on which an answer could be lost.
+  return unavailable ? new NotCommitted(message, { cause: error }) : (error as Error);
 }
 
 /** Referred to from here until released: a handle that nobody holds would be closed by the garbage collector. */

@@ -5,7 +5,15 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
-import { DatabaseUnavailable, type Db, join, must, type Statement, sql } from '../../src/data/db.ts';
+import {
+  DatabaseUnavailable,
+  type Db,
+  join,
+  must,
+  NotCommitted,
+  type Statement,
+  sql,
+} from '../../src/data/db.ts';
 import { migrate } from '../../src/data/migrate.ts';
 import { type Decimal, parseDecimal } from '../../src/domain/decimal.ts';
 
@@ -458,7 +466,7 @@ export function dbContract(name: string, open: () => Promise<Db>): void {
       await other.close();
       for (const answer of await Promise.all(answers)) assert.equal(answer, null);
       for (const id of ids) assert.ok(await exists(id));
-      await assert.rejects(other.commit([book(randomUUID())]), DatabaseUnavailable);
+      await assert.rejects(other.commit([book(randomUUID())]), NotCommitted);
       await assert.rejects(other.all(sql`select 1`), DatabaseUnavailable);
     });
   });

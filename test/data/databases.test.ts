@@ -8,11 +8,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { Client } from 'pg';
-import { DatabaseUnavailable, type Db, must, sql } from '../../src/data/db.ts';
+import { DatabaseUnavailable, type Db, must, NotCommitted, type Statement, sql } from '../../src/data/db.ts';
 import { openPostgres } from '../../src/data/postgres.ts';
 import { lockDataDir, openSqlite } from '../../src/data/sqlite.ts';
 import { dbContract } from '../contracts/db.ts';
 import { PostgresMissing, startPostgres } from '../servers/postgres.ts';
+import { startProxy } from '../servers/proxy.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'fillpath-data-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -80,7 +81,7 @@ describe('SQLite, beyond the contract', () => {
     await db.script('create table kept (id text)');
     const holder = openSqlite({ file });
     await holder.script('begin immediate');
-    await assert.rejects(db.commit([sql`insert into kept (id) values ('a')`]), DatabaseUnavailable);
+    await assert.rejects(db.commit([sql`insert into kept (id) values ('a')`]), NotCommitted);
     await holder.script('rollback');
     assert.equal(await db.commit([sql`insert into kept (id) values ('b')`]), null);
     assert.deepEqual(await db.all(sql`select id from kept`), [{ id: 'b' }]);
@@ -339,6 +340,28 @@ function postgresTests(url: string): void {
     await other.query('commit');
     assert.equal(await db.commit([grow(id)]), null);
     assert.equal(await versionOf(id), 11);
+  });
+
+  test('a unit whose answer is lost may stand; one that could not be sent, or was undone by the server’s word, does not', async (t) => {
+    const { searchParams, pathname } = new URL(url);
+    const proxy = await startProxy(join(searchParams.get('host') ?? '', '.s.PGSQL.5432'));
+    const far = await openPostgres({ url: `postgres://postgres@127.0.0.1:${proxy.port}${pathname}` });
+    t.after(() => Promise.all([far.close(), proxy.close()]));
+    const rejection = (unit: Statement[]) => far.commit(unit).catch((fault: unknown) => fault);
+    const [stands, unsent, undone] = [randomUUID(), randomUUID(), randomUUID()];
+    const cut = proxy.cutAtAnswer(/COMMIT/);
+    const lost = await rejection([book(stands)]);
+    await cut;
+    assert.ok(lost instanceof DatabaseUnavailable && !(lost instanceof NotCommitted));
+    assert.equal(await versionOf(stands), 0);
+    assert.ok(
+      (await rejection([book(undone), sql`select pg_cancel_backend(pg_backend_pid())`])) instanceof
+        NotCommitted,
+    );
+    proxy.cut({ closed: true });
+    // It may have to find out first that its connection is gone.
+    while (!((await rejection([book(unsent)])) instanceof NotCommitted));
+    assert.deepEqual([await versionOf(unsent), await versionOf(undone)], [undefined, undefined]);
   });
 
   test('connections that are lost while idle harm nobody', async () => {

@@ -120,6 +120,7 @@ export async function makeTrader(db: Db, paper: unknown, of?: User): Promise<Tra
     paper,
     connectionVersion: 1,
     credentialsVersion: 1,
+    revision: 1,
     createdAt: now,
   };
   await db.commit([...(of ? [] : [insertUser(user, 'no password', now)]), insertAccount(account)]);

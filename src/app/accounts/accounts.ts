@@ -122,6 +122,7 @@ export async function createAccount(
     paper: paper?.settings ?? null,
     connectionVersion: 1,
     credentialsVersion: 1,
+    revision: 1,
     createdAt: timestamp(now),
   };
   const lost = await deps.db.commit([

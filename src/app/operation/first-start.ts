@@ -96,6 +96,7 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
       paper: {},
       connectionVersion: 1,
       credentialsVersion: 1,
+      revision: 1,
       createdAt: now,
     }),
   ]);

@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Account, accountStands, findAccount } from '../../data/accounts.ts';
-import type { Db, Statement } from '../../data/db.ts';
+import { DatabaseUnavailable, type Db, NotCommitted, type Statement } from '../../data/db.ts';
 import { countOrder, ordersOn } from '../../data/order-limits.ts';
 import { findOrder, insertOrder } from '../../data/orders.ts';
 import { currentTermsVersion, type User } from '../../data/users.ts';
@@ -25,6 +25,7 @@ import type { Mailbox } from '../../worker/mailbox.ts';
 import type { Pool } from '../../worker/pool.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
+import { fateOf } from './fate.ts';
 
 export interface PlaceOrderDeps {
   readonly db: Db;
@@ -107,8 +108,8 @@ export async function placeOrder(
   const order = accept(deps, request);
   // Whoever stood still for so long would trade a signal of long ago as if it were new.
   if (clock.now() - request.arrivedAt > lifeOf(deps, request)) return deny('worker_unavailable');
-  const failedGuard = await db.commit([
-    accountStands(account.id, { isEntry: request.intent.operation === 'PLACE_ENTRY_ORDER' }),
+  const failedGuard = await commitOrder(deps, order, [
+    accountStands(account),
     insertOrder(order, request.fingerprint),
     ...(isKillSwitch ? [] : [countOrder(user.id, day, plan.daily_orders)]),
     ...request.claims(order.id),
@@ -128,7 +129,8 @@ export async function placeOrder(
       clock.now(),
     ),
   ]);
-  // Halted or deleted since the account was read: the same checks again, on the account as it is now.
+  if (failedGuard !== null && typeof failedGuard === 'object') return failedGuard;
+  // Halted, changed or deleted since the account was read: the same checks again, on the account as it is now.
   if (failedGuard === 'account') {
     const current = await findAccount(db, account.id);
     return current ? placeOrder(deps, { ...request, account: current }) : deny(noAccount[request.source]);
@@ -143,6 +145,23 @@ export async function placeOrder(
   // A fault from here on must not look like a refusal: the order is accepted.
   const known = await findOrder(db, order.id).catch(() => null);
   return { order: known ?? order, answered: false };
+}
+
+/** As a commit answers; a denial where it did not answer, and the order was not found either. */
+async function commitOrder(
+  deps: PlaceOrderDeps,
+  order: Order,
+  unit: readonly Statement[],
+): Promise<string | null | Denial> {
+  try {
+    return await deps.db.commit(unit);
+  } catch (fault) {
+    if (!(fault instanceof DatabaseUnavailable) || fault instanceof NotCommitted) throw fault;
+    const fate = await fateOf(deps, order);
+    deps.log.warn({ fault, order: order.id, fate }, 'the answer to an order’s commit was lost');
+    if (fate === 'stands') return null;
+    return fate === 'never' ? deny('database_unavailable') : deny('outcome_unknown');
+  }
 }
 
 /** The worker's word, by its reply or, where that was lost, by what it saved; null: not in time. */
@@ -221,4 +240,19 @@ const lifeOf = ({ entryDeadlineMs, exitDeadlineMs }: PlaceOrderDeps, { intent }:
 function planOf(plans: Plans, user: User, now: number) {
   const planExpiresAt = user.planExpiresAt === null ? null : millis(user.planExpiresAt);
   return plans[effectivePlan(plans, { plan: user.plan, planExpiresAt }, now)] ?? plans.free;
+}
+
+/** No refusal is answered before it is recorded, but for one that only the database's return could record. */
+export async function recordRefusal(
+  { db, log }: Pick<PlaceOrderDeps, 'db' | 'log'>,
+  { code }: Denial,
+  entry: Statement,
+): Promise<void> {
+  const recorded = db.commit([entry]);
+  if (code !== 'outcome_unknown') await recorded;
+  // Its failure must not turn "it may have been accepted" into "nothing was queued".
+  else
+    recorded.catch((fault: unknown) =>
+      log.warn({ fault }, 'an outcome that is not known is not recorded either'),
+    );
 }
