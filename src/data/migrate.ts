@@ -6,6 +6,7 @@ import { records } from './migrations/001-records.ts';
 import { identity } from './migrations/002-identity.ts';
 import { security } from './migrations/003-security.ts';
 import { deployment } from './migrations/004-deployment.ts';
+import { seals } from './migrations/007-seals.ts';
 import { indexes } from './migrations/008-indexes.ts';
 
 const MIGRATIONS: readonly { readonly name: string; readonly script: string }[] = [
@@ -13,6 +14,7 @@ const MIGRATIONS: readonly { readonly name: string; readonly script: string }[] 
   { name: '002-identity', script: identity },
   { name: '003-security', script: security },
   { name: '004-deployment', script: deployment },
+  { name: '007-seals', script: seals },
   { name: '008-indexes', script: indexes },
 ];
 
