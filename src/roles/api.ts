@@ -49,6 +49,7 @@ import {
   revokeUserSession,
 } from '../app/identity/sessions.ts';
 import { createTokens } from '../app/identity/tokens.ts';
+import { createTurns } from '../app/identity/turns.ts';
 import {
   changeUserAsAdmin,
   makeFirstAdmin,
@@ -117,7 +118,7 @@ export async function openApi(base: Foundation): Promise<Api> {
   // What the service's functions take their dependencies from; each names the few that it uses.
   const deps = {
     ...{ ...base, secrets, tokens, plans, rateLimit, ...timings },
-    ...{ hasher, decoyHash, captcha, mailer, later, baseUrl, lifetimes: config.auth },
+    ...{ hasher, turns: createTurns(), decoyHash, captcha, mailer, later, baseUrl, lifetimes: config.auth },
     role: config.role,
     alertIntervalMs: config.mail.alertIntervalMs,
     auditKey: auditKeyOf(appKey),
