@@ -63,6 +63,7 @@ import {
   revokeSessionAsAdmin,
   stopWorker,
 } from '../app/operation/admin.ts';
+import { bindSecrets } from '../app/operation/bind-secrets.ts';
 import { type FirstUser, publishFirstTerms, seedFirstUser } from '../app/operation/first-start.ts';
 import { readHealth } from '../app/operation/health.ts';
 import { METRICS_TYPE, readMetrics } from '../app/operation/metrics.ts';
@@ -110,6 +111,7 @@ export async function openApi(base: Foundation): Promise<Api> {
   closers.push(() => later.settled(MAIL_PATIENCE_MS));
   const tokens = createTokens({ secret: config.keys.jwt ?? keptKey(config.data.dir, 'JWT_SECRET'), clock });
 
+  await bindSecrets({ db, secrets, log });
   const termsVersion = await publishFirstTerms({ db, clock });
   const firstUser = config.seedUser
     ? await seedFirstUser({ db, clock, secrets, hasher }, termsVersion)
