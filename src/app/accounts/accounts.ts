@@ -111,14 +111,15 @@ export async function createAccount(
   if (environment === null) return noEnvironment(broker);
   const secret = randomToken();
   const now = deps.clock.now();
+  const id = newId() as AccountId;
   const account: Account = {
-    id: newId() as AccountId,
+    id,
     userId: owner.id,
     name: fields.name,
     brokerName: broker,
     environment,
     webhookToken: randomToken(),
-    webhookSecret: deps.secrets.seal(secret),
+    webhookSecret: deps.secrets.seal(secret, id),
     maxRequestAge: fields.maxRequestAge,
     allowedSymbols: fields.allowedSymbols,
     sealedCredentials: null,
@@ -194,9 +195,8 @@ export async function regenerateSecret(
   id: string,
 ): Promise<WithSecret | Denial> {
   const secret = randomToken();
-  const change = { webhookSecret: deps.secrets.seal(secret) };
   const shown = await changeOwn(deps, owner, id, 'webhook_secret_regenerated', (account) =>
-    changeAccount(account, change),
+    changeAccount(account, { webhookSecret: deps.secrets.seal(secret, account) }),
   );
   return isDenial(shown) ? shown : { ...shown, webhook_secret: secret };
 }
@@ -222,7 +222,7 @@ export async function revealSecret(
     failure: null,
     resource: { type: 'account', id: account.id },
   });
-  return { webhook_secret: deps.secrets.open(account.webhookSecret) };
+  return { webhook_secret: deps.secrets.open(account.webhookSecret, account.id) };
 }
 
 /** Stored as it came: whether the broker takes what is inside, only a worker can find out. */
