@@ -140,10 +140,14 @@ describe('Without reduce-only', () => {
   });
 });
 
+/** No limit of ours ends what hangs: who waits for it waits until the test has failed. */
+const HANGING = { BROKER_TIMEOUT_SECONDS: '600' };
+const PATIENT = { timeout: 20_000 };
+
 describe('Lanes', () => {
-  test('an account whose broker hangs does not hold the user’s other account', async (t) => {
+  test('an account whose broker hangs does not hold the user’s other account', PATIENT, async (t) => {
     const broker = scriptedBroker(t);
-    const world = await openWorld(t, { brokers: broker.brokers, env: { BROKER_TIMEOUT_SECONDS: '1' } });
+    const world = await openWorld(t, { brokers: broker.brokers, env: HANGING });
     const trader = await world.makeTrader();
     const other = await world.addAccount(trader);
     const held = broker.hold('position');
@@ -172,9 +176,9 @@ describe('Lanes', () => {
     assert.equal(broker.mostOfOneAccount, 1);
   });
 
-  test('an enquiry is answered while an order of the account is under way', async (t) => {
+  test('an enquiry is answered while an order of the account is under way', PATIENT, async (t) => {
     const broker = scriptedBroker(t);
-    const world = await openWorld(t, { brokers: broker.brokers });
+    const world = await openWorld(t, { brokers: broker.brokers, env: HANGING });
     const trader = await world.makeTrader();
     const held = broker.hold('place');
     const order = world.send(trader, { action: 'long_entry' });
@@ -211,9 +215,9 @@ describe('Time', () => {
     assert.ok(performance.now() - begun < 1_500);
   });
 
-  test('a close() that hangs delays nobody', async (t) => {
+  test('a close() that hangs delays nobody', PATIENT, async (t) => {
     const broker = scriptedBroker(t);
-    const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {} });
+    const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {}, env: HANGING });
     const trader = await world.makeTrader();
     await world.send(trader, { action: 'long_entry' });
     broker.hold('close');
