@@ -363,7 +363,7 @@ describe('a deletion', () => {
   });
 
   test('is 409 while an order is followed by fill verification, and passes when that has given up', async (t) => {
-    const env = { FILL_FIRST_POLL_SECONDS: '0.3', FILL_REQUEUE_SECONDS: '0.1', FILL_RETRIES: '0' };
+    const env = { FILL_FIRST_POLL_SECONDS: '1.5', FILL_REQUEUE_SECONDS: '0.1', FILL_RETRIES: '0' };
     const world = await openWorld(t, { env });
     const trader = await world.makeTrader({}, { paper: { latency_ms: 0, fill: 'never' } });
     const { body: order } = await world.send(trader);
