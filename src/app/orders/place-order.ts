@@ -48,7 +48,7 @@ export interface PlaceOrderDeps {
 }
 
 /** Whose order it is, as it was read. */
-export interface Placing {
+interface Placing {
   readonly user: User;
   readonly account: Account;
   /** What holds it back; null: nothing does, and it is not counted. The kill switch's own closes are such. */
