@@ -153,14 +153,15 @@ export async function openWorld(
       termsVersion: '1',
       ...user,
     };
+    const accountId = account.id ?? (randomUUIDv7() as AccountId);
     const madeAccount: Account = {
-      id: randomUUIDv7() as AccountId,
+      id: accountId,
       userId: made.id,
       name: 'Paper',
       brokerName: 'paper',
       environment: 'live',
       webhookToken: randomToken(),
-      webhookSecret: secrets.seal(secret),
+      webhookSecret: secrets.seal(secret, accountId),
       maxRequestAge: 300,
       allowedSymbols: [],
       sealedCredentials: null,
@@ -168,6 +169,7 @@ export async function openWorld(
       halted: false,
       paper: { latency_ms: 0 },
       connectionVersion: 1,
+      credentialsVersion: 1,
       revision: 1,
       createdAt: now,
       ...account,
@@ -191,7 +193,8 @@ export async function openWorld(
   /** Another account of the same user, with the same secret. */
   async function addAccount(trader: Trader, account: Partial<Account> = {}): Promise<Trader> {
     const id = randomUUIDv7() as AccountId;
-    const made = { ...trader.account, id, webhookToken: randomToken(), ...account };
+    const webhookSecret = secrets.seal(trader.secret, id);
+    const made = { ...trader.account, id, webhookToken: randomToken(), webhookSecret, ...account };
     await db.commit([insertAccount(made)]);
     return { ...trader, account: made };
   }

@@ -3,24 +3,13 @@
 // one: an answer whose shape is wrong is never "flat", "accepted" or "not found", but BrokerUnavailable for a question and
 // `unknown` for an order.
 
-import type { BrokerName } from '../domain/brokers.ts';
+import type { BrokerName, Capabilities } from '../domain/brokers.ts';
 import type { Decimal } from '../domain/decimal.ts';
 import type { BrokerOrderState } from '../domain/fill.ts';
 import type { AccountId, ClientOrderId, Timestamp } from '../domain/ids.ts';
 import type { OrderError, Side } from '../domain/order.ts';
 
-/** What the broker can promise, and so what we can. */
-export interface Capabilities {
-  /** A second order under a known client order id is refused for ever, after a fill too: sending again is safe. */
-  readonly refusesDuplicateIds: boolean;
-  /**
-   * For how long after it was sent an order can be looked up by its client order id, in ms: so long "not found" can be
-   * believed. 0: never; Infinity: for ever.
-   */
-  readonly findsByClientIdMs: number;
-  readonly reduceOnly: boolean;
-  readonly fractionalQuantities: boolean;
-}
+export type { BrokerOrderState, Capabilities };
 
 export interface Instrument {
   /** The broker's own name for it: what orders and positions are kept under. Pinned on a leg that is sent. */
@@ -57,8 +46,6 @@ export interface Quote {
   readonly bid: Decimal;
   readonly ask: Decimal;
 }
-
-export type { BrokerOrderState };
 
 export interface BrokerOrder {
   readonly clientOrderId: ClientOrderId;

@@ -22,6 +22,7 @@ export interface Account {
   readonly halted: boolean;
   readonly paper: unknown;
   readonly connectionVersion: number;
+  readonly credentialsVersion: number;
   /** Grows with every change of what an order is checked against. */
   readonly revision: number;
   readonly createdAt: Timestamp;
@@ -42,6 +43,7 @@ export interface AccountRow {
   halted: number | boolean;
   paper: string | null;
   connection_version: number;
+  credentials_version: number;
   revision: number;
   created_at: Timestamp;
 }
@@ -61,6 +63,7 @@ export const toAccount = (row: AccountRow): Account => ({
   halted: Boolean(row.halted),
   paper: row.paper === null ? null : JSON.parse(row.paper),
   connectionVersion: row.connection_version,
+  credentialsVersion: row.credentials_version,
   revision: row.revision,
   createdAt: row.created_at,
 });
@@ -68,13 +71,13 @@ export const toAccount = (row: AccountRow): Account => ({
 export function insertAccount(account: Account): Statement {
   return sql`insert into trading_accounts (id, user_id, name, broker_name, environment, webhook_token, webhook_secret,
       max_request_age, allowed_symbols, sealed_credentials, broker_credentials_verified, halted, paper,
-      connection_version, revision, created_at)
+      connection_version, credentials_version, revision, created_at)
     values (${account.id}, ${account.userId}, ${account.name}, ${account.brokerName}, ${account.environment},
       ${account.webhookToken},
       ${account.webhookSecret}, ${account.maxRequestAge}, ${JSON.stringify(account.allowedSymbols)},
       ${account.sealedCredentials}, ${account.credentialsVerified}, ${account.halted},
       ${account.paper === null ? null : JSON.stringify(account.paper)}, ${account.connectionVersion},
-      ${account.revision}, ${account.createdAt})`;
+      ${account.credentialsVersion}, ${account.revision}, ${account.createdAt})`;
 }
 
 export async function findAccount(db: Db, id: AccountId): Promise<Account | null> {
@@ -157,7 +160,8 @@ export const storeCredentials = (id: AccountId, sealed: string): Statement =>
   must(
     'account',
     sql`update trading_accounts set sealed_credentials = ${sealed}, broker_credentials_verified = ${false},
-          connection_version = connection_version + 1, revision = revision + 1
+          connection_version = connection_version + 1, credentials_version = credentials_version + 1,
+          revision = revision + 1
         where id = ${id} and deleted_at is null`,
   );
 

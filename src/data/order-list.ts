@@ -91,7 +91,7 @@ function orderSearch(user: UserId, filter: OrderFilter): OrderSearch {
 }
 
 /** The next orders that the index gives, with a mark on those that fit the other filters too. */
-export function searchStep(
+function searchStep(
   leading: readonly Statement[],
   others: readonly Statement[],
   last: Found | null,

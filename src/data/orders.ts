@@ -16,7 +16,7 @@ import type {
   Side,
   Source,
 } from '../domain/order.ts';
-import { mainLeg } from '../domain/order.ts';
+import { isUnsettled, mainLeg } from '../domain/order.ts';
 import { brokerRefs, exitOrderResult, exitQuantity } from '../domain/order-result.ts';
 import { type Db, join, must, type Reads, type Statement, sql } from './db.ts';
 
@@ -26,11 +26,11 @@ export function insertOrder(order: Order, fingerprint: string | null): Statement
     'fingerprint',
     sql`insert into order_history (order_id, version, user_id, trading_account_id, broker_name, source, simulation,
           symbol, action, order_type, intent, quantity, status, error, broker_refs, submitted_at, deadline_at,
-          auto_exit, trace, fingerprint)
+          auto_exit, trace, fingerprint, unsettled)
         values (${order.id}, ${order.version}, ${order.userId}, ${order.accountId}, ${order.brokerName},
           ${order.source}, ${order.simulation}, ${order.symbol}, ${order.action}, ${order.orderType},
           ${JSON.stringify(order.intent)}, ${order.quantity}, ${order.status}, null, '[]', ${order.submittedAt},
-          ${order.deadlineAt}, ${order.autoExit}, ${JSON.stringify(order.trace)}, ${fingerprint})
+          ${order.deadlineAt}, ${order.autoExit}, ${JSON.stringify(order.trace)}, ${fingerprint}, ${isUnsettled(order)})
         on conflict (trading_account_id, fingerprint) do nothing`,
   );
 }
@@ -54,7 +54,8 @@ export function saveOrder(order: Order): Statement[] {
             fill_price = ${main?.fillPrice ?? null}, fill_quantity = ${main?.fillQuantity ?? null},
             filled_at = ${order.filledAt}, auto_exit = ${order.autoExit}, exit_quantity = ${exitQuantity(order)},
             position_before = ${order.positionBefore}, exit_order_result = ${json(exitOrderResult(order))},
-            trace = ${JSON.stringify(order.trace)}, connection_version = ${order.connectionVersion}
+            trace = ${JSON.stringify(order.trace)}, credentials_version = ${order.credentialsVersion},
+            unsettled = ${isUnsettled(order)}
           where order_id = ${order.id} and version = ${order.version}`,
     ),
     ...order.legs.map(
@@ -69,6 +70,10 @@ export function saveOrder(order: Order): Statement[] {
               instrument = excluded.instrument, sent_at = excluded.sent_at, acked_at = excluded.acked_at,
               filled_at = excluded.filled_at`,
     ),
+    // Nothing of it was sent, and it will be planned anew.
+    ...(order.legs.length === 0 && order.status === 'executing'
+      ? [sql`delete from order_legs where order_id = ${order.id}`]
+      : []),
   ];
 }
 
@@ -78,15 +83,30 @@ export async function findOrder(db: Db, id: OrderId): Promise<Order | null> {
 }
 
 /**
- * What a worker of this user finds unfinished. First the one that a predecessor had begun: its legs were planned on the
- * position of then, and nothing may trade before them. The others as they came.
+ * An account's orders that are under way or have an open leg, with the account's connection version. First the one that a
+ * predecessor had begun: its legs were planned on the position of then, and nothing may trade before them. The others as
+ * they came.
  */
-export function ordersUnderWay(db: Db, user: UserId): Promise<Order[]> {
-  return ordersWhere(
-    db,
-    sql`where user_id = ${user} and status in ('queued', 'executing')
-        order by case status when 'executing' then 0 else 1 end, rowid`,
+export async function unsettledOrders(
+  db: Db,
+  user: UserId,
+  account: AccountId,
+): Promise<{ orders: Order[]; version: number | null }> {
+  const rows = await db.all<OrderRow & { connection_version: number }>(
+    sql`select o.*, a.connection_version from order_history o join trading_accounts a on a.id = o.trading_account_id
+        where o.trading_account_id = ${account} and o.unsettled = ${true} and o.user_id = ${user}
+        order by case o.status when 'executing' then 0 else 1 end, o.rowid`,
   );
+  return { orders: await withLegs(db, rows), version: rows[0]?.connection_version ?? null };
+}
+
+/** Accounts of this user with an order that a worker has to do something about. */
+export async function accountsUnderWay(db: Db, user: UserId): Promise<AccountId[]> {
+  const rows = await db.all<{ trading_account_id: AccountId }>(
+    sql`select distinct trading_account_id from order_history
+        where user_id = ${user} and status in ('queued', 'executing')`,
+  );
+  return rows.map((row) => row.trading_account_id);
 }
 
 /** Users with an order that was accepted before the given time and has not got beyond `executing`. */
@@ -133,7 +153,7 @@ interface OrderRow {
   position_before: string | null;
   exit_order_result: string | null;
   trace: string;
-  connection_version: number | null;
+  credentials_version: number | null;
 }
 
 interface LegRow {
@@ -159,13 +179,17 @@ async function ordersWhere(db: Reads, where: Statement): Promise<Order[]> {
       [
         sql`select order_id, version, user_id, trading_account_id, broker_name, source, simulation, symbol, action,
               order_type, intent, quantity, status, error, submitted_at, deadline_at, filled_at, auto_exit,
-              position_before, exit_order_result, trace, connection_version
+              position_before, exit_order_result, trace, credentials_version
             from order_history`,
         where,
       ],
       ' ',
     ),
   );
+  return withLegs(db, rows);
+}
+
+async function withLegs(db: Reads, rows: readonly OrderRow[]): Promise<Order[]> {
   // What is still queued was never planned, and has no legs.
   const planned = rows.filter((row) => row.status !== 'queued');
   const legs = await legsOf(
@@ -227,7 +251,7 @@ function toOrder(row: OrderRow, legs: Leg[]): Order {
     positionBefore: decimalOrNull(row.position_before),
     autoExit: Boolean(row.auto_exit),
     legs,
-    connectionVersion: row.connection_version,
+    credentialsVersion: row.credentials_version,
     exitError: exit?.error ?? null,
     submittedAt: row.submitted_at,
     deadlineAt: row.deadline_at,

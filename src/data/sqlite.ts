@@ -1,7 +1,7 @@
 // SQLite, in one file and in this process. Everything here is synchronous: a group runs from BEGIN to COMMIT without
 // a break, so no read ever sees a half-written unit, and the wait is that for the disk alone.
 
-import { closeSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { type Db, NotCommitted, type Reads, type SqlValue, type Statement } from './db.ts';
@@ -179,7 +179,12 @@ const held = new Set<DatabaseSync>();
  * takes it back with the process, however that ends, so there is no stale lock to clean up.
  */
 export function lockDataDir(dir: string): { release(): void } {
-  const db = new DatabaseSync(join(dir, 'lock'), { timeout: 0 });
+  const file = join(dir, 'lock');
+  // Whoever can open it can hold it: in a shared folder that is nobody but us. One that is there is not opened to see to
+  // that: closing it again would free the lock, where this very process holds it.
+  if (existsSync(file)) chmodSync(file, 0o600);
+  else closeSync(openSync(file, 'a', 0o600));
+  const db = new DatabaseSync(file, { timeout: 0 });
   try {
     db.exec('begin exclusive');
   } catch (error) {

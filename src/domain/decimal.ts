@@ -39,6 +39,7 @@ export const negate = (a: Decimal): Decimal => canonical(new Big(a).times(-1));
 export const absolute = (a: Decimal): Decimal => canonical(new Big(a).abs());
 export const sign = (a: Decimal): -1 | 0 | 1 => new Big(a).cmp(0);
 export const compare = (a: Decimal, b: Decimal): -1 | 0 | 1 => new Big(a).cmp(b);
+export const isWhole = (a: Decimal): boolean => new Big(a).mod(1).eq(0);
 export const smaller = (a: Decimal, b: Decimal): Decimal => (compare(a, b) <= 0 ? a : b);
 
 /** So that a double shows it exactly. */

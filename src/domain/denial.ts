@@ -151,6 +151,11 @@ export const DENIALS = {
     title: 'Too many failed tries for this account',
     detail: 'Wait for the time given in Retry-After, or set a new password by mail, which ends the wait.',
   },
+  passwords_busy: {
+    status: 503,
+    title: 'Too many passwords are being checked',
+    detail: 'Try again after the time given in Retry-After. It does not count as a failed try.',
+  },
   login_token_invalid: {
     status: 401,
     title: 'This login has expired',

@@ -82,6 +82,8 @@ const TRANSITIONS: Record<OrderStatus, readonly OrderStatus[]> = {
 };
 
 export const canMove = (from: OrderStatus, to: OrderStatus): boolean => TRANSITIONS[from].includes(to);
+/** A worker is to do something about it, or is doing it. */
+export const isUnderWay = (status: OrderStatus): boolean => status === 'queued' || status === 'executing';
 export const hasEnded = (status: OrderStatus): boolean => TRANSITIONS[status].length === 0;
 
 /** Refusals that come from the broker, or from what we find there. A refusal of ours is a denial. */
@@ -190,8 +192,8 @@ export interface Order {
   readonly positionBefore: Decimal | null;
   readonly autoExit: boolean;
   readonly legs: readonly Leg[];
-  /** Of the account whose connection its legs were sent over; null: none was. */
-  readonly connectionVersion: number | null;
+  /** Of the credentials with which its legs were sent; null: none was. "Not found" with others decides nothing. */
+  readonly credentialsVersion: number | null;
   readonly exitError: OrderError | null;
   readonly submittedAt: Timestamp;
   readonly deadlineAt: Timestamp;
@@ -213,6 +215,13 @@ export function clientOrderId(order: OrderId, leg: LegName): ClientOrderId {
   const tail = BigInt(`0x${digest}`).toString(36).padStart(50, '0').slice(-22);
   return `f${leg === 'exit' ? 'x' : 'e'}${tail}` as ClientOrderId;
 }
+
+/** Of an order at the broker, whoever sent it. */
+export const isOurs = (id: string): boolean => /^f[ex][0-9a-z]{22}$/.test(id);
+
+/** Under way, or followed by fill verification. */
+export const isUnsettled = (order: Order): boolean =>
+  isUnderWay(order.status) || openLeg(order) !== undefined;
 
 /** The one writer of a status. An illegal move is a fault in our code, never an outcome. */
 export function moveTo(

@@ -1,6 +1,7 @@
 // The HTTP server: one strict reading of bodies, one shape of errors, and the routes.
 
 import { randomUUIDv7 } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import cookie from '@fastify/cookie';
 import Fastify, {
   type FastifyBaseLogger,
@@ -23,7 +24,7 @@ import { docsRoutes } from './docs/routes.ts';
 import { type Edge, openEdge } from './edge.ts';
 import { type Guard, guardRoutes } from './guards.ts';
 import { type Middleware, securityHeaders, standBefore } from './middleware.ts';
-import { RequestInvalid, sendClientError, sendDenial, sendFault } from './problem.ts';
+import { RequestInvalid, sendClientError, sendDenial, sendFault, sendInvalid } from './problem.ts';
 import { refuseUnknownParameters } from './query.ts';
 import { type AccountRoutes, accountRoutes } from './routes/accounts.ts';
 import { type AdminRoutes, adminRoutes } from './routes/admin.ts';
@@ -117,6 +118,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
       const denial = refuseAtEdge(request);
       void (denial ? sendDenial(request, reply, denial) : sendFault(fault, request, reply));
     },
+    http: { requireHostHeader: false },
     clientErrorHandler: (error, socket) => sendClientError(error, socket, headers),
     // For receiving a request, not for answering it. Without a limit a body may trickle in for ever.
     requestTimeout: 60_000,
@@ -138,7 +140,12 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     reply.headers(headers);
     const denial = refuseAtEdge(request);
     if (denial) return sendDenial(request, reply, denial);
+    const problem = protocolProblem(request.raw);
+    // What follows on the connection may be the body of what is refused.
+    if (problem) return sendInvalid(request, reply.header('connection', 'close'), problem);
   });
+  // Both come to the hook above: the platform would answer them itself, with nothing that anybody could read.
+  server.server.on('checkExpectation', server.routing);
   server.register(cookie);
   standBefore(server, deps.middleware);
   guardRoutes(server, {
@@ -215,6 +222,14 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   server.register(async (scope) => publicRoutes(scope, deps.open));
   server.register(async (scope) => adminRoutes(scope, { ...deps.admin, ...ambient }));
   return server;
+}
+
+/** What HTTP asks of every request, whatever it is for; null: nothing is wrong. */
+function protocolProblem({ headers, httpVersion }: IncomingMessage) {
+  if (headers.host === undefined && httpVersion !== '1.0')
+    return { status: 400, detail: 'Send a Host header.' };
+  if (headers.expect === undefined || /^100-continue$/i.test(headers.expect)) return null;
+  return { status: 417, detail: 'Send no Expect header but 100-continue.' };
 }
 
 /** Without the query, and with no more of a webhook's token than tells one from another. */

@@ -34,6 +34,7 @@ import {
 } from '../app/accounts/settings.ts';
 import { writeAudit } from '../app/audit/audit.ts';
 import { auditKeyOf } from '../app/audit/chain.ts';
+import type { Sealer } from '../app/audit/sealing.ts';
 import { readAuditLog, readSecurityAttacks } from '../app/audit/security-events.ts';
 import { afterwards } from '../app/background.ts';
 import { admitTradingRequest, authenticate } from '../app/identity/access.ts';
@@ -49,6 +50,7 @@ import {
   revokeUserSession,
 } from '../app/identity/sessions.ts';
 import { createTokens } from '../app/identity/tokens.ts';
+import { createTurns } from '../app/identity/turns.ts';
 import {
   changeUserAsAdmin,
   makeFirstAdmin,
@@ -62,6 +64,7 @@ import {
   revokeSessionAsAdmin,
   stopWorker,
 } from '../app/operation/admin.ts';
+import { bindSecrets } from '../app/operation/bind-secrets.ts';
 import { type FirstUser, publishFirstTerms, seedFirstUser } from '../app/operation/first-start.ts';
 import { readHealth } from '../app/operation/health.ts';
 import { METRICS_TYPE, readMetrics } from '../app/operation/metrics.ts';
@@ -88,7 +91,8 @@ export interface Api {
   readonly firstUser: FirstUser | null;
 }
 
-export async function openApi(base: Foundation): Promise<Api> {
+/** `sealer`: where this process has one, it knows first that the audit log is not sealed any more. */
+export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> | null): Promise<Api> {
   const { config, parts, log, clock, ticking, db, store, closers } = base;
   const { timings, plans, rateLimit } = config;
   const appKey = appKeyOf(config);
@@ -109,6 +113,7 @@ export async function openApi(base: Foundation): Promise<Api> {
   closers.push(() => later.settled(MAIL_PATIENCE_MS));
   const tokens = createTokens({ secret: config.keys.jwt ?? keptKey(config.data.dir, 'JWT_SECRET'), clock });
 
+  await bindSecrets({ db, secrets, log });
   const termsVersion = await publishFirstTerms({ db, clock });
   const firstUser = config.seedUser
     ? await seedFirstUser({ db, clock, secrets, hasher }, termsVersion)
@@ -117,8 +122,9 @@ export async function openApi(base: Foundation): Promise<Api> {
   // What the service's functions take their dependencies from; each names the few that it uses.
   const deps = {
     ...{ ...base, secrets, tokens, plans, rateLimit, ...timings },
-    ...{ hasher, decoyHash, captcha, mailer, later, baseUrl, lifetimes: config.auth },
+    ...{ hasher, turns: createTurns(), decoyHash, captcha, mailer, later, baseUrl, lifetimes: config.auth },
     role: config.role,
+    sealer,
     alertIntervalMs: config.mail.alertIntervalMs,
     auditKey: auditKeyOf(appKey),
     sealingKey: sealingKeyOf(config),

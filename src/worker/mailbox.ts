@@ -7,13 +7,16 @@ import type { Look } from '../domain/fill.ts';
 import type { AccountId, OrderId, UserId } from '../domain/ids.ts';
 import type { Order } from '../domain/order.ts';
 import type { Store } from '../store/store.ts';
+import type { Cleared } from './clear-entries.ts';
 import type { Reset, SymbolPage, SymbolSearch, Unavailable, Verdict } from './enquiries.ts';
 import { replyQueues } from './pool.ts';
 
 /** What a worker can be asked, and what it answers. */
 export interface Work {
-  execute: { request: { orderId: OrderId }; answer: Order | null };
+  execute: { request: { orderId: OrderId; accountId: AccountId }; answer: Order | null };
   look: { request: { orderId: OrderId }; answer: Look };
+  /** Takes back the entries that rest, and reads what is held. */
+  flatten: { request: { accountId: AccountId }; answer: Cleared | Unavailable };
   recover: { request: Record<never, never>; answer: null };
   verify: { request: { accountId: AccountId }; answer: Verdict };
   positions: {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -73,6 +73,18 @@ describe('SQLite, beyond the contract', () => {
     await db.script('create table secrets (id text)');
     for (const path of [file, `${file}-wal`]) assert.equal(statSync(path).mode & 0o077, 0);
     await db.close();
+  });
+
+  test('only we may open the lock, so that nobody else in a shared folder keeps us from starting', () => {
+    const dir = mkdtempSync(join(folder, 'shared-'));
+    chmodSync(dir, 0o755);
+    const mode = () => statSync(join(dir, 'lock')).mode & 0o777;
+    lockDataDir(dir).release();
+    assert.equal(mode(), 0o600);
+    // One from before.
+    chmodSync(join(dir, 'lock'), 0o644);
+    lockDataDir(dir).release();
+    assert.equal(mode(), 0o600);
   });
 
   test('every commit is flushed to the disk, and the settings say so', async () => {

@@ -156,3 +156,24 @@ test('the edge counts one client of IPv6 by its /64, whichever of its addresses 
   assert.deepEqual(statuses, [401, 401, 401, 429]);
   assert.equal((await login('2001:db8:0:1::1')).status, 401);
 });
+
+test('the edge counts a network of IPv6 by its /48 too: 65,536 networks of one customer are not 65,536 clients', async (t) => {
+  const env = { EDGE: 'builtin', EDGE_AUTH_LIMIT: '3', WAF_RATE_LIMIT: '5' };
+  const world = await openWorld(t, { env });
+  const ask = async (method: 'GET' | 'POST', url: string, remoteAddress: string) =>
+    (await world.request({ method, url, remoteAddress })).status;
+  // Four times what one of its clients may: several people may live in one /48.
+  for (const [method, url, limit, open] of [
+    ['POST', '/auth/token', 12, 400],
+    ['GET', '/nowhere', 20, 404],
+  ] as const) {
+    const network = `2001:db8:${limit}`;
+    for (let index = 0; index < limit; index++)
+      assert.equal(await ask(method, url, `${network}:${index.toString(16)}::1`), open, `${url} ${index}`);
+    assert.equal(await ask(method, url, `${network}:ffff::1`), 429, url);
+    assert.equal(await ask(method, url, '2001:db8:aaaa::1'), open, 'the next network is another one');
+  }
+  // One client that is refused uses up nothing of its neighbours.
+  for (let index = 0; index < 40; index++) await ask('GET', '/nowhere', '2001:db8:bbbb::1');
+  assert.equal(await ask('GET', '/nowhere', '2001:db8:bbbb:1::1'), 404);
+});

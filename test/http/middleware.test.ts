@@ -119,6 +119,11 @@ describe('the security headers', () => {
     for (const [bytes, status] of [
       ['HELLO\r\n\r\n', 400],
       [`GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`, 431],
+      // What the platform would answer itself, with nothing in it.
+      ['GET /public/plans HTTP/1.1\r\n\r\n', 400],
+      ['POST /auth/login HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}', 400],
+      ['GET /nowhere HTTP/1.1\r\nhost: x\r\nexpect: a miracle\r\n\r\n', 417],
+      ['POST /nowhere HTTP/1.1\r\nhost: x\r\nexpect: 200-ok\r\ncontent-length: 9\r\n\r\n', 417],
     ] as const) {
       const socket = connect(port, '127.0.0.1');
       let text = '';

@@ -51,7 +51,7 @@ async function secondFactor({ world, trader }: Owner, confirmed: boolean): Promi
   const code = RECOVERY_CODE();
   await world.db.commit([
     sql`insert into second_factors (user_id, totp_secret, created_at, confirmed_at, last_step)
-        values (${trader.user.id}, ${world.secrets.seal(TOTP_SECRET.toString('base64url'))}, ${now},
+        values (${trader.user.id}, ${world.secrets.seal(TOTP_SECRET.toString('base64url'), trader.user.id)}, ${now},
           ${confirmed ? now : null}, 0)`,
     sql`insert into recovery_codes (code_hash, user_id)
         values (${hashToken(plainRecoveryCode(code))}, ${trader.user.id})`,

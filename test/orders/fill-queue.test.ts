@@ -9,6 +9,7 @@ import { findOrder } from '../../src/data/orders.ts';
 import { workerOrders } from '../../src/data/worker-orders.ts';
 import type { Look } from '../../src/domain/fill.ts';
 import { timestamp, type UserId } from '../../src/domain/ids.ts';
+import type { Order } from '../../src/domain/order.ts';
 import { logbook, type World } from '../world.ts';
 import { FIRST_POLL, polled, REQUEUE, restingBroker, restingOrder } from './fill-desk.ts';
 
@@ -16,6 +17,7 @@ describe('A check whose verifier died', { concurrency: true }, () => {
   test('is free after the 180 s visibility timeout, and not before; the lost poll has used up a try', async (t) => {
     const { clock, broker, world, trader } = await restingBroker(t);
     const { body } = await world.send(trader);
+    broker.calls.length = 0;
     // The clock of another verifier is a little ahead: it claims the check, and is not heard of for long.
     const ahead = { now: () => clock.now() + FIRST_POLL };
     const claimed = Promise.withResolvers<void>();
@@ -146,6 +148,7 @@ describe('The order of checks', { concurrency: true }, () => {
 
 describe('The check and what it is about', { concurrency: true }, () => {
   /** An order that rests at the broker, as a worker has it in hand, without its check. */
+  const NOBODY = '00000000-0000-7000-8000-000000000000' as UserId;
   async function inHand(t: TestContext) {
     const { clock, world, trader } = await restingBroker(t);
     const { body } = await world.send(trader);
@@ -154,15 +157,16 @@ describe('The check and what it is about', { concurrency: true }, () => {
     const order = await findOrder(world.db, body.order_id);
     const foreignLeg = (await findOrder(world.db, other.order_id))?.legs[0];
     assert.ok(order && foreignLeg);
-    const { save } = workerOrders({ db: world.db, clock, firstPollMs: FIRST_POLL });
+    const orders = workerOrders({ db: world.db, clock, firstPollMs: FIRST_POLL });
+    await orders.begin(trader.user.id, 'me');
+    const save = (changed: Order) => orders.save(changed, 'me', { settled: true });
     return { world, order, foreignLeg, save };
   }
-  const settled = { settled: true };
 
   test('are one unit: an order that another worker has taken over is neither saved nor scheduled', async (t) => {
     const { world, order, save } = await inHand(t);
     const stale = { ...order, version: order.version - 1, status: 'unknown' as const };
-    assert.equal(await save(stale, settled), 'taken');
+    assert.equal(await save(stale), 'taken');
     assert.equal(await checkOf(world, order.id), undefined);
     assert.deepEqual(await findOrder(world.db, order.id), order);
   });
@@ -170,14 +174,15 @@ describe('The check and what it is about', { concurrency: true }, () => {
   test('are one unit: where the order cannot be written, no check is scheduled', async (t) => {
     const { world, order, foreignLeg, save } = await inHand(t);
     const broken = { ...order, legs: [...order.legs, { ...foreignLeg, leg: 'exit' as const }] };
-    await assert.rejects(save(broken, settled));
+    await assert.rejects(save(broken));
     assert.equal(await checkOf(world, order.id), undefined);
     assert.deepEqual(await findOrder(world.db, order.id), order);
   });
 
   test('are one unit: where no check can be scheduled, the order is not written', async (t) => {
     const { world, order, save } = await inHand(t);
-    await assert.rejects(save({ ...order, userId: 'nobody' as UserId, status: 'unknown' }, settled));
+    await world.db.commit([sql`insert into worker_owners (user_id, token) values (${NOBODY}, 'me')`]);
+    await assert.rejects(save({ ...order, userId: NOBODY, status: 'unknown' }));
     assert.deepEqual(await findOrder(world.db, order.id), order);
   });
 

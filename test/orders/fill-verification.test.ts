@@ -72,6 +72,7 @@ describe('Order fill verification', { concurrency: true }, () => {
     front('TXFA7');
     const { body } = await world.send(trader, { symbol: 'TXF1!' });
     broker.forgetScripts();
+    broker.calls.length = 0;
     front('TXFB7');
     clock.advance(FIRST_POLL);
     await polled(world, trader, body.order_id, 1);

@@ -115,7 +115,7 @@ test('an account that changes is connected anew, the old connection closed', asy
     broker.calls
       .filter(({ call }) => ['open', 'close', 'place'].includes(call))
       .map(({ call, connection }) => `${call} ${connection}`),
-    ['open 1', 'place 1', 'close 1', 'open 2', 'place 2'],
+    ['open 1', 'place 1', 'open 2', 'close 1', 'place 2'],
   );
   const last = broker.calls.findLast(({ call }) => call === 'open')?.asked as { paper: unknown };
   assert.deepEqual(last.paper, { latency_ms: 0, seed: 7 });

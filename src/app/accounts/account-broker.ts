@@ -19,7 +19,7 @@ export interface AskDeps {
   readonly responseWaitMs: number;
 }
 
-type Enquiry = 'verify' | 'positions' | 'symbols' | 'resetSimulation';
+type Enquiry = 'verify' | 'positions' | 'flatten' | 'symbols' | 'resetSimulation';
 
 async function askWorker<K extends Enquiry>(
   { pool, mailbox, responseWaitMs }: AskDeps,
@@ -89,6 +89,10 @@ const verification = ({ id: userId }: Owner, account: Account) => ({
   resource: { type: 'account', id: account.id },
   metadata: { trading_account_id: account.id },
 });
+
+/** Takes back the entries that rest at the broker; what is held then, and which of them may yet be filled. */
+export const clearEntries = (deps: AskDeps, user: UserId, accountId: AccountId) =>
+  askWorker(deps, user, { kind: 'flatten', accountId });
 
 export async function heldPositions(
   deps: AskDeps,

@@ -22,6 +22,7 @@ import {
 import { millis, type OrderId, timestamp } from '../../domain/ids.ts';
 import {
   type Action,
+  hasEnded,
   type Order,
   type OrderIntent,
   type OrderType,
@@ -196,7 +197,11 @@ async function answerOf(deps: PlaceOrderDeps, order: Order): Promise<Order | nul
   const { db, pool, mailbox, log, responseWaitMs } = deps;
   const over = new AbortController();
   try {
-    const reply = mailbox.ask(order.userId, { kind: 'execute', orderId: order.id }, responseWaitMs);
+    const reply = mailbox.ask(
+      order.userId,
+      { kind: 'execute', orderId: order.id, accountId: order.accountId },
+      responseWaitMs,
+    );
     // A worker that went idle while the order was written has not seen the message: this starts the next one.
     pool
       .ensure(order.userId)
@@ -219,7 +224,8 @@ async function settledOrder(db: Db, id: OrderId, signal: AbortSignal): Promise<O
     await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
     // Nobody waits any more: whatever this ends with is not looked at.
     const order = signal.aborted ? null : await findOrder(db, id).catch(() => null);
-    if (order && order.status !== 'queued' && order.status !== 'executing') return order;
+    // A worker that has its acknowledgement may still wait for the fill.
+    if (order && (hasEnded(order.status) || 'answered' in order.trace)) return order;
     if (signal.aborted) return new Promise(() => {});
   }
 }
@@ -247,7 +253,7 @@ function accept(deps: PlaceOrderDeps, request: NewOrder): Order {
     exitError: null,
     submittedAt: timestamp(request.arrivedAt),
     deadlineAt: timestamp(now + lifeOf(deps, request)),
-    connectionVersion: null,
+    credentialsVersion: null,
     filledAt: null,
     trace: {},
   };

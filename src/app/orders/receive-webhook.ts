@@ -244,7 +244,7 @@ function proveGenuine(
     const metadata = { attack_type: 'expired_timestamp', request_age_seconds: age / 1000 };
     return { denial: deny('webhook_timestamp_expired'), metadata };
   }
-  if (!isSameSecret(signal.secret ?? '', secrets.open(account.webhookSecret)))
+  if (!isSameSecret(signal.secret ?? '', secrets.open(account.webhookSecret, account.id)))
     return { denial: deny('webhook_credential_attack'), metadata: { attack_type: 'wrong_secret' } };
   return null;
 }

@@ -2,6 +2,7 @@
 // it last wrote or read it, so that placing an order is one commit and no read; the ledger's version tells it when
 // somebody else has written since.
 
+import { BROKERS } from '../../domain/brokers.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { decimal, rounded } from '../../domain/decimal.ts';
 import type { BrokerOrderState } from '../../domain/fill.ts';
@@ -168,12 +169,7 @@ function connect({ ledger, clock, wait }: PaperDeps, rules: Rules): Broker {
   const quotesNow = () => quotesAt(rules, clock.now());
 
   return {
-    capabilities: {
-      refusesDuplicateIds: true,
-      findsByClientIdMs: Number.POSITIVE_INFINITY,
-      reduceOnly: true,
-      fractionalQuantities: true,
-    },
+    capabilities: BROKERS.paper.capabilities,
     // Nobody shares a limit here.
     limits: `paper:${rules.book}`,
 

@@ -4,8 +4,18 @@ export const brokers = `
 -- live, or what else the account's broker offers; fixed at creation
 alter table trading_accounts add column environment text not null default 'live';
 
--- the account's when a leg was sent: over another connection "not found" decides nothing
-alter table order_history add column connection_version integer;
+-- grows with every change of the credentials
+alter table trading_accounts add column credentials_version integer not null default 1;
+
+-- the account's when a leg was sent: with other credentials "not found" decides nothing
+alter table order_history add column credentials_version integer;
+
+-- under way, or followed by fill verification: what a worker has to know of before it plans
+alter table order_history add column unsettled {boolean} not null default {false};
+update order_history set unsettled = {true}
+  where status in ('queued', 'executing')
+    or order_id in (select order_id from order_legs where status in ('sending', 'unknown', 'placed', 'partially_filled'));
+create index order_history_unsettled on order_history (trading_account_id) where unsettled = {true};
 
 -- the broker's own symbol, pinned when the leg is sent
 alter table order_legs add column instrument text;

@@ -179,7 +179,19 @@ const accountFields = {
 };
 
 export const AccountBody = Type.Object(
-  { name, broker: oneOf(BROKER_NAMES), ...accountFields },
+  {
+    name,
+    broker: oneOf(BROKER_NAMES),
+    environment: Type.Optional(
+      Type.String({
+        maxLength: 64,
+        default: 'live',
+        description: 'one that GET /public/brokers has for the broker; it stays',
+        examples: ['live'],
+      }),
+    ),
+    ...accountFields,
+  },
   { additionalProperties: false },
 );
 
