@@ -18,6 +18,7 @@ import { insertUser, type User } from '../src/data/users.ts';
 import { type AccountId, timestamp, type UserId } from '../src/domain/ids.ts';
 import type { OrderRecord, OrderResult } from '../src/domain/order-result.ts';
 import { type Fillpath, openFillpath, type Parts } from '../src/main.ts';
+import { makeSession, SIGNED, type TestSession } from './accounts/credentials.ts';
 import { backendOf } from './data/backend.ts';
 import { watchAnswers } from './http/documented.ts';
 import { type LoggedIn, openVisitor, type ShownUser, type Visitor } from './http/visitor.ts';
@@ -108,6 +109,7 @@ export async function openWorld(
   const config = readConfig({
     DATA_DIR: dir,
     APP_KEY,
+    ...SIGNED,
     SEED_USER: 'false',
     EDGE: 'external',
     LOG_LEVEL: 'silent',
@@ -151,13 +153,15 @@ export async function openWorld(
       termsVersion: '1',
       ...user,
     };
+    const accountId = account.id ?? (randomUUIDv7() as AccountId);
     const madeAccount: Account = {
-      id: randomUUIDv7() as AccountId,
+      id: accountId,
       userId: made.id,
       name: 'Paper',
       brokerName: 'paper',
+      environment: 'live',
       webhookToken: randomToken(),
-      webhookSecret: secrets.seal(secret),
+      webhookSecret: secrets.seal(secret, accountId),
       maxRequestAge: 300,
       allowedSymbols: [],
       sealedCredentials: null,
@@ -165,6 +169,8 @@ export async function openWorld(
       halted: false,
       paper: { latency_ms: 0 },
       connectionVersion: 1,
+      credentialsVersion: 1,
+      revision: 1,
       createdAt: now,
       ...account,
     };
@@ -187,7 +193,8 @@ export async function openWorld(
   /** Another account of the same user, with the same secret. */
   async function addAccount(trader: Trader, account: Partial<Account> = {}): Promise<Trader> {
     const id = randomUUIDv7() as AccountId;
-    const made = { ...trader.account, id, webhookToken: randomToken(), ...account };
+    const webhookSecret = secrets.seal(trader.secret, id);
+    const made = { ...trader.account, id, webhookToken: randomToken(), webhookSecret, ...account };
     await db.commit([insertAccount(made)]);
     return { ...trader, account: made };
   }
@@ -247,6 +254,7 @@ export async function openWorld(
     });
   }
 
+  const sessions = new Map<UserId, TestSession>();
   const newEmail = () => `${randomUUIDv7()}@example.com`;
 
   /** A new user, as anybody can become one. */
@@ -320,6 +328,18 @@ export async function openWorld(
     async restart(): Promise<void> {
       await fillpath.stop();
       fillpath = await open();
+    },
+    /** As this trader, by a session: for what an API key may not do. */
+    async inSession<Body>(
+      { user }: Trader,
+      method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+      url: string,
+      body?: unknown,
+      headers: Record<string, string> = {},
+    ): Promise<Answer<Body>> {
+      const session = sessions.get(user.id) ?? (await makeSession({ clock, db }, user));
+      sessions.set(user.id, session);
+      return request<Body>({ method, url, body, headers: { ...session.bearer, ...headers } });
     },
     /** As this trader, by API key. */
     as<Body>(

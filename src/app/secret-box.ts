@@ -1,29 +1,43 @@
-// Webhook secrets at rest: AES-256-GCM under APP_KEY. `nonce.ciphertext.tag`, base64url.
+// Secrets at rest: AES-256-GCM under APP_KEY, bound to whose they are. `2.nonce.ciphertext.tag`, base64url; those from
+// before they were bound have no number.
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
 export interface SecretBox {
-  seal(plain: string): string;
-  open(sealed: string): string;
+  /** For this owner, by id: in the place of another's it opens nothing. */
+  seal(plain: string, owner: string): string;
+  open(sealed: string, owner: string): string;
+  isBound(sealed: string): boolean;
 }
 
 const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
+export const BOUND = '2.';
 
 export function createSecretBox(key: Buffer): SecretBox {
+  const isBound = (sealed: string): boolean => sealed.startsWith(BOUND);
   return {
-    seal(plain) {
+    isBound,
+    seal(plain, owner) {
       const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv(CIPHER, key, nonce);
+      const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(owner));
       const text = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
-      return [nonce, text, cipher.getAuthTag()].map((part) => part.toString('base64url')).join('.');
+      const parts = [nonce, text, cipher.getAuthTag()];
+      return BOUND + parts.map((part) => part.toString('base64url')).join('.');
     },
-    open(sealed) {
-      const [nonce, text, tag] = sealed.split('.').map((part) => Buffer.from(part, 'base64url'));
+    open(sealed, owner) {
+      const bound = isBound(sealed);
+      const parts = (bound ? sealed.slice(BOUND.length) : sealed).split('.');
+      const [nonce, text, tag] = parts.map((part) => Buffer.from(part, 'base64url'));
       if (!nonce || !text || !tag) throw new Error('a stored secret is not in the expected form');
-      const decipher = createDecipheriv(CIPHER, key, nonce);
-      decipher.setAuthTag(tag);
-      return Buffer.concat([decipher.update(text), decipher.final()]).toString('utf8');
+      try {
+        const decipher = createDecipheriv(CIPHER, key, nonce);
+        if (bound) decipher.setAAD(Buffer.from(owner));
+        decipher.setAuthTag(tag);
+        return Buffer.concat([decipher.update(text), decipher.final()]).toString('utf8');
+      } catch (cause) {
+        throw new Error("a stored secret is not this owner's, or not under this APP_KEY", { cause });
+      }
     },
   };
 }

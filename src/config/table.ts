@@ -51,7 +51,7 @@ export const VARIABLES = {
   PORT: { parse: wholeNumber(0, 65_535), otherwise: '8080; with ROLE=worker and verifier any free one', means: 'the port it listens on; 0 takes any free one' },
   BASE_URL: { parse: baseUrl, otherwise: 'http://localhost:PORT', means: 'its address from outside, for webhook URLs and mails' },
   ALLOWED_ORIGINS: { parse: listOf(origin), otherwise: 'BASE_URL and http://localhost:5173', means: 'origins whose pages may use the API with credentials, separated by commas' },
-  TRUSTED_PROXIES: { parse: listOf(cidr), otherwise: 'none', means: 'CIDR blocks; the client IP is the rightmost address of X-Forwarded-For that is not in them' },
+  TRUSTED_PROXIES: { parse: listOf(cidr), otherwise: 'none', means: 'CIDR blocks; the client IP is the rightmost address of X-Forwarded-For that is not in them. One that names no valid client (in production also one that names none) speaks for no admin and nobody on a list' },
 
   NODE_ENV: { heading: 'What it runs', parse: oneOf('development', 'test', 'production'), fallback: 'development', means: 'production turns the browser-only check on and demands APP_KEY, JWT_SECRET and ALLOWED_ORIGINS' },
   ROLE: { parse: oneOf('all', 'api', 'worker', 'verifier'), fallback: 'all', means: 'all in one process, or one of api, worker, verifier' },
@@ -84,7 +84,7 @@ export const VARIABLES = {
   EDGE: { heading: 'Edge', parse: oneOf('builtin', 'external'), fallback: 'builtin', means: 'builtin, or external where a firewall in front of the service limits and filters' },
   ADMIN_IPS: { parse: listOf(cidr), fallback: '127.0.0.0/8, ::1', means: 'who may reach /setup, /deployment and /metrics' },
   CHARTING_IPS: { parse: listOf(cidr), fallback: '52.89.214.238, 34.212.75.30, 54.218.53.128, 52.32.178.7', means: 'addresses of the charting platform, free of edge limits on /webhook' },
-  EDGE_AUTH_LIMIT: { parse: count(1), fallback: '100', means: 'requests of one IP in a window to login, registration and forgotten password together' },
+  EDGE_AUTH_LIMIT: { parse: count(1), fallback: '100', means: 'requests of one IP in a window to login (with its code), tokens, registration and forgotten password together' },
   WAF_RATE_LIMIT: { parse: count(1), fallback: '2000', means: 'requests of one IP in a window to anything' },
   EDGE_WINDOW_SECONDS: { parse: seconds, fallback: '300', means: 'length of that window' },
 

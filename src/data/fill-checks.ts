@@ -65,10 +65,11 @@ export function claimCheck(check: FillCheck, visibleAt: Timestamp): Statement {
 export function concludeCheck(check: FillCheck, verdict: Verdict): Statement {
   const nextAt = verdict.check === 'scheduled' ? verdict.nextAt : check.nextAt;
   const reason = verdict.check === 'done' ? null : verdict.reason;
+  const isFree = verdict.check === 'scheduled' && verdict.isFree === true;
   return must(
     'claimed',
     sql`update fill_checks set state = ${verdict.check}, next_at = ${nextAt}, visible_at = null,
-          last_error = ${reason}
+          attempts = ${isFree ? check.attempts - 1 : check.attempts}, last_error = ${reason}
         where order_id = ${check.orderId} and state = 'running' and attempts = ${check.attempts}`,
   );
 }

@@ -1,6 +1,6 @@
 // PostgreSQL, for more than one process or machine. A group is sent in one go and answered in one go: BEGIN, the units,
 // COMMIT, without waiting in between. A guard is checked by the server: its statement is wrapped so that it raises an
-// error when it changes no row. So one failed unit makes COMMIT a rollback, and the group is sent once more, now with
+// error when it changes no row, or finds none to hold. So one failed unit makes COMMIT a rollback, and the group is sent once more, now with
 // savepoints that undo a failed unit and keep a good one by the same two commands:
 //
 //   savepoint unit; …the first unit…;   savepoint unit; rollback to unit; …the second…;   savepoint unit; …
@@ -11,8 +11,16 @@
 
 import { DatabaseError, Pool, type PoolClient, type QueryConfig } from 'pg';
 import { decimal } from '../domain/decimal.ts';
-import { DatabaseUnavailable, type Db, LIST_MS, ListTooSlow, type Statement, sql } from './db.ts';
-import { groupCommit, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
+import {
+  DatabaseUnavailable,
+  type Db,
+  LIST_MS,
+  ListTooSlow,
+  NotCommitted,
+  type Statement,
+  sql,
+} from './db.ts';
+import { groupCommit, holds, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
 
 // One group at a time: a second one beside it mostly waited for the first one's row locks, or deadlocked with it (64
 // orders of 2 or 50 users at once: no gain; 256: 30 times slower). More processes still work in parallel.
@@ -129,7 +137,7 @@ export async function openPostgres({
           if (lost && units.length > 1) return { fault: lost };
           return failures[index] ?? (lost ? { fault: lost } : { guard: null });
         });
-        resolve({ rolledBack, outcomes });
+        resolve({ rolledBack, answered: !error, outcomes });
       });
       stream.uncork();
     });
@@ -139,16 +147,18 @@ export async function openPostgres({
   async function attempt(group: readonly Waiting[], begin: string): Promise<(Outcome | 'collision')[]> {
     const units = group.map(({ unit }) => unit);
     try {
-      const { outcomes } = await withClient(commits, async (client) => {
+      const { answered, outcomes } = await withClient(commits, async (client) => {
         const answers = await send(client, begin, units, false);
         return answers.rolledBack && units.length > 1 ? send(client, begin, units, true) : answers;
       });
       return outcomes.map((outcome) => {
         if (!('fault' in outcome)) return outcome;
-        return COLLISIONS.has(codeOf(outcome.fault)) ? 'collision' : { fault: fault(outcome.fault) };
+        if (COLLISIONS.has(codeOf(outcome.fault))) return 'collision';
+        return { fault: answered ? undone(outcome.fault) : fault(outcome.fault) };
       });
     } catch (error) {
-      throw fault(error);
+      // There was no connection to send anything on.
+      throw undone(error);
     }
   }
 
@@ -170,7 +180,7 @@ export async function openPostgres({
       const [outcome] = await attempt(group, BEGIN);
       if (outcome && outcome !== 'collision') return group[0]?.settle(outcome);
     }
-    throw new DatabaseUnavailable(`The rows were locked by others, ${ATTEMPTS_ALONE} times in a row.`);
+    throw new NotCommitted(`The rows were locked by others, ${ATTEMPTS_ALONE} times in a row.`);
   }
 
   const groups = groupCommit({ most: MOST_UNITS, lanes: 1, run: runGroup });
@@ -247,6 +257,8 @@ function openPool(
 interface Answers {
   /** For certain: nothing was written. */
   readonly rolledBack: boolean;
+  /** Else COMMIT may have been carried out, or still be. */
+  readonly answered: boolean;
   readonly outcomes: Outcome[];
 }
 
@@ -263,7 +275,7 @@ function statementQueries(): (statement: Statement) => Query {
     let query = cache.get(parts);
     if (!query) {
       const text = parts.reduce((start, part, index) => `${start}$${index}${part}`);
-      query = { text: guard === undefined ? text : guarded(text) };
+      query = { text: guard === undefined ? text : guarded(text, holds({ parts })) };
       // Only a template's own text is constant; one put together by `join` may never come again.
       if ('raw' in parts) query.name = `fillpath_${++names}`;
       cache.set(parts, query);
@@ -275,11 +287,12 @@ function statementQueries(): (statement: Statement) => Query {
   };
 }
 
-/** The cast fails exactly when no row was changed; the text shows up in the server's log. */
-function guarded(text: string): string {
+/** The cast fails exactly when no row was touched; the text shows up in the server's log. */
+function guarded(text: string, isHeld: boolean): string {
+  // After a wait for another's change it looks again at the row as it is then.
   const returning = /\breturning\b/i.test(text) ? '' : 'returning 1';
-  return `with changed as (${text}\n${returning})
-    select cast(case when count(*) > 0 then '1' else '${GUARD_FAILED}' end as integer) from changed`;
+  return `with touched as (${text}\n${isHeld ? 'for share' : returning})
+    select cast(case when count(*) > 0 then '1' else '${GUARD_FAILED}' end as integer) from touched`;
 }
 
 const codeOf = (error: unknown): string => (error instanceof DatabaseError ? (error.code ?? '') : '');
@@ -310,6 +323,12 @@ function fault(error: unknown): Error {
   const told = error as Error;
   if (told instanceof DatabaseError && !UNAVAILABLE.test(codeOf(told))) return told;
   return new DatabaseUnavailable(told.message, { cause: told });
+}
+
+/** Of a unit of which the server said, or of which it is clear, that it was not committed. */
+function undone(error: unknown): Error {
+  const told = fault(error);
+  return told instanceof DatabaseUnavailable ? new NotCommitted(told.message, { cause: told.cause }) : told;
 }
 
 /** The server stopped it, others hold what it reads, or no connection became free in time. */

@@ -1,11 +1,11 @@
 // SQLite, in one file and in this process. Everything here is synchronous: a group runs from BEGIN to COMMIT without
 // a break, so no read ever sees a half-written unit, and the wait is that for the disk alone.
 
-import { closeSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { DatabaseUnavailable, type Db, type Reads, type SqlValue, type Statement } from './db.ts';
-import { groupCommit, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
+import { type Db, NotCommitted, type Reads, type SqlValue, type Statement } from './db.ts';
+import { groupCommit, holds, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
 
 const MOST_UNITS = 256;
 /** Only a backup or a curious shell can hold the file: lockDataDir keeps other servers out. The wait blocks us whole. */
@@ -45,13 +45,20 @@ export function openSqlite({ file }: { file: string }): Db {
   const undo = db.prepare('rollback to unit');
   const release = db.prepare('release unit');
 
+  /** Whether it changed, or found, a row. What is found is held anyhow: there is one writer. */
+  function touch(statement: Statement): boolean {
+    const values = statement.values.map(encode);
+    if (holds(statement)) return prepared(statement).get(...values) !== undefined;
+    return prepared(statement).run(...values).changes > 0;
+  }
+
   function runUnit(unit: Unit): Outcome {
     savepoint.run();
     let outcome: Outcome = { guard: null };
     for (const { parts, values, guard } of unit) {
       try {
-        const { changes } = prepared({ parts, values }).run(...values.map(encode));
-        if (guard === undefined || changes > 0) continue;
+        const touched = touch({ parts, values });
+        if (guard === undefined || touched) continue;
         outcome = { guard };
       } catch (error) {
         // A full disk, for one, makes SQLite roll back the whole transaction: the neighbours are lost as well.
@@ -160,7 +167,8 @@ function fault(error: unknown): Error {
     (errcode !== undefined && UNAVAILABLE.has(errcode & 0xff)) ||
     // "database is not open", "statement has been finalized"
     code === 'ERR_INVALID_STATE';
-  return unavailable ? new DatabaseUnavailable(message, { cause: error }) : (error as Error);
+  // There is no way on which an answer could be lost.
+  return unavailable ? new NotCommitted(message, { cause: error }) : (error as Error);
 }
 
 /** Referred to from here until released: a handle that nobody holds would be closed by the garbage collector. */
@@ -171,7 +179,12 @@ const held = new Set<DatabaseSync>();
  * takes it back with the process, however that ends, so there is no stale lock to clean up.
  */
 export function lockDataDir(dir: string): { release(): void } {
-  const db = new DatabaseSync(join(dir, 'lock'), { timeout: 0 });
+  const file = join(dir, 'lock');
+  // Whoever can open it can hold it: in a shared folder that is nobody but us. One that is there is not opened to see to
+  // that: closing it again would free the lock, where this very process holds it.
+  if (existsSync(file)) chmodSync(file, 0o600);
+  else closeSync(openSync(file, 'a', 0o600));
+  const db = new DatabaseSync(file, { timeout: 0 });
   try {
     db.exec('begin exclusive');
   } catch (error) {

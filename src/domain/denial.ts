@@ -39,7 +39,8 @@ export const DENIALS = {
   session_required: {
     status: 403,
     title: 'Only a session may do this',
-    detail: 'Log in: an API key cannot manage sessions, keys and passwords.',
+    detail:
+      'Log in: an API key cannot manage sessions, keys, passwords, allowed IPs, webhook secrets and tokens.',
   },
   admin_required: { status: 403, title: 'Only an admin may do this', detail: 'Log in as an admin.' },
   webhook_not_found: {
@@ -150,6 +151,11 @@ export const DENIALS = {
     title: 'Too many failed tries for this account',
     detail: 'Wait for the time given in Retry-After, or set a new password by mail, which ends the wait.',
   },
+  passwords_busy: {
+    status: 503,
+    title: 'Too many passwords are being checked',
+    detail: 'Try again after the time given in Retry-After. It does not count as a failed try.',
+  },
   login_token_invalid: {
     status: 401,
     title: 'This login has expired',
@@ -223,6 +229,11 @@ export const DENIALS = {
     title: 'The account has orders under way',
     detail: 'Wait until they are filled or have ended, then delete the account again.',
   },
+  positions_open: {
+    status: 409,
+    title: 'The broker holds positions of the account',
+    detail: 'Close them first, or delete the account with ?keep_positions=true.',
+  },
   account_changed: {
     status: 409,
     title: 'The account was changed at the same moment',
@@ -295,6 +306,12 @@ export const DENIALS = {
     title: 'The database is unavailable',
     detail: 'Nothing was queued. Send the signal again.',
   },
+  outcome_unknown: {
+    status: 503,
+    title: 'Whether the order was accepted is not known',
+    detail:
+      'The database stopped answering while the order was written: it may have been accepted. Look at your orders before you send it again.',
+  },
   list_too_slow: {
     status: 503,
     title: 'The list takes too long',
@@ -322,8 +339,9 @@ export function deny(code: DenialCode, more: { detail?: string; retryAfter?: num
 
 export const ruleOf = (code: DenialCode): DenialRule => DENIALS[code];
 
-/** Ours, not the sender's: the platform repeats an alert that got a 5xx, and that repeat must trade. */
-export const isOurFault = (denial: Denial): boolean => ruleOf(denial.code).status >= 500;
+/** Ours, not the sender's, and nothing came of it: the platform repeats an alert that got a 5xx, and that repeat must trade. */
+export const isOurFault = ({ code }: Denial): boolean =>
+  ruleOf(code).status >= 500 && code !== 'outcome_unknown';
 
 export const isDenial = (value: object): value is Denial => 'code' in value && 'detail' in value;
 

@@ -6,14 +6,15 @@ import type { RequestContext } from '../app/audit/audit.ts';
 import type { TradingRequest } from '../app/identity/access.ts';
 import type { Denial } from '../domain/denial.ts';
 import { type AccountId, isUuid } from '../domain/ids.ts';
+import type { Route } from './guards.ts';
 import { sendDenial } from './problem.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** What an attempt that is refused here is called in the audit log. */
     attempt?: string;
-    /** For the kill switch: such a request passes, and is not counted. */
-    isNeverHeldBack?: (request: FastifyRequest) => boolean;
+    /** The kill switch: nothing may stand between a user and it, and it is not counted. */
+    isNeverHeldBack?: true;
   }
 }
 
@@ -25,13 +26,13 @@ export interface Admission {
 const READING = new Set(['GET', 'HEAD']);
 
 /** As the contract defines them: those under /trading that act. */
-export const isTradingRequest = (method: string, url: string): boolean =>
-  url.startsWith('/trading/') && !READING.has(method);
+export const isHeldBack = ({ method, url, isNeverHeldBack }: Route): boolean =>
+  url.startsWith('/trading/') && !READING.has(method) && !isNeverHeldBack;
 
 export function admitTradingRequests(server: FastifyInstance, { admit, contextOf }: Admission): void {
   server.addHook('preHandler', async (request, reply) => {
     const { attempt = 'trading_request', isNeverHeldBack } = request.routeOptions.config;
-    if (READING.has(request.method) || isNeverHeldBack?.(request)) return;
+    if (READING.has(request.method) || isNeverHeldBack) return;
     const denial = await admit({
       user: request.caller.user,
       accountId: accountOf(request),

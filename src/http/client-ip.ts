@@ -4,19 +4,35 @@
 import type { FastifyRequest } from 'fastify';
 import { canonicalIp, type IpList } from '../app/accounts/ip-list.ts';
 
-export function clientIp(request: FastifyRequest, trustedProxies: IpList): string {
-  const peer = canonicalIp(request.socket.remoteAddress ?? '') ?? '0.0.0.0';
-  const forwarded = request.headers['x-forwarded-for'];
-  const chain = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? '')).split(',');
+export interface ProxySettings {
+  readonly trustedProxies: IpList;
+  /** In production: a trusted proxy that names nobody at all does not speak for itself. */
+  readonly mustName: boolean;
+}
+
+export function clientIp({ headers, socket }: FastifyRequest, settings: ProxySettings): string {
+  const { trustedProxies, mustName } = settings;
+  const peer = canonicalIp(socket.remoteAddress ?? '') ?? '0.0.0.0';
+  const forwarded = headers['x-forwarded-for'];
+  if (forwarded === undefined) {
+    const isSilent = mustName || headers.forwarded !== undefined;
+    return isSilent && trustedProxies.has(peer) ? unknownVia(peer) : peer;
+  }
+  const chain = (Array.isArray(forwarded) ? forwarded.join(',') : forwarded).split(',');
   let client = peer;
   while (trustedProxies.has(client) && chain.length > 0) {
     const next = canonicalIp(withoutPort(chain.pop() ?? ''));
-    // A trusted proxy that forwards garbage: the last address that we can believe in is its own.
-    if (next === null) break;
+    if (next === null) return unknownVia(client);
     client = next;
   }
   return client;
 }
+
+/**
+ * Not the proxy's own address, which may be an admin's: of a client that nobody named we know only who did not name it.
+ * It is no address, and so it is on no list, whatever that allows.
+ */
+const unknownVia = (proxy: string): string => `unknown via ${proxy}`;
 
 /** Some proxies forward "1.2.3.4:5678" and "[::1]:80". A bare IPv6 address may end in what only looks like a port. */
 const withoutPort = (text: string): string =>

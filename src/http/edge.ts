@@ -9,7 +9,7 @@ import { type Denial, deny } from '../domain/denial.ts';
 
 export interface Edge {
   readonly chartingIps: IpList;
-  /** Of one address in a window, over the three auth paths together. */
+  /** Of one address in a window, over all paths together where somebody tries to get in. */
   readonly authLimit: number;
   /** Of one address in a window, over everything. */
   readonly rateLimit: number;
@@ -19,26 +19,44 @@ export interface Edge {
   now(): number;
 }
 
-const AUTH_PATHS = new Set(['/auth/login', '/auth/register', '/auth/forgot-password']);
+const AUTH_PATHS = new Set([
+  '/auth/login',
+  '/auth/login/totp',
+  '/auth/token',
+  '/auth/register',
+  '/auth/forgot-password',
+]);
 
 /** Counts the request, and refuses it where its address has had enough. */
 export function openEdge(edge: Edge): (request: FastifyRequest) => Denial | null {
-  const overall = createWindows(edge.rateLimit, edge.windowMs);
-  const auth = createWindows(edge.authLimit, edge.windowMs);
+  const overall = createLimit(edge.rateLimit, edge.windowMs);
+  const auth = createLimit(edge.authLimit, edge.windowMs);
   return (request) => {
     const ip = edge.ipOf(request);
     // The route rather than the path, which has many spellings; the path where there is no such route.
     const route = request.routeOptions.url ?? request.url;
     if (route.startsWith('/webhook/') && edge.chartingIps.has(ip)) return null;
     const now = edge.now();
-    const client = clientOf(ip);
-    const waitMs = overall.count(client, now) || (AUTH_PATHS.has(route) ? auth.count(client, now) : 0);
+    const waitMs = overall(ip, now) || (AUTH_PATHS.has(route) ? auth(ip, now) : 0);
     return waitMs > 0 ? deny('edge_rate_limited', { retryAfter: Math.ceil(waitMs / 1000) }) : null;
   };
 }
 
-/** Who has one IPv6 address has a whole /64 of them, and is one client all the same. */
-const clientOf = (ip: string): string => (ip.includes(':') ? (canonicalBlock(`${ip}/64`) ?? ip) : ip);
+/** What a whole /48 of IPv6 may do, in clients: it may be one customer's, or some people's. */
+const CLIENTS_OF_NETWORK = 4;
+
+/** Who has one IPv6 address has a whole /64 of them, and is one client all the same; who has a /48 has 65,536 of those. */
+function createLimit(limit: number, windowMs: number): (ip: string, now: number) => number {
+  const windows = createWindows(limit, windowMs);
+  return (ip, now) => {
+    const client = ip.includes(':') ? canonicalBlock(`${ip}/64`) : null;
+    if (client === null) return windows.count(ip, now);
+    // The client first: what is refused of it counts for nothing, and uses up nothing of its neighbours.
+    const waitMs = windows.count(client, now);
+    const network = canonicalBlock(`${ip}/48`) ?? ip;
+    return waitMs || windows.count(network, now, limit * CLIENTS_OF_NETWORK);
+  };
+}
 
 /** Of those heard of last, and of all their counted requests together: some 64 MB. */
 const MOST = { addresses: 100_000, places: 8_000_000 };
@@ -55,12 +73,12 @@ const noGeneration = (): Generation => ({ logs: new Map(), places: 0 });
  * what may be held, the one before it is forgotten. (A list by the time of the last request would forget more exactly,
  * but a Map that is used as one gets slow: its first entry has to be looked for behind all that were deleted.)
  */
-export function createWindows(limit: number, windowMs: number, most = MOST) {
+export function createWindows(limit: number, windowMs: number, bounds = MOST) {
   let young = noGeneration();
   let old = noGeneration();
   return {
     /** 0: counted and allowed. Otherwise the milliseconds until the next one is allowed. */
-    count(ip: string, now: number): number {
+    count(ip: string, now: number, most = limit): number {
       let log = young.logs.get(ip);
       if (!log) {
         log = old.logs.get(ip) ?? new CallLog(now + windowMs);
@@ -69,9 +87,9 @@ export function createWindows(limit: number, windowMs: number, most = MOST) {
         young.places += log.places;
       }
       const before = log.places;
-      const { retryAfterMs } = log.count(now, limit, windowMs);
+      const { retryAfterMs } = log.count(now, most, windowMs);
       young.places += log.places - before;
-      if (young.logs.size >= most.addresses / 2 || young.places >= most.places / 2) {
+      if (young.logs.size >= bounds.addresses / 2 || young.places >= bounds.places / 2) {
         old = young;
         young = noGeneration();
       }

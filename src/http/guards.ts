@@ -2,7 +2,7 @@
 // does not say is not registered. Before a body is read, the guard has authenticated the caller, or refused.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { IpList } from '../app/accounts/ip-list.ts';
+import { canonicalIp, type IpList } from '../app/accounts/ip-list.ts';
 import type { AuditEvent, RequestContext } from '../app/audit/audit.ts';
 import { type Caller, type Credentials, isCsrfProven } from '../app/identity/access.ts';
 import { type Denial, deny, isDenial } from '../domain/denial.ts';
@@ -15,7 +15,7 @@ export type Access =
   | 'open'
   /** A session, or an API key. */
   | 'user'
-  /** A session only: managing sessions, keys and passwords. */
+  /** A session only: what an API key could outlive itself by, or undo its own limits. */
   | 'session'
   /** An admin's session or API key, from an admin IP. */
   | 'admin'
@@ -31,6 +31,9 @@ export interface Route {
   readonly body: Schema | undefined;
   readonly query: Schema | undefined;
   readonly headers: Schema | undefined;
+  /** Neither the rate limit nor the list of addresses stands before it. */
+  readonly isNeverHeldBack?: true | undefined;
+  readonly ignoresQuery?: true | undefined;
   readonly doc: RouteDoc;
 }
 
@@ -66,12 +69,22 @@ export function guardRoutes(server: FastifyInstance, guard: Guard): void {
     // The answer to a preflight tells only what CORS allows.
     if (method === 'OPTIONS') return;
     if (!config?.access) throw new Error(`${method} ${url} does not say who may call it`);
-    const { access, doc } = config;
+    const { access, doc, isNeverHeldBack, ignoresQuery } = config;
     const problem = docProblem(url, doc);
     if (!doc || problem) throw new Error(`${method} ${url} ${problem}`);
     const { body, querystring: query, headers } = (schema ?? {}) as Record<string, Schema | undefined>;
     for (const each of [method].flat())
-      routeTable.push({ method: each, url, access, body, query, headers, doc });
+      routeTable.push({
+        method: each,
+        url,
+        access,
+        body,
+        query,
+        headers,
+        isNeverHeldBack,
+        ignoresQuery,
+        doc,
+      });
   });
   server.addHook('onRequest', async (request, reply) => {
     // Without one there is no such route: the not-found handler answers. Only that under the admin paths strangers
@@ -98,6 +111,10 @@ async function refuse(guard: Guard, access: Access, request: FastifyRequest): Pr
     // Whoever comes through a proxy that we do not know of would have its address, which may be loopback.
     if (guard.isForwardedByStranger(request))
       return deny('ip_not_allowed', { detail: 'Name the proxy in front of the service in TRUSTED_PROXIES.' });
+    if (canonicalIp(ip) === null)
+      return deny('ip_not_allowed', {
+        detail: 'The proxy in front of the service must name its client in X-Forwarded-For.',
+      });
     if (!guard.adminIps.has(ip))
       return deny('ip_not_allowed', { detail: 'Administer from an address in ADMIN_IPS.' });
     if (access === 'admin_ip') return null;

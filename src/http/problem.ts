@@ -40,13 +40,20 @@ export function sendFault(fault: FastifyError, request: FastifyRequest, reply: F
   if (fault.code === 'FST_ERR_CTP_BODY_TOO_LARGE')
     return sendDenial(request, reply, deny('payload_too_large'));
   const status = fault.statusCode ?? 500;
-  if (status >= 400 && status < 500) {
-    // Fastify's own refusals: a broken URL, a wrong content type.
-    const title = 'The request is invalid';
-    return sendProblem(request, reply, { status, title, code: 'request_invalid', detail: fault.message });
-  }
+  // Fastify's own refusals: a broken URL, a wrong content type.
+  if (status >= 400 && status < 500) return sendInvalid(request, reply, { status, detail: fault.message });
   request.log.error({ fault }, 'a request failed');
   return sendProblem(request, reply, INTERNAL_ERROR);
+}
+
+/** A request that no route reads. */
+export function sendInvalid(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { status, detail }: { readonly status: number; readonly detail: string },
+): FastifyReply {
+  const { title } = ruleOf('request_invalid');
+  return sendProblem(request, reply, { status, title, code: 'request_invalid', detail });
 }
 
 /** A bug of ours, and no denial: nobody decides on it. */

@@ -1,6 +1,7 @@
 // The HTTP server: one strict reading of bodies, one shape of errors, and the routes.
 
 import { randomUUIDv7 } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import cookie from '@fastify/cookie';
 import Fastify, {
   type FastifyBaseLogger,
@@ -23,7 +24,8 @@ import { docsRoutes } from './docs/routes.ts';
 import { type Edge, openEdge } from './edge.ts';
 import { type Guard, guardRoutes } from './guards.ts';
 import { type Middleware, securityHeaders, standBefore } from './middleware.ts';
-import { RequestInvalid, sendClientError, sendDenial, sendFault } from './problem.ts';
+import { RequestInvalid, sendClientError, sendDenial, sendFault, sendInvalid } from './problem.ts';
+import { refuseUnknownParameters } from './query.ts';
 import { type AccountRoutes, accountRoutes } from './routes/accounts.ts';
 import { type AdminRoutes, adminRoutes } from './routes/admin.ts';
 import { type AuthRoutes, authRoutes } from './routes/auth.ts';
@@ -97,7 +99,9 @@ const METRICS: RouteDoc = {
 
 export function buildServer(deps: ServerDeps): FastifyInstance {
   const headers = securityHeaders(deps.middleware.captchaProvider);
-  const ipOf = (request: FastifyRequest) => clientIp(request, deps.trustedProxies);
+  const { trustedProxies, middleware } = deps;
+  const proxies = { trustedProxies, mustName: middleware.browserOnly };
+  const ipOf = (request: FastifyRequest) => clientIp(request, proxies);
   const refuseAtEdge = deps.edge ? openEdge({ ...deps.edge, ipOf }) : () => null;
 
   const server = Fastify({
@@ -114,6 +118,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
       const denial = refuseAtEdge(request);
       void (denial ? sendDenial(request, reply, denial) : sendFault(fault, request, reply));
     },
+    http: { requireHostHeader: false },
     clientErrorHandler: (error, socket) => sendClientError(error, socket, headers),
     // For receiving a request, not for answering it. Without a limit a body may trickle in for ever.
     requestTimeout: 60_000,
@@ -135,15 +140,21 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     reply.headers(headers);
     const denial = refuseAtEdge(request);
     if (denial) return sendDenial(request, reply, denial);
+    const problem = protocolProblem(request.raw);
+    // What follows on the connection may be the body of what is refused.
+    if (problem) return sendInvalid(request, reply.header('connection', 'close'), problem);
   });
+  // Both come to the hook above: the platform would answer them itself, with nothing that anybody could read.
+  server.server.on('checkExpectation', server.routing);
   server.register(cookie);
   standBefore(server, deps.middleware);
   guardRoutes(server, {
     ...deps.guard,
     contextOf,
     isForwardedByStranger: (request) =>
-      deps.middleware.browserOnly && isForwardedByStranger(request, deps.trustedProxies),
+      middleware.browserOnly && isForwardedByStranger(request, trustedProxies),
   });
+  refuseUnknownParameters(server);
   server.setErrorHandler(sendFault);
   server.setNotFoundHandler((request, reply) => sendDenial(request, reply, deny('not_found')));
   server.addHook('onResponse', async (request, reply) => {
@@ -181,17 +192,23 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     };
   });
 
-  server.get('/health', { config: { access: 'open', doc: HEALTH } }, async (_request, reply) => {
-    const health = await deps.readHealth();
-    if (health.status === 'up') return health;
-    return reply.code(503).header('retry-after', '5').send(health);
-  });
-  server.get('/health/live', { config: { access: 'open', doc: LIVE } }, async () => ({
+  server.get(
+    '/health',
+    { config: { access: 'open', ignoresQuery: true, doc: HEALTH } },
+    async (_request, reply) => {
+      const health = await deps.readHealth();
+      if (health.status === 'up') return health;
+      return reply.code(503).header('retry-after', '5').send(health);
+    },
+  );
+  server.get('/health/live', { config: { access: 'open', ignoresQuery: true, doc: LIVE } }, async () => ({
     status: 'up',
     version: deps.about.version,
   }));
-  server.get('/metrics', { config: { access: 'admin_ip', doc: METRICS } }, async (_request, reply) =>
-    reply.type(deps.metrics.type).send(await deps.metrics.read()),
+  server.get(
+    '/metrics',
+    { config: { access: 'admin_ip', ignoresQuery: true, doc: METRICS } },
+    async (_request, reply) => reply.type(deps.metrics.type).send(await deps.metrics.read()),
   );
   docsRoutes(server, deps.about);
   server.register(async (scope) => webhookRoutes(scope, { ...deps.webhook, ...ambient }));
@@ -205,6 +222,14 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   server.register(async (scope) => publicRoutes(scope, deps.open));
   server.register(async (scope) => adminRoutes(scope, { ...deps.admin, ...ambient }));
   return server;
+}
+
+/** What HTTP asks of every request, whatever it is for; null: nothing is wrong. */
+function protocolProblem({ headers, httpVersion }: IncomingMessage) {
+  if (headers.host === undefined && httpVersion !== '1.0')
+    return { status: 400, detail: 'Send a Host header.' };
+  if (headers.expect === undefined || /^100-continue$/i.test(headers.expect)) return null;
+  return { status: 417, detail: 'Send no Expect header but 100-continue.' };
 }
 
 /** Without the query, and with no more of a webhook's token than tells one from another. */

@@ -2,19 +2,24 @@
 
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { readPositions, readSymbols, verifyAccount } from '../app/accounts/account-broker.ts';
+import {
+  readPositions,
+  readSymbols,
+  resetSimulation,
+  verifyAccount,
+} from '../app/accounts/account-broker.ts';
 import {
   createAccount,
   readAccount,
   readAccounts,
   regenerateSecret,
   regenerateToken,
-  removeAccount,
   replaceCredentials,
   revealSecret,
   updateAccount,
 } from '../app/accounts/accounts.ts';
 import { blockList } from '../app/accounts/ip-list.ts';
+import { removeAccount } from '../app/accounts/remove-account.ts';
 import {
   acceptCurrentTerms,
   addAllowedIp,
@@ -45,6 +50,7 @@ import {
   revokeUserSession,
 } from '../app/identity/sessions.ts';
 import { createTokens } from '../app/identity/tokens.ts';
+import { createTurns } from '../app/identity/turns.ts';
 import {
   changeUserAsAdmin,
   makeFirstAdmin,
@@ -58,6 +64,7 @@ import {
   revokeSessionAsAdmin,
   stopWorker,
 } from '../app/operation/admin.ts';
+import { bindSecrets } from '../app/operation/bind-secrets.ts';
 import { type FirstUser, publishFirstTerms, seedFirstUser } from '../app/operation/first-start.ts';
 import { readHealth } from '../app/operation/health.ts';
 import { METRICS_TYPE, readMetrics } from '../app/operation/metrics.ts';
@@ -106,6 +113,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
   closers.push(() => later.settled(MAIL_PATIENCE_MS));
   const tokens = createTokens({ secret: config.keys.jwt ?? keptKey(config.data.dir, 'JWT_SECRET'), clock });
 
+  await bindSecrets({ db, secrets, log });
   const termsVersion = await publishFirstTerms({ db, clock });
   const firstUser = config.seedUser
     ? await seedFirstUser({ db, clock, secrets, hasher }, termsVersion)
@@ -114,7 +122,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
   // What the service's functions take their dependencies from; each names the few that it uses.
   const deps = {
     ...{ ...base, secrets, tokens, plans, rateLimit, ...timings },
-    ...{ hasher, decoyHash, captcha, mailer, later, baseUrl, lifetimes: config.auth },
+    ...{ hasher, turns: createTurns(), decoyHash, captcha, mailer, later, baseUrl, lifetimes: config.auth },
     role: config.role,
     sealer,
     alertIntervalMs: config.mail.alertIntervalMs,
@@ -194,6 +202,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       replaceCredentials: bind(replaceCredentials),
       verifyAccount: bind(verifyAccount),
       readPositions: bind(readPositions),
+      resetSimulation: bind(resetSimulation),
       readSymbols: bind(readSymbols),
       haltAccount: bind(haltAccount),
       resumeAccount: bind(resumeAccount),

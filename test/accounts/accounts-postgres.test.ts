@@ -14,7 +14,7 @@ import { hashToken } from '../../src/app/identity/tokens.ts';
 import type { Halted } from '../../src/app/orders/halt.ts';
 import { randomToken } from '../../src/app/secret-box.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { accountStands, deleteAccount } from '../../src/data/accounts.ts';
+import { deleteAccount } from '../../src/data/accounts.ts';
 import { insertApiKey, listApiKeys, revokeApiKey } from '../../src/data/api-keys.ts';
 import { type Db, sql } from '../../src/data/db.ts';
 import { openPostgres } from '../../src/data/postgres.ts';
@@ -24,6 +24,7 @@ import type { OrderResult } from '../../src/domain/order-result.ts';
 import { type Fillpath, openFillpath } from '../../src/main.ts';
 import { PostgresMissing, startPostgres } from '../servers/postgres.ts';
 import { serverOf } from '../world.ts';
+import { makeSession, SIGNED, type TestSession } from './credentials.ts';
 
 describe('on PostgreSQL', () => {
   const dir = mkdtempSync(join(tmpdir(), 'fillpath-accounts-'));
@@ -32,7 +33,7 @@ describe('on PostgreSQL', () => {
   let db: Db;
   let url: string;
   let stopServer: () => Promise<void>;
-  const apiKey = randomToken();
+  let session: TestSession;
   const userId = randomUUIDv7() as UserId;
 
   before(async () => {
@@ -40,7 +41,13 @@ describe('on PostgreSQL', () => {
       const server = await startPostgres();
       url = server.url;
       stopServer = server.stop;
-      const env = { DATA_DIR: dir, DATABASE_URL: url, SEED_USER: 'false', RATE_LIMIT_REQUESTS: '10000' };
+      const env = {
+        ...SIGNED,
+        DATA_DIR: dir,
+        DATABASE_URL: url,
+        SEED_USER: 'false',
+        RATE_LIMIT_REQUESTS: '10000',
+      };
       fillpath = await openFillpath(readConfig(env), { log: pino({ level: 'silent' }) });
       db = await openPostgres({ url });
       const now = timestamp(Date.now());
@@ -51,11 +58,12 @@ describe('on PostgreSQL', () => {
           id: randomUUIDv7(),
           userId,
           name: 'k',
-          keyHash: hashToken(apiKey),
+          keyHash: hashToken(randomToken()),
           expiresAt: null,
           createdAt: now,
         }),
       ]);
+      session = await makeSession({ db, clock: { now: () => Date.now() } }, { id: userId });
     } catch (fault) {
       if (!(fault instanceof PostgresMissing)) throw fault;
       missing = fault.message;
@@ -73,11 +81,10 @@ describe('on PostgreSQL', () => {
     url: string,
     payload?: object,
   ) {
-    const headers = { authorization: `Bearer ${apiKey}` };
     const response = await serverOf(fillpath).inject({
       method,
       url,
-      headers,
+      headers: session.bearer,
       ...(payload ? { payload } : {}),
     });
     return { status: response.statusCode, body: (response.body ? response.json() : null) as Body };
@@ -130,7 +137,8 @@ describe('on PostgreSQL', () => {
       list.body.items.map(({ id }) => id),
       [account.id],
     );
-    assert.equal((await call('DELETE', url)).status, 204);
+    assert.equal((await call<{ code: string }>('DELETE', url)).body.code, 'positions_open');
+    assert.equal((await call('DELETE', `${url}?keep_positions=true`)).status, 204);
     assert.equal((await call('DELETE', url)).status, 404);
   });
 
@@ -183,7 +191,7 @@ describe('on PostgreSQL', () => {
         late.map(({ status }) => status),
         [403, 403, 403, 403, 403],
       );
-      const deleted = call<{ code?: string } | null>('DELETE', url);
+      const deleted = call<{ code?: string } | null>('DELETE', `${url}?keep_positions=true`);
       const statuses = (await Promise.all(orders)).map(({ status }) => status);
       assert.ok(
         statuses.every((status) => [200, 403, 404].includes(status)),
@@ -213,12 +221,18 @@ describe('on PostgreSQL', () => {
 
   test('an entry that waits for another process’s halt is refused, an exit is accepted', async (t) => {
     if (missing) return t.skip(missing);
-    for (const isEntry of [true, false]) {
-      const id = (await newAccount()).id as AccountId;
-      const halting = await otherProcess(t, `update trading_accounts set halted = true where id = '${id}'`);
-      const order = db.commit([accountStands(id, { isEntry })]);
+    for (const [fields, status] of [
+      [{}, 403],
+      [{ action: 'sell', order_type: 'exit' }, 200],
+    ] as const) {
+      const account = await newAccount();
+      const halting = await otherProcess(
+        t,
+        `update trading_accounts set halted = true where id = '${account.id}'`,
+      );
+      const order = buy(account, fields);
       await halting.commit();
-      assert.equal(await order, isEntry ? 'account' : null);
+      assert.equal((await order).status, status);
     }
   });
 
@@ -227,7 +241,7 @@ describe('on PostgreSQL', () => {
     const [held, gone] = [(await newAccount()).id as AccountId, (await newAccount()).id as AccountId];
     const ordering = await otherProcess(
       t,
-      `update trading_accounts set halted = halted where id = '${held}'`,
+      `select 1 from trading_accounts where id = '${held}' for share`,
       `insert into order_history (order_id, version, user_id, trading_account_id, broker_name, source, simulation, symbol,
          action, intent, quantity, status, broker_refs, submitted_at, deadline_at, auto_exit, trace)
        values ('${randomUUIDv7()}', 1, '${userId}', '${held}', 'paper', 'webhook', true, 'BTCUSDT', 'buy', '{}', 1, 'queued',
@@ -242,8 +256,8 @@ describe('on PostgreSQL', () => {
       t,
       `update trading_accounts set deleted_at = now() where id = '${gone}'`,
     );
-    const order = db.commit([accountStands(gone, { isEntry: false })]);
+    const order = buy({ id: gone }, { action: 'sell', order_type: 'exit' });
     await deleting.commit();
-    assert.equal(await order, 'account');
+    assert.equal((await order).status, 404);
   });
 });

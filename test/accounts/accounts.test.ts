@@ -47,7 +47,7 @@ const invalid = async (
   url: string,
   body: unknown,
 ) => {
-  const answer = await world.as<Problem>(trader, method, url, body);
+  const answer = await world.inSession<Problem>(trader, method, url, body);
   assert.deepEqual(
     [answer.status, answer.body.code],
     [400, 'request_invalid'],
@@ -110,6 +110,7 @@ describe('a new account', () => {
     for (const token of [webhook_token, webhook_secret]) assert.match(token, /^[\w-]{43}$/);
     assert.deepEqual(rest, {
       ...body,
+      environment: 'live',
       halted: false,
       broker_credentials_verified: true,
       has_credentials: false,
@@ -144,6 +145,21 @@ describe('a new account', () => {
     const order = await world.request<OrderResult>({ method: 'POST', url, body: signal });
     assert.deepEqual([order.status, order.body.status], [200, 'filled']);
     assert.equal(order.body.trading_account_id, made.id);
+  });
+
+  test('is for the environment that it was made for, one of the broker’s, and stays so', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    const url = '/trading/accounts';
+    const made = (name: string) => ({ name, broker: 'paper', environment: name });
+    const live = await world.as<WithSecret>(trader, 'POST', url, made('live'));
+    assert.deepEqual([live.status, live.body.environment], [201, 'live']);
+    const refused = await world.as<{ detail: string }>(trader, 'POST', url, made('testnet'));
+    assert.equal(refused.status, 400);
+    assert.match(refused.body.detail, /The environments of Paper are: live\./);
+    for (const environment of ['', null, 1])
+      await invalid(world, trader, 'POST', url, { ...made('x'), environment });
+    await invalid(world, trader, 'PATCH', `${url}/${live.body.id}`, { environment: 'live' });
   });
 
   test('is refused whole if any field is wrong', async (t) => {
@@ -264,7 +280,8 @@ describe('a change', () => {
 });
 
 describe('a deletion', () => {
-  const remove = (world: World, trader: Trader) => world.as<Problem>(trader, 'DELETE', urlOf(trader));
+  const remove = (world: World, trader: Trader, query = '?keep_positions=true') =>
+    world.as<Problem>(trader, 'DELETE', `${urlOf(trader)}${query}`);
 
   test('stops the webhook at once and leaves the orders readable', async (t) => {
     const world = await openWorld(t);
@@ -280,6 +297,54 @@ describe('a deletion', () => {
     assert.deepEqual((await actionsOf(world, trader)).slice(0, 2), ['webhook_order 1', 'account_deleted 1']);
   });
 
+  test('is 409 while the broker shows a position, which it names; closed, or kept on purpose, it passes', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    const kept = await world.addAccount(trader);
+    for (const each of [trader, kept]) await world.send(each, { quantity: 2 });
+    await world.send(trader, { symbol: 'ETHUSDT', action: 'sell' }, { query: '?simulation=true' });
+    for (const query of ['', '?keep_positions=false']) {
+      const refused = await remove(world, trader, query);
+      assert.deepEqual([refused.status, refused.body.code], [409, 'positions_open'], query);
+      assert.match(refused.body.detail, /BTCUSDT.*keep_positions=true/);
+      assert.doesNotMatch(refused.body.detail, /ETHUSDT/);
+    }
+    assert.equal((await world.send(trader, { action: 'close_long' })).status, 200, 'it trades on');
+    assert.equal((await remove(world, trader, '')).status, 204);
+    assert.equal((await remove(world, kept)).status, 204);
+    assert.equal(await world.position(kept.account.id, 'BTCUSDT'), '2');
+    const deleted = (await world.audits(trader)).filter(({ action }) => action === 'account_deleted');
+    assert.deepEqual(
+      deleted.map(({ metadata }) => JSON.parse(metadata).keep_positions),
+      [false, true],
+    );
+    for (const query of ['?keep_positions=1', '?keep_positions=', '?keep_positions', '?keep-positions=true'])
+      assert.equal((await remove(world, trader, query)).status, 400, query);
+  });
+
+  test('of an account whose broker cannot be asked is refused with what to do, and nothing is deleted', async (t) => {
+    const broker = scriptedBroker(t);
+    const store = openStore();
+    const env = { WORKER_START_TIMEOUT_SECONDS: '0.05' };
+    const world = await openWorld(t, { brokers: broker.brokers, store, env, wait: async () => {} });
+    const trader = await world.makeTrader();
+    broker.script('open', () => Promise.reject(new BrokerUnavailable('maintenance')));
+    const refused = await remove(world, trader, '');
+    assert.deepEqual([refused.status, refused.body.code], [503, 'broker_unavailable']);
+    assert.match(refused.body.detail, /maintenance.*keep_positions=true/);
+    const other = await world.makeTrader();
+    const { push } = store;
+    store.push = async (queue, ...message) =>
+      void (queue === STARTS_QUEUE || (await push(queue, ...message)));
+    const alone = await remove(world, other, '');
+    assert.deepEqual([alone.status, alone.body.code], [503, 'worker_unavailable']);
+    assert.match(alone.body.detail, /keep_positions=true/);
+    for (const each of [trader, other]) {
+      assert.equal((await world.as(each, 'GET', urlOf(each))).status, 200);
+      assert.equal((await remove(world, each)).status, 204);
+    }
+  });
+
   test('is 409 while an order is with the worker', async (t) => {
     const broker = scriptedBroker(t);
     const world = await openWorld(t, { brokers: broker.brokers });
@@ -287,8 +352,10 @@ describe('a deletion', () => {
     const held = broker.hold('place');
     const order = world.send(trader);
     await held.reached;
-    const refused = await remove(world, trader);
-    assert.deepEqual([refused.status, refused.body.code], [409, 'orders_under_way']);
+    for (const query of ['', '?keep_positions=true']) {
+      const refused = await remove(world, trader, query);
+      assert.deepEqual([refused.status, refused.body.code], [409, 'orders_under_way']);
+    }
     held.release();
     assert.equal((await order).body.status, 'filled');
     assert.equal((await remove(world, trader)).status, 204);
@@ -296,12 +363,12 @@ describe('a deletion', () => {
   });
 
   test('is 409 while an order is followed by fill verification, and passes when that has given up', async (t) => {
-    const env = { FILL_FIRST_POLL_SECONDS: '0.3', FILL_REQUEUE_SECONDS: '0.1', FILL_RETRIES: '0' };
+    const env = { FILL_FIRST_POLL_SECONDS: '1.5', FILL_REQUEUE_SECONDS: '0.1', FILL_RETRIES: '0' };
     const world = await openWorld(t, { env });
     const trader = await world.makeTrader({}, { paper: { latency_ms: 0, fill: 'never' } });
     const { body: order } = await world.send(trader);
     assert.equal(order.status, 'placed');
-    assert.equal((await remove(world, trader)).body?.code, 'orders_under_way');
+    assert.equal((await remove(world, trader, '')).body?.code, 'orders_under_way');
     const state = async () => (await world.order(trader, order.order_id)).verification.state;
     await world.eventually(state, (seen) => seen === 'dead_letter');
     assert.equal((await remove(world, trader)).status, 204);
@@ -347,7 +414,7 @@ describe('the webhook’s token and secret', () => {
   test('a new secret: the old one is an attack from now on', async (t) => {
     const world = await openWorld(t, { env: SIGNED });
     const trader = await world.makeTrader();
-    const answer = await world.as<WithSecret>(trader, 'POST', urlOf(trader, '/webhook-secret'));
+    const answer = await world.inSession<WithSecret>(trader, 'POST', urlOf(trader, '/webhook-secret'));
     assert.deepEqual([answer.status, answer.headers['cache-control']], [200, 'no-store']);
     const { webhook_secret: secret, ...shown } = answer.body;
     assert.deepEqual(shown, await show(world, trader));
@@ -362,7 +429,11 @@ describe('the webhook’s token and secret', () => {
   test('a new token: the old URL is 404, the secret stays', async (t) => {
     const world = await openWorld(t);
     const trader = await world.makeTrader();
-    const { body, status } = await world.as<ShownAccount>(trader, 'POST', urlOf(trader, '/webhook-token'));
+    const { body, status } = await world.inSession<ShownAccount>(
+      trader,
+      'POST',
+      urlOf(trader, '/webhook-token'),
+    );
     assert.equal(status, 200);
     assert.ok(!('webhook_secret' in body));
     assert.notEqual(body.webhook_token, trader.account.webhookToken);
@@ -385,6 +456,16 @@ describe('the webhook’s token and secret', () => {
     assert.deepEqual(await actionsOf(world, trader), ['webhook_secret_shown 1']);
     const stranger = await makeSession(world, (await world.makeTrader()).user);
     assert.equal((await world.request({ method: 'GET', url, headers: stranger.cookie })).status, 404);
+  });
+
+  test('an API key makes neither of them anew: who stole it would keep a way in when it is revoked', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    for (const path of ['/webhook-secret', '/webhook-token']) {
+      const refused = await world.as<Problem>(trader, 'POST', urlOf(trader, path));
+      assert.deepEqual([refused.status, refused.body.code], [403, 'session_required'], path);
+    }
+    assert.equal((await world.send(trader)).status, 200, 'the URL and the secret are what they were');
   });
 
   test('an action that takes nothing refuses a body with something in it', async (t) => {
@@ -520,6 +601,8 @@ describe('every route of an account', () => {
     ['POST', '/webhook-token'],
     ['POST', '/verify'],
     ['GET', '/positions'],
+    ['GET', '/simulation/positions'],
+    ['POST', '/simulation/reset'],
     ['GET', '/symbols'],
     ['POST', '/halt'],
     ['POST', '/halt', { flatten: true }],
@@ -527,7 +610,7 @@ describe('every route of an account', () => {
   ];
   const assertNotFound = async (world: World, trader: Trader, id: string) => {
     for (const [method, path, body] of routes) {
-      const answer = await world.as<Problem>(trader, method, `/trading/accounts/${id}${path}`, body);
+      const answer = await world.inSession<Problem>(trader, method, `/trading/accounts/${id}${path}`, body);
       assert.deepEqual([answer.status, answer.body.code], [404, 'not_found'], `${method} ${path}`);
       assert.equal(answer.body.detail, 'You have no such trading account.');
     }
@@ -563,7 +646,7 @@ describe('a trading request', () => {
     // What is not valid says nothing, and counts for nothing.
     for (let round = 0; round < 3; round++)
       await invalid(world, trader, 'PATCH', urlOf(trader), { nome: 'A' });
-    assert.equal((await world.as(trader, 'POST', urlOf(trader, '/webhook-token'))).status, 200);
+    assert.equal((await world.inSession(trader, 'POST', urlOf(trader, '/webhook-token'))).status, 200);
     const refused = await world.as<Problem>(trader, 'PATCH', urlOf(trader), { name: 'B' });
     assert.deepEqual([refused.status, refused.body.code], [429, 'rate_limited']);
     assert.match(String(refused.headers['retry-after']), /^[1-9]\d*$/);
@@ -585,7 +668,7 @@ describe('a trading request', () => {
     const world = await openWorld(t);
     const trader = await world.makeTrader();
     await world.allowIps(trader, '203.0.113.0/24');
-    const headers = { authorization: `Bearer ${trader.apiKey}` };
+    const { bearer: headers } = await makeSession(world, trader.user);
     const from = (
       remoteAddress: string,
       method: 'GET' | 'PATCH' | 'DELETE' | 'POST',

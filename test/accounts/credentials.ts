@@ -12,7 +12,7 @@ import type { World } from '../world.ts';
 
 const JWT_SECRET = 'the tests sign with this secret of 32 characters and more';
 
-/** For `openWorld`: the service signs with the key that the tests sign with. */
+/** The service signs with the key that the tests sign with. */
 export const SIGNED = { JWT_SECRET };
 
 const ACCESS_MS = 30 * 60_000;
@@ -31,7 +31,7 @@ export interface TestSession {
 }
 
 export async function makeSession(
-  world: World,
+  world: Pick<World, 'clock' | 'db'>,
   { id: userId }: Pick<User, 'id'>,
   { isActive = true, lifetimeMs = ACCESS_MS } = {},
 ): Promise<TestSession> {
@@ -57,7 +57,7 @@ export async function makeSession(
 }
 
 export async function makeApiKey(
-  world: World,
+  world: Pick<World, 'clock' | 'db'>,
   { id: userId }: Pick<User, 'id'>,
   { expiresInMs = null }: { expiresInMs?: number | null } = {},
 ): Promise<{ id: string; key: string; headers: Headers }> {

@@ -218,7 +218,8 @@ describe('allowed IPs', () => {
 
   test('one that is added holds at once, and so does its removal', async (t) => {
     const { world, trader } = await opened(t);
-    const add = (ip_address: string) => world.as<Ip>(trader, 'POST', URL, { ip_address, label: 'Office' });
+    const add = (ip_address: string) =>
+      world.inSession<Ip>(trader, 'POST', URL, { ip_address, label: 'Office' });
     const made = await add('203.0.113.200/25');
     assert.equal(made.status, 201);
     assert.deepEqual(made.body, { ...made.body, ip_address: '203.0.113.128/25', label: 'Office' });
@@ -231,23 +232,40 @@ describe('allowed IPs', () => {
       next_cursor: null,
     });
     // The list itself is no trading request: nobody locks themselves out.
-    assert.equal((await world.as(trader, 'DELETE', `${URL}/${made.body.id}`)).status, 204);
+    assert.equal((await world.inSession(trader, 'DELETE', `${URL}/${made.body.id}`)).status, 204);
     assert.equal((await from('203.0.113.1')).status, 200);
     const actions = (await actionsOf(world, trader)).filter((action) => action.startsWith('allowed_ip'));
     assert.deepEqual(actions, ['allowed_ip_added 1', 'allowed_ip_removed 1']);
   });
 
+  test('an API key changes nothing of the list that holds it back, and may read it', async (t) => {
+    const { world, trader } = await opened(t);
+    const { body: made } = await world.inSession<Ip>(trader, 'POST', URL, { ip_address: '203.0.113.7' });
+    const add = await world.as<Problem>(trader, 'POST', URL, { ip_address: '127.0.0.1' });
+    const remove = await world.as<Problem>(trader, 'DELETE', `${URL}/${made.id}`);
+    for (const { status, body } of [add, remove])
+      assert.deepEqual([status, body.code], [403, 'session_required']);
+    assert.deepEqual((await world.as<Page<Ip>>(trader, 'GET', URL)).body.items, [made]);
+    assert.equal(
+      (await world.as(trader, 'POST', `/trading/accounts/${trader.account.id}/resume`)).status,
+      403,
+    );
+  });
+
   test('the same one in another spelling is 409; another user may have it too', async (t) => {
     const { world, trader } = await opened(t);
-    await world.as(trader, 'POST', URL, { ip_address: '2001:db8::1' });
+    await world.inSession(trader, 'POST', URL, { ip_address: '2001:db8::1' });
     for (const ip_address of ['2001:db8::1', '2001:0DB8::0001', '2001:db8::1/128']) {
-      const again = await world.as<Problem>(trader, 'POST', URL, { ip_address });
+      const again = await world.inSession<Problem>(trader, 'POST', URL, { ip_address });
       assert.deepEqual([again.status, again.body.code], [409, 'allowed_ip_exists'], ip_address);
     }
     const other = await world.makeTrader();
-    assert.equal((await world.as<Ip>(other, 'POST', URL, { ip_address: '2001:db8::1' })).body.label, null);
+    assert.equal(
+      (await world.inSession<Ip>(other, 'POST', URL, { ip_address: '2001:db8::1' })).body.label,
+      null,
+    );
     const both = await Promise.all(
-      [1, 2, 3].map(() => world.as(trader, 'POST', URL, { ip_address: '1.1.1.1' })),
+      [1, 2, 3].map(() => world.inSession(trader, 'POST', URL, { ip_address: '1.1.1.1' })),
     );
     assert.deepEqual(both.map(({ status }) => status).toSorted(), [201, 409, 409]);
   });
@@ -255,9 +273,9 @@ describe('allowed IPs', () => {
   test('another user’s are not listed, and 404', async (t) => {
     const { world, trader } = await opened(t);
     const stranger = await world.makeTrader();
-    const { body } = await world.as<Ip>(trader, 'POST', URL, { ip_address: '1.2.3.4' });
+    const { body } = await world.inSession<Ip>(trader, 'POST', URL, { ip_address: '1.2.3.4' });
     for (const id of [body.id, randomUUIDv7(), 'x', '%00'])
-      assert.equal((await world.as(stranger, 'DELETE', `${URL}/${id}`)).status, 404);
+      assert.equal((await world.inSession(stranger, 'DELETE', `${URL}/${id}`)).status, 404);
     assert.deepEqual((await world.as<Page<Ip>>(stranger, 'GET', URL)).body.items, []);
     assert.equal((await world.as<Page<Ip>>(trader, 'GET', URL)).body.items.length, 1);
   });
@@ -281,7 +299,7 @@ describe('allowed IPs', () => {
       { ip_address: '1.2.3.4', label: 1 },
       { ip_address: '1.2.3.4', user_id: randomUUIDv7() },
     ];
-    for (const body of bodies) await assertInvalid(world.as(trader, 'POST', URL, body), body);
+    for (const body of bodies) await assertInvalid(world.inSession(trader, 'POST', URL, body), body);
     await assertInvalid(world.as(trader, 'GET', `${URL}?cursor=1`), 'cursor');
     assert.deepEqual((await world.as<Page<Ip>>(trader, 'GET', URL)).body.items, []);
     assert.deepEqual(await world.audits(trader), []);
@@ -406,6 +424,26 @@ describe('open to everybody', () => {
       { name: 'all', ...plans.all },
     ];
     assert.deepEqual([status, body], [200, { items, next_cursor: null }]);
+  });
+
+  test('the brokers, each with what it needs and can promise', async (t) => {
+    const { status, body } = await get(await openWorld(t), '/public/brokers');
+    const [{ symbols_help, ...paper }, ...others] = (body as { items: [Record<string, unknown>] }).items;
+    assert.equal(status, 200);
+    assert.deepEqual(others, []);
+    assert.match(String(symbols_help), /BINANCE:BTCUSDT.P is BTCUSDT/);
+    assert.deepEqual(paper, {
+      name: 'paper',
+      title: 'Paper',
+      environments: ['live'],
+      credentials: [],
+      capabilities: {
+        refuses_duplicate_ids: true,
+        finds_by_client_id_ms: null,
+        reduce_only: true,
+        fractional_quantities: true,
+      },
+    });
   });
 
   test('the current terms', async (t) => {

@@ -14,22 +14,23 @@ import { openWorld } from '../world.ts';
 const PROXIES = ['10.0.0.0/8', '192.0.2.1', '2001:db8:aaaa::/48'];
 const trusted = ipList(PROXIES);
 
-const ipOf = (peer: string | undefined, forwarded?: string | string[]): string =>
+const ipOf = (peer: string | undefined, forwarded?: string | string[], mustName = false): string =>
   clientIp(
     {
       socket: { remoteAddress: peer },
       headers: { 'x-forwarded-for': forwarded },
     } as unknown as FastifyRequest,
-    trusted,
+    { trustedProxies: trusted, mustName },
   );
 
 const PROXY = '10.0.0.1';
+const UNKNOWN = `unknown via ${PROXY}`;
 
 // biome-ignore format: a table, one chain a line
 const CHAINS: readonly (readonly [name: string, peer: string | undefined, forwarded: string | string[] | undefined, client: string])[] = [
   ['no header', '203.0.113.7', undefined, '203.0.113.7'],
   ['no header from a proxy', PROXY, undefined, PROXY],
-  ['an empty header from a proxy', PROXY, '', PROXY],
+  ['an empty header from a proxy', PROXY, '', UNKNOWN],
   ['a stranger who claims another address', '203.0.113.7', '198.51.100.1', '203.0.113.7'],
   ['a stranger who claims a proxy’s address', '203.0.113.7', '198.51.100.1, 10.0.0.1', '203.0.113.7'],
   ['one proxy', PROXY, '203.0.113.7', '203.0.113.7'],
@@ -63,25 +64,25 @@ const CHAINS: readonly (readonly [name: string, peer: string | undefined, forwar
   ['an IPv6 address with a zone and a port', PROXY, '[fe80::1%eth0]:80', 'fe80::1'],
   ['an IPv6 address that looks as if it had a port', PROXY, '2001:db8::7:80', '2001:db8::7:80'],
 
-  ['garbage: the proxy itself', PROXY, 'unknown', PROXY],
-  ['garbage at the right hides everything', PROXY, '203.0.113.7, _hidden', PROXY],
+  ['garbage: nobody', PROXY, 'unknown', UNKNOWN],
+  ['garbage at the right hides everything', PROXY, '203.0.113.7, _hidden', UNKNOWN],
   ['garbage at the left changes nothing', PROXY, 'unknown, <script>, 203.0.113.7', '203.0.113.7'],
-  ['garbage behind the second proxy: the second proxy', PROXY, '203.0.113.7, unknown, 10.0.0.2', '10.0.0.2'],
-  ['a comma at the end', PROXY, '203.0.113.7,', PROXY],
-  ['only commas', PROXY, ',,,', PROXY],
-  ['a number that is too large', PROXY, '203.0.113.256', PROXY],
-  ['leading zeros', PROXY, '203.0.113.007', PROXY],
-  ['a short form', PROXY, '127.1', PROXY],
-  ['one number', PROXY, '3405803783', PROXY],
-  ['a block', PROXY, '203.0.113.7/32', PROXY],
-  ['a port that is none', PROXY, '203.0.113.7:http', PROXY],
-  ['a port without an address', PROXY, ':80', PROXY],
-  ['brackets that do not close', PROXY, '[2001:db8::7', PROXY],
-  ['brackets with something behind', PROXY, '[2001:db8::7]x', PROXY],
-  ['a name', PROXY, 'localhost', PROXY],
-  ['RFC 7239’s form', PROXY, 'for=203.0.113.7', PROXY],
-  ['a line break', PROXY, '203.0.113.7\r\nx: y', PROXY],
-  ['a NUL', PROXY, '203.0.113.7\0', PROXY],
+  ['garbage behind the second proxy', PROXY, '203.0.113.7, unknown, 10.0.0.2', 'unknown via 10.0.0.2'],
+  ['a comma at the end', PROXY, '203.0.113.7,', UNKNOWN],
+  ['only commas', PROXY, ',,,', UNKNOWN],
+  ['a number that is too large', PROXY, '203.0.113.256', UNKNOWN],
+  ['leading zeros', PROXY, '203.0.113.007', UNKNOWN],
+  ['a short form', PROXY, '127.1', UNKNOWN],
+  ['one number', PROXY, '3405803783', UNKNOWN],
+  ['a block', PROXY, '203.0.113.7/32', UNKNOWN],
+  ['a port that is none', PROXY, '203.0.113.7:http', UNKNOWN],
+  ['a port without an address', PROXY, ':80', UNKNOWN],
+  ['brackets that do not close', PROXY, '[2001:db8::7', UNKNOWN],
+  ['brackets with something behind', PROXY, '[2001:db8::7]x', UNKNOWN],
+  ['a name', PROXY, 'localhost', UNKNOWN],
+  ['RFC 7239’s form', PROXY, 'for=203.0.113.7', UNKNOWN],
+  ['a line break', PROXY, '203.0.113.7\r\nx: y', UNKNOWN],
+  ['a NUL', PROXY, '203.0.113.7\0', UNKNOWN],
 
   ['no peer: the connection is gone', undefined, undefined, '0.0.0.0'],
   ['no peer, and a header', undefined, '203.0.113.7', '0.0.0.0'],
@@ -134,11 +135,19 @@ describe('the client’s address', () => {
     );
   });
 
-  test('is always an address, and one of the chain', () => {
+  test('of a proxy that names nobody is, in production, unknown; of a stranger it is his own', () => {
+    assert.equal(ipOf(PROXY, undefined, true), UNKNOWN);
+    assert.equal(ipOf('203.0.113.7', undefined, true), '203.0.113.7');
+    assert.equal(ipOf(PROXY, '203.0.113.7', true), '203.0.113.7');
+  });
+
+  test('is one of the chain, or nobody’s and on no list, whatever that allows', () => {
+    const everybody = ipList(['0.0.0.0/0', '::/0']);
     fc.assert(
       fc.property(proxy, fc.array(noise), (peer, chain) => {
         const known = new Set([peer, ...chain.flatMap((entry) => entry.split(','))].map((ip) => ip.trim()));
         const client = ipOf(peer, chain.join(','));
+        if (client.startsWith('unknown')) return assert.equal(everybody.has(client), false);
         const spellings = [...known].map((ip) => ipOf(ip)).filter((ip) => ip !== '0.0.0.0');
         assert.ok(known.has(client) || spellings.includes(client), client);
       }),
@@ -165,7 +174,7 @@ describe('the client’s address', () => {
     assert.equal(await auditedIp('203.0.113.7'), '203.0.113.7');
     assert.equal(await auditedIp('1.1.1.1', '203.0.113.7', '10.0.0.2'), '203.0.113.7');
     assert.equal(await auditedIp('203.0.113.7', '1.1.1.1, 10.0.0.2'), '1.1.1.1');
-    assert.equal(await auditedIp('203.0.113.7', 'nonsense'), '127.0.0.1');
+    assert.equal(await auditedIp('203.0.113.7', 'nonsense'), 'unknown via 127.0.0.1');
   });
 
   test('is known of a client too that hangs up before it is answered', async (t) => {

@@ -31,6 +31,41 @@ test('in production, a request that an unknown proxy forwarded does not administ
   assert.equal(direct.status, 201);
 });
 
+test('a trusted proxy that names no valid client makes nobody an admin, and nobody one of an allowed list', async (t) => {
+  for (const env of [PRODUCTION, {}]) {
+    const world = await openWorld(t, { env: { ...env, TRUSTED_PROXIES: '127.0.0.1, ::1' } });
+    const trader = await world.makeTrader();
+    await world.allowIps(trader, '127.0.0.1', '::1', '0.0.0.0/0', '::/0');
+    const names = (forwarded: Record<string, string>) => ({
+      setup: () =>
+        world.request<Problem>({ method: 'POST', url: '/setup/admin', body: firstAdmin, headers: forwarded }),
+      metrics: () => world.request<Problem>({ method: 'GET', url: '/metrics', headers: forwarded }),
+      webhook: () => world.send<Problem>(trader, {}, { headers: forwarded }),
+    });
+    const invalid: Record<string, string>[] = [
+      ...['unknown', '', ' ', ',', '127.0.0.1, unknown', '203.0.113.7,', 'localhost', '_hidden', '::1::'],
+    ].map((text) => ({ 'x-forwarded-for': text }));
+    invalid.push({ forwarded: 'for=127.0.0.1' });
+    if ('NODE_ENV' in env) invalid.push({}, { 'x-real-ip': '127.0.0.1' });
+    for (const headers of invalid) {
+      const { setup, metrics, webhook } = names(headers);
+      const said = JSON.stringify(headers);
+      const admin = await setup();
+      assert.deepEqual([admin.status, admin.body.code], [403, 'ip_not_allowed'], said);
+      assert.match(admin.body.detail, /X-Forwarded-For/, said);
+      assert.equal((await metrics()).status, 403, said);
+      const blocked = await webhook();
+      assert.deepEqual([blocked.status, blocked.body.code], [403, 'webhook_ip_blocked'], said);
+    }
+    const entries = await world.audits(trader);
+    assert.deepEqual([...new Set(entries.map(({ ip_address }) => ip_address))], ['unknown via 127.0.0.1']);
+    // Whoever sits at the proxy itself, and says so, is who he says.
+    const { setup, webhook } = names({ 'x-forwarded-for': '127.0.0.1' });
+    assert.equal((await webhook()).status, 200);
+    assert.equal((await setup()).status, 201);
+  }
+});
+
 test('a rehearsal said in the wrong place is refused, never traded in earnest', async (t) => {
   const world = await openWorld(t);
   const trader = await world.makeTrader();
@@ -100,7 +135,7 @@ test('a user’s list of allowed IPs has an end', async (t) => {
     ),
   );
   const add = (ip_address: string) =>
-    world.as<Problem>(trader, 'POST', '/settings/allowed-ips', { ip_address });
+    world.inSession<Problem>(trader, 'POST', '/settings/allowed-ips', { ip_address });
   assert.equal((await add('127.0.0.1')).status, 201);
   const refused = await add('127.0.0.2');
   assert.deepEqual([refused.status, refused.body.code], [409, 'too_many']);
@@ -120,4 +155,25 @@ test('the edge counts one client of IPv6 by its /64, whichever of its addresses 
   for (const host of ['1', '2', '3:4', 'ffff:1']) statuses.push((await login(`2001:db8::${host}`)).status);
   assert.deepEqual(statuses, [401, 401, 401, 429]);
   assert.equal((await login('2001:db8:0:1::1')).status, 401);
+});
+
+test('the edge counts a network of IPv6 by its /48 too: 65,536 networks of one customer are not 65,536 clients', async (t) => {
+  const env = { EDGE: 'builtin', EDGE_AUTH_LIMIT: '3', WAF_RATE_LIMIT: '5' };
+  const world = await openWorld(t, { env });
+  const ask = async (method: 'GET' | 'POST', url: string, remoteAddress: string) =>
+    (await world.request({ method, url, remoteAddress })).status;
+  // Four times what one of its clients may: several people may live in one /48.
+  for (const [method, url, limit, open] of [
+    ['POST', '/auth/token', 12, 400],
+    ['GET', '/nowhere', 20, 404],
+  ] as const) {
+    const network = `2001:db8:${limit}`;
+    for (let index = 0; index < limit; index++)
+      assert.equal(await ask(method, url, `${network}:${index.toString(16)}::1`), open, `${url} ${index}`);
+    assert.equal(await ask(method, url, `${network}:ffff::1`), 429, url);
+    assert.equal(await ask(method, url, '2001:db8:aaaa::1'), open, 'the next network is another one');
+  }
+  // One client that is refused uses up nothing of its neighbours.
+  for (let index = 0; index < 40; index++) await ask('GET', '/nowhere', '2001:db8:bbbb::1');
+  assert.equal(await ask('GET', '/nowhere', '2001:db8:bbbb:1::1'), 404);
 });

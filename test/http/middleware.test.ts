@@ -8,6 +8,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { securityHeaders } from '../../src/http/middleware.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
+import { makeSession, type TestSession } from '../accounts/credentials.ts';
 import { openWorld, PASSWORD, type Problem, type Trader, type World } from '../world.ts';
 import { countingHasher } from './visitor.ts';
 
@@ -43,6 +44,7 @@ describe('the security headers', () => {
   interface Scene {
     readonly world: World;
     readonly trader: Trader;
+    readonly session: TestSession;
     readonly cookie: string;
   }
   const bearer = ({ trader }: Scene) => ({ authorization: `Bearer ${trader.apiKey}` });
@@ -52,8 +54,8 @@ describe('the security headers', () => {
   const RESPONSES: readonly (readonly [name: string, status: number, request: (scene: Scene) => Sent])[] = [
     ['a good answer', 200, () => ({ method: 'GET', url: '/health' })],
     ['the answer to HEAD', 200, () => ({ method: 'HEAD', url: '/health' })],
-    ['an answer with a secret in it', 200, (scene) => ({ method: 'POST', url: `/trading/accounts/${scene.trader.account.id}/webhook-secret`, headers: bearer(scene) })],
-    ['a creation', 201, (scene) => ({ method: 'POST', url: '/settings/allowed-ips', headers: { ...JSON_TYPE, ...bearer(scene) }, payload: '{"ip_address":"127.0.0.1"}' })],
+    ['an answer with a secret in it', 200, (scene) => ({ method: 'POST', url: `/trading/accounts/${scene.trader.account.id}/webhook-secret`, headers: scene.session.bearer })],
+    ['a creation', 201, (scene) => ({ method: 'POST', url: '/settings/allowed-ips', headers: { ...JSON_TYPE, ...scene.session.bearer }, payload: '{"ip_address":"127.0.0.1"}' })],
     ['an answer without a body', 204, (scene) => ({ method: 'POST', url: '/settings/terms', headers: { ...JSON_TYPE, ...bearer(scene) }, payload: '{"version":"1"}' })],
     ['a preflight', 204, () => ({ method: 'OPTIONS', url: '/trading/order', headers: { origin: DEV, 'access-control-request-method': 'POST' } })],
     ['an OPTIONS that is no preflight', 204, () => ({ method: 'OPTIONS', url: '/nowhere' })],
@@ -84,7 +86,9 @@ describe('the security headers', () => {
       store,
     });
     const visitor = await world.login();
-    const scene = { world, trader: await world.makeTrader(), cookie: visitor.cookieHeader('/') };
+    const trader = await world.makeTrader();
+    const session = await makeSession(world, trader.user);
+    const scene = { world, trader, session, cookie: visitor.cookieHeader('/') };
     for (const [name, status, request] of RESPONSES) {
       if (status === 503) store.countInWindow = () => Promise.reject(new StoreUnavailable('gone'));
       await t.test(`${status}: ${name}`, async () => {
@@ -115,6 +119,11 @@ describe('the security headers', () => {
     for (const [bytes, status] of [
       ['HELLO\r\n\r\n', 400],
       [`GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`, 431],
+      // What the platform would answer itself, with nothing in it.
+      ['GET /public/plans HTTP/1.1\r\n\r\n', 400],
+      ['POST /auth/login HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}', 400],
+      ['GET /nowhere HTTP/1.1\r\nhost: x\r\nexpect: a miracle\r\n\r\n', 417],
+      ['POST /nowhere HTTP/1.1\r\nhost: x\r\nexpect: 200-ok\r\ncontent-length: 9\r\n\r\n', 417],
     ] as const) {
       const socket = connect(port, '127.0.0.1');
       let text = '';

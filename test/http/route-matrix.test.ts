@@ -25,10 +25,11 @@ const CONTRACT: readonly (readonly [pattern: RegExp, access: Access])[] = [
   [/^GET \/(public\/.+|health(\/live)?|docs.*|openapi\.json|static\/.+)$/, 'open'],
   [/^POST \/auth\/(register|login|login\/totp|token|silent-refresh|forgot-password|reset-password)$/, 'open'],
   [/^GET \/auth\/public-key$/, 'open'],
-  // An API key manages neither sessions nor keys nor passwords.
+  // An API key manages neither sessions nor keys nor passwords, and what would outlive it or undo its limits.
   [/^\w+ \/auth\//, 'session'],
   [/^\w+ \/settings\/api-keys/, 'session'],
-  [/^GET \/trading\/accounts\/:id\/webhook-secret$/, 'session'],
+  [/^\w+ \/trading\/accounts\/:id\/webhook-(secret|token)$/, 'session'],
+  [/^(POST|DELETE) \/settings\/allowed-ips/, 'session'],
   [/^\w+ \/(trading|settings)\//, 'user'],
 ];
 

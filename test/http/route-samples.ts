@@ -51,7 +51,7 @@ async function secondFactor({ world, trader }: Owner, confirmed: boolean): Promi
   const code = RECOVERY_CODE();
   await world.db.commit([
     sql`insert into second_factors (user_id, totp_secret, created_at, confirmed_at, last_step)
-        values (${trader.user.id}, ${world.secrets.seal(TOTP_SECRET.toString('base64url'))}, ${now},
+        values (${trader.user.id}, ${world.secrets.seal(TOTP_SECRET.toString('base64url'), trader.user.id)}, ${now},
           ${confirmed ? now : null}, 0)`,
     sql`insert into recovery_codes (code_hash, user_id)
         values (${hashToken(plainRecoveryCode(code))}, ${trader.user.id})`,
@@ -106,6 +106,8 @@ export const SAMPLES: Readonly<Record<string, MakeSample>> = {
   }),
   'POST /trading/accounts/:id/verify': ofAccount(),
   'GET /trading/accounts/:id/positions': ofAccount(),
+  'GET /trading/accounts/:id/simulation/positions': ofAccount(),
+  'POST /trading/accounts/:id/simulation/reset': ofAccount(),
   'GET /trading/accounts/:id/symbols': ofAccount(),
   'POST /trading/accounts/:id/halt': ofAccount({ flatten: false }),
   'POST /trading/accounts/:id/resume': ofAccount(),

@@ -298,7 +298,7 @@ describe('guessing', () => {
 });
 
 describe('a forgotten password', () => {
-  test('is set anew by the mailed link, once, and every session ends', async (t) => {
+  test('is set anew by the mailed link, once, and every session and API key ends', async (t) => {
     const { mailer, mails } = letterbox();
     const world = await openWorld(t, {
       hasher: countingHasher(),
@@ -307,6 +307,17 @@ describe('a forgotten password', () => {
     });
     const visitor = await world.login();
     const { email, id } = visitor.user;
+    const { body: key } = await visitor.call<{ key: string }>('POST', '/settings/api-keys', { name: 'bot' });
+    const byKey = async () =>
+      (
+        await world.request({
+          method: 'GET',
+          url: '/trading/accounts',
+          headers: { authorization: `Bearer ${key.key}` },
+        })
+      ).status;
+    assert.equal(await byKey(), 200);
+    const stranger = await world.makeTrader();
     const asked = await post(world, '/auth/forgot-password', { email: ` ${email.toUpperCase()}` });
     assert.deepEqual([asked.status, asked.body], [202, null]);
     await world.eventually(
@@ -317,6 +328,8 @@ describe('a forgotten password', () => {
     assert.match(mails[0]?.text ?? '', /https:\/\/fillpath\.example\/reset-password\?token=/);
     const link = tokenIn(mails[0]);
     assert.ok(mails[0]?.html.includes(link));
+    for (const words of [mails[0]?.text, mails[0]?.html])
+      assert.match(words?.replace(/\s+/g, ' ') ?? '', /ends every session and revokes every API key/);
 
     const reset = (password: string, secret = link) =>
       post(world, '/auth/reset-password', { token: secret, password });
@@ -331,6 +344,8 @@ describe('a forgotten password', () => {
 
     assert.equal((await visitor.call('GET', '/auth/session')).status, 401);
     assert.equal((await visitor.call('POST', '/auth/silent-refresh')).status, 401);
+    assert.equal(await byKey(), 401, 'whoever knew the password may have made that key');
+    assert.equal((await world.as(stranger, 'GET', '/trading/accounts')).status, 200, 'nobody else’s');
     assert.equal((await login(world, email, PASSWORD)).status, 401);
     assert.equal((await login(world, email, NEW_PASSWORD)).status, 200);
     const entries = await auditsOf(world, 'reset_password');

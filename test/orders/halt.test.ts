@@ -137,19 +137,33 @@ describe('nothing holds a halt back', () => {
     );
   });
 
-  test('but both hold back one that trades, and then nothing is halted', async (t) => {
+  test('not even one that flattens: the rate limit neither stops its closing orders nor counts them', async (t) => {
     const world = await openWorld(t, { env: { RATE_LIMIT_REQUESTS: '2' } });
     const trader = await world.makeTrader();
     assert.equal((await world.send(trader)).status, 200);
+    assert.equal((await world.send(trader)).status, 200);
+    assert.equal((await resume(world, trader)).status, 429);
+    const { status, body } = await halt(world, trader, { flatten: true });
+    assert.deepEqual([status, body.account.halted, body.flatten_error], [200, true, null]);
+    assert.deepEqual([await isHalted(world, trader), body.orders.length], [true, 1]);
+    assert.equal(await world.position(trader.account.id, 'BTCUSDT'), '0');
+  });
+
+  test('from an address that is not on the list it halts all the same, and says why it did not flatten', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    assert.equal((await world.send(trader)).status, 200);
     await world.allowIps(trader, '203.0.113.1');
-    const blocked = await halt<Problem>(world, trader, { flatten: true });
-    assert.deepEqual([blocked.status, blocked.body.code], [403, 'ip_not_allowed']);
-    const limited = await halt<Problem>(world, trader, { flatten: true });
-    assert.deepEqual([limited.status, limited.body.code], [429, 'rate_limited']);
-    assert.equal(await isHalted(world, trader), false);
+    const { status, body } = await halt(world, trader, { flatten: true });
+    assert.deepEqual([status, body.account.halted, body.orders], [200, true, []]);
+    assert.equal(body.flatten_error?.code, 'ip_not_allowed');
+    assert.match(body.flatten_error?.message ?? '', /^The account is halted, but .*allowed IPs/);
+    assert.equal(await isHalted(world, trader), true);
     assert.equal(await world.position(trader.account.id, 'BTCUSDT'), '1');
-    const [, ip, rate] = await world.audits(trader);
-    assert.deepEqual([ip?.action, rate?.action], ['webhook_ip_blocked', 'trading_request']);
+    const [, halted, blocked] = await world.audits(trader);
+    assert.deepEqual([halted?.action, halted?.success], ['account_halted', 1]);
+    assert.deepEqual([blocked?.action, blocked?.success], ['webhook_ip_blocked', 0]);
+    assert.equal(JSON.parse(blocked?.metadata ?? '{}').trading_account_id, trader.account.id);
   });
 });
 
@@ -323,9 +337,11 @@ function withPositions(broker: ScriptedBroker, held: Record<string, number>): { 
     symbol,
     quantity: decimal(quantity),
     averagePrice: decimal(100),
+    lastPrice: null,
+    openProfit: null,
   }));
-  const paper: Brokers['paper'] = async (account) => ({
-    ...(await broker.brokers.paper(account)),
+  const paper: Brokers['paper'] = async (account, signal) => ({
+    ...(await broker.brokers.paper(account, signal)),
     positions: async () => positions,
   });
   return { brokers: { paper } };

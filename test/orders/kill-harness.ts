@@ -104,13 +104,15 @@ export async function makeTrader(db: Db, paper: unknown, of?: User): Promise<Tra
     termsVersion: '1',
   };
   const secret = randomToken();
+  const id = randomUUIDv7() as AccountId;
   const account: Account = {
-    id: randomUUIDv7() as AccountId,
+    id,
     userId: user.id,
     name: 'Paper',
     brokerName: 'paper',
+    environment: 'live',
     webhookToken: randomToken(),
-    webhookSecret: secrets.seal(secret),
+    webhookSecret: secrets.seal(secret, id),
     maxRequestAge: 300,
     allowedSymbols: [],
     sealedCredentials: null,
@@ -118,6 +120,8 @@ export async function makeTrader(db: Db, paper: unknown, of?: User): Promise<Tra
     halted: false,
     paper,
     connectionVersion: 1,
+    credentialsVersion: 1,
+    revision: 1,
     createdAt: now,
   };
   await db.commit([...(of ? [] : [insertUser(user, 'no password', now)]), insertAccount(account)]);

@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { openMemoryStore } from '../../src/store/memory.ts';
 import { scriptedBroker } from '../worker/scripted-broker.ts';
-import { openWorld, type Problem, settableClock, type Trader } from '../world.ts';
+import { openWorld, type Problem, settableClock, type Trader, type World } from '../world.ts';
 
 const simulated = { query: '?simulation=true' };
 const simulatedBook = (trader: Trader) => `sim:${trader.account.id}`;
@@ -127,5 +128,112 @@ describe('A simulated order', () => {
     assert.equal(status, 200);
     assert.equal(await world.position(simulatedBook(trader), 'BTCUSDT'), '3');
     assert.equal(await world.position(trader.account.id, 'BTCUSDT'), '0');
+  });
+});
+
+interface Positions {
+  readonly items: readonly { readonly symbol: string; readonly quantity: number }[];
+}
+
+const positions = (world: World, trader: Trader, path = '') =>
+  world.as<Positions>(trader, 'GET', `/trading/accounts/${trader.account.id}${path}/positions`);
+const held = async (...asked: Parameters<typeof positions>) =>
+  (await positions(...asked)).body.items.map(({ symbol, quantity }) => [symbol, quantity]);
+const reset = <Body = null>(world: World, trader: Trader) =>
+  world.as<Body>(trader, 'POST', `/trading/accounts/${trader.account.id}/simulation/reset`);
+
+describe('The simulated book', () => {
+  test('is shown by a call of its own, and the positions of the broker never pass for it', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    await world.send(trader, { quantity: 3 });
+    assert.deepEqual(await held(world, trader, '/simulation'), []);
+    await world.send(trader, { action: 'sell', symbol: 'ETHUSDT', quantity: 2 }, simulated);
+    assert.deepEqual(await held(world, trader, '/simulation'), [['ETHUSDT', -2]]);
+    assert.deepEqual(await held(world, trader), [['BTCUSDT', 3]]);
+    const url = `/trading/accounts/${trader.account.id}/positions?simulation=true`;
+    assert.equal((await world.as(trader, 'GET', url)).status, 400);
+  });
+
+  test('is flat again after a reset, and only that one; the next simulated order begins from nothing', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    const other = await world.addAccount(trader);
+    for (const each of [trader, other]) await world.send(each, { quantity: 2 }, simulated);
+    await world.send(trader, { quantity: 5 });
+    assert.equal((await reset(world, trader)).status, 204);
+    assert.deepEqual(await held(world, trader, '/simulation'), []);
+    assert.deepEqual(await held(world, other, '/simulation'), [['BTCUSDT', 2]]);
+    assert.deepEqual(await held(world, trader), [['BTCUSDT', 5]]);
+    const { body } = await world.send(trader, { action: 'short_entry' }, simulated);
+    assert.deepEqual([body.position_before, body.auto_exit, body.status], [0, false, 'filled']);
+    const entry = (await world.audits(trader)).find(({ action }) => action === 'simulation_reset');
+    assert.deepEqual([entry?.success, entry?.resource_id], [1, trader.account.id]);
+  });
+
+  test('can be reset while it is flat, and before it was ever used', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    for (const _ of [1, 2]) assert.equal((await reset(world, trader)).status, 204);
+    assert.equal((await world.send(trader, {}, simulated)).body.status, 'filled');
+  });
+
+  test('is not reset under a simulated order of the account that is under way', async (t) => {
+    const broker = scriptedBroker(t);
+    const store = openMemoryStore({ clock: { now: () => performance.timeOrigin + performance.now() } });
+    const asked = Promise.withResolvers<void>();
+    const push: typeof store.push = async (queue, message, ...life) => {
+      await store.push(queue, message, ...life);
+      if (message.includes('resetSimulation')) asked.resolve();
+    };
+    const world = await openWorld(t, { brokers: broker.brokers, store: { ...store, push } });
+    const trader = await world.makeTrader();
+    await world.send(trader, { quantity: 2 }, simulated);
+    // The worker is busy with another order until the reset and a simulated order wait for it, in this order.
+    const busy = broker.hold('place');
+    const real = world.send(trader);
+    await busy.reached;
+    const refused = reset<Problem>(world, trader);
+    await asked.promise;
+    const order = world.send(trader, {}, simulated);
+    await world.eventually(
+      () => world.orders(trader),
+      (orders) => orders.length === 3,
+    );
+    busy.release();
+    const { status, body } = await refused;
+    assert.deepEqual([status, body.code], [409, 'orders_under_way']);
+    assert.equal((await order).body.position_before, 2);
+    assert.equal((await real).body.status, 'filled');
+    const entry = (await world.audits(trader)).find(({ action }) => action === 'simulation_reset');
+    assert.equal(entry?.success, 0);
+    assert.equal((await reset(world, trader)).status, 204);
+    assert.deepEqual(await held(world, trader, '/simulation'), []);
+  });
+
+  test('of another user is not there', async (t) => {
+    const world = await openWorld(t);
+    const { account } = await world.makeTrader();
+    const stranger = { ...(await world.makeTrader()), account };
+    assert.equal((await positions(world, stranger, '/simulation')).status, 404);
+    assert.equal((await reset(world, stranger)).status, 404);
+  });
+});
+
+describe('The list of orders', () => {
+  test('shows the simulated or the real ones alone, where it is asked to', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    await world.send(trader);
+    await world.send(trader, {}, simulated);
+    const listed = async (query: string) =>
+      (
+        await world.as<{ items: { simulation: boolean }[] }>(trader, 'GET', `/trading/orders${query}`)
+      ).body.items.map(({ simulation }) => simulation);
+    assert.deepEqual(await listed(''), [true, false]);
+    assert.deepEqual(await listed('?simulation=true'), [true]);
+    assert.deepEqual(await listed('?simulation=false'), [false]);
+    for (const value of ['', '1', 'yes', 'TRUE', 'maybe'])
+      assert.equal((await world.as(trader, 'GET', `/trading/orders?simulation=${value}`)).status, 400, value);
   });
 });

@@ -16,7 +16,7 @@ describe('GET /trading/orders/{id}', () => {
     'fill_price', 'fill_quantity', 'filled_at', 'auto_exit', 'exit_quantity', 'position_before', 'exit_order_result', 'user_id',
     'trading_account_id', 'broker_name', 'simulation', 'error', 'trace', 'legs', 'verification'];
   // biome-ignore format: the contract's list
-  const LEG = ['leg', 'client_order_id', 'broker_ref', 'side', 'quantity', 'status', 'fill_price', 'fill_quantity', 'sent_at'];
+  const LEG = ['leg', 'client_order_id', 'broker_ref', 'side', 'quantity', 'status', 'fill_price', 'fill_quantity', 'fee', 'sent_at', 'acked_at', 'filled_at'];
 
   test('the owner’s record has every field of the contract', async (t) => {
     const world = await openWorld(t);

@@ -113,7 +113,7 @@ describe('the IP whitelist', () => {
       `${ALLOWED}, 198.51.100.9, 10.0.0.2`,
       '198.51.100.9',
     ],
-    ['a proxy that forwards garbage', [ALLOWED], '10.0.0.1', `${ALLOWED}, unknown`, '10.0.0.1'],
+    ['a proxy that forwards garbage', [ALLOWED], '10.0.0.1', `${ALLOWED}, unknown`, 'unknown via 10.0.0.1'],
     ['a proxy that forwards nothing', [ALLOWED], '10.0.0.1', null, '10.0.0.1'],
     ['a chain of nothing but proxies', [ALLOWED], '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
   ];

@@ -249,7 +249,7 @@ describe('a malformed body is 400 webhook_payload_invalid, audited, and trades n
 });
 
 describe('what a webhook reads', () => {
-  test('?simulation= takes true, 1, yes, false, 0, no in any case; anything else is 400', async (t) => {
+  test('?simulation= takes true, 1, yes, false, 0, no in any case; anything else is 400, and so is any other parameter', async (t) => {
     const world = await openWorld(t, { env: PATIENT });
     const trader = await world.makeTrader();
     const rows: [query: string, expected: 'simulated' | 'real' | 'refused'][] = [
@@ -274,11 +274,11 @@ describe('what a webhook reads', () => {
       ].map((v) => [`?simulation=${v}`, 'refused'] as const),
       ['', 'real'],
       ['?', 'real'],
-      ['?other=true', 'real'],
+      ['?other=true', 'refused'],
       ['?simulation', 'refused'],
       ['?simulation=true&simulation=true', 'refused'],
       ['?simulation=true&simulation=false', 'refused'],
-      ['?other=1&simulation=yes', 'simulated'],
+      ['?other=1&simulation=yes', 'refused'],
       ['?simul%61tion=%74rue', 'simulated'],
     ].map(([query, expected]) => [query, expected] as [string, 'simulated' | 'real' | 'refused']);
     for (const [query, expected] of rows)

@@ -213,7 +213,7 @@ describe('level 3: the secret is the account’s', () => {
     const trader = await world.makeTrader();
     const secret = randomToken();
     await world.db.commit([
-      sql`update trading_accounts set webhook_secret = ${world.secrets.seal(secret)} where id = ${trader.account.id}`,
+      sql`update trading_accounts set webhook_secret = ${world.secrets.seal(secret, trader.account.id)} where id = ${trader.account.id}`,
     ]);
     assert.equal(codeOf(await world.send(trader)), 'webhook_credential_attack');
     assert.equal((await world.send(trader, { secret })).status, 200);

@@ -3,10 +3,10 @@
 
 import { type Account, changeAccountAt } from '../../data/accounts.ts';
 import type { Db } from '../../data/db.ts';
+import { NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
 import { toNumber } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial, ruleOf } from '../../domain/denial.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
-import { NEEDS_CREDENTIALS } from '../../domain/symbol.ts';
 import type { Mailbox, Work } from '../../worker/mailbox.ts';
 import type { Pool } from '../../worker/pool.ts';
 import { audit, writeAudit } from '../audit/audit.ts';
@@ -19,7 +19,7 @@ export interface AskDeps {
   readonly responseWaitMs: number;
 }
 
-type Enquiry = 'verify' | 'positions' | 'symbols';
+type Enquiry = 'verify' | 'positions' | 'flatten' | 'symbols' | 'resetSimulation';
 
 async function askWorker<K extends Enquiry>(
   { pool, mailbox, responseWaitMs }: AskDeps,
@@ -79,6 +79,7 @@ async function verify(
     changeAccountAt(account.id, account.connectionVersion, { credentialsVerified: false }),
   ]);
   if ('unreadable' in verdict) return deny('credentials_unreadable');
+  if ('unfit' in verdict) return deny('broker_unavailable', { detail: verdict.unfit });
   return deny('credentials_rejected', { detail: `The broker refuses the credentials: ${verdict.rejected}` });
 }
 
@@ -89,15 +90,30 @@ const verification = ({ id: userId }: Owner, account: Account) => ({
   metadata: { trading_account_id: account.id },
 });
 
-export async function heldPositions(deps: AskDeps, user: UserId, account: AccountId) {
-  const answer = await askWorker(deps, user, { kind: 'positions', accountId: account });
+/** Takes back the entries that rest at the broker; what is held then, and which of them may yet be filled. */
+export const clearEntries = (deps: AskDeps, user: UserId, accountId: AccountId) =>
+  askWorker(deps, user, { kind: 'flatten', accountId });
+
+export async function heldPositions(
+  deps: AskDeps,
+  user: UserId,
+  account: AccountId,
+  { simulation }: { readonly simulation: boolean } = { simulation: false },
+) {
+  const answer = await askWorker(deps, user, { kind: 'positions', accountId: account, simulation });
   return isDenial(answer) ? answer : answer.positions;
 }
 
-export async function readPositions(deps: AskDeps & { readonly db: Db }, user: UserId, id: string) {
+/** Those of the broker, or those of the account's simulated book. */
+export async function readPositions(
+  deps: AskDeps & { readonly db: Db },
+  user: UserId,
+  id: string,
+  book: { readonly simulation: boolean },
+) {
   const account = await ownAccount(deps, user, id);
   if (isDenial(account)) return account;
-  const positions = await heldPositions(deps, user, account.id);
+  const positions = await heldPositions(deps, user, account.id, book);
   if (isDenial(positions)) return positions;
   return {
     items: positions.map(({ symbol, quantity, averagePrice }) => ({
@@ -107,6 +123,29 @@ export async function readPositions(deps: AskDeps & { readonly db: Db }, user: U
     })),
   };
 }
+
+/** The account's simulated book is flat from now on, as at first. Null: done. */
+export async function resetSimulation(
+  deps: AccountDeps & AskDeps,
+  owner: Owner,
+  id: string,
+): Promise<Denial | null> {
+  const account = await ownAccount(deps, owner.id, id);
+  if (isDenial(account)) return account;
+  const answer = await askWorker(deps, owner.id, { kind: 'resetSimulation', accountId: account.id });
+  const denial = isDenial(answer) ? answer : answer.reset ? null : stillSimulating();
+  await writeAudit(deps, owner.context, {
+    userId: owner.id,
+    action: 'simulation_reset',
+    failure: denial?.detail ?? null,
+    resource: { type: 'account', id: account.id },
+    metadata: { trading_account_id: account.id, ...(denial ? { code: denial.code } : {}) },
+  });
+  return denial;
+}
+
+const stillSimulating = (): Denial =>
+  deny('orders_under_way', { detail: 'Wait until its simulated orders have ended, then reset it again.' });
 
 export async function readSymbols(
   deps: AskDeps & { readonly db: Db },

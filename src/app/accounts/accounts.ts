@@ -4,7 +4,6 @@ import {
   type Account,
   changeAccount,
   changePaper,
-  deleteAccount,
   findAccount,
   insertAccount,
   listAccounts,
@@ -12,11 +11,11 @@ import {
 } from '../../data/accounts.ts';
 import type { Db, Statement } from '../../data/db.ts';
 import { roomFor } from '../../data/room.ts';
+import { BROKERS, type BrokerName, environmentOf, NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { type AccountId, isUuid, timestamp, type UserId } from '../../domain/ids.ts';
 import { mergePaperSettings, type PaperSettings, readPaperSettings } from '../../domain/paper-settings.ts';
 import { type SealingKey, sealProblem } from '../../domain/sealed.ts';
-import { type BrokerName, NEEDS_CREDENTIALS } from '../../domain/symbol.ts';
 import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
 import { onePage, type Page, type PageRequest, pageOf } from '../pages.ts';
@@ -43,6 +42,7 @@ function showAccount({ baseUrl }: Pick<AccountDeps, 'baseUrl'>, account: Account
     id: account.id,
     name: account.name,
     broker: account.brokerName,
+    environment: account.environment,
     max_request_age: account.maxRequestAge,
     allowed_symbols: account.allowedSymbols,
     halted: account.halted,
@@ -67,7 +67,7 @@ export async function ownAccount({ db }: { db: Db }, user: UserId, id: string): 
   return account?.userId === user ? account : noSuchAccount();
 }
 
-const noSuchAccount = (): Denial => deny('not_found', { detail: 'You have no such trading account.' });
+export const noSuchAccount = (): Denial => deny('not_found', { detail: 'You have no such trading account.' });
 
 export async function readAccounts(
   deps: Pick<AccountDeps, 'db' | 'baseUrl'>,
@@ -91,6 +91,8 @@ export async function readAccount(
 export interface NewAccount {
   readonly name: string;
   readonly broker: BrokerName;
+  /** undefined: what the broker's accounts are otherwise. */
+  readonly environment: string | undefined;
   readonly maxRequestAge: number;
   readonly allowedSymbols: readonly string[];
   /** undefined: not given. */
@@ -105,15 +107,19 @@ export async function createAccount(
   const paper = broker === 'paper' ? readPaperSettings(fields.paper) : null;
   if (paper && 'problems' in paper) return deny('request_invalid', { detail: paper.problems.join(' ') });
   if (!paper && fields.paper !== undefined) return notPaper();
+  const environment = environmentOf(broker, fields.environment);
+  if (environment === null) return noEnvironment(broker);
   const secret = randomToken();
   const now = deps.clock.now();
+  const id = newId() as AccountId;
   const account: Account = {
-    id: newId() as AccountId,
+    id,
     userId: owner.id,
     name: fields.name,
     brokerName: broker,
+    environment,
     webhookToken: randomToken(),
-    webhookSecret: deps.secrets.seal(secret),
+    webhookSecret: deps.secrets.seal(secret, id),
     maxRequestAge: fields.maxRequestAge,
     allowedSymbols: fields.allowedSymbols,
     sealedCredentials: null,
@@ -121,6 +127,8 @@ export async function createAccount(
     halted: false,
     paper: paper?.settings ?? null,
     connectionVersion: 1,
+    credentialsVersion: 1,
+    revision: 1,
     createdAt: timestamp(now),
   };
   const lost = await deps.db.commit([
@@ -131,6 +139,11 @@ export async function createAccount(
   if (lost !== null) return deny('too_many');
   return { ...showAccount(deps, account), webhook_secret: secret };
 }
+
+const noEnvironment = (broker: BrokerName): Denial =>
+  deny('request_invalid', {
+    detail: `The environments of ${BROKERS[broker].title} are: ${BROKERS[broker].environments.join(', ')}.`,
+  });
 
 const notPaper = (): Denial =>
   deny('request_invalid', { detail: 'Only an account with the broker "paper" has paper settings.' });
@@ -175,23 +188,6 @@ export async function updateAccount(
 /** maxRequestAge → max_request_age: the audit log speaks as the API does. */
 const asShown = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** Softly: its webhook stops at once, its orders stay readable. Null: done. */
-export async function removeAccount(
-  deps: Pick<AccountDeps, 'db' | 'clock'>,
-  owner: Owner,
-  id: string,
-): Promise<Denial | null> {
-  const account = await ownAccount(deps, owner.id, id);
-  if (isDenial(account)) return account;
-  const now = deps.clock.now();
-  const lost = await deps.db.commit([
-    ...deleteAccount(account.id, timestamp(now)),
-    noted(owner, account.id, 'account_deleted', now),
-  ]);
-  if (lost === 'idle') return deny('orders_under_way');
-  return lost === null ? null : noSuchAccount();
-}
-
 /** The old one stops at once. */
 export async function regenerateSecret(
   deps: AccountDeps & { readonly secrets: SecretBox },
@@ -199,9 +195,8 @@ export async function regenerateSecret(
   id: string,
 ): Promise<WithSecret | Denial> {
   const secret = randomToken();
-  const change = { webhookSecret: deps.secrets.seal(secret) };
   const shown = await changeOwn(deps, owner, id, 'webhook_secret_regenerated', (account) =>
-    changeAccount(account, change),
+    changeAccount(account, { webhookSecret: deps.secrets.seal(secret, account) }),
   );
   return isDenial(shown) ? shown : { ...shown, webhook_secret: secret };
 }
@@ -227,7 +222,7 @@ export async function revealSecret(
     failure: null,
     resource: { type: 'account', id: account.id },
   });
-  return { webhook_secret: deps.secrets.open(account.webhookSecret) };
+  return { webhook_secret: deps.secrets.open(account.webhookSecret, account.id) };
 }
 
 /** Stored as it came: whether the broker takes what is inside, only a worker can find out. */

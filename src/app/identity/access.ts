@@ -60,11 +60,25 @@ export interface TradingRequest {
 
 /** Before every trading request of a user that acts. The webhook makes the same two checks among its own. */
 export async function admitTradingRequest(deps: AdmitDeps, request: TradingRequest): Promise<Denial | null> {
-  const { user, accountId, action, context } = request;
-  const denial =
-    (await checkRate(deps, user.id)) ??
-    ((await isAllowedIp(deps, user.id, context.ip)) ? null : deny('ip_not_allowed'));
-  if (!denial) return null;
+  const tooMany = await checkRate(deps, request.user.id);
+  if (!tooMany) return admitAddress(deps, request);
+  await noteRefusal(deps, request, tooMany);
+  return tooMany;
+}
+
+/** The second of them alone, for what no rate limit holds back. */
+export async function admitAddress(deps: AlertDeps, request: TradingRequest): Promise<Denial | null> {
+  if (await isAllowedIp(deps, request.user.id, request.context.ip)) return null;
+  const denial = deny('ip_not_allowed');
+  await noteRefusal(deps, request, denial);
+  return denial;
+}
+
+async function noteRefusal(
+  deps: AlertDeps,
+  { user, accountId, action, context }: TradingRequest,
+  denial: Denial,
+): Promise<void> {
   await writeAudit(deps, context, {
     userId: user.id,
     action: ruleOf(denial.code).audit ?? action,
@@ -79,7 +93,6 @@ export async function admitTradingRequest(deps: AdmitDeps, request: TradingReque
   const account = accountId ? await findAccount(deps.db, accountId) : null;
   const accountName = account?.userId === user.id ? account.name : null;
   alertUser(deps, { code: denial.code, user, accountName, ip: context.ip, detail: denial.detail });
-  return denial;
 }
 
 /** Who is asking, and by what. */

@@ -1,6 +1,7 @@
 // The bot challenge: what the client brings is verified with its provider, server to server. Turnstile, reCAPTCHA and
 // hCaptcha speak one protocol, siteverify. It fails closed: no answer that can be believed is no admission.
 
+import { isIP } from 'node:net';
 import { type Denial, deny } from '../../domain/denial.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import type { RequestContext } from '../audit/audit.ts';
@@ -96,7 +97,7 @@ async function ask(
   try {
     const response = await fetch(verifyUrl, {
       method: 'POST',
-      body: new URLSearchParams({ secret, response: token, remoteip: ip }),
+      body: new URLSearchParams({ secret, response: token, ...(isIP(ip) === 0 ? {} : { remoteip: ip }) }),
       redirect: 'error',
       signal: AbortSignal.timeout(timeoutMs),
     });

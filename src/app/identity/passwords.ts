@@ -2,6 +2,7 @@
 // in a quarter of an hour, and no word on whether the account exists.
 
 import { hash, verify } from '@node-rs/argon2';
+import { revokeApiKeysOf } from '../../data/api-keys.ts';
 import {
   credentialsByEmail,
   insertPasswordReset,
@@ -25,6 +26,7 @@ import { newId } from '../new-id.ts';
 import { randomToken } from '../secret-box.ts';
 import type { Captcha } from './captcha.ts';
 import { hashToken } from './tokens.ts';
+import type { Turns } from './turns.ts';
 
 /** A port, so that a test can count the work. */
 export interface PasswordHasher {
@@ -47,6 +49,7 @@ interface Log {
 export interface CheckPasswordDeps {
   readonly store: Pick<Store, 'countInWindow' | 'clearWindow'>;
   readonly hasher: PasswordHasher;
+  readonly turns: Turns;
   /** The hash of a password that nobody knows: what an unknown address is checked against. */
   readonly decoyHash: string;
   readonly log: Log;
@@ -86,10 +89,13 @@ export async function checkPassword(
   deps: CheckPasswordDeps,
   { email, password, found }: { email: string; password: string; found: UserCredentials | null },
 ): Promise<Denial | null> {
-  const locked = await takeTry(deps, email);
-  if (locked) return locked;
-  const isRight = await deps.hasher.verify(found?.passwordHash ?? deps.decoyHash, password);
-  return found && isRight ? null : deny('invalid_credentials');
+  return deps.turns.take(async () => {
+    // In its turn: who is sent away without a check has used up no try.
+    const locked = await takeTry(deps, email);
+    if (locked) return locked;
+    const isRight = await deps.hasher.verify(found?.passwordHash ?? deps.decoyHash, password);
+    return found && isRight ? null : deny('invalid_credentials');
+  });
 }
 
 /** Of somebody who has a session and must prove once more to be the one who began it. */
@@ -112,6 +118,7 @@ export interface RegisterDeps {
   readonly db: Db;
   readonly clock: { now(): number };
   readonly hasher: PasswordHasher;
+  readonly turns: Turns;
   readonly captcha: Captcha;
 }
 
@@ -136,7 +143,7 @@ export async function register(deps: RegisterDeps, registration: Registration): 
 }
 
 async function checkAndRegister(
-  { db, clock, hasher, captcha }: RegisterDeps,
+  { db, clock, hasher, turns, captcha }: RegisterDeps,
   { password, captchaToken, acceptTerms, context, ...given }: Registration,
 ): Promise<Denial | User> {
   const email = normalEmail(given.email);
@@ -147,7 +154,8 @@ async function checkAndRegister(
   const bot = await captcha.verify({ token: captchaToken, action: 'register', context });
   if (bot) return bot;
 
-  const passwordHash = await hasher.hash(password);
+  const passwordHash = await turns.take(() => hasher.hash(password));
+  if (typeof passwordHash !== 'string') return passwordHash;
   const user: User = {
     id: newId() as UserId,
     email,
@@ -225,15 +233,16 @@ export interface ResetPasswordDeps {
   readonly clock: { now(): number };
   readonly store: Pick<Store, 'clearWindow'>;
   readonly hasher: PasswordHasher;
+  readonly turns: Turns;
   readonly log: Log;
 }
 
-/** Null: the new password holds, and every session has ended. */
+/** Null: the new password holds, and every session and API key has ended: whoever knew the old one may have made it. */
 export async function resetPassword(
   deps: ResetPasswordDeps,
   { token, password, context }: { token: string; password: string; context: RequestContext },
 ): Promise<Denial | null> {
-  const { db, clock, hasher } = deps;
+  const { db, clock, hasher, turns } = deps;
   const tokenHash = hashToken(token);
   const user = await userOfPasswordReset(db, tokenHash, timestamp(clock.now()));
   const refuse = async (denial: Denial): Promise<Denial> => {
@@ -249,12 +258,14 @@ export async function resetPassword(
   const problem = passwordProblem(password, user.email);
   if (problem) return refuse(deny('password_weak', { detail: problem }));
 
-  const passwordHash = await hasher.hash(password);
+  const passwordHash = await turns.take(() => hasher.hash(password));
+  if (typeof passwordHash !== 'string') return refuse(passwordHash);
   const now = clock.now();
   const lost = await db.commit([
     ...usePasswordReset(tokenHash, user.id, timestamp(now)),
     setPassword(user.id, passwordHash),
     revokeSessionsOf(user.id),
+    revokeApiKeysOf(user.id, timestamp(now)),
     audit(
       context,
       {

@@ -65,7 +65,7 @@ export async function enrolTotp(
   const secret = randomBytes(SECRET_BYTES);
   const now = clock.now();
   const lost = await db.commit([
-    enrolSecondFactor(user.id, secrets.seal(secret.toString('base64url')), timestamp(now)),
+    enrolSecondFactor(user.id, secrets.seal(secret.toString('base64url'), user.id), timestamp(now)),
     audit(context, { userId: user.id, action, failure: null }, now),
   ]);
   if (lost !== null) return refuse(deps, by, action, deny('totp_already_enabled'));
@@ -87,7 +87,7 @@ export async function confirmTotp(
   const locked = await takeTry(deps, user.email);
   if (locked) return refuse(deps, by, action, locked);
   const now = clock.now();
-  const step = matchingStep(secretOf(deps, factor.totpSecret), code.trim(), now);
+  const step = matchingStep(secretOf(deps, user.id, factor.totpSecret), code.trim(), now);
   if (step === null) return refuse(deps, by, action, deny('totp_code_wrong'));
 
   const codes = Array.from({ length: RECOVERY_CODES }, () => recoveryCode(randomBytes(RECOVERY_CODE_BYTES)));
@@ -144,12 +144,12 @@ export async function proofByCode(
     return { kind: 'recovery_code', use: useRecoveryCode(user, hash, timestamp(now)) };
   }
   const factor = await findSecondFactor(deps.db, user);
-  const step = factor && matchingStep(secretOf(deps, factor.totpSecret), code, now);
+  const step = factor && matchingStep(secretOf(deps, user, factor.totpSecret), code, now);
   return factor && step !== null ? { kind: 'totp', use: useTimeStep(user, factor.totpSecret, step) } : null;
 }
 
-const secretOf = ({ secrets }: Pick<SecondFactorDeps, 'secrets'>, sealed: string): Buffer =>
-  Buffer.from(secrets.open(sealed), 'base64url');
+const secretOf = ({ secrets }: Pick<SecondFactorDeps, 'secrets'>, user: UserId, sealed: string): Buffer =>
+  Buffer.from(secrets.open(sealed, user), 'base64url');
 
 async function refuse(
   deps: Pick<SecondFactorDeps, 'db' | 'clock'>,

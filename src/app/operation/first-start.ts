@@ -56,6 +56,7 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
     webhookSecret: randomToken(),
   };
   const userId = newId() as UserId;
+  const accountId = newId() as AccountId;
   const passwordHash = await hasher.hash(first.password);
   const lost = await db.commit([
     claimFirstAdmin(now),
@@ -81,12 +82,13 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
       createdAt: now,
     }),
     insertAccount({
-      id: newId() as AccountId,
+      id: accountId,
       userId,
       name: 'Paper',
       brokerName: 'paper',
+      environment: 'live',
       webhookToken: first.webhookToken,
-      webhookSecret: secrets.seal(first.webhookSecret),
+      webhookSecret: secrets.seal(first.webhookSecret, accountId),
       maxRequestAge: 300,
       allowedSymbols: [],
       sealedCredentials: null,
@@ -94,6 +96,8 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
       halted: false,
       paper: {},
       connectionVersion: 1,
+      credentialsVersion: 1,
+      revision: 1,
       createdAt: now,
     }),
   ]);

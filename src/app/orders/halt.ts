@@ -1,12 +1,13 @@
 // The kill switch. The flag comes first and holds whatever happens to the rest: from its commit on no entry is accepted,
-// and a worker sends none that was accepted before. Then, where it is asked for, every position is closed.
+// and a worker sends none that was accepted before. Then, where it is asked for and from where the user may trade, every
+// position is closed.
 
 import type { Position } from '../../broker/broker.ts';
 import { type Account, changeAccount } from '../../data/accounts.ts';
 import { absolute, sign } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { type OrderResult, orderResult } from '../../domain/order-result.ts';
-import { heldPositions } from '../accounts/account-broker.ts';
+import { clearEntries } from '../accounts/account-broker.ts';
 import {
   type AccountDeps,
   changeOwn,
@@ -14,11 +15,12 @@ import {
   ownAccount,
   type ShownAccount,
 } from '../accounts/accounts.ts';
+import type { AlertDeps } from '../audit/alerts.ts';
 import { unavailability } from '../faults.ts';
-import type { User } from '../identity/access.ts';
+import { admitAddress, type User } from '../identity/access.ts';
 import { type Placed, type PlaceOrderDeps, placeOrder } from './place-order.ts';
 
-export interface HaltDeps extends AccountDeps, Omit<PlaceOrderDeps, 'log'> {
+export interface HaltDeps extends AccountDeps, AlertDeps, Omit<PlaceOrderDeps, 'log'> {
   readonly log: { warn(context: object, text: string): void; error(context: object, text: string): void };
 }
 
@@ -64,17 +66,23 @@ async function closeAll(
 ): Promise<Pick<Halted, 'orders' | 'flatten_error'>> {
   const account = await attempt(deps, () => ownAccount(deps, request.user.id, request.accountId));
   if (isDenial(account)) return { orders: [], flatten_error: notClosed(account, []) };
-  const positions = await attempt(deps, () => heldPositions(deps, request.user.id, account.id));
-  if (isDenial(positions)) return { orders: [], flatten_error: notClosed(positions, []) };
+  const { user, context } = request;
+  const stranger = await attempt(deps, () =>
+    admitAddress(deps, { user, accountId: account.id, action: 'trading_request', context }),
+  );
+  if (stranger) return { orders: [], flatten_error: notClosed(stranger, []) };
+  // What could still be filled first: it would open a position on the halted account.
+  const cleared = await attempt(deps, () => clearEntries(deps, request.user.id, account.id));
+  if (isDenial(cleared)) return { orders: [], flatten_error: notClosed(cleared, []) };
 
-  const held = positions.filter(({ quantity }) => sign(quantity) !== 0);
+  const held = cleared.positions.filter(({ quantity }) => sign(quantity) !== 0);
   const outcomes = await Promise.all(
     held.map((position) => attempt(deps, () => close(deps, request, account, position))),
   );
   const orders = outcomes.flatMap((outcome) => (isDenial(outcome) ? [] : [orderResult(outcome.order)]));
   const denial = outcomes.find((outcome) => isDenial(outcome));
   const open = held.filter((_, index) => isDenial(outcomes[index] ?? {})).map(({ symbol }) => symbol);
-  return { orders, flatten_error: denial ? notClosed(denial, open) : null };
+  return { orders, flatten_error: denial ? notClosed(denial, open) : mayYetOpen(cleared.open) };
 }
 
 async function close(
@@ -114,6 +122,17 @@ async function attempt<T>({ log }: HaltDeps, work: () => Promise<T>): Promise<T 
       unavailability(fault) ?? deny('broker_unavailable', { detail: 'Something went wrong on our side.' })
     );
   }
+}
+
+function mayYetOpen(entries: readonly { readonly orderId: string; readonly symbol: string }[]) {
+  if (entries.length === 0) return null;
+  const named = entries.map(({ orderId, symbol }) => `${orderId} (${symbol})`).join(', ');
+  return {
+    code: 'entries_open',
+    message:
+      `The account is halted, but an entry that was sent before has not ended at the broker and may yet open a position: ` +
+      `order ${named}. Cancel it at your broker, or flatten again when it has ended.`,
+  };
 }
 
 const notClosed = ({ code, detail }: Denial, open: readonly string[]): Halted['flatten_error'] => ({

@@ -14,7 +14,7 @@ import { audit, type RequestContext } from '../audit/audit.ts';
 import { checkRate, isAllowedIp, type RateLimit } from '../identity/access.ts';
 import type { SecretBox } from '../secret-box.ts';
 import { type Attempt, attemptOnce, type OnceDeps } from './once.ts';
-import { type Placed, type PlaceOrderDeps, placeOrder } from './place-order.ts';
+import { type Placed, type PlaceOrderDeps, placeOrder, recordRefusal } from './place-order.ts';
 
 export interface WebhookDeps extends PlaceOrderDeps, AlertDeps {
   readonly store: OnceDeps['store'] & Pick<Store, 'countInWindow'>;
@@ -28,6 +28,8 @@ export interface WebhookRequest {
   readonly body: Uint8Array | null;
   /** The query as received: `?simulation=`. */
   readonly simulation: unknown;
+  /** What is wrong with the query besides: a parameter that nobody knows may be meant as a rehearsal. Null: nothing. */
+  readonly queryProblem: string | null;
   readonly arrivedAt: number;
   readonly context: RequestContext;
 }
@@ -55,7 +57,7 @@ export async function receiveWebhook(deps: WebhookDeps, request: WebhookRequest)
       },
       deps.clock.now(),
     );
-    await deps.db.commit([entry]);
+    await recordRefusal(deps, outcome, entry);
     if (user)
       alertUser(deps, {
         code: outcome.code,
@@ -70,7 +72,7 @@ export async function receiveWebhook(deps: WebhookDeps, request: WebhookRequest)
 
 async function checkAndPlace(
   deps: WebhookDeps,
-  { token, body, simulation: flag, arrivedAt, context }: WebhookRequest,
+  { token, body, simulation: flag, queryProblem, arrivedAt, context }: WebhookRequest,
   findings: Findings,
 ): Promise<Denial | Placed> {
   // Level 1
@@ -96,6 +98,7 @@ async function checkAndPlace(
     findings.metadata = { attack_type: attackType };
     return deny('webhook_payload_invalid', { detail });
   };
+  if (queryProblem !== null) return refusePayload('malformed_payload', queryProblem);
   const simulation = readFlag(flag);
   if (simulation === null)
     return refusePayload('malformed_payload', '?simulation= takes true, 1, yes, false, 0 or no.');
@@ -152,6 +155,8 @@ async function checkAndPlace(
       onAccepted: () => attempt?.decided(),
     });
     if (isDenial(outcome) && isOurFault(outcome)) await attempt?.forget();
+    // A real order has its fingerprint in its row: there a repeat finds it, or trades. A simulated one has it here only.
+    else if (isDenial(outcome) && outcome.code === 'outcome_unknown' && !simulation) attempt?.leave();
     else attempt?.decided();
     // Of two that came at once where the store forgot, one was committed.
     return 'contested' in outcome ? replay() : outcome;
@@ -184,7 +189,7 @@ function proveGenuine({ secrets }: WebhookDeps, account: Account, signal: Signal
     const metadata = { attack_type: 'expired_timestamp', request_age_seconds: age / 1000 };
     return { denial: deny('webhook_timestamp_expired'), metadata };
   }
-  if (!isSameSecret(signal.secret ?? '', secrets.open(account.webhookSecret)))
+  if (!isSameSecret(signal.secret ?? '', secrets.open(account.webhookSecret, account.id)))
     return { denial: deny('webhook_credential_attack'), metadata: { attack_type: 'wrong_secret' } };
   return null;
 }

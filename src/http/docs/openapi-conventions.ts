@@ -9,7 +9,7 @@ export const CONVENTIONS = `Fillpath takes signals from a charting platform, or 
 
 - Bodies are JSON. Field names are snake_case, times are RFC 3339 in UTC with milliseconds and \`Z\`, ids are UUIDs.
 - Quantities and prices are exact. A number with more than 15 significant digits is refused.
-- A field or query parameter that a call does not know is refused with 400, except by the webhook and by POST /auth/token, which ignore it. Answers may gain fields: ignore those that you do not know.
+- A query parameter that a call does not know, or that is given twice, is refused with 400. So is a field of the body, except by the webhook and by POST /auth/token, which ignore it. Answers may gain fields: ignore those that you do not know.
 - A creation answers 201 with the thing made, an action without an answer 204, the rest 200.
 - Lists take \`limit\` (1 to 200, 50 by default) and \`cursor\`, and answer \`items\` and \`next_cursor\`; null: this was the last page.
 - Every GET also answers HEAD.
@@ -18,7 +18,7 @@ export const CONVENTIONS = `Fillpath takes signals from a charting platform, or 
 ## Who is asking
 
 - A browser logs in with POST /auth/login and sends its cookies by itself; a program gets an access token from POST /auth/token. Both are sessions: every POST, PUT, PATCH and DELETE carries the session's \`csrf_token\` in the header \`X-CSRF-Token\`.
-- An API key is sent as \`Authorization: Bearer\`, and needs no CSRF token. It cannot manage sessions, keys and passwords.
+- An API key is sent as \`Authorization: Bearer\`, and needs no CSRF token. It cannot manage sessions, keys, passwords and the second factor, change the allowed addresses, nor show or regenerate a webhook secret or token.
 - Where a cookie and a header are both present, the cookie decides.
 - A webhook is opened by the token in its URL and, for real trading, by the secret in its body.
 

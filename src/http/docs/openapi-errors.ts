@@ -1,7 +1,7 @@
 // Which errors a route can answer: its own denials, and those that follow from what it is.
 
 import { DENIALS, type DenialCode, ruleOf } from '../../domain/denial.ts';
-import { isTradingRequest } from '../admission.ts';
+import { isHeldBack } from '../admission.ts';
 import { CHANGING, type Route } from '../guards.ts';
 import { isOpenToAll } from '../middleware.ts';
 import { INTERNAL_ERROR } from '../problem.ts';
@@ -64,11 +64,11 @@ function byAccess({ access, method }: Route): DenialCode[] {
   ];
 }
 
-function byPath({ url, method }: Route): DenialCode[] {
+function byPath(route: Route): DenialCode[] {
   return [
     'edge_rate_limited',
-    ...(isOpenToAll(url) ? [] : (['origin_not_allowed'] as const)),
-    ...(isTradingRequest(method, url) ? (['rate_limited', 'ip_not_allowed'] as const) : []),
+    ...(isOpenToAll(route.url) ? [] : (['origin_not_allowed'] as const)),
+    ...(isHeldBack(route) ? (['rate_limited', 'ip_not_allowed'] as const) : []),
   ];
 }
 
@@ -76,7 +76,8 @@ function byPath({ url, method }: Route): DenialCode[] {
 const byLength = ({ query }: Route): DenialCode[] =>
   'cursor' in (query?.properties ?? {}) ? ['list_too_slow'] : [];
 
-function byReading({ url, body, query, headers }: Route): Failure[] {
-  const invalid = body || query || headers || url.includes(':') ? [ofDenial('request_invalid')] : [];
+function byReading({ body, ignoresQuery }: Route): Failure[] {
+  // Whatever else a call takes, it takes no unknown parameter; only pages and probes do.
+  const invalid = ignoresQuery ? [] : [ofDenial('request_invalid')];
   return body ? [...invalid, ofDenial('payload_too_large'), WRONG_CONTENT_TYPE] : invalid;
 }

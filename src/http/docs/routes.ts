@@ -11,10 +11,12 @@ import type { RouteDoc } from './route-doc.ts';
 export function docsRoutes(server: FastifyInstance, about: About): void {
   const open = (doc: Omit<RouteDoc, 'tag'>) =>
     ({ config: { access: 'open', doc: { tag: 'Service', ...doc } } }) as const;
+  const page = (doc: Omit<RouteDoc, 'tag'>) =>
+    ({ config: { ...open(doc).config, ignoresQuery: true } }) as const;
   // Once, when they are first asked for: by then every route is in the table.
   const document = once(() => openApi(server.routeTable, about));
   const json = once(() => JSON.stringify(document()));
-  const page = once(() => docsPage(document()));
+  const html = once(() => docsPage(document()));
   const style = readFileSync(new URL('./style.css', import.meta.url));
 
   server.get(
@@ -31,20 +33,20 @@ export function docsRoutes(server: FastifyInstance, about: About): void {
 
   server.get(
     '/docs',
-    open({
+    page({
       id: 'readDocs',
       summary: 'Read this description as a page',
       answerType: 'text/html',
       answers: { 200: Type.String({ description: 'HTML', examples: ['<!doctype html>…'] }) },
     }),
     async (_request, reply) => {
-      return reply.type('text/html; charset=utf-8').send(page());
+      return reply.type('text/html; charset=utf-8').send(html());
     },
   );
 
   server.get(
     '/docs/style.css',
-    open({
+    page({
       id: 'readDocsStyle',
       summary: 'Read the stylesheet of the page',
       answerType: 'text/css',

@@ -1,6 +1,6 @@
 // The trading accounts of a user.
 
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import type { AccountFields, NewAccount, Owner } from '../../app/accounts/accounts.ts';
 import type { RequestContext } from '../../app/audit/audit.ts';
@@ -24,6 +24,7 @@ import {
   AccountBody,
   AccountChangeBody,
   CredentialsBody,
+  DeleteAccountQuery,
   HaltBody,
   NoBody,
   PageQuery,
@@ -37,13 +38,14 @@ export interface AccountRoutes {
   readAccount(user: UserId, id: string): Outcome;
   createAccount(owner: Owner, account: NewAccount): Outcome;
   updateAccount(owner: Owner, id: string, fields: AccountFields): Outcome;
-  removeAccount(owner: Owner, id: string): Promise<Denial | null>;
+  removeAccount(owner: Owner, id: string, what: { readonly keepPositions: boolean }): Promise<Denial | null>;
   revealSecret(owner: Owner, id: string): Outcome;
   regenerateSecret(owner: Owner, id: string): Outcome;
   regenerateToken(owner: Owner, id: string): Outcome;
   replaceCredentials(owner: Owner, id: string, sealed: string): Outcome;
   verifyAccount(owner: Owner, id: string): Outcome;
-  readPositions(user: UserId, id: string): Outcome;
+  readPositions(user: UserId, id: string, book: { readonly simulation: boolean }): Outcome;
+  resetSimulation(owner: Owner, id: string): Promise<Denial | null>;
   readSymbols(user: UserId, id: string, search: PageRequest & { query: string }): Outcome;
   haltAccount(request: HaltRequest): Outcome;
   resumeAccount(owner: Owner, id: string): Outcome;
@@ -68,6 +70,7 @@ const ASKS_BROKER = ['worker_unavailable', 'broker_unavailable', 'store_unavaila
 export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): void {
   const { contextOf, clock } = deps;
   const user = (doc: RouteDoc) => ({ config: { access: 'user', doc } }) as const;
+  const session = (doc: RouteDoc) => ({ config: { access: 'session', doc } }) as const;
   const action = (doc: RouteDoc) => ({ ...user(doc), schema: { body: NoBody } });
   const ownerOf = (request: FastifyRequest): Owner => ({
     id: request.caller.user.id,
@@ -108,10 +111,11 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
       schema: { body: AccountBody },
     },
     async (request, reply) => {
-      const { name, broker, max_request_age, allowed_symbols, paper } = request.body;
+      const { name, broker, environment, max_request_age, allowed_symbols, paper } = request.body;
       const made = await deps.createAccount(ownerOf(request), {
         name,
         broker,
+        environment,
         maxRequestAge: max_request_age ?? DEFAULT_MAX_REQUEST_AGE,
         allowedSymbols: allowed_symbols ?? [],
         paper,
@@ -153,62 +157,72 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
     },
   );
 
-  server.delete<OfAccount>(
+  server.delete<OfAccount & { Querystring: Static<typeof DeleteAccountQuery> }>(
     '/trading/accounts/:id',
-    action(
-      ofOne({
-        id: 'deleteAccount',
-        summary: 'Delete an account',
-        description: 'Its webhook stops at once; its orders stay readable.',
-        answers: { 204: null },
-        denials: ['orders_under_way'],
-      }),
-    ),
-    async (request, reply) =>
-      answer(request, reply, await deps.removeAccount(ownerOf(request), request.params.id)),
+    {
+      ...user(
+        ofOne({
+          id: 'deleteAccount',
+          summary: 'Delete an account',
+          description:
+            'Its webhook stops at once; its orders stay readable. Refused while the broker shows a position, or cannot be asked, unless `keep_positions` is true.',
+          answers: { 204: null },
+          denials: ['orders_under_way', 'positions_open', ...ASKS_BROKER],
+        }),
+      ),
+      schema: { body: NoBody, querystring: DeleteAccountQuery },
+    },
+    async (request, reply) => {
+      const { keep_positions: keepPositions = false } = request.query;
+      const removed = await deps.removeAccount(ownerOf(request), request.params.id, { keepPositions });
+      return answer(request, reply, removed);
+    },
   );
 
   server.get<OfAccount>(
     '/trading/accounts/:id/webhook-secret',
-    {
-      config: {
-        access: 'session',
-        doc: ofOne({
-          id: 'showWebhookSecret',
-          summary: 'Show the webhook secret',
-          description: 'Every look at it is in the audit log.',
-          answers: { 200: WebhookSecret },
-        }),
-      },
-    },
+    session(
+      ofOne({
+        id: 'showWebhookSecret',
+        summary: 'Show the webhook secret',
+        description: 'Every look at it is in the audit log.',
+        answers: { 200: WebhookSecret },
+      }),
+    ),
     async (request, reply) =>
       secretAnswer(request, reply, await deps.revealSecret(ownerOf(request), request.params.id)),
   );
 
   server.post<OfAccount>(
     '/trading/accounts/:id/webhook-secret',
-    action(
-      ofOne({
-        id: 'regenerateWebhookSecret',
-        summary: 'Make a new webhook secret',
-        description: 'The old one stops at once.',
-        answers: { 200: AccountWithSecret },
-      }),
-    ),
+    {
+      ...session(
+        ofOne({
+          id: 'regenerateWebhookSecret',
+          summary: 'Make a new webhook secret',
+          description: 'The old one stops at once.',
+          answers: { 200: AccountWithSecret },
+        }),
+      ),
+      schema: { body: NoBody },
+    },
     async (request, reply) =>
       secretAnswer(request, reply, await deps.regenerateSecret(ownerOf(request), request.params.id)),
   );
 
   server.post<OfAccount>(
     '/trading/accounts/:id/webhook-token',
-    action(
-      ofOne({
-        id: 'regenerateWebhookToken',
-        summary: 'Make a new webhook URL',
-        description: 'The old token, and with it the old URL, stops at once.',
-        answers: { 200: Account },
-      }),
-    ),
+    {
+      ...session(
+        ofOne({
+          id: 'regenerateWebhookToken',
+          summary: 'Make a new webhook URL',
+          description: 'The old token, and with it the old URL, stops at once.',
+          answers: { 200: Account },
+        }),
+      ),
+      schema: { body: NoBody },
+    },
     async (request, reply) =>
       answer(request, reply, await deps.regenerateToken(ownerOf(request), request.params.id)),
   );
@@ -256,6 +270,14 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
       answer(request, reply, await deps.verifyAccount(ownerOf(request), request.params.id)),
   );
 
+  const positions =
+    (simulation: boolean) => async (request: FastifyRequest<OfAccount>, reply: FastifyReply) =>
+      answer(
+        request,
+        reply,
+        await deps.readPositions(request.caller.user.id, request.params.id, { simulation }),
+      );
+
   server.get<OfAccount>(
     '/trading/accounts/:id/positions',
     user(
@@ -267,8 +289,36 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
         denials: ASKS_BROKER,
       }),
     ),
+    positions(false),
+  );
+
+  server.get<OfAccount>(
+    '/trading/accounts/:id/simulation/positions',
+    user(
+      ofOne({
+        id: 'listSimulatedPositions',
+        summary: 'List the simulated positions',
+        description: 'Of the account’s simulated book, which no real order touches.',
+        answers: { 200: Positions },
+        denials: ASKS_BROKER,
+      }),
+    ),
+    positions(true),
+  );
+
+  server.post<OfAccount>(
+    '/trading/accounts/:id/simulation/reset',
+    action(
+      ofOne({
+        id: 'resetSimulation',
+        summary: 'Reset the simulated book',
+        description: 'It is flat afterwards, as at first. Real positions stay as they are.',
+        answers: { 204: null },
+        denials: ['orders_under_way', ...ASKS_BROKER],
+      }),
+    ),
     async (request, reply) =>
-      answer(request, reply, await deps.readPositions(request.caller.user.id, request.params.id)),
+      answer(request, reply, await deps.resetSimulation(ownerOf(request), request.params.id)),
   );
 
   server.get<OfAccount & { Querystring: Static<typeof SymbolsQuery> }>(
@@ -295,20 +345,17 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
     },
   );
 
-  const wantsFlatten = ({ body }: FastifyRequest) => (body as Static<typeof HaltBody>).flatten === true;
-
   server.post<OfAccount & { Body: Static<typeof HaltBody> }>(
     '/trading/accounts/:id/halt',
     {
-      // Nothing may stand between a user and the kill switch; the orders that close positions are requests as any.
       config: {
         access: 'user',
-        isNeverHeldBack: (request) => !wantsFlatten(request),
+        isNeverHeldBack: true,
         doc: ofOne({
           id: 'haltAccount',
           summary: 'Halt an account: the kill switch',
           description:
-            'From now on every new entry is refused, simulated ones too; exits still pass. A halt without `flatten` is held back by no rate limit and no list of addresses.',
+            'From now on every new entry is refused, simulated ones too; exits still pass. No rate limit and no list of addresses holds it back. `flatten` closes all positions besides, unless it is asked from an address that is not on the list: `flatten_error` says so.',
           answers: { 200: Halted },
         }),
       },
@@ -318,7 +365,7 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
       const halted = await deps.haltAccount({
         user: request.caller.user,
         accountId: request.params.id,
-        flatten: wantsFlatten(request),
+        flatten: request.body.flatten ?? false,
         arrivedAt: clock.now(),
         context: contextOf(request),
       });

@@ -107,6 +107,7 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
           'captcha_failed',
           'captcha_unavailable',
           'store_unavailable',
+          'passwords_busy',
           'email_taken',
         ],
       }),
@@ -147,6 +148,7 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
           'login_locked',
           'user_deactivated',
           'store_unavailable',
+          'passwords_busy',
         ],
       }),
       schema: { body: LoginBody },
@@ -275,9 +277,10 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
       ...open({
         id: 'resetPassword',
         summary: 'Set a new password',
-        description: 'Ends all sessions of the user. The token from the mail works once, for 30 minutes.',
+        description:
+          'Ends all sessions and API keys of the user. The token from the mail works once, for 30 minutes.',
         answers: { 204: null },
-        denials: ['reset_token_invalid', 'password_weak'],
+        denials: ['reset_token_invalid', 'password_weak', 'passwords_busy'],
       }),
       schema: { body: ResetPasswordBody },
     },

@@ -1,4 +1,4 @@
-// What users settle for themselves. Keys are managed by sessions only.
+// What users settle for themselves. Sessions only: the keys, and the list of addresses, which would otherwise undo itself.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
@@ -122,7 +122,7 @@ export function settingsRoutes(server: FastifyInstance, deps: SettingsRoutes): v
   server.post<{ Body: Static<typeof AllowedIpBody> }>(
     '/settings/allowed-ips',
     {
-      ...user({
+      ...session({
         id: 'addAllowedIp',
         summary: 'Allow an address or a block',
         description:
@@ -141,7 +141,7 @@ export function settingsRoutes(server: FastifyInstance, deps: SettingsRoutes): v
   server.delete<{ Params: { id: string } }>(
     '/settings/allowed-ips/:id',
     {
-      ...user({
+      ...session({
         id: 'removeAllowedIp',
         summary: 'Take an address off the list',
         params: { id: 'Of the entry.' },

@@ -115,7 +115,8 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
       schema: { querystring: OrdersQuery },
     },
     async (request) => {
-      const { limit, cursor, trading_account_id, status, source, symbol, from, to } = request.query;
+      const { limit, cursor, trading_account_id, status, source, symbol, simulation, from, to } =
+        request.query;
       if (cursor !== undefined && !isUuid(cursor))
         throw new RequestInvalid('"cursor" must be the next_cursor of a page.');
       return readOrders(request.caller.user.id, {
@@ -124,6 +125,7 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
           ...(status ? { status } : {}),
           ...(source ? { source } : {}),
           ...(symbol ? { symbol } : {}),
+          ...(simulation === undefined ? {} : { simulation }),
           ...(from ? { from: asTimestamp('from', from) } : {}),
           ...(to ? { to: asTimestamp('to', to) } : {}),
         },

@@ -8,6 +8,7 @@ import { type Denial, type DenialCode, isDenial } from '../../domain/denial.ts';
 import { orderResult } from '../../domain/order-result.ts';
 import type { Answer } from '../docs/route-doc.ts';
 import { sendDenial, sendFault } from '../problem.ts';
+import { queryProblem } from '../query.ts';
 import { OrderResult } from '../schemas/order-answers.ts';
 import { WebhookBody, WebhookQuery } from '../schemas/requests.ts';
 
@@ -46,6 +47,7 @@ export const NOT_PLACED: readonly DenialCode[] = [
   'worker_unavailable',
   'store_unavailable',
   'database_unavailable',
+  'outcome_unknown',
 ];
 
 export function webhookRoutes(server: FastifyInstance, { receive, contextOf, clock }: WebhookRoutes): void {
@@ -71,7 +73,7 @@ export function webhookRoutes(server: FastifyInstance, { receive, contextOf, clo
           tag: 'Webhook',
           summary: 'Send a signal',
           description:
-            'Reads JSON under any content type, and ignores fields that it does not know. A signal is executed once: the same one again is a replay. With `?simulation=true` it trades on the simulated book of the account, and needs neither `timestamp` nor `secret`.',
+            'Reads JSON under any content type, and ignores fields that it does not know; a query parameter that it does not know is refused. A signal is executed once: the same one again is a replay. With `?simulation=true` it trades on the simulated book of the account, and needs neither `timestamp` nor `secret`.',
           params: { token: "The account's webhook token." },
           reads: { body: WebhookBody, query: WebhookQuery },
           bodyTypes: ['application/json', 'text/plain'],
@@ -109,7 +111,8 @@ export function webhookRoutes(server: FastifyInstance, { receive, contextOf, clo
     const outcome = await receive({
       token: request.params.token,
       body,
-      simulation: simulationOf(request.query),
+      simulation: request.query.simulation,
+      queryProblem: queryProblem(request.query, PARAMETERS),
       arrivedAt: clock.now(),
       context: contextOf(request),
     });
@@ -117,11 +120,7 @@ export function webhookRoutes(server: FastifyInstance, { receive, contextOf, clo
   }
 }
 
-/** ?Simulation= or ?simulation[]= may be meant as a rehearsal: null, which is neither yes nor no. */
-function simulationOf(query: Readonly<Record<string, unknown>>): unknown {
-  const spelled = Object.keys(query).filter((name) => /^simulation/i.test(name));
-  return spelled.every((name) => name === 'simulation') ? query.simulation : null;
-}
+const PARAMETERS = Object.keys(WebhookQuery.properties);
 
 const bytesOf = (body: unknown): Uint8Array => (body instanceof Uint8Array ? body : new Uint8Array());
 

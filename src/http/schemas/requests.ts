@@ -1,10 +1,11 @@
 // The shapes of requests: what validates is also what the documentation is made from.
 
 import { type TSchemaOptions, Type } from 'typebox';
+import { BROKER_NAMES } from '../../domain/brokers.ts';
 import { SECURITY_EVENTS } from '../../domain/denial.ts';
 import { ACTIONS, ORDER_STATUSES, ORDER_TYPES, SOURCES } from '../../domain/order.ts';
 import { MOST_SEALED_CHARACTERS } from '../../domain/sealed.ts';
-import { BROKER_NAMES, SYMBOL } from '../../domain/symbol.ts';
+import { SYMBOL } from '../../domain/symbol.ts';
 
 export const oneOf = <T extends string>(values: readonly T[], more: TSchemaOptions = {}) =>
   Type.Enum([...values] as [T, ...T[]], more);
@@ -35,8 +36,10 @@ export interface TextSchema {
 export const readText = ({ properties = {} }: TextSchema, query: object): object =>
   Object.fromEntries(
     Object.entries(query).map(([name, text]) => {
-      const isInteger = properties[name]?.type === 'integer' && /^\d{1,15}$/.test(text);
-      return [name, isInteger ? Number(text) : text];
+      const type = properties[name]?.type;
+      if (type === 'integer' && /^\d{1,15}$/.test(text)) return [name, Number(text)];
+      if (type === 'boolean' && /^(?:true|false)$/.test(text)) return [name, text === 'true'];
+      return [name, text];
     }),
   );
 
@@ -113,6 +116,9 @@ export const OrdersQuery = Type.Object(
     status: Type.Optional(oneOf(ORDER_STATUSES, { description: 'only orders in it' })),
     source: Type.Optional(oneOf(SOURCES, { description: 'only orders that came this way' })),
     symbol: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'as it was sent' })),
+    simulation: Type.Optional(
+      Type.Boolean({ description: 'true: only simulated orders; false: only real ones' }),
+    ),
     from: Type.Optional(timeOf('submitted at or after')),
     to: Type.Optional(timeOf('submitted at or before')),
   },
@@ -173,13 +179,34 @@ const accountFields = {
 };
 
 export const AccountBody = Type.Object(
-  { name, broker: oneOf(BROKER_NAMES), ...accountFields },
+  {
+    name,
+    broker: oneOf(BROKER_NAMES),
+    environment: Type.Optional(
+      Type.String({
+        maxLength: 64,
+        default: 'live',
+        description: 'one that GET /public/brokers has for the broker; it stays',
+        examples: ['live'],
+      }),
+    ),
+    ...accountFields,
+  },
   { additionalProperties: false },
 );
 
 export const AccountChangeBody = Type.Object(
   { name: Type.Optional(name), ...accountFields },
   { additionalProperties: false, minProperties: 1 },
+);
+
+export const DeleteAccountQuery = Type.Object(
+  {
+    keep_positions: Type.Optional(
+      Type.Boolean({ default: false, description: 'true: what the broker holds stays there' }),
+    ),
+  },
+  { additionalProperties: false },
 );
 
 export const CredentialsBody = Type.Object(
