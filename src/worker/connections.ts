@@ -8,10 +8,12 @@ import {
   BrokerUnavailable,
   CredentialsRejected,
   type Fitness,
+  type Market,
   type OpenBroker,
+  type OpenSimulation,
 } from '../broker/broker.ts';
 import type { Account } from '../data/accounts.ts';
-import type { BrokerName } from '../domain/brokers.ts';
+import { type BrokerName, NEEDS_CREDENTIALS } from '../domain/brokers.ts';
 import type { AccountId } from '../domain/ids.ts';
 import type { Order, OrderError } from '../domain/order.ts';
 import { readPaperSettings } from '../domain/paper-settings.ts';
@@ -21,7 +23,7 @@ import { type Discretion, discretion } from './discretion.ts';
 export interface BrokerAccess {
   readonly brokers: Readonly<Record<BrokerName, OpenBroker>>;
   /** Stands in for any broker in simulation. */
-  readonly simulated: OpenBroker;
+  readonly simulated: OpenSimulation;
   readonly openCredentials: OpenCredentials;
   findAccount(id: AccountId): Promise<Account | null>;
   wait(ms: number): Promise<void>;
@@ -82,10 +84,32 @@ export function createConnections(access: BrokerAccess): Connections {
     return connection;
   }
 
-  async function openSimulation({ id, environment, paper }: Account): Promise<GuardedBroker> {
+  async function openSimulation(account: Account): Promise<GuardedBroker> {
+    const { id, environment, paper } = account;
     const limit = limitOf(access.brokerTimeoutMs);
-    const opened = await limit((signal) => simulated({ id, environment, paper, credentials: null }, signal));
+    const opened = await limit((signal) =>
+      simulated({ id, environment, paper, credentials: null }, marketOf(account), signal),
+    );
     return guarded(opened, discretion(null), limit);
+  }
+
+  /** What the account's own broker has. A simulation needs no credentials: without good ones there is nobody to ask. */
+  function marketOf({ id, brokerName, sealedCredentials }: Account): Market {
+    const isUsable = !NEEDS_CREDENTIALS[brokerName] || sealedCredentials !== null;
+    const ask = <T>(task: (broker: GuardedBroker) => Promise<T>) =>
+      attempt({ accountId: id, simulation: false }, ({ broker }) => task(broker));
+    return {
+      async resolve(symbol) {
+        if (!isUsable) return null;
+        try {
+          return await ask((broker) => broker.resolve(symbol));
+        } catch (fault) {
+          if (fault instanceof CredentialsRejected) return null;
+          throw fault;
+        }
+      },
+      quote: (instrument) => ask((broker) => broker.quote(instrument)),
+    };
   }
 
   async function openReal(account: Account): Promise<GuardedBroker> {
@@ -114,15 +138,22 @@ export function createConnections(access: BrokerAccess): Connections {
   }
 
   async function withConnection<T>(target: Target, task: (connection: Connection) => Promise<T>): Promise<T> {
-    for (let attempt = 0; ; attempt++) {
+    for (let tries = 0; ; tries++) {
       try {
-        return await task(await connect(target));
+        return await attempt(target, task);
       } catch (fault) {
-        if (!(fault instanceof BrokerUnavailable)) throw fault;
-        await disconnect(keyOf(target));
-        if (attempt === RETRIES || isFinal(fault)) throw fault;
-        await wait(FIRST_RETRY_MS * 2 ** attempt);
+        if (!(fault instanceof BrokerUnavailable) || tries === RETRIES || isFinal(fault)) throw fault;
+        await wait(FIRST_RETRY_MS * 2 ** tries);
       }
+    }
+  }
+
+  async function attempt<T>(target: Target, task: (connection: Connection) => Promise<T>): Promise<T> {
+    try {
+      return await task(await connect(target));
+    } catch (fault) {
+      if (fault instanceof BrokerUnavailable) await disconnect(keyOf(target));
+      throw fault;
     }
   }
 
