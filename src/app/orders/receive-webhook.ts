@@ -179,7 +179,7 @@ const keyOf = (account: AccountId, print: string, simulation: boolean): string =
 /** Decided from the body alone, before anything else of it is judged. */
 function senderOf({ secrets }: WebhookDeps, account: Account, proof: Proof, now: number): RequestCount {
   const { maxRequestAge } = account;
-  const webhookSecret = secrets.open(account.webhookSecret);
+  const webhookSecret = secrets.open(account.webhookSecret, account.id);
   return isGenuine(proof, now, { maxRequestAge, webhookSecret }) ? 'own' : 'other';
 }
 
