@@ -2,16 +2,33 @@
 // and its line in the journal are one unit: neither can tell of what the other does not know.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { type Broker, type BrokerOrderState, BrokerUnavailable } from '../src/broker/broker.ts';
+import {
+  type Broker,
+  type BrokerOrderState,
+  BrokerUnavailable,
+  type OrderQuery,
+} from '../src/broker/broker.ts';
 import type { PaperLedger } from '../src/broker/paper/ledger.ts';
 import { openPaper } from '../src/broker/paper/paper.ts';
 import { type Db, type Statement, sql } from '../src/data/db.ts';
 import { migrate } from '../src/data/migrate.ts';
 import { openPaperLedger } from '../src/data/paper-ledger.ts';
 import { openSqlite } from '../src/data/sqlite.ts';
-import type { Decimal } from '../src/domain/decimal.ts';
-import type { AccountId, ClientOrderId, Timestamp } from '../src/domain/ids.ts';
+import { type Decimal, ZERO } from '../src/domain/decimal.ts';
+import { type AccountId, type ClientOrderId, type Timestamp, timestamp } from '../src/domain/ids.ts';
 import type { OrderError, Side } from '../src/domain/order.ts';
+
+/** The engine is always asked to the end: whoever has gone by then has sent it all the same. */
+export const { signal: PATIENT } = new AbortController();
+
+/** The engine goes by the client's id alone. */
+const ANY: Omit<OrderQuery, 'clientOrderId'> = {
+  brokerRef: null,
+  symbol: '',
+  side: 'buy',
+  quantity: ZERO,
+  sentAt: timestamp(0),
+};
 
 /** An order request, as it came in. */
 export interface Arrival {
@@ -69,11 +86,14 @@ export async function openDesk({ file, pause }: { file: string; pause: (ms: numb
     },
   });
 
+  const openSeat = (id: AccountId, paper: string) =>
+    open({ id, environment: 'live', paper: JSON.parse(paper) }, PATIENT);
+
   const seats = new Map<AccountId, Seat>();
   for (const row of await db.all<SeatRow>(sql`select * from exchange_accounts`))
     seats.set(row.account, {
       paper: row.paper,
-      broker: row.paper === null ? null : await open({ id: row.account, paper: JSON.parse(row.paper) }),
+      broker: row.paper === null ? null : await openSeat(row.account, row.paper),
       refusesDuplicates: Boolean(row.refuses_duplicates),
     });
 
@@ -103,7 +123,7 @@ export async function openDesk({ file, pause }: { file: string; pause: (ms: numb
   async function placeCarelessly(broker: Broker, passage: Passage, order: Parameters<Broker['place']>[0]) {
     for (let copies = 1; ; copies++) {
       const id = copies === 1 ? order.clientOrderId : (`${order.clientOrderId}#${copies}` as ClientOrderId);
-      const outcome = await broker.place({ ...order, clientOrderId: id });
+      const outcome = await broker.place({ ...order, clientOrderId: id }, PATIENT);
       const isKnown = !passage.isWritten && (await ledger.find(passage.arrival.account, id)) !== null;
       if (!isKnown) return { outcome, id };
     }
@@ -113,11 +133,11 @@ export async function openDesk({ file, pause }: { file: string; pause: (ms: numb
     const { arrival } = passage;
     const { account, symbol, ...order } = arrival;
     const broker = brokerOf(account);
-    const instrument = await broker.resolve(symbol);
+    const instrument = await broker.resolve(symbol, PATIENT);
     if ('rejection' in instrument) return { outcome: 'rejected', rejection: instrument.rejection };
     const sent = { ...order, instrument };
     const { outcome, id } = seatOf(account).refusesDuplicates
-      ? { outcome: await broker.place(sent), id: order.clientOrderId }
+      ? { outcome: await broker.place(sent, PATIENT), id: order.clientOrderId }
       : await placeCarelessly(broker, passage, sent);
     if (outcome.outcome === 'rejected')
       return { outcome: outcome.error.code === 'expired' ? 'late' : 'rejected', rejection: outcome.error };
@@ -130,12 +150,15 @@ export async function openDesk({ file, pause }: { file: string; pause: (ms: numb
   return {
     brokerOf,
 
+    find: (account: AccountId, clientOrderId: ClientOrderId) =>
+      brokerOf(account).find({ ...ANY, clientOrderId }, PATIENT),
+
     /** Throws BrokerUnavailable where the settings are none. */
     async connect(account: AccountId, paper: unknown) {
       const seat = seatOf(account);
       const text = JSON.stringify(paper ?? null);
       if (seat.paper !== text || !seat.broker) {
-        const broker = await open({ id: account, paper: JSON.parse(text) });
+        const broker = await openSeat(account, text);
         // The one before is left to what is still under way on it; the ledger's versions keep the two apart.
         seat.paper = text;
         seat.broker = broker;

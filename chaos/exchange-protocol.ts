@@ -3,7 +3,15 @@
 
 import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { BrokerOrderState, Capabilities, Instrument, Position } from '../src/broker/broker.ts';
+import type {
+  Broker,
+  BrokerOrderState,
+  Capabilities,
+  Instrument,
+  OpenOrder,
+  Position,
+  Quote,
+} from '../src/broker/broker.ts';
 import { type Decimal, parseDecimal } from '../src/domain/decimal.ts';
 import { type ClientOrderId, millis, type Timestamp, timestamp } from '../src/domain/ids.ts';
 import type { Arrival } from './exchange-desk.ts';
@@ -58,6 +66,20 @@ export function readOrder(body: unknown): Omit<Arrival, 'account' | 'asker' | 'a
   };
 }
 
+export const readCancel = (body: unknown): string =>
+  read(exactly({ broker_ref: Type.String({ minLength: 1 }) }), body).broker_ref;
+
+const Search = exactly({
+  q: Type.String(),
+  after: Type.Optional(Type.String()),
+  limit: Type.String({ pattern: '^[1-9]\\d{0,4}$' }),
+});
+
+export function readSearch(query: URLSearchParams): Parameters<Broker['instruments']>[0] {
+  const { q, after, limit } = read(Search, Object.fromEntries(query));
+  return { query: q, after: after ?? null, limit: Number(limit) };
+}
+
 export const readConnect = (body: unknown): unknown => read(exactly({ paper: Type.Unknown() }), body).paper;
 
 export const readTraits = (body: unknown): { refusesDuplicates: boolean } => ({
@@ -92,7 +114,8 @@ export const readTrap = (body: unknown): TrapOrder => read(Trap, body) as TrapOr
 export const tellCapabilities = (able: Capabilities) => ({
   capabilities: {
     refuses_duplicate_ids: able.refusesDuplicateIds,
-    finds_by_client_id: able.findsByClientId,
+    // JSON has no word for ever.
+    finds_by_client_id_ms: Number.isFinite(able.findsByClientIdMs) ? able.findsByClientIdMs : null,
     reduce_only: able.reduceOnly,
     fractional_quantities: able.fractionalQuantities,
   },
@@ -109,10 +132,25 @@ export const tellInstrument = (instrument: Instrument) => ({
   next_open: instrument.nextOpen,
 });
 
-export const tellPosition = ({ symbol, quantity, averagePrice }: Position) => ({
-  symbol,
-  quantity,
-  average_price: averagePrice,
+export const tellPosition = (position: Position) => ({
+  symbol: position.symbol,
+  quantity: position.quantity,
+  average_price: position.averagePrice,
+  last_price: position.lastPrice,
+  open_profit: position.openProfit,
+});
+
+export const tellQuote = (symbol: string, { bid, ask }: Quote) => ({ symbol, bid, ask });
+
+export const tellOpenOrder = (order: OpenOrder) => ({
+  // Of a careless account's copies, what they were sent under.
+  client_order_id: order.clientOrderId?.replace(/#\d+$/, '') ?? null,
+  broker_ref: order.brokerRef,
+  symbol: order.symbol,
+  side: order.side,
+  quantity: order.quantity,
+  fill_quantity: order.fillQuantity,
+  reduce_only: order.reduceOnly,
 });
 
 export const tellOrder = (clientOrderId: string, state: BrokerOrderState) => ({
@@ -122,6 +160,7 @@ export const tellOrder = (clientOrderId: string, state: BrokerOrderState) => ({
     status: state.status,
     fill_quantity: state.fillQuantity,
     fill_price: state.fillPrice,
+    fee: state.fee,
     reason: state.reason,
   },
 });

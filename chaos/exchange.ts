@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 import { BrokerUnavailable } from '../src/broker/broker.ts';
 import { ZERO } from '../src/domain/decimal.ts';
 import type { AccountId, ClientOrderId } from '../src/domain/ids.ts';
-import { type Arrival, openDesk } from './exchange-desk.ts';
+import { type Arrival, openDesk, PATIENT } from './exchange-desk.ts';
 import { createFaults, garbage, type Trouble } from './exchange-faults.ts';
 import * as protocol from './exchange-protocol.ts';
 import { type Answer, Malformed, ok, problem } from './exchange-protocol.ts';
@@ -29,7 +29,7 @@ interface Call {
   /** "POST orders", "GET orders/", …: a name after it makes it another one. */
   readonly what: string;
   readonly name: string;
-  readonly query: string;
+  readonly query: URLSearchParams;
   readonly body: unknown;
   readonly arrivedAt: number;
 }
@@ -41,6 +41,7 @@ const SAMPLE = ok(
     status: 'placed',
     fillQuantity: ZERO,
     fillPrice: null,
+    fee: null,
     reason: null,
   }),
 );
@@ -75,7 +76,7 @@ export async function openExchange({ file, port = 0 }: { file: string; port?: nu
       account: account as AccountId,
       what: `${method} ${what}${names.length > 0 ? '/' : ''}`,
       name: names[0] ?? '',
-      query: searchParams.get('q') ?? '',
+      query: searchParams,
       body,
       arrivedAt: Date.now(),
     };
@@ -144,23 +145,41 @@ export async function openExchange({ file, port = 0 }: { file: string; port?: nu
       case 'POST connect':
         return connect(account, protocol.readConnect(body));
       case 'GET instruments': {
-        const found = await desk.brokerOf(account).instruments(query);
+        const found = await desk.brokerOf(account).instruments(protocol.readSearch(query), PATIENT);
         return ok({ items: found.map(protocol.tellInstrument) });
       }
       case 'GET instruments/': {
-        const found = await desk.brokerOf(account).resolve(name);
+        const found = await desk.brokerOf(account).resolve(name, PATIENT);
         return 'rejection' in found ? { status: 404, body: found } : ok(protocol.tellInstrument(found));
       }
       case 'GET positions': {
-        const positions = await desk.brokerOf(account).positions();
+        const positions = await desk.brokerOf(account).positions(PATIENT);
         await desk.noteLook(account, asker);
         return ok({ items: positions.map(protocol.tellPosition) });
       }
       case 'GET orders/': {
-        const state = await desk.brokerOf(account).find(name as ClientOrderId, '');
+        const state = await desk.find(account, name as ClientOrderId);
         if (!state) return { status: 404, body: { client_order_id: name } };
         return ok(protocol.tellOrder(name, state));
       }
+      case 'GET orders': {
+        const open = await desk.brokerOf(account).openOrders(PATIENT);
+        return ok({ items: open.map(protocol.tellOpenOrder) });
+      }
+      case 'POST cancel': {
+        const brokerRef = protocol.readCancel(body);
+        await desk.brokerOf(account).cancel({ clientOrderId: null, brokerRef, symbol: '' }, PATIENT);
+        return ok({ broker_ref: brokerRef });
+      }
+      case 'GET quotes/': {
+        const found = await desk.brokerOf(account).resolve(name, PATIENT);
+        if ('rejection' in found) return { status: 404, body: found };
+        return ok(protocol.tellQuote(name, await desk.brokerOf(account).quote(found, PATIENT)));
+      }
+      case 'GET balance':
+        return ok(await desk.brokerOf(account).balance(PATIENT));
+      case 'GET fitness':
+        return ok(await desk.brokerOf(account).verify(PATIENT));
       default:
         return NOT_FOUND;
     }

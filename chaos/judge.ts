@@ -374,7 +374,7 @@ function judgeAuditEntries({ orders, audited }: Records): Finding {
 
 async function judgeChain(db: Db): Promise<Finding> {
   const auditKey = auditKeyOf(Buffer.from(APP_KEY, 'base64url'));
-  const { problems, head, unsealed } = await verifyAuditLog({ db, auditKey }, null);
+  const { problems, head, unsealed } = await verifyAuditLog({ db, auditKey }, []);
   const loose = unsealed > 0 ? [`${unsealed} entries are not sealed`] : [];
   return {
     invariant: 'the audit chain is whole',

@@ -235,7 +235,8 @@ async function untilSettled(
       sql`select 1 from order_history
             where status not in ('filled', 'cancelled', 'failed', 'rejected', 'expired')
           union all select 1 from fill_checks where state <> 'done'
-          union all select 1 from audit_logs where chain_position is null limit 1`,
+          union all select 1 from audit_logs a
+            where not exists (select 1 from audit_seals s where s.entry_id = a.id) limit 1`,
     );
     if (!open) break;
     await sleep(200);

@@ -1,8 +1,10 @@
 // Commands beside the service: `npm run cli -- audit verify`.
 
-import { auditKeyOf, verifyAuditLog } from './app/audit/chain.ts';
+import { auditKeyOf, type ChainReport, verifyAuditLog } from './app/audit/chain.ts';
 import type { Config } from './config/config.ts';
-import { headText, readHeadText } from './domain/audit-chain.ts';
+import { keptHead } from './data/kept-head.ts';
+import { type ChainHead, headText, readHeadText } from './domain/audit-chain.ts';
+import { millis } from './domain/ids.ts';
 import { errorsList } from './http/docs/errors-list.ts';
 import { appKeyOf, hasAppKey, openDatabase } from './roles/adapters.ts';
 
@@ -12,6 +14,9 @@ export const USAGE = `Usage:
   npm run cli -- audit verify [--head HEAD]   prove that the audit log is whole, and contains the head kept earlier
   npm run cli -- audit head                   print the chain's head, to be kept elsewhere
   npm run cli -- errors                       print every error, as ERRORS.md has them`;
+
+/** Sealing takes a second. */
+const LONG_UNSEALED_MS = 3_600_000;
 
 interface Output {
   print(text: string): void;
@@ -35,12 +40,12 @@ async function run(config: Config, args: readonly string[], output: Output): Pro
     verb === 'verify' &&
     (rest.length === 0 || (rest[0] === '--head' && rest.length === 2))
   ) {
-    const kept = rest[1] === undefined ? null : readHeadText(rest[1]);
-    if (rest[1] !== undefined && !kept) {
+    const kept = rest[1] === undefined ? [] : [readHeadText(rest[1])];
+    if (kept.includes(null)) {
       output.complain('--head takes what `audit head` printed: COUNT:HASH');
       return 2;
     }
-    return auditVerify(config, kept, output);
+    return auditVerify(config, kept as ChainHead[], output);
   }
   if (noun === 'audit' && verb === 'head' && rest.length === 0) return auditHead(config, output);
   if (noun === 'errors' && verb === undefined) {
@@ -53,34 +58,40 @@ async function run(config: Config, args: readonly string[], output: Output): Pro
 
 async function auditVerify(
   config: Config,
-  kept: ReturnType<typeof readHeadText>,
+  kept: readonly ChainHead[],
   { print, complain }: Output,
 ): Promise<number> {
-  const { problems, head, unsealed } = await withChain(config, (chain) => verifyAuditLog(chain, kept));
+  const { problems, head, unsealed, unsealedSince, begins } = await verify(config, kept);
   for (const problem of problems) complain(`BROKEN: ${problem}`);
-  if (problems.length > 0) return 1;
+  const isLate = unsealedSince !== null && Date.now() - millis(unsealedSince) > LONG_UNSEALED_MS;
+  if (isLate)
+    complain(`UNSEALED: ${unsealed} entries, the first since ${unsealedSince}. The verifier's log says why.`);
+  if (problems.length > 0 || isLate) return 1;
   print(`The audit log is whole: ${head.entries} entries sealed, ${unsealed} not yet.`);
+  if (begins.entries > 0) print(`Entries 1 to ${begins.entries} were pruned.`);
   print(`head ${headText(head)}`);
   return 0;
 }
 
 async function auditHead(config: Config, output: Output): Promise<number> {
-  const { problems, head } = await withChain(config, (chain) => verifyAuditLog(chain, null));
+  const { problems, head } = await verify(config, []);
   if (problems.length === 0) output.print(headText(head));
   else output.complain('BROKEN: run `audit verify`.');
   return problems.length === 0 ? 0 : 1;
 }
 
-async function withChain<T>(
-  config: Config,
-  use: (chain: { db: Awaited<ReturnType<typeof openDatabase>>; auditKey: Buffer }) => Promise<T>,
-): Promise<T> {
+/** Against the heads given, and the one that a sealer on this machine remembers. */
+async function verify(config: Config, kept: readonly ChainHead[]): Promise<ChainReport> {
   // A key made here and now would find every entry changed.
   if (!hasAppKey(config)) throw new Error(`APP_KEY is not set, and there is none in ${config.data.dir}.`);
   const closers: (() => unknown)[] = [];
   const db = await openDatabase(config, closers, { alone: false });
   try {
-    return await use({ db, auditKey: auditKeyOf(appKeyOf(config)) });
+    // Before the log: it grows, and what is remembered then may not be in what was read.
+    const remembered = await keptHead(config.data.dir, config.data.databaseUrl).recall();
+    const isNew = remembered && !kept.some((head) => headText(head) === headText(remembered));
+    const heads = isNew ? [...kept, remembered] : kept;
+    return await verifyAuditLog({ db, auditKey: auditKeyOf(appKeyOf(config)) }, heads);
   } finally {
     for (const close of closers.reverse()) await close();
   }

@@ -52,12 +52,12 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
     const base = await layFoundation(config, parts, closers);
     if (role !== 'worker') await agreeOnAppKey(base, appKeyOf(config));
     const verifying = role === 'all' || role === 'verifier' ? await import('./roles/verifier.ts') : null;
-    verifying?.sealAtTheEnd(base);
+    const sealer = (await verifying?.openSealing(base)) ?? null;
     const hosting = role === 'all' || role === 'worker' ? await import('./roles/worker.ts') : null;
     const host = hosting?.openHosting(base) ?? null;
     const api =
-      role === 'all' || role === 'api' ? await (await import('./roles/api.ts')).openApi(base) : null;
-    await verifying?.openVerifying(base);
+      role === 'all' || role === 'api' ? await (await import('./roles/api.ts')).openApi(base, sealer) : null;
+    if (verifying && sealer) await verifying.openVerifying(base, sealer);
 
     return {
       server: api?.server ?? null,
@@ -68,7 +68,7 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
         const { host: address, port, baseUrl } = config.http;
         if (!api) {
           const { openProbe } = await import('./roles/probe.ts');
-          return `http://localhost:${await openProbe(base)}`;
+          return `http://localhost:${await openProbe(base, sealer)}`;
         }
         await api.server.listen({ host: address, port });
         const { port: taken } = api.server.server.address() as AddressInfo;

@@ -159,6 +159,7 @@ export async function openWorld(
       userId: made.id,
       name: 'Paper',
       brokerName: 'paper',
+      environment: 'live',
       webhookToken: randomToken(),
       webhookSecret: secrets.seal(secret, accountId),
       maxRequestAge: 300,
@@ -168,6 +169,8 @@ export async function openWorld(
       halted: false,
       paper: { latency_ms: 0 },
       connectionVersion: 1,
+      credentialsVersion: 1,
+      revision: 1,
       createdAt: now,
       ...account,
     };

@@ -1,23 +1,18 @@
-// The port to a broker. Decimal strings inside, and three honest outcomes of placing an order.
+// The port to a broker. Decimal strings inside, the user's units outside (0.01 BTC, shares, contracts: whatever a broker
+// counts in is the connector's business), and three honest outcomes of placing an order. A readable answer is not a right
+// one: an answer whose shape is wrong is never "flat", "accepted" or "not found", but BrokerUnavailable for a question and
+// `unknown` for an order.
 
+import type { BrokerName, Capabilities } from '../domain/brokers.ts';
 import type { Decimal } from '../domain/decimal.ts';
 import type { BrokerOrderState } from '../domain/fill.ts';
 import type { AccountId, ClientOrderId, Timestamp } from '../domain/ids.ts';
 import type { OrderError, Side } from '../domain/order.ts';
-import type { BrokerName } from '../domain/symbol.ts';
 
-/** What the broker can promise, and so what we can. */
-export interface Capabilities {
-  /** A second order with a known client order id is refused: sending again is safe. */
-  readonly refusesDuplicateIds: boolean;
-  /** An order can be looked up by its client order id, and "not found" can be believed. */
-  readonly findsByClientId: boolean;
-  readonly reduceOnly: boolean;
-  readonly fractionalQuantities: boolean;
-}
+export type { BrokerOrderState, Capabilities };
 
 export interface Instrument {
-  /** The broker's own name for it: what orders and positions are kept under. */
+  /** The broker's own name for it: what orders and positions are kept under. Pinned on a leg that is sent. */
   readonly symbol: string;
   readonly description: string;
   readonly contractSize: Decimal;
@@ -25,28 +20,66 @@ export interface Instrument {
   readonly minQuantity: Decimal;
   readonly tickSize: Decimal;
   readonly open: boolean;
-  /** null while it is open. */
+  /** null while it is open, or where nobody knows. */
   readonly nextOpen: Timestamp | null;
 }
 
 export interface Position {
+  /** As an alert can send it. */
   readonly symbol: string;
   /** Signed: below zero is short. */
   readonly quantity: Decimal;
   readonly averagePrice: Decimal;
+  /** null: the broker does not say. */
+  readonly lastPrice: Decimal | null;
+  readonly openProfit: Decimal | null;
 }
 
-export type { BrokerOrderState };
+export interface Balance {
+  readonly currency: string;
+  readonly equity: Decimal;
+  readonly cash: Decimal;
+  readonly available: Decimal;
+}
+
+export interface Quote {
+  readonly bid: Decimal;
+  readonly ask: Decimal;
+}
 
 export interface BrokerOrder {
   readonly clientOrderId: ClientOrderId;
   readonly instrument: Instrument;
   readonly side: Side;
   readonly quantity: Decimal;
-  /** Closes only: clamped to the position, and never opens the other side. */
+  /** Closes only: clamped to the position, and never opens the other side. Sent where the broker is able to. */
   readonly reduceOnly: boolean;
-  /** The order's deadline. A broker that can refuse what arrives later is told; nobody else can stop it then. */
+  /** A broker that can refuse what arrives later is told; nobody else can stop it then. */
   readonly sendBefore: Timestamp;
+}
+
+/** All that is known of an order that was sent: a broker without our ids compares the rest. */
+export interface OrderQuery {
+  readonly clientOrderId: ClientOrderId;
+  /** The broker's own id, where it gave one. */
+  readonly brokerRef: string | null;
+  /** The instrument's symbol as it was when the order was sent: a month that rolled is not looked up as the next one. */
+  readonly symbol: string;
+  readonly side: Side;
+  readonly quantity: Decimal;
+  readonly sentAt: Timestamp;
+}
+
+/** An order that has not ended at the broker, whoever sent it. */
+export interface OpenOrder {
+  /** null: not one of ours. */
+  readonly clientOrderId: ClientOrderId | null;
+  readonly brokerRef: string;
+  readonly symbol: string;
+  readonly side: Side;
+  readonly quantity: Decimal;
+  readonly fillQuantity: Decimal;
+  readonly reduceOnly: boolean;
 }
 
 export type PlaceOutcome =
@@ -55,9 +88,25 @@ export type PlaceOutcome =
   /** Sent, and no answer: to be looked up by client order id, never sent again blindly. */
   | { readonly outcome: 'unknown'; readonly reason: string };
 
+/** What the broker says of the account and the credentials when it is asked to trade with them. */
+export interface Fitness {
+  /** What does not keep it from trading and the user should know: "the key can withdraw". */
+  readonly warnings: readonly string[];
+}
+
 /** Nothing was sent, or only a question was asked: safe to try again after reconnecting. */
 export class BrokerUnavailable extends Error {
   override readonly name: string = 'BrokerUnavailable';
+}
+
+/** The broker limits the rate: nothing was done. The connection is good; to ask again sooner makes it worse. */
+export class BrokerBusy extends BrokerUnavailable {
+  override readonly name: string = 'BrokerBusy';
+  readonly retryAfterMs: number;
+  constructor(message: string, retryAfterMs: number) {
+    super(message);
+    this.retryAfterMs = retryAfterMs;
+  }
 }
 
 /** The broker refuses the credentials; the message is its own words. To try again changes nothing, and can lock them. */
@@ -65,25 +114,53 @@ export class CredentialsRejected extends BrokerUnavailable {
   override readonly name: string = 'CredentialsRejected';
 }
 
-/** One open connection for one trading account. Every call but `place` may throw BrokerUnavailable. */
+/** The credentials are good and the account is not: hedged, without a permission, of the wrong type. Says what to change. */
+export class AccountUnfit extends BrokerUnavailable {
+  override readonly name: string = 'AccountUnfit';
+}
+
+/**
+ * One open connection for one trading account. Every call but `place` may throw BrokerUnavailable or one of its kinds.
+ * Every call ends soon after its signal aborts; what `place` had sent by then is `unknown`.
+ */
 export interface Broker {
   readonly capabilities: Capabilities;
-  /** The platform's symbol → the broker's instrument, or a rejection (invalid_symbol). */
-  resolve(symbol: string): Promise<Instrument | { readonly rejection: OrderError }>;
+  /** Whom the broker counts together when it limits the rate: connections with the same word share one gate. */
+  readonly limits: string;
+  /** Throws AccountUnfit where the account cannot be traded as it is. */
+  verify(signal: AbortSignal): Promise<Fitness>;
+  /** The platform's symbol → the broker's instrument, or a rejection (invalid_symbol) that offers the nearest names. */
+  resolve(symbol: string, signal: AbortSignal): Promise<Instrument | { readonly rejection: OrderError }>;
   /** Signed; zero where nothing is held. */
-  position(instrument: Instrument): Promise<Decimal>;
-  positions(): Promise<readonly Position[]>;
-  /** Those that contain the text, in the order of their names. */
-  instruments(query: string): Promise<readonly Instrument[]>;
-  /** Never throws for a refusal, nor for a lost answer. BrokerUnavailable means: certainly not sent. */
-  place(order: BrokerOrder): Promise<PlaceOutcome>;
-  /** The order under that id, or null where the broker has none. */
-  find(clientOrderId: ClientOrderId, symbol: string): Promise<BrokerOrderState | null>;
+  position(instrument: Instrument, signal: AbortSignal): Promise<Decimal>;
+  positions(signal: AbortSignal): Promise<readonly Position[]>;
+  /** Those that contain the text, in the order of their names, beginning after the given one. */
+  instruments(
+    search: { readonly query: string; readonly after: string | null; readonly limit: number },
+    signal: AbortSignal,
+  ): Promise<readonly Instrument[]>;
+  balance(signal: AbortSignal): Promise<Balance>;
+  quote(instrument: Instrument, signal: AbortSignal): Promise<Quote>;
+  /**
+   * Never throws for a refusal, nor for a lost answer. BrokerUnavailable means: certainly not sent; BrokerBusy: certainly
+   * not taken.
+   */
+  place(order: BrokerOrder, signal: AbortSignal): Promise<PlaceOutcome>;
+  /** The order, or null where the broker has none. */
+  find(order: OrderQuery, signal: AbortSignal): Promise<BrokerOrderState | null>;
+  openOrders(signal: AbortSignal): Promise<readonly OpenOrder[]>;
+  /** Asks for the end of an order that rests. What became of it is found by looking; one that has ended is no error. */
+  cancel(
+    order: Pick<OpenOrder, 'clientOrderId' | 'brokerRef' | 'symbol'>,
+    signal: AbortSignal,
+  ): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface BrokerAccount {
   readonly id: AccountId;
+  /** `live`, or what else the connector offers. */
+  readonly environment: string;
   /** The paper broker's settings, as stored with the account. */
   readonly paper: unknown;
   /** What the user sealed for this broker, opened; null where the account has none. */
@@ -91,5 +168,5 @@ export interface BrokerAccount {
 }
 
 /** Throws BrokerUnavailable where no connection can be made, and CredentialsRejected where the credentials are why. */
-export type OpenBroker = (account: BrokerAccount) => Promise<Broker>;
+export type OpenBroker = (account: BrokerAccount, signal: AbortSignal) => Promise<Broker>;
 export type Brokers = Readonly<Record<BrokerName, OpenBroker>>;

@@ -5,7 +5,7 @@ import { openPaper, type PaperDeps } from './paper/paper.ts';
 
 interface BrokerDeps extends PaperDeps {
   /** Where the paper accounts trade, if not in here: an exchange in a process of its own. */
-  readonly exchange?: { readonly url: string; readonly timeoutMs: number };
+  readonly exchange?: { readonly url: string };
 }
 
 export const openBrokers = ({ exchange, ...paper }: BrokerDeps): Brokers => ({
@@ -15,8 +15,8 @@ export const openBrokers = ({ exchange, ...paper }: BrokerDeps): Brokers => ({
 /** Loaded with the first account that needs it: a worker host is to start quickly. */
 function onDemand(exchange: NonNullable<BrokerDeps['exchange']>): OpenBroker {
   let remote: Promise<OpenBroker> | null = null;
-  return async (account) => {
+  return async (account, signal) => {
     remote ??= import('./paper/remote.ts').then(({ openRemotePaper }) => openRemotePaper(exchange));
-    return (await remote)(account);
+    return (await remote)(account, signal);
   };
 }

@@ -1,8 +1,8 @@
 // Trading accounts.
 
+import type { BrokerName } from '../domain/brokers.ts';
 import type { AccountId, Timestamp, UserId } from '../domain/ids.ts';
-import type { BrokerName } from '../domain/symbol.ts';
-import { type Db, join, must, type Statement, sql } from './db.ts';
+import { type Db, join, must, type Reads, type Statement, sql } from './db.ts';
 import { toUser, type User, type UserRow } from './users.ts';
 
 export interface Account {
@@ -10,6 +10,8 @@ export interface Account {
   readonly userId: UserId;
   readonly name: string;
   readonly brokerName: BrokerName;
+  /** `live`, or what else its broker offers. */
+  readonly environment: string;
   readonly webhookToken: string;
   /** Encrypted under APP_KEY. */
   readonly webhookSecret: string;
@@ -21,6 +23,9 @@ export interface Account {
   readonly halted: boolean;
   readonly paper: unknown;
   readonly connectionVersion: number;
+  readonly credentialsVersion: number;
+  /** Grows with every change of what an order is checked against. */
+  readonly revision: number;
   readonly createdAt: Timestamp;
 }
 
@@ -29,6 +34,7 @@ interface AccountRow {
   user_id: UserId;
   name: string;
   broker_name: BrokerName;
+  environment: string;
   webhook_token: string;
   webhook_secret: string;
   max_request_age: number;
@@ -38,6 +44,8 @@ interface AccountRow {
   halted: number | boolean;
   paper: string | null;
   connection_version: number;
+  credentials_version: number;
+  revision: number;
   created_at: Timestamp;
 }
 
@@ -46,6 +54,7 @@ const toAccount = (row: AccountRow): Account => ({
   userId: row.user_id,
   name: row.name,
   brokerName: row.broker_name,
+  environment: row.environment,
   webhookToken: row.webhook_token,
   webhookSecret: row.webhook_secret,
   maxRequestAge: row.max_request_age,
@@ -55,18 +64,21 @@ const toAccount = (row: AccountRow): Account => ({
   halted: Boolean(row.halted),
   paper: row.paper === null ? null : JSON.parse(row.paper),
   connectionVersion: row.connection_version,
+  credentialsVersion: row.credentials_version,
+  revision: row.revision,
   createdAt: row.created_at,
 });
 
 export function insertAccount(account: Account): Statement {
-  return sql`insert into trading_accounts (id, user_id, name, broker_name, webhook_token, webhook_secret,
+  return sql`insert into trading_accounts (id, user_id, name, broker_name, environment, webhook_token, webhook_secret,
       max_request_age, allowed_symbols, sealed_credentials, broker_credentials_verified, halted, paper,
-      connection_version, created_at)
-    values (${account.id}, ${account.userId}, ${account.name}, ${account.brokerName}, ${account.webhookToken},
+      connection_version, credentials_version, revision, created_at)
+    values (${account.id}, ${account.userId}, ${account.name}, ${account.brokerName}, ${account.environment},
+      ${account.webhookToken},
       ${account.webhookSecret}, ${account.maxRequestAge}, ${JSON.stringify(account.allowedSymbols)},
       ${account.sealedCredentials}, ${account.credentialsVerified}, ${account.halted},
       ${account.paper === null ? null : JSON.stringify(account.paper)}, ${account.connectionVersion},
-      ${account.createdAt})`;
+      ${account.credentialsVersion}, ${account.revision}, ${account.createdAt})`;
 }
 
 export async function findAccount(db: Db, id: AccountId): Promise<Account | null> {
@@ -78,7 +90,7 @@ export async function findAccount(db: Db, id: AccountId): Promise<Account | null
 
 /** Of one user, oldest first; `after` is the last account of the page before. */
 export async function listAccounts(
-  db: Db,
+  db: Reads,
   user: UserId,
   { after, limit }: { after: AccountId | null; limit: number },
 ): Promise<Account[]> {
@@ -131,6 +143,7 @@ function setting(change: AccountChange): Statement {
     ...(webhookSecret === undefined ? [] : [sql`webhook_secret = ${webhookSecret}`]),
     ...(credentialsVerified === undefined ? [] : [sql`broker_credentials_verified = ${credentialsVerified}`]),
     ...(halted === undefined ? [] : [sql`halted = ${halted}`]),
+    sql`revision = revision + 1`,
   ];
   return join([sql`update trading_accounts set `, join(changes, ', ')], '');
 }
@@ -148,7 +161,8 @@ export const storeCredentials = (id: AccountId, sealed: string): Statement =>
   must(
     'account',
     sql`update trading_accounts set sealed_credentials = ${sealed}, broker_credentials_verified = ${false},
-          connection_version = connection_version + 1
+          connection_version = connection_version + 1, credentials_version = credentials_version + 1,
+          revision = revision + 1
         where id = ${id} and deleted_at is null`,
   );
 
@@ -173,17 +187,19 @@ export const deleteAccount = (id: AccountId, now: Timestamp): Statement[] => [
 ];
 
 /**
- * Guarded by `account`: at the moment in which an order is committed its account is there and, for an entry, not
- * halted. It locks the row, so that a halt or a deletion comes either before the order or after it.
+ * Guarded by `account`: at the moment in which an order is committed the account is what the order was checked against.
+ * It holds the row, so that a halt, a deletion or a fence comes either before the order or after it.
  */
-export const accountStands = (id: AccountId, { isEntry }: { isEntry: boolean }): Statement =>
+export const accountStands = ({ id, revision, halted }: Account): Statement =>
   must(
     'account',
-    isEntry
-      ? sql`update trading_accounts set halted = ${false}
-            where id = ${id} and deleted_at is null and halted = ${false}`
-      : sql`update trading_accounts set halted = halted where id = ${id} and deleted_at is null`,
+    sql`select 1 from trading_accounts
+        where id = ${id} and revision = ${revision} and halted = ${halted} and deleted_at is null`,
   );
+
+/** Waits for whoever is just committing an order on the account; who read it before this commits none any more. */
+export const fenceAccount = (id: AccountId): Statement =>
+  sql`update trading_accounts set revision = revision + 1 where id = ${id}`;
 
 /** Level 1: whom the token in the URL identifies. */
 export async function findByWebhookToken(

@@ -1,7 +1,7 @@
 // From where a user may trade: addresses and CIDR blocks, in canonical form.
 
 import type { Timestamp, UserId } from '../domain/ids.ts';
-import { type Db, join, must, type Statement, sql } from './db.ts';
+import { join, must, type Reads, type Statement, sql } from './db.ts';
 
 export interface AllowedIp {
   readonly id: string;
@@ -22,7 +22,7 @@ export const insertAllowedIp = (ip: AllowedIp): Statement =>
 
 /** Oldest first; `after` is the last one of the page before. */
 export async function listAllowedIps(
-  db: Db,
+  db: Reads,
   user: UserId,
   { after, limit }: { after: string | null; limit: number },
 ): Promise<AllowedIp[]> {

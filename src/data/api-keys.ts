@@ -1,7 +1,7 @@
 // API keys: only the SHA-256 of a key is ever stored.
 
 import type { Timestamp, UserId } from '../domain/ids.ts';
-import { type Db, join, must, type Statement, sql } from './db.ts';
+import { type Db, join, must, type Reads, type Statement, sql } from './db.ts';
 import { toUser, type User, type UserRow } from './users.ts';
 
 export interface ApiKey {
@@ -42,7 +42,7 @@ export interface ListedApiKey {
 
 /** Oldest first; `after` is the last key of the page before. */
 export async function listApiKeys(
-  db: Db,
+  db: Reads,
   user: UserId,
   { after, limit }: { after: string | null; limit: number },
 ): Promise<ListedApiKey[]> {

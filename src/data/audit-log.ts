@@ -2,7 +2,7 @@
 
 import type { ChainedEntry } from '../domain/audit-chain.ts';
 import type { Timestamp, UserId } from '../domain/ids.ts';
-import { type Db, join, type Statement, sql } from './db.ts';
+import { join, type Reads, type Statement, sql } from './db.ts';
 
 export interface AuditEntry {
   readonly userId: UserId | null;
@@ -34,7 +34,7 @@ export interface StoredEntry extends Omit<ChainedEntry, 'id'> {
 
 /** Newest first; `after` is the id of the last entry of the page before. */
 export async function listAuditEntries(
-  db: Db,
+  db: Reads,
   user: UserId,
   { actions, after, limit }: { actions: readonly string[] | null; after: string | null; limit: number },
 ): Promise<StoredEntry[]> {

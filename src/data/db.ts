@@ -2,10 +2,15 @@
 //
 //   db.all<Row>(sql`select * from users where email = ${email}`)
 //   db.commit([sql`insert into …`, must('version', sql`update … where version = ${version}`)])
+//   db.commit([must('owner', sql`select 1 from worker_owners where user_id = ${user} and token = ${token}`), …])
 //
 // Every write is a unit: statements that are committed together or not at all. A unit does not read and then decide;
 // it compares and sets. A `must` that changes no row undoes its whole unit and names itself in the answer. So units
-// need no locks, never wait for anything but the database, and all units waiting at one moment share one commit.
+// never wait for anything but the database, and all units waiting at one moment share one commit.
+//
+// A `must` that selects changes nothing and holds what it found until the commit: whoever changes one of these rows
+// comes before it, and is seen, or after it. Many can hold one row at a time. For that very reason a unit never changes
+// a row that it holds: two that hold it would each wait for the other to let go.
 
 export type SqlValue = string | number | boolean | null;
 
@@ -13,7 +18,7 @@ export interface Statement {
   /** The constant parts; the values stand between them. */
   readonly parts: readonly string[];
   readonly values: readonly SqlValue[];
-  /** Must change at least one row and repeat no unique value, else the unit fails with this name. */
+  /** Must change, or find, at least one row and repeat no unique value, else the unit fails with this name. */
   readonly guard?: string;
 }
 
@@ -21,6 +26,7 @@ export function sql(parts: TemplateStringsArray, ...values: SqlValue[]): Stateme
   return { parts, values };
 }
 
+/** On an insert, update or delete, or on a plain `select 1 from …` of the rows that are to be held. */
 export const must = (guard: string, statement: Statement): Statement => ({ ...statement, guard });
 
 /** Joins statements' texts: for filters that are there or not. */
@@ -41,15 +47,33 @@ export function join(statements: readonly Statement[], separator: string): State
   return { parts, values };
 }
 
-/** The database did not answer. Whether the unit was committed is not known; its guards make a repeat safe. */
+/** The database did not answer. Whether a unit was committed is not known; its guards make a repeat safe. */
 export class DatabaseUnavailable extends Error {
-  override readonly name = 'DatabaseUnavailable';
+  override readonly name: string = 'DatabaseUnavailable';
 }
 
-export interface Db {
-  readonly dialect: 'sqlite' | 'postgres';
+/** Nor did it write anything: the unit never reached it, or it said itself that it was undone. */
+export class NotCommitted extends DatabaseUnavailable {
+  override readonly name = 'NotCommitted';
+}
+
+/** A list may take so long, the wait for its turn not counted. */
+export const LIST_MS = 2_500;
+
+/** A list took longer than that. Nobody else waited for it. */
+export class ListTooSlow extends Error {
+  override readonly name = 'ListTooSlow';
+}
+
+export interface Reads {
   all<Row>(query: Statement): Promise<Row[]>;
   get<Row>(query: Statement): Promise<Row | undefined>;
+}
+
+export interface Db extends Reads {
+  readonly dialect: 'sqlite' | 'postgres';
+  /** What somebody merely looks at is read by this one: however slow it is, it holds up no order. Throws ListTooSlow. */
+  readonly lists: Reads;
   /** null: committed and durable. A name: that guard failed and nothing was written. Throws for a fault. */
   commit(unit: readonly Statement[]): Promise<string | null>;
   /** Runs a script outside any unit; for migrations only. */

@@ -2,7 +2,7 @@
 
 import type { AccountId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
 import type { OrderStatus } from '../domain/order.ts';
-import { type Db, join, must, type Statement, sql } from './db.ts';
+import { type Db, join, must, type Reads, type Statement, sql } from './db.ts';
 
 export interface DeadLetter {
   readonly order_id: OrderId;
@@ -19,14 +19,15 @@ export interface DeadLetter {
 
 /** Newest order first; `after` is the last one of the page before. */
 export function deadLetters(
-  db: Db,
+  db: Reads,
   { after, limit }: { after: OrderId | null; limit: number },
 ): Promise<DeadLetter[]> {
   return db.all<DeadLetter>(
     join(
       [
         sql`select c.order_id, c.user_id, o.trading_account_id, o.symbol, o.status, c.attempts, c.last_error, c.next_at
-            from fill_checks c join order_history o on o.order_id = c.order_id where c.state = 'dead_letter'`,
+            from fill_checks c join order_history o on o.order_id = c.order_id
+            where c.state <> 'done' and c.state = 'dead_letter'`,
         ...(after ? [sql`and c.order_id < ${after}`] : []),
         sql`order by c.order_id desc limit ${limit}`,
       ],

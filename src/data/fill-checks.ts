@@ -5,7 +5,7 @@
 import type { Verdict } from '../domain/fill.ts';
 import type { OrderId, Timestamp, UserId } from '../domain/ids.ts';
 import type { Verification } from '../domain/order-result.ts';
-import { type Db, join, must, type Statement, sql } from './db.ts';
+import { type Db, join, must, type Reads, type Statement, sql } from './db.ts';
 
 export interface FillCheck {
   readonly orderId: OrderId;
@@ -30,14 +30,18 @@ export function scheduleCheck(order: OrderId, user: UserId, nextAt: Timestamp): 
       visible_at = null`;
 }
 
-/** The first due check of each user that has none running, in the order in which they fell due. */
+/**
+ * The first due check of each user that has none running, in the order in which they fell due. What is done is in no
+ * index; SQLite uses that only where a query says so in the index's own words: `state <> 'done'`.
+ */
 export async function dueChecks(db: Db, now: Timestamp, limit: number): Promise<FillCheck[]> {
   const rows = await db.all<CheckRow>(
     sql`select order_id, user_id, state, attempts, next_at from fill_checks due
-        where state = 'scheduled' and next_at <= ${now}
+        where state <> 'done' and state = 'scheduled' and next_at <= ${now}
           and not exists (
-            select 1 from fill_checks other where other.user_id = due.user_id and (other.state = 'running'
-              or other.state = 'scheduled' and (other.next_at, other.order_id) < (due.next_at, due.order_id)))
+            select 1 from fill_checks other where other.user_id = due.user_id and other.state <> 'done'
+              and (other.state = 'running'
+                or other.state = 'scheduled' and (other.next_at, other.order_id) < (due.next_at, due.order_id)))
         order by next_at, order_id limit ${limit}`,
   );
   return rows.map((row) => ({
@@ -61,10 +65,11 @@ export function claimCheck(check: FillCheck, visibleAt: Timestamp): Statement {
 export function concludeCheck(check: FillCheck, verdict: Verdict): Statement {
   const nextAt = verdict.check === 'scheduled' ? verdict.nextAt : check.nextAt;
   const reason = verdict.check === 'done' ? null : verdict.reason;
+  const isFree = verdict.check === 'scheduled' && verdict.isFree === true;
   return must(
     'claimed',
     sql`update fill_checks set state = ${verdict.check}, next_at = ${nextAt}, visible_at = null,
-          last_error = ${reason}
+          attempts = ${isFree ? check.attempts - 1 : check.attempts}, last_error = ${reason}
         where order_id = ${check.orderId} and state = 'running' and attempts = ${check.attempts}`,
   );
 }
@@ -87,7 +92,7 @@ export async function hasLostChecks(db: Db, now: Timestamp): Promise<boolean> {
 }
 
 export async function verificationsOf(
-  db: Db,
+  db: Reads,
   orders: readonly OrderId[],
 ): Promise<Map<OrderId, Verification>> {
   if (orders.length === 0) return new Map();

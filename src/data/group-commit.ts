@@ -1,7 +1,7 @@
 // Group commit: what waits at one moment is taken together into one transaction, so that many units share one fsync.
 // Each unit keeps its own fate in there: see the adapters. This file only decides who waits and who goes.
 
-import { DatabaseUnavailable, type Statement } from './db.ts';
+import { NotCommitted, type Statement } from './db.ts';
 
 export type Unit = readonly Statement[];
 
@@ -22,6 +22,11 @@ interface GroupCommit {
 
 /** Of anything else no row count could be asked. */
 const WRITES = /^\s*(insert|update|delete|with)\b/i;
+/** In no other form: what is counted, grouped or made up has no row that could be held. */
+const HOLDS = /^\s*select 1 from\b/i;
+
+/** Whether a guard only looks, and holds what it finds until the commit. */
+export const holds = ({ parts }: Pick<Statement, 'parts'>): boolean => HOLDS.test(parts[0] ?? '');
 
 export function groupCommit(options: {
   /** Units in one transaction at most. */
@@ -63,13 +68,12 @@ export function groupCommit(options: {
 
   return {
     commit(unit) {
-      if (closed) return Promise.reject(new DatabaseUnavailable('The database is closed.'));
+      if (closed) return Promise.reject(new NotCommitted('The database is closed.'));
       for (const { guard, parts } of unit) {
-        if (guard !== undefined && !WRITES.test(parts[0] ?? '')) {
-          return Promise.reject(
-            new TypeError(`The guard ${guard} does not stand on a write: ${parts.join('?')}`),
-          );
-        }
+        if (guard === undefined || WRITES.test(parts[0] ?? '') || holds({ parts })) continue;
+        return Promise.reject(
+          new TypeError(`The guard ${guard} neither writes nor holds a row: ${parts.join('?')}`),
+        );
       }
       return new Promise((resolve, reject) => {
         const settle = (outcome: Outcome) =>

@@ -6,12 +6,20 @@ import { records } from './migrations/001-records.ts';
 import { identity } from './migrations/002-identity.ts';
 import { security } from './migrations/003-security.ts';
 import { deployment } from './migrations/004-deployment.ts';
+import { brokers } from './migrations/005-brokers.ts';
+import { counts } from './migrations/006-counts.ts';
+import { seals } from './migrations/007-seals.ts';
+import { indexes } from './migrations/008-indexes.ts';
 
 const MIGRATIONS: readonly { readonly name: string; readonly script: string }[] = [
   { name: '001-records', script: records },
   { name: '002-identity', script: identity },
   { name: '003-security', script: security },
   { name: '004-deployment', script: deployment },
+  { name: '005-brokers', script: brokers },
+  { name: '006-counts', script: counts },
+  { name: '007-seals', script: seals },
+  { name: '008-indexes', script: indexes },
 ];
 
 const TYPES: Record<Db['dialect'], Record<string, string>> = {
@@ -23,6 +31,8 @@ const TYPES: Record<Db['dialect'], Record<string, string>> = {
     json: 'text',
     serial: 'integer primary key autoincrement',
     bigint: 'integer',
+    true: '1',
+    false: '0',
     // SQLite numbers the rows of a table itself, as rowid.
     acceptance: '',
   },
@@ -35,6 +45,8 @@ const TYPES: Record<Db['dialect'], Record<string, string>> = {
     json: 'json',
     serial: 'bigint generated always as identity primary key',
     bigint: 'bigint',
+    true: 'true',
+    false: 'false',
     acceptance: 'alter table order_history add column rowid bigint generated always as identity;',
   },
 };

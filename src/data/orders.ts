@@ -1,6 +1,7 @@
 // order_history and its legs. A change compares the order's version and sets the next one; whoever lost the race
 // learns it and has written nothing.
 
+import type { BrokerName } from '../domain/brokers.ts';
 import { type Decimal, decimal } from '../domain/decimal.ts';
 import type { AccountId, ClientOrderId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
 import type {
@@ -15,10 +16,9 @@ import type {
   Side,
   Source,
 } from '../domain/order.ts';
-import { mainLeg } from '../domain/order.ts';
+import { isUnsettled, mainLeg } from '../domain/order.ts';
 import { brokerRefs, exitOrderResult, exitQuantity } from '../domain/order-result.ts';
-import type { BrokerName } from '../domain/symbol.ts';
-import { type Db, join, must, type Statement, sql } from './db.ts';
+import { type Db, join, must, type Reads, type Statement, sql } from './db.ts';
 
 /** Guarded by `fingerprint`: a real signal stands once per account. */
 export function insertOrder(order: Order, fingerprint: string | null): Statement {
@@ -26,11 +26,11 @@ export function insertOrder(order: Order, fingerprint: string | null): Statement
     'fingerprint',
     sql`insert into order_history (order_id, version, user_id, trading_account_id, broker_name, source, simulation,
           symbol, action, order_type, intent, quantity, status, error, broker_refs, submitted_at, deadline_at,
-          auto_exit, trace, fingerprint)
+          auto_exit, trace, fingerprint, unsettled)
         values (${order.id}, ${order.version}, ${order.userId}, ${order.accountId}, ${order.brokerName},
           ${order.source}, ${order.simulation}, ${order.symbol}, ${order.action}, ${order.orderType},
           ${JSON.stringify(order.intent)}, ${order.quantity}, ${order.status}, null, '[]', ${order.submittedAt},
-          ${order.deadlineAt}, ${order.autoExit}, ${JSON.stringify(order.trace)}, ${fingerprint})
+          ${order.deadlineAt}, ${order.autoExit}, ${JSON.stringify(order.trace)}, ${fingerprint}, ${isUnsettled(order)})
         on conflict (trading_account_id, fingerprint) do nothing`,
   );
 }
@@ -54,18 +54,26 @@ export function saveOrder(order: Order): Statement[] {
             fill_price = ${main?.fillPrice ?? null}, fill_quantity = ${main?.fillQuantity ?? null},
             filled_at = ${order.filledAt}, auto_exit = ${order.autoExit}, exit_quantity = ${exitQuantity(order)},
             position_before = ${order.positionBefore}, exit_order_result = ${json(exitOrderResult(order))},
-            trace = ${JSON.stringify(order.trace)}
+            trace = ${JSON.stringify(order.trace)}, credentials_version = ${order.credentialsVersion},
+            unsettled = ${isUnsettled(order)}
           where order_id = ${order.id} and version = ${order.version}`,
     ),
     ...order.legs.map(
       (leg, position) =>
         sql`insert into order_legs (order_id, leg, position, client_order_id, broker_ref, side, quantity, status,
-              fill_price, fill_quantity, sent_at)
+              fill_price, fill_quantity, fee, instrument, sent_at, acked_at, filled_at)
             values (${order.id}, ${leg.leg}, ${position}, ${leg.clientOrderId}, ${leg.brokerRef}, ${leg.side},
-              ${leg.quantity}, ${leg.status}, ${leg.fillPrice}, ${leg.fillQuantity}, ${leg.sentAt})
+              ${leg.quantity}, ${leg.status}, ${leg.fillPrice}, ${leg.fillQuantity}, ${leg.fee},
+              ${leg.instrument}, ${leg.sentAt}, ${leg.ackedAt}, ${leg.filledAt})
             on conflict (order_id, leg) do update set broker_ref = excluded.broker_ref, status = excluded.status,
-              fill_price = excluded.fill_price, fill_quantity = excluded.fill_quantity, sent_at = excluded.sent_at`,
+              fill_price = excluded.fill_price, fill_quantity = excluded.fill_quantity, fee = excluded.fee,
+              instrument = excluded.instrument, sent_at = excluded.sent_at, acked_at = excluded.acked_at,
+              filled_at = excluded.filled_at`,
     ),
+    // Nothing of it was sent, and it will be planned anew.
+    ...(order.legs.length === 0 && order.status === 'executing'
+      ? [sql`delete from order_legs where order_id = ${order.id}`]
+      : []),
   ];
 }
 
@@ -75,15 +83,30 @@ export async function findOrder(db: Db, id: OrderId): Promise<Order | null> {
 }
 
 /**
- * What a worker of this user finds unfinished. First the one that a predecessor had begun: its legs were planned on the
- * position of then, and nothing may trade before them. The others as they came.
+ * An account's orders that are under way or have an open leg, with the account's connection version. First the one that a
+ * predecessor had begun: its legs were planned on the position of then, and nothing may trade before them. The others as
+ * they came.
  */
-export function ordersUnderWay(db: Db, user: UserId): Promise<Order[]> {
-  return ordersWhere(
-    db,
-    sql`where user_id = ${user} and status in ('queued', 'executing')
-        order by case status when 'executing' then 0 else 1 end, rowid`,
+export async function unsettledOrders(
+  db: Db,
+  user: UserId,
+  account: AccountId,
+): Promise<{ orders: Order[]; version: number | null }> {
+  const rows = await db.all<OrderRow & { connection_version: number }>(
+    sql`select o.*, a.connection_version from order_history o join trading_accounts a on a.id = o.trading_account_id
+        where o.trading_account_id = ${account} and o.unsettled = ${true} and o.user_id = ${user}
+        order by case o.status when 'executing' then 0 else 1 end, o.rowid`,
   );
+  return { orders: await withLegs(db, rows), version: rows[0]?.connection_version ?? null };
+}
+
+/** Accounts of this user with an order that a worker has to do something about. */
+export async function accountsUnderWay(db: Db, user: UserId): Promise<AccountId[]> {
+  const rows = await db.all<{ trading_account_id: AccountId }>(
+    sql`select distinct trading_account_id from order_history
+        where user_id = ${user} and status in ('queued', 'executing')`,
+  );
+  return rows.map((row) => row.trading_account_id);
 }
 
 /** Users with an order that was accepted before the given time and has not got beyond `executing`. */
@@ -102,32 +125,10 @@ export async function ordersUnderWayNow(db: Db): Promise<{ count: number; oldest
   return { count: row?.orders ?? 0, oldest: row?.oldest ?? null };
 }
 
-export interface OrderFilter {
-  readonly accountId?: AccountId;
-  readonly status?: OrderStatus;
-  readonly source?: Source;
-  readonly symbol?: string;
-  readonly simulation?: boolean;
-  readonly from?: Timestamp;
-  readonly to?: Timestamp;
-}
-
-/** Newest first; `after` is the last order of the page before. */
-export function listOrders(
-  db: Db,
-  user: UserId,
-  { filter, after, limit }: { filter: OrderFilter; after: OrderId | null; limit: number },
-): Promise<Order[]> {
-  const conditions = [sql`where user_id = ${user}`];
-  if (after) conditions.push(sql`order_id < ${after}`);
-  if (filter.accountId) conditions.push(sql`trading_account_id = ${filter.accountId}`);
-  if (filter.status) conditions.push(sql`status = ${filter.status}`);
-  if (filter.source) conditions.push(sql`source = ${filter.source}`);
-  if (filter.symbol) conditions.push(sql`symbol = ${filter.symbol}`);
-  if (filter.simulation !== undefined) conditions.push(sql`simulation = ${filter.simulation}`);
-  if (filter.from) conditions.push(sql`submitted_at >= ${filter.from}`);
-  if (filter.to) conditions.push(sql`submitted_at <= ${filter.to}`);
-  return ordersWhere(db, join([join(conditions, ' and '), sql`order by order_id desc limit ${limit}`], ' '));
+/** As they come. */
+export function ordersByIds(db: Reads, ids: readonly OrderId[]): Promise<Order[]> {
+  if (ids.length === 0) return Promise.resolve([]);
+  return ordersWhere(db, join([sql`where order_id in (`, listOf(ids), sql`)`], ''));
 }
 
 interface OrderRow {
@@ -152,6 +153,7 @@ interface OrderRow {
   position_before: string | null;
   exit_order_result: string | null;
   trace: string;
+  credentials_version: number | null;
 }
 
 interface LegRow {
@@ -164,22 +166,30 @@ interface LegRow {
   status: LegStatus;
   fill_price: string | null;
   fill_quantity: string | null;
+  fee: string | null;
+  instrument: string | null;
   sent_at: Timestamp | null;
+  acked_at: Timestamp | null;
+  filled_at: Timestamp | null;
 }
 
-async function ordersWhere(db: Db, where: Statement): Promise<Order[]> {
+async function ordersWhere(db: Reads, where: Statement): Promise<Order[]> {
   const rows = await db.all<OrderRow>(
     join(
       [
         sql`select order_id, version, user_id, trading_account_id, broker_name, source, simulation, symbol, action,
               order_type, intent, quantity, status, error, submitted_at, deadline_at, filled_at, auto_exit,
-              position_before, exit_order_result, trace
+              position_before, exit_order_result, trace, credentials_version
             from order_history`,
         where,
       ],
       ' ',
     ),
   );
+  return withLegs(db, rows);
+}
+
+async function withLegs(db: Reads, rows: readonly OrderRow[]): Promise<Order[]> {
   // What is still queued was never planned, and has no legs.
   const planned = rows.filter((row) => row.status !== 'queued');
   const legs = await legsOf(
@@ -189,15 +199,14 @@ async function ordersWhere(db: Db, where: Statement): Promise<Order[]> {
   return rows.map((row) => toOrder(row, legs.get(row.order_id) ?? []));
 }
 
-async function legsOf(db: Db, ids: readonly OrderId[]): Promise<Map<OrderId, Leg[]>> {
+async function legsOf(db: Reads, ids: readonly OrderId[]): Promise<Map<OrderId, Leg[]>> {
   const legs = new Map<OrderId, Leg[]>();
   if (ids.length === 0) return legs;
-  const list = join(
-    ids.map((id) => sql`${id}`),
-    ', ',
-  );
   const rows = await db.all<LegRow>(
-    join([sql`select * from order_legs where order_id in (`, list, sql`) order by order_id, position`], ''),
+    join(
+      [sql`select * from order_legs where order_id in (`, listOf(ids), sql`) order by order_id, position`],
+      '',
+    ),
   );
   for (const row of rows) {
     const leg: Leg = {
@@ -209,7 +218,11 @@ async function legsOf(db: Db, ids: readonly OrderId[]): Promise<Map<OrderId, Leg
       status: row.status,
       fillPrice: decimalOrNull(row.fill_price),
       fillQuantity: decimalOrNull(row.fill_quantity),
+      fee: decimalOrNull(row.fee),
+      instrument: row.instrument,
       sentAt: row.sent_at,
+      ackedAt: row.acked_at,
+      filledAt: row.filled_at,
     };
     const known = legs.get(row.order_id);
     if (known) known.push(leg);
@@ -238,6 +251,7 @@ function toOrder(row: OrderRow, legs: Leg[]): Order {
     positionBefore: decimalOrNull(row.position_before),
     autoExit: Boolean(row.auto_exit),
     legs,
+    credentialsVersion: row.credentials_version,
     exitError: exit?.error ?? null,
     submittedAt: row.submitted_at,
     deadlineAt: row.deadline_at,
@@ -246,5 +260,10 @@ function toOrder(row: OrderRow, legs: Leg[]): Order {
   };
 }
 
+const listOf = (ids: readonly OrderId[]): Statement =>
+  join(
+    ids.map((id) => sql`${id}`),
+    ', ',
+  );
 const json = (value: object | null): string | null => (value === null ? null : JSON.stringify(value));
 const decimalOrNull = (text: string | null): Decimal | null => (text === null ? null : decimal(text));

@@ -37,6 +37,7 @@ interface OrderRow {
   status: PaperOrder['status'];
   fill_quantity: string;
   fill_price: string | null;
+  fee: string | null;
   reason: string | null;
   accepted_at: Timestamp;
   updated_at: Timestamp;
@@ -51,7 +52,7 @@ type BookRow = { version: number; profit: string; positions: string } & (
 async function readBook(db: Db, name: string): Promise<Book> {
   const rows = await db.all<BookRow>(
     sql`select a.version, a.profit, a.positions, o.client_order_id, o.broker_ref, o.symbol, o.side, o.quantity,
-          o.reduce_only, o.status, o.fill_quantity, o.fill_price, o.reason, o.accepted_at, o.updated_at
+          o.reduce_only, o.status, o.fill_quantity, o.fill_price, o.fee, o.reason, o.accepted_at, o.updated_at
         from paper_accounts a
         left join paper_orders o on o.book = a.book and o.status in ('placed', 'partially_filled')
         where a.book = ${name}
@@ -77,6 +78,7 @@ const orderOf = (row: OrderRow): PaperOrder => ({
   status: row.status,
   fillQuantity: decimal(row.fill_quantity),
   fillPrice: row.fill_price === null ? null : decimal(row.fill_price),
+  fee: row.fee === null ? null : decimal(row.fee),
   reason: row.reason,
   acceptedAt: row.accepted_at,
   updatedAt: row.updated_at,
@@ -99,10 +101,10 @@ function insertOrder(name: string, order: PaperOrder): Statement {
   return must(
     'duplicate',
     sql`insert into paper_orders (book, client_order_id, broker_ref, symbol, side, quantity, reduce_only, status,
-          fill_quantity, fill_price, reason, accepted_at, updated_at)
+          fill_quantity, fill_price, fee, reason, accepted_at, updated_at)
         values (${name}, ${order.clientOrderId}, ${order.brokerRef}, ${order.symbol}, ${order.side},
           ${order.quantity}, ${order.reduceOnly}, ${order.status}, ${order.fillQuantity}, ${order.fillPrice},
-          ${order.reason}, ${order.acceptedAt}, ${order.updatedAt})
+          ${order.fee}, ${order.reason}, ${order.acceptedAt}, ${order.updatedAt})
         on conflict (book, client_order_id) do nothing`,
   );
 }
@@ -111,7 +113,7 @@ const updateOrder = (name: string, order: PaperOrder): Statement =>
   must(
     'order',
     sql`update paper_orders set status = ${order.status}, fill_quantity = ${order.fillQuantity},
-          fill_price = ${order.fillPrice}, reason = ${order.reason}, updated_at = ${order.updatedAt}
+          fill_price = ${order.fillPrice}, fee = ${order.fee}, reason = ${order.reason}, updated_at = ${order.updatedAt}
         where book = ${name} and client_order_id = ${order.clientOrderId}
           and status in ('placed', 'partially_filled')`,
   );

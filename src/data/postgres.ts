@@ -1,6 +1,6 @@
 // PostgreSQL, for more than one process or machine. A group is sent in one go and answered in one go: BEGIN, the units,
 // COMMIT, without waiting in between. A guard is checked by the server: its statement is wrapped so that it raises an
-// error when it changes no row. So one failed unit makes COMMIT a rollback, and the group is sent once more, now with
+// error when it changes no row, or finds none to hold. So one failed unit makes COMMIT a rollback, and the group is sent once more, now with
 // savepoints that undo a failed unit and keep a good one by the same two commands:
 //
 //   savepoint unit; …the first unit…;   savepoint unit; rollback to unit; …the second…;   savepoint unit; …
@@ -11,8 +11,16 @@
 
 import { DatabaseError, Pool, type PoolClient, type QueryConfig } from 'pg';
 import { decimal } from '../domain/decimal.ts';
-import { DatabaseUnavailable, type Db, type Statement, sql } from './db.ts';
-import { groupCommit, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
+import {
+  DatabaseUnavailable,
+  type Db,
+  LIST_MS,
+  ListTooSlow,
+  NotCommitted,
+  type Statement,
+  sql,
+} from './db.ts';
+import { groupCommit, holds, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
 
 // One group at a time: a second one beside it mostly waited for the first one's row locks, or deadlocked with it (64
 // orders of 2 or 50 users at once: no gain; 256: 30 times slower). More processes still work in parallel.
@@ -21,7 +29,10 @@ const MOST_UNITS = 64;
 /** For the few units that collided with another process. */
 const LANES_ALONE = 3;
 const ATTEMPTS_ALONE = 4;
-const POOL_SIZE = 10;
+/** Of the hot path: who is asking, an order by its id. Commits have connections of their own beside them. */
+const READ_CONNECTIONS = 4;
+/** Whatever lists do, they do it to each other. */
+const LIST_CONNECTIONS = 2;
 const CONNECT_MS = 5_000;
 /** Longer than the server's own limit: this one is for a server that cannot say anything any more. */
 const ANSWER_MS = 15_000;
@@ -31,6 +42,9 @@ const SESSION = `
   set statement_timeout = '10s'; set lock_timeout = '3s'; set idle_in_transaction_session_timeout = '10s';
   -- committed means durable, whatever the server's default is
   select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
+
+/** The lists' own limit is the server's: it stops working for a list that nobody waits for any more. */
+const LISTS = `set statement_timeout = ${LIST_MS}; set default_transaction_read_only = on`;
 
 const BEGIN = 'begin isolation level read committed';
 // Two processes can lock the same rows in different order. The deadlock detector needs a second to see it, and a lock
@@ -42,29 +56,18 @@ const SCRIPT_LOCK = 4_019_775_210;
 
 export async function openPostgres({
   url,
-  poolSize = POOL_SIZE,
+  poolSize = READ_CONNECTIONS,
 }: {
   url: string;
   poolSize?: number;
 }): Promise<Db> {
-  const pool = new Pool({
-    connectionString: url,
-    max: poolSize,
-    pipeline: true,
-    keepAlive: true,
-    connectionTimeoutMillis: CONNECT_MS,
-    idleTimeoutMillis: 300_000,
-    fallback_application_name: 'fillpath',
-    types: { getTypeParser: ((oid: number) => PARSERS[oid] ?? String) as never },
-    onConnect: (client) => client.query(SESSION),
-  });
-  // A connection lost while idle: the pool has dropped it already. One lost while in use fails its queries besides.
-  pool.on('error', () => {});
-  pool.on('connect', (client) => client.on('error', () => {}));
+  const commits = openPool(url, { max: 1 + LANES_ALONE });
+  const reads = openPool(url, { max: poolSize });
+  const lists = openPool(url, { max: LIST_CONNECTIONS, waitMs: LIST_MS, session: LISTS });
 
   const queryOf = statementQueries();
 
-  async function withClient<T>(use: (client: PoolClient) => Promise<T>): Promise<T> {
+  async function withClient<T>(pool: Pool, use: (client: PoolClient) => Promise<T>): Promise<T> {
     const client = await pool.connect();
     let spoilt = true;
     try {
@@ -80,19 +83,25 @@ export async function openPostgres({
     }
   }
 
-  async function read<Row>(query: Statement): Promise<Row[]> {
-    const config: Query = { ...queryOf(query), query_timeout: ANSWER_MS };
+  async function rowsOf<Row>(pool: Pool, query: Statement, answerMs: number): Promise<Row[]> {
+    const config: Query = { ...queryOf(query), query_timeout: answerMs };
     const ask = (question: Query) =>
-      withClient(async (client) => (await client.query<Row & object>(question)).rows);
-    try {
-      return await ask(config).catch((error) => {
-        if (STALE.has(codeOf(error))) return ask({ ...config, name: undefined });
-        throw error;
-      });
-    } catch (error) {
-      throw fault(error);
-    }
+      withClient(pool, async (client) => (await client.query<Row & object>(question)).rows);
+    return ask(config).catch((error) => {
+      if (STALE.has(codeOf(error))) return ask({ ...config, name: undefined });
+      throw error;
+    });
   }
+
+  const read = <Row>(query: Statement): Promise<Row[]> =>
+    rowsOf<Row>(reads, query, ANSWER_MS).catch((error) => {
+      throw fault(error);
+    });
+
+  const list = <Row>(query: Statement): Promise<Row[]> =>
+    rowsOf<Row>(lists, query, LIST_MS + 1_000).catch((error) => {
+      throw isTooSlow(error) ? new ListTooSlow(error.message, { cause: error }) : fault(error);
+    });
 
   /** Sends all and waits once. Answers come in the order of the queries, COMMIT's is the last. */
   function send(client: PoolClient, begin: string, units: readonly Unit[], apart: boolean): Promise<Answers> {
@@ -128,7 +137,7 @@ export async function openPostgres({
           if (lost && units.length > 1) return { fault: lost };
           return failures[index] ?? (lost ? { fault: lost } : { guard: null });
         });
-        resolve({ rolledBack, outcomes });
+        resolve({ rolledBack, answered: !error, outcomes });
       });
       stream.uncork();
     });
@@ -138,16 +147,18 @@ export async function openPostgres({
   async function attempt(group: readonly Waiting[], begin: string): Promise<(Outcome | 'collision')[]> {
     const units = group.map(({ unit }) => unit);
     try {
-      const { outcomes } = await withClient(async (client) => {
+      const { answered, outcomes } = await withClient(commits, async (client) => {
         const answers = await send(client, begin, units, false);
         return answers.rolledBack && units.length > 1 ? send(client, begin, units, true) : answers;
       });
       return outcomes.map((outcome) => {
         if (!('fault' in outcome)) return outcome;
-        return COLLISIONS.has(codeOf(outcome.fault)) ? 'collision' : { fault: fault(outcome.fault) };
+        if (COLLISIONS.has(codeOf(outcome.fault))) return 'collision';
+        return { fault: answered ? undone(outcome.fault) : fault(outcome.fault) };
       });
     } catch (error) {
-      throw fault(error);
+      // There was no connection to send anything on.
+      throw undone(error);
     }
   }
 
@@ -169,7 +180,7 @@ export async function openPostgres({
       const [outcome] = await attempt(group, BEGIN);
       if (outcome && outcome !== 'collision') return group[0]?.settle(outcome);
     }
-    throw new DatabaseUnavailable(`The rows were locked by others, ${ATTEMPTS_ALONE} times in a row.`);
+    throw new NotCommitted(`The rows were locked by others, ${ATTEMPTS_ALONE} times in a row.`);
   }
 
   const groups = groupCommit({ most: MOST_UNITS, lanes: 1, run: runGroup });
@@ -182,9 +193,15 @@ export async function openPostgres({
     async get<Row>(query: Statement) {
       return (await read<Row>(query))[0];
     },
+    lists: {
+      all: list,
+      async get<Row>(query: Statement) {
+        return (await list<Row>(query))[0];
+      },
+    },
     commit: groups.commit,
     async script(text) {
-      const client = await pool.connect().catch((error) => {
+      const client = await commits.connect().catch((error) => {
         throw fault(error);
       });
       try {
@@ -202,7 +219,8 @@ export async function openPostgres({
       closing ??= groups
         .close()
         .then(() => alone.close())
-        .then(() => pool.end());
+        .then(() => Promise.all([commits, reads, lists].map((pool) => pool.end())))
+        .then(() => {});
       return closing;
     },
   };
@@ -215,9 +233,32 @@ export async function openPostgres({
   return db;
 }
 
+function openPool(
+  url: string,
+  { max, waitMs = CONNECT_MS, session = '' }: { max: number; waitMs?: number; session?: string },
+): Pool {
+  const pool = new Pool({
+    connectionString: url,
+    max,
+    pipeline: true,
+    keepAlive: true,
+    connectionTimeoutMillis: waitMs,
+    idleTimeoutMillis: 300_000,
+    fallback_application_name: 'fillpath',
+    types: { getTypeParser: ((oid: number) => PARSERS[oid] ?? String) as never },
+    onConnect: (client) => client.query(`${SESSION};${session}`),
+  });
+  // A connection lost while idle: the pool has dropped it already. One lost while in use fails its queries besides.
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
+}
+
 interface Answers {
   /** For certain: nothing was written. */
   readonly rolledBack: boolean;
+  /** Else COMMIT may have been carried out, or still be. */
+  readonly answered: boolean;
   readonly outcomes: Outcome[];
 }
 
@@ -234,7 +275,7 @@ function statementQueries(): (statement: Statement) => Query {
     let query = cache.get(parts);
     if (!query) {
       const text = parts.reduce((start, part, index) => `${start}$${index}${part}`);
-      query = { text: guard === undefined ? text : guarded(text) };
+      query = { text: guard === undefined ? text : guarded(text, holds({ parts })) };
       // Only a template's own text is constant; one put together by `join` may never come again.
       if ('raw' in parts) query.name = `fillpath_${++names}`;
       cache.set(parts, query);
@@ -246,11 +287,12 @@ function statementQueries(): (statement: Statement) => Query {
   };
 }
 
-/** The cast fails exactly when no row was changed; the text shows up in the server's log. */
-function guarded(text: string): string {
+/** The cast fails exactly when no row was touched; the text shows up in the server's log. */
+function guarded(text: string, isHeld: boolean): string {
+  // After a wait for another's change it looks again at the row as it is then.
   const returning = /\breturning\b/i.test(text) ? '' : 'returning 1';
-  return `with changed as (${text}\n${returning})
-    select cast(case when count(*) > 0 then '1' else '${GUARD_FAILED}' end as integer) from changed`;
+  return `with touched as (${text}\n${isHeld ? 'for share' : returning})
+    select cast(case when count(*) > 0 then '1' else '${GUARD_FAILED}' end as integer) from touched`;
 }
 
 const codeOf = (error: unknown): string => (error instanceof DatabaseError ? (error.code ?? '') : '');
@@ -282,6 +324,18 @@ function fault(error: unknown): Error {
   if (told instanceof DatabaseError && !UNAVAILABLE.test(codeOf(told))) return told;
   return new DatabaseUnavailable(told.message, { cause: told });
 }
+
+/** Of a unit of which the server said, or of which it is clear, that it was not committed. */
+function undone(error: unknown): Error {
+  const told = fault(error);
+  return told instanceof DatabaseUnavailable ? new NotCommitted(told.message, { cause: told.cause }) : told;
+}
+
+/** The server stopped it, others hold what it reads, or no connection became free in time. */
+const isTooSlow = (error: Error): boolean =>
+  error instanceof DatabaseError
+    ? ['57014', '55P03'].includes(codeOf(error))
+    : ['timeout exceeded when trying to connect', 'Query read timeout'].includes(error.message);
 
 /** Private to this pool. What is not here stays the text that the server sends: uuid, text, json. */
 const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {

@@ -5,7 +5,7 @@ import { must, type Statement, sql } from './db.ts';
 
 const MOST = 200;
 
-/** Guarded by `room`. The user's row is written as it is: that makes two at once wait for each other. */
+/** Guarded by `room`. The user's row is written as it is: two at once could both hold it, but have to take turns here. */
 const ROOM = {
   allowed_ips: (user: UserId) =>
     sql`update users set plan = plan where id = ${user}

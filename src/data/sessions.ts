@@ -1,7 +1,7 @@
 // Sessions and their refresh tokens.
 
 import type { SessionId, Timestamp, UserId } from '../domain/ids.ts';
-import { type Db, join, must, type Statement, sql } from './db.ts';
+import { type Db, join, must, type Reads, type Statement, sql } from './db.ts';
 import { toUser, type User, type UserRow } from './users.ts';
 
 export interface Session {
@@ -55,7 +55,7 @@ export async function findSession(db: Db, id: SessionId): Promise<{ session: Ses
 
 /** Newest first; only those that can still be used or refreshed. `before` is the last one of the page before. */
 export async function liveSessions(
-  db: Db,
+  db: Reads,
   user: UserId,
   { before, limit, now }: { before: SessionId | null; limit: number; now: Timestamp },
 ): Promise<Session[]> {

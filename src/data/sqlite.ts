@@ -4,8 +4,8 @@
 import { chmodSync, closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { DatabaseUnavailable, type Db, type SqlValue, type Statement } from './db.ts';
-import { groupCommit, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
+import { type Db, NotCommitted, type Reads, type SqlValue, type Statement } from './db.ts';
+import { groupCommit, holds, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
 
 const MOST_UNITS = 256;
 /** Only a backup or a curious shell can hold the file: lockDataDir keeps other servers out. The wait blocks us whole. */
@@ -45,13 +45,20 @@ export function openSqlite({ file }: { file: string }): Db {
   const undo = db.prepare('rollback to unit');
   const release = db.prepare('release unit');
 
+  /** Whether it changed, or found, a row. What is found is held anyhow: there is one writer. */
+  function touch(statement: Statement): boolean {
+    const values = statement.values.map(encode);
+    if (holds(statement)) return prepared(statement).get(...values) !== undefined;
+    return prepared(statement).run(...values).changes > 0;
+  }
+
   function runUnit(unit: Unit): Outcome {
     savepoint.run();
     let outcome: Outcome = { guard: null };
     for (const { parts, values, guard } of unit) {
       try {
-        const { changes } = prepared({ parts, values }).run(...values.map(encode));
-        if (guard === undefined || changes > 0) continue;
+        const touched = touch({ parts, values });
+        if (guard === undefined || touched) continue;
         outcome = { guard };
       } catch (error) {
         // A full disk, for one, makes SQLite roll back the whole transaction: the neighbours are lost as well.
@@ -80,8 +87,7 @@ export function openSqlite({ file }: { file: string }): Db {
 
   const groups = groupCommit({ most: MOST_UNITS, lanes: 1, run: runGroup });
 
-  return {
-    dialect: 'sqlite',
+  const reads: Reads = {
     async all<Row>(query: Statement): Promise<Row[]> {
       try {
         const rows = prepared(query).all(...query.values.map(encode));
@@ -99,6 +105,13 @@ export function openSqlite({ file }: { file: string }): Db {
         throw fault(error);
       }
     },
+  };
+
+  return {
+    dialect: 'sqlite',
+    ...reads,
+    // In the same thread: what keeps a list short here is its index.
+    lists: reads,
     commit: groups.commit,
     async script(text) {
       try {
@@ -154,7 +167,8 @@ function fault(error: unknown): Error {
     (errcode !== undefined && UNAVAILABLE.has(errcode & 0xff)) ||
     // "database is not open", "statement has been finalized"
     code === 'ERR_INVALID_STATE';
-  return unavailable ? new DatabaseUnavailable(message, { cause: error }) : (error as Error);
+  // There is no way on which an answer could be lost.
+  return unavailable ? new NotCommitted(message, { cause: error }) : (error as Error);
 }
 
 /** Referred to from here until released: a handle that nobody holds would be closed by the garbage collector. */

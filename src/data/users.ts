@@ -1,7 +1,7 @@
 // Users, what they have accepted and from where they may act.
 
 import type { Timestamp, UserId } from '../domain/ids.ts';
-import { type Db, join, must, type Statement, sql } from './db.ts';
+import { type Db, join, must, type Reads, type Statement, sql } from './db.ts';
 
 export interface User {
   readonly id: UserId;
@@ -83,7 +83,7 @@ export async function findUserRecord(db: Db, id: UserId): Promise<UserRecord | n
 
 /** Newest first; `email` is any part of an address, `after` the last user of the page before. */
 export async function listUsers(
-  db: Db,
+  db: Reads,
   { email, after, limit }: { email: string | null; after: UserId | null; limit: number },
 ): Promise<UserRecord[]> {
   const conditions = [sql`where true`];

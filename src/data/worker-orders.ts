@@ -1,36 +1,62 @@
 // The worker's view of the database.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AccountId, UserId } from '../domain/ids.ts';
 import { timestamp } from '../domain/ids.ts';
 import { type Order, openLeg } from '../domain/order.ts';
 import type { WorkerOrders } from '../worker/orders.ts';
-import { findAccount } from './accounts.ts';
-import { type Db, must, type Statement, sql } from './db.ts';
+import { changeAccountAt, findAccount } from './accounts.ts';
+import { DatabaseUnavailable, type Db, must, type Statement, sql } from './db.ts';
 import { scheduleCheck } from './fill-checks.ts';
-import { findOrder, ordersUnderWay, saveOrder } from './orders.ts';
+import { accountsUnderWay, findOrder, saveOrder, unsettledOrders } from './orders.ts';
+
+/** A commit whose answer was lost is made again so often, each time after twice the time. */
+const MOST_TRIES = 4;
+const FIRST_PAUSE_MS = 100;
 
 export function workerOrders(deps: { db: Db; clock: { now(): number }; firstPollMs: number }): WorkerOrders {
   const { db, clock, firstPollMs } = deps;
   const next = (order: Order): Order => ({ ...order, version: order.version + 1 });
+
+  /**
+   * The guards make it safe to ask again. While the worker still has the user, nobody else changes an order under way:
+   * so a version that has moved on by one tells that the lost commit was made.
+   */
+  async function commit(order: Order, unit: readonly Statement[]): Promise<string | null> {
+    for (let tries = 1; ; tries++)
+      try {
+        const failed = await db.commit(unit);
+        if (failed !== 'version' || tries === 1) return failed;
+        return (await findOrder(db, order.id))?.version === order.version + 1 ? null : failed;
+      } catch (fault) {
+        if (!(fault instanceof DatabaseUnavailable) || tries === MOST_TRIES) throw fault;
+        await sleep(FIRST_PAUSE_MS * 2 ** tries);
+      }
+  }
+
   return {
     find: (id) => findOrder(db, id),
-    underWay: (user) => ordersUnderWay(db, user),
+    accountsUnderWay: (user) => accountsUnderWay(db, user),
+    unsettled: (user, account) => unsettledOrders(db, user, account),
     findAccount: (id) => findAccount(db, id),
+    async refuseCredentials({ id, connectionVersion }) {
+      await db.commit([changeAccountAt(id, connectionVersion, { credentialsVerified: false })]);
+    },
     async begin(user, token) {
       await db.commit([
         sql`insert into worker_owners (user_id, token) values (${user}, ${token})
             on conflict (user_id) do update set token = excluded.token`,
       ]);
     },
-    async save(order, { settled }) {
-      const unit = saveOrder(order);
+    async save(order, token, { settled }) {
+      const unit = [isOwner(order.userId, token), ...saveOrder(order)];
       if (settled && openLeg(order))
         unit.push(scheduleCheck(order.id, order.userId, timestamp(clock.now() + firstPollMs)));
-      return (await db.commit(unit)) === null ? next(order) : 'taken';
+      return (await commit(order, unit)) === null ? next(order) : 'taken';
     },
     async saveSending(order, token) {
       const isEntry = order.intent.operation === 'PLACE_ENTRY_ORDER';
-      const failed = await db.commit([
+      const failed = await commit(order, [
         isOwner(order.userId, token),
         ...(isEntry ? [mayEnter(order.userId, order.accountId)] : []),
         ...saveOrder(order),
@@ -41,15 +67,14 @@ export function workerOrders(deps: { db: Db; clock: { now(): number }; firstPoll
   };
 }
 
-/** Guarded by `owner`. It locks the row: whoever begins after this sees everything that was saved before. */
+/** Guarded by `owner`. It holds the row: whoever begins after this sees everything that was saved before. */
 const isOwner = (user: UserId, token: string): Statement =>
-  must('owner', sql`update worker_owners set token = token where user_id = ${user} and token = ${token}`);
+  must('owner', sql`select 1 from worker_owners where user_id = ${user} and token = ${token}`);
 
-/** Guarded by `account`. */
+/** Guarded by `account`. Whoever halts or deactivates is told so before this, or after the leg is saved. */
 const mayEnter = (user: UserId, account: AccountId): Statement =>
   must(
     'account',
-    sql`update worker_owners set token = token where user_id = ${user}
-          and exists (select 1 from trading_accounts where id = ${account} and halted = ${false})
-          and exists (select 1 from users where id = ${user} and is_active = ${true})`,
+    sql`select 1 from trading_accounts a join users u on u.id = ${user}
+        where a.id = ${account} and a.halted = ${false} and u.is_active = ${true}`,
   );

@@ -52,6 +52,15 @@ export function nextHead(key: Buffer, head: ChainHead, entry: ChainedEntry): Cha
   return { entries, hash: createHmac('sha256', key).update(content).digest('hex') };
 }
 
+/**
+ * Says that the chain was whole up to this head when what lies before it was pruned. Without it, cutting off the
+ * beginning would be as easy as deleting rows.
+ */
+export const checkpointMac = (key: Buffer, { entries, hash }: ChainHead): string =>
+  createHmac('sha256', key)
+    .update(JSON.stringify(['checkpoint', entries, hash]))
+    .digest('hex');
+
 /** How a head is printed, to be kept elsewhere: `1234:ab…`. */
 export const headText = ({ entries, hash }: ChainHead): string => `${entries}:${hash}`;
 

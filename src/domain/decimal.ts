@@ -39,13 +39,17 @@ export const negate = (a: Decimal): Decimal => canonical(new Big(a).times(-1));
 export const absolute = (a: Decimal): Decimal => canonical(new Big(a).abs());
 export const sign = (a: Decimal): -1 | 0 | 1 => new Big(a).cmp(0);
 export const compare = (a: Decimal, b: Decimal): -1 | 0 | 1 => new Big(a).cmp(b);
+export const isWhole = (a: Decimal): boolean => new Big(a).mod(1).eq(0);
 export const smaller = (a: Decimal, b: Decimal): Decimal => (compare(a, b) <= 0 ? a : b);
 
-/** The average of fills is the one division we make; it is rounded so that a double shows it exactly. */
-export function average(total: Decimal, count: Decimal): Decimal {
-  const exact = new Big(total).div(count);
+/** So that a double shows it exactly. */
+export const rounded = (value: Decimal | Big): Decimal => {
+  const exact = new Big(value);
   return canonical(exact.c.length > MAX_SIGNIFICANT_DIGITS ? exact.prec(MAX_SIGNIFICANT_DIGITS) : exact);
-}
+};
+
+/** The average of fills is the one division we make, and rounded. */
+export const average = (total: Decimal, count: Decimal): Decimal => rounded(new Big(total).div(count));
 
 /** How a decimal leaves the service: as a JSON number. */
 export const toNumber = (value: Decimal): number => Number(value);

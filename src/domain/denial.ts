@@ -306,6 +306,17 @@ export const DENIALS = {
     title: 'The database is unavailable',
     detail: 'Nothing was queued. Send the signal again.',
   },
+  outcome_unknown: {
+    status: 503,
+    title: 'Whether the order was accepted is not known',
+    detail:
+      'The database stopped answering while the order was written: it may have been accepted. Look at your orders before you send it again.',
+  },
+  list_too_slow: {
+    status: 503,
+    title: 'The list takes too long',
+    detail: 'Trading is not held up by it. Ask for less, by a filter or a shorter time, or try again later.',
+  },
 } as const satisfies Record<string, DenialRule>;
 
 export type DenialCode = keyof typeof DENIALS;
@@ -328,8 +339,9 @@ export function deny(code: DenialCode, more: { detail?: string; retryAfter?: num
 
 export const ruleOf = (code: DenialCode): DenialRule => DENIALS[code];
 
-/** Ours, not the sender's: the platform repeats an alert that got a 5xx, and that repeat must trade. */
-export const isOurFault = (denial: Denial): boolean => ruleOf(denial.code).status >= 500;
+/** Ours, not the sender's, and nothing came of it: the platform repeats an alert that got a 5xx, and that repeat must trade. */
+export const isOurFault = ({ code }: Denial): boolean =>
+  ruleOf(code).status >= 500 && code !== 'outcome_unknown';
 
 export const isDenial = (value: object): value is Denial => 'code' in value && 'detail' in value;
 

@@ -16,19 +16,32 @@ import {
 
 /** An order as the broker has it. */
 export interface BrokerOrderState {
-  readonly brokerRef: string;
+  /** null: the broker has acknowledged it without naming it. */
+  readonly brokerRef: string | null;
   readonly status: 'placed' | 'partially_filled' | 'filled' | 'cancelled' | 'failed';
   readonly fillQuantity: Decimal;
   readonly fillPrice: Decimal | null;
+  /** Of all its fills, in the account's currency; null: the broker does not say. */
+  readonly fee: Decimal | null;
   /** Why it was cancelled or failed, in the broker's words. */
   readonly reason: string | null;
 }
 
 /** The leg takes the broker's state; the order follows its last leg. */
 export function recordState(order: Order, name: LegName, state: BrokerOrderState, now: number): Order {
-  const { brokerRef, status, fillPrice, fillQuantity } = state;
-  if (isOutdated(legOf(order, name), state)) return order;
-  const seen = withLeg(order, name, { brokerRef, status, fillPrice, fillQuantity });
+  const { status, fillPrice, fillQuantity } = state;
+  const leg = legOf(order, name);
+  if (isOutdated(leg, state)) return order;
+  const seen = withLeg(order, name, {
+    status,
+    fillPrice,
+    fillQuantity,
+    // What was known once is not forgotten by an answer that leaves it out.
+    brokerRef: state.brokerRef ?? leg?.brokerRef ?? null,
+    fee: state.fee ?? leg?.fee ?? null,
+    ackedAt: leg?.ackedAt ?? timestamp(now),
+    filledAt: leg?.filledAt ?? (status === 'filled' ? timestamp(now) : null),
+  });
   const error = errorOf(state);
   if (mainLeg(order)?.leg !== name) return { ...seen, exitError: error };
   const filledAt = status === 'filled' ? timestamp(now) : order.filledAt;
@@ -46,7 +59,7 @@ function errorOf({ status, reason }: BrokerOrderState): OrderError | null {
   if (status === 'cancelled')
     return {
       code: 'cancelled_by_broker',
-      message: `The broker cancelled the order: ${reason ?? 'no reason given'}.`,
+      message: `The order was cancelled at the broker: ${reason ?? 'no reason given'}.`,
     };
   if (status === 'failed')
     return {
@@ -61,7 +74,9 @@ export type Look =
   | { readonly seen: 'state'; readonly state: BrokerOrderState }
   /** The broker can be believed: it has no such order. */
   | { readonly seen: 'nothing' }
-  | { readonly seen: 'failure'; readonly reason: string };
+  | { readonly seen: 'failure'; readonly reason: string }
+  /** The broker limits the rate: to be asked again, and no try is used up by it. */
+  | { readonly seen: 'busy'; readonly retryAfterMs: number };
 
 /** From saving a leg as `sending` to sending it; a process that is not paused needs a millisecond. */
 export const STALE_MS = 5_000;
@@ -75,7 +90,13 @@ export interface FillRules {
 
 export type Verdict =
   | { readonly check: 'done' }
-  | { readonly check: 'scheduled'; readonly nextAt: Timestamp; readonly reason: string }
+  /** `isFree`: the poll does not count as a try. */
+  | {
+      readonly check: 'scheduled';
+      readonly nextAt: Timestamp;
+      readonly reason: string;
+      readonly isFree?: boolean;
+    }
   | { readonly check: 'dead_letter'; readonly reason: string };
 
 /** The spec's table of fill verification. `attempts` counts this poll too. */
@@ -91,9 +112,25 @@ export function afterLook(
   const after = recordLook(order, leg, look, { attempts, rules, now });
   const stillOpen = openLeg(after);
   if (!stillOpen) return { order: after, verdict: { check: 'done' } };
-  const reason = look.seen === 'failure' ? look.reason : `the broker reports ${stillOpen.status}`;
+  if (look.seen === 'busy' && isYoung(stillOpen, now)) {
+    const nextAt = timestamp(now + Math.min(Math.max(look.retryAfterMs, SOONEST_MS), rules.requeueMs));
+    return { order: after, verdict: { check: 'scheduled', nextAt, reason: BUSY, isFree: true } };
+  }
+  const reason = reasonOf(look, stillOpen);
   if (attempts > rules.retries) return { order: after, verdict: { check: 'dead_letter', reason } };
   return { order: after, verdict: { check: 'scheduled', nextAt: timestamp(now + rules.requeueMs), reason } };
+}
+
+const BUSY = 'the broker limits the rate of requests';
+/** A busy broker is asked again a little later, but not for ever: then its silence counts. */
+const SOONEST_MS = 1_000;
+const BUSY_FOR_MS = 10 * 60_000;
+const isYoung = ({ sentAt }: Leg, now: number): boolean =>
+  sentAt !== null && now - millis(sentAt) < BUSY_FOR_MS;
+
+function reasonOf(look: Look, { status }: Leg): string {
+  if (look.seen === 'failure') return look.reason;
+  return look.seen === 'busy' ? BUSY : `the broker reports ${status}`;
 }
 
 interface Moment {
@@ -104,7 +141,7 @@ interface Moment {
 
 function recordLook(order: Order, leg: Leg, look: Look, moment: Moment): Order {
   if (look.seen === 'state') return recordState(order, leg.leg, look.state, moment.now);
-  if (look.seen === 'failure' || !neverArrived(leg, moment)) return order;
+  if (look.seen !== 'nothing' || !neverArrived(leg, moment)) return order;
   const gone = withLeg(order, leg.leg, { status: 'expired' });
   if (mainLeg(order)?.leg !== leg.leg) return gone;
   // A reversal that has closed already has failed, not expired: its close was traded.

@@ -55,7 +55,10 @@ export function orderRecord(order: Order, verification: Verification) {
       status: leg.status,
       fill_price: toNumberOrNull(leg.fillPrice),
       fill_quantity: toNumberOrNull(leg.fillQuantity),
+      fee: toNumberOrNull(leg.fee),
       sent_at: leg.sentAt,
+      acked_at: leg.ackedAt,
+      filled_at: leg.filledAt,
     })),
   };
 }

@@ -1,6 +1,7 @@
 // What an order is: its words, its statuses and the one table of how a status may change.
 
 import { createHash } from 'node:crypto';
+import type { BrokerName } from './brokers.ts';
 import type { Decimal } from './decimal.ts';
 import {
   type AccountId,
@@ -10,7 +11,6 @@ import {
   type Timestamp,
   type UserId,
 } from './ids.ts';
-import type { BrokerName } from './symbol.ts';
 
 export const ACTIONS = [
   'buy',
@@ -82,6 +82,8 @@ const TRANSITIONS: Record<OrderStatus, readonly OrderStatus[]> = {
 };
 
 export const canMove = (from: OrderStatus, to: OrderStatus): boolean => TRANSITIONS[from].includes(to);
+/** A worker is to do something about it, or is doing it. */
+export const isUnderWay = (status: OrderStatus): boolean => status === 'queued' || status === 'executing';
 export const hasEnded = (status: OrderStatus): boolean => TRANSITIONS[status].length === 0;
 
 /** Refusals that come from the broker, or from what we find there. A refusal of ours is a denial. */
@@ -146,7 +148,14 @@ export interface Leg {
   readonly status: LegStatus;
   readonly fillPrice: Decimal | null;
   readonly fillQuantity: Decimal | null;
+  /** In the account's currency; null: not known. */
+  readonly fee: Decimal | null;
+  /** The broker's own symbol of what it trades, pinned when it is sent: it is looked up under no other. */
+  readonly instrument: string | null;
   readonly sentAt: Timestamp | null;
+  /** When we first learnt that the broker has it. */
+  readonly ackedAt: Timestamp | null;
+  readonly filledAt: Timestamp | null;
 }
 
 /** The close that an auto-reversal made before its entry. */
@@ -183,6 +192,8 @@ export interface Order {
   readonly positionBefore: Decimal | null;
   readonly autoExit: boolean;
   readonly legs: readonly Leg[];
+  /** Of the credentials with which its legs were sent; null: none was. "Not found" with others decides nothing. */
+  readonly credentialsVersion: number | null;
   readonly exitError: OrderError | null;
   readonly submittedAt: Timestamp;
   readonly deadlineAt: Timestamp;
@@ -204,6 +215,13 @@ export function clientOrderId(order: OrderId, leg: LegName): ClientOrderId {
   const tail = BigInt(`0x${digest}`).toString(36).padStart(50, '0').slice(-22);
   return `f${leg === 'exit' ? 'x' : 'e'}${tail}` as ClientOrderId;
 }
+
+/** Of an order at the broker, whoever sent it. */
+export const isOurs = (id: string): boolean => /^f[ex][0-9a-z]{22}$/.test(id);
+
+/** Under way, or followed by fill verification. */
+export const isUnsettled = (order: Order): boolean =>
+  isUnderWay(order.status) || openLeg(order) !== undefined;
 
 /** The one writer of a status. An illegal move is a fault in our code, never an outcome. */
 export function moveTo(

@@ -34,6 +34,7 @@ import {
 } from '../app/accounts/settings.ts';
 import { writeAudit } from '../app/audit/audit.ts';
 import { auditKeyOf } from '../app/audit/chain.ts';
+import type { Sealer } from '../app/audit/sealing.ts';
 import { readAuditLog, readSecurityAttacks } from '../app/audit/security-events.ts';
 import { afterwards } from '../app/background.ts';
 import { admitTradingRequest, authenticate } from '../app/identity/access.ts';
@@ -90,7 +91,8 @@ export interface Api {
   readonly firstUser: FirstUser | null;
 }
 
-export async function openApi(base: Foundation): Promise<Api> {
+/** `sealer`: where this process has one, it knows first that the audit log is not sealed any more. */
+export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> | null): Promise<Api> {
   const { config, parts, log, clock, ticking, db, store, closers } = base;
   const { timings, plans, rateLimit } = config;
   const appKey = appKeyOf(config);
@@ -122,6 +124,7 @@ export async function openApi(base: Foundation): Promise<Api> {
     ...{ ...base, secrets, tokens, plans, rateLimit, ...timings },
     ...{ hasher, turns: createTurns(), decoyHash, captcha, mailer, later, baseUrl, lifetimes: config.auth },
     role: config.role,
+    sealer,
     alertIntervalMs: config.mail.alertIntervalMs,
     auditKey: auditKeyOf(appKey),
     sealingKey: sealingKeyOf(config),

@@ -22,6 +22,8 @@ export interface Parts {
   readonly log?: Logger;
   readonly clock?: { now(): number };
   readonly wait?: (ms: number) => Promise<void>;
+  /** Stands before the database that was opened. */
+  readonly db?: (opened: Db) => Db;
   readonly store?: Store;
   readonly brokers?: Brokers;
   readonly hasher?: PasswordHasher;
@@ -57,7 +59,8 @@ export async function layFoundation(
   const log = parts.log ?? openLog(config.logLevel);
   const clock = parts.clock ?? { now: () => Date.now() };
   const ticking = parts.clock ?? steady;
-  const db = await openDatabase(config, closers);
+  const opened = await openDatabase(config, closers);
+  const db = parts.db?.(opened) ?? opened;
   await migrate(db, clock.now());
   const store = parts.store ?? (await openStore(config, { clock: ticking, log }));
   closers.push(() => store.close());

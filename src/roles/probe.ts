@@ -4,6 +4,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { blockList, canonicalIp } from '../app/accounts/ip-list.ts';
+import type { Sealer } from '../app/audit/sealing.ts';
 import { readHealth } from '../app/operation/health.ts';
 import { METRICS_TYPE, readMetrics } from '../app/operation/metrics.ts';
 import { type Denial, deny, ruleOf } from '../domain/denial.ts';
@@ -11,9 +12,12 @@ import { problemText } from '../http/problem.ts';
 import type { Foundation } from './foundation.ts';
 
 /** Listens, and resolves with the port. */
-export async function openProbe({ config, log, closers, ...base }: Foundation): Promise<number> {
+export async function openProbe(
+  { config, log, closers, ...base }: Foundation,
+  sealer: Pick<Sealer, 'problem'> | null,
+): Promise<number> {
   const adminIps = blockList(config.edge.adminIps);
-  const deps = { ...base, role: config.role };
+  const deps = { ...base, sealer, role: config.role };
 
   async function answer(path: string, ip: string): Promise<Answer> {
     if (path === '/health/live') return json(200, { status: 'up', version: base.version });

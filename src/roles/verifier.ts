@@ -1,10 +1,12 @@
 // ROLE=verifier: what comes round by itself. Fills are verified, orders that nobody works on are rescued, and the audit
 // log is sealed. Any number may run: each piece of work is claimed by compare-and-set.
 
-import { auditKeyOf, sealAuditLog } from '../app/audit/chain.ts';
+import { auditKeyOf } from '../app/audit/chain.ts';
+import { openSealer, type Sealer } from '../app/audit/sealing.ts';
 import { every } from '../app/background.ts';
 import { rescueOrders } from '../app/orders/rescue-orders.ts';
 import { verifyDueFills } from '../app/orders/verify-fills.ts';
+import { keptHead } from '../data/kept-head.ts';
 import { appKeyOf } from './adapters.ts';
 import { type Foundation, giveUpMs } from './foundation.ts';
 
@@ -12,21 +14,27 @@ const VERIFY_EVERY_MS = 200;
 const RESCUE_EVERY_MS = 2_000;
 const RESCUE_GRACE_MS = 5_000;
 const SEAL_EVERY_MS = 1_000;
+const ANNOUNCE_EVERY_MS = 3_600_000;
 
-/** Before everything that writes entries is closed, and so behind it in the order of closing. */
-export function sealAtTheEnd({ config, db, log, closers }: Foundation): void {
+/** It seals once more before everything that writes entries is closed, and so behind it in the order of closing. */
+export async function openSealing({ config, db, log, closers }: Foundation): Promise<Sealer> {
   const auditKey = auditKeyOf(appKeyOf(config));
-  closers.push(() =>
-    sealAuditLog({ db, auditKey }).catch((fault: unknown) =>
-      log.error({ fault }, 'the audit log could not be sealed; it will be at the next start'),
-    ),
-  );
+  const memory = keptHead(config.data.dir, config.data.databaseUrl);
+  const sealer = await openSealer({ db, auditKey, memory, log });
+  closers.push(async () => {
+    await sealer
+      .seal()
+      .catch((fault: unknown) =>
+        log.error({ fault }, 'the audit log could not be sealed; it will be at the next start'),
+      );
+    sealer.announce();
+  });
+  return sealer;
 }
 
-export async function openVerifying(base: Foundation): Promise<void> {
-  const { config, db, log, closers } = base;
+export async function openVerifying(base: Foundation, sealer: Sealer): Promise<void> {
+  const { config, log, closers } = base;
   const { timings, tries } = config;
-  const auditKey = auditKeyOf(appKeyOf(config));
   const verifying = {
     ...base,
     rules: {
@@ -38,10 +46,13 @@ export async function openVerifying(base: Foundation): Promise<void> {
   };
   // Before anything new is taken: whatever an earlier process left unfinished.
   await rescueOrders(base, 0).catch((fault: unknown) => log.error({ fault }, 'the first rescue failed'));
+  await sealer.seal().catch((fault: unknown) => log.error({ fault }, 'the first sealing failed'));
+  sealer.announce();
   const rounds = [
     every(RESCUE_EVERY_MS, () => rescueOrders(base, RESCUE_GRACE_MS), log),
     every(VERIFY_EVERY_MS, () => verifyDueFills(verifying), log),
-    every(SEAL_EVERY_MS, () => sealAuditLog({ db, auditKey }), log),
+    every(SEAL_EVERY_MS, () => sealer.seal(), log),
+    every(ANNOUNCE_EVERY_MS, async () => sealer.announce(), log),
   ];
   closers.push(() => Promise.all(rounds.map((round) => round.stop())));
 }

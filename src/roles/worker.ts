@@ -7,16 +7,20 @@ import { openingKeys } from '../config/keys.ts';
 import { openPaperLedger } from '../data/paper-ledger.ts';
 import { workerOrders } from '../data/worker-orders.ts';
 import { credentialsOpener } from '../worker/credentials.ts';
+import { createGates } from '../worker/gate.ts';
 import { type Host, startHost } from '../worker/host.ts';
 import { startWorker, type WorkerDeps } from '../worker/worker.ts';
 import { type Foundation, giveUpMs } from './foundation.ts';
+
+/** A broker that acknowledges with an id is asked for the fill for so long before the sender is answered. */
+const FILL_WAIT_MS = 1_000;
 
 export function openHosting({ config, parts, db, store, mailbox, ...base }: Foundation): Host {
   const { clock, wait, log, closers } = base;
   const { timings, tries, workers } = config;
   const { timeoutMs, paperExchangeUrl: url } = config.brokers;
   const ledger = openPaperLedger(db);
-  const exchange = url === undefined ? {} : { exchange: { url, timeoutMs } };
+  const exchange = url === undefined ? {} : { exchange: { url } };
   const deps: WorkerDeps = {
     mailbox,
     orders: workerOrders({ db, clock, firstPollMs: timings.fillFirstPollMs }),
@@ -27,11 +31,15 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
     clock,
     wait,
     log,
-    reversalPolls: tries.reversalPolls,
-    reversalPollMs: timings.reversalPollMs,
+    rules: {
+      fillWaitMs: FILL_WAIT_MS,
+      closeWaitMs: tries.reversalPolls * timings.reversalPollMs,
+      lookEveryMs: timings.reversalPollMs,
+      giveUpMs: giveUpMs(config),
+    },
+    gates: createGates(),
     idleMs: workers.idleMs,
     brokerTimeoutMs: timeoutMs,
-    giveUpMs: giveUpMs(config),
   };
   const host = startHost({
     store,

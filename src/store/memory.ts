@@ -5,6 +5,7 @@ import { CallLog } from '../domain/call-log.ts';
 import type { Clock } from '../domain/clock.ts';
 import { Expiring } from './expiring.ts';
 import { Fifo } from './fifo.ts';
+import { Replies } from './replies.ts';
 import { type Lease, type Store, StoreUnavailable } from './store.ts';
 
 /** A timer that is asked to wait longer fires at once. */
@@ -17,6 +18,8 @@ export function openMemoryStore({ clock }: { readonly clock: Clock }): Store {
   const leases = new Expiring<Lease & { expiresAt: number }>();
   const queues = new Expiring<{ readonly messages: Fifo<string>; expiresAt: number }>();
   const presence = new Expiring<{ readonly present: Map<string, Present>; expiresAt: number }>();
+  const tallies = new Expiring<{ readonly counts: Map<string, number>; expiresAt: number }>();
+  const replies = new Replies();
   // A queue has messages or takers, never both: a message that meets a taker is handed over at once.
   const waiting = new Map<string, Fifo<Taker>>();
   // Begins at the time of opening, so that fences keep growing over a restart too.
@@ -97,12 +100,13 @@ export function openMemoryStore({ clock }: { readonly clock: Clock }): Store {
       windows.delete(key);
     },
 
-    async acquireLease(key, holder, ttlMs) {
+    async acquireLease(key, holder, ttlMs, instead) {
       const now = timeNow();
       const held = leases.get(key, now);
-      if (held && held.holder !== holder) return null;
+      const isMine = held?.holder === holder;
+      if (held && !isMine && !(instead && heldLease(key, instead, now))) return null;
       // An expired lease was lost, even to nobody: who takes it again holds a new one.
-      const fence = held ? held.fence : ++lastFence;
+      const fence = isMine ? held.fence : ++lastFence;
       leases.set(key, { holder, fence, expiresAt: now + ttlMs }, now);
       return { holder, fence };
     },
@@ -156,17 +160,26 @@ export function openMemoryStore({ clock }: { readonly clock: Clock }): Store {
       return queues.get(queue, timeNow())?.messages.size ?? 0;
     },
 
+    expectReply: (options) => replies.expect(options),
+
+    async reply(address, message) {
+      timeNow();
+      replies.deliver(address, message);
+    },
+
     async announce(group, name, says, ttlMs) {
       const now = timeNow();
       const expiresAt = now + ttlMs;
       const known = presence.get(group, now);
       if (!known) {
         presence.set(group, { present: new Map([[name, { says, expiresAt }]]), expiresAt }, now);
-        return;
+        return false;
       }
       dropGone(known.present, now);
+      const wasThere = known.present.has(name);
       known.present.set(name, { says, expiresAt });
       known.expiresAt = Math.max(known.expiresAt, expiresAt);
+      return wasThere;
     },
 
     async withdraw(group, name) {
@@ -177,7 +190,19 @@ export function openMemoryStore({ clock }: { readonly clock: Clock }): Store {
       const now = timeNow();
       const present = presence.get(group, now)?.present ?? new Map<string, Present>();
       dropGone(present, now);
-      return [...present].map(([name, { says }]) => ({ name, says }));
+      return [...present].map(([name, { says, expiresAt }]) => ({ name, says, leftMs: expiresAt - now }));
+    },
+
+    async tally(group, name, ttlMs) {
+      const now = timeNow();
+      const counts = tallies.get(group, now)?.counts ?? new Map<string, number>();
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+      tallies.set(group, { counts, expiresAt: now + ttlMs }, now);
+    },
+
+    async tallied(group) {
+      const counts = tallies.get(group, timeNow())?.counts ?? [];
+      return [...counts].map(([name, count]) => ({ name, count }));
     },
 
     async ping() {
@@ -186,6 +211,7 @@ export function openMemoryStore({ clock }: { readonly clock: Clock }): Store {
 
     async close() {
       isOpen = false;
+      replies.close();
       for (const takers of waiting.values())
         for (let taker = takers.first; taker; taker = takers.first) taker(null);
     },

@@ -13,6 +13,24 @@ export interface Lease {
   readonly fence: number;
 }
 
+export interface Announced {
+  readonly name: string;
+  readonly says: string;
+  /** For how long it is believed without another word. */
+  readonly leftMs: number;
+}
+
+export interface ExpectedReply {
+  readonly address: string;
+  /**
+   * null: none in time, or nobody waits any more. `onMissed` is called whenever the store was away in between, so that
+   * the reply may have come and gone.
+   */
+  readonly reply: Promise<string | null>;
+  /** Nobody waits any more. */
+  cancel(): void;
+}
+
 export interface Store {
   /** Once: true for the first caller, false for everybody else until the claim expires or is released. */
   claim(key: string, ttlMs: number): Promise<boolean>;
@@ -33,8 +51,11 @@ export interface Store {
   /** Forgets every call counted under this key. */
   clearWindow(key: string): Promise<void>;
 
-  /** The lease, if it is free, expired, or held by this holder already (then it is prolonged); else null. */
-  acquireLease(key: string, holder: string, ttlMs: number): Promise<Lease | null>;
+  /**
+   * The lease, if it is free, expired, or held by this holder already (then it is prolonged), or if it is still the one
+   * of somebody who is known to be gone (`instead`); else null.
+   */
+  acquireLease(key: string, holder: string, ttlMs: number, instead?: Lease | null): Promise<Lease | null>;
   /** Prolongs; false where the lease was lost, which is final. */
   renewLease(key: string, lease: Lease, ttlMs: number): Promise<boolean>;
   releaseLease(key: string, lease: Lease): Promise<void>;
@@ -53,10 +74,22 @@ export interface Store {
   take(queue: string, options: { timeoutMs?: number; signal?: AbortSignal }): Promise<string | null>;
   queueLength(queue: string): Promise<number>;
 
-  /** Who is there: a name in a group, with what it says of itself, until `ttlMs` have passed or it withdraws. */
-  announce(group: string, name: string, says: string, ttlMs: number): Promise<void>;
+  /** An address for one answer to this process, for as long as somebody waits for it there. */
+  expectReply(options: { readonly timeoutMs: number; onMissed?(): void }): ExpectedReply;
+  /** To whoever waits at the address just now. It is kept for nobody: who misses it must ask again. */
+  reply(address: string, message: string): Promise<void>;
+
+  /**
+   * Who is there: a name in a group, with what it says of itself, until `ttlMs` have passed or it withdraws. True where
+   * it was there without a gap.
+   */
+  announce(group: string, name: string, says: string, ttlMs: number): Promise<boolean>;
   withdraw(group: string, name: string): Promise<void>;
-  announced(group: string): Promise<{ readonly name: string; readonly says: string }[]>;
+  announced(group: string): Promise<Announced[]>;
+
+  /** Adds one to the name's count in this group. The whole group is forgotten `ttlMs` after the last addition. */
+  tally(group: string, name: string, ttlMs: number): Promise<void>;
+  tallied(group: string): Promise<{ readonly name: string; readonly count: number }[]>;
 
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -1,19 +1,23 @@
-// A worker's open broker connections: one per account and book, kept until it breaks or the account changes.
+// A worker's open broker connections: one per account and book, shared by the account's lanes, kept until it breaks or
+// the account changes. One that is replaced is closed when nobody uses it any more.
 
 import {
-  type Broker,
-  type BrokerOrderState,
+  AccountUnfit,
+  BrokerBusy,
   BrokerUnavailable,
   CredentialsRejected,
+  type Fitness,
   type OpenBroker,
 } from '../broker/broker.ts';
 import type { Account } from '../data/accounts.ts';
+import { type BrokerName, NEEDS_CREDENTIALS } from '../domain/brokers.ts';
 import type { AccountId } from '../domain/ids.ts';
-import type { Order, OrderError } from '../domain/order.ts';
+import type { Order } from '../domain/order.ts';
 import { readPaperSettings } from '../domain/paper-settings.ts';
-import type { BrokerName } from '../domain/symbol.ts';
-import type { OpenCredentials } from './credentials.ts';
-import { type Discretion, discretion } from './discretion.ts';
+import { CredentialsUnreadable, type OpenCredentials } from './credentials.ts';
+import { discretion } from './discretion.ts';
+import type { Gates } from './gate.ts';
+import { inTime, type Line, openLine, told } from './line.ts';
 
 export interface BrokerAccess {
   readonly brokers: Readonly<Record<BrokerName, OpenBroker>>;
@@ -21,28 +25,35 @@ export interface BrokerAccess {
   readonly simulated: OpenBroker;
   readonly openCredentials: OpenCredentials;
   findAccount(id: AccountId): Promise<Account | null>;
+  /** The broker refuses these credentials: nobody is to trade with them until they are verified again. */
+  refuseCredentials(account: Account): Promise<void>;
   wait(ms: number): Promise<void>;
   /** A connector has its own limit, which ends the call itself; this one is for a connector that hangs. */
   readonly brokerTimeoutMs: number;
+  /** Of this process, and not of this worker alone. */
+  readonly gates: Gates;
 }
 
-/** An account, or its simulated book. An order is one. */
-type Target = Pick<Order, 'accountId' | 'simulation'>;
+/** An account, or its simulated book. An order is one. `version`: the account's, where it was just read. */
+type Target = Pick<Order, 'accountId' | 'simulation'> & { readonly version?: number | null };
 
 interface Connection {
   readonly version: number;
-  readonly broker: Broker;
+  readonly line: Line;
+  users: number;
+  isReplaced: boolean;
 }
 
 export interface Connections {
   /**
-   * Runs the task on the order's connection. Where the broker is unavailable, which also means that the task has sent
-   * nothing, it reconnects and runs it again, up to 3 times; then BrokerUnavailable is thrown.
+   * Runs the task on the account's connection. Where the broker is unavailable, which also means that the task has sent
+   * nothing, it reconnects and runs it again, up to `retries` times; then BrokerUnavailable is thrown. A broker that is
+   * busy or refuses the credentials is not asked again.
    */
-  use<T>(target: Target, task: (broker: Broker) => Promise<T>): Promise<T>;
-  /** Opens the account's connection anew, whatever is open, and returns the account's version that it was opened for. */
-  renew(account: AccountId): Promise<number>;
-  close(): Promise<void>;
+  use<T>(target: Target, task: (line: Line) => Promise<T>, options?: { retries: number }): Promise<T>;
+  /** Presents the account's credentials anew, whatever is open or was refused. */
+  verify(account: AccountId): Promise<Fitness & { readonly version: number }>;
+  close(): void;
   count(): number;
 }
 
@@ -52,38 +63,69 @@ const FIRST_RETRY_MS = 100;
 export function createConnections(access: BrokerAccess): Connections {
   const { brokers, simulated, openCredentials, findAccount, wait } = access;
   const open = new Map<string, Connection>();
+  const opening = new Map<string, Promise<Connection>>();
+  /** What the broker said to the credentials of this version of the account. */
+  const refused = new Map<string, { readonly version: number; readonly words: string }>();
 
   const keyOf = ({ accountId, simulation }: Target) => (simulation ? `sim:${accountId}` : accountId);
 
   async function connect(target: Target): Promise<Connection> {
-    const account = await findAccount(target.accountId);
-    if (!account) throw new BrokerUnavailable('the trading account was deleted');
     const key = keyOf(target);
     const known = open.get(key);
-    if (known?.version === account.connectionVersion) return known;
-    await disconnect(key);
-    const broker = await (target.simulation ? openSimulation(account) : openReal(account));
-    const connection = { version: account.connectionVersion, broker };
-    open.set(key, connection);
-    return connection;
+    if (known && known.version === target.version) return known;
+    // Lanes of one account may ask at once: one connection serves them all.
+    const underWay = opening.get(key) ?? openCurrent(target).finally(() => opening.delete(key));
+    opening.set(key, underWay);
+    return underWay;
   }
 
-  const openSimulation = async ({ id, paper }: Account): Promise<Broker> =>
-    guarded(
-      await simulated({ id, paper, credentials: null }),
-      discretion(null),
-      limitOf(access.brokerTimeoutMs),
-    );
+  async function openCurrent(target: Target): Promise<Connection> {
+    const key = keyOf(target);
+    const account = await existing(target.accountId);
+    const known = open.get(key);
+    if (known?.version === account.connectionVersion) return known;
+    const earlier = refused.get(key);
+    if (earlier?.version === account.connectionVersion) throw new CredentialsRejected(earlier.words);
+    return replace(key, await openAccount(account, target));
+  }
 
-  async function openReal(account: Account): Promise<Broker> {
-    const { id, paper, sealedCredentials: sealed } = account;
+  async function existing(id: AccountId): Promise<Account> {
+    const account = await findAccount(id);
+    if (!account) throw new BrokerUnavailable('the trading account was deleted');
+    return account;
+  }
+
+  async function openAccount(account: Account, { simulation }: Target): Promise<Connection> {
+    const line = simulation ? await openSimulation(account) : await openReal(account);
+    return { version: account.connectionVersion, line, users: 0, isReplaced: false };
+  }
+
+  const openSimulation = async (account: Account): Promise<Line> => {
+    const opened = await inTime(
+      (signal) => simulated({ ...account, credentials: null }, signal),
+      access.brokerTimeoutMs,
+    );
+    return openLine(opened, {
+      credentialsVersion: 0,
+      discreet: discretion(null),
+      gate: access.gates(opened.limits),
+      timeoutMs: access.brokerTimeoutMs,
+    });
+  };
+
+  async function openReal(account: Account): Promise<Line> {
+    const { id, environment, paper, brokerName, sealedCredentials: sealed } = account;
     const credentials = sealed === null ? null : await openCredentials(sealed, account);
     const discreet = discretion(credentials);
     // A paper account rehearses a slow broker, not one that hangs.
-    const limit = limitOf(access.brokerTimeoutMs + latencyOf(paper));
+    const timeoutMs = access.brokerTimeoutMs + latencyOf(paper);
     try {
-      const opened = await limit(() => brokers[account.brokerName]({ id, paper, credentials }));
-      return guarded(opened, discreet, limit);
+      const opened = await inTime(
+        (signal) => brokers[brokerName]({ id, environment, paper, credentials }, signal),
+        timeoutMs,
+      );
+      const credentialsVersion = NEEDS_CREDENTIALS[brokerName] ? account.credentialsVersion : 0;
+      return openLine(opened, { credentialsVersion, discreet, gate: access.gates(opened.limits), timeoutMs });
     } catch (fault) {
       if (fault instanceof BrokerUnavailable) throw told(fault, discreet);
       // Whatever broke in there had the credentials in hand: its own text is not shown to anybody.
@@ -91,99 +133,86 @@ export function createConnections(access: BrokerAccess): Connections {
     }
   }
 
-  async function disconnect(key: string): Promise<void> {
-    const known = open.get(key);
-    open.delete(key);
-    // A connection that is broken may not close cleanly either; it is gone for us in any case.
-    await known?.broker.close().catch(() => {});
+  function replace(key: string, connection: Connection): Connection {
+    drop(key, open.get(key));
+    open.set(key, connection);
+    return connection;
   }
 
-  async function withConnection<T>(target: Target, task: (connection: Connection) => Promise<T>): Promise<T> {
-    for (let attempt = 0; ; attempt++) {
+  function drop(key: string, connection: Connection | undefined): void {
+    if (!connection) return;
+    if (open.get(key) === connection) open.delete(key);
+    connection.isReplaced = true;
+    closeUnused(connection);
+  }
+
+  function closeUnused(connection: Connection): void {
+    if (connection.isReplaced && connection.users === 0) connection.line.close();
+  }
+
+  /** Not presented again: a broker locks who tries too often, and the next order would fail like this one. */
+  async function remember(key: string, target: Target, words: string): Promise<void> {
+    const account = await findAccount(target.accountId);
+    if (!account || refused.get(key)?.version === account.connectionVersion) return;
+    refused.set(key, { version: account.connectionVersion, words });
+    await access.refuseCredentials(account);
+  }
+
+  async function attempt<T>(target: Target, task: (line: Line) => Promise<T>): Promise<T> {
+    const key = keyOf(target);
+    let connection: Connection | undefined;
+    try {
+      connection = await connect(target);
+      connection.users++;
+      return await task(connection.line);
+    } catch (fault) {
+      if (fault instanceof BrokerUnavailable && !(fault instanceof BrokerBusy)) drop(key, connection);
+      if (
+        fault instanceof CredentialsRejected &&
+        !(fault instanceof CredentialsUnreadable) &&
+        !target.simulation
+      )
+        await remember(key, target, fault.message);
+      throw fault;
+    } finally {
+      if (connection) {
+        connection.users--;
+        closeUnused(connection);
+      }
+    }
+  }
+
+  async function again<T>(retries: number, work: () => Promise<T>): Promise<T> {
+    for (let tries = 0; ; tries++) {
       try {
-        return await task(await connect(target));
+        return await work();
       } catch (fault) {
-        if (!(fault instanceof BrokerUnavailable)) throw fault;
-        await disconnect(keyOf(target));
-        if (attempt === RETRIES || fault instanceof CredentialsRejected) throw fault;
-        await wait(FIRST_RETRY_MS * 2 ** attempt);
+        const isFinal = [BrokerBusy, CredentialsRejected, AccountUnfit].some((kind) => fault instanceof kind);
+        if (!(fault instanceof BrokerUnavailable) || isFinal || tries === retries) throw fault;
+        await wait(FIRST_RETRY_MS * 2 ** tries);
       }
     }
   }
 
   return {
-    use: (target, task) => withConnection(target, ({ broker }) => task(broker)),
-    async renew(accountId) {
-      await disconnect(accountId);
-      return withConnection({ accountId, simulation: false }, async ({ version }) => version);
-    },
-    async close() {
-      await Promise.all([...open.keys()].map(disconnect));
+    use: (target, task, { retries } = { retries: RETRIES }) => again(retries, () => attempt(target, task)),
+    verify: (accountId) =>
+      again(RETRIES, async () => {
+        const target = { accountId, simulation: false };
+        // Beside what is open: an order may be on its way over that.
+        const connection = await openAccount(await existing(accountId), target);
+        const fitness = await connection.line.verify().catch((fault: unknown) => {
+          connection.line.close();
+          throw fault;
+        });
+        refused.delete(keyOf(target));
+        replace(keyOf(target), connection);
+        return { ...fitness, version: connection.version };
+      }),
+    close() {
+      for (const [key, connection] of open) drop(key, connection);
     },
     count: () => open.size,
-  };
-}
-
-/** A fault inside a connector is never ours: after `place` the outcome is unknown, a question went unanswered. */
-function guarded(broker: Broker, discreet: Discretion, limit: Limit): Broker {
-  const ask = <Answer>(question: () => Promise<Answer>): Promise<Answer> =>
-    limit(question).catch((fault: unknown) => {
-      throw told(fault, discreet);
-    });
-  const said = (error: OrderError): OrderError => ({ ...error, message: discreet(error.message) });
-  const seen = (state: BrokerOrderState): BrokerOrderState =>
-    state.reason === null ? state : { ...state, reason: discreet(state.reason) };
-  return {
-    capabilities: broker.capabilities,
-    async resolve(symbol) {
-      const found = await ask(() => broker.resolve(symbol));
-      return 'rejection' in found ? { rejection: said(found.rejection) } : found;
-    },
-    position: (instrument) => ask(() => broker.position(instrument)),
-    positions: () => ask(() => broker.positions()),
-    instruments: (query) => ask(() => broker.instruments(query)),
-    async place(order) {
-      try {
-        const placed = await limit(() => broker.place(order));
-        switch (placed.outcome) {
-          case 'accepted':
-            return { ...placed, state: seen(placed.state) };
-          case 'rejected':
-            return { ...placed, error: said(placed.error) };
-          case 'unknown':
-            return { ...placed, reason: discreet(placed.reason) };
-        }
-      } catch (fault) {
-        if (fault instanceof BrokerUnavailable) throw told(fault, discreet);
-        return { outcome: 'unknown', reason: discreet(messageOf(fault)) };
-      }
-    },
-    async find(id, symbol) {
-      const state = await ask(() => broker.find(id, symbol));
-      return state && seen(state);
-    },
-    close: () => ask(() => broker.close()),
-  };
-}
-
-type Limit = <Answer>(call: () => Promise<Answer>) => Promise<Answer>;
-
-/** After the connector's own time, so that its word counts where it has one. */
-const GRACE_MS = 1_000;
-
-function limitOf(timeoutMs: number): Limit {
-  return async (call) => {
-    const late = Promise.withResolvers<never>();
-    const timer = setTimeout(
-      () => late.reject(new Error('the broker did not answer in time')),
-      timeoutMs + GRACE_MS,
-    );
-    try {
-      // Promise.try, because a connector may throw before it returns a promise.
-      return await Promise.race([Promise.try(call), late.promise]);
-    } finally {
-      clearTimeout(timer);
-    }
   };
 }
 
@@ -191,11 +220,3 @@ function latencyOf(paper: unknown): number {
   const reading = readPaperSettings(paper);
   return 'settings' in reading ? reading.settings.latency_ms : 0;
 }
-
-/** Made anew, because the connector's own carries its text in its stack and its cause too. */
-function told(fault: unknown, discreet: Discretion): BrokerUnavailable {
-  const text = discreet(messageOf(fault));
-  return fault instanceof CredentialsRejected ? new CredentialsRejected(text) : new BrokerUnavailable(text);
-}
-
-const messageOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));

@@ -1,11 +1,22 @@
 // What a worker answers about an account besides executing its orders. A broker that cannot be asked is an answer too:
 // silence would keep the API waiting.
 
-import { BrokerUnavailable, CredentialsRejected, type Instrument, type Position } from '../broker/broker.ts';
-import type { AccountId } from '../domain/ids.ts';
-import type { Order } from '../domain/order.ts';
+import {
+  AccountUnfit,
+  type Balance,
+  BrokerBusy,
+  BrokerUnavailable,
+  CredentialsRejected,
+  type Instrument,
+  type Position,
+} from '../broker/broker.ts';
+import type { Look } from '../domain/fill.ts';
+import { type AccountId, millis } from '../domain/ids.ts';
+import { type Leg, type Order, openLeg } from '../domain/order.ts';
 import type { Connections } from './connections.ts';
 import { CredentialsUnreadable } from './credentials.ts';
+import { queryOf } from './execute.ts';
+import type { Line } from './line.ts';
 
 export interface Unavailable {
   readonly unavailable: string;
@@ -13,8 +24,10 @@ export interface Unavailable {
 
 /** `verified`: the connection version of the account whose credentials the broker took. */
 export type Verdict =
-  | { readonly verified: number }
+  | { readonly verified: number; readonly warnings: readonly string[] }
   | { readonly rejected: string }
+  /** The credentials are good, and the account is not: in words. */
+  | { readonly unfit: string }
   | { readonly unreadable: true }
   | Unavailable;
 
@@ -37,10 +50,12 @@ export interface Reset {
 
 export async function verifyCredentials(connections: Connections, account: AccountId): Promise<Verdict> {
   try {
-    return { verified: await connections.renew(account) };
+    const { version, warnings } = await connections.verify(account);
+    return { verified: version, warnings };
   } catch (fault) {
     if (fault instanceof CredentialsUnreadable) return { unreadable: true };
     if (fault instanceof CredentialsRejected) return { rejected: fault.message };
+    if (fault instanceof AccountUnfit) return { unfit: fault.message };
     return unavailable(fault);
   }
 }
@@ -56,34 +71,89 @@ export async function readPositions(
   }
 }
 
+export async function readBalance(
+  connections: Connections,
+  account: AccountId,
+): Promise<{ readonly balance: Balance } | Unavailable> {
+  try {
+    return { balance: await connections.use(real(account), (broker) => broker.balance()) };
+  } catch (fault) {
+    return unavailable(fault);
+  }
+}
+
 export async function searchSymbols(
   connections: Connections,
   account: AccountId,
   { query, after, limit }: SymbolSearch,
 ): Promise<SymbolPage | Unavailable> {
   try {
-    const all = await connections.use(real(account), (broker) => broker.instruments(query));
-    const rest = after === null ? all : all.filter(({ symbol }) => symbol > after);
-    return { instruments: rest.slice(0, limit), hasMore: rest.length > limit };
+    // One more than is asked for tells whether there are more.
+    const search = { query, after, limit: limit + 1 };
+    const found = await connections.use(real(account), (broker) => broker.instruments(search));
+    return { instruments: found.slice(0, limit), hasMore: found.length > limit };
   } catch (fault) {
     return unavailable(fault);
   }
 }
 
-/** Not under an order that has read the book and is about to trade by what it read. */
 export async function resetSimulation(
   flatten: (account: AccountId) => Promise<void>,
   account: AccountId,
-  underWay: readonly Order[],
 ): Promise<Reset | Unavailable> {
-  if (underWay.some(({ accountId, simulation }) => simulation && accountId === account))
-    return { reset: false };
   try {
     await flatten(account);
     return { reset: true };
   } catch (fault) {
     return unavailable(fault);
   }
+}
+
+/** Before that, another machine's clock may have been wrong about when it was sent. */
+const CLOCKS_APART_MS = 5_000;
+
+/** One look at what became of the order's open leg, for fill verification. */
+export async function lookAtOrder(
+  { connections, clock }: { readonly connections: Connections; readonly clock: { now(): number } },
+  order: Order | null,
+): Promise<Look> {
+  const leg = order && openLeg(order);
+  if (!leg) return { seen: 'failure', reason: 'the order has no open leg' };
+  try {
+    // Verification comes back by itself: a look does not reconnect in circles.
+    return await connections.use(
+      order,
+      async (line) => {
+        const state = await line.find(queryOf(leg, order.symbol));
+        if (state) return { seen: 'state', state };
+        const doubt = whyDoubt(order, leg, line, clock.now());
+        return doubt === null ? { seen: 'nothing' } : { seen: 'failure', reason: doubt };
+      },
+      { retries: 1 },
+    );
+  } catch (fault) {
+    if (fault instanceof BrokerBusy) return { seen: 'busy', retryAfterMs: fault.retryAfterMs };
+    return {
+      seen: 'failure',
+      reason: fault instanceof Error ? fault.message : 'the broker cannot be reached',
+    };
+  }
+}
+
+/** null: "not found" can be believed. */
+function whyDoubt(
+  order: Order,
+  leg: Leg,
+  { capabilities, credentialsVersion }: Line,
+  now: number,
+): string | null {
+  if (order.credentialsVersion !== null && order.credentialsVersion !== credentialsVersion)
+    return 'the broker does not know the order, but the credentials were changed after it had been sent';
+  const age = now - millis(leg.sentAt ?? order.submittedAt);
+  if (age + CLOCKS_APART_MS < capabilities.findsByClientIdMs) return null;
+  return capabilities.findsByClientIdMs === 0
+    ? 'this broker cannot be asked for an order by our id'
+    : 'the broker does not know the order, but it forgets ids sooner than this';
 }
 
 const real = (accountId: AccountId) => ({ accountId, simulation: false });

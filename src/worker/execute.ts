@@ -1,19 +1,27 @@
-// One order at the broker, from `queued` to whatever the broker makes of it. Every step is saved before the next one
-// is taken, so that this function can be called again on an order that a dead worker left anywhere in between: legs
-// that were never sent are planned, a leg that may have been sent is asked for by its client order id first.
+// One order at the broker, from `queued` to whatever the broker makes of it. domain/next-step.ts decides what to do next;
+// this is the driver that does it. Every step is saved before the next one is taken, so that it can begin on an order that
+// a dead worker left anywhere in between.
 
 import {
-  type Broker,
+  BrokerBusy,
   type BrokerOrder,
   BrokerUnavailable,
   type Instrument,
-  type PlaceOutcome,
+  type OrderQuery,
 } from '../broker/broker.ts';
 import { recordState, STALE_MS } from '../domain/fill.ts';
 import { millis, timestamp } from '../domain/ids.ts';
 import {
-  clientOrderId,
-  hasEnded,
+  type Facts,
+  isWorthWaiting,
+  nextStep,
+  type OtherLeg,
+  type Rules,
+  UNWATCHED,
+  type Watch,
+  wasSent,
+} from '../domain/next-step.ts';
+import {
   isLate,
   isOpenLeg,
   type Leg,
@@ -26,20 +34,36 @@ import {
   passed,
   withLeg,
 } from '../domain/order.ts';
-import { planOrder } from '../domain/position.ts';
+import { givenUp, heldBack, late, lost, rateLimited, recordOutcome, unreachable } from '../domain/outcome.ts';
 import type { Connections } from './connections.ts';
+import type { Line } from './line.ts';
 
 export interface Execution {
   readonly connections: Connections;
-  /** As in orders.ts, but both throw OrderTaken where another worker has the order, or the user. */
+  /** As in orders.ts, but all of them throw OrderTaken where another worker has the order, or the user. */
   save(order: Order, options?: { settled: boolean }): Promise<Order>;
   saveSending(order: Order): Promise<Order | 'halted'>;
+  /** An order that others may write too by now: where one has, that is how it stands. */
+  saveSeen(order: Order): Promise<Order>;
   readonly clock: { now(): number };
   wait(ms: number): Promise<void>;
-  readonly reversalPolls: number;
-  readonly reversalPollMs: number;
-  /** What has not arrived at the broker this long after it was sent is to be refused there: we have given it up. */
-  readonly giveUpMs: number;
+  readonly rules: Rules;
+}
+
+/** What a worker has in hand: an order, what else of its account is open, and which connection its account asks for. */
+export interface Task {
+  readonly order: Order;
+  /** Orders of the same account and mode with a leg that is open, as far as we know. */
+  readonly others: readonly Order[];
+  /** The account's connection version; null: look it up. */
+  readonly version: number | null;
+  readonly trades: Trades;
+}
+
+/** When this account last traded an instrument, as far as this worker has seen. */
+export interface Trades {
+  note(instrument: string): void;
+  isRecent(instrument: string): boolean;
 }
 
 /** Another worker has taken the order, or the user, over: whatever this one was about to do, it must not. */
@@ -47,129 +71,260 @@ export class OrderTaken extends Error {
   override readonly name = 'OrderTaken';
 }
 
-const MARGIN_MS = 1_000;
+/** Between our clock and the exchange's. */
+const CLOCKS_APART_MS = 5_000;
 
-export async function executeOrder(deps: Execution, accepted: Order): Promise<Order> {
+const SPREAD_MS = 100;
+
+export async function executeOrder(
+  deps: Execution,
+  { order: accepted, others, version, trades }: Task,
+): Promise<Order> {
   const now = () => deps.clock.now();
-  const settle = (order: Order) => deps.save(passed(order, 'answered', now()), { settled: true });
+  const answered = (order: Order) => passed(order, 'answered', now());
 
-  // What was saved last: where the task goes on after a reconnect.
-  let order = accepted;
-  if (order.status === 'queued') {
-    const taken = passed(order, 'taken', now());
-    if (isLate(order, now())) return settle(moveTo(taken, 'expired', { error: tooLate(order) }));
-    order = await deps.save(moveTo(taken, 'executing'));
-  }
+  // What was saved last. That it is being executed is saved with the first leg that is sent, or with its end.
+  let order = passed(accepted, 'taken', now());
+  if (order.status === 'queued') order = moveTo(order, 'executing');
+  let refusals = 0;
+  if (!wasSent(order) && isLate(order, now())) return end(late(order));
   try {
-    return await deps.connections.use(order, trade);
+    return await deps.connections.use({ ...order, version }, trade);
   } catch (fault) {
     if (!(fault instanceof BrokerUnavailable)) throw fault;
-    return settle(givenUp(order, 'failed', unreachable(fault)));
+    return end(givenUp(order, whyNot(fault)));
   }
 
-  async function trade(broker: Broker): Promise<Order> {
-    const instrument = await broker.resolve(order.symbol);
-    if ('rejection' in instrument) return settle(givenUp(order, 'rejected', instrument.rejection));
-    let current = order.legs.length > 0 ? order : await plan(broker, instrument);
-    for (const { leg } of current.legs) {
-      current = await send(broker, instrument, current, leg);
-      if (hasEnded(current.status) || isMain(current, leg)) break;
-      if (current !== order) order = await deps.save(current);
-      current = await awaitClose(broker, instrument, leg);
-      if (hasEnded(current.status)) break;
+  /** Once its main leg is known to be at the broker, fill verification may have come first. */
+  async function end(ended: Order): Promise<Order> {
+    if (order.status === 'executing') return deps.save(answered(ended), { settled: true });
+    return deps.saveSeen(answered(ended));
+  }
+
+  async function trade(line: Line): Promise<Order> {
+    const watches = { leg: stopwatch(), others: stopwatch(), position: stopwatch() };
+    let instrument: Instrument | { readonly rejection: OrderError } | null = null;
+    let open = otherLegs(others);
+    let position: Facts['position'] = null;
+    let isMissing = false;
+    // The order as it goes on, yet to be saved.
+    let current = order;
+
+    for (;;) {
+      const symbol = instrument && ('rejection' in instrument ? instrument : instrument.symbol);
+      const facts: Facts = {
+        now: now(),
+        able: line.capabilities,
+        instrument: symbol,
+        isSameLogin:
+          current.credentialsVersion === null || current.credentialsVersion === line.credentialsVersion,
+        others: open.filter((other) => other.instrument === symbol),
+        othersWatch: watches.others.read(),
+        position,
+        positionWatch: watches.position.read(),
+        tradedLately: typeof symbol === 'string' && trades.isRecent(symbol),
+        busyMs: line.busyMs(),
+        refusals,
+        watch: watches.leg.read(),
+        isMissing,
+      };
+      const step = nextStep(current, facts, deps.rules);
+      try {
+        switch (step.do) {
+          case 'end':
+            return await end(step.order);
+          case 'wait':
+            // All who wait for the same moment are not to come in it.
+            await pass(step.ms + Math.floor(Math.random() * SPREAD_MS));
+            break;
+          case 'resolve the symbol':
+            instrument = await line.resolve(current.symbol);
+            break;
+          case 'look at others':
+            await pass(step.afterMs);
+            open = await Promise.all(
+              open.map((other) => (other.instrument === symbol ? lookElsewhere(line, other) : other)),
+            );
+            watches.others.looked();
+            break;
+          case 'read the position':
+            await pass(step.afterMs);
+            if (position === null) watches.position.begin();
+            position = { quantity: await line.position(tradable(instrument)), readAt: now() };
+            watches.position.looked();
+            break;
+          case 'look': {
+            await pass(step.afterMs);
+            const state = await look(line, step.leg, current.symbol, step.withinMs);
+            watches.leg.looked();
+            if (state) current = seen(recordState(current, step.leg.leg, state, now()), step.leg.leg);
+            else isMissing = step.leg.status === 'sending';
+            break;
+          }
+          case 'send':
+            current = await send(line, tradable(instrument), step);
+            isMissing = false;
+            position = null;
+            for (const watch of Object.values(watches)) watch.begin();
+        }
+      } catch (fault) {
+        if (!(fault instanceof BrokerBusy)) throw fault;
+        refusals++;
+      }
     }
-    return settle(current);
-  }
 
-  async function plan(broker: Broker, instrument: Instrument): Promise<Order> {
-    const position = await broker.position(instrument);
-    const { legs, autoExit } = planOrder(order.intent, order.quantity, position);
-    const planned: Order = {
-      ...order,
-      positionBefore: position,
-      autoExit,
-      legs: legs.map(({ leg, side, quantity }) => ({
-        leg,
-        clientOrderId: clientOrderId(order.id, leg),
-        brokerRef: null,
-        side,
-        quantity,
-        status: 'planned',
-        fillPrice: null,
-        fillQuantity: null,
-        sentAt: null,
-      })),
-    };
-    return legs.length > 0 ? planned : rejected(planned, nothingHeld(order));
-  }
-
-  /** Saves the leg as `sending`, sends it, and returns the order with what became of it, yet to be saved. */
-  async function send(broker: Broker, instrument: Instrument, current: Order, name: LegName): Promise<Order> {
-    const { status, clientOrderId } = legNamed(current, name);
-    if (status !== 'planned' && status !== 'sending') return current;
-    // Whatever becomes of this attempt, an earlier one may have gone out: it can only be found, never ruled out.
-    const mayBeThere = status === 'sending';
-    if (mayBeThere) {
-      const found = await broker.find(clientOrderId, instrument.symbol);
-      if (found) return recordState(current, name, found, now());
-      // Not there, though it may yet arrive. Sending the same id again is safe only where a second one is refused.
-      if (!broker.capabilities.refusesDuplicateIds || isLate(current, now())) return lost(current, name);
+    /** Waits, and lets every watch know: a test's clock may stand still. */
+    async function pass(ms: number): Promise<void> {
+      if (ms <= 0) return;
+      await deps.wait(ms);
+      for (const watch of Object.values(watches)) watch.pass(ms);
     }
-    if (isLate(current, now())) return late(current);
+  }
+
+  function seen(after: Order, name: LegName): Order {
+    const leg = legOf(after, name);
+    if (leg?.instrument && leg.fillQuantity !== null && leg.fillQuantity !== '0') trades.note(leg.instrument);
+    return after;
+  }
+
+  async function lookElsewhere(line: Line, other: OpenElsewhere): Promise<OpenElsewhere> {
+    const state = await look(line, other.leg, other.instrument, null);
+    if (!state) return other;
+    const { brokerRef, status, fillPrice, fillQuantity } = state;
+    if (fillPrice !== null) trades.note(other.instrument);
+    return { ...other, leg: { ...other.leg, brokerRef, status, fillPrice, fillQuantity } };
+  }
+
+  /** Saves the leg as `sending`, sends it, and returns the order with what became of it. */
+  async function send(
+    line: Line,
+    instrument: Instrument,
+    { order: planned, leg: name, again }: { order: Order; leg: LegName; again: boolean },
+  ): Promise<Order> {
     const pause = pauseSince(now);
     const sending = { status: 'sending', sentAt: timestamp(now()) } as const;
-    const saved = await deps.saveSending(withLeg(passed(current, 'sent', now()), name, sending));
-    if (saved === 'halted') return mayBeThere ? lost(current, name) : heldBack(current);
+    const toSend = {
+      ...withLeg(passed(planned, 'sent', now()), name, sending),
+      credentialsVersion: line.credentialsVersion,
+    };
+    const saved = await deps.saveSending(toSend);
+    if (saved === 'halted') return again ? lost(planned, name) : heldBack(planned);
     order = saved;
     // The process stood still in between, and whoever looked for the order meanwhile may have given it up: not now.
-    if (pause() > STALE_MS || isLate(order, now())) {
-      if (!mayBeThere) order = await unsent(name);
-      return send(broker, instrument, order, name);
-    }
-    let outcome: PlaceOutcome;
+    if (pause() > STALE_MS || isLate(order, now())) return again ? order : unsend(name);
     try {
-      outcome = await broker.place(brokerOrder(order, legNamed(order, name), instrument, deps.giveUpMs));
+      const outcome = await line.place(
+        brokerOrder(order, legNamed(order, name), instrument, deps.rules.giveUpMs),
+      );
+      const acked = passed(order, 'acked', now());
+      // Whatever becomes of this attempt, an earlier one may have gone out: it can only be found, never ruled out.
+      if (again && outcome.outcome === 'rejected') return lost(acked, name);
+      const after = seen(recordOutcome(acked, name, outcome, now()), name);
+      return outcome.outcome === 'accepted' && isOpenLeg(legNamed(after, name))
+        ? await acknowledge(after, name)
+        : after;
     } catch (fault) {
-      // The connector's word that nothing was sent: the leg is as it was before, and may be sent after a reconnect.
-      if (fault instanceof BrokerUnavailable && !mayBeThere) order = await unsent(name);
+      if (fault instanceof BrokerBusy) return afterRefusal(fault, name, again);
+      // The connector's word that nothing was sent: the leg is as it was before.
+      if (fault instanceof BrokerUnavailable && !again) await unsend(name);
       throw fault;
     }
-    const acked = passed(order, 'acked', now());
-    if (mayBeThere && outcome.outcome === 'rejected') return lost(acked, name);
-    return recordOutcome(acked, name, outcome, now());
   }
 
-  function unsent(name: LegName): Promise<Order> {
-    return deps.save(withLeg(order, name, { status: 'planned', sentAt: null }));
+  /** Certainly not taken. It is as if it had not been sent, where it is worth waiting for the next try. */
+  async function afterRefusal({ retryAfterMs }: BrokerBusy, name: LegName, again: boolean): Promise<Order> {
+    refusals++;
+    if (again) return lost(order, name);
+    if (isWorthWaiting(order, { now: now(), busyMs: retryAfterMs, refusals })) return unsend(name);
+    return recordOutcome(order, name, { outcome: 'rejected', error: rateLimited(retryAfterMs) }, now());
   }
 
-  /** Auto-reversal: polls the close until it is filled; what comes of it otherwise has failed. */
-  async function awaitClose(broker: Broker, instrument: Instrument, name: LegName): Promise<Order> {
-    let seen = order;
-    for (let poll = 0; isOpenLeg(legNamed(seen, name)) && poll < deps.reversalPolls; poll++) {
-      await deps.wait(deps.reversalPollMs);
-      // An unavailable broker is a poll without an answer: the polls are the retries.
-      const state = await broker
-        .find(legNamed(seen, name).clientOrderId, instrument.symbol)
-        .catch(ifUnavailable);
-      if (state) seen = recordState(seen, name, state, now());
-    }
-    const close = legNamed(seen, name);
-    if (close.status === 'filled') return seen;
-    const error = (isOpenLeg(close) ? null : seen.exitError) ?? closeUnfilled(seen, close, deps);
-    return moveTo(seen, 'failed', { error, exitError: error });
+  /** The broker's own id may be all that the order can be found by: it is kept before anything is waited for. */
+  async function acknowledge(after: Order, name: LegName): Promise<Order> {
+    order = await deps.save(after, { settled: mainLeg(after)?.leg === name });
+    return order;
   }
+
+  /** Certainly not sent. Where no other leg was, the plan is forgotten too: what is held may change meanwhile. */
+  async function unsend(name: LegName): Promise<Order> {
+    const back = withLeg(order, name, { status: 'planned', sentAt: null });
+    order = await deps.save(
+      wasSent(back)
+        ? back
+        : { ...back, legs: [], autoExit: false, positionBefore: null, credentialsVersion: null },
+    );
+    return order;
+  }
+}
+
+/** null: the broker has no such order, or did not say. An unavailable broker is a look without an answer, after the first. */
+async function look(line: Line, leg: Leg, symbol: string, withinMs: number | null) {
+  const query = queryOf(leg, symbol);
+  if (leg.status === 'sending') return line.find(query);
+  return line.find(query, withinMs ?? undefined).catch((fault: unknown) => {
+    if (fault instanceof BrokerUnavailable) return null;
+    throw fault;
+  });
+}
+
+/** The symbol is resolved before anything is read or sent. */
+function tradable(instrument: Instrument | { readonly rejection: OrderError } | null): Instrument {
+  if (instrument === null || 'rejection' in instrument) throw new Error('there is no instrument to trade');
+  return instrument;
+}
+
+interface OpenElsewhere extends OtherLeg {
+  readonly instrument: string;
+}
+
+const otherLegs = (orders: readonly Order[]): OpenElsewhere[] =>
+  orders.flatMap(({ id, symbol, legs }) =>
+    legs
+      .filter((leg) => isOpenLeg(leg) && leg.sentAt !== null)
+      .map((leg) => ({ orderId: id, leg, instrument: leg.instrument ?? symbol })),
+  );
+
+/** `symbol`: for a leg of old, on which no instrument was pinned. */
+export function queryOf({ instrument, sentAt, ...leg }: Leg, symbol: string): OrderQuery {
+  const { clientOrderId, brokerRef, side, quantity } = leg;
+  return {
+    clientOrderId,
+    brokerRef,
+    symbol: instrument ?? symbol,
+    side,
+    quantity,
+    sentAt: sentAt ?? timestamp(0),
+  };
+}
+
+/** Counts by the clock that never jumps and by what was waited, whichever is more. */
+function stopwatch() {
+  let begun = performance.now();
+  let waitedMs = 0;
+  let looks = 0;
+  return {
+    begin(): void {
+      begun = performance.now();
+      waitedMs = 0;
+      looks = 0;
+    },
+    pass(ms: number): void {
+      waitedMs += ms;
+    },
+    looked(): void {
+      looks++;
+    },
+    read: (): Watch =>
+      looks === 0 && waitedMs === 0
+        ? UNWATCHED
+        : { looks, ms: Math.max(waitedMs, performance.now() - begun) },
+  };
 }
 
 /** By both clocks: one stands still while a machine sleeps, the other can be set back. */
 function pauseSince(now: () => number): () => number {
   const [wall, steady] = [now(), performance.now()];
   return () => Math.max(now() - wall, performance.now() - steady);
-}
-
-function ifUnavailable(fault: unknown): null {
-  if (fault instanceof BrokerUnavailable) return null;
-  throw fault;
 }
 
 function legNamed(order: Order, name: LegName): Leg {
@@ -187,85 +342,9 @@ const brokerOrder = (order: Order, leg: Leg, instrument: Instrument, giveUpMs: n
   reduceOnly: leg.leg === 'exit',
   // Well before we give it up, by whatever clock.
   sendBefore: timestamp(
-    Math.min(millis(order.deadlineAt), millis(leg.sentAt ?? order.deadlineAt) + giveUpMs - MARGIN_MS),
+    Math.min(millis(order.deadlineAt), millis(leg.sentAt ?? order.deadlineAt) + giveUpMs - CLOCKS_APART_MS),
   ),
 });
 
-function recordOutcome(order: Order, name: LegName, outcome: PlaceOutcome, now: number): Order {
-  switch (outcome.outcome) {
-    case 'accepted':
-      return recordState(order, name, outcome.state, now);
-    case 'rejected': {
-      const refused = withLeg(order, name, { status: 'rejected' });
-      // It was on its way for too long, and the broker says so.
-      if (outcome.error.code === 'expired') return late(refused);
-      return rejected(
-        isMain(order, name) ? refused : { ...refused, exitError: outcome.error },
-        outcome.error,
-      );
-    }
-    case 'unknown':
-      return lost(order, name);
-  }
-}
-
-const isMain = (order: Order, name: LegName): boolean => mainLeg(order)?.leg === name;
-
-/** Sent, and no answer. A reversal goes on polling for its close; otherwise the order is `unknown`. */
-function lost(order: Order, name: LegName): Order {
-  const unanswered = withLeg(order, name, { status: 'unknown' });
-  return isMain(order, name) ? moveTo(unanswered, 'unknown') : unanswered;
-}
-
-const rejected = (order: Order, error: OrderError): Order => moveTo(order, 'rejected', { error });
-
-/** Its time has run out before this leg was sent. A reversal that has closed already has failed, not expired. */
-const late = (order: Order): Order =>
-  moveTo(order, hasTraded(order) ? 'failed' : 'expired', { error: tooLate(order) });
-
-/** The account was halted after the entry was accepted and before this leg was sent. */
-const heldBack = (order: Order): Order =>
-  moveTo(order, hasTraded(order) ? 'failed' : 'rejected', { error: HALTED });
-
-const hasTraded = (order: Order): boolean => order.legs.some((leg) => leg.status === 'filled');
-
-const HALTED: OrderError = {
-  code: 'account_halted',
-  message: 'The entry was not sent: the account was halted, or its user deactivated, before.',
-};
-
-/** Nothing more can be done about it. What was certainly not sent has ended; what may have been is unknown. */
-function givenUp(order: Order, status: 'failed' | 'rejected', error: OrderError): Order {
-  const sending = order.legs.find((leg) => leg.status === 'sending');
-  const current = sending ? lost(order, sending.leg) : order;
-  return current.status === 'unknown' ? current : moveTo(current, status, { error });
-}
-
-const unreachable = (fault: BrokerUnavailable): OrderError => ({
-  code: 'broker_unavailable',
-  message: `The broker cannot be reached: ${fault.message}.`,
-});
-
-const tooLate = (order: Order): OrderError => ({
-  code: 'expired',
-  message: `The order was not sent: it could not be executed before its deadline, ${order.deadlineAt}.`,
-});
-
-const nothingHeld = (order: Order): OrderError => ({
-  code: 'no_position',
-  message: `There is no position in ${order.symbol} for ${order.action} to close.`,
-});
-
-function closeUnfilled(order: Order, close: Leg, { reversalPolls, reversalPollMs }: Execution): OrderError {
-  const seconds = (reversalPolls * reversalPollMs) / 1000;
-  const filled = close.fillQuantity ?? '0';
-  const whereabouts =
-    close.status === 'unknown' ? 'not known to have reached the broker' : 'still open at the broker';
-  return {
-    code: 'reversal_timeout',
-    message:
-      `The reversal was aborted: the close (${close.side} ${close.quantity} ${order.symbol}, ` +
-      `client order id ${close.clientOrderId}) was filled to ${filled} of ${close.quantity} within ${seconds} s. ` +
-      `It is ${whereabouts} and the entry was not sent. Check the position and act by hand.`,
-  };
-}
+const whyNot = (fault: BrokerUnavailable): OrderError =>
+  fault instanceof BrokerBusy ? rateLimited(fault.retryAfterMs) : unreachable(fault.message);

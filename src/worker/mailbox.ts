@@ -2,24 +2,28 @@
 // for the answer on a queue of that request alone. A message only points at an order: what is true stands in the
 // database, so a lost message loses time and nothing else.
 
-import type { Position } from '../broker/broker.ts';
+import type { Balance, Position } from '../broker/broker.ts';
 import type { Look } from '../domain/fill.ts';
 import type { AccountId, OrderId, UserId } from '../domain/ids.ts';
 import type { Order } from '../domain/order.ts';
 import type { Store } from '../store/store.ts';
+import type { Cleared } from './clear-entries.ts';
 import type { Reset, SymbolPage, SymbolSearch, Unavailable, Verdict } from './enquiries.ts';
 import { replyQueues } from './pool.ts';
 
 /** What a worker can be asked, and what it answers. */
 export interface Work {
-  execute: { request: { orderId: OrderId }; answer: Order | null };
+  execute: { request: { orderId: OrderId; accountId: AccountId }; answer: Order | null };
   look: { request: { orderId: OrderId }; answer: Look };
+  /** Takes back the entries that rest, and reads what is held. */
+  flatten: { request: { accountId: AccountId }; answer: Cleared | Unavailable };
   recover: { request: Record<never, never>; answer: null };
   verify: { request: { accountId: AccountId }; answer: Verdict };
   positions: {
     request: { accountId: AccountId; simulation: boolean };
     answer: { readonly positions: readonly Position[] } | Unavailable;
   };
+  balance: { request: { accountId: AccountId }; answer: { readonly balance: Balance } | Unavailable };
   symbols: { request: { accountId: AccountId } & SymbolSearch; answer: SymbolPage | Unavailable };
   resetSimulation: { request: { accountId: AccountId }; answer: Reset | Unavailable };
 }

@@ -1,15 +1,23 @@
-// What a worker makes of the orders of its user that stand `queued` or `executing` in the database, oldest first. A
-// message is only a hint that there is one: those before it, whose messages were lost or whose worker died, come first.
-// An order whose legs were provably never sent is traded if it is still fresh, a leg that the broker has is adopted, and
-// the rest is `expired` or `unknown`: executeOrder decides that from what was saved.
+// What a worker makes of an account's orders that stand `queued` or `executing` in the database, oldest first. A message is
+// only a hint that there is one: those before it, whose messages were lost or whose worker died, come first. An order whose
+// legs were provably never sent is traded if it is still fresh, a leg that the broker has is adopted, and the rest is
+// `expired` or `unknown`: executeOrder decides that from what was saved.
 
 import type { OrderId } from '../domain/ids.ts';
-import { moveTo, type Order } from '../domain/order.ts';
-import { type Execution, executeOrder, OrderTaken } from './execute.ts';
+import { isUnderWay, moveTo, type Order, openLeg } from '../domain/order.ts';
+import { type Execution, executeOrder, OrderTaken, type Trades } from './execute.ts';
+
+/** An account's orders that have not come to their end: those under way, and those with a leg that is open. */
+export interface Unsettled {
+  readonly orders: readonly Order[];
+  /** The account's connection version; null: it has no such orders. */
+  readonly version: number | null;
+}
 
 export interface WorkOff {
   /** Up to this order and with it; null: all of them. */
   readonly upTo: OrderId | null;
+  readonly trades: Trades;
   /** Between two orders the worker may stop. */
   readonly signal: AbortSignal;
   readonly log: { error(context: object, text: string): void };
@@ -18,16 +26,23 @@ export interface WorkOff {
 /** The outcome of the order that it was to go up to; null where that was not among them. */
 export async function workOff(
   execution: Execution,
-  orders: readonly Order[],
-  { upTo, signal, log }: WorkOff,
+  { orders, version }: Unsettled,
+  { upTo, trades, signal, log }: WorkOff,
 ): Promise<Order | null> {
-  for (const order of orders) {
+  const standing = new Map(orders.map((order) => [order.id, order]));
+  for (const order of orders.filter(({ status }) => isUnderWay(status))) {
     if (signal.aborted) throw new Interrupted();
-    if (order.id === upTo) return take(execution, order);
+    const others = [...standing.values()].filter(
+      (other) => other.id !== order.id && other.simulation === order.simulation && openLeg(other),
+    );
     try {
-      await take(execution, order);
+      // Saving bumps the version: a predecessor that still lives can save, and therefore send, nothing more.
+      const mine = order.status === 'executing' ? await execution.save(moveTo(order, 'executing')) : order;
+      const done = await executeOrder(execution, { order: mine, others, version, trades });
+      standing.set(order.id, done);
+      if (order.id === upTo) return done;
     } catch (fault) {
-      if (fault instanceof OrderTaken) throw fault;
+      if (fault instanceof OrderTaken || order.id === upTo) throw fault;
       log.error({ fault, order: order.id }, 'an order could not be recovered');
     }
   }
@@ -39,8 +54,13 @@ export class Interrupted extends Error {
   override readonly name = 'Interrupted';
 }
 
-async function take(execution: Execution, order: Order): Promise<Order> {
-  // Saving bumps the version: a predecessor that still lives can save, and therefore send, nothing more.
-  const mine = order.status === 'executing' ? await execution.save(moveTo(order, 'executing')) : order;
-  return executeOrder(execution, mine);
+/** A broker's positions may lag so far behind its fills. */
+const RECENT_MS = 5_000;
+
+export function recentTrades(now: () => number = () => performance.now()): Trades {
+  const lastAt = new Map<string, number>();
+  return {
+    note: (instrument) => void lastAt.set(instrument, now()),
+    isRecent: (instrument) => now() - (lastAt.get(instrument) ?? Number.NEGATIVE_INFINITY) < RECENT_MS,
+  };
 }

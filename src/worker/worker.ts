@@ -1,18 +1,31 @@
-// One user's worker: takes the user's requests one at a time, in order, and holds the broker connections. Its host
-// keeps it `active` by holding the user's lease. Idle for long enough it stops; the next request starts a new one.
+// One user's worker. It takes the user's requests as they come and puts each on its lane: one lane per trading account for
+// what trades, in the order of acceptance, and one beside it for what only asks. Accounts do not wait for each other. Its
+// host keeps it `active` by holding the user's lease. Idle for long enough it stops; the next request starts a new one.
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Account } from '../data/accounts.ts';
 import type { Look } from '../domain/fill.ts';
 import type { AccountId, OrderId, UserId } from '../domain/ids.ts';
-import { type Order, openLeg } from '../domain/order.ts';
+import type { Rules } from '../domain/next-step.ts';
+import { isUnderWay, type Order } from '../domain/order.ts';
+import { clearEntries } from './clear-entries.ts';
 import { type BrokerAccess, type Connections, createConnections } from './connections.ts';
-import { readPositions, resetSimulation, searchSymbols, verifyCredentials } from './enquiries.ts';
+import {
+  lookAtOrder,
+  type Reset,
+  readBalance,
+  readPositions,
+  resetSimulation,
+  searchSymbols,
+  type Unavailable,
+  verifyCredentials,
+} from './enquiries.ts';
 import { type Execution, OrderTaken } from './execute.ts';
+import { createLanes } from './lanes.ts';
 import type { Envelope, Mailbox, WorkRequest } from './mailbox.ts';
 import type { WorkerOrders } from './orders.ts';
-import { Interrupted, workOff } from './work-off.ts';
+import { Interrupted, recentTrades, workOff } from './work-off.ts';
 
 const BEGIN_AGAIN_MS = 500;
 /** Instead of an answer: the request is for the next worker of this user. */
@@ -26,14 +39,13 @@ export interface WorkerDeps {
   /** Makes the account's simulated book what it was at first. */
   flattenSimulated(account: AccountId): Promise<void>;
   readonly openCredentials: BrokerAccess['openCredentials'];
+  readonly gates: BrokerAccess['gates'];
   readonly clock: { now(): number };
   wait(ms: number): Promise<void>;
   readonly log: { warn(context: object, text: string): void; error(context: object, text: string): void };
-  readonly reversalPolls: number;
-  readonly reversalPollMs: number;
+  readonly rules: Rules;
   readonly idleMs: number;
   readonly brokerTimeoutMs: number;
-  readonly giveUpMs: number;
 }
 
 export interface Worker {
@@ -47,19 +59,28 @@ export interface Worker {
 
 export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   const { mailbox, orders, clock, log } = deps;
-  const connections: Connections = createConnections({ ...deps, findAccount });
+  const connections: Connections = createConnections({ ...deps, findAccount, refuseCredentials });
+  /** Whoever began last has the user. */
+  const token = randomUUID();
   const execution: Execution = {
     ...deps,
     connections,
-    save,
-    saveSending,
+    save: async (order, options = { settled: false }) =>
+      mine(order, await orders.save(order, token, options)),
+    saveSending: async (order) => mine(order, await orders.saveSending(order, token)),
+    async saveSeen(order) {
+      const saved = await orders.save(order, token, { settled: false });
+      return saved === 'taken' ? ((await orders.find(order.id)) ?? order) : saved;
+    },
   };
-  /** Whoever began last has the user. */
-  const token = randomUUID();
+  const lanes = createLanes();
+  const trades = new Map<AccountId, ReturnType<typeof recentTrades>>();
+  /** Accounts that are to be recovered, and whose turn has not come. */
+  const recovering = new Set<AccountId>();
   const stopping = new AbortController();
   const ready = Promise.withResolvers<void>();
-  let busy = true;
   let lastActiveAt = clock.now();
+  let hasBegun = false;
 
   /** Whoever asks, and for what: a user's worker connects that user's accounts, and no other. */
   async function findAccount(id: AccountId): Promise<Account | null> {
@@ -67,12 +88,14 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     return account?.userId === user ? account : null;
   }
 
-  async function save(order: Order, options = { settled: false }): Promise<Order> {
-    return mine(order, await orders.save(order, options));
-  }
-
-  async function saveSending(order: Order): Promise<Order | 'halted'> {
-    return mine(order, await orders.saveSending(order, token));
+  async function refuseCredentials(account: Account): Promise<void> {
+    log.warn(
+      { user, account: account.id },
+      'the broker refuses the credentials: they are no longer verified',
+    );
+    await orders
+      .refuseCredentials(account)
+      .catch((fault: unknown) => log.warn({ fault, user }, 'refused credentials could not be marked'));
   }
 
   function mine<Saved>(order: Order, saved: Saved | 'taken'): Saved {
@@ -85,28 +108,28 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   async function run(): Promise<void> {
     try {
       const left = await begin();
+      hasBegun = true;
+      for (const account of left) void attempt(() => recover(account), 'what was left');
       ready.resolve();
-      await attempt(() => workOff(execution, left, workTo(null)), 'what was left');
       while (!stopping.signal.aborted) {
-        busy = false;
         const envelope = await mailbox.next(user, { timeoutMs: deps.idleMs, signal: stopping.signal });
-        if (!envelope) break;
-        busy = true;
-        await serve(envelope);
         lastActiveAt = clock.now();
+        if (envelope) void serve(envelope);
+        else if (!lanes.isBusy()) break;
       }
     } finally {
       ready.resolve();
-      await connections.close();
+      await lanes.drained();
+      connections.close();
     }
   }
 
-  /** Returns what a predecessor left. A database that is away is waited for: without it there is nothing to do. */
-  async function begin(): Promise<Order[]> {
+  /** Returns the accounts where a predecessor left something. A database that is away is waited for. */
+  async function begin(): Promise<AccountId[]> {
     while (!stopping.signal.aborted)
       try {
         await orders.begin(user, token);
-        return await orders.underWay(user);
+        return await orders.accountsUnderWay(user);
       } catch (fault) {
         log.warn({ fault, user }, 'a worker could not begin; it tries again');
         await sleep(BEGIN_AGAIN_MS, undefined, { signal: stopping.signal }).catch(() => {});
@@ -117,6 +140,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   async function serve(envelope: Envelope): Promise<void> {
     const { request } = envelope;
     const answer = await attempt(() => work(request), request);
+    lastActiveAt = clock.now();
     const lost = (fault: unknown) => log.warn({ fault, user }, 'a reply was lost');
     if (answer === LEFT) await mailbox.post(user, envelope).catch(lost);
     // No answer is an answer too: the API says 202, and what became of the order is found out by recovery.
@@ -140,51 +164,79 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   async function work(request: WorkRequest) {
     switch (request.kind) {
       case 'execute': {
-        const done = await workOff(execution, await orders.underWay(user), workTo(request.orderId));
+        const { orderId, accountId } = request;
+        const done = await trading(accountId, () => workOffAccount(accountId, orderId));
         // A message may come twice, or late: only the order's own status says whether there is anything left to do.
-        return done ?? orders.find(request.orderId);
+        return done ?? ownOrder(orderId);
       }
+      case 'recover':
+        await Promise.all((await orders.accountsUnderWay(user)).map(recover));
+        return null;
+      case 'flatten':
+        return trading(request.accountId, () =>
+          clearEntries({ ...deps, connections, orders }, user, request.accountId),
+        );
       case 'look':
         return look(request.orderId);
-      case 'recover':
-        await workOff(execution, await orders.underWay(user), workTo(null));
-        return null;
       case 'verify':
-        return verifyCredentials(connections, request.accountId);
+        return asking(request.accountId, () => verifyCredentials(connections, request.accountId));
       case 'positions':
-        return readPositions(connections, request);
+        return asking(request.accountId, () => readPositions(connections, request));
       case 'symbols':
-        return searchSymbols(connections, request.accountId, request);
-      case 'resetSimulation': {
-        const account = await findAccount(request.accountId);
-        if (!account) return { unavailable: 'the trading account was deleted' };
-        return resetSimulation(deps.flattenSimulated, account.id, await orders.underWay(user));
-      }
+        return asking(request.accountId, () => searchSymbols(connections, request.accountId, request));
+      case 'balance':
+        return asking(request.accountId, () => readBalance(connections, request.accountId));
+      case 'resetSimulation':
+        return startOver(request.accountId);
     }
   }
 
-  const workTo = (upTo: OrderId | null) => ({ upTo, signal: stopping.signal, log });
+  /** What the worker has not come to when it stops is left to the next one. */
+  const inTurn = <T>(lane: string, does: () => Promise<T>): Promise<T> =>
+    lanes.run(lane, () => {
+      if (stopping.signal.aborted) throw new Interrupted();
+      return does();
+    });
+  const trading = <T>(account: AccountId, does: () => Promise<T>) => inTurn(`orders ${account}`, does);
+  const asking = <T>(account: AccountId, does: () => Promise<T>) => inTurn(`enquiries ${account}`, does);
 
-  async function look(orderId: OrderId): Promise<Look> {
-    const order = await orders.find(orderId);
-    const leg = order && openLeg(order);
-    if (!leg) return { seen: 'failure', reason: 'the order has no open leg' };
-    try {
-      return await connections.use(order, async (broker) => {
-        const instrument = await broker.resolve(order.symbol);
-        const symbol = 'rejection' in instrument ? order.symbol : instrument.symbol;
-        const state = await broker.find(leg.clientOrderId, symbol);
-        if (state) return { seen: 'state', state };
-        return broker.capabilities.findsByClientId
-          ? { seen: 'nothing' }
-          : { seen: 'failure', reason: 'this broker cannot be asked for an order by our id' };
-      });
-    } catch (fault) {
-      return {
-        seen: 'failure',
-        reason: fault instanceof Error ? fault.message : 'the broker cannot be reached',
-      };
-    }
+  async function recover(account: AccountId): Promise<void> {
+    // One that waits for its turn will see everything that there is by then.
+    if (recovering.has(account)) return;
+    recovering.add(account);
+    await trading(account, () => {
+      recovering.delete(account);
+      return workOffAccount(account, null);
+    }).finally(() => recovering.delete(account));
+  }
+
+  async function workOffAccount(account: AccountId, upTo: OrderId | null): Promise<Order | null> {
+    const traded = trades.get(account) ?? recentTrades();
+    trades.set(account, traded);
+    const found = await orders.unsettled(user, account);
+    return workOff(execution, found, { upTo, trades: traded, signal: stopping.signal, log });
+  }
+
+  /** Not where an order waits that was sent on the book as it is. */
+  async function startOver(id: AccountId): Promise<Reset | Unavailable> {
+    if (!(await findAccount(id))) return { unavailable: 'the trading account was deleted' };
+    return trading(id, async () => {
+      const { orders: unsettled } = await orders.unsettled(user, id);
+      const isWanted = unsettled.some(({ simulation, status }) => simulation && isUnderWay(status));
+      return isWanted ? { reset: false } : resetSimulation(deps.flattenSimulated, id);
+    });
+  }
+
+  async function look(id: OrderId): Promise<Look> {
+    const order = await ownOrder(id);
+    return order
+      ? asking(order.accountId, () => lookAtOrder({ connections, clock }, order))
+      : { seen: 'failure', reason: 'there is no such order' };
+  }
+
+  async function ownOrder(id: OrderId): Promise<Order | null> {
+    const order = await orders.find(id);
+    return order?.userId === user ? order : null;
   }
 
   const ended = run();
@@ -195,6 +247,6 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       stopping.abort();
       return ended;
     },
-    state: () => ({ busy, lastActiveAt, connections: connections.count() }),
+    state: () => ({ busy: !hasBegun || lanes.isBusy(), lastActiveAt, connections: connections.count() }),
   };
 }

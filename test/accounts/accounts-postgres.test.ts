@@ -14,7 +14,7 @@ import { hashToken } from '../../src/app/identity/tokens.ts';
 import type { Halted } from '../../src/app/orders/halt.ts';
 import { randomToken } from '../../src/app/secret-box.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { accountStands, deleteAccount } from '../../src/data/accounts.ts';
+import { deleteAccount } from '../../src/data/accounts.ts';
 import { insertApiKey, listApiKeys, revokeApiKey } from '../../src/data/api-keys.ts';
 import { type Db, sql } from '../../src/data/db.ts';
 import { openPostgres } from '../../src/data/postgres.ts';
@@ -221,12 +221,18 @@ describe('on PostgreSQL', () => {
 
   test('an entry that waits for another process’s halt is refused, an exit is accepted', async (t) => {
     if (missing) return t.skip(missing);
-    for (const isEntry of [true, false]) {
-      const id = (await newAccount()).id as AccountId;
-      const halting = await otherProcess(t, `update trading_accounts set halted = true where id = '${id}'`);
-      const order = db.commit([accountStands(id, { isEntry })]);
+    for (const [fields, status] of [
+      [{}, 403],
+      [{ action: 'sell', order_type: 'exit' }, 200],
+    ] as const) {
+      const account = await newAccount();
+      const halting = await otherProcess(
+        t,
+        `update trading_accounts set halted = true where id = '${account.id}'`,
+      );
+      const order = buy(account, fields);
       await halting.commit();
-      assert.equal(await order, isEntry ? 'account' : null);
+      assert.equal((await order).status, status);
     }
   });
 
@@ -235,7 +241,7 @@ describe('on PostgreSQL', () => {
     const [held, gone] = [(await newAccount()).id as AccountId, (await newAccount()).id as AccountId];
     const ordering = await otherProcess(
       t,
-      `update trading_accounts set halted = halted where id = '${held}'`,
+      `select 1 from trading_accounts where id = '${held}' for share`,
       `insert into order_history (order_id, version, user_id, trading_account_id, broker_name, source, simulation, symbol,
          action, intent, quantity, status, broker_refs, submitted_at, deadline_at, auto_exit, trace)
        values ('${randomUUIDv7()}', 1, '${userId}', '${held}', 'paper', 'webhook', true, 'BTCUSDT', 'buy', '{}', 1, 'queued',
@@ -250,8 +256,8 @@ describe('on PostgreSQL', () => {
       t,
       `update trading_accounts set deleted_at = now() where id = '${gone}'`,
     );
-    const order = db.commit([accountStands(gone, { isEntry: false })]);
+    const order = buy({ id: gone }, { action: 'sell', order_type: 'exit' });
     await deleting.commit();
-    assert.equal(await order, 'account');
+    assert.equal((await order).status, 404);
   });
 });

@@ -110,6 +110,7 @@ describe('a new account', () => {
     for (const token of [webhook_token, webhook_secret]) assert.match(token, /^[\w-]{43}$/);
     assert.deepEqual(rest, {
       ...body,
+      environment: 'live',
       halted: false,
       broker_credentials_verified: true,
       has_credentials: false,
@@ -144,6 +145,21 @@ describe('a new account', () => {
     const order = await world.request<OrderResult>({ method: 'POST', url, body: signal });
     assert.deepEqual([order.status, order.body.status], [200, 'filled']);
     assert.equal(order.body.trading_account_id, made.id);
+  });
+
+  test('is for the environment that it was made for, one of the broker’s, and stays so', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    const url = '/trading/accounts';
+    const made = (name: string) => ({ name, broker: 'paper', environment: name });
+    const live = await world.as<WithSecret>(trader, 'POST', url, made('live'));
+    assert.deepEqual([live.status, live.body.environment], [201, 'live']);
+    const refused = await world.as<{ detail: string }>(trader, 'POST', url, made('testnet'));
+    assert.equal(refused.status, 400);
+    assert.match(refused.body.detail, /The environments of Paper are: live\./);
+    for (const environment of ['', null, 1])
+      await invalid(world, trader, 'POST', url, { ...made('x'), environment });
+    await invalid(world, trader, 'PATCH', `${url}/${live.body.id}`, { environment: 'live' });
   });
 
   test('is refused whole if any field is wrong', async (t) => {
@@ -347,7 +363,7 @@ describe('a deletion', () => {
   });
 
   test('is 409 while an order is followed by fill verification, and passes when that has given up', async (t) => {
-    const env = { FILL_FIRST_POLL_SECONDS: '0.3', FILL_REQUEUE_SECONDS: '0.1', FILL_RETRIES: '0' };
+    const env = { FILL_FIRST_POLL_SECONDS: '1.5', FILL_REQUEUE_SECONDS: '0.1', FILL_RETRIES: '0' };
     const world = await openWorld(t, { env });
     const trader = await world.makeTrader({}, { paper: { latency_ms: 0, fill: 'never' } });
     const { body: order } = await world.send(trader);

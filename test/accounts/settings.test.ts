@@ -426,6 +426,26 @@ describe('open to everybody', () => {
     assert.deepEqual([status, body], [200, { items, next_cursor: null }]);
   });
 
+  test('the brokers, each with what it needs and can promise', async (t) => {
+    const { status, body } = await get(await openWorld(t), '/public/brokers');
+    const [{ symbols_help, ...paper }, ...others] = (body as { items: [Record<string, unknown>] }).items;
+    assert.equal(status, 200);
+    assert.deepEqual(others, []);
+    assert.match(String(symbols_help), /BINANCE:BTCUSDT.P is BTCUSDT/);
+    assert.deepEqual(paper, {
+      name: 'paper',
+      title: 'Paper',
+      environments: ['live'],
+      credentials: [],
+      capabilities: {
+        refuses_duplicate_ids: true,
+        finds_by_client_id_ms: null,
+        reduce_only: true,
+        fractional_quantities: true,
+      },
+    });
+  });
+
   test('the current terms', async (t) => {
     const { clock, world } = await opened(t);
     const first = (await get(world, '/public/terms')).body as { version: string; text: string };

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -92,33 +92,55 @@ test('beside the running service, after it, and after somebody was there', async
   const db: Db = openSqlite({ file: join(dir, 'fillpath.sqlite') });
   t.after(() => db.close());
 
-  // The end, and the head with it: only the kept head can tell.
-  const fifth = await db.get<{ chain_hash: string }>(sql`select * from audit_logs where chain_position = 5`);
+  // The end, and the head with it: only a kept head can tell. The service keeps one, and so may anybody.
   await db.commit([
-    sql`delete from audit_logs where chain_position > 5`,
-    sql`update audit_chain set entries = 5, hash = ${fifth?.chain_hash ?? ''}`,
+    sql`delete from audit_logs where id > 5`,
+    sql`delete from audit_seals where position > 5`,
+    sql`update audit_chain set entries = 5, hash = (select hash from audit_seals where position = 5),
+          sealed_up_to = 0`,
   ]);
+  const found = /^BROKEN: the kept head has 8 entries, the chain only 5: the end is missing\n$/;
+  for (const args of [[], ['--head', head]]) {
+    const cut = await cli(dir, ['audit', 'verify', ...args]);
+    assert.deepEqual([cut.code, cut.out], [1, '']);
+    assert.match(cut.complaint, found);
+  }
+  const kept = join(dir, 'audit-head');
+  renameSync(kept, `${kept}.aside`);
   assert.equal((await cli(dir, ['audit', 'verify'])).code, 0);
   const cut = await cli(dir, ['audit', 'verify', '--head', head]);
   assert.equal(cut.code, 1);
-  assert.match(
-    cut.complaint,
-    /^BROKEN: the kept head has 8 entries, the chain only 5: the end is missing\n$/,
-  );
-  assert.equal(cut.out, '');
+  assert.match(cut.complaint, found);
 
-  await db.commit([sql`update audit_logs set ip_address = '127.0.0.2' where chain_position = 3`]);
+  await db.commit([sql`update audit_logs set ip_address = '127.0.0.2' where id = 3`]);
   const edited = await cli(dir, ['audit', 'verify']);
   assert.equal(edited.code, 1);
   assert.match(edited.complaint, /^BROKEN: entry 3 of the chain \(id 3\) was changed\n$/);
   const none = await cli(dir, ['audit', 'head']);
   assert.deepEqual([none.code, none.out], [1, '']);
+  renameSync(`${kept}.aside`, kept);
 
   // The service starts and serves nevertheless, and what it does then is in the log.
   const again = await startService(t, dir);
   await again.knock(1);
   await again.stop();
   assert.equal((await cli(dir, ['audit', 'verify'])).code, 1);
+});
+
+test('entries that nobody has sealed for long are a finding', async (t) => {
+  const dir = folder(t);
+  const service = await startService(t, dir);
+  await service.knock(2);
+  await service.stop();
+  const db: Db = openSqlite({ file: join(dir, 'fillpath.sqlite') });
+  t.after(() => db.close());
+  await db.commit([
+    sql`insert into audit_logs (action, success, metadata, created_at)
+        values ('login', 1, '{}', ${new Date(Date.now() - 7_200_000).toISOString()})`,
+  ]);
+  const { code, complaint } = await cli(dir, ['audit', 'verify']);
+  assert.equal(code, 1);
+  assert.match(complaint, /^UNSEALED: 1 entries, the first since /);
 });
 
 test('what is no command, or cannot be carried out, exits with 2 and leaves nothing behind', async (t) => {

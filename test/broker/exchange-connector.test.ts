@@ -6,24 +6,23 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
-import { type Broker, type BrokerOrder, BrokerUnavailable } from '../../src/broker/broker.ts';
+import { BrokerBusy, type BrokerOrder, BrokerUnavailable, type OpenOrder } from '../../src/broker/broker.ts';
 import { describe as instrumentOf } from '../../src/broker/paper/market.ts';
 import { openRemotePaper } from '../../src/broker/paper/remote.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { type ClientOrderId, timestamp } from '../../src/domain/ids.ts';
-import { PATIENT_MS } from './exchange-desk.ts';
-import { listed, NEVER, newAccount, OPEN_HOURS, rejected } from './paper-desk.ts';
+import { accountOf, listed, NEVER, NO_HURRY, newAccount, OPEN_HOURS, rejected } from './paper-desk.ts';
+import { PATIENT_MS, type PatientBroker, patient } from './patient.ts';
 
 /** Whatever is asked, it answers what it is told to. */
 const answering = (
   answer: (init: RequestInit | undefined) => Response | Promise<Response>,
   timeoutMs = PATIENT_MS,
-): Promise<Broker> =>
+): Promise<PatientBroker> =>
   openRemotePaper({
     url: 'http://exchange.invalid',
-    timeoutMs,
     fetch: async (url, init) => (String(url).endsWith('/connect') ? Response.json(CONNECTED) : answer(init)),
-  })({ id: newAccount(), paper: null });
+  })(accountOf(newAccount(), null), NO_HURRY).then((broker) => patient(broker, timeoutMs));
 
 async function listen(t: TestContext, serve: RequestListener): Promise<string> {
   const server = createServer(serve).listen(0, '127.0.0.1');
@@ -38,7 +37,7 @@ async function listen(t: TestContext, serve: RequestListener): Promise<string> {
 const CONNECTED = {
   capabilities: {
     refuses_duplicate_ids: true,
-    finds_by_client_id: true,
+    finds_by_client_id_ms: null,
     reduce_only: true,
     fractional_quantities: true,
   },
@@ -53,7 +52,17 @@ const ORDER: BrokerOrder = {
   sendBefore: NEVER,
 };
 
-async function isUnknown(broker: Broker, order = ORDER): Promise<void> {
+const OPEN: OpenOrder = {
+  clientOrderId: ORDER.clientOrderId,
+  brokerRef: 'r',
+  symbol: 'BTCUSDT',
+  side: 'buy',
+  quantity: decimal(1),
+  fillQuantity: decimal(0),
+  reduceOnly: false,
+};
+
+async function isUnknown(broker: PatientBroker, order = ORDER): Promise<void> {
   assert.equal((await broker.place(order)).outcome, 'unknown');
 }
 
@@ -117,7 +126,14 @@ describe('what became of an order that was sent', () => {
 });
 
 describe('whatever an exchange may answer', () => {
-  const state = { broker_ref: 'r', status: 'filled', fill_quantity: '1', fill_price: '2.5', reason: null };
+  const state = {
+    broker_ref: 'r',
+    status: 'filled',
+    fill_quantity: '1',
+    fill_price: '2.5',
+    fee: '0.1',
+    reason: null,
+  };
   const rejection = { code: 'no_position', message: 'There is nothing to close.' };
   const hours = { timezone: 'UTC', session: 'never', next_open: timestamp(0) };
   type Good = { status: number; body: Record<string, unknown> };
@@ -139,9 +155,19 @@ describe('whatever an exchange may answer', () => {
   async function isNotBelieved(status: number, body: string | Uint8Array<ArrayBuffer>): Promise<void> {
     const broker = await answering(() => new Response(body, { status }));
     await isUnknown(broker);
-    await assert.rejects(broker.find(ORDER.clientOrderId, 'BTCUSDT'), BrokerUnavailable);
+    await assert.rejects(broker.find(ORDER), BrokerUnavailable);
     await assert.rejects(broker.resolve('BTCUSDT'), BrokerUnavailable);
-    await assert.rejects(broker.positions(), BrokerUnavailable);
+    for (const ask of [
+      () => broker.positions(),
+      () => broker.position(ORDER.instrument),
+      () => broker.instruments(''),
+      () => broker.balance(),
+      () => broker.quote(ORDER.instrument),
+      () => broker.openOrders(),
+      () => broker.cancel(OPEN),
+      () => broker.verify(),
+    ])
+      await assert.rejects(ask(), BrokerUnavailable);
   }
 
   it('is believed where it is well-formed', async () => {
@@ -151,7 +177,7 @@ describe('whatever an exchange may answer', () => {
     }
     const none = good(404, {});
     const broker = await answering(() => Response.json(none.body, none));
-    assert.equal(await broker.find(ORDER.clientOrderId, 'BTCUSDT'), null);
+    assert.equal(await broker.find(ORDER), null);
     await isUnknown(broker);
   });
 
@@ -234,5 +260,20 @@ describe('whatever an exchange may answer', () => {
     assert.deepEqual([error.code, error.retry_after], ['broker_rate_limited', 7]);
     for (const after of ['', '0', '-1', 'soon', '1.5', 'Wed, 21 Oct 2026 07:28:00 GMT'])
       await isUnknown(await limited(after));
+  });
+
+  it('to a question is a limit of its rate with its delay, or a second', async () => {
+    for (const [after, retryAfterMs] of [
+      ['7', 7000],
+      ['soon', 1000],
+    ] as const) {
+      const headers = { 'retry-after': after };
+      const broker = await answering(() => new Response('slow down', { status: 429, headers }));
+      await assert.rejects(broker.positions(), (fault) => {
+        assert.ok(fault instanceof BrokerBusy);
+        assert.equal(fault.retryAfterMs, retryAfterMs);
+        return true;
+      });
+    }
   });
 });

@@ -9,9 +9,8 @@ import type { Broker } from '../../src/broker/broker.ts';
 import { openRemotePaper } from '../../src/broker/paper/remote.ts';
 import type { AccountId } from '../../src/domain/ids.ts';
 import type { PaperSettings } from '../../src/domain/paper-settings.ts';
-
-/** Longer than anything here takes. */
-export const PATIENT_MS = 20_000;
+import { accountOf, NO_HURRY } from './paper-desk.ts';
+import { PATIENT_MS, type PatientBroker, patient } from './patient.ts';
 
 interface OrderRow {
   readonly account: string;
@@ -59,6 +58,9 @@ export async function exchangeDesk() {
   const { url } = exchange;
   const quick = (paper: Partial<PaperSettings>) => ({ latency_ms: 0, ...paper });
 
+  const connect = (id: AccountId, paper: Partial<PaperSettings> = {}, path = ''): Promise<Broker> =>
+    openRemotePaper({ url: url + path })(accountOf(id, quick(paper)), NO_HURRY);
+
   async function control<Answer>(method: string, path: string, body?: object): Promise<Answer> {
     const response = await fetch(`${url}/control/${path}`, {
       method,
@@ -84,18 +86,17 @@ export async function exchangeDesk() {
     control,
     ledgerOf,
 
-    open: (id: AccountId, paper: Partial<PaperSettings> = {}, path = ''): Promise<Broker> =>
-      openRemotePaper({ url: url + path, timeoutMs: PATIENT_MS })({ id, paper: quick(paper) }),
+    connect,
+    open: async (...account: Parameters<typeof connect>) => patient(await connect(...account)),
 
     /** A connection whose process may be gone in the middle of a call. */
-    async openMortal(id: AccountId, path: string): Promise<{ broker: Broker; die(): void }> {
+    async openMortal(id: AccountId, path: string): Promise<{ broker: PatientBroker; die(): void }> {
       const death = new AbortController();
       const broker = await openRemotePaper({
         url: url + path,
-        timeoutMs: PATIENT_MS,
         fetch: (address, init) => fetch(address, { ...init, signal: death.signal }),
-      })({ id, paper: quick({}) });
-      return { broker, die: () => death.abort() };
+      })(accountOf(id, quick({})), NO_HURRY);
+      return { broker: patient(broker), die: () => death.abort() };
     },
 
     /** "accepted", "not_taken" …: what became of each request, in turn. */

@@ -29,7 +29,7 @@ describe('a fault at the exchange', () => {
       if (placed.outcome === 'rejected')
         assert.deepEqual([placed.error.code, placed.error.retry_after], ['broker_rate_limited', 7]);
       assert.deepEqual(await desk.outcomes(id), [journaled]);
-      const isThere = (await broker.find(order.clientOrderId, 'BTCUSDT')) !== null;
+      const isThere = (await broker.find(order)) !== null;
       assert.equal(isThere, journaled === 'accepted');
       await desk.heal();
       accepted(await broker.place(order));
@@ -47,10 +47,14 @@ describe('a fault at the exchange', () => {
       await desk.breaks(id, 'garbage', { taken });
       for (const order of orders) assert.equal((await broker.place(order)).outcome, 'unknown');
       for (const ask of [
-        () => broker.find(missing.clientOrderId, 'BTCUSDT'),
+        () => broker.find(missing),
         () => broker.resolve('BTCUSDT'),
         () => broker.positions(),
         () => broker.instruments(''),
+        () => broker.balance(),
+        () => broker.quote(missing.instrument),
+        () => broker.openOrders(),
+        () => broker.verify(),
         () => desk.open(id),
       ])
         for (const _ of some) await assert.rejects(ask(), BrokerUnavailable);
@@ -62,13 +66,13 @@ describe('a fault at the exchange', () => {
     it(`${kind}: a question has no answer, and says so`, async () => {
       const id = newAccount();
       const broker = await desk.open(id);
-      const { clientOrderId, instrument } = await orderOf(broker, 'buy', 1);
+      const order = await orderOf(broker, 'buy', 1);
       await desk.breaks(id, kind);
-      await assert.rejects(broker.find(clientOrderId, 'BTCUSDT'), BrokerUnavailable);
-      await assert.rejects(broker.position(instrument), BrokerUnavailable);
+      await assert.rejects(broker.find(order), BrokerUnavailable);
+      await assert.rejects(broker.position(order.instrument), BrokerUnavailable);
       await assert.rejects(desk.open(id), BrokerUnavailable);
       await desk.heal();
-      assert.equal(await broker.find(clientOrderId, 'BTCUSDT'), null);
+      assert.equal(await broker.find(order), null);
     });
 
   it('slow: an order is taken even where its sender has gone by then', async () => {
@@ -96,7 +100,7 @@ describe('a fault at the exchange', () => {
     await desk.breaks(id, 'slow_answer', { ms: 60_000, calls: 'orders' });
     const placing = broker.place(order);
     await until(async () => (await desk.outcomes(id)).length > 0);
-    assert.notEqual(await (await desk.open(id)).find(order.clientOrderId, 'BTCUSDT'), null);
+    assert.notEqual(await (await desk.open(id)).find(order), null);
     die();
     assert.equal((await placing).outcome, 'unknown');
     await desk.heal();

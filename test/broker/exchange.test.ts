@@ -10,8 +10,9 @@ import { timestamp } from '../../src/domain/ids.ts';
 import type { PaperSettings } from '../../src/domain/paper-settings.ts';
 import { brokerContract } from '../contracts/broker.ts';
 import { startProgram } from '../orders/kill-harness.ts';
-import { type ExchangeDesk, exchangeDesk, type Ledger, PATIENT_MS } from './exchange-desk.ts';
-import { accepted, newAccount, orderOf, place, rejected } from './paper-desk.ts';
+import { type ExchangeDesk, exchangeDesk, type Ledger } from './exchange-desk.ts';
+import { accepted, accountOf, NO_HURRY, newAccount, orderOf, place, rejected } from './paper-desk.ts';
+import { patient } from './patient.ts';
 
 let desk: ExchangeDesk;
 before(async () => {
@@ -27,13 +28,21 @@ brokerContract('paper, at an exchange in a process of its own', async () => {
   };
   const fills = { filled: 'full', partially_filled: 'partial', cancelled: 'cancel', failed: 'fail' } as const;
   return {
-    open: () => desk.open(id, paper),
-    symbols: { platform: 'BINANCE:BTCUSDT.P', broker: 'BTCUSDT', unknown: 'NASDAQ:NOSUCH' },
+    open: () => desk.connect(id, paper),
+    symbols: {
+      platform: 'BINANCE:BTCUSDT.P',
+      broker: 'BTCUSDT',
+      another: 'ETHUSDT',
+      unknown: 'NASDAQ:NOSUCH',
+    },
     quantity: decimal(1),
     faults: {
       loseAnswer: set({ lose_answer: true }),
       reject: (code) => set({ reject: code })(),
       rest: set({ fill: 'never' }),
+      hang: async () => {
+        await desk.breaks(id, 'hang');
+      },
       settle: (how) => set({ fill: fills[how] })(),
     },
     ledger: async () =>
@@ -50,9 +59,10 @@ describe('the connector', () => {
       ledger: { read: unused, find: unused, write: unused },
       clock: { now: Date.now },
       wait: unused,
-      exchange: { url: desk.url, timeoutMs: PATIENT_MS },
+      exchange: { url: desk.url },
     });
-    accepted(await place(await paper({ id, paper: { latency_ms: 1 } }), 'buy', 1));
+    const broker = await paper(accountOf(id, { latency_ms: 1 }), NO_HURRY);
+    accepted(await place(patient(broker), 'buy', 1));
     assert.equal((await desk.ledgerOf(id)).orders.length, 1);
   });
 
@@ -81,15 +91,15 @@ describe('the connector', () => {
 
   it('has certainly not sent what met a closed door', async () => {
     const own = await openExchange({ file: join(desk.dir, 'closed.db') });
-    const open = openRemotePaper({ url: own.url, timeoutMs: PATIENT_MS });
-    const account = { id: newAccount(), paper: {} };
-    const broker = await open(account);
+    const open = openRemotePaper({ url: own.url });
+    const account = accountOf(newAccount(), {});
+    const broker = patient(await open(account, NO_HURRY));
     const order = await orderOf(broker, 'buy', 1);
     await own.close();
     // The first to ask may still be met by the end of the connection that was open.
-    await assert.rejects(broker.find(order.clientOrderId, 'BTCUSDT'), BrokerUnavailable);
+    await assert.rejects(broker.find(order), BrokerUnavailable);
     await assert.rejects(broker.place(order), BrokerUnavailable);
-    await assert.rejects(open(account), BrokerUnavailable);
+    await assert.rejects(open(account, NO_HURRY), BrokerUnavailable);
   });
 });
 
@@ -99,7 +109,7 @@ describe('the exchange', () => {
     const broker = await desk.open(id);
     const late = await orderOf(broker, 'buy', 1, 'BTCUSDT', { sendBefore: timestamp(Date.now() - 1) });
     assert.equal(rejected(await broker.place(late)).code, 'expired');
-    assert.equal(await broker.find(late.clientOrderId, 'BTCUSDT'), null);
+    assert.equal(await broker.find(late), null);
     assert.deepEqual(await desk.outcomes(id), ['late']);
   });
 
@@ -113,7 +123,7 @@ describe('the exchange', () => {
     const more = await Promise.all([broker.place(order), broker.place({ ...order, side: 'sell' })]);
     const refs = [first, ...more.map(accepted)].map(({ brokerRef }) => brokerRef);
     assert.equal(new Set(refs).size, 3);
-    assert.deepEqual(await broker.find(order.clientOrderId, 'BTCUSDT'), first);
+    assert.deepEqual(await broker.find(order), first);
     const { orders, positions } = await desk.ledgerOf(id);
     const stored = ['', '#2', '#3'].map((copy) => order.clientOrderId + copy);
     assert.deepEqual(orders.map((row) => row.client_order_id).toSorted(), stored);
@@ -182,10 +192,10 @@ describe('the exchange', () => {
     const start = () =>
       startProgram(desk.dir, {}, ['chaos/exchange.ts', '--file', join(desk.dir, 'program.db')]);
     const first = start();
-    const account = { id, paper: { fill: 'never', latency_ms: 0 } };
+    const account = accountOf(id, { fill: 'never', latency_ms: 0 });
     const traits = { method: 'POST', body: JSON.stringify({ refuses_duplicates: false }) };
     await fetch(`${await first.ready}/control/accounts/${id}`, traits);
-    const broker = await openRemotePaper({ url: await first.ready, timeoutMs: PATIENT_MS })(account);
+    const broker = patient(await openRemotePaper({ url: await first.ready })(account, NO_HURRY));
     const orders = await Promise.all(Array.from({ length: 30 }, () => orderOf(broker, 'buy', '0.01')));
     const placing = orders.map((order) => broker.place(order).catch(() => null));
     const told = await Promise.any(placing);
@@ -202,7 +212,7 @@ describe('the exchange', () => {
     const [known] = orderIds(ledger);
     const found = (await (await fetch(`${url}/accounts/${id}/orders/${known}`)).json()) as object;
     assert.equal((found as { state: { status: string } }).state.status, 'placed');
-    const { capabilities } = await openRemotePaper({ url, timeoutMs: PATIENT_MS })(account);
+    const { capabilities } = await openRemotePaper({ url })(account, NO_HURRY);
     assert.equal(capabilities.refusesDuplicateIds, false);
     await second.kill('SIGTERM');
   });

@@ -1,18 +1,29 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type Broker, BrokerUnavailable } from '../../src/broker/broker.ts';
+import { BrokerUnavailable, type OpenBroker } from '../../src/broker/broker.ts';
 import { quote } from '../../src/broker/paper/market.ts';
-import { openPaper } from '../../src/broker/paper/paper.ts';
+import { openPaper, openSimulated } from '../../src/broker/paper/paper.ts';
 import { openBrokers } from '../../src/broker/registry.ts';
 import { openPaperLedger } from '../../src/data/paper-ledger.ts';
-import { add, average, decimal, multiply, subtract } from '../../src/domain/decimal.ts';
-import type { AccountId } from '../../src/domain/ids.ts';
+import { BROKER_NAMES } from '../../src/domain/brokers.ts';
+import {
+  add,
+  average,
+  compare,
+  type Decimal,
+  decimal,
+  multiply,
+  sign,
+  subtract,
+  ZERO,
+} from '../../src/domain/decimal.ts';
 import type { PaperSettings } from '../../src/domain/paper-settings.ts';
-import { BROKER_NAMES } from '../../src/domain/symbol.ts';
 import { type BrokerHarness, brokerContract } from '../contracts/broker.ts';
 import {
   accepted,
+  accountOf,
   listed,
+  NO_HURRY,
   newAccount,
   OPEN_HOURS,
   orderOf,
@@ -21,6 +32,7 @@ import {
   place,
   rejected,
 } from './paper-desk.ts';
+import { patient } from './patient.ts';
 
 let desk: PaperDesk;
 before(async () => {
@@ -28,7 +40,7 @@ before(async () => {
 });
 after(() => desk.end());
 
-function harnessOf(openWith: (id: AccountId, paper: Partial<PaperSettings>) => Promise<Broker>, book = '') {
+function harnessOf(open: OpenBroker, book = '') {
   return async (): Promise<BrokerHarness> => {
     const id = newAccount();
     let paper: Partial<PaperSettings> = {};
@@ -43,8 +55,13 @@ function harnessOf(openWith: (id: AccountId, paper: Partial<PaperSettings>) => P
     } as const;
     const isPaper = book === '';
     return {
-      open: () => openWith(id, paper),
-      symbols: { platform: 'BINANCE:BTCUSDT.P', broker: 'BTCUSDT', unknown: 'NASDAQ:NOSUCH' },
+      open: () => open(accountOf(id, paper), NO_HURRY),
+      symbols: {
+        platform: 'BINANCE:BTCUSDT.P',
+        broker: 'BTCUSDT',
+        another: 'ETHUSDT',
+        unknown: 'NASDAQ:NOSUCH',
+      },
       quantity: decimal(1),
       faults: isPaper
         ? {
@@ -62,12 +79,15 @@ function harnessOf(openWith: (id: AccountId, paper: Partial<PaperSettings>) => P
 
 brokerContract(
   'paper',
-  harnessOf((id, paper) => desk.open(id, paper)),
+  harnessOf((account, signal) => openPaper(desk.deps)(account, signal)),
 );
 brokerContract(
   'simulation',
   // Settings that would reject everything: a simulation does not know them.
-  harnessOf((id) => desk.openSimulated(id, { reject: 'market_closed' }), 'sim:'),
+  harnessOf(
+    ({ id }, signal) => openSimulated(desk.deps)(accountOf(id, { reject: 'market_closed' }), signal),
+    'sim:',
+  ),
 );
 
 describe('the paper broker', () => {
@@ -150,9 +170,9 @@ describe('the paper broker', () => {
     accepted(await never.place(order));
     const full = await desk.open(id);
     desk.now = Date.parse('2026-07-15T20:00:00Z');
-    assert.equal((await full.find(order.clientOrderId, 'AAPL'))?.status, 'placed');
+    assert.equal((await full.find(order))?.status, 'placed');
     desk.now = Date.parse('2026-07-16T13:30:00Z');
-    assert.equal((await full.find(order.clientOrderId, 'AAPL'))?.status, 'filled');
+    assert.equal((await full.find(order))?.status, 'filled');
     desk.now = OPEN_HOURS;
   });
 
@@ -170,9 +190,85 @@ describe('the paper broker', () => {
     let broker = await desk.open(id, { latency_ms: 700 });
     await place(broker, 'buy', 1);
     assert.equal(desk.waited.at(-1), 700);
-    broker = await openPaper({ ...desk.deps, wait: () => broker.close() })({ id, paper: {} });
+    const closing = openPaper({ ...desk.deps, wait: () => broker.close() });
+    broker = patient(await closing(accountOf(id, {}), NO_HURRY));
     await assert.rejects(place(broker, 'buy', 1), BrokerUnavailable);
     assert.equal((await desk.rows(id)).length, 1);
+  });
+
+  it('sends nothing where its time is over before the latency has passed', async () => {
+    const id = newAccount();
+    const over = new AbortController();
+    const slow = openPaper({ ...desk.deps, wait: () => new Promise(() => over.abort()) });
+    const broker = await slow(accountOf(id, {}), NO_HURRY);
+    await assert.rejects(
+      broker.place(await orderOf(patient(broker), 'buy', 1), over.signal),
+      BrokerUnavailable,
+    );
+    assert.deepEqual(await desk.rows(id), []);
+  });
+
+  it('is unknown where its time is over while the ledger writes', async () => {
+    const id = newAccount();
+    const over = new AbortController();
+    const written = Promise.withResolvers<void>();
+    const { ledger } = desk.deps;
+    const slow: typeof ledger = {
+      ...ledger,
+      async write(book, change) {
+        const outcome = await ledger.write(book, change);
+        over.abort();
+        await written.promise;
+        return outcome;
+      },
+    };
+    const broker = await openPaper({ ...desk.deps, ledger: slow })(accountOf(id, {}), NO_HURRY);
+    const order = await orderOf(patient(broker), 'buy', 1);
+    assert.equal((await broker.place(order, over.signal)).outcome, 'unknown');
+    written.resolve();
+    assert.equal((await patient(broker).find(order))?.status, 'filled');
+  });
+
+  it('tells the fees of all the fills of an order', async () => {
+    const id = newAccount();
+    const partial = await desk.open(id, { fill: 'partial' });
+    const order = await orderOf(partial, 'buy', 2);
+    const part = accepted(await partial.place(order));
+    const { feeRate } = listed('BTCUSDT');
+    const feeOf = (price: Decimal | null, quantity: Decimal) =>
+      multiply(multiply(price ?? ZERO, quantity), feeRate);
+    assert.equal(part.fee, feeOf(part.fillPrice, part.fillQuantity));
+    desk.now += 60_000;
+    const rest = feeOf(
+      quote(listed('BTCUSDT'), 1, desk.now).ask,
+      subtract(order.quantity, part.fillQuantity),
+    );
+    const filled = await (await desk.open(id)).find(order);
+    assert.equal(filled?.fee, add(part.fee ?? assert.fail(), rest));
+    desk.now = OPEN_HOURS;
+  });
+
+  it('has a balance that agrees with its positions: equity is cash and what they would bring', async () => {
+    const id = newAccount();
+    const broker = await desk.open(id);
+    accepted(await place(broker, 'buy', 1));
+    accepted(await place(broker, 'sell', 2, 'ES1!'));
+    desk.now += 3_600_000;
+    const { currency, equity, cash, available } = await broker.balance();
+    const { profit } = await desk.deps.ledger.read(id);
+    assert.equal(currency, 'USD');
+    assert.equal(cash, add(decimal(100_000), profit));
+    const positions = await broker.positions();
+    const open = positions.reduce<Decimal>((sum, { openProfit }) => add(sum, openProfit ?? ZERO), ZERO);
+    assert.equal(equity, add(cash, open));
+    assert.ok(compare(available, equity) < 0);
+    for (const { symbol, quantity, averagePrice, lastPrice, openProfit } of positions) {
+      const { bid, ask } = quote(listed(symbol), 1, desk.now);
+      assert.equal(lastPrice, sign(quantity) > 0 ? bid : ask);
+      const moved = subtract(lastPrice ?? ZERO, averagePrice);
+      assert.equal(openProfit, multiply(multiply(moved, quantity), listed(symbol).contractSize));
+    }
+    desk.now = OPEN_HOURS;
   });
 
   it('fills the same part for the same seed and order, and the rest when the settings say so', async () => {
@@ -181,14 +277,14 @@ describe('the paper broker', () => {
     const order = await orderOf(partial, 'buy', 2);
     const part = accepted(await partial.place(order));
     assert.equal(part.status, 'partially_filled');
-    assert.deepEqual(await partial.find(order.clientOrderId, 'BTCUSDT'), part);
+    assert.deepEqual(await partial.find(order), part);
     const twin = await desk.open(newAccount(), { fill: 'partial' });
     assert.equal(accepted(await twin.place(order)).fillQuantity, part.fillQuantity);
 
     desk.now += 60_000;
     const full = await desk.open(id, { fill: 'full' });
     assert.equal(await full.position(order.instrument), '2');
-    const filled = await full.find(order.clientOrderId, 'BTCUSDT');
+    const filled = await full.find(order);
     assert.equal(filled?.status, 'filled');
     assert.notEqual(filled.fillPrice, part.fillPrice);
     assert.equal((await full.positions())[0]?.averagePrice, filled.fillPrice);
@@ -209,7 +305,7 @@ describe('the paper broker', () => {
     // Placing is no look: the close rests on while another order takes half of the position.
     const broker = await desk.open(id);
     accepted(await place(broker, 'sell', '1.5'));
-    const ended = await broker.find(close.clientOrderId, 'BTCUSDT');
+    const ended = await broker.find(close);
     assert.deepEqual([ended?.status, ended?.fillQuantity], ['cancelled', '0.5']);
     assert.deepEqual(await broker.positions(), []);
   });

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Broker, BrokerOrder, BrokerOrderState, PlaceOutcome } from '../../src/broker/broker.ts';
+import type { BrokerAccount, BrokerOrder, BrokerOrderState, PlaceOutcome } from '../../src/broker/broker.ts';
 import type { PaperLedger } from '../../src/broker/paper/ledger.ts';
 import { findListing, type Listing } from '../../src/broker/paper/market.ts';
 import { openPaper, openSimulated } from '../../src/broker/paper/paper.ts';
@@ -17,6 +17,7 @@ import { type Decimal, decimal } from '../../src/domain/decimal.ts';
 import type { AccountId, ClientOrderId, Timestamp } from '../../src/domain/ids.ts';
 import type { OrderError, Side } from '../../src/domain/order.ts';
 import type { PaperSettings } from '../../src/domain/paper-settings.ts';
+import { type PatientBroker, patient } from './patient.ts';
 
 /** A Wednesday, 15:00 in New York. */
 export const OPEN_HOURS = Date.parse('2026-07-15T19:00:00Z');
@@ -35,8 +36,8 @@ export interface PaperDesk {
   readonly deps: Parameters<typeof openPaper>[0];
   /** Another connection to the same database. */
   openDb(): Db;
-  open(id: AccountId, paper?: Partial<PaperSettings>, over?: PaperLedger): Promise<Broker>;
-  openSimulated(id: AccountId, paper?: unknown): Promise<Broker>;
+  open(id: AccountId, paper?: Partial<PaperSettings>, over?: PaperLedger): Promise<PatientBroker>;
+  openSimulated(id: AccountId, paper?: unknown): Promise<PatientBroker>;
   rows(book: string): Promise<LedgerRow[]>;
   restart(): Promise<void>;
   end(): Promise<void>;
@@ -64,8 +65,10 @@ export async function paperDesk(): Promise<PaperDesk> {
       },
     },
     openDb,
-    open: (id, paper = {}, ledger = desk.deps.ledger) => openPaper({ ...desk.deps, ledger })({ id, paper }),
-    openSimulated: (id, paper = null) => openSimulated(desk.deps)({ id, paper }),
+    open: async (id, paper = {}, ledger = desk.deps.ledger) =>
+      patient(await openPaper({ ...desk.deps, ledger })(accountOf(id, paper), NO_HURRY)),
+    openSimulated: async (id, paper = null) =>
+      patient(await openSimulated(desk.deps)(accountOf(id, paper), NO_HURRY)),
     rows: (book) => db.all<LedgerRow>(sql`select * from paper_orders where book = ${book}`),
     async restart() {
       await db.close();
@@ -79,6 +82,14 @@ export async function paperDesk(): Promise<PaperDesk> {
   return desk;
 }
 
+export const { signal: NO_HURRY } = new AbortController();
+
+export const accountOf = (id: AccountId, paper: unknown): BrokerAccount => ({
+  id,
+  environment: 'live',
+  paper,
+});
+
 let accounts = 0;
 export const newAccount = (): AccountId => `account-${++accounts}` as AccountId;
 
@@ -87,7 +98,7 @@ export const NEVER = '9999-12-31T23:59:59.999Z' as Timestamp;
 
 let orders = 0;
 export async function orderOf(
-  broker: Broker,
+  broker: Pick<PatientBroker, 'resolve' | 'place'>,
   side: Side,
   quantity: string | number,
   symbol = 'BTCUSDT',

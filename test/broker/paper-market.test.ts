@@ -9,7 +9,9 @@ import { NumberText } from '../../src/domain/json.ts';
 import { mergePaperSettings, readPaperSettings } from '../../src/domain/paper-settings.ts';
 import {
   accepted,
+  accountOf,
   listed,
+  NO_HURRY,
   newAccount,
   OPEN_HOURS,
   orderOf,
@@ -76,7 +78,10 @@ describe('paper settings', () => {
   });
 
   it('that cannot be read open no connection', async () => {
-    await assert.rejects(openPaper(desk.deps)({ id: newAccount(), paper: { fill: 'x' } }), BrokerUnavailable);
+    await assert.rejects(
+      openPaper(desk.deps)(accountOf(newAccount(), { fill: 'x' }), NO_HURRY),
+      BrokerUnavailable,
+    );
   });
 });
 

@@ -12,10 +12,13 @@ import {
   type BrokerOrderState,
   BrokerUnavailable,
   type Instrument,
+  type OpenOrder,
   type PlaceOutcome,
+  type Position,
 } from '../../src/broker/broker.ts';
 import {
   add,
+  compare,
   type Decimal,
   decimal,
   multiply,
@@ -27,6 +30,7 @@ import {
 import type { ClientOrderId } from '../../src/domain/ids.ts';
 import type { OrderError, RejectionCode, Side } from '../../src/domain/order.ts';
 import { NEVER } from '../broker/paper-desk.ts';
+import { type PatientBroker, patient, queryOf } from '../broker/patient.ts';
 
 const BROKER_REJECTIONS = [
   'insufficient_margin',
@@ -44,6 +48,8 @@ export interface BrokerHarness {
     /** As the charting platform writes it, in a market that is open; and the broker's own name for it. */
     readonly platform: string;
     readonly broker: string;
+    /** Another one, of which the broker takes `quantity` too. */
+    readonly another: string;
     readonly unknown: string;
   };
   /** The broker takes this much, four times over, of `symbols.platform`. */
@@ -56,6 +62,8 @@ export interface BrokerHarness {
     reject?(code: BrokerRejection): Promise<void> | void;
     /** Orders are accepted and not filled. */
     rest?(): Promise<void> | void;
+    /** Nothing is answered any more, on connections that are open too. */
+    hang?(): Promise<void> | void;
     /** Decides the orders that rest. */
     settle?(how: 'filled' | 'partially_filled' | 'cancelled' | 'failed'): Promise<void> | void;
   };
@@ -67,7 +75,9 @@ export interface BrokerHarness {
 /** One account with its connection: what a case works with. */
 interface Desk {
   readonly harness: BrokerHarness;
-  readonly broker: Broker;
+  readonly broker: PatientBroker;
+  /** The connection itself. */
+  readonly connection: Broker;
   readonly instrument: Instrument;
   order(side: Side, times?: number, more?: Partial<BrokerOrder>): BrokerOrder;
   /** Places, follows the order to its end and returns how it ended. */
@@ -115,6 +125,37 @@ export function brokerContract(name: string, makeHarness: () => Promise<BrokerHa
       assert.ok(found.length < all.length || all.length === 1);
     });
 
+    rule('the list of instruments comes in pages without a gap', async ({ broker }) => {
+      const all = (await broker.instruments('')).map(({ symbol }) => symbol);
+      const paged: string[] = [];
+      for (;;) {
+        const page = await broker.instruments('', paged.at(-1) ?? null, 3);
+        assert.ok(page.length <= 3);
+        if (page.length === 0) break;
+        paged.push(...page.map(({ symbol }) => symbol));
+        // Some brokers list thousands: a few pages tell.
+        if (paged.length > 30) break;
+      }
+      assert.deepEqual(paged, all.slice(0, paged.length));
+      assert.ok(paged.length === all.length || paged.length > 30);
+    });
+
+    rule('an account that can be traded is fit', async ({ broker }) => {
+      assert.ok(Array.isArray((await broker.verify()).warnings));
+    });
+
+    rule('the balance is in one currency, and in numbers that a double carries', async ({ broker }) => {
+      const { currency, equity, cash, available } = await broker.balance();
+      assert.match(currency, /^[A-Z]{3,5}$/);
+      for (const amount of [equity, cash, available]) assert.equal(parseDecimal(amount), amount);
+    });
+
+    rule('a quote has a bid that is not above its ask', async ({ broker, instrument }) => {
+      const { bid, ask } = await broker.quote(instrument);
+      assert.equal(sign(bid), 1);
+      assert.ok(compare(bid, ask) <= 0, `${bid} ${ask}`);
+    });
+
     rule('nothing is held at first', async ({ broker, position }) => {
       assert.equal(await position(), '0');
       assert.deepEqual(await broker.positions(), []);
@@ -126,9 +167,15 @@ export function brokerContract(name: string, makeHarness: () => Promise<BrokerHa
         const bought = await trade('buy');
         assert.equal(bought.status, 'filled');
         assert.equal(bought.fillQuantity, harness.quantity);
-        assert.deepEqual(await broker.positions(), [
-          { symbol: instrument.symbol, quantity: harness.quantity, averagePrice: bought.fillPrice },
-        ]);
+        const [position, ...others] = await broker.positions();
+        assert.deepEqual(others, []);
+        const { symbol, quantity, averagePrice, lastPrice, openProfit } = position ?? assert.fail();
+        assert.deepEqual(
+          [symbol, quantity, averagePrice],
+          [instrument.symbol, harness.quantity, bought.fillPrice],
+        );
+        for (const amount of [lastPrice, openProfit])
+          if (amount !== null) assert.equal(parseDecimal(amount), amount);
       },
     );
 
@@ -185,21 +232,33 @@ export function brokerContract(name: string, makeHarness: () => Promise<BrokerHa
     );
 
     rule('an order is found by its client id as placing answered it', async (desk, t) => {
-      if (!desk.broker.capabilities.findsByClientId)
-        return t.skip('the broker finds no order by its client id');
+      if (!findsById(desk)) return t.skip('the broker finds no order by its client id');
       const order = desk.order('buy');
       const placed = acceptedState(await desk.broker.place(order));
-      const found = await desk.broker.find(order.clientOrderId, desk.instrument.symbol);
-      assert.equal(found?.brokerRef, placed.brokerRef);
+      const found = await desk.broker.find(order);
+      if (placed.brokerRef !== null) assert.equal(found?.brokerRef, placed.brokerRef);
       // An open order may have moved on between the two.
       if (!isOpen(placed)) assert.deepEqual(found, placed);
     });
 
     rule('an id that was never placed is not found', async (desk, t) => {
-      if (!desk.broker.capabilities.findsByClientId)
-        return t.skip('the broker finds no order by its client id');
+      if (!findsById(desk)) return t.skip('the broker finds no order by its client id');
       await desk.trade('buy');
-      assert.equal(await desk.broker.find(newId(), desk.instrument.symbol), null);
+      assert.equal(await desk.broker.find(desk.order('buy')), null);
+    });
+
+    rule('under the symbol of another instrument that very order is found, or none', async (desk, t) => {
+      if (!findsById(desk)) return t.skip('the broker finds no order by its client id');
+      const other = await desk.broker.resolve(desk.harness.symbols.another);
+      assert.ok(!('rejection' in other) && other.symbol !== desk.instrument.symbol);
+      const [here, there] = [desk.order('buy'), desk.order('buy', 1, { instrument: other })];
+      for (const order of [here, there]) acceptedState(await desk.broker.place(order));
+      const refs = [await desk.broker.find(here), await desk.broker.find(there)].map(
+        (state) => state?.brokerRef ?? assert.fail('not found under its own symbol'),
+      );
+      assert.notEqual(refs[0], refs[1]);
+      const elsewhere = await desk.broker.find(here, { symbol: other.symbol });
+      if (elsewhere) assert.equal(elsewhere.brokerRef, refs[0]);
     });
 
     rule('the same client id twice trades once and answers with the first order', async (desk, t) => {
@@ -229,14 +288,13 @@ export function brokerContract(name: string, makeHarness: () => Promise<BrokerHa
       async ({ harness, reopen }, t) => {
         if (!harness.faults.loseAnswer) return t.skip('the harness cannot lose an answer');
         await harness.faults.loseAnswer();
-        const { broker, order, instrument } = await reopen();
+        const { broker, order } = await reopen();
         const sent = order('buy');
         const outcome = await broker.place(sent);
         assert.equal(outcome.outcome, 'unknown');
         assert.equal((await harness.ledger()).length, 1);
-        if (!broker.capabilities.findsByClientId)
-          return t.skip('what is unknown here stays so: nothing to find it by');
-        assert.equal((await followed(broker, sent.clientOrderId, instrument.symbol)).status, 'filled');
+        if (!findsById({ broker })) return t.skip('what is unknown here stays so: nothing to find it by');
+        assert.equal((await followed(broker, sent)).status, 'filled');
       },
     );
 
@@ -254,12 +312,71 @@ export function brokerContract(name: string, makeHarness: () => Promise<BrokerHa
     rule('an order that rests is placed and moves no position', async ({ harness, reopen }, t) => {
       if (!harness.faults.rest) return t.skip('the harness cannot let an order rest');
       await harness.faults.rest();
-      const { broker, order, instrument, position } = await reopen();
+      const { broker, order, position } = await reopen();
       const sent = order('buy');
       const placed = acceptedState(await broker.place(sent));
       assert.deepEqual([placed.status, placed.fillQuantity, placed.fillPrice], ['placed', '0', null]);
-      assert.deepEqual(await broker.find(sent.clientOrderId, instrument.symbol), placed);
+      assert.deepEqual(await broker.find(sent), placed);
       assert.equal(await position(), '0');
+    });
+
+    rule('an order that rests is among the open ones, and one that is filled is not', async (desk, t) => {
+      const { rest } = desk.harness.faults;
+      if (!rest) return t.skip('the harness cannot let an order rest');
+      await desk.trade('buy');
+      assert.deepEqual(await desk.broker.openOrders(), []);
+      await rest();
+      const { broker, order, instrument } = await desk.reopen();
+      const resting = [order('buy', 2), order('sell', 1, { reduceOnly: broker.capabilities.reduceOnly })];
+      const placed: BrokerOrderState[] = [];
+      for (const sent of resting) placed.push(acceptedState(await broker.place(sent)));
+      const open = await broker.openOrders();
+      assert.deepEqual(
+        open.toSorted((a, b) => (a.side < b.side ? -1 : 1)),
+        resting.map(({ clientOrderId, side, quantity, reduceOnly }, index) => ({
+          clientOrderId,
+          brokerRef: placed[index]?.brokerRef,
+          symbol: instrument.symbol,
+          side,
+          quantity,
+          fillQuantity: ZERO,
+          reduceOnly,
+        })),
+      );
+    });
+
+    rule('an order that rests is cancelled, and only that one', async ({ harness, reopen }, t) => {
+      if (!harness.faults.rest) return t.skip('the harness cannot let an order rest');
+      await harness.faults.rest();
+      const { broker, order, position } = await reopen();
+      const [unwanted, kept] = [order('buy'), order('buy')];
+      for (const sent of [unwanted, kept]) acceptedState(await broker.place(sent));
+      await broker.cancel(await openOrder(broker, unwanted));
+      const ended = await broker.find(unwanted);
+      assert.equal(ended?.status, 'cancelled');
+      checkFill(ended, unwanted.quantity);
+      assert.deepEqual(
+        (await broker.openOrders()).map(({ clientOrderId }) => clientOrderId),
+        [kept.clientOrderId],
+      );
+      assert.equal(await position(), '0');
+    });
+
+    rule('to cancel what has ended is no error and changes nothing', async ({ harness, reopen }, t) => {
+      const { rest, settle } = harness.faults;
+      if (!rest || !settle) return t.skip('the harness cannot decide an order that rests');
+      await rest();
+      const before = await reopen();
+      const sent = before.order('buy');
+      acceptedState(await before.broker.place(sent));
+      const open = await openOrder(before.broker, sent);
+      await settle('filled');
+      const { broker, position } = await reopen();
+      assert.equal((await broker.find(sent))?.status, 'filled');
+      await broker.cancel(open);
+      await broker.cancel(open);
+      assert.equal((await broker.find(sent))?.status, 'filled');
+      assert.equal(await position(), harness.quantity);
     });
 
     for (const how of ['filled', 'partially_filled', 'cancelled', 'failed'] as const)
@@ -271,8 +388,8 @@ export function brokerContract(name: string, makeHarness: () => Promise<BrokerHa
         const sent = before.order('sell', 4);
         acceptedState(await before.broker.place(sent));
         await settle(how);
-        const { broker, instrument, position } = await desk.reopen();
-        const found = await broker.find(sent.clientOrderId, instrument.symbol);
+        const { broker, position } = await desk.reopen();
+        const found = await broker.find(sent);
         assert.equal(found?.status, how);
         assert.equal(await position(), negate(found.fillQuantity));
         checkFill(found, sent.quantity);
@@ -283,9 +400,31 @@ export function brokerContract(name: string, makeHarness: () => Promise<BrokerHa
       await broker.close();
       await assert.rejects(broker.place(sent), BrokerUnavailable);
       await assert.rejects(broker.position(instrument), BrokerUnavailable);
-      await assert.rejects(broker.find(sent.clientOrderId, instrument.symbol), BrokerUnavailable);
+      await assert.rejects(broker.find(sent), BrokerUnavailable);
+      await assert.rejects(broker.openOrders(), BrokerUnavailable);
+      await assert.rejects(broker.balance(), BrokerUnavailable);
       assert.deepEqual(await harness.ledger(), []);
     });
+
+    rule('what is asked after its time is over is not asked, and nothing is sent', async (desk) => {
+      const over = AbortSignal.abort();
+      for (const ask of everyCall(desk)) await assert.rejects(ask(over), BrokerUnavailable);
+      assert.deepEqual(await desk.harness.ledger(), []);
+    });
+
+    rule(
+      'a broker that hangs is left when the time is over, and an order is then unknown',
+      async (desk, t) => {
+        const { hang } = desk.harness.faults;
+        if (!hang) return t.skip('the harness cannot make the broker hang');
+        await hang();
+        for (const ask of everyCall(desk)) {
+          const answer = await ask(AbortSignal.timeout(20)).catch((fault: unknown) => fault);
+          if (isPlaceOutcome(answer)) assert.equal(answer.outcome, 'unknown');
+          else assert.ok(answer instanceof BrokerUnavailable, String(answer));
+        }
+      },
+    );
 
     rule('positions and orders are there again after closing and reopening', async (desk) => {
       const order = desk.order('buy', 2);
@@ -293,20 +432,19 @@ export function brokerContract(name: string, makeHarness: () => Promise<BrokerHa
       await desk.trade('sell', 1);
       const positions = await desk.broker.positions();
       await desk.broker.close();
-      const { broker, instrument } = await desk.reopen();
-      assert.deepEqual(await broker.positions(), positions);
-      if (broker.capabilities.findsByClientId)
-        assert.equal(
-          (await broker.find(order.clientOrderId, instrument.symbol))?.brokerRef,
-          placed.brokerRef,
-        );
+      const { broker } = await desk.reopen();
+      const held = ({ symbol, quantity, averagePrice }: Position) => ({ symbol, quantity, averagePrice });
+      assert.deepEqual((await broker.positions()).map(held), positions.map(held));
+      if (findsById({ broker }) && placed.brokerRef !== null)
+        assert.equal((await broker.find(order))?.brokerRef, placed.brokerRef);
     });
   });
 }
 
 async function openDesk(harness: BrokerHarness, connections: Broker[]): Promise<Desk> {
-  const broker = await harness.open();
-  connections.push(broker);
+  const connection = await harness.open();
+  connections.push(connection);
+  const broker = patient(connection);
   const instrument = await broker.resolve(harness.symbols.platform);
   assert.ok(!('rejection' in instrument), 'the harness names a symbol that the broker has');
   const order: Desk['order'] = (side, times = 1, more = {}) => ({
@@ -321,12 +459,13 @@ async function openDesk(harness: BrokerHarness, connections: Broker[]): Promise<
   return {
     harness,
     broker,
+    connection,
     instrument,
     order,
     async trade(side, times, more) {
       const sent = order(side, times, more);
       const state = acceptedState(await broker.place(sent));
-      const ended = isOpen(state) ? await followed(broker, sent.clientOrderId, instrument.symbol) : state;
+      const ended = isOpen(state) ? await followed(broker, sent) : state;
       checkFill(ended, sent.quantity);
       return ended;
     },
@@ -342,14 +481,46 @@ const isOpen = ({ status }: BrokerOrderState): boolean =>
   status === 'placed' || status === 'partially_filled';
 
 /** Some brokers answer a placing with an id only: the fill comes by looking. */
-async function followed(broker: Broker, id: ClientOrderId, symbol: string): Promise<BrokerOrderState> {
+async function followed(broker: PatientBroker, order: BrokerOrder): Promise<BrokerOrderState> {
   for (let looks = 0; looks < 20; looks++) {
-    const state = await broker.find(id, symbol);
-    assert.ok(state, `the broker has no order ${id}`);
+    const state = await broker.find(order);
+    assert.ok(state, `the broker has no order ${order.clientOrderId}`);
     if (!isOpen(state)) return state;
   }
-  return assert.fail(`the order ${id} does not end`);
+  return assert.fail(`the order ${order.clientOrderId} does not end`);
 }
+
+const findsById = ({ broker }: Pick<Desk, 'broker'>): boolean => broker.capabilities.findsByClientIdMs > 0;
+
+const openOrder = async (broker: PatientBroker, order: BrokerOrder): Promise<OpenOrder> =>
+  (await broker.openOrders()).find(({ clientOrderId }) => clientOrderId === order.clientOrderId) ??
+  assert.fail('the order is not open');
+
+function everyCall({
+  connection,
+  instrument,
+  order,
+}: Desk): readonly ((signal: AbortSignal) => Promise<unknown>)[] {
+  const sent = order('buy');
+  const { clientOrderId } = sent;
+  const { symbol } = instrument;
+  return [
+    (signal) => connection.verify(signal),
+    (signal) => connection.resolve(symbol, signal),
+    (signal) => connection.position(instrument, signal),
+    (signal) => connection.positions(signal),
+    (signal) => connection.instruments({ query: '', after: null, limit: 1 }, signal),
+    (signal) => connection.balance(signal),
+    (signal) => connection.quote(instrument, signal),
+    (signal) => connection.place(sent, signal),
+    (signal) => connection.find(queryOf(sent), signal),
+    (signal) => connection.openOrders(signal),
+    (signal) => connection.cancel({ clientOrderId, brokerRef: 'none', symbol }, signal),
+  ];
+}
+
+const isPlaceOutcome = (answer: unknown): answer is PlaceOutcome =>
+  typeof answer === 'object' && answer !== null && 'outcome' in answer;
 
 function acceptedState(outcome: PlaceOutcome): BrokerOrderState {
   assert.equal(outcome.outcome, 'accepted', JSON.stringify(outcome));
@@ -372,9 +543,10 @@ function checkRejection(error: OrderError, code: RejectionCode): void {
 }
 
 /** Numbers that a double carries, a price exactly where something was filled, a reason where it ended badly. */
-function checkFill({ status, fillQuantity, fillPrice, reason }: BrokerOrderState, quantity: Decimal): void {
+function checkFill(state: BrokerOrderState, quantity: Decimal): void {
+  const { status, fillQuantity, fillPrice, fee, reason } = state;
   assert.equal(parseDecimal(fillQuantity), fillQuantity);
-  if (fillPrice !== null) assert.equal(parseDecimal(fillPrice), fillPrice);
+  for (const amount of [fillPrice, fee]) if (amount !== null) assert.equal(parseDecimal(amount), amount);
   assert.equal(fillPrice !== null, fillQuantity !== ZERO);
   const filled = sign(fillQuantity);
   if (status === 'filled' || status === 'partially_filled') assert.equal(filled, 1);

@@ -5,7 +5,15 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
-import { DatabaseUnavailable, type Db, join, must, type Statement, sql } from '../../src/data/db.ts';
+import {
+  DatabaseUnavailable,
+  type Db,
+  join,
+  must,
+  NotCommitted,
+  type Statement,
+  sql,
+} from '../../src/data/db.ts';
 import { migrate } from '../../src/data/migrate.ts';
 import { type Decimal, parseDecimal } from '../../src/domain/decimal.ts';
 
@@ -106,8 +114,72 @@ export function dbContract(name: string, open: () => Promise<Db>): void {
       assert.equal(await exists(other), false);
     });
 
-    test('a guard on something that writes nothing is refused', async () => {
+    const held = (id: string, version = 0) =>
+      must('held', sql`select 1 from books where book = ${id} and version = ${version}`);
+
+    test('a guard that selects lets its unit pass where it finds a row, and changes nothing', async () => {
+      const [id, other] = [randomUUID(), randomUUID()];
+      await db.commit([book(id, '7')]);
+      assert.equal(await db.commit([held(id)]), null);
+      assert.equal(await db.commit([held(id), book(other), held(other), held(id)]), null);
+      assert.deepEqual(await db.get(sql`select version, cash from books where book = ${id}`), {
+        version: 0,
+        cash: '7',
+      });
+    });
+
+    test('a guard that selects and finds no row names itself and leaves nothing of its unit', async () => {
+      const [id, first, second] = [randomUUID(), randomUUID(), randomUUID()];
+      await db.commit([book(id)]);
+      // A statement that changed a row comes before: its count must not be taken for that of the guard.
+      assert.equal(await db.commit([book(first), held(id, 1), book(second)]), 'held');
+      assert.equal(await exists(first), false);
+      assert.equal(await exists(second), false);
+    });
+
+    test('a guard that selects sees what the statements before it did, in its unit and in those before', async () => {
+      const id = randomUUID();
+      const set = (version: number) => sql`update books set version = ${version} where book = ${id}`;
+      assert.equal(await db.commit([book(id), set(1), held(id, 1)]), null);
+      assert.equal(await db.commit([set(2), held(id, 1)]), 'held');
+      const answers = await Promise.all([
+        db.commit([held(id, 1)]),
+        db.commit([set(5)]),
+        db.commit([held(id, 1), book(randomUUID())]),
+        db.commit([held(id, 5)]),
+      ]);
+      assert.deepEqual(answers, [null, null, 'held', null]);
+    });
+
+    test('what is held does not change before the commit: of many at once, from two handles, none sees both', async () => {
+      const id = randomUUID();
+      const other = await open();
+      await db.commit([book(id)]);
+      let changed = false;
+      const holding = async (handle: Db) => {
+        for (let version = 1; ; version++) {
+          const began = changed;
+          const outcome = await handle.commit([
+            held(id),
+            sql`insert into books (book, version, cash) values (${`${id} ${randomUUID()}`}, ${version}, '0')`,
+            held(id),
+          ]);
+          // Whoever began after the change was committed has seen it.
+          if (outcome !== null) return outcome;
+          assert.equal(began, false);
+        }
+      };
+      const holders = Array.from({ length: 10 }, (_, index) => holding(index % 2 ? db : other));
+      await db.commit([must('there', sql`update books set version = 9 where book = ${id} and version = 0`)]);
+      changed = true;
+      assert.ok((await Promise.all(holders)).every((outcome) => outcome === 'held'));
+      await other.close();
+    });
+
+    test('a guard that could neither change nor hold a row is refused', async () => {
       await assert.rejects(db.commit([must('read', sql`select 1`)]), TypeError);
+      await assert.rejects(db.commit([must('sum', sql`select count(*) from books`)]), TypeError);
+      await assert.rejects(db.commit([must('made', sql`values (1)`)]), TypeError);
     });
 
     test('a unit whose statement is wrong is undone and rejects', async () => {
@@ -394,7 +466,7 @@ export function dbContract(name: string, open: () => Promise<Db>): void {
       await other.close();
       for (const answer of await Promise.all(answers)) assert.equal(answer, null);
       for (const id of ids) assert.ok(await exists(id));
-      await assert.rejects(other.commit([book(randomUUID())]), DatabaseUnavailable);
+      await assert.rejects(other.commit([book(randomUUID())]), NotCommitted);
       await assert.rejects(other.all(sql`select 1`), DatabaseUnavailable);
     });
   });

@@ -1,4 +1,4 @@
-// The queues' part of the store's contract.
+// The part of the store's contract about queues and replies.
 
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
@@ -11,7 +11,9 @@ const SHORT = 40;
 const DEADLINE = 5_000;
 const AT_ONCE = { timeoutMs: 0 };
 
-export function queueContract({ store, newKey, holdsAfter }: Shared): void {
+export function queueContract(shared: Shared): void {
+  const { store, newKey, holdsAfter } = shared;
+  replyContract(shared);
   describe('queues', () => {
     test('first in, first out', async () => {
       const queue = newKey();
@@ -130,6 +132,22 @@ export function queueContract({ store, newKey, holdsAfter }: Shared): void {
         }
     });
 
+    test('who has been served and waits again gets what came meanwhile, and what comes later', async () => {
+      const queue = newKey();
+      const waits = () => store().take(queue, { timeoutMs: DEADLINE });
+      for (let round = 0; round < 50; round++) {
+        const taken = waits();
+        if (round % 2 === 0) await nextTurn();
+        await store().push(queue, `one ${round}`, LONG);
+        assert.equal(await taken, `one ${round}`);
+        // Nobody waits at this moment.
+        if (round % 3 !== 0) await store().push(queue, `two ${round}`, LONG);
+        if (round % 5 === 0) await pause(2);
+        if (round % 3 !== 0) assert.equal(await waits(), `two ${round}`);
+      }
+      assert.equal(await store().take(queue, AT_ONCE), null);
+    });
+
     test('a queue that nobody takes from ends with its time', async () => {
       const queue = newKey();
       await store().push(queue, 'forgotten', SHORT);
@@ -141,6 +159,37 @@ export function queueContract({ store, newKey, holdsAfter }: Shared): void {
       assert.equal(await store().take(queue, AT_ONCE), null);
       await store().push(queue, 'new', LONG);
       assert.equal(await store().take(queue, AT_ONCE), 'new');
+    });
+  });
+}
+
+function replyContract({ store, newKey }: Shared): void {
+  describe('replies', () => {
+    test('a reply reaches whoever waits at its address, and nobody else', async () => {
+      const [one, two] = [1, 2].map(() => store().expectReply({ timeoutMs: LONG }));
+      assert.ok(one && two && one.address !== two.address);
+      const text = 'ü"\\/\n\u0000 {} 台北 🙂\n';
+      await store().reply(two.address, text);
+      assert.equal(await two.reply, text);
+      await store().reply(one.address, '');
+      assert.equal(await one.reply, '');
+    });
+
+    test('the first counts; what comes later, or to an address of nobody, is lost', async () => {
+      const { address, reply } = store().expectReply({ timeoutMs: LONG });
+      for (const message of ['first', 'second']) await store().reply(address, message);
+      await store().reply(`reply:{${newKey()}}:1`, 'lost');
+      assert.equal(await reply, 'first');
+      await store().reply(address, 'third');
+    });
+
+    test('who waits gives up after the time, or at once when told to', async () => {
+      const start = performance.now();
+      assert.equal(await store().expectReply({ timeoutMs: SHORT }).reply, null);
+      assert.ok(performance.now() - start >= SHORT - 2);
+      const { reply, cancel } = store().expectReply({ timeoutMs: LONG });
+      cancel();
+      assert.equal(await reply, null);
     });
   });
 }

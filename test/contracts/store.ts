@@ -241,6 +241,31 @@ export function storeContract(adapter: StoreUnderTest): void {
         }
       });
 
+      test('it is taken from one who is gone, if it is still that very lease', async () => {
+        const key = newKey();
+        const gone = await acquire(key, 'a');
+        const stale = { holder: 'a', fence: gone.fence - 1 };
+        const stranger = { holder: 'c', fence: gone.fence };
+        for (const instead of [stale, stranger, null, undefined])
+          assert.equal(await store.acquireLease(key, 'b', LONG, instead), null);
+        const taken = await store.acquireLease(key, 'b', LONG, gone);
+        assert.ok(taken && taken.holder === 'b' && taken.fence > gone.fence);
+        assert.deepEqual(await store.leaseHolder(key), taken);
+        assert.equal(await store.renewLease(key, gone, LONG), false);
+        assert.equal(await store.acquireLease(key, 'c', LONG, gone), null, 'it has gone to another');
+        await store.releaseLease(key, taken);
+        assert.ok(await store.acquireLease(key, 'c', LONG, gone), 'free is free');
+      });
+
+      test('of many who take it from one who is gone, one gets it', async () => {
+        const key = newKey();
+        const gone = await acquire(key, 'a');
+        const leases = await Promise.all(
+          Array.from({ length: 20 }, (_, index) => store.acquireLease(key, `holder ${index}`, LONG, gone)),
+        );
+        assert.equal(leases.filter((lease) => lease !== null).length, 1);
+      });
+
       test('however many contend, two never hold it at once, and fences only grow', async () => {
         const key = newKey();
         const fences: number[] = [];
@@ -308,6 +333,32 @@ export function storeContract(adapter: StoreUnderTest): void {
       });
     });
 
+    test('what is asked in one turn about one user is answered as if asked one after the other', async () => {
+      const user = newKey();
+      const [once, window, lease, queue] = ['once', 'window', 'lease', 'queue'].map(
+        (kind) => `${kind}:{${user}}`,
+      ) as [string, string, string, string];
+      for (let round = 0; round < 3; round++) {
+        const [begun, again, count, none, held, holder, other, , length, taken] = await Promise.all([
+          store.begin(once, LONG),
+          store.begin(once, LONG),
+          store.countInWindow(window, 1, LONG),
+          store.leaseHolder(lease),
+          store.acquireLease(lease, 'a', LONG),
+          store.leaseHolder(lease),
+          store.acquireLease(lease, 'b', LONG),
+          store.push(queue, 'one', LONG),
+          store.queueLength(queue),
+          store.take(queue, { timeoutMs: DEADLINE }),
+        ]);
+        assert.deepEqual([begun, again, none, other], ['begun', 'under_way', null, null]);
+        assert.equal(count.allowed, round === 0);
+        assert.deepEqual(holder, held);
+        assert.deepEqual([length, taken], [1, 'one']);
+        await Promise.all([store.release(once), held && store.releaseLease(lease, held)]);
+      }
+    });
+
     queueContract(shared);
     presenceContract(shared);
     if (adapter.openAnother) sharingContract({ ...shared, openAnother: adapter.openAnother });
@@ -317,10 +368,15 @@ export function storeContract(adapter: StoreUnderTest): void {
     test('closing ends every wait, and afterwards nothing answers', async () => {
       const closing = await adapter.open();
       const queue = newKey();
-      const taken = [closing.take(queue, {}), closing.take(queue, { timeoutMs: LONG })];
+      const waits = [
+        closing.take(queue, {}),
+        closing.take(queue, { timeoutMs: LONG }),
+        closing.expectReply({ timeoutMs: LONG }).reply,
+      ];
       await nextTurn();
       await closing.close();
-      assert.deepEqual(await Promise.all(taken), [null, null]);
+      waits.push(closing.expectReply({ timeoutMs: LONG }).reply);
+      assert.deepEqual(await Promise.all(waits), [null, null, null, null]);
       await closing.close();
       const calls: readonly (() => Promise<unknown>)[] = [
         () => closing.claim(queue, LONG),
@@ -340,6 +396,9 @@ export function storeContract(adapter: StoreUnderTest): void {
         () => closing.announce(queue, 'a', '', LONG),
         () => closing.withdraw(queue, 'a'),
         () => closing.announced(queue),
+        () => closing.reply(queue, ''),
+        () => closing.tally(queue, 'a', LONG),
+        () => closing.tallied(queue),
         () => closing.ping(),
       ];
       for (const call of calls) await assert.rejects(call, StoreUnavailable);

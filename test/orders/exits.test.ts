@@ -7,7 +7,8 @@ import { openPaperLedger } from '../../src/data/paper-ledger.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import type { ClientOrderId } from '../../src/domain/ids.ts';
 import type { Side } from '../../src/domain/order.ts';
-import { NEVER } from '../broker/paper-desk.ts';
+import { accountOf, NEVER, NO_HURRY } from '../broker/paper-desk.ts';
+import { patient } from '../broker/patient.ts';
 import { openWorld } from '../world.ts';
 
 describe('A position that changes between the look and the order', () => {
@@ -27,7 +28,7 @@ describe('A position that changes between the look and the order', () => {
     hand.trade = async () => {
       const ledger = openPaperLedger(world.db);
       const open = openPaper({ ledger, clock: world.clock, wait: async () => {} });
-      const connection = await open({ id: trader.account.id, paper: {} });
+      const connection = patient(await open(accountOf(trader.account.id, {}), NO_HURRY));
       const instrument = await connection.resolve('BTCUSDT');
       assert.ok(!('rejection' in instrument));
       const [side, quantity] = byHand;

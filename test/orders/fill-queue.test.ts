@@ -3,11 +3,13 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { verifyDueFills } from '../../src/app/orders/verify-fills.ts';
+import type { OrderQuery } from '../../src/broker/broker.ts';
 import { sql } from '../../src/data/db.ts';
 import { findOrder } from '../../src/data/orders.ts';
 import { workerOrders } from '../../src/data/worker-orders.ts';
 import type { Look } from '../../src/domain/fill.ts';
 import { timestamp, type UserId } from '../../src/domain/ids.ts';
+import type { Order } from '../../src/domain/order.ts';
 import { logbook, type World } from '../world.ts';
 import { FIRST_POLL, polled, REQUEUE, restingBroker, restingOrder } from './fill-desk.ts';
 
@@ -15,6 +17,7 @@ describe('A check whose verifier died', { concurrency: true }, () => {
   test('is free after the 180 s visibility timeout, and not before; the lost poll has used up a try', async (t) => {
     const { clock, broker, world, trader } = await restingBroker(t);
     const { body } = await world.send(trader);
+    broker.calls.length = 0;
     // The clock of another verifier is a little ahead: it claims the check, and is not heard of for long.
     const ahead = { now: () => clock.now() + FIRST_POLL };
     const claimed = Promise.withResolvers<void>();
@@ -103,7 +106,9 @@ describe('The order of checks', { concurrency: true }, () => {
     const legs = await Promise.all(
       [sooner, requeued, later].map(async (id) => (await world.order(trader, id)).legs[0]?.client_order_id),
     );
-    const asked = broker.calls.filter(({ call }) => call === 'find').map((each) => each.asked);
+    const asked = broker.calls
+      .filter(({ call }) => call === 'find')
+      .map((each) => (each.asked as OrderQuery).clientOrderId);
     assert.deepEqual(asked, legs);
     assert.equal(broker.mostOfOneAccount, 1);
   });
@@ -125,7 +130,7 @@ describe('The order of checks', { concurrency: true }, () => {
     const { body: stuck } = await world.send(trader);
     const { body: free } = await world.send(other);
     for (const order of broker.ledger) broker.settle(order, 'filled');
-    broker.script('find', async (goodAnswer, clientOrderId) => {
+    broker.script('find', async (goodAnswer, { clientOrderId }) => {
       const isStuck = broker.ledger[0]?.clientOrderId === clientOrderId;
       if (isStuck) await find.promise;
       return goodAnswer();
@@ -143,6 +148,7 @@ describe('The order of checks', { concurrency: true }, () => {
 
 describe('The check and what it is about', { concurrency: true }, () => {
   /** An order that rests at the broker, as a worker has it in hand, without its check. */
+  const NOBODY = '00000000-0000-7000-8000-000000000000' as UserId;
   async function inHand(t: TestContext) {
     const { clock, world, trader } = await restingBroker(t);
     const { body } = await world.send(trader);
@@ -151,15 +157,16 @@ describe('The check and what it is about', { concurrency: true }, () => {
     const order = await findOrder(world.db, body.order_id);
     const foreignLeg = (await findOrder(world.db, other.order_id))?.legs[0];
     assert.ok(order && foreignLeg);
-    const { save } = workerOrders({ db: world.db, clock, firstPollMs: FIRST_POLL });
+    const orders = workerOrders({ db: world.db, clock, firstPollMs: FIRST_POLL });
+    await orders.begin(trader.user.id, 'me');
+    const save = (changed: Order) => orders.save(changed, 'me', { settled: true });
     return { world, order, foreignLeg, save };
   }
-  const settled = { settled: true };
 
   test('are one unit: an order that another worker has taken over is neither saved nor scheduled', async (t) => {
     const { world, order, save } = await inHand(t);
     const stale = { ...order, version: order.version - 1, status: 'unknown' as const };
-    assert.equal(await save(stale, settled), 'taken');
+    assert.equal(await save(stale), 'taken');
     assert.equal(await checkOf(world, order.id), undefined);
     assert.deepEqual(await findOrder(world.db, order.id), order);
   });
@@ -167,14 +174,15 @@ describe('The check and what it is about', { concurrency: true }, () => {
   test('are one unit: where the order cannot be written, no check is scheduled', async (t) => {
     const { world, order, foreignLeg, save } = await inHand(t);
     const broken = { ...order, legs: [...order.legs, { ...foreignLeg, leg: 'exit' as const }] };
-    await assert.rejects(save(broken, settled));
+    await assert.rejects(save(broken));
     assert.equal(await checkOf(world, order.id), undefined);
     assert.deepEqual(await findOrder(world.db, order.id), order);
   });
 
   test('are one unit: where no check can be scheduled, the order is not written', async (t) => {
     const { world, order, save } = await inHand(t);
-    await assert.rejects(save({ ...order, userId: 'nobody' as UserId, status: 'unknown' }, settled));
+    await world.db.commit([sql`insert into worker_owners (user_id, token) values (${NOBODY}, 'me')`]);
+    await assert.rejects(save({ ...order, userId: NOBODY, status: 'unknown' }));
     assert.deepEqual(await findOrder(world.db, order.id), order);
   });
 

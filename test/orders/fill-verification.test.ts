@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { BrokerUnavailable } from '../../src/broker/broker.ts';
+import { BrokerUnavailable, type Instrument, type OrderQuery } from '../../src/broker/broker.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { scriptedBroker } from '../worker/scripted-broker.ts';
 import { openWorld, settableClock } from '../world.ts';
@@ -19,6 +19,12 @@ describe('Order fill verification', { concurrency: true }, () => {
     assert.equal(record.fill_quantity, 4);
     assert.ok((record.fill_price ?? 0) > 0);
     assert.equal(record.filled_at, timestamp(clock.now()));
+    const [leg] = record.legs;
+    assert.deepEqual(
+      [leg?.acked_at, leg?.filled_at],
+      [timestamp(clock.now() - FIRST_POLL), timestamp(clock.now())],
+    );
+    assert.ok((leg?.fee ?? 0) > 0);
     assert.deepEqual(record.verification, { state: 'done', attempts: 1, next_at: null });
     assert.equal(await world.position(trader.account.id, 'BTCUSDT'), '4');
   });
@@ -55,6 +61,27 @@ describe('Order fill verification', { concurrency: true }, () => {
       assert.equal(logged.order, body.order_id);
       assert.match(JSON.stringify(logged.error), new RegExp(`${status} (by|at) the paper exchange`));
     });
+
+  test('a month that rolled meanwhile: the order is looked up as the month that was sent', async (t) => {
+    const { clock, broker, world, trader } = await restingBroker(t);
+    const front = (month: string) =>
+      broker.script(
+        'resolve',
+        async (goodAnswer) => ({ ...(await goodAnswer()), symbol: month }) as Instrument,
+      );
+    front('TXFA7');
+    const { body } = await world.send(trader, { symbol: 'TXF1!' });
+    broker.forgetScripts();
+    broker.calls.length = 0;
+    front('TXFB7');
+    clock.advance(FIRST_POLL);
+    await polled(world, trader, body.order_id, 1);
+    const asked = broker.calls.filter(({ call }) => call === 'find').map((each) => each.asked as OrderQuery);
+    assert.deepEqual(
+      asked.map(({ symbol, side, quantity, sentAt }) => [symbol, side, quantity, sentAt]),
+      [['TXFA7', 'buy', '1', timestamp(clock.now() - FIRST_POLL)]],
+    );
+  });
 
   test('placed, the broker reports pending: placed, and re-queued with 30 s', async (t) => {
     const { clock, world, trader, body } = await restingOrder(t);
@@ -228,7 +255,7 @@ describe('An order whose answer was lost', { concurrency: true }, () => {
 
   test('at a broker that cannot be asked by our id stays unknown, and ends in the dead-letter queue', async (t) => {
     const clock = settableClock();
-    const broker = scriptedBroker(t, { findsByClientId: false, refusesDuplicateIds: false });
+    const broker = scriptedBroker(t, { findsByClientIdMs: 0, refusesDuplicateIds: false });
     broker.script('place', async () => ({ outcome: 'unknown', reason: 'timeout' }));
     broker.script('find', async () => null);
     const env = { FILL_RETRIES: '1' };

@@ -337,9 +337,11 @@ function withPositions(broker: ScriptedBroker, held: Record<string, number>): { 
     symbol,
     quantity: decimal(quantity),
     averagePrice: decimal(100),
+    lastPrice: null,
+    openProfit: null,
   }));
-  const paper: Brokers['paper'] = async (account) => ({
-    ...(await broker.brokers.paper(account)),
+  const paper: Brokers['paper'] = async (account, signal) => ({
+    ...(await broker.brokers.paper(account, signal)),
     positions: async () => positions,
   });
   return { brokers: { paper } };

@@ -111,6 +111,7 @@ export async function makeTrader(db: Db, paper: unknown, of?: User): Promise<Tra
     userId: user.id,
     name: 'Paper',
     brokerName: 'paper',
+    environment: 'live',
     webhookToken: randomToken(),
     webhookSecret: secrets.seal(secret, id),
     maxRequestAge: 300,
@@ -120,6 +121,8 @@ export async function makeTrader(db: Db, paper: unknown, of?: User): Promise<Tra
     halted: false,
     paper,
     connectionVersion: 1,
+    credentialsVersion: 1,
+    revision: 1,
     createdAt: now,
   };
   await db.commit([...(of ? [] : [insertUser(user, 'no password', now)]), insertAccount(account)]);

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { sql } from '../../src/data/db.ts';
 import type { OrderRecord } from '../../src/domain/order-result.ts';
 import { type Answer, openWorld, type Problem, settableClock, type Trader, type World } from '../world.ts';
 
@@ -15,7 +16,7 @@ describe('GET /trading/orders/{id}', () => {
     'fill_price', 'fill_quantity', 'filled_at', 'auto_exit', 'exit_quantity', 'position_before', 'exit_order_result', 'user_id',
     'trading_account_id', 'broker_name', 'simulation', 'error', 'trace', 'legs', 'verification'];
   // biome-ignore format: the contract's list
-  const LEG = ['leg', 'client_order_id', 'broker_ref', 'side', 'quantity', 'status', 'fill_price', 'fill_quantity', 'sent_at'];
+  const LEG = ['leg', 'client_order_id', 'broker_ref', 'side', 'quantity', 'status', 'fill_price', 'fill_quantity', 'fee', 'sent_at', 'acked_at', 'filled_at'];
 
   test('the owner’s record has every field of the contract', async (t) => {
     const world = await openWorld(t);
@@ -105,7 +106,11 @@ describe('GET /trading/orders', () => {
     const simulated = { query: '?simulation=true' };
     const send = (whose: Trader) => world.send(whose, { quantity: 0.001 }, simulated);
     await Promise.all([...Array.from({ length: 130 }, () => send(trader)), send(other), send(other)]);
-    const all = (await world.orders(trader)).map(({ order_id }) => order_id).reverse();
+    const newest = await world.db.all<{ order_id: string }>(
+      sql`select order_id from order_history where user_id = ${trader.user.id}
+          order by submitted_at desc, order_id desc`,
+    );
+    const all = newest.map(({ order_id }) => order_id);
     assert.equal(all.length, 130);
 
     // biome-ignore format: a table, one row a line

@@ -68,7 +68,68 @@ function singleTests(redis: RedisServer): void {
   });
   after(() => admin.disconnect());
 
-  test('the contract left no key without an expiry', () => everyKeyExpires(redis));
+  test('every operation, and the contract before, leaves no key without an expiry', (t) =>
+    everyKeyExpires(t, redis));
+
+  test('what is asked in one turn about one user is one command; about two users it is two', async (t) => {
+    const store = await opened(t, redis.url);
+    const [one, two] = [newKey(), newKey()];
+    const ask = (...users: string[]) =>
+      Promise.all(
+        users.flatMap((user) => [
+          store.finish(`once:{${user}}`, LONG),
+          store.push(`queue:{${user}}`, 'message', LONG),
+          store.leaseHolder(`lease:{${user}}`),
+        ]),
+      );
+    // The scripts are known from here on.
+    await ask(one);
+    const monitor = await admin.monitor();
+    t.after(() => monitor.disconnect());
+    const calls: string[] = [];
+    monitor.on('monitor', (_time: string, args: readonly string[], source: string) => {
+      if (source !== 'lua' && args.some((arg) => arg.includes(one) || arg.includes(two)))
+        calls.push(args.join(' '));
+    });
+    await ask(one);
+    await ask(one, two);
+    await admin.set(`fillpath:once:${one}:end`, '', 'PX', 1000);
+    await soon(async () => (calls.at(-1)?.includes(':end') ? true : null));
+    assert.equal(calls.length - 1, 3, calls.join('\n'));
+  });
+
+  test('who waits for a reply is told of an outage, and hears what is said after it', async (t) => {
+    const [store, other] = [await opened(t, redis.url), await opened(t, redis.url)];
+    const missed = Promise.withResolvers<void>();
+    const expected = store.expectReply({ timeoutMs: LONG, onMissed: missed.resolve });
+    await admin.call('client', 'kill', 'type', 'pubsub');
+    await missed.promise;
+    await soon(() =>
+      other.reply(expected.address, 'after it').then(
+        () => true,
+        () => null,
+      ),
+    );
+    assert.equal(await expected.reply, 'after it');
+  });
+
+  test('who has been served and waits again does not look before something comes', async (t) => {
+    const [store, other] = [await opened(t, redis.url), await opened(t, redis.url)];
+    const queue = newKey();
+    const scripts = async () =>
+      Number(/cmdstat_evalsha:calls=(\d+)/.exec(await admin.info('commandstats'))?.[1]);
+    const taken = store.take(queue, { timeoutMs: LONG });
+    await heard(admin, [queue]);
+    await other.push(queue, 'first', LONG);
+    assert.equal(await taken, 'first');
+    const before = await scripts();
+    for (let round = 0; round < 20; round++) {
+      const next = store.take(queue, { timeoutMs: LONG });
+      await other.push(queue, `${round}`, LONG);
+      assert.equal(await next, `${round}`);
+    }
+    assert.equal((await scripts()) - before, 2 * 20, 'each is pushed once and popped once');
+  });
 
   test('who waits gets what is pushed after the server was killed and started again', async (t) => {
     const [store, other] = [await opened(t, redis.url), await opened(t, redis.url)];
@@ -312,7 +373,8 @@ function clusterTests(cluster: () => RedisServer): void {
     for (const admin of admins) admin.disconnect();
   });
 
-  test('the contract left no key without an expiry', () => everyKeyExpires(cluster()));
+  test('every operation, and the contract before, leaves no key without an expiry', (t) =>
+    everyKeyExpires(t, cluster()));
 
   test('one address is enough, and all of them are served', async (t) => {
     const store = await opened(t, cluster().nodes[1]?.url as string);
@@ -438,21 +500,59 @@ async function slotOf(
   return [slot, at, (at + 1) % admins.length];
 }
 
-async function everyKeyExpires({ nodes }: RedisServer): Promise<void> {
+const KINDS = ['fence', 'lease', 'once', 'present', 'queue', 'tally', 'window'];
+const HOUR = 3_600_000;
+
+/**
+ * Every operation that writes is done here and now, for an hour: what there is to look at does not depend on how long
+ * the tests before have taken. Of all keys that are there, theirs included, none stays for ever.
+ */
+async function everyKeyExpires(t: TestContext, redis: RedisServer): Promise<void> {
+  const store = await opened(t, redis.url);
+  for (let round = 0; round < 2; round++) {
+    const key = newKey();
+    await store.claim(key, HOUR);
+    await store.begin(key, HOUR);
+    await store.prolong(key, HOUR);
+    await store.finish(key, HOUR);
+    await store.countInWindow(key, 2, HOUR);
+    const lease = await store.acquireLease(key, 'a', HOUR);
+    await store.acquireLease(key, 'b', HOUR, lease);
+    await store.renewLease(key, (await store.leaseHolder(key)) ?? { holder: '', fence: 0 }, HOUR);
+    for (const message of ['one', 'two']) await store.push(key, message, HOUR);
+    await store.take(key, AT_ONCE);
+    await store.announce(key, 'a', '', HOUR);
+    await store.announced(key);
+    await store.tally(key, 'a', HOUR);
+    await Promise.all([store.finish(`{${key}}`, HOUR), store.push(`{${key}}`, 'both', HOUR)]);
+  }
+  const { forEver, kinds } = await keysOf(redis);
+  assert.deepEqual([...kinds].sort(), KINDS);
+  assert.deepEqual(forEver, []);
+
+  const planted = `fillpath:once:${newKey()}`;
+  const admins = redis.nodes.map(({ url }) => new Redis(url, { protocol: 2 }));
+  const places = await Promise.allSettled(admins.map((admin) => admin.set(planted, 'for ever')));
+  assert.deepEqual((await keysOf(redis)).forEver, [planted], 'it would have been found');
+  for (const [index, { status }] of places.entries())
+    if (status === 'fulfilled') await admins[index]?.del(planted);
+  for (const admin of admins) admin.disconnect();
+}
+
+/** What kinds of keys there are, and which of them have no expiry. One that ends while we look had one. */
+async function keysOf({ nodes }: RedisServer) {
+  const kinds = new Set<string>();
+  const forEver: string[] = [];
   for (const { url } of nodes) {
     const admin = new Redis(url, { protocol: 2 });
-    const forEver: string[] = [];
-    let seen = 0;
     for await (const keys of admin.scanStream({ count: 1000 }) as AsyncIterable<string[]>)
       for (const key of keys) {
-        seen++;
-        assert.match(key, /^fillpath:/);
+        kinds.add(/^fillpath:(\w+):/.exec(key)?.[1] ?? key);
         if ((await admin.pttl(key)) === -1) forEver.push(key);
       }
     admin.disconnect();
-    assert.ok(seen > 5, 'the contract has left enough keys to look at');
-    assert.deepEqual(forEver, []);
   }
+  return { kinds, forEver };
 }
 
 /** Runs a module with an open store in a process of its own, which must end in time. */

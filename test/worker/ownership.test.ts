@@ -146,12 +146,12 @@ describe('A worker', () => {
     const [sent] = broker.ledger;
     const [leg] = (await world.order(trader, String((await world.orders(trader))[0]?.order_id))).legs;
     assert.ok(sent && leg?.sent_at);
-    assert.equal(millis(sent.sendBefore) - millis(leg.sent_at), 29_000);
+    assert.equal(millis(sent.sendBefore) - millis(leg.sent_at), 25_000);
   });
 });
 
 describe('A leg that may have been sent, and is sent again', () => {
-  const REFUSED = { code: 'broker_rate_limited', message: 'Slow down.', retry_after: 1 } as const;
+  const REFUSED = { code: 'insufficient_margin', message: 'Too little.' } as const;
 
   for (const [what, script] of [
     ['the broker refuses it', async () => ({ outcome: 'rejected', error: REFUSED }) as const],

@@ -1,6 +1,7 @@
 // How a worker stays connected: a broker that cannot be reached, a connector that breaks, an account that changes.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { BrokerUnavailable } from '../../src/broker/broker.ts';
 import type { Parts } from '../../src/main.ts';
@@ -68,8 +69,8 @@ describe('A connector that throws', () => {
   test('from place, before it returns a promise: the order is unknown all the same', async (t) => {
     const broker = scriptedBroker(t);
     const brokers: Parts['brokers'] = {
-      paper: async (account) => ({
-        ...(await broker.brokers.paper(account)),
+      paper: async (account, signal) => ({
+        ...(await broker.brokers.paper(account, signal)),
         place() {
           throw new TypeError('undefined is not a function');
         },
@@ -94,6 +95,17 @@ describe('A connector that throws', () => {
     });
 });
 
+test('a call whose time is over is told so, and its connector has the last word', async (t) => {
+  const { broker, world, trader } = await scriptedWorld(t, { env: { BROKER_TIMEOUT_SECONDS: '0.05' } });
+  broker.script('position', async (_goodAnswer, _asked, signal) => {
+    await once(signal, 'abort');
+    throw new BrokerUnavailable('given up as asked');
+  });
+  const { body } = await world.send(trader);
+  assert.equal(body.error?.code, 'broker_unavailable');
+  assert.match(body.error?.message ?? '', /given up as asked/);
+});
+
 test('an account that changes is connected anew, the old connection closed', async (t) => {
   const { broker, world, trader } = await scriptedWorld(t);
   await world.send(trader);
@@ -103,7 +115,7 @@ test('an account that changes is connected anew, the old connection closed', asy
     broker.calls
       .filter(({ call }) => ['open', 'close', 'place'].includes(call))
       .map(({ call, connection }) => `${call} ${connection}`),
-    ['open 1', 'place 1', 'close 1', 'open 2', 'place 2'],
+    ['open 1', 'place 1', 'open 2', 'close 1', 'place 2'],
   );
   const last = broker.calls.findLast(({ call }) => call === 'open')?.asked as { paper: unknown };
   assert.deepEqual(last.paper, { latency_ms: 0, seed: 7 });

@@ -3,14 +3,20 @@
 
 import type { TestContext } from 'node:test';
 import type {
+  Balance,
   Broker,
   BrokerAccount,
   BrokerOrder,
   BrokerOrderState,
   Brokers,
   Capabilities,
+  Fitness,
   Instrument,
+  OpenOrder,
+  OrderQuery,
   PlaceOutcome,
+  Position,
+  Quote,
 } from '../../src/broker/broker.ts';
 import { add, type Decimal, decimal, negate, sign, smaller, ZERO } from '../../src/domain/decimal.ts';
 import type { AccountId, ClientOrderId } from '../../src/domain/ids.ts';
@@ -27,10 +33,17 @@ export interface LedgerOrder extends Omit<BrokerOrder, 'instrument'> {
 
 interface Answers {
   open: { asked: BrokerAccount; answer: null };
+  verify: { asked: null; answer: Fitness };
   resolve: { asked: string; answer: Instrument | { readonly rejection: OrderError } };
   position: { asked: Instrument; answer: Decimal };
+  positions: { asked: null; answer: readonly Position[] };
+  instruments: { asked: Parameters<Broker['instruments']>[0]; answer: readonly Instrument[] };
+  balance: { asked: null; answer: Balance };
+  quote: { asked: Instrument; answer: Quote };
   place: { asked: BrokerOrder; answer: PlaceOutcome };
-  find: { asked: ClientOrderId; answer: BrokerOrderState | null };
+  find: { asked: OrderQuery; answer: BrokerOrderState | null };
+  openOrders: { asked: null; answer: readonly OpenOrder[] };
+  cancel: { asked: Parameters<Broker['cancel']>[0]; answer: null };
   close: { asked: null; answer: null };
 }
 type Call = keyof Answers;
@@ -39,6 +52,7 @@ type Call = keyof Answers;
 type Script<C extends Call> = (
   goodAnswer: () => Promise<Answers[C]['answer']>,
   asked: Answers[C]['asked'],
+  signal: AbortSignal,
 ) => Promise<Answers[C]['answer']>;
 
 export interface Held {
@@ -51,12 +65,14 @@ export type ScriptedBroker = ReturnType<typeof scriptedBroker>;
 
 const ABLE: Capabilities = {
   refusesDuplicateIds: true,
-  findsByClientId: true,
+  findsByClientIdMs: Number.POSITIVE_INFINITY,
   reduceOnly: true,
   fractionalQuantities: true,
 };
 
 const PRICE = decimal(100);
+/** Of a call that nobody ends. */
+const { signal: ENDLESS } = new AbortController();
 
 /** Made before the world that uses it: what it holds is released before that world is stopped. */
 export function scriptedBroker(t: TestContext, capabilities: Partial<Capabilities> = {}) {
@@ -150,6 +166,7 @@ export function scriptedBroker(t: TestContext, capabilities: Partial<Capabilitie
     { call, account, connection }: { call: C; account: AccountId; connection: number },
     asked: Answers[C]['asked'],
     goodAnswer: () => Answers[C]['answer'],
+    signal = ENDLESS,
   ): Promise<Answers[C]['answer']> {
     calls.push({ call, account, connection, asked });
     underWay.set(account, (underWay.get(account) ?? 0) + 1);
@@ -163,27 +180,37 @@ export function scriptedBroker(t: TestContext, capabilities: Partial<Capabilitie
       const scripted = scripts[index];
       if (!scripted) return goodAnswer();
       if (--scripted.times === 0) scripts.splice(index, 1);
-      return await (scripted.script as unknown as Script<C>)(async () => goodAnswer(), asked);
+      return await (scripted.script as unknown as Script<C>)(async () => goodAnswer(), asked, signal);
     } finally {
       underWay.set(account, (underWay.get(account) ?? 0) - 1);
     }
   }
 
-  async function open(account: BrokerAccount): Promise<Broker> {
+  async function open(account: BrokerAccount, signal: AbortSignal): Promise<Broker> {
     const { id } = account;
     const connection = ++connections;
     const on = <C extends Call>(call: C) => ({ call, account: id, connection });
-    await answer(on('open'), account, () => null);
+    await answer(on('open'), account, () => null, signal);
     return {
       capabilities: able,
-      resolve: (symbol) => answer(on('resolve'), symbol, () => instrumentOf(symbol)),
-      position: (instrument) =>
-        answer(on('position'), instrument, () => broker.position(id, instrument.symbol)),
-      positions: async () => [],
-      instruments: async () => [],
-      place: (order) => answer(on('place'), order, () => place(id, order)),
-      find: (clientOrderId) =>
-        answer(on('find'), clientOrderId, () => known(id, clientOrderId)?.state ?? null),
+      limits: `scripted:${id}`,
+      verify: (signal) => answer(on('verify'), null, () => ({ warnings: [] }), signal),
+      resolve: (symbol, signal) => answer(on('resolve'), symbol, () => instrumentOf(symbol), signal),
+      position: (instrument, signal) =>
+        answer(on('position'), instrument, () => broker.position(id, instrument.symbol), signal),
+      positions: (signal) => answer(on('positions'), null, () => positions(id), signal),
+      instruments: (search, signal) => answer(on('instruments'), search, () => [], signal),
+      balance: (signal) => answer(on('balance'), null, () => BALANCE, signal),
+      quote: (instrument, signal) =>
+        answer(on('quote'), instrument, () => ({ bid: PRICE, ask: PRICE }), signal),
+      place: (order, signal) => answer(on('place'), order, () => place(id, order), signal),
+      find: (query, signal) =>
+        answer(on('find'), query, () => known(id, query.clientOrderId)?.state ?? null, signal),
+      openOrders: (signal) =>
+        answer(on('openOrders'), null, () => ledger.filter(rests(id)).map(openOrder), signal),
+      async cancel(order, signal) {
+        await answer(on('cancel'), order, () => cancel(id, order.brokerRef), signal);
+      },
       async close() {
         await answer(on('close'), null, () => null);
       },
@@ -192,6 +219,27 @@ export function scriptedBroker(t: TestContext, capabilities: Partial<Capabilitie
 
   const known = (account: AccountId, clientOrderId: ClientOrderId) =>
     ledger.find((order) => order.account === account && order.clientOrderId === clientOrderId);
+
+  const rests =
+    (account: AccountId) =>
+    (order: LedgerOrder): boolean =>
+      order.account === account && ['placed', 'partially_filled'].includes(order.state.status);
+
+  function cancel(account: AccountId, brokerRef: string): null {
+    const order = ledger.filter(rests(account)).find(({ state }) => state.brokerRef === brokerRef);
+    if (order) broker.settle(order, 'cancelled', order.state.fillQuantity);
+    return null;
+  }
+
+  function positions(account: AccountId): Position[] {
+    const traded = ledger.filter((order) => order.account === account).map(({ symbol }) => symbol);
+    const owned = [...given.keys()].map((key) => key.split(' ')).filter(([owner]) => owner === account);
+    return [...new Set([...traded, ...owned.map(([, symbol = '']) => symbol)])]
+      .toSorted()
+      .map((symbol) => ({ symbol, quantity: broker.position(account, symbol) }))
+      .filter(({ quantity }) => sign(quantity) !== 0)
+      .map((held) => ({ ...held, averagePrice: PRICE, lastPrice: PRICE, openProfit: ZERO }));
+  }
 
   function place(account: AccountId, { instrument, ...order }: BrokerOrder): PlaceOutcome {
     const earlier = able.refusesDuplicateIds ? known(account, order.clientOrderId) : undefined;
@@ -209,7 +257,7 @@ export function scriptedBroker(t: TestContext, capabilities: Partial<Capabilitie
       account,
       symbol,
       quantity,
-      state: { brokerRef, status: 'placed', fillQuantity: ZERO, fillPrice: null, reason: null },
+      state: { brokerRef, status: 'placed', fillQuantity: ZERO, fillPrice: null, fee: null, reason: null },
     };
     ledger.push(accepted);
     if (broker.fills === 'at once') broker.settle(accepted, 'filled');
@@ -228,6 +276,23 @@ export async function scriptedWorld(t: TestContext, options: Parts & { env?: Rec
   const trader = await world.makeTrader();
   return { broker, waits, world, trader };
 }
+
+const BALANCE: Balance = {
+  currency: 'USD',
+  equity: decimal(1000),
+  cash: decimal(1000),
+  available: decimal(1000),
+};
+
+const openOrder = ({ clientOrderId, symbol, side, quantity, reduceOnly, state }: LedgerOrder): OpenOrder => ({
+  clientOrderId,
+  brokerRef: state.brokerRef ?? '',
+  symbol,
+  side,
+  quantity,
+  fillQuantity: state.fillQuantity,
+  reduceOnly,
+});
 
 const instrumentOf = (symbol: string): Instrument => ({
   symbol,

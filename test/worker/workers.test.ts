@@ -86,17 +86,26 @@ describe('Trading worker', () => {
 
   test('active, about to stop: an order that comes in that moment is served by the next one', async (t) => {
     const store = memoryStore();
+    const stopped = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const slow: Store = {
+      ...store,
+      async releaseLease(...lease) {
+        stopped.resolve();
+        await goOn.promise;
+        await store.releaseLease(...lease);
+      },
+    };
     const env = { ...IDLE_100_MS, RESPONSE_WAIT_SECONDS: '2' };
-    const { broker, world, trader } = await scriptedWorld(t, { store, env });
-    const close = broker.hold('close');
+    const { broker, world, trader } = await scriptedWorld(t, { store: slow, env });
     await world.send(trader);
-    await close.reached;
+    await stopped.promise;
     const answer = world.send(trader);
     await world.eventually(
       () => store.queueLength(`work:{${trader.user.id}}`),
       (messages) => messages === 1,
     );
-    close.release();
+    goOn.resolve();
     const { status, body } = await answer;
     assert.equal(status, 200);
     assert.equal(body.status, 'filled');
@@ -252,8 +261,14 @@ describe('A worker that ends', () => {
     const first = world.send(trader);
     await place.reached;
     isBroken = true;
+    // It is taken by who waits for it already; the next look into the queue fails.
+    const second = world.send(trader);
+    await world.eventually(
+      () => store.queueLength(`work:{${trader.user.id}}`),
+      (messages) => messages === 0,
+    );
     place.release();
-    assert.equal((await first).body.status, 'filled');
+    for (const answer of [first, second]) assert.equal((await answer).body.status, 'filled');
     await world.eventually(
       () => store.leaseHolder(leaseOf(trader.user.id)),
       (lease) => lease === null,

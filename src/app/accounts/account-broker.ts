@@ -3,10 +3,10 @@
 
 import { type Account, changeAccountAt } from '../../data/accounts.ts';
 import type { Db } from '../../data/db.ts';
+import { NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
 import { toNumber } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial, ruleOf } from '../../domain/denial.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
-import { NEEDS_CREDENTIALS } from '../../domain/symbol.ts';
 import type { Mailbox, Work } from '../../worker/mailbox.ts';
 import type { Pool } from '../../worker/pool.ts';
 import { audit, writeAudit } from '../audit/audit.ts';
@@ -19,7 +19,7 @@ export interface AskDeps {
   readonly responseWaitMs: number;
 }
 
-type Enquiry = 'verify' | 'positions' | 'symbols' | 'resetSimulation';
+type Enquiry = 'verify' | 'positions' | 'flatten' | 'symbols' | 'resetSimulation';
 
 async function askWorker<K extends Enquiry>(
   { pool, mailbox, responseWaitMs }: AskDeps,
@@ -79,6 +79,7 @@ async function verify(
     changeAccountAt(account.id, account.connectionVersion, { credentialsVerified: false }),
   ]);
   if ('unreadable' in verdict) return deny('credentials_unreadable');
+  if ('unfit' in verdict) return deny('broker_unavailable', { detail: verdict.unfit });
   return deny('credentials_rejected', { detail: `The broker refuses the credentials: ${verdict.rejected}` });
 }
 
@@ -88,6 +89,10 @@ const verification = ({ id: userId }: Owner, account: Account) => ({
   resource: { type: 'account', id: account.id },
   metadata: { trading_account_id: account.id },
 });
+
+/** Takes back the entries that rest at the broker; what is held then, and which of them may yet be filled. */
+export const clearEntries = (deps: AskDeps, user: UserId, accountId: AccountId) =>
+  askWorker(deps, user, { kind: 'flatten', accountId });
 
 export async function heldPositions(
   deps: AskDeps,

@@ -11,11 +11,11 @@ import {
 } from '../../data/accounts.ts';
 import type { Db, Statement } from '../../data/db.ts';
 import { roomFor } from '../../data/room.ts';
+import { BROKERS, type BrokerName, environmentOf, NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { type AccountId, isUuid, timestamp, type UserId } from '../../domain/ids.ts';
 import { mergePaperSettings, type PaperSettings, readPaperSettings } from '../../domain/paper-settings.ts';
 import { type SealingKey, sealProblem } from '../../domain/sealed.ts';
-import { type BrokerName, NEEDS_CREDENTIALS } from '../../domain/symbol.ts';
 import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
 import { onePage, type Page, type PageRequest, pageOf } from '../pages.ts';
@@ -42,6 +42,7 @@ function showAccount({ baseUrl }: Pick<AccountDeps, 'baseUrl'>, account: Account
     id: account.id,
     name: account.name,
     broker: account.brokerName,
+    environment: account.environment,
     max_request_age: account.maxRequestAge,
     allowed_symbols: account.allowedSymbols,
     halted: account.halted,
@@ -74,7 +75,7 @@ export async function readAccounts(
   page: PageRequest,
 ): Promise<Page<ShownAccount>> {
   const { after, limit } = onePage(page);
-  const found = await listAccounts(deps.db, user, { after: after as AccountId | null, limit });
+  const found = await listAccounts(deps.db.lists, user, { after: after as AccountId | null, limit });
   return pageOf(found, page, (account) => showAccount(deps, account));
 }
 
@@ -90,6 +91,8 @@ export async function readAccount(
 export interface NewAccount {
   readonly name: string;
   readonly broker: BrokerName;
+  /** undefined: what the broker's accounts are otherwise. */
+  readonly environment: string | undefined;
   readonly maxRequestAge: number;
   readonly allowedSymbols: readonly string[];
   /** undefined: not given. */
@@ -104,6 +107,8 @@ export async function createAccount(
   const paper = broker === 'paper' ? readPaperSettings(fields.paper) : null;
   if (paper && 'problems' in paper) return deny('request_invalid', { detail: paper.problems.join(' ') });
   if (!paper && fields.paper !== undefined) return notPaper();
+  const environment = environmentOf(broker, fields.environment);
+  if (environment === null) return noEnvironment(broker);
   const secret = randomToken();
   const now = deps.clock.now();
   const id = newId() as AccountId;
@@ -112,6 +117,7 @@ export async function createAccount(
     userId: owner.id,
     name: fields.name,
     brokerName: broker,
+    environment,
     webhookToken: randomToken(),
     webhookSecret: deps.secrets.seal(secret, id),
     maxRequestAge: fields.maxRequestAge,
@@ -121,6 +127,8 @@ export async function createAccount(
     halted: false,
     paper: paper?.settings ?? null,
     connectionVersion: 1,
+    credentialsVersion: 1,
+    revision: 1,
     createdAt: timestamp(now),
   };
   const lost = await deps.db.commit([
@@ -131,6 +139,11 @@ export async function createAccount(
   if (lost !== null) return deny('too_many');
   return { ...showAccount(deps, account), webhook_secret: secret };
 }
+
+const noEnvironment = (broker: BrokerName): Denial =>
+  deny('request_invalid', {
+    detail: `The environments of ${BROKERS[broker].title} are: ${BROKERS[broker].environments.join(', ')}.`,
+  });
 
 const notPaper = (): Denial =>
   deny('request_invalid', { detail: 'Only an account with the broker "paper" has paper settings.' });

@@ -1,11 +1,11 @@
 // Deleting a trading account. Whoever deletes one that holds something would have nothing left to close it with.
 
 import { deleteAccount } from '../../data/accounts.ts';
-import { ordersUnderWay } from '../../data/orders.ts';
+import { accountsUnderWay } from '../../data/orders.ts';
+import { NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
 import { sign } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { timestamp } from '../../domain/ids.ts';
-import { NEEDS_CREDENTIALS } from '../../domain/symbol.ts';
 import { audit } from '../audit/audit.ts';
 import { type AskDeps, heldPositions } from './account-broker.ts';
 import { type AccountDeps, noSuchAccount, type Owner, ownAccount } from './accounts.ts';
@@ -21,8 +21,8 @@ export async function removeAccount(
   const account = await ownAccount(deps, owner.id, id);
   if (isDenial(account)) return account;
   // Looked at again by the unit that deletes; here, because the worker would not answer before they have ended.
-  const underWay = await ordersUnderWay(db, owner.id);
-  if (underWay.some(({ accountId }) => accountId === account.id)) return deny('orders_under_way');
+  const underWay = await accountsUnderWay(db, owner.id);
+  if (underWay.includes(account.id)) return deny('orders_under_way');
   // Without credentials nothing was ever traded there, and nobody can be asked.
   const canHold = !NEEDS_CREDENTIALS[account.brokerName] || account.sealedCredentials !== null;
   const held = canHold && !keepPositions ? await positionsOpen(deps, owner, account.id) : null;

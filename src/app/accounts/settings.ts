@@ -41,7 +41,7 @@ function perform({ db, clock }: SettingsDeps, owner: Owner, change: Statement[],
 }
 
 export async function readApiKeys({ db }: Pick<SettingsDeps, 'db'>, user: UserId, page: PageRequest) {
-  return pageOf(await listApiKeys(db, user, onePage(page)), page, (key) => ({
+  return pageOf(await listApiKeys(db.lists, user, onePage(page)), page, (key) => ({
     id: key.id,
     name: key.name,
     expires_at: key.expiresAt,
@@ -87,7 +87,7 @@ export async function removeApiKey(deps: SettingsDeps, owner: Owner, id: string)
 const noSuchKey = (): Denial => deny('not_found', { detail: 'You have no such API key.' });
 
 export async function readAllowedIps({ db }: Pick<SettingsDeps, 'db'>, user: UserId, page: PageRequest) {
-  return pageOf(await listAllowedIps(db, user, onePage(page)), page, (ip) => ({
+  return pageOf(await listAllowedIps(db.lists, user, onePage(page)), page, (ip) => ({
     id: ip.id,
     ip_address: ip.ipAddress,
     label: ip.label,

@@ -1,18 +1,21 @@
-// Seals the audit log, and proves it whole. An entry is sealed within about a second of its writing, and before the
-// service stops; from then on changing, removing or inserting an entry is found by `verifyAuditLog`. Cutting off the
-// end together with the head is found by a head that was kept elsewhere: print one with `audit head`.
+// Proves the audit log whole. From its sealing on, changing, removing or inserting an entry is found here. Cutting off
+// the end together with the head is found by a head that was kept elsewhere: the sealer keeps one, and writes it to the
+// operator's log; `audit head` prints one. Where the beginning was pruned, the chain begins at a checkpoint of ours.
 
-import { createHmac } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import {
-  countUnsealed,
+  type Checkpoint,
+  countEntries,
+  nextPosition,
+  readCheckpoint,
   readHead,
   type SealedEntry,
-  sealEntries,
   sealedEntries,
-  unsealedEntries,
+  straySeal,
 } from '../../data/audit-chain.ts';
 import type { Db } from '../../data/db.ts';
-import { type ChainHead, GENESIS, nextHead } from '../../domain/audit-chain.ts';
+import { type ChainHead, checkpointMac, GENESIS, nextHead } from '../../domain/audit-chain.ts';
+import type { Timestamp } from '../../domain/ids.ts';
 
 export interface ChainDeps {
   readonly db: Db;
@@ -24,93 +27,121 @@ export const auditKeyOf = (appKey: Buffer): Buffer =>
   createHmac('sha256', appKey).update('audit-chain').digest();
 
 const READ_AT_ONCE = 500;
-/** Fewer: what is being committed meanwhile waits for it. */
-const SEALED_AT_ONCE = 200;
-
-/** Seals what has been written so far. Any number of processes may try; one of them does it. */
-export async function sealAuditLog({ db, auditKey }: ChainDeps): Promise<void> {
-  for (;;) {
-    // The head first: while it stands, nobody has sealed any of the entries.
-    const before = await readHead(db);
-    const entries = await unsealedEntries(db, SEALED_AT_ONCE);
-    if (entries.length === 0) return;
-    let head = before;
-    const sealed = entries.map((entry) => {
-      head = nextHead(auditKey, head, entry);
-      return { entry, head };
-    });
-    if ((await db.commit(sealEntries(before, sealed))) !== null) {
-      // Lost to another sealer, which has done the work; unless there was none.
-      if ((await readHead(db)).hash !== before.hash) return;
-      throw new Error(
-        'The audit log was changed by somebody else and is sealed no further: run `audit verify`.',
-      );
-    }
-    if (entries.length < SEALED_AT_ONCE) return;
-  }
-}
 
 export interface ChainReport {
   /** Empty: the log is whole. */
   readonly problems: readonly string[];
   readonly head: ChainHead;
   readonly unsealed: number;
+  /** When the first of those was written. */
+  readonly unsealedSince: Timestamp | null;
+  /** Where the chain begins: what stood before it was pruned. */
+  readonly begins: ChainHead;
 }
 
 /** After the first break nothing behind it can be trusted, so the first one is reported, and the head's state. */
 export async function verifyAuditLog(
-  { db, auditKey }: ChainDeps,
-  keptHead: ChainHead | null,
+  chain: ChainDeps,
+  keptHeads: readonly ChainHead[],
 ): Promise<ChainReport> {
-  const problems: string[] = [];
-  // Read first: what is sealed while we walk only lies behind it.
-  const stored = await readHead(db);
-  let head: ChainHead = GENESIS;
-  // From the very first: an entry at a place before 1 is in the table all the same.
-  let after = Number.MIN_SAFE_INTEGER;
-  walk: for (;;) {
-    const entries = await sealedEntries(db, after, READ_AT_ONCE);
-    for (const entry of entries) {
-      const next = nextHead(auditKey, head, entry);
-      const problem = breach(entry, next);
-      if (problem !== null) {
-        problems.push(problem);
-        break walk;
-      }
-      if (keptHead?.entries === next.entries && keptHead.hash !== next.hash)
-        problems.push(`entry ${next.entries} is not the one of the kept head`);
-      if (stored.entries === next.entries && stored.hash !== next.hash)
-        problems.push(`the stored head, at entry ${next.entries}, was changed`);
-      head = next;
-      after = next.entries;
-    }
-    if (entries.length < READ_AT_ONCE) break;
+  for (;;) {
+    const checkpoint = await readCheckpoint(chain.db);
+    const report = await verifyFrom(chain, checkpoint, keptHeads);
+    // What was pruned while we walked is missing, and rightly so.
+    if (report.problems.length === 0 || (await readCheckpoint(chain.db))?.hash === checkpoint?.hash)
+      return report;
   }
-  if (problems.length === 0) {
-    const sealed = await readHead(db);
-    if (stored.entries > head.entries)
-      problems.push(
-        `the chain ends at entry ${head.entries}, though ${stored.entries} were sealed: the end is missing`,
-      );
-    else if (sealed.entries < head.entries)
-      problems.push(
-        `the stored head says ${sealed.entries} entries, the chain has ${head.entries}: it was changed`,
-      );
-    if (keptHead && keptHead.entries > head.entries)
-      problems.push(
-        `the kept head has ${keptHead.entries} entries, the chain only ${head.entries}: the end is missing`,
-      );
-  }
-  return { problems, head, unsealed: await countUnsealed(db) };
 }
 
-/** Null: the entry is the one that was sealed at this place. */
-function breach(entry: SealedEntry, { entries: place, hash }: ChainHead): string | null {
-  if (entry.chain_position > place)
-    return `entries ${place} to ${entry.chain_position - 1} of the chain are missing`;
-  if (entry.chain_position !== place)
-    return `entry id ${entry.id} stands at the place ${entry.chain_position} of the chain, where none belongs`;
-  if (entry.chain_hash === hash) return null;
-  const otherwise = place === 1 ? ', or APP_KEY is not the one that it was sealed with' : '';
-  return `entry ${place} of the chain (id ${entry.id}) was changed${otherwise}`;
+async function verifyFrom(
+  { db, auditKey }: ChainDeps,
+  checkpoint: Checkpoint | null,
+  keptHeads: readonly ChainHead[],
+): Promise<ChainReport> {
+  const begins: ChainHead = checkpoint ?? GENESIS;
+  const report = { problems: [] as string[], begins, unsealed: 0, unsealedSince: null };
+  const { problems } = report;
+  // Read first: what is sealed while we walk only lies behind it.
+  const stored = await readHead(db);
+  if (checkpoint && !isOurs(auditKey, checkpoint))
+    problems.push(`the checkpoint at entry ${begins.entries} was not made by us${OR_ANOTHER_KEY}`);
+  const stray = await straySeal(db, begins.entries);
+  if (stray) problems.push(misplaced(stray));
+  if (problems.length > 0) return { ...report, head: begins };
+
+  const compare = (head: ChainHead) => {
+    if (keptHeads.some((kept) => kept.entries === head.entries && kept.hash !== head.hash))
+      problems.push(`entry ${head.entries} is not the one of the kept head`);
+    if (stored.entries === head.entries && stored.hash !== head.hash)
+      problems.push(`the stored head, at entry ${head.entries}, was changed`);
+  };
+  let head = begins;
+  if (checkpoint) compare(head);
+  walk: for (;;) {
+    // By places and not by their number: whatever stands at one of them is in the page.
+    const page = await sealedEntries(db, head.entries, head.entries + READ_AT_ONCE);
+    for (const sealed of page) {
+      const next = nextLink(auditKey, head, sealed);
+      if (typeof next === 'string') {
+        problems.push(next);
+        break walk;
+      }
+      head = next;
+      compare(head);
+    }
+    if (page.length > 0) continue;
+    const next = await nextPosition(db, head.entries);
+    if (next === null) break;
+    if (next === head.entries + 1) continue;
+    problems.push(missing(head.entries + 1, next - 1));
+    break;
+  }
+  if (problems.length > 0) return { ...report, head };
+
+  const now = await readHead(db);
+  if (stored.entries > head.entries)
+    problems.push(
+      `the chain ends at entry ${head.entries}, though ${stored.entries} were sealed: the end is missing`,
+    );
+  else if (now.entries < head.entries)
+    problems.push(
+      `the stored head says ${now.entries} entries, the chain has ${head.entries}: it was changed`,
+    );
+  for (const kept of keptHeads)
+    if (kept.entries > head.entries)
+      problems.push(
+        `the kept head has ${kept.entries} entries, the chain only ${head.entries}: the end is missing`,
+      );
+  const counts = await countEntries(db, { ...head, sealedUpTo: stored.sealedUpTo });
+  const chained = head.entries - begins.entries;
+  if (counts.sealed !== chained)
+    problems.push(`the chain has ${chained} entries, but ${counts.sealed} in the log have a place in it`);
+  if (counts.stray !== null)
+    problems.push(`entry id ${counts.stray} is not sealed, though all around it are: it was slipped in`);
+  return { ...report, unsealed: counts.unsealed, unsealedSince: counts.since, head };
 }
+
+export function isOurs(auditKey: Buffer, checkpoint: Checkpoint): boolean {
+  const [ours, theirs] = [checkpointMac(auditKey, checkpoint), checkpoint.mac].map((mac) => Buffer.from(mac));
+  return ours !== undefined && ours.length === theirs?.length && timingSafeEqual(ours, theirs);
+}
+
+/** The head with one more entry; a text: what is wrong with that entry. */
+export function nextLink(auditKey: Buffer, head: ChainHead, sealed: SealedEntry): ChainHead | string {
+  const place = head.entries + 1;
+  if (sealed.position > place) return missing(place, sealed.position - 1);
+  if (sealed.position !== place) return misplaced(sealed);
+  if (sealed.entry === null) return missing(place, place);
+  const next = nextHead(auditKey, head, sealed.entry);
+  if (sealed.hash === next.hash) return next;
+  const otherwise = place === 1 ? OR_ANOTHER_KEY : '';
+  return `entry ${place} of the chain (id ${sealed.entryId}) was changed${otherwise}`;
+}
+
+const OR_ANOTHER_KEY = ', or APP_KEY is not the one that it was sealed with';
+
+const missing = (first: number, last: number): string =>
+  `entries ${first} to ${last} of the chain are missing`;
+
+const misplaced = ({ entryId, position }: { entryId: number; position: number | null }): string =>
+  `entry id ${entryId} stands at the place ${position} of the chain, where none belongs`;

@@ -12,7 +12,7 @@ export async function readSecurityAttacks(
   { type, ...page }: PageRequest & { type: SecurityEvent | null },
 ) {
   const actions = type ? [type] : SECURITY_EVENTS;
-  const entries = await listAuditEntries(db, user, { actions, ...onePage(page) });
+  const entries = await listAuditEntries(db.lists, user, { actions, ...onePage(page) });
   return pageOf(entries, page, (entry) => ({ ...shown(entry), type: entry.action }));
 }
 
@@ -21,7 +21,10 @@ export async function readAuditLog(
   user: UserId,
   { action, ...page }: PageRequest & { action: string | null },
 ) {
-  const entries = await listAuditEntries(db, user, { actions: action ? [action] : null, ...onePage(page) });
+  const entries = await listAuditEntries(db.lists, user, {
+    actions: action ? [action] : null,
+    ...onePage(page),
+  });
   return pageOf(entries, page, shown);
 }
 

@@ -145,7 +145,11 @@ export async function readSessions(
 ): Promise<Page<object>> {
   const { after, limit } = onePage(page);
   const now = timestamp(clock.now());
-  const found = await liveSessions(db, current.userId, { before: after as SessionId | null, limit, now });
+  const found = await liveSessions(db.lists, current.userId, {
+    before: after as SessionId | null,
+    limit,
+    now,
+  });
   return pageOf(found, page, (session) => ({
     ...shownSession(session),
     current: session.id === current.id,

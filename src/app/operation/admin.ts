@@ -194,7 +194,7 @@ export async function readDeadLetters(
   page: PageRequest,
 ): Promise<Page<DeadLetter>> {
   const { after, limit } = onePage(page);
-  const found = await deadLetters(db, { after: after as OrderId | null, limit });
+  const found = await deadLetters(db.lists, { after: after as OrderId | null, limit });
   return pageOf(
     found.map((letter) => ({ id: letter.order_id, letter })),
     page,
@@ -240,7 +240,7 @@ export async function readUsers(
   { email, ...page }: PageRequest & { email: string | null },
 ) {
   const { after, limit } = onePage(page);
-  const found = await listUsers(db, { email, after: after as UserId | null, limit });
+  const found = await listUsers(db.lists, { email, after: after as UserId | null, limit });
   const now = clock.now();
   return pageOf(found, page, (user) => shownRecord(user, plans, now));
 }

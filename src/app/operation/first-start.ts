@@ -86,6 +86,7 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
       userId,
       name: 'Paper',
       brokerName: 'paper',
+      environment: 'live',
       webhookToken: first.webhookToken,
       webhookSecret: secrets.seal(first.webhookSecret, accountId),
       maxRequestAge: 300,
@@ -95,6 +96,8 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
       halted: false,
       paper: {},
       connectionVersion: 1,
+      credentialsVersion: 1,
+      revision: 1,
       createdAt: now,
     }),
   ]);

@@ -1,7 +1,9 @@
 // Is the service able to take an order? Each part is asked; one that is down makes the whole unhealthy.
 
+import { oldestUnsealed } from '../../data/audit-chain.ts';
 import { type Db, sql } from '../../data/db.ts';
 import { countChecks } from '../../data/fill-checks.ts';
+import { millis } from '../../domain/ids.ts';
 import type { Store } from '../../store/store.ts';
 import type { Hosts } from '../../worker/hosts.ts';
 import { STARTS_QUEUE } from '../../worker/pool.ts';
@@ -10,6 +12,9 @@ export interface HealthDeps {
   readonly db: Db;
   readonly store: Pick<Store, 'ping' | 'queueLength'>;
   readonly hosts: Pick<Hosts, 'list'>;
+  readonly clock: { now(): number };
+  /** null: other processes seal. */
+  readonly sealer: { problem(): string | null } | null;
   readonly version: string;
 }
 
@@ -22,12 +27,17 @@ export interface Health {
   readonly store: Part;
   readonly workers: Part;
   readonly queues: Part;
+  /** Down where entries wait for their seal. It does not make the whole unhealthy: orders go on. */
+  readonly audit: Part;
 }
 
 const PATIENCE_MS = 2_000;
+/** Sealing takes a second. */
+const LONG_UNSEALED_MS = 60_000;
 
-export async function readHealth({ db, store, hosts, version }: HealthDeps): Promise<Health> {
-  const [database, inMemory, workers, queues] = await Promise.all([
+export async function readHealth(deps: HealthDeps): Promise<Health> {
+  const { db, store, hosts, version } = deps;
+  const [database, inMemory, workers, queues, audit] = await Promise.all([
     part(async () => {
       await db.get(sql`select 1 as one`);
       return { kind: db.dialect };
@@ -48,9 +58,20 @@ export async function readHealth({ db, store, hosts, version }: HealthDeps): Pro
         dead_letters: checks.dead_letter,
       };
     }),
+    part(async () => {
+      const waitingMs = await unsealedMs(deps);
+      const isDown = waitingMs > LONG_UNSEALED_MS || (deps.sealer?.problem() ?? null) !== null;
+      return { ...(isDown ? { status: 'down' } : {}), unsealed_seconds: Math.round(waitingMs / 1000) };
+    }),
   ]);
   const isUp = [database, inMemory, workers, queues].every((each) => each.status === 'up');
-  return { status: isUp ? 'up' : 'down', version, database, store: inMemory, workers, queues };
+  return { status: isUp ? 'up' : 'down', version, database, store: inMemory, workers, queues, audit };
+}
+
+/** For how long the first entry without a seal has been waiting for it. */
+export async function unsealedMs({ db, clock }: Pick<HealthDeps, 'db' | 'clock'>): Promise<number> {
+  const oldest = await oldestUnsealed(db);
+  return oldest === null ? 0 : Math.max(0, clock.now() - millis(oldest));
 }
 
 /** A part that does not answer in time is down, whatever it would have said. */

@@ -7,6 +7,7 @@ import { millis } from '../../domain/ids.ts';
 import type { Store } from '../../store/store.ts';
 import type { Hosts } from '../../worker/hosts.ts';
 import { STARTS_QUEUE } from '../../worker/pool.ts';
+import { unsealedMs } from './health.ts';
 
 export interface MetricsDeps {
   readonly db: Db;
@@ -24,7 +25,11 @@ export async function readMetrics(deps: MetricsDeps): Promise<string> {
   const { db, clock, store, hosts, version, role } = deps;
   const [ofDatabase, ofStore] = await Promise.all([
     figures(async () => {
-      const [checks, orders] = await Promise.all([countChecks(db), ordersUnderWayNow(db)]);
+      const [checks, orders, waitingMs] = await Promise.all([
+        countChecks(db),
+        ordersUnderWayNow(db),
+        unsealedMs(deps),
+      ]);
       const age = orders.oldest === null ? 0 : Math.max(0, clock.now() - millis(orders.oldest)) / 1000;
       return [
         gauge('orders_under_way', 'Orders accepted and not yet handed to their broker.', orders.count),
@@ -34,6 +39,7 @@ export async function readMetrics(deps: MetricsDeps): Promise<string> {
           '{state="running"}': checks.running,
           '{state="dead_letter"}': checks.dead_letter,
         }),
+        gauge('audit_unsealed_seconds', 'Age of the oldest audit entry without a seal.', waitingMs / 1000),
       ];
     }),
     figures(async () => {

@@ -12,7 +12,7 @@ import type { Action, OrderType } from '../../domain/order.ts';
 import { mapAction } from '../../domain/signal.ts';
 import { isAllowedSymbol } from '../../domain/symbol.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
-import { type Placed, type PlaceOrderDeps, placeOrder } from './place-order.ts';
+import { type Placed, type PlaceOrderDeps, placeOrder, recordRefusal } from './place-order.ts';
 
 export interface DashboardOrder {
   readonly user: User;
@@ -46,7 +46,7 @@ export async function placeDashboardOrder(
       },
       deps.clock.now(),
     );
-    await deps.db.commit([entry]);
+    await recordRefusal(deps, outcome, entry);
   }
   return outcome;
 }

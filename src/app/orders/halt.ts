@@ -7,7 +7,7 @@ import { type Account, changeAccount } from '../../data/accounts.ts';
 import { absolute, sign } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { type OrderResult, orderResult } from '../../domain/order-result.ts';
-import { heldPositions } from '../accounts/account-broker.ts';
+import { clearEntries } from '../accounts/account-broker.ts';
 import {
   type AccountDeps,
   changeOwn,
@@ -71,17 +71,18 @@ async function closeAll(
     admitAddress(deps, { user, accountId: account.id, action: 'trading_request', context }),
   );
   if (stranger) return { orders: [], flatten_error: notClosed(stranger, []) };
-  const positions = await attempt(deps, () => heldPositions(deps, request.user.id, account.id));
-  if (isDenial(positions)) return { orders: [], flatten_error: notClosed(positions, []) };
+  // What could still be filled first: it would open a position on the halted account.
+  const cleared = await attempt(deps, () => clearEntries(deps, request.user.id, account.id));
+  if (isDenial(cleared)) return { orders: [], flatten_error: notClosed(cleared, []) };
 
-  const held = positions.filter(({ quantity }) => sign(quantity) !== 0);
+  const held = cleared.positions.filter(({ quantity }) => sign(quantity) !== 0);
   const outcomes = await Promise.all(
     held.map((position) => attempt(deps, () => close(deps, request, account, position))),
   );
   const orders = outcomes.flatMap((outcome) => (isDenial(outcome) ? [] : [orderResult(outcome.order)]));
   const denial = outcomes.find((outcome) => isDenial(outcome));
   const open = held.filter((_, index) => isDenial(outcomes[index] ?? {})).map(({ symbol }) => symbol);
-  return { orders, flatten_error: denial ? notClosed(denial, open) : null };
+  return { orders, flatten_error: denial ? notClosed(denial, open) : mayYetOpen(cleared.open) };
 }
 
 async function close(
@@ -121,6 +122,17 @@ async function attempt<T>({ log }: HaltDeps, work: () => Promise<T>): Promise<T 
       unavailability(fault) ?? deny('broker_unavailable', { detail: 'Something went wrong on our side.' })
     );
   }
+}
+
+function mayYetOpen(entries: readonly { readonly orderId: string; readonly symbol: string }[]) {
+  if (entries.length === 0) return null;
+  const named = entries.map(({ orderId, symbol }) => `${orderId} (${symbol})`).join(', ');
+  return {
+    code: 'entries_open',
+    message:
+      `The account is halted, but an entry that was sent before has not ended at the broker and may yet open a position: ` +
+      `order ${named}. Cancel it at your broker, or flatten again when it has ended.`,
+  };
 }
 
 const notClosed = ({ code, detail }: Denial, open: readonly string[]): Halted['flatten_error'] => ({

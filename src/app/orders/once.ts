@@ -10,6 +10,8 @@ export interface Attempt {
   decided(): void;
   /** Nothing came of it, and that was our fault: the repeat must find the door open. */
   forget(): Promise<void>;
+  /** Whether it was decided is not known. The next one like it waits until this one is silent, and then asks the database. */
+  leave(): void;
 }
 
 export interface OnceDeps {
@@ -55,6 +57,7 @@ export async function attemptOnce(
       clearInterval(alive);
       await forget(store, key, lifeMs);
     },
+    leave: () => clearInterval(alive),
   };
 }
 

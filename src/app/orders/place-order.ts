@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Account, accountStands, findAccount } from '../../data/accounts.ts';
-import type { Db, Statement } from '../../data/db.ts';
+import { DatabaseUnavailable, type Db, NotCommitted, type Statement } from '../../data/db.ts';
 import { countOrder, ordersOn } from '../../data/order-limits.ts';
 import { findOrder, insertOrder } from '../../data/orders.ts';
 import { currentTermsVersion, type User } from '../../data/users.ts';
@@ -13,6 +13,7 @@ import { dayOf, effectivePlan, entitlement, type Plans, secondsLeftOfDay } from 
 import { millis, type OrderId, timestamp } from '../../domain/ids.ts';
 import {
   type Action,
+  hasEnded,
   type Order,
   type OrderIntent,
   type OrderType,
@@ -24,6 +25,7 @@ import type { Mailbox } from '../../worker/mailbox.ts';
 import type { Pool } from '../../worker/pool.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
+import { fateOf } from './fate.ts';
 
 export interface PlaceOrderDeps {
   readonly db: Db;
@@ -106,8 +108,8 @@ export async function placeOrder(
   const order = accept(deps, request);
   // Whoever stood still for so long would trade a signal of long ago as if it were new.
   if (clock.now() - request.arrivedAt > lifeOf(deps, request)) return deny('worker_unavailable');
-  const failedGuard = await db.commit([
-    accountStands(account.id, { isEntry: request.intent.operation === 'PLACE_ENTRY_ORDER' }),
+  const failedGuard = await commitOrder(deps, order, [
+    accountStands(account),
     insertOrder(order, request.fingerprint),
     ...(isKillSwitch ? [] : [countOrder(user.id, day, plan.daily_orders)]),
     ...request.claims(order.id),
@@ -127,7 +129,8 @@ export async function placeOrder(
       clock.now(),
     ),
   ]);
-  // Halted or deleted since the account was read: the same checks again, on the account as it is now.
+  if (failedGuard !== null && typeof failedGuard === 'object') return failedGuard;
+  // Halted, changed or deleted since the account was read: the same checks again, on the account as it is now.
   if (failedGuard === 'account') {
     const current = await findAccount(db, account.id);
     return current ? placeOrder(deps, { ...request, account: current }) : deny(noAccount[request.source]);
@@ -144,12 +147,33 @@ export async function placeOrder(
   return { order: known ?? order, answered: false };
 }
 
+/** As a commit answers; a denial where it did not answer, and the order was not found either. */
+async function commitOrder(
+  deps: PlaceOrderDeps,
+  order: Order,
+  unit: readonly Statement[],
+): Promise<string | null | Denial> {
+  try {
+    return await deps.db.commit(unit);
+  } catch (fault) {
+    if (!(fault instanceof DatabaseUnavailable) || fault instanceof NotCommitted) throw fault;
+    const fate = await fateOf(deps, order);
+    deps.log.warn({ fault, order: order.id, fate }, 'the answer to an order’s commit was lost');
+    if (fate === 'stands') return null;
+    return fate === 'never' ? deny('database_unavailable') : deny('outcome_unknown');
+  }
+}
+
 /** The worker's word, by its reply or, where that was lost, by what it saved; null: not in time. */
 async function answerOf(deps: PlaceOrderDeps, order: Order): Promise<Order | null> {
   const { db, pool, mailbox, log, responseWaitMs } = deps;
   const over = new AbortController();
   try {
-    const reply = mailbox.ask(order.userId, { kind: 'execute', orderId: order.id }, responseWaitMs);
+    const reply = mailbox.ask(
+      order.userId,
+      { kind: 'execute', orderId: order.id, accountId: order.accountId },
+      responseWaitMs,
+    );
     // A worker that went idle while the order was written has not seen the message: this starts the next one.
     pool
       .ensure(order.userId)
@@ -172,7 +196,8 @@ async function settledOrder(db: Db, id: OrderId, signal: AbortSignal): Promise<O
     await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
     // Nobody waits any more: whatever this ends with is not looked at.
     const order = signal.aborted ? null : await findOrder(db, id).catch(() => null);
-    if (order && order.status !== 'queued' && order.status !== 'executing') return order;
+    // A worker that has its acknowledgement may still wait for the fill.
+    if (order && (hasEnded(order.status) || 'answered' in order.trace)) return order;
     if (signal.aborted) return new Promise(() => {});
   }
 }
@@ -202,6 +227,7 @@ function accept(deps: PlaceOrderDeps, request: NewOrder): Order {
     exitError: null,
     submittedAt: timestamp(request.arrivedAt),
     deadlineAt: timestamp(now + lifeOf(deps, request)),
+    credentialsVersion: null,
     filledAt: null,
     trace: {},
   };
@@ -214,4 +240,19 @@ const lifeOf = ({ entryDeadlineMs, exitDeadlineMs }: PlaceOrderDeps, { intent }:
 function planOf(plans: Plans, user: User, now: number) {
   const planExpiresAt = user.planExpiresAt === null ? null : millis(user.planExpiresAt);
   return plans[effectivePlan(plans, { plan: user.plan, planExpiresAt }, now)] ?? plans.free;
+}
+
+/** No refusal is answered before it is recorded, but for one that only the database's return could record. */
+export async function recordRefusal(
+  { db, log }: Pick<PlaceOrderDeps, 'db' | 'log'>,
+  { code }: Denial,
+  entry: Statement,
+): Promise<void> {
+  const recorded = db.commit([entry]);
+  if (code !== 'outcome_unknown') await recorded;
+  // Its failure must not turn "it may have been accepted" into "nothing was queued".
+  else
+    recorded.catch((fault: unknown) =>
+      log.warn({ fault }, 'an outcome that is not known is not recorded either'),
+    );
 }

@@ -2,7 +2,8 @@
 
 import type { Db } from '../../data/db.ts';
 import { verificationsOf } from '../../data/fill-checks.ts';
-import { findOrder, listOrders, type OrderFilter } from '../../data/orders.ts';
+import { listOrders, type OrderFilter } from '../../data/order-list.ts';
+import { findOrder } from '../../data/orders.ts';
 
 export type { OrderFilter };
 
@@ -34,9 +35,9 @@ export async function readOrders(
   { filter, cursor, limit }: { filter: OrderFilter; cursor: OrderId | null; limit: number },
 ) {
   const page = { cursor, limit };
-  const found = await listOrders(db, user, { filter, limit: onePage(page).limit, after: cursor });
+  const found = await listOrders(db.lists, user, { filter, limit: onePage(page).limit, after: cursor });
   const verifications = await verificationsOf(
-    db,
+    db.lists,
     found.map((order) => order.id),
   );
   return pageOf(found, page, (order) => orderSummary(order, verifications.get(order.id) ?? NOT_VERIFIED));

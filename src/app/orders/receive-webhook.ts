@@ -14,7 +14,7 @@ import { audit, type RequestContext } from '../audit/audit.ts';
 import { checkRate, isAllowedIp, type RateLimit } from '../identity/access.ts';
 import type { SecretBox } from '../secret-box.ts';
 import { type Attempt, attemptOnce, type OnceDeps } from './once.ts';
-import { type Placed, type PlaceOrderDeps, placeOrder } from './place-order.ts';
+import { type Placed, type PlaceOrderDeps, placeOrder, recordRefusal } from './place-order.ts';
 
 export interface WebhookDeps extends PlaceOrderDeps, AlertDeps {
   readonly store: OnceDeps['store'] & Pick<Store, 'countInWindow'>;
@@ -57,7 +57,7 @@ export async function receiveWebhook(deps: WebhookDeps, request: WebhookRequest)
       },
       deps.clock.now(),
     );
-    await deps.db.commit([entry]);
+    await recordRefusal(deps, outcome, entry);
     if (user)
       alertUser(deps, {
         code: outcome.code,
@@ -155,6 +155,8 @@ async function checkAndPlace(
       onAccepted: () => attempt?.decided(),
     });
     if (isDenial(outcome) && isOurFault(outcome)) await attempt?.forget();
+    // A real order has its fingerprint in its row: there a repeat finds it, or trades. A simulated one has it here only.
+    else if (isDenial(outcome) && outcome.code === 'outcome_unknown' && !simulation) attempt?.leave();
     else attempt?.decided();
     // Of two that came at once where the store forgot, one was committed.
     return 'contested' in outcome ? replay() : outcome;

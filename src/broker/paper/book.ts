@@ -11,15 +11,16 @@ import {
   decimal,
   multiply,
   negate,
+  rounded,
   sign,
   smaller,
   subtract,
   ZERO,
 } from '../../domain/decimal.ts';
 import type { Side } from '../../domain/order.ts';
-import type { Position } from '../broker.ts';
+import type { Balance, Position, Quote } from '../broker.ts';
 import type { Book, Holding, PaperOrder } from './ledger.ts';
-import { findListing, type Listing, type Quote } from './market.ts';
+import { findListing, type Listing } from './market.ts';
 
 export type Quotes = (listing: Listing) => Quote;
 
@@ -34,14 +35,37 @@ export function reducible(book: Book, symbol: string, side: Side): Decimal {
 }
 
 /** In the order of their names. */
-export const positionsOf = (book: Book): Position[] =>
+export const positionsOf = (book: Book, quotes: Quotes): Position[] =>
   Object.entries(book.holdings)
-    .map(([symbol, { quantity, cost }]) => ({
-      symbol,
-      quantity,
-      averagePrice: average(cost, multiply(quantity, unitValue(listed(symbol)))),
-    }))
+    .map(([symbol, holding]) => {
+      const listing = listed(symbol);
+      return {
+        symbol,
+        quantity: holding.quantity,
+        averagePrice: average(holding.cost, multiply(holding.quantity, unitValue(listing))),
+        lastPrice: closingPrice(holding, quotes(listing)),
+        openProfit: rounded(openProfit(listing, holding, quotes)),
+      };
+    })
     .sort((a, b) => (a.symbol < b.symbol ? -1 : 1));
+
+/** What it would be sold or bought back at. */
+const closingPrice = ({ quantity }: Holding, { bid, ask }: Quote): Decimal =>
+  sign(quantity) > 0 ? bid : ask;
+
+const openProfit = (listing: Listing, holding: Holding, quotes: Quotes): Decimal =>
+  subtract(value(listing, holding.quantity, closingPrice(holding, quotes(listing))), holding.cost);
+
+export function balanceOf(book: Book, startingCash: Decimal, quotes: Quotes): Balance {
+  const worth = equity(book, startingCash, quotes);
+  const available = subtract(worth, marginUsed(book, quotes));
+  return {
+    currency: 'USD',
+    equity: rounded(worth),
+    cash: rounded(add(startingCash, book.profit)),
+    available: sign(available) > 0 ? rounded(available) : ZERO,
+  };
+}
 
 export interface Fill {
   readonly side: Side;
@@ -56,7 +80,7 @@ export function applyFill(book: Book, listing: Listing, fill: Fill): Book {
   const { [listing.symbol]: _before, ...others } = book.holdings;
   return {
     ...book,
-    profit: subtract(add(book.profit, realised), fee(listing, fill)),
+    profit: subtract(add(book.profit, realised), feeOf(listing, fill)),
     holdings: sign(holding.quantity) === 0 ? others : { ...others, [listing.symbol]: holding },
   };
 }
@@ -89,13 +113,13 @@ const unitValue = (listing: Listing): Decimal => multiply(listing.contractSize, 
 const value = (listing: Listing, quantity: Decimal, price: Decimal): Decimal =>
   multiply(multiply(quantity, price), unitValue(listing));
 
-const fee = (listing: Listing, { quantity, price }: Omit<Fill, 'side'>): Decimal =>
+export const feeOf = (listing: Listing, { quantity, price }: Omit<Fill, 'side'>): Decimal =>
   multiply(value(listing, quantity, price), listing.feeRate);
 
 /** What the order needs on its own, whatever is held: its initial margin and its fee. */
 export function ownNeed(listing: Listing, quantity: Decimal, quotes: Quotes): Decimal {
   const price = quotes(listing).ask;
-  return add(marginOf(listing, quantity, price), fee(listing, { quantity, price }));
+  return add(marginOf(listing, quantity, price), feeOf(listing, { quantity, price }));
 }
 
 export interface Margin {
@@ -119,7 +143,7 @@ export function marginFor(
   if (compare(after, before) <= 0) return null;
   const price = quotes(listing).ask;
   return {
-    needed: add(marginOf(listing, subtract(after, before), price), fee(listing, { quantity, price })),
+    needed: add(marginOf(listing, subtract(after, before), price), feeOf(listing, { quantity, price })),
     available: subtract(equity(book, startingCash, quotes), marginUsed(book, quotes)),
   };
 }
@@ -155,11 +179,7 @@ function marginUsed(book: Book, quotes: Quotes): Decimal {
 /** Cash, and what the positions would bring if they were closed now. */
 function equity(book: Book, startingCash: Decimal, quotes: Quotes): Decimal {
   return Object.entries(book.holdings).reduce<Decimal>(
-    (sum, [symbol, { quantity, cost }]) => {
-      const listing = listed(symbol);
-      const { bid, ask } = quotes(listing);
-      return add(sum, subtract(value(listing, quantity, sign(quantity) > 0 ? bid : ask), cost));
-    },
+    (sum, [symbol, holding]) => add(sum, openProfit(listed(symbol), holding, quotes)),
     add(startingCash, book.profit),
   );
 }

@@ -20,6 +20,7 @@ import type { BrokerOrder } from '../broker.ts';
 import {
   applyFill,
   exposure,
+  feeOf,
   inCents,
   isOnStep,
   type Margin,
@@ -84,6 +85,7 @@ export function accept(book: Book, order: BrokerOrder, rules: Rules, now: number
     status: 'placed',
     fillQuantity: ZERO,
     fillPrice: null,
+    fee: ZERO,
     reason: null,
     acceptedAt: timestamp(now),
     updatedAt: timestamp(now),
@@ -109,6 +111,15 @@ export function settle(book: Book, rules: Rules, now: number): BookChange | null
   }
   if (changed.length === 0) return null;
   return { book: { ...after, version: book.version + 1, resting }, placed: null, changed };
+}
+
+/** Ends an order that rests, as its owner asks. null: no such order does. */
+export function cancel(book: Book, brokerRef: string, now: number): BookChange | null {
+  const order = book.resting.find((resting) => resting.brokerRef === brokerRef);
+  if (!order) return null;
+  const resting = book.resting.filter((other) => other !== order);
+  const ended = end(order, 'cancelled', 'cancelled as asked', now);
+  return { book: { ...book, version: book.version + 1, resting }, placed: null, changed: [ended] };
 }
 
 interface Step {
@@ -188,6 +199,7 @@ function fillAt(
       status: compare(fillQuantity, order.quantity) === 0 ? 'filled' : 'partially_filled',
       fillQuantity,
       fillPrice: average(add(earlier, multiply(price, quantity)), fillQuantity),
+      fee: order.fee === null ? null : add(order.fee, feeOf(listing, { quantity, price })),
       updatedAt: timestamp(now),
     },
   };
@@ -200,7 +212,7 @@ const end = (order: PaperOrder, status: 'cancelled' | 'failed', reason: string, 
   updatedAt: timestamp(now),
 });
 
-const quotesAt =
+export const quotesAt =
   (rules: Rules, now: number): Quotes =>
   (listing) =>
     quote(listing, rules.settings.seed, now);

@@ -7,6 +7,7 @@ import type { Side } from '../../domain/order.ts';
 
 /** An order that was accepted; what was rejected is not in the ledger. */
 export interface PaperOrder extends BrokerOrderState {
+  readonly brokerRef: string;
   readonly clientOrderId: ClientOrderId;
   readonly symbol: string;
   readonly side: Side;

@@ -5,7 +5,7 @@ import Big from 'big.js';
 import { canonical, type Decimal, decimal } from '../../domain/decimal.ts';
 import { timestamp } from '../../domain/ids.ts';
 import { canonicalSymbol } from '../../domain/symbol.ts';
-import type { Instrument } from '../broker.ts';
+import type { Instrument, Quote } from '../broker.ts';
 import { AROUND_THE_CLOCK, type Session, US_STOCKS } from './session.ts';
 
 export interface Listing {
@@ -122,11 +122,6 @@ export function describe(listing: Listing, now: number, session: Session = listi
   const open = session.isOpen(now);
   const nextOpen = open ? null : timestamp(session.nextOpen(now));
   return { symbol, description, contractSize, quantityStep, minQuantity, tickSize, open, nextOpen };
-}
-
-export interface Quote {
-  readonly bid: Decimal;
-  readonly ask: Decimal;
 }
 
 const SECOND = 1000;

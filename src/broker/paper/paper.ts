@@ -2,7 +2,9 @@
 // it last wrote or read it, so that placing an order is one commit and no read; the ledger's version tells it when
 // somebody else has written since.
 
+import { BROKERS } from '../../domain/brokers.ts';
 import type { Clock } from '../../domain/clock.ts';
+import { decimal, rounded } from '../../domain/decimal.ts';
 import type { BrokerOrderState } from '../../domain/fill.ts';
 import { type AccountId, type ClientOrderId, millis, timestamp } from '../../domain/ids.ts';
 import { DEFAULT_PAPER_SETTINGS, readPaperSettings } from '../../domain/paper-settings.ts';
@@ -11,12 +13,22 @@ import {
   type BrokerOrder,
   BrokerUnavailable,
   type OpenBroker,
+  type OpenOrder,
   type PlaceOutcome,
 } from '../broker.ts';
-import { held, positionsOf } from './book.ts';
-import { accept, invalidSymbol, isResting, type Rules, sessionOf, settle } from './engine.ts';
-import type { Book, PaperLedger, PaperOrder } from './ledger.ts';
-import { describe, findListing, searchListings } from './market.ts';
+import { balanceOf, held, positionsOf } from './book.ts';
+import {
+  accept,
+  cancel,
+  invalidSymbol,
+  isResting,
+  quotesAt,
+  type Rules,
+  sessionOf,
+  settle,
+} from './engine.ts';
+import type { Book, BookChange, PaperLedger, PaperOrder } from './ledger.ts';
+import { describe, findListing, type Listing, searchListings } from './market.ts';
 
 export interface PaperDeps {
   readonly ledger: PaperLedger;
@@ -27,7 +39,8 @@ export interface PaperDeps {
 
 /** The paper broker: the account's own book, under the account's settings. */
 export function openPaper(deps: PaperDeps): OpenBroker {
-  return async ({ id, paper }) => {
+  return async ({ id, paper }, signal) => {
+    checkWanted(signal);
     const reading = readPaperSettings(paper);
     if ('problems' in reading)
       throw new BrokerUnavailable(`The paper settings: ${reading.problems.join(' ')}`);
@@ -39,8 +52,13 @@ export function openPaper(deps: PaperDeps): OpenBroker {
 export function openSimulated({ ledger, clock }: Omit<PaperDeps, 'wait'>): OpenBroker {
   const settings = { ...DEFAULT_PAPER_SETTINGS, latency_ms: 0 };
   const wait = () => Promise.resolve();
-  return async ({ id }) =>
-    connect({ ledger, clock, wait }, { book: simulatedBook(id), prefix: 'sim', settings, isUnlimited: true });
+  return async ({ id }, signal) => {
+    checkWanted(signal);
+    return connect(
+      { ledger, clock, wait },
+      { book: simulatedBook(id), prefix: 'sim', settings, isUnlimited: true },
+    );
+  };
 }
 
 export const simulatedBook = (account: AccountId): string => `sim:${account}`;
@@ -61,8 +79,17 @@ function connect({ ledger, clock, wait }: PaperDeps, rules: Rules): Broker {
     return result;
   }
 
-  function checkOpen(): void {
+  function checkOpen(signal: AbortSignal): void {
     if (isClosed) throw new BrokerUnavailable('The connection to the paper broker is closed.');
+    checkWanted(signal);
+  }
+
+  /** Of a question: nothing is lost where nobody waits for the answer any more. */
+  async function answered<Answer>(signal: AbortSignal, ask: () => Promise<Answer>): Promise<Answer> {
+    checkOpen(signal);
+    return unlessAborted(signal, ask(), () => {
+      throw tooSlow();
+    });
   }
 
   /** A ledger that fails is, for the caller, a broker that does not answer. */
@@ -82,7 +109,8 @@ function connect({ ledger, clock, wait }: PaperDeps, rules: Rules): Broker {
    * order up, and here that is one step. It is asked for before any rejection too, for "rejected" about an order
    * that was accepted before would be a lie.
    */
-  async function placeNow(order: BrokerOrder): Promise<PlaceOutcome> {
+  async function placeNow(order: BrokerOrder, signal: AbortSignal): Promise<PlaceOutcome> {
+    checkWanted(signal);
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const isFresh = remembered === null;
       const book = remembered ?? (await readBook());
@@ -104,19 +132,20 @@ function connect({ ledger, clock, wait }: PaperDeps, rules: Rules): Broker {
         const known = written === 'duplicate' ? await findOrder(order.clientOrderId) : null;
         if (known) return accepted(known);
       } catch {
-        // Committed or not, nobody can say; its text may name files and stays inside.
-        return { outcome: 'unknown', reason: 'The paper broker did not answer.' };
+        return UNANSWERED;
       }
     }
     throw new BrokerUnavailable('Too many others write to this paper book.');
   }
 
   /** Reads the book, and lets the settings decide what rests in it. */
-  async function look(): Promise<Book> {
-    checkOpen();
+  const look = () => changed((book) => settle(book, rules, clock.now()));
+
+  /** The book after the change that the book as it stands asks for, if it does. */
+  async function changed(decide: (book: Book) => BookChange | null): Promise<Book> {
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const book = await readBook();
-      const change = settle(book, rules, clock.now());
+      const change = decide(book);
       remembered = change ? null : book;
       if (!change) return book;
       if ((await reach(ledger.write(rules.book, change))) === 'written') {
@@ -127,52 +156,79 @@ function connect({ ledger, clock, wait }: PaperDeps, rules: Rules): Broker {
     throw new BrokerUnavailable('Too many others write to this paper book.');
   }
 
+  const findNow = async (id: ClientOrderId): Promise<BrokerOrderState | null> => {
+    const order = await findOrder(id);
+    if (!order) return null;
+    if (!isResting(order)) return stateOf(order);
+    const book = await inTurn(look);
+    const resting = book.resting.find((other) => other.clientOrderId === id);
+    return stateOf(resting ?? (await findOrder(id)) ?? order);
+  };
+
+  const describeNow = (listing: Listing) => describe(listing, clock.now(), sessionOf(listing, rules));
+  const quotesNow = () => quotesAt(rules, clock.now());
+
   return {
-    capabilities: {
-      refusesDuplicateIds: true,
-      findsByClientId: true,
-      reduceOnly: true,
-      fractionalQuantities: true,
+    capabilities: BROKERS.paper.capabilities,
+    // Nobody shares a limit here.
+    limits: `paper:${rules.book}`,
+
+    async verify(signal) {
+      checkOpen(signal);
+      return { warnings: [] };
     },
 
-    async resolve(symbol) {
-      checkOpen();
+    async resolve(symbol, signal) {
+      checkOpen(signal);
       const listing = findListing(symbol);
-      if (!listing) return { rejection: invalidSymbol(symbol) };
-      return describe(listing, clock.now(), sessionOf(listing, rules));
+      return listing ? describeNow(listing) : { rejection: invalidSymbol(symbol) };
     },
 
-    async instruments(query) {
-      checkOpen();
-      const now = clock.now();
-      return searchListings(query).map((listing) => describe(listing, now, sessionOf(listing, rules)));
+    async instruments({ query, after, limit }, signal) {
+      checkOpen(signal);
+      return searchListings(query)
+        .filter(({ symbol }) => after === null || symbol > after)
+        .slice(0, limit)
+        .map(describeNow);
     },
 
-    position: async (instrument) => held(await inTurn(look), instrument.symbol),
+    async quote({ symbol }, signal) {
+      checkOpen(signal);
+      const listing = findListing(symbol);
+      if (!listing) throw new BrokerUnavailable(invalidSymbol(symbol).message);
+      return quotesNow()(listing);
+    },
 
-    positions: async () => positionsOf(await inTurn(look)),
+    position: ({ symbol }, signal) => answered(signal, async () => held(await inTurn(look), symbol)),
 
-    async place(order) {
-      checkOpen();
-      // Before the accept: whoever dies or closes while it passes has sent nothing.
-      if (settings.latency_ms > 0) await wait(settings.latency_ms);
-      checkOpen();
+    positions: (signal) => answered(signal, async () => positionsOf(await inTurn(look), quotesNow())),
+
+    balance: (signal) =>
+      answered(signal, async () =>
+        balanceOf(await inTurn(look), decimal(settings.starting_cash), quotesNow()),
+      ),
+
+    async place(order, signal) {
+      checkOpen(signal);
+      // Before the accept: whoever dies, closes or gives up while it passes has sent nothing.
+      if (settings.latency_ms > 0) await unlessAborted(signal, wait(settings.latency_ms), () => undefined);
+      checkOpen(signal);
       // The latency is a rehearsal: it makes an order slow, not late.
       const sendBefore = timestamp(millis(order.sendBefore) + settings.latency_ms);
-      const outcome = await inTurn(() => placeNow({ ...order, sendBefore }));
+      const placing = inTurn(() => placeNow({ ...order, sendBefore }, signal));
+      const outcome = await unlessAborted(signal, placing, () => UNANSWERED);
       if (settings.lose_answer && outcome.outcome === 'accepted')
         return { outcome: 'unknown', reason: 'The answer of the paper broker was lost.' };
       return outcome;
     },
 
-    async find(clientOrderId) {
-      checkOpen();
-      const order = await findOrder(clientOrderId);
-      if (!order) return null;
-      if (!isResting(order)) return stateOf(order);
-      const book = await inTurn(look);
-      const resting = book.resting.find((other) => other.clientOrderId === clientOrderId);
-      return stateOf(resting ?? (await findOrder(clientOrderId)) ?? order);
+    // Its ids are unique in the whole book: whatever else is known of the order, the id decides.
+    find: ({ clientOrderId }, signal) => answered(signal, () => findNow(clientOrderId)),
+
+    openOrders: (signal) => answered(signal, async () => (await inTurn(look)).resting.map(openOrderOf)),
+
+    async cancel({ brokerRef }, signal) {
+      await answered(signal, () => inTurn(() => changed((book) => cancel(book, brokerRef, clock.now()))));
     },
 
     async close() {
@@ -183,12 +239,56 @@ function connect({ ledger, clock, wait }: PaperDeps, rules: Rules): Broker {
   };
 }
 
+/** Committed or not, nobody can say; what broke may name files in its text, which stays inside. */
+const UNANSWERED: PlaceOutcome = { outcome: 'unknown', reason: 'The paper broker did not answer.' };
+
+const tooSlow = () => new BrokerUnavailable('The paper broker did not answer in time.');
+
+function checkWanted(signal: AbortSignal): void {
+  if (signal.aborted) throw tooSlow();
+}
+
+/** What has begun is not undone by it. */
+async function unlessAborted<Result>(
+  signal: AbortSignal,
+  work: Promise<Result>,
+  otherwise: () => Result,
+): Promise<Result> {
+  const aborted = Promise.withResolvers<void>();
+  const abort = () => aborted.resolve();
+  signal.addEventListener('abort', abort);
+  if (signal.aborted) abort();
+  try {
+    return await Promise.race([work, aborted.promise.then(otherwise)]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
 const accepted = (order: PaperOrder): PlaceOutcome => ({ outcome: 'accepted', state: stateOf(order) });
 
-const stateOf = ({ brokerRef, status, fillQuantity, fillPrice, reason }: PaperOrder): BrokerOrderState => ({
+const stateOf = ({
   brokerRef,
   status,
   fillQuantity,
   fillPrice,
+  fee,
   reason,
+}: PaperOrder): BrokerOrderState => ({
+  brokerRef,
+  status,
+  fillQuantity,
+  fillPrice,
+  fee: fee && rounded(fee),
+  reason,
+});
+
+const openOrderOf = (order: PaperOrder): OpenOrder => ({
+  clientOrderId: order.clientOrderId,
+  brokerRef: order.brokerRef,
+  symbol: order.symbol,
+  side: order.side,
+  quantity: order.quantity,
+  fillQuantity: order.fillQuantity,
+  reduceOnly: order.reduceOnly,
 });

@@ -2,41 +2,59 @@
 // and not an account's: a URL that users choose would let them reach into the operator's network, and for the same
 // reason no text from here names it. An answer is believed only where it is exactly what the protocol says.
 
-import { type Static, type TProperties, Type } from 'typebox';
-import { Compile } from 'typebox/compile';
-import { type Decimal, parseDecimal, sign, ZERO } from '../../domain/decimal.ts';
-import { type ClientOrderId, millis, type Timestamp, timestamp } from '../../domain/ids.ts';
+import { ZERO } from '../../domain/decimal.ts';
 import { plainJson, readJson } from '../../domain/json.ts';
-import type { OrderError, RejectionCode } from '../../domain/order.ts';
+import type { OrderError } from '../../domain/order.ts';
 import {
+  type Balance,
   type Broker,
-  type BrokerOrderState,
+  BrokerBusy,
   BrokerUnavailable,
   type Capabilities,
-  type Instrument,
+  type Fitness,
   type OpenBroker,
   type PlaceOutcome,
-  type Position,
+  type Quote,
 } from '../broker.ts';
 import { invalidSymbol } from './engine.ts';
+import {
+  BALANCE,
+  CANCELLED,
+  CONNECTED,
+  capabilitiesOf,
+  errorOf,
+  FITNESS,
+  INSTRUMENT,
+  INSTRUMENTS,
+  instrumentOf,
+  NO_ORDER,
+  OPEN_ORDERS,
+  ORDER,
+  openOrderOf,
+  POSITIONS,
+  PROBLEM,
+  positionOf,
+  QUOTE,
+  REJECTED,
+  stateOf,
+  UNLISTED,
+} from './remote-answers.ts';
 
 interface Exchange {
   /** A path in it is kept: the exchange may tell by it who asks. */
   readonly url: string;
-  readonly timeoutMs: number;
   readonly fetch?: typeof globalThis.fetch;
 }
 
 export function openRemotePaper(exchange: Exchange): OpenBroker {
   const ask = asker(exchange);
-  return async ({ id, paper }) => {
-    const connected = await ask('POST', pathOf('accounts', id, 'connect'), { paper: paper ?? null });
+  return async ({ id, paper }, signal) => {
+    const connected = await ask(signal, 'POST', pathOf('accounts', id, 'connect'), { paper: paper ?? null });
     if ('fault' in connected) throw new BrokerUnavailable(connected.fault);
     const { status, body } = connected;
     if (status === 200 && CONNECTED.Check(body)) return connection(ask, id, capabilitiesOf(body));
-    throw new BrokerUnavailable(
-      status === 422 && PROBLEM.Check(body) ? body.problem : notAsAgreed(connected),
-    );
+    if (status === 422 && PROBLEM.Check(body)) throw new BrokerUnavailable(body.problem);
+    throw unanswered(connected);
   };
 }
 
@@ -48,45 +66,72 @@ function connection(ask: Ask, account: string, capabilities: Capabilities): Brok
   }
 
   /** `read` gives undefined where the answer is not one to this question. */
-  async function question<Value>(path: string, read: (heard: Heard) => Value | undefined): Promise<Value> {
+  async function question<Value>(
+    signal: AbortSignal,
+    path: string,
+    read: (heard: Heard) => Value | undefined,
+    body?: object,
+  ): Promise<Value> {
     checkOpen();
-    const answer = await ask('GET', `${pathOf('accounts', account)}/${path}`);
+    const method = body ? 'POST' : 'GET';
+    const answer = await ask(signal, method, `${pathOf('accounts', account)}/${path}`, body);
     const value = 'fault' in answer ? undefined : read(answer);
-    if (value !== undefined) return value;
-    throw new BrokerUnavailable('fault' in answer ? answer.fault : notAsAgreed(answer));
+    if (value === undefined) throw unanswered(answer);
+    return value;
   }
 
-  const positions = () =>
-    question('positions', ({ status, body }) =>
+  const positions = (signal: AbortSignal) =>
+    question(signal, 'positions', ({ status, body }) =>
       status === 200 && POSITIONS.Check(body) ? body.items.map(positionOf) : undefined,
     );
 
   return {
     capabilities,
+    // Nobody shares a limit here.
+    limits: `paper:${account}`,
 
-    async resolve(symbol) {
+    verify: (signal) =>
+      question(signal, 'fitness', ({ status, body }): Fitness | undefined =>
+        status === 200 && FITNESS.Check(body) ? body : undefined,
+      ),
+
+    async resolve(symbol, signal) {
       checkOpen();
       // No URL can carry these two as a part of its path.
       if (symbol === '.' || symbol === '..') return { rejection: invalidSymbol(symbol) };
-      return question(pathOf('instruments', symbol), ({ status, body }) => {
+      return question(signal, pathOf('instruments', symbol), ({ status, body }) => {
         if (status === 200 && INSTRUMENT.Check(body)) return instrumentOf(body);
         return status === 404 && UNLISTED.Check(body) ? { rejection: errorOf(body.rejection) } : undefined;
       });
     },
 
-    instruments: (query) =>
-      question(`instruments?${new URLSearchParams({ q: query })}`, ({ status, body }) =>
+    async instruments({ query, after, limit }, signal) {
+      const search = { q: query, limit: String(limit), ...(after !== null && { after }) };
+      return question(signal, `instruments?${new URLSearchParams(search)}`, ({ status, body }) =>
         status === 200 && INSTRUMENTS.Check(body) ? body.items.map(instrumentOf) : undefined,
+      );
+    },
+
+    quote: ({ symbol }, signal) =>
+      question(signal, pathOf('quotes', symbol), ({ status, body }): Quote | undefined =>
+        status === 200 && QUOTE.Check(body) && body.symbol === symbol
+          ? { bid: body.bid, ask: body.ask }
+          : undefined,
       ),
 
     positions,
 
-    position: async ({ symbol }) =>
-      (await positions()).find((position) => position.symbol === symbol)?.quantity ?? ZERO,
+    position: async ({ symbol }, signal) =>
+      (await positions(signal)).find((position) => position.symbol === symbol)?.quantity ?? ZERO,
 
-    async place(order): Promise<PlaceOutcome> {
+    balance: (signal) =>
+      question(signal, 'balance', ({ status, body }): Balance | undefined =>
+        status === 200 && BALANCE.Check(body) ? body : undefined,
+      ),
+
+    async place(order, signal): Promise<PlaceOutcome> {
       checkOpen();
-      const answer = await ask('POST', pathOf('accounts', account, 'orders'), {
+      const answer = await ask(signal, 'POST', pathOf('accounts', account, 'orders'), {
         client_order_id: order.clientOrderId,
         symbol: order.instrument.symbol,
         side: order.side,
@@ -109,12 +154,27 @@ function connection(ask: Ask, account: string, capabilities: Capabilities): Brok
       return { outcome: 'unknown', reason: notAsAgreed(answer) };
     },
 
-    find: (id) =>
-      question(pathOf('orders', id), ({ status, body }) => {
+    find: ({ clientOrderId: id }, signal) =>
+      question(signal, pathOf('orders', id), ({ status, body }) => {
         if (status === 200 && ORDER.Check(body) && body.client_order_id === id) return stateOf(body);
         // Many a proxy answers 404 for reasons of its own: only the exchange's own word, about this id, is a no.
         return status === 404 && NO_ORDER.Check(body) && body.client_order_id === id ? null : undefined;
       }),
+
+    openOrders: (signal) =>
+      question(signal, 'orders', ({ status, body }) =>
+        status === 200 && OPEN_ORDERS.Check(body) ? body.items.map(openOrderOf) : undefined,
+      ),
+
+    async cancel({ brokerRef }, signal) {
+      await question(
+        signal,
+        'cancel',
+        ({ status, body }) =>
+          status === 200 && CANCELLED.Check(body) && body.broker_ref === brokerRef ? true : undefined,
+        { broker_ref: brokerRef },
+      );
+    },
 
     async close() {
       isClosed = true;
@@ -131,15 +191,15 @@ interface Heard {
 
 /** `isUnsent`: certainly nothing left us. */
 type Answer = Heard | { readonly fault: string; readonly isUnsent: boolean };
-type Ask = (method: 'GET' | 'POST', path: string, body?: object) => Promise<Answer>;
+type Ask = (signal: AbortSignal, method: 'GET' | 'POST', path: string, body?: object) => Promise<Answer>;
 
 const MOST_BYTES = 1_048_576;
 
-function asker({ url, timeoutMs, fetch = globalThis.fetch }: Exchange): Ask {
+function asker({ url, fetch = globalThis.fetch }: Exchange): Ask {
   const { origin, pathname } = new URL(url);
   const base = origin + pathname.replace(/\/+$/, '');
-  return async (method, path, body) => {
-    const signal = AbortSignal.timeout(timeoutMs);
+  return async (signal, method, path, body) => {
+    if (signal.aborted) return { fault: 'The paper exchange was not asked in time.', isUnsent: true };
     try {
       const response = await fetch(`${base}/${path}`, {
         method,
@@ -196,137 +256,16 @@ const notAsAgreed = ({ status }: Heard): string =>
 
 const SECONDS = /^[1-9]\d{0,4}$/;
 
+/** Of a question that got no answer which could be believed. */
+function unanswered(answer: Answer): BrokerUnavailable {
+  if ('fault' in answer) return new BrokerUnavailable(answer.fault);
+  if (answer.status !== 429) return new BrokerUnavailable(notAsAgreed(answer));
+  const seconds = SECONDS.test(answer.retryAfter) ? Number(answer.retryAfter) : 1;
+  return new BrokerBusy('The paper exchange limits the rate of requests.', seconds * 1000);
+}
+
 const rateLimited = (retryAfter: string): OrderError => ({
   code: 'broker_rate_limited',
   message: `The paper exchange limits the rate of requests. Try again in ${retryAfter} seconds.`,
   retry_after: Number(retryAfter),
-});
-
-// The answers of the protocol. Every answer about an order names it.
-
-const exactly = <Properties extends TProperties>(properties: Properties) =>
-  Type.Object(properties, { additionalProperties: false });
-
-const text = Type.String({ minLength: 1 });
-const numeral = Type.Refine(Type.Unsafe<Decimal>(Type.String()), (value) => parseDecimal(value) === value);
-const size = Type.Refine(numeral, (value) => sign(value) > 0);
-const time = Type.Refine(Type.Unsafe<Timestamp>(Type.String()), (value) => {
-  const ms = millis(value);
-  return Number.isFinite(ms) && timestamp(ms) === value;
-});
-const orNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
-  Type.Union([schema, Type.Null()]);
-const clientOrderId = Type.Unsafe<ClientOrderId>(Type.String());
-
-const PROBLEM = Compile(exactly({ problem: text }));
-
-const Connected = exactly({
-  capabilities: exactly({
-    refuses_duplicate_ids: Type.Boolean(),
-    finds_by_client_id: Type.Boolean(),
-    reduce_only: Type.Boolean(),
-    fractional_quantities: Type.Boolean(),
-  }),
-});
-const CONNECTED = Compile(Connected);
-
-const capabilitiesOf = ({ capabilities }: Static<typeof Connected>): Capabilities => ({
-  refusesDuplicateIds: capabilities.refuses_duplicate_ids,
-  findsByClientId: capabilities.finds_by_client_id,
-  reduceOnly: capabilities.reduce_only,
-  fractionalQuantities: capabilities.fractional_quantities,
-});
-
-const InstrumentAnswer = exactly({
-  symbol: text,
-  description: Type.String(),
-  contract_size: size,
-  quantity_step: size,
-  min_quantity: size,
-  tick_size: size,
-  open: Type.Boolean(),
-  next_open: orNull(time),
-});
-const INSTRUMENT = Compile(InstrumentAnswer);
-const INSTRUMENTS = Compile(exactly({ items: Type.Array(InstrumentAnswer) }));
-
-const instrumentOf = (answer: Static<typeof InstrumentAnswer>): Instrument => ({
-  symbol: answer.symbol,
-  description: answer.description,
-  contractSize: answer.contract_size,
-  quantityStep: answer.quantity_step,
-  minQuantity: answer.min_quantity,
-  tickSize: answer.tick_size,
-  open: answer.open,
-  nextOpen: answer.next_open,
-});
-
-const PositionAnswer = exactly({ symbol: text, quantity: numeral, average_price: numeral });
-const POSITIONS = Compile(exactly({ items: Type.Array(PositionAnswer) }));
-
-const positionOf = ({ symbol, quantity, average_price }: Static<typeof PositionAnswer>): Position => ({
-  symbol,
-  quantity,
-  averagePrice: average_price,
-});
-
-const StateAnswer = Type.Refine(
-  exactly({
-    broker_ref: text,
-    status: Type.Enum(['placed', 'partially_filled', 'filled', 'cancelled', 'failed']),
-    fill_quantity: numeral,
-    fill_price: orNull(numeral),
-    reason: orNull(Type.String()),
-  }),
-  // A price exactly where something was filled, and what the status says was.
-  ({ status, fill_quantity, fill_price }) => {
-    const filled = sign(fill_quantity);
-    if (filled < 0 || filled > 0 !== (fill_price !== null)) return false;
-    if (status === 'placed') return filled === 0;
-    return filled > 0 || status === 'cancelled' || status === 'failed';
-  },
-);
-const OrderAnswer = exactly({ client_order_id: clientOrderId, state: StateAnswer });
-const ORDER = Compile(OrderAnswer);
-const NO_ORDER = Compile(exactly({ client_order_id: clientOrderId }));
-
-const stateOf = ({ state }: Static<typeof OrderAnswer>): BrokerOrderState => ({
-  brokerRef: state.broker_ref,
-  status: state.status,
-  fillQuantity: state.fill_quantity,
-  fillPrice: state.fill_price,
-  reason: state.reason,
-});
-
-/** What the exchange may refuse an order with. The other codes are ours to say. */
-const CODES = [
-  'insufficient_margin',
-  'market_closed',
-  'invalid_symbol',
-  'invalid_quantity',
-  'broker_rate_limited',
-  'position_mode_mismatch',
-  'no_position',
-  'expired',
-] as const satisfies readonly RejectionCode[];
-
-const Rejection = Type.Refine(
-  exactly({
-    code: Type.Enum([...CODES]),
-    message: text,
-    retry_after: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
-    market_hours: Type.Optional(exactly({ timezone: text, session: text, next_open: time })),
-  }),
-  ({ code, retry_after, market_hours }) =>
-    (code === 'broker_rate_limited') === (retry_after !== undefined) &&
-    (code === 'market_closed') === (market_hours !== undefined),
-);
-const UNLISTED = Compile(exactly({ rejection: Rejection }));
-const REJECTED = Compile(exactly({ client_order_id: clientOrderId, rejection: Rejection }));
-
-const errorOf = ({ code, message, retry_after, market_hours }: Static<typeof Rejection>): OrderError => ({
-  code,
-  message,
-  ...(retry_after !== undefined && { retry_after }),
-  ...(market_hours !== undefined && { market_hours }),
 });

@@ -43,7 +43,7 @@ export const FAILURES: readonly Failure[] = [
 
 export function failuresOf(route: Route): Failure[] {
   const { answers, denials = [] } = route.doc;
-  const byNature = [...denials, ...byAccess(route), ...byPath(route)].map(ofDenial);
+  const byNature = [...denials, ...byAccess(route), ...byPath(route), ...byLength(route)].map(ofDenial);
   // A route with a shape of its own for a status answers whatever happens inside it in that shape.
   const inside = [...byReading(route), FAULT].filter(({ status }) => !(status in answers));
   const failures = new Map([...byNature, ...inside].map((failure) => [failure.name, failure]));
@@ -71,6 +71,10 @@ function byPath(route: Route): DenialCode[] {
     ...(isHeldBack(route) ? (['rate_limited', 'ip_not_allowed'] as const) : []),
   ];
 }
+
+/** What comes page by page is read apart from the rest, and not for long. */
+const byLength = ({ query }: Route): DenialCode[] =>
+  'cursor' in (query?.properties ?? {}) ? ['list_too_slow'] : [];
 
 function byReading({ body, ignoresQuery }: Route): Failure[] {
   // Whatever else a call takes, it takes no unknown parameter; only pages and probes do.

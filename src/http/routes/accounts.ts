@@ -111,10 +111,11 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
       schema: { body: AccountBody },
     },
     async (request, reply) => {
-      const { name, broker, max_request_age, allowed_symbols, paper } = request.body;
+      const { name, broker, environment, max_request_age, allowed_symbols, paper } = request.body;
       const made = await deps.createAccount(ownerOf(request), {
         name,
         broker,
+        environment,
         maxRequestAge: max_request_age ?? DEFAULT_MAX_REQUEST_AGE,
         allowedSymbols: allowed_symbols ?? [],
         paper,

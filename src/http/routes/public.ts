@@ -1,11 +1,12 @@
 // What anybody may know before logging in.
 
 import type { FastifyInstance } from 'fastify';
+import { BROKER_NAMES, showBroker } from '../../domain/brokers.ts';
 import type { Denial } from '../../domain/denial.ts';
 import type { SealingKey } from '../../domain/sealed.ts';
 import { answer } from '../answers.ts';
 import type { RouteDoc } from '../docs/route-doc.ts';
-import { Plans, PublicConfig, SealingKey as SealingKeySchema, Terms } from '../schemas/answers.ts';
+import { Brokers, Plans, PublicConfig, SealingKey as SealingKeySchema, Terms } from '../schemas/answers.ts';
 
 export interface PublicRoutes {
   readPlans(): object;
@@ -25,6 +26,17 @@ export function publicRoutes(server: FastifyInstance, deps: PublicRoutes): void 
     '/public/plans',
     open({ id: 'listPlans', summary: 'List the plans', answers: { 200: Plans } }),
     async () => deps.readPlans(),
+  );
+
+  server.get(
+    '/public/brokers',
+    open({
+      id: 'listBrokers',
+      summary: 'List the brokers',
+      description: 'Each with what an account needs there, and what it can promise.',
+      answers: { 200: Brokers },
+    }),
+    async () => ({ items: BROKER_NAMES.map(showBroker) }),
   );
 
   server.get(

@@ -47,6 +47,7 @@ export const NOT_PLACED: readonly DenialCode[] = [
   'worker_unavailable',
   'store_unavailable',
   'database_unavailable',
+  'outcome_unknown',
 ];
 
 export function webhookRoutes(server: FastifyInstance, { receive, contextOf, clock }: WebhookRoutes): void {

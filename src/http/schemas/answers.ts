@@ -1,10 +1,10 @@
 // The shapes of answers about accounts and settings, and of those for everybody.
 
 import { Type } from 'typebox';
+import { BROKER_NAMES } from '../../domain/brokers.ts';
 import { SECURITY_EVENTS } from '../../domain/denial.ts';
 import { FILLS, REHEARSALS } from '../../domain/paper-settings.ts';
 import { SEAL_ALGORITHM } from '../../domain/sealed.ts';
-import { BROKER_NAMES } from '../../domain/symbol.ts';
 import { OrderResult } from './order-answers.ts';
 import { count, flag, id, map, number, orNull, pageOf, saying, text, time } from './parts.ts';
 import { oneOf } from './requests.ts';
@@ -33,6 +33,7 @@ const accountFields = {
   id: id('of the account'),
   name: text('as its owner calls it', ['Futures']),
   broker: oneOf(BROKER_NAMES),
+  environment: text('live, or what else the broker offers', ['live']),
   max_request_age: Type.Integer({ description: 'seconds that a signal may be old', examples: [300] }),
   allowed_symbols: Type.Array(Type.String(), {
     description: 'empty: what the broker has',
@@ -173,6 +174,50 @@ export const Subscription = Type.Object(
 // Open to all
 
 export const Plans = pageOf(Type.Object({ name: plan, ...planFields }, { title: 'Plan' }));
+
+export const Brokers = Type.Object(
+  {
+    items: Type.Array(
+      Type.Object(
+        {
+          name: oneOf(BROKER_NAMES, saying('for `broker` of an account')),
+          title: text('its name for a person', ['Paper']),
+          environments: Type.Array(Type.String(), {
+            description: 'for `environment` of an account; the first is the default',
+            examples: [['live']],
+          }),
+          credentials: Type.Array(
+            Type.Object(
+              {
+                field: text('its name in the sealed credentials', ['api_key']),
+                label: text("as the broker's own pages call it", ['API key']),
+                help: text('where to find it'),
+                secret: flag('true: not to be shown while it is typed', true),
+                required: flag('false: it may be left out', true),
+              },
+              { title: 'CredentialField' },
+            ),
+            saying('what to seal for it; empty: it needs none'),
+          ),
+          capabilities: Type.Object(
+            {
+              refuses_duplicate_ids: flag('true: a second order under one id is refused for ever', true),
+              finds_by_client_id_ms: orNull(
+                count('for how long an order is found by our id; 0: never; null: for ever', 60_000),
+              ),
+              reduce_only: flag('true: what closes can never open the other side', true),
+              fractional_quantities: flag('true: parts of one can be traded', true),
+            },
+            { title: 'Capabilities' },
+          ),
+          symbols_help: text('which symbols an alert can send'),
+        },
+        { title: 'Broker' },
+      ),
+    ),
+  },
+  { title: 'Brokers' },
+);
 
 export const Terms = Type.Object(
   {

@@ -172,7 +172,7 @@ const part = (more: TProperties = {}) =>
 
 export const Health = Type.Object(
   {
-    status: oneOf(['up', 'down'], saying('up: every part is')),
+    status: oneOf(['up', 'down'], saying('up: every part that an order needs is')),
     version: text('of the service', ['0.1.0']),
     database: part({ kind: Type.Optional(oneOf(['sqlite', 'postgres'], { examples: ['sqlite'] })) }),
     store: part(),
@@ -184,6 +184,9 @@ export const Health = Type.Object(
       worker_starts: Type.Optional(count('workers that are to start')),
       fill_checks: Type.Optional(count('fills that are followed up')),
       dead_letters: Type.Optional(count('orders whose fill could not be verified')),
+    }),
+    audit: part({
+      unsealed_seconds: Type.Optional(count('for how long the first audit entry has waited for its seal')),
     }),
   },
   { title: 'Health' },

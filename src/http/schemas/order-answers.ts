@@ -1,6 +1,7 @@
 // The shapes of answers about orders.
 
 import { Type } from 'typebox';
+import { BROKER_NAMES } from '../../domain/brokers.ts';
 import {
   ACTIONS,
   LEG_STATUSES,
@@ -10,7 +11,6 @@ import {
   SOURCES,
   TRACE_HOPS,
 } from '../../domain/order.ts';
-import { BROKER_NAMES } from '../../domain/symbol.ts';
 import { count, flag, id, number, orNull, saying, text, time } from './parts.ts';
 import { oneOf } from './requests.ts';
 
@@ -123,7 +123,10 @@ export const OrderRecord = Type.Object(
           status: oneOf(LEG_STATUSES, { examples: ['filled'] }),
           fill_price: orNull(number('the average price', 60_000)),
           fill_quantity: orNull(number('what was filled')),
+          fee: orNull(number("in the account's currency; null: the broker does not say", 0.05)),
           sent_at: orNull(time('when it was sent')),
+          acked_at: orNull(time('when the broker was first known to have it')),
+          filled_at: orNull(time('when it was filled')),
         },
         { title: 'Leg', description: 'One order at the broker; a reversal has two.' },
       ),

@@ -1,10 +1,11 @@
 // The shapes of requests: what validates is also what the documentation is made from.
 
 import { type TSchemaOptions, Type } from 'typebox';
+import { BROKER_NAMES } from '../../domain/brokers.ts';
 import { SECURITY_EVENTS } from '../../domain/denial.ts';
 import { ACTIONS, ORDER_STATUSES, ORDER_TYPES, SOURCES } from '../../domain/order.ts';
 import { MOST_SEALED_CHARACTERS } from '../../domain/sealed.ts';
-import { BROKER_NAMES, SYMBOL } from '../../domain/symbol.ts';
+import { SYMBOL } from '../../domain/symbol.ts';
 
 export const oneOf = <T extends string>(values: readonly T[], more: TSchemaOptions = {}) =>
   Type.Enum([...values] as [T, ...T[]], more);
@@ -178,7 +179,19 @@ const accountFields = {
 };
 
 export const AccountBody = Type.Object(
-  { name, broker: oneOf(BROKER_NAMES), ...accountFields },
+  {
+    name,
+    broker: oneOf(BROKER_NAMES),
+    environment: Type.Optional(
+      Type.String({
+        maxLength: 64,
+        default: 'live',
+        description: 'one that GET /public/brokers has for the broker; it stays',
+        examples: ['live'],
+      }),
+    ),
+    ...accountFields,
+  },
   { additionalProperties: false },
 );
 

@@ -1,18 +1,21 @@
 // The store in Redis, or in a Redis Cluster: shared by every process that is given the same address. Every operation is
 // one command or one script on one key, or on two of the same slot; every key expires; and all times are the server's.
 
-import { type Lease, type Store, StoreUnavailable } from '../store.ts';
+import { Replies } from '../replies.ts';
+import { type Store, StoreUnavailable } from '../store.ts';
 import { connect, inTime, type Log } from './connection.ts';
 import { openQueues } from './queues.ts';
+import { type Ask, openTurns } from './turns.ts';
 
 /** The next fence is larger by the clock as well: what remembers the last one is for a clock that goes back. */
 const FENCE_MS = 86_400_000;
 
-const keyOf = (kind: 'once' | 'window' | 'lease' | 'fence' | 'queue' | 'present') => (key: string) =>
-  `fillpath:${kind}:${key}`;
+type Kind = 'once' | 'window' | 'lease' | 'fence' | 'queue' | 'present' | 'tally';
+const keyOf = (kind: Kind) => (key: string) => `fillpath:${kind}:${key}`;
 const onceKey = keyOf('once');
 const windowKey = keyOf('window');
 const presentKey = keyOf('present');
+const tallyKey = keyOf('tally');
 const queueKey = keyOf('queue');
 
 /** Two keys of one slot: without a hash tag of its own, the whole name is made one. */
@@ -36,7 +39,9 @@ export async function openRedisStore({
   readonly log?: Log;
 }): Promise<Store> {
   const connection = await connect(url, log);
-  const queues = await openQueues(connection, queueKey).catch(async (fault) => {
+  const turns = openTurns(connection);
+  const replies = new Replies();
+  const queues = await openQueues({ connection, turns, keyOf: queueKey, replies }).catch(async (fault) => {
     await connection.close();
     throw fault;
   });
@@ -46,66 +51,64 @@ export async function openRedisStore({
     if (closing) throw new StoreUnavailable('the store is closed');
   };
 
-  const ask = async <T>(command: (redis: typeof connection.commands) => Promise<T>): Promise<T> => {
+  const ask = async (...question: Parameters<Ask>): Promise<unknown> => {
     mustBeOpen();
-    return inTime(() => command(connection.commands));
+    return inTime(() => turns(...question));
   };
+  const command = (name: string, key: string, ...args: (string | number)[]) =>
+    ask('plain', [key], [name, ...args]);
 
   return {
     async claim(key, ttlMs) {
-      const set = await ask((redis) => redis.set(onceKey(key), 'under_way', 'PX', wholeMs(ttlMs), 'NX'));
-      return set === 'OK';
+      return (await command('set', onceKey(key), 'under_way', 'PX', wholeMs(ttlMs), 'NX')) === 'OK';
     },
 
     async release(key) {
-      await ask((redis) => redis.del(onceKey(key)));
+      await command('del', onceKey(key));
     },
 
     async begin(key, ttlMs) {
-      const known = await ask((redis) =>
-        redis.set(onceKey(key), 'under_way', 'PX', wholeMs(ttlMs), 'NX', 'GET'),
-      );
+      const known = await command('set', onceKey(key), 'under_way', 'PX', wholeMs(ttlMs), 'NX', 'GET');
       if (known === null) return 'begun';
       return known === 'done' ? 'done' : 'under_way';
     },
 
     async prolong(key, ttlMs) {
-      await ask((redis) => redis.pexpire(onceKey(key), wholeMs(ttlMs)));
+      await command('pexpire', onceKey(key), wholeMs(ttlMs));
     },
 
     async finish(key, ttlMs) {
-      await ask((redis) => redis.set(onceKey(key), 'done', 'PX', wholeMs(ttlMs)));
+      await command('set', onceKey(key), 'done', 'PX', wholeMs(ttlMs));
     },
 
     async countInWindow(key, limit, windowMs) {
-      const retryAfterMs = await ask((redis) => redis.countCall(windowKey(key), limit, wholeMs(windowMs)));
+      const retryAfterMs = Number(await ask('countCall', [windowKey(key)], [limit, wholeMs(windowMs)]));
       return { allowed: retryAfterMs === 0, retryAfterMs };
     },
 
     async clearWindow(key) {
-      await ask((redis) => redis.del(windowKey(key)));
+      await command('del', windowKey(key));
     },
 
-    async acquireLease(key, holder, ttlMs) {
-      const fence = await ask((redis) =>
-        redis.acquireLease(...leaseKeys(key), holder, wholeMs(ttlMs), FENCE_MS),
-      );
-      return fence === null ? null : { holder, fence };
+    async acquireLease(key, holder, ttlMs, instead) {
+      const from = instead ? [instead.holder, instead.fence] : ['', ''];
+      const fence = await ask('acquireLease', leaseKeys(key), [holder, wholeMs(ttlMs), FENCE_MS, ...from]);
+      return fence === null ? null : { holder, fence: Number(fence) };
     },
 
-    async renewLease(key, { holder, fence }: Lease, ttlMs) {
+    async renewLease(key, { holder, fence }, ttlMs) {
       const [leaseKey] = leaseKeys(key);
-      return (await ask((redis) => redis.renewLease(leaseKey, holder, fence, wholeMs(ttlMs)))) === 1;
+      return (await ask('renewLease', [leaseKey], [holder, fence, wholeMs(ttlMs)])) === 1;
     },
 
-    async releaseLease(key, { holder, fence }: Lease) {
+    async releaseLease(key, { holder, fence }) {
       const [leaseKey] = leaseKeys(key);
-      await ask((redis) => redis.releaseLease(leaseKey, holder, fence));
+      await ask('releaseLease', [leaseKey], [holder, fence]);
     },
 
     async leaseHolder(key) {
       const [leaseKey] = leaseKeys(key);
-      const [holder, fence] = await ask((redis) => redis.hmget(leaseKey, 'holder', 'fence'));
+      const [holder, fence] = (await command('hmget', leaseKey, 'holder', 'fence')) as (string | null)[];
       return typeof holder === 'string' ? { holder, fence: Number(fence) } : null;
     },
 
@@ -119,23 +122,43 @@ export async function openRedisStore({
       return queues.take(queue, options);
     },
 
-    queueLength: (queue) => ask((redis) => redis.llen(queueKey(queue))),
+    async queueLength(queue) {
+      return Number(await command('llen', queueKey(queue)));
+    },
+
+    expectReply: (options) => replies.expect(options),
+
+    async reply(address, message) {
+      mustBeOpen();
+      await queues.reply(address, message);
+    },
 
     async announce(group, name, says, ttlMs) {
-      await ask((redis) => redis.announcePresence(presentKey(group), name, says, wholeMs(ttlMs)));
+      return (await ask('announcePresence', [presentKey(group)], [name, says, wholeMs(ttlMs)])) === 1;
     },
 
     async withdraw(group, name) {
-      await ask((redis) => redis.hdel(presentKey(group), name));
+      await command('hdel', presentKey(group), name);
     },
 
     async announced(group) {
-      const present = await ask((redis) => redis.listPresent(presentKey(group)));
-      return present.map(([name, says]) => ({ name, says }));
+      const present = (await ask('listPresent', [presentKey(group)], [])) as [string, string, number][];
+      return present.map(([name, says, leftMs]) => ({ name, says, leftMs }));
+    },
+
+    async tally(group, name, ttlMs) {
+      await ask('tally', [tallyKey(group)], [name, wholeMs(ttlMs)]);
+    },
+
+    async tallied(group) {
+      const fields = (await ask('listTallies', [tallyKey(group)], [])) as string[];
+      const names = fields.filter((_, index) => index % 2 === 0);
+      return names.map((name, index) => ({ name, count: Number(fields[2 * index + 1]) }));
     },
 
     async ping() {
-      await ask(() => connection.ping());
+      mustBeOpen();
+      await inTime(() => connection.ping());
     },
 
     close() {

@@ -4,14 +4,17 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { Fifo } from '../fifo.ts';
+import type { Replies } from '../replies.ts';
 import { type Store, StoreUnavailable } from '../store.ts';
 import { ANSWER_MS, type Connection, inTime, unavailable } from './connection.ts';
-import { channelOf, listenForWakes } from './wakes.ts';
+import type { Ask } from './turns.ts';
+import { channelOf, listenForWakes, replyChannelOf } from './wakes.ts';
 
 /** A timer that is asked to wait longer fires at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** After a look that failed. */
 const RETRY_MS = 500;
+const SWEEP_EVERY_MS = 60_000;
 
 interface Taker {
   /** Who does not wait wants what is there now, or to hear that nobody knows. */
@@ -27,27 +30,37 @@ interface Line {
   looking: Promise<void> | undefined;
   /** Something came while it looked: once more. */
   again: boolean;
+  /** Under this number of wakes the queue was found empty, and nothing has come since; 0: nobody knows. */
+  emptyOn: number;
 }
 
-export interface Queues extends Pick<Store, 'push' | 'take'> {
+export interface Queues extends Pick<Store, 'push' | 'take' | 'reply'> {
   /** Ends every wait with null; what was taken for those who waited goes back. */
   close(): Promise<void>;
 }
 
-export async function openQueues(connection: Connection, keyOf: (queue: string) => string): Promise<Queues> {
+export interface QueuesDeps {
+  readonly connection: Connection;
+  readonly turns: Ask;
+  keyOf(queue: string): string;
+  readonly replies: Replies;
+}
+
+export async function openQueues({ connection, turns, keyOf, replies }: QueuesDeps): Promise<Queues> {
   const lines = new Map<string, Line>();
   const failed = new Set<Line>();
   let retry: NodeJS.Timeout | undefined;
 
-  const wakes = await listenForWakes(connection, (queue) => {
+  const wakes = await listenForWakes(connection, replies, (queue) => {
     const line = lines.get(queue);
-    if (line) look(line);
+    if (!line) return;
+    line.emptyOn = 0;
+    if (line.looking || line.takers.size > 0) look(line);
   });
 
   function put(end: 'RPUSH' | 'LPUSH', queue: string, messages: readonly string[], ttlMs: number) {
-    return inTime(() =>
-      connection.commands.pushMessages(keyOf(queue), end, ttlMs, channelOf(queue), queue, ...messages),
-    );
+    const args = [end, ttlMs, channelOf(queue), queue, ...messages];
+    return inTime(() => turns('pushMessages', [keyOf(queue)], args));
   }
 
   function look(line: Line): void {
@@ -68,12 +81,14 @@ export async function openQueues(connection: Connection, keyOf: (queue: string) 
     const { queue, takers } = line;
     const asking = [...takers];
     const heardBefore = wakes.heardOn(queue);
-    let leftMs = 0;
+    let livesMs = 0;
     let messages: string[] = [];
+    let remaining = 0;
+    line.emptyOn = 0;
     try {
       // Without a limit: an answer that comes late still has a message in it.
       const popped = await connection.commands.popMessages(keyOf(queue), asking.length);
-      if (popped) [leftMs, messages] = popped;
+      if (popped) [livesMs, messages, remaining] = popped;
     } catch (fault) {
       for (const taker of asking) if (!taker.waits) taker.fail(unavailable(fault));
       lookLater(line);
@@ -84,11 +99,14 @@ export async function openQueues(connection: Connection, keyOf: (queue: string) 
       taker.settle(messages[served++] as string);
     // Where this fails the store is gone, and all its messages with it.
     if (served < messages.length)
-      await put('LPUSH', queue, messages.slice(served).reverse(), leftMs).catch(() => {});
-    if (messages.length === asking.length) {
+      await put('LPUSH', queue, messages.slice(served).reverse(), livesMs).catch(() => {});
+    if (remaining > 0) {
       line.again = true;
       return;
     }
+    // Whatever comes from now on is heard: who waits next need not look before.
+    if (served === messages.length && !line.again && wakes.heardOn(queue) === heardBefore)
+      line.emptyOn = heardBefore;
     for (const taker of asking) if (!taker.waits) taker.settle(null);
     if (takers.size === 0) return;
     wakes.enter(queue);
@@ -109,14 +127,21 @@ export async function openQueues(connection: Connection, keyOf: (queue: string) 
 
   function dropIfEmpty(line: Line): void {
     if (line.looking || line.takers.size > 0) return;
-    lines.delete(line.queue);
     wakes.leave(line.queue);
+    if (!isEmpty(line)) lines.delete(line.queue);
   }
+
+  const isEmpty = ({ queue, emptyOn }: Line) => emptyOn !== 0 && emptyOn === wakes.heardOn(queue);
+
+  const sweeping = setInterval(() => {
+    for (const line of lines.values())
+      if (!line.looking && line.takers.size === 0 && !isEmpty(line)) lines.delete(line.queue);
+  }, SWEEP_EVERY_MS).unref();
 
   function lineAt(queue: string): Line {
     let line = lines.get(queue);
     if (!line) {
-      line = { queue, takers: new Fifo(), looking: undefined, again: false };
+      line = { queue, takers: new Fifo(), looking: undefined, again: false, emptyOn: 0 };
       lines.set(queue, line);
     }
     return line;
@@ -154,12 +179,19 @@ export async function openQueues(connection: Connection, keyOf: (queue: string) 
           ? timeoutMs && setTimeout(giveUp, Math.min(timeoutMs, LONGEST_TIMER_MS))
           : setTimeout(() => taker.fail(new StoreUnavailable('Redis did not answer in time')), ANSWER_MS);
         signal?.addEventListener('abort', giveUp);
-        look(line);
+        if (waits && isEmpty(line)) wakes.enter(queue);
+        else look(line);
       });
+    },
+
+    async reply(address, message) {
+      await inTime(() => connection.commands.publish(replyChannelOf(address), `${address}\n${message}`));
     },
 
     async close() {
       clearTimeout(retry);
+      clearInterval(sweeping);
+      replies.close();
       const looks = [...lines.values()].map((line) => line.looking);
       for (const { takers } of [...lines.values()])
         for (const taker of [...takers])

@@ -23,11 +23,15 @@ const countCall = `${NOW}
   redis.call('PEXPIRE', key, window)
   return 0`;
 
-/** The fence of the lease, or nothing where somebody else holds it. The second key remembers the last fence. */
+/**
+ * The fence of the lease, or nothing where somebody else holds it, but for the one whom it may be taken from. The second
+ * key remembers the last fence.
+ */
 const acquireLease = `
   local holder, fence = unpack(redis.call('HMGET', KEYS[1], 'holder', 'fence'))
-  if holder and holder ~= ARGV[1] then return false end
-  if not holder then
+  local isMine = holder == ARGV[1]
+  if holder and not isMine and (holder ~= ARGV[4] or fence ~= ARGV[5]) then return false end
+  if not isMine then
     ${NOW}
     fence = math.max(now, (redis.call('GET', KEYS[2]) or 0) + 1)
     redis.call('HSET', KEYS[1], 'holder', ARGV[1], 'fence', fence)
@@ -49,11 +53,14 @@ const pushMessages = `
   if tonumber(ARGV[2]) > left then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
   redis.call('PUBLISH', ARGV[3], ARGV[4])`;
 
-/** With how long the queue had to live: who cannot use a message after all puts it back for that time. */
+/**
+ * With how many are left, and how long the queue had to live: who cannot use a message after all puts it back for that
+ * time.
+ */
 const popMessages = `
-  local left = redis.call('PTTL', KEYS[1])
-  if left == -2 then return false end
-  return { left, redis.call('LPOP', KEYS[1], ARGV[1]) }`;
+  local lives = redis.call('PTTL', KEYS[1])
+  if lives == -2 then return false end
+  return { lives, redis.call('LPOP', KEYS[1], ARGV[1]), redis.call('LLEN', KEYS[1]) }`;
 
 const PRESENT = `${NOW}
   now = math.floor(now / 1000)
@@ -62,7 +69,7 @@ const PRESENT = `${NOW}
   for index = 1, #fields, 2 do
     local name, expiresAt, says = fields[index], unpack(cjson.decode(fields[index + 1]))
     if expiresAt > now then
-      present[#present + 1] = { name, says }
+      present[#present + 1] = { name, says, expiresAt - now }
     else
       redis.call('HDEL', KEYS[1], name)
     end
@@ -71,41 +78,67 @@ const listPresent = `${PRESENT} return present`;
 const announcePresence = `${PRESENT}
   local name, says, ttl = ARGV[1], ARGV[2], tonumber(ARGV[3])
   local left = redis.call('PTTL', KEYS[1])
+  local wasThere = redis.call('HEXISTS', KEYS[1], name)
   redis.call('HSET', KEYS[1], name, cjson.encode({ now + ttl, says }))
-  if ttl > left then redis.call('PEXPIRE', KEYS[1], ttl) end`;
+  if ttl > left then redis.call('PEXPIRE', KEYS[1], ttl) end
+  return wasThere`;
 
-export const SCRIPTS = {
+const tally = `
+  redis.call('HINCRBY', KEYS[1], ARGV[1], 1)
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])`;
+/** Name and count in turn. */
+const listTallies = `return redis.call('HGETALL', KEYS[1])`;
+
+/** A command of Redis' own: its name, then what comes after the key. */
+const plain = `return redis.call(ARGV[1], KEYS[1], unpack(ARGV, 2))`;
+
+/** What can be asked together with others. */
+const STEPS = {
   countCall: { lua: countCall, numberOfKeys: 1 },
   acquireLease: { lua: acquireLease, numberOfKeys: 2 },
   renewLease: { lua: renewLease, numberOfKeys: 1 },
   releaseLease: { lua: releaseLease, numberOfKeys: 1 },
   pushMessages: { lua: pushMessages, numberOfKeys: 1 },
-  popMessages: { lua: popMessages, numberOfKeys: 1 },
   listPresent: { lua: listPresent, numberOfKeys: 1 },
   announcePresence: { lua: announcePresence, numberOfKeys: 1 },
+  tally: { lua: tally, numberOfKeys: 1 },
+  listTallies: { lua: listTallies, numberOfKeys: 1 },
+  plain: { lua: plain, numberOfKeys: 1 },
+};
+export type Step = keyof typeof STEPS;
+
+/**
+ * Several of the above, one after the other: for each its name, the number of its arguments and these; and the keys of
+ * all of them. A fault of one ends it, and is the answer to all.
+ */
+const together = `
+  local steps = {}
+  ${Object.entries(STEPS)
+    .map(
+      ([name, { lua, numberOfKeys }]) =>
+        `steps['${name}'] = { ${numberOfKeys}, function(KEYS, ARGV) ${lua}\n end }`,
+    )
+    .join('\n  ')}
+  local answers, key, arg = {}, 1, 1
+  while arg <= #ARGV do
+    local keys, run = unpack(steps[ARGV[arg]])
+    local last = arg + 1 + ARGV[arg + 1]
+    answers[#answers + 1] = run({ unpack(KEYS, key, key + keys - 1) }, { unpack(ARGV, arg + 2, last) }) or false
+    key, arg = key + keys, last + 1
+  end
+  return answers`;
+
+export const SCRIPTS = {
+  ...STEPS,
+  popMessages: { lua: popMessages, numberOfKeys: 1 },
+  together: { lua: together },
 };
 
 /** The scripts as the driver's client has them. */
-export interface Scripts {
-  countCall(key: string, limit: number, windowMs: number): Promise<number>;
-  acquireLease(
+export interface Scripts extends Record<Step, (...keysAndArgs: (string | number)[]) => Promise<unknown>> {
+  popMessages(
     key: string,
-    fenceKey: string,
-    holder: string,
-    ttlMs: number,
-    fenceTtlMs: number,
-  ): Promise<number | null>;
-  renewLease(key: string, holder: string, fence: number, ttlMs: number): Promise<number>;
-  releaseLease(key: string, holder: string, fence: number): Promise<number>;
-  pushMessages(
-    key: string,
-    end: 'RPUSH' | 'LPUSH',
-    ttlMs: number,
-    channel: string,
-    queue: string,
-    ...messages: string[]
-  ): Promise<unknown>;
-  popMessages(key: string, most: number): Promise<[leftMs: number, messages: string[]] | null>;
-  listPresent(key: string): Promise<[name: string, says: string][]>;
-  announcePresence(key: string, name: string, says: string, ttlMs: number): Promise<unknown>;
+    most: number,
+  ): Promise<[livesMs: number, messages: string[], remaining: number] | null>;
+  together(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Promise<unknown[]>;
 }

@@ -1,8 +1,10 @@
 // Who waits at a queue is woken by a message on the channel of the queue's group. All groups share one connection. A
 // wake is only a hint: whenever a group is subscribed, for the first time or after an outage, each of its queues is
-// looked at, so that what was pushed while nobody listened is found.
+// looked at, so that what was pushed while nobody listened is found. Replies come over the same connection, and whoever
+// waits for one is told of an outage.
 
 import { type Redis, ReplyError } from 'ioredis';
+import type { Replies } from '../replies.ts';
 import { backoffMs, type Connection, ended, soonEnough, unavailable } from './connection.ts';
 
 /** How often the server is asked whether it is still there. */
@@ -10,15 +12,17 @@ const ROUND_MS = 2_000;
 /** Who has served a message waits again soon: a group keeps its subscription for a while. */
 const KEPT_MS = 60_000;
 const CHANNELS = 'fillpath:wake:';
+const REPLIES = 'fillpath:reply:';
 /** Always subscribed: it shows at the start that we may subscribe. Nothing is ever published there. */
 const NO_GROUP = '';
 
 const groupOf = (queue: string): string => /^[^{]*\{([^}]+)\}/.exec(queue)?.[1] ?? queue;
 export const channelOf = (queue: string): string => CHANNELS + groupOf(queue);
+export const replyChannelOf = (address: string): string => REPLIES + groupOf(address);
 
 interface Group {
   readonly queues: Set<string>;
-  /** The connection on which it is subscribed, by number; 0: on none. */
+  /** The subscription that it belongs to, by number; 0: to none. */
   heardOn: number;
   /** When the last queue left it. */
   idleSince: number;
@@ -33,21 +37,28 @@ export interface Wakes {
   close(): Promise<void>;
 }
 
-export async function listenForWakes(connection: Connection, look: (queue: string) => void): Promise<Wakes> {
+export async function listenForWakes(
+  connection: Connection,
+  replies: Replies,
+  look: (queue: string) => void,
+): Promise<Wakes> {
   const groups = new Map<string, Group>();
   const newGroups = new Set<string>();
   const firstSubscribed = Promise.withResolvers<void>();
   let isOpen = true;
-  let connections = 0;
+  let subscriptions = 0;
   let attempts = 0;
   let retry: NodeJS.Timeout | undefined;
   let redis = listen();
 
   function listen(): Redis {
-    connections++;
     const subscriber = connection.subscriber();
     subscriber.on('error', () => {});
-    subscriber.on('message', (_channel, queue) => look(queue));
+    subscriber.on('message', (channel: string, text: string) => {
+      if (!channel.startsWith(REPLIES)) return look(text);
+      const end = text.indexOf('\n');
+      replies.deliver(text.slice(0, end), text.slice(end + 1));
+    });
     subscriber.once('ready', () => void subscribe([NO_GROUP, ...groups.keys()]));
     subscriber.once('end', () => {
       for (const group of groups.values()) group.heardOn = 0;
@@ -59,8 +70,11 @@ export async function listenForWakes(connection: Connection, look: (queue: strin
 
   async function subscribe(names: readonly string[]): Promise<void> {
     const subscriber = redis;
+    const isNew = names[0] === NO_GROUP;
+    const channels = names.map((name) => CHANNELS + name);
+    if (isNew) channels.push(REPLIES + replies.group);
     try {
-      await subscriber.subscribe(...names.map((name) => CHANNELS + name));
+      await subscriber.subscribe(...channels);
     } catch (fault) {
       if (fault instanceof ReplyError) firstSubscribed.reject(unavailable(fault));
       subscriber.disconnect();
@@ -69,12 +83,14 @@ export async function listenForWakes(connection: Connection, look: (queue: strin
     if (subscriber.status !== 'ready') return;
     attempts = 0;
     firstSubscribed.resolve();
+    subscriptions++;
     for (const name of names) {
       const group = groups.get(name);
       if (!group) continue;
-      group.heardOn = connections;
+      group.heardOn = subscriptions;
       for (const queue of group.queues) look(queue);
     }
+    if (isNew) replies.missed();
   }
 
   /** Many groups that come at once cost one command. */

@@ -1,0 +1,20 @@
+// What lists and pruning look for, they find by an index; what is done is in none that is asked every second.
+
+export const indexes = `
+-- Each ends with the order of the list: see data/order-list.ts.
+create index order_history_by_time on order_history (user_id, submitted_at, order_id);
+create index order_history_by_status on order_history (user_id, status, submitted_at, order_id);
+create index order_history_by_symbol on order_history (user_id, symbol, submitted_at, order_id);
+create index order_history_by_account on order_history (user_id, trading_account_id, submitted_at, order_id);
+create index order_history_by_source on order_history (user_id, source, simulation, submitted_at, order_id);
+drop index order_history_by_user;
+-- With all that is asked of it, so that no longer one is read in its place.
+drop index order_history_under_way;
+create index order_history_under_way on order_history (user_id, order_id, submitted_at, status)
+  where status in ('queued', 'executing');
+
+create index fill_checks_open on fill_checks (state, next_at, order_id) where state <> 'done';
+create index fill_checks_open_of_user on fill_checks (user_id, state, next_at, order_id) where state <> 'done';
+drop index fill_checks_due;
+drop index fill_checks_by_user;
+`;

@@ -1,0 +1,332 @@
+// What to do next about an order: one pure decision over what is saved of it and what this execution has learnt so far.
+//
+//   the order       what is saved, and all that a successor would have after a crash: its legs are planned (never sent),
+//                   sending (may have been sent: only the broker knows), or known
+//   the facts       what the worker saw since it took the order in hand; a crash forgets them, and they are seen again
+//
+//   nothing sent    look at the account's other open legs on this instrument until they have ended, or for a while
+//                   → read the position → plan → send the first leg
+//   sending         (found so, after a crash) look for it → adopt it, send it again where that is safe, or `unknown`
+//   open            look again and again: for a second before the answer is given, for 5 s where the entry waits for it
+//   filled          on to the next leg, or the end
+//
+// The driver in worker/execute.ts does what it is told and saves every step before the next one is taken.
+
+import { absolute, add, type Decimal, isWhole, negate, sign, smaller, subtract, ZERO } from './decimal.ts';
+import { STALE_MS } from './fill.ts';
+import { millis, type OrderId } from './ids.ts';
+import {
+  clientOrderId,
+  hasEnded,
+  isLate,
+  isOpenLeg,
+  type Leg,
+  type LegName,
+  mainLeg,
+  moveTo,
+  type Order,
+  type OrderError,
+} from './order.ts';
+import {
+  closeUnfilled,
+  late,
+  lost,
+  nothingHeld,
+  nothingToTake,
+  otherLogin,
+  otherMonth,
+  rateLimited,
+  stopped,
+  undecided,
+  wholeOnly,
+} from './outcome.ts';
+import { planOrder } from './position.ts';
+
+/** What the broker can promise; see the port. */
+interface Abilities {
+  readonly refusesDuplicateIds: boolean;
+  readonly reduceOnly: boolean;
+  readonly fractionalQuantities: boolean;
+}
+
+/** A leg of another order of this account, on the same instrument, that has not ended as far as we know. */
+export interface OtherLeg {
+  readonly orderId: OrderId;
+  readonly leg: Leg;
+}
+
+/** How often, and for how long, something was looked at. By the clock and by what was waited, whichever is more. */
+export interface Watch {
+  readonly looks: number;
+  readonly ms: number;
+}
+
+export const UNWATCHED: Watch = { looks: 0, ms: 0 };
+
+export interface Rules {
+  /** A broker that acknowledges and fills a moment later: so long the answer waits for the fill. */
+  readonly fillWaitMs: number;
+  /** A reversal's entry waits so long for its close, and any order for the other open legs of its instrument. */
+  readonly closeWaitMs: number;
+  /** At first sooner, and then so far apart a leg is looked at. */
+  readonly lookEveryMs: number;
+  /** What has not arrived at the broker this long after it was sent is given up. */
+  readonly giveUpMs: number;
+}
+
+export interface Facts {
+  readonly now: number;
+  readonly able: Abilities;
+  /** The broker's name for the order's symbol, or why it has none; null: to be asked. */
+  readonly instrument: string | { readonly rejection: OrderError } | null;
+  /** The connection is of the credentials with which the order's legs were sent, if any were. */
+  readonly isSameLogin: boolean;
+  readonly others: readonly OtherLeg[];
+  readonly othersWatch: Watch;
+  /** null: to be read. */
+  readonly position: { readonly quantity: Decimal; readonly readAt: number } | null;
+  /** Since the position was first read and showed nothing to close, though one of ours was filled a moment before. */
+  readonly positionWatch: Watch;
+  readonly tradedLately: boolean;
+  /** Until the broker takes calls again, in ms. */
+  readonly busyMs: number;
+  /** How often the broker has refused this order for the rate. */
+  readonly refusals: number;
+  /** Of the leg in hand, since it was sent or found. */
+  readonly watch: Watch;
+  /** A leg found `sending` was looked for, and the broker does not have it. */
+  readonly isMissing: boolean;
+}
+
+export type Step =
+  | { readonly do: 'resolve the symbol' }
+  | { readonly do: 'look at others'; readonly afterMs: number }
+  | { readonly do: 'read the position'; readonly afterMs: number }
+  /** Wait until the broker takes calls again. */
+  | { readonly do: 'wait'; readonly ms: number }
+  /** `withinMs`: an answer that comes later is of no use. */
+  | { readonly do: 'look'; readonly leg: Leg; readonly afterMs: number; readonly withinMs: number | null }
+  | { readonly do: 'send'; readonly order: Order; readonly leg: LegName; readonly again: boolean }
+  | { readonly do: 'end'; readonly order: Order };
+
+/** A busy broker is waited for twice, and at most so long. */
+const PATIENCE_MS = 5_000;
+const MOST_REFUSALS = 2;
+/** A position may lag behind the fill that made it. */
+const LAG_MS = 1_000;
+/** By the clock of whoever sent it; one that rests for longer is not waited for. */
+const RECENT_MS = 60_000;
+
+const FIRST_LOOK_MS = 50;
+/** 50, 100, 200, 400, 500, 500 … ms, and not beyond the time there is. */
+const pause = ({ looks, ms }: Watch, { lookEveryMs }: Rules, budgetMs: number): number =>
+  Math.max(0, Math.min(FIRST_LOOK_MS * 2 ** looks, lookEveryMs, budgetMs - ms));
+
+export function nextStep(order: Order, facts: Facts, rules: Rules): Step {
+  if (hasEnded(order.status)) return end(order);
+  return wasSent(order) ? goOn(order, facts, rules) : begin(order, facts, rules);
+}
+
+const end = (order: Order): Step => ({ do: 'end', order });
+
+/** Or may have been. */
+export const wasSent = (order: Order): boolean => order.legs.some(({ status }) => status !== 'planned');
+
+/** Nothing has been sent: whatever was planned before is planned anew, on the position as it is now. */
+function begin(order: Order, facts: Facts, rules: Rules): Step {
+  const { now, able, instrument, others, othersWatch, position } = facts;
+  if (isLate(order, now)) return end(late(order));
+  const busy = unlessBusy(order, facts);
+  if (busy) return busy;
+  if (instrument === null) return { do: 'resolve the symbol' };
+  if (typeof instrument !== 'string') return end(stopped(order, 'rejected', instrument.rejection));
+  if (!able.fractionalQuantities && !isWhole(order.quantity))
+    return end(stopped(order, 'rejected', wholeOnly(order)));
+  if (areRecent(others, now) && othersWatch.ms < rules.closeWaitMs) {
+    const afterMs =
+      othersWatch.looks === 0
+        ? 0
+        : pause({ ...othersWatch, looks: othersWatch.looks - 1 }, rules, rules.closeWaitMs);
+    return { do: 'look at others', afterMs };
+  }
+  if (position === null || now - position.readAt > STALE_MS) return { do: 'read the position', afterMs: 0 };
+  const planned = plan(order, position.quantity, instrument, facts);
+  const doubt = closeInDoubt(position.quantity, facts, rules);
+  if (doubt && planned.legs.some(({ leg }) => leg === 'exit'))
+    return end(stopped(order, 'rejected', undecided(order, doubt)));
+  if (planned.legs.length > 0) return { do: 'send', order: planned, leg: firstLeg(planned), again: false };
+  const { positionWatch } = facts;
+  if (facts.tradedLately && positionWatch.ms < LAG_MS)
+    return { do: 'read the position', afterMs: pause(positionWatch, rules, LAG_MS) };
+  return end(stopped(planned, 'rejected', whyNothing(planned, others)));
+}
+
+const firstLeg = ({ legs: [first] }: Order): LegName => first?.leg ?? 'entry';
+
+/** One that was sent a moment ago decides what there is to plan on; one that has rested for long does not end now. */
+const areRecent = (others: readonly OtherLeg[], now: number): boolean =>
+  others.some(
+    ({ leg }) => isOpenLeg(leg) && leg.sentAt !== null && Math.abs(now - millis(leg.sentAt)) < RECENT_MS,
+  );
+
+function plan(order: Order, position: Decimal, instrument: string, facts: Facts): Order {
+  const { legs, autoExit } = planOrder(order.intent, order.quantity, takeable(position, facts));
+  return {
+    ...order,
+    positionBefore: position,
+    autoExit,
+    legs: legs.map(({ leg, side, quantity }) => ({
+      leg,
+      clientOrderId: clientOrderId(order.id, leg),
+      brokerRef: null,
+      instrument,
+      side,
+      quantity,
+      status: 'planned',
+      fillPrice: null,
+      fillQuantity: null,
+      fee: null,
+      sentAt: null,
+      ackedAt: null,
+      filledAt: null,
+    })),
+  };
+}
+
+/**
+ * Where the broker does not clamp a close to what is held, two closes of +3 would end at -3: what our own open exits
+ * take already is not there to be taken again.
+ */
+function takeable(position: Decimal, { able, others }: Facts): Decimal {
+  if (able.reduceOnly) return position;
+  const taken = others
+    .filter(({ leg }) => leg.status === 'placed' || leg.status === 'partially_filled')
+    .filter(({ leg }) => closes(leg, position))
+    .reduce<Decimal>((sum, { leg }) => add(sum, subtract(leg.quantity, leg.fillQuantity ?? ZERO)), ZERO);
+  const left = subtract(absolute(position), smaller(taken, absolute(position)));
+  return sign(position) < 0 ? negate(left) : left;
+}
+
+/** A close of ours that may have been made, or may yet be: where a second one is not clamped, none is sent before it is known. */
+function closeInDoubt(
+  position: Decimal,
+  { able, others, now }: Facts,
+  { giveUpMs }: Rules,
+): OtherLeg | undefined {
+  if (able.reduceOnly) return undefined;
+  return others.find(
+    ({ leg }) =>
+      (leg.status === 'sending' || leg.status === 'unknown') &&
+      closes(leg, position) &&
+      leg.sentAt !== null &&
+      now - millis(leg.sentAt) < giveUpMs,
+  );
+}
+
+const closes = (leg: Leg, position: Decimal): boolean =>
+  leg.leg === 'exit' && sign(position) === (leg.side === 'sell' ? 1 : -1);
+
+/** A leg has been sent, or may have been. */
+function goOn(order: Order, facts: Facts, rules: Rules): Step {
+  const main = mainLeg(order);
+  const close = order.legs[0];
+  // A reversal's close, until its entry has been sent.
+  const leg = main?.status === 'planned' ? close : main;
+  if (!main || !leg) return end(order);
+  const isMain = leg === main;
+  switch (leg.status) {
+    case 'planned':
+      return sendNext(order, leg, facts);
+    case 'filled':
+      return isMain ? end(order) : sendNext(order, main, facts);
+    case 'sending': {
+      const canAsk = facts.busyMs <= PATIENCE_MS && facts.refusals <= MOST_REFUSALS;
+      const isAsked = facts.isMissing && facts.instrument !== null;
+      if (canAsk && !isAsked && facts.busyMs > 0) return { do: 'wait', ms: facts.busyMs };
+      if (canAsk && !facts.isMissing) return { do: 'look', leg, afterMs: 0, withinMs: null };
+      if (canAsk && !isAsked) return { do: 'resolve the symbol' };
+      return isAsked && maySendAgain(order, leg, facts)
+        ? { do: 'send', order, leg: leg.leg, again: true }
+        : goOn(lost(order, leg.leg), facts, rules);
+    }
+    // Whether it was taken is for fill verification to find out; only a reversal cannot wait for that.
+    case 'unknown':
+    case 'placed':
+    case 'partially_filled': {
+      if (isMain && leg.status === 'unknown') return end(order);
+      const budgetMs = isMain ? rules.fillWaitMs : rules.closeWaitMs;
+      if (facts.watch.ms < budgetMs) {
+        const afterMs = pause(facts.watch, rules, budgetMs);
+        return { do: 'look', leg, afterMs, withinMs: budgetMs - facts.watch.ms - afterMs };
+      }
+      return isMain ? end(order) : end(aborted(order, closeUnfilled(order, leg, rules.closeWaitMs)));
+    }
+    case 'rejected':
+      return isMain ? end(order) : afterRefusedClose(order, leg, facts, rules);
+    // The close of a reversal came to an end that is no fill.
+    default:
+      return end(
+        isMain ? order : aborted(order, order.exitError ?? closeUnfilled(order, leg, rules.closeWaitMs)),
+      );
+  }
+}
+
+const aborted = (order: Order, error: OrderError): Order =>
+  moveTo(order, 'failed', { error, exitError: error });
+
+/** The entry of a reversal, after its close. */
+function sendNext(order: Order, leg: Leg, facts: Facts): Step {
+  const { now, instrument, isSameLogin } = facts;
+  if (isLate(order, now)) return end(late(order));
+  if (!isSameLogin) return end(stopped(order, 'failed', otherLogin(order)));
+  const busy = unlessBusy(order, facts);
+  if (busy) return busy;
+  if (instrument === null) return { do: 'resolve the symbol' };
+  if (typeof instrument !== 'string') return end(stopped(order, 'failed', instrument.rejection));
+  if (leg.instrument !== null && leg.instrument !== instrument)
+    return end(stopped(order, 'failed', otherMonth(leg, instrument)));
+  return { do: 'send', order, leg: leg.leg, again: false };
+}
+
+/**
+ * It may have been sent, and the broker does not have it, though it may yet arrive. The same id again is safe only where
+ * a second one is refused for ever, and a close only where it cannot open the other side.
+ */
+const maySendAgain = (order: Order, leg: Leg, { able, now, isSameLogin, instrument }: Facts): boolean =>
+  able.refusesDuplicateIds &&
+  (able.reduceOnly || leg.leg === 'entry') &&
+  isSameLogin &&
+  instrument === leg.instrument &&
+  !isLate(order, now);
+
+/** "Nothing to close" may mean that it is closed already: the position says, and then the entry is due all the same. */
+function afterRefusedClose(order: Order, close: Leg, facts: Facts, rules: Rules): Step {
+  const error = order.exitError ?? nothingHeld(order);
+  if (error.code !== 'no_position') return end(moveTo(order, 'rejected', { error }));
+  if (facts.position === null) return { do: 'read the position', afterMs: 0 };
+  const isStillHeld = sign(facts.position.quantity) === (close.side === 'buy' ? -1 : 1);
+  if (isStillHeld && facts.positionWatch.ms < LAG_MS)
+    return { do: 'read the position', afterMs: pause(facts.positionWatch, rules, LAG_MS) };
+  if (isStillHeld) return end(moveTo(order, 'rejected', { error }));
+  const entry = mainLeg(order);
+  return entry ? sendNext(order, entry, facts) : end(order);
+}
+
+/** null: the broker takes calls. */
+function unlessBusy(order: Order, facts: Facts): Step | null {
+  const { busyMs } = facts;
+  if (isWorthWaiting(order, facts)) return busyMs > 0 ? { do: 'wait', ms: busyMs } : null;
+  return end(stopped(order, 'rejected', rateLimited(busyMs)));
+}
+
+/** A busy broker is waited for where the order stays fresh and patience lasts. */
+export const isWorthWaiting = (
+  order: Order,
+  { now, busyMs, refusals }: Pick<Facts, 'now' | 'busyMs' | 'refusals'>,
+): boolean => busyMs <= PATIENCE_MS && refusals <= MOST_REFUSALS && now + busyMs <= millis(order.deadlineAt);
+
+/** Nothing is held; or what is held is being closed, or what would be held has yet to come. */
+function whyNothing(order: Order, others: readonly OtherLeg[]): OrderError {
+  const open = others.find(({ leg }) => isOpenLeg(leg));
+  return open ? nothingToTake(order, open) : nothingHeld(order);
+}

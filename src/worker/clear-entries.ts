@@ -1,0 +1,73 @@
+// Before the kill switch closes what is held, what could still be filled is taken back: an entry of ours that rests at the
+// broker would open a position on the halted account. On the account's own lane, so that no order is between its steps.
+
+import { BrokerUnavailable, type Position } from '../broker/broker.ts';
+import type { AccountId, UserId } from '../domain/ids.ts';
+import { isOpenLeg, isOurs, type Leg, type Order } from '../domain/order.ts';
+import type { Connections } from './connections.ts';
+import type { Unavailable } from './enquiries.ts';
+import { queryOf } from './execute.ts';
+import type { Line } from './line.ts';
+import type { WorkerOrders } from './orders.ts';
+
+export interface Cleared {
+  readonly positions: readonly Position[];
+  /** Entries that were sent and have not ended as far as the broker says, or that it does not know. */
+  readonly open: readonly { readonly orderId: string; readonly symbol: string }[];
+}
+
+export interface ClearDeps {
+  readonly connections: Connections;
+  readonly orders: Pick<WorkerOrders, 'unsettled'>;
+  wait(ms: number): Promise<void>;
+}
+
+const LOOK_AGAIN_MS = [0, 50, 100, 200, 400, 800];
+
+export async function clearEntries(
+  { connections, orders, wait }: ClearDeps,
+  user: UserId,
+  accountId: AccountId,
+): Promise<Cleared | Unavailable> {
+  const { orders: unsettled } = await orders.unsettled(user, accountId);
+  const entries = unsettled.filter((order) => !order.simulation).flatMap(openEntries);
+  try {
+    return await connections.use({ accountId, simulation: false }, async (line) => {
+      for (const order of await line.openOrders())
+        if (order.clientOrderId !== null && isOurs(order.clientOrderId) && !order.reduceOnly)
+          await line.cancel(order);
+      let open = entries;
+      for (const ms of LOOK_AGAIN_MS) {
+        if (open.length === 0) break;
+        await wait(ms);
+        open = await stillOpen(line, open);
+      }
+      return {
+        positions: await line.positions(),
+        open: open.map(({ order }) => ({ orderId: order.id, symbol: order.symbol })),
+      };
+    });
+  } catch (fault) {
+    if (!(fault instanceof BrokerUnavailable)) throw fault;
+    return { unavailable: fault.message };
+  }
+}
+
+interface OpenEntry {
+  readonly order: Order;
+  readonly leg: Leg;
+}
+
+const openEntries = (order: Order): OpenEntry[] =>
+  order.legs.filter((leg) => leg.leg === 'entry' && isOpenLeg(leg)).map((leg) => ({ order, leg }));
+
+/** One that the broker does not know may still be on its way. */
+async function stillOpen(line: Line, entries: readonly OpenEntry[]): Promise<OpenEntry[]> {
+  const looked = await Promise.all(
+    entries.map(async (entry) => {
+      const state = await line.find(queryOf(entry.leg, entry.order.symbol));
+      return { entry, isOpen: !state || state.status === 'placed' || state.status === 'partially_filled' };
+    }),
+  );
+  return looked.filter(({ isOpen }) => isOpen).map(({ entry }) => entry);
+}

@@ -1,0 +1,40 @@
+// A broker as a test asks it: with time enough, and for an order by what was placed.
+
+import type { Broker, BrokerOrder, OpenOrder, OrderQuery } from '../../src/broker/broker.ts';
+import { timestamp } from '../../src/domain/ids.ts';
+
+/** Longer than anything here takes. */
+export const PATIENT_MS = 20_000;
+
+export type PatientBroker = ReturnType<typeof patient>;
+
+export function patient(broker: Broker, timeoutMs = PATIENT_MS) {
+  const inTime = () => AbortSignal.timeout(timeoutMs);
+  return {
+    capabilities: broker.capabilities,
+    limits: broker.limits,
+    verify: () => broker.verify(inTime()),
+    resolve: (symbol: string) => broker.resolve(symbol, inTime()),
+    position: (instrument: BrokerOrder['instrument']) => broker.position(instrument, inTime()),
+    positions: () => broker.positions(inTime()),
+    instruments: (query: string, after: string | null = null, limit = 1000) =>
+      broker.instruments({ query, after, limit }, inTime()),
+    balance: () => broker.balance(inTime()),
+    quote: (instrument: BrokerOrder['instrument']) => broker.quote(instrument, inTime()),
+    place: (order: BrokerOrder) => broker.place(order, inTime()),
+    find: (order: BrokerOrder, more: Partial<OrderQuery> = {}) =>
+      broker.find({ ...queryOf(order), ...more }, inTime()),
+    openOrders: () => broker.openOrders(inTime()),
+    cancel: (order: OpenOrder) => broker.cancel(order, inTime()),
+    close: () => broker.close(),
+  };
+}
+
+export const queryOf = ({ clientOrderId, instrument, side, quantity }: BrokerOrder): OrderQuery => ({
+  clientOrderId,
+  brokerRef: null,
+  symbol: instrument.symbol,
+  side,
+  quantity,
+  sentAt: timestamp(Date.now()),
+});

@@ -1,0 +1,322 @@
+// Lists never stop trading: they have connections of their own and a short limit, and they find what they list by an
+// index, however long the history is.
+
+import assert from 'node:assert/strict';
+import { randomUUIDv7 } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { Client } from 'pg';
+import { readAuditLog } from '../../src/app/audit/security-events.ts';
+import { hashToken } from '../../src/app/identity/tokens.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { insertApiKey } from '../../src/data/api-keys.ts';
+import { type Db, ListTooSlow, type Reads, type Statement, sql } from '../../src/data/db.ts';
+import { deadLetters } from '../../src/data/dead-letters.ts';
+import { countChecks, dueChecks, hasLostChecks } from '../../src/data/fill-checks.ts';
+import { migrate } from '../../src/data/migrate.ts';
+import { listOrders, type OrderFilter } from '../../src/data/order-list.ts';
+import { ordersUnderWayNow, usersWithOrdersUnderWay } from '../../src/data/orders.ts';
+import { openPostgres } from '../../src/data/postgres.ts';
+import { openSqlite } from '../../src/data/sqlite.ts';
+import {
+  type AccountId,
+  type OrderId,
+  type Timestamp,
+  timestamp,
+  type UserId,
+} from '../../src/domain/ids.ts';
+import { openFillpath } from '../../src/main.ts';
+import { PostgresMissing, startPostgres } from '../servers/postgres.ts';
+import { type Problem, serverOf } from '../world.ts';
+
+const USER = randomUUIDv7() as UserId;
+const MAIN = randomUUIDv7() as AccountId;
+const SMALL = randomUUIDv7() as AccountId;
+const NOW = Date.parse('2026-07-15T19:00:00Z');
+const ORDERS = 12_000;
+
+/** A long history: one order a second until now. What is rare is the first order in a thousand. */
+async function fillHistory(db: Db): Promise<void> {
+  await migrate(db, NOW);
+  const at = timestamp(NOW);
+  await db.commit([
+    sql`insert into users (id, email, password_hash, is_admin, is_active, plan, created_at)
+        values (${USER}, 'a@example.com', '', ${false}, ${true}, 'desk', ${at})`,
+    ...[MAIN, SMALL].map(
+      (id) => sql`insert into trading_accounts (id, user_id, name, broker_name, webhook_token, webhook_secret,
+            max_request_age, allowed_symbols, broker_credentials_verified, halted, connection_version, created_at)
+          values (${id}, ${USER}, 'main', 'paper', ${id}, 'sealed', 60, '[]', ${true}, ${false}, 1, ${at})`,
+    ),
+  ]);
+  for (let from = 0; from < ORDERS; from += 2_000)
+    await db.commit(
+      Array.from({ length: 2_000 }, (_, index) => [order(from + index), check(from + index)]).flat(),
+    );
+  await db.commit(Array.from({ length: 3 }, (_, index) => order(ORDERS + 1 + index, 'queued')));
+  if (db.dialect === 'postgres') await db.script('analyze');
+}
+
+const idOf = (index: number) => `019a8c5e-7d31-7000-8000-${index.toString(16).padStart(12, '0')}` as OrderId;
+const timeOf = (index: number) => timestamp(NOW + (index - ORDERS) * 1_000);
+const isRare = (index: number) => index % 1_000 === 0;
+
+function order(index: number, status = isRare(index) ? 'rejected' : 'filled'): Statement {
+  const rare = isRare(index);
+  return sql`insert into order_history (order_id, version, user_id, trading_account_id, broker_name, source, simulation,
+      symbol, action, intent, quantity, status, broker_refs, submitted_at, deadline_at, auto_exit, trace)
+    values (${idOf(index)}, 1, ${USER}, ${rare ? SMALL : MAIN}, 'paper', ${rare ? 'dashboard' : 'webhook'}, ${rare},
+      ${rare ? 'AAPL' : 'BTCUSDT'}, 'buy', '{"operation":"PLACE_ENTRY_ORDER","side":"buy"}', '1', ${status}, '[]',
+      ${timeOf(index)}, ${timeOf(index)}, ${false}, '{}')`;
+}
+
+const check = (index: number): Statement =>
+  sql`insert into fill_checks (order_id, user_id, state, attempts, next_at)
+      values (${idOf(index)}, ${USER}, ${isRare(index) ? (index % 2_000 ? 'scheduled' : 'dead_letter') : 'done'}, 1,
+        ${timeOf(index)})`;
+
+/** What `read` asks for, as the database would carry it out. */
+async function plansOf(db: Db, read: (db: Db) => Promise<unknown>): Promise<string[]> {
+  const asked: Statement[] = [];
+  const record =
+    (rowsOf: Reads['all']) =>
+    <Row>(query: Statement) => {
+      asked.push(query);
+      return rowsOf<Row>(query);
+    };
+  const all = record(db.all);
+  await read({ ...db, all, get: async (query) => (await all<never>(query))[0] });
+  const word = db.dialect === 'sqlite' ? 'explain query plan ' : 'explain ';
+  return Promise.all(
+    asked.map(async ({ parts: [first, ...rest], values }) => {
+      const rows = await db.all<Record<string, string>>({ parts: [word + first, ...rest], values });
+      return rows.map((row) => row.detail ?? row['QUERY PLAN']).join('\n');
+    }),
+  );
+}
+
+interface Place {
+  readonly db: Db;
+  readonly url?: string;
+  close(): Promise<unknown>;
+}
+
+function openSqlitePlace(): Place {
+  const dir = mkdtempSync(join(tmpdir(), 'fillpath-lists-'));
+  const db = openSqlite({ file: join(dir, 'fillpath.sqlite') });
+  return { db, close: () => db.close().then(() => rmSync(dir, { recursive: true })) };
+}
+
+async function openPostgresPlace(): Promise<Place> {
+  const { url, stop } = await startPostgres();
+  const db = await openPostgres({ url });
+  return { db, url, close: () => db.close().then(stop) };
+}
+
+for (const [name, open] of [
+  ['SQLite', openSqlitePlace],
+  ['PostgreSQL', openPostgresPlace],
+] as const)
+  describe(`on ${name}`, () => {
+    let place: Place;
+    let missing: string | false = false;
+    before(async () => {
+      try {
+        place = await open();
+        await fillHistory(place.db);
+      } catch (fault) {
+        if (!(fault instanceof PostgresMissing)) throw fault;
+        missing = fault.message;
+      }
+    });
+    after(() => place?.close());
+
+    const listTest = (title: string, run: (place: Place) => Promise<void>) =>
+      test(title, async (t) => (missing === false ? run(place) : t.skip(missing)));
+
+    // biome-ignore format: a table, one filter a line
+    const FILTERS: readonly (readonly [filter: OrderFilter, index: string, orders: number])[] = [
+      [{}, 'time', ORDERS + 3],
+      [{ from: timeOf(50), to: timeOf(69) }, 'time', 20],
+      [{ status: 'rejected' }, 'status', 12],
+      [{ status: 'expired' }, 'status', 0],
+      [{ symbol: 'AAPL' }, 'symbol', 12],
+      [{ symbol: 'NONE' }, 'symbol', 0],
+      [{ accountId: SMALL }, 'account', 12],
+      [{ accountId: randomUUIDv7() as AccountId }, 'account', 0],
+      [{ source: 'dashboard' }, 'source', 12],
+      [{ simulation: true }, 'source', 12],
+      [{ simulation: true, source: 'webhook' }, 'source', 0],
+      [{ symbol: 'AAPL', from: timeOf(1_000), to: timeOf(2_000) }, 'symbol', 2],
+    ];
+
+    for (const [filter, index, orders] of FILTERS)
+      listTest(
+        `a list by ${Object.keys(filter).join(', ') || 'nothing'} is read from an index`,
+        async ({ db }) => {
+          const list = (after: OrderId | null, limit: number) => (reads: Reads) =>
+            listOrders(reads, USER, { filter, after, limit });
+          const found = await list(null, 200)(db);
+          assert.equal(found.length, Math.min(orders, 200));
+          assert.deepEqual(
+            found.map(({ id }) => id),
+            found
+              .map(({ id }) => id)
+              .toSorted()
+              .reverse(),
+          );
+          for (const after of [null, idOf(ORDERS - 1)]) {
+            const [plan = ''] = (await plansOf(db, list(after, 51))).slice(after ? 1 : 0);
+            assert.match(plan, new RegExp(`(INDEX|using|on) order_history_by_${index}\\b`), plan);
+            assert.doesNotMatch(plan, /SCAN order_history|Seq Scan/, plan);
+            // Only what comes from several places is put in order; the index has it.
+            if (name === 'SQLite' && index !== 'source') assert.doesNotMatch(plan, /TEMP B-TREE/, plan);
+          }
+        },
+      );
+
+    listTest('page by page, by any filters together, every order comes once', async ({ db }) => {
+      const filters: OrderFilter[] = [
+        { status: 'rejected', symbol: 'AAPL', simulation: true },
+        { symbol: 'AAPL', source: 'dashboard', accountId: SMALL, from: timeOf(0) },
+        { simulation: true },
+      ];
+      for (const filter of filters) {
+        const seen: OrderId[] = [];
+        for (let after: OrderId | null = null; ; ) {
+          const page: OrderId[] = (await listOrders(db, USER, { filter, after, limit: 5 })).map(
+            ({ id }) => id,
+          );
+          seen.push(...page);
+          if (page.length < 5) break;
+          after = page.at(-1) ?? null;
+        }
+        const all = Array.from({ length: 12 }, (_, index) => idOf((11 - index) * 1_000));
+        assert.deepEqual(seen, all);
+      }
+    });
+
+    listTest(
+      'filters that leave out a long history pass over it in steps, and others have their turn',
+      async ({ db }) => {
+        let turns = 0;
+        const turn = setInterval(() => turns++, 0);
+        const reads: Statement[] = [];
+        const counting: Reads = { ...db, all: (query) => db.all(reads[reads.push(query) - 1] ?? query) };
+        const filter: OrderFilter = { symbol: 'BTCUSDT', status: 'rejected' };
+        assert.deepEqual(await listOrders(counting, USER, { filter, after: null, limit: 50 }), []);
+        clearInterval(turn);
+        assert.ok(reads.length >= 12, `${reads.length} steps`);
+        assert.ok(turns >= 5, `${turns} turns`);
+      },
+    );
+
+    listTest('what is asked all the time does not walk through what is done', async ({ db }) => {
+      const now = timestamp(NOW);
+      const asked: readonly (readonly [string, (db: Db) => Promise<unknown>])[] = [
+        ['the count of checks', countChecks],
+        ['due checks', (each) => dueChecks(each, now, 64)],
+        ['lost checks', (each) => hasLostChecks(each, now)],
+        ['dead letters', (each) => deadLetters(each, { after: null, limit: 50 })],
+        ['the count of orders under way', ordersUnderWayNow],
+        ['who has orders under way', (each) => usersWithOrdersUnderWay(each, now)],
+      ];
+      const PARTIAL = /fill_checks_(open|open_of_user|one_running)|order_history_under_way/;
+      const WHOLE =
+        /Seq Scan|SCAN (?!\w+ USING (COVERING )?INDEX (fill_checks_(open|one_running)|order_history_under_way))/;
+      for (const [what, ask] of asked) {
+        const [plan = ''] = await plansOf(db, ask);
+        assert.match(plan, PARTIAL, `${what}: ${plan}`);
+        assert.doesNotMatch(plan, WHOLE, `${what}: ${plan}`);
+      }
+      assert.deepEqual(await countChecks(db), { scheduled: 6, running: 0, done: 0, dead_letter: 6 });
+      assert.equal((await ordersUnderWayNow(db)).count, 3);
+    });
+
+    if (name === 'SQLite') return;
+
+    const locked = async (url: string, table: string, run: () => Promise<void>) => {
+      const other = new Client(url);
+      await other.connect();
+      await other.query(`begin; lock table ${table} in access exclusive mode`);
+      await run().finally(() => other.end());
+    };
+
+    listTest(
+      'thirty lists that do not come to an end hold up neither a commit nor a read of the hot path',
+      ({ db, url = '' }) =>
+        locked(url, 'audit_logs', async () => {
+          const page = { action: null, cursor: null, limit: 50 };
+          const lists = Promise.allSettled(
+            Array.from({ length: 30 }, () => readAuditLog({ db }, USER, page)),
+          );
+          const begun = performance.now();
+          const commit = sql`insert into facts (name, value) values ('weather', 'fine')`;
+          assert.equal(await db.commit([commit]), null);
+          assert.deepEqual(await db.get(sql`select value from facts where name = 'weather'`), {
+            value: 'fine',
+          });
+          assert.ok(performance.now() - begun < 1_000, 'it took a second and more');
+          for (const end of await lists)
+            assert.ok(end.status === 'rejected' && end.reason instanceof ListTooSlow);
+        }),
+    );
+
+    listTest(
+      'a list that takes too long is a 503 that says so, and whoever changes something is served meanwhile',
+      async ({ db, url = '' }) => {
+        const dir = mkdtempSync(join(tmpdir(), 'fillpath-lists-'));
+        const env = { DATA_DIR: dir, DATABASE_URL: url, SEED_USER: 'false', LOG_LEVEL: 'silent' };
+        const at: Timestamp = timestamp(Date.now());
+        const expiresAt = null;
+        const key = {
+          id: randomUUIDv7(),
+          userId: USER,
+          name: 'k',
+          keyHash: hashToken('key'),
+          expiresAt,
+          createdAt: at,
+        };
+        await db.commit([
+          insertApiKey(key),
+          // A history that gives the service nothing to do.
+          sql`delete from fill_checks`,
+          sql`update order_history set status = 'expired' where status = 'queued'`,
+        ]);
+        const fillpath = await openFillpath(readConfig(env));
+        const call = async (method: 'GET' | 'PATCH', path: string, payload?: object) => {
+          const headers = { authorization: 'Bearer key' };
+          const answer = await serverOf(fillpath).inject({
+            method,
+            url: path,
+            headers,
+            ...(payload && { payload }),
+          });
+          return {
+            status: answer.statusCode,
+            retryAfter: answer.headers['retry-after'],
+            body: answer.json(),
+          };
+        };
+        try {
+          await locked(url, 'order_legs', async () => {
+            const lists = Promise.all(
+              Array.from({ length: 12 }, () => call('GET', '/trading/orders?symbol=AAPL')),
+            );
+            const begun = performance.now();
+            const renamed = await call('PATCH', `/trading/accounts/${MAIN}`, { name: 'Main' });
+            assert.equal(renamed.status, 200);
+            assert.ok(performance.now() - begun < 1_000, 'it took a second and more');
+            for (const { status, retryAfter, body } of await lists) {
+              assert.deepEqual([status, retryAfter, (body as Problem).code], [503, '5', 'list_too_slow']);
+            }
+          });
+          assert.equal((await call('GET', '/trading/orders?symbol=AAPL')).body.items.length, 12);
+        } finally {
+          await fillpath.stop();
+          rmSync(dir, { recursive: true });
+        }
+      },
+    );
+  });

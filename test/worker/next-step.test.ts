@@ -1,0 +1,410 @@
+// The one promise of the core, under any sequence of bad luck: whatever dies or gets lost when, an order ends where the
+// spec's table says, or says honestly that it did not, and no leg is sent twice. The decision (domain/next-step.ts) and its
+// driver run as they are; the broker, the database and the time around them are models.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import {
+  type Broker,
+  BrokerBusy,
+  type BrokerOrder,
+  type BrokerOrderState,
+  BrokerUnavailable,
+  type Capabilities,
+  type Instrument,
+} from '../../src/broker/broker.ts';
+import type { Account } from '../../src/data/accounts.ts';
+import { add, type Decimal, decimal, negate, sign, smaller, ZERO } from '../../src/domain/decimal.ts';
+import { afterLook } from '../../src/domain/fill.ts';
+import {
+  type AccountId,
+  type ClientOrderId,
+  type OrderId,
+  timestamp,
+  type UserId,
+} from '../../src/domain/ids.ts';
+import { isUnderWay, type Order, type OrderIntent, openLeg } from '../../src/domain/order.ts';
+import { type BrokerAccess, createConnections } from '../../src/worker/connections.ts';
+import { lookAtOrder } from '../../src/worker/enquiries.ts';
+import { type Execution, OrderTaken } from '../../src/worker/execute.ts';
+import { createGates } from '../../src/worker/gate.ts';
+import { recentTrades, workOff } from '../../src/worker/work-off.ts';
+
+/** The process is gone: nothing that it was about to do happens. */
+class Crash extends Error {}
+
+/** What happens to one call of the broker or one commit. When the list is used up, everything goes well. */
+const LUCK = [
+  'well',
+  'well',
+  'well',
+  'crash before',
+  'crash after',
+  'lose the request',
+  'lose the answer',
+  'unavailable',
+  'busy',
+  'acknowledge only',
+] as const;
+type Luck = (typeof LUCK)[number];
+
+const USER = '00000000-0000-7000-8000-000000000001' as UserId;
+const ACCOUNT = '00000000-0000-7000-8000-000000000002' as AccountId;
+const INSTRUMENT: Instrument = {
+  symbol: 'BTCUSDT',
+  description: 'a model',
+  contractSize: decimal(1),
+  quantityStep: decimal(1),
+  minQuantity: decimal(1),
+  tickSize: decimal(1),
+  open: true,
+  nextOpen: null,
+};
+const RULES = { fillWaitMs: 1_000, closeWaitMs: 5_000, lookEveryMs: 500, giveUpMs: 30_000 };
+
+interface LedgerOrder {
+  readonly clientOrderId: ClientOrderId;
+  readonly side: 'buy' | 'sell';
+  readonly quantity: Decimal;
+  state: BrokerOrderState;
+  /** Looks until an acknowledged order is filled. */
+  rests: number;
+}
+
+function model(capabilities: Capabilities, start: number, luck: readonly Luck[]) {
+  let now = Date.parse('2026-07-15T19:00:00Z');
+  const clock = { now: () => now };
+  const wait = async (ms: number) => {
+    now += ms;
+  };
+  const coming = [...luck];
+  const draw = (): Luck => coming.shift() ?? 'well';
+  const ledger: LedgerOrder[] = [];
+  const saved = new Map<OrderId, Order>();
+
+  const position = (): Decimal =>
+    ledger.reduce<Decimal>(
+      (sum, { side, state }) => add(sum, side === 'buy' ? state.fillQuantity : negate(state.fillQuantity)),
+      decimal(start),
+    );
+
+  async function question<Answer>(answer: () => Answer): Promise<Answer> {
+    switch (draw()) {
+      case 'crash before':
+      case 'crash after':
+        throw new Crash();
+      case 'busy':
+        throw new BrokerBusy('busy', 500);
+      case 'unavailable':
+      case 'lose the request':
+      case 'lose the answer':
+        throw new BrokerUnavailable('away');
+      default:
+        return answer();
+    }
+  }
+
+  function take(order: BrokerOrder, rests: number): BrokerOrderState | 'nothing to close' {
+    const known = ledger.find(({ clientOrderId }) => clientOrderId === order.clientOrderId);
+    if (known && capabilities.refusesDuplicateIds) return known.state;
+    const against = order.side === 'sell' ? position() : negate(position());
+    const held = sign(against) > 0 ? against : ZERO;
+    const quantity =
+      order.reduceOnly && capabilities.reduceOnly ? smaller(order.quantity, held) : order.quantity;
+    if (sign(quantity) === 0) return 'nothing to close';
+    const taken: LedgerOrder = {
+      clientOrderId: order.clientOrderId,
+      side: order.side,
+      quantity,
+      rests,
+      state: {
+        brokerRef: `model-${ledger.length + 1}`,
+        status: 'placed',
+        fillQuantity: ZERO,
+        fillPrice: null,
+        fee: null,
+        reason: null,
+      },
+    };
+    ledger.push(taken);
+    if (rests === 0) fill(taken);
+    return taken.state;
+  }
+
+  function fill(order: LedgerOrder): void {
+    order.state = { ...order.state, status: 'filled', fillQuantity: order.quantity, fillPrice: decimal(100) };
+  }
+
+  const open = async (): Promise<Broker> => ({
+    capabilities,
+    limits: 'model',
+    verify: async () => ({ warnings: [] }),
+    resolve: () => question(() => INSTRUMENT),
+    position: () => question(position),
+    positions: async () => [],
+    instruments: async () => [],
+    balance: () => Promise.reject(new BrokerUnavailable('none')),
+    quote: () => Promise.reject(new BrokerUnavailable('none')),
+    openOrders: async () => [],
+    cancel: async () => {},
+    close: async () => {},
+    async place(order) {
+      const luckOfIt = draw();
+      if (luckOfIt === 'crash before') throw new Crash();
+      if (luckOfIt === 'unavailable') throw new BrokerUnavailable('away');
+      if (luckOfIt === 'busy') throw new BrokerBusy('busy', 500);
+      if (luckOfIt === 'lose the request') return { outcome: 'unknown', reason: 'no answer' };
+      const state = take(order, luckOfIt === 'acknowledge only' ? 3 : 0);
+      if (luckOfIt === 'crash after') throw new Crash();
+      if (luckOfIt === 'lose the answer') return { outcome: 'unknown', reason: 'no answer' };
+      return state === 'nothing to close'
+        ? { outcome: 'rejected', error: { code: 'no_position', message: 'nothing to close' } }
+        : { outcome: 'accepted', state };
+    },
+    find: (query) =>
+      question(() => {
+        const found = ledger.find(({ clientOrderId }) => clientOrderId === query.clientOrderId);
+        if (found && found.state.status === 'placed' && --found.rests <= 0) fill(found);
+        return found?.state ?? null;
+      }),
+  });
+
+  /** A worker's life: it ends with its first crash. */
+  function worker() {
+    let isDead = false;
+    const alive = <T>(value: T): T => {
+      if (isDead) throw new Crash();
+      return value;
+    };
+    const commit = async (order: Order): Promise<Order> => {
+      const luckOfIt = draw();
+      if (luckOfIt === 'crash before') throw die();
+      const known = saved.get(order.id);
+      if (known && known.version !== order.version) throw new OrderTaken(order.id);
+      saved.set(order.id, { ...order, version: order.version + 1 });
+      if (luckOfIt === 'crash after') throw die();
+      return { ...order, version: order.version + 1 };
+    };
+    const die = () => {
+      isDead = true;
+      return new Crash();
+    };
+    const account = {
+      id: ACCOUNT,
+      userId: USER,
+      brokerName: 'paper',
+      environment: 'live',
+      sealedCredentials: null,
+      paper: null,
+      connectionVersion: 1,
+      credentialsVersion: 1,
+    } as Partial<Account> as Account;
+    const access: BrokerAccess = {
+      brokers: { paper: open },
+      simulated: open,
+      openCredentials: async () => ({}),
+      findAccount: async () => alive(account),
+      refuseCredentials: async () => {},
+      wait,
+      brokerTimeoutMs: 10_000,
+      gates: createGates(clock.now),
+    };
+    const connections = createConnections(access);
+    const execution: Execution = {
+      connections,
+      save: (order) => commit(alive(order)),
+      saveSending: (order) => commit(alive(order)),
+      saveSeen: (order) => commit(alive(order)),
+      clock,
+      wait,
+      rules: RULES,
+    };
+    return { execution, connections };
+  }
+
+  /** Works everything off as one worker after the other, until nothing is under way, and then verifies fills. */
+  async function settle(): Promise<void> {
+    for (let lives = 0; ; lives++) {
+      assert.ok(lives < 200, 'the orders never end');
+      const { execution } = worker();
+      const orders = [...saved.values()];
+      if (!orders.some(({ status }) => isUnderWay(status))) break;
+      const first = orders.toSorted(
+        (a, b) => Number(b.status === 'executing') - Number(a.status === 'executing'),
+      );
+      await workOff(
+        execution,
+        { orders: first, version: 1 },
+        {
+          upTo: null,
+          trades: recentTrades(),
+          signal: new AbortController().signal,
+          log: {
+            error: (context) =>
+              assert.ok(
+                (context as { fault: unknown }).fault instanceof Crash,
+                String((context as { fault: Error }).fault?.stack),
+              ),
+          },
+        },
+      ).catch((fault: unknown) => {
+        if (!(fault instanceof Crash || fault instanceof OrderTaken)) throw fault;
+      });
+    }
+    for (const { id } of saved.values())
+      for (let attempts = 1; attempts < 12; attempts++) {
+        const order = saved.get(id) as Order;
+        if (!openLeg(order)) break;
+        now += 31_000;
+        const { connections } = worker();
+        const look = await lookAtOrder({ connections, clock }, order).catch((fault: unknown) => {
+          if (fault instanceof Crash) return { seen: 'failure' as const, reason: 'died' };
+          throw fault;
+        });
+        const rules = { retries: 99, requeueMs: 30_000, giveUpMs: RULES.giveUpMs };
+        const { order: after } = afterLook(order, look, attempts, rules, now);
+        saved.set(id, after);
+      }
+  }
+
+  let made = 0;
+  return {
+    ledger,
+    saved,
+    position,
+    settle,
+    submit(intent: OrderIntent, quantity: number): OrderId {
+      const id = `00000000-0000-7000-8000-${String(++made).padStart(12, '0')}` as OrderId;
+      saved.set(id, newOrder(id, intent, quantity, now));
+      return id;
+    },
+  };
+}
+
+const newOrder = (id: OrderId, intent: OrderIntent, quantity: number, now: number): Order => ({
+  id,
+  version: 1,
+  userId: USER,
+  accountId: ACCOUNT,
+  brokerName: 'paper',
+  source: 'webhook',
+  simulation: false,
+  symbol: 'BTCUSDT',
+  action: 'buy',
+  orderType: null,
+  intent,
+  quantity: decimal(quantity),
+  status: 'queued',
+  error: null,
+  positionBefore: null,
+  autoExit: false,
+  legs: [],
+  credentialsVersion: null,
+  exitError: null,
+  submittedAt: timestamp(now),
+  deadlineAt: timestamp(now + 60_000),
+  filledAt: null,
+  trace: {},
+});
+
+const intents: fc.Arbitrary<OrderIntent> = fc.oneof(
+  fc.constantFrom('buy', 'sell').map((side) => ({ operation: 'PLACE_ENTRY_ORDER', side }) as const),
+  fc
+    .constantFrom('long', 'short')
+    .map((direction) => ({ operation: 'PLACE_EXIT_ORDER', direction }) as const),
+  fc.constantFrom('long', 'short').map((direction) => ({ operation: 'CLOSE_POSITION', direction }) as const),
+);
+
+/** The spec's table: where an order that is filled ends. */
+function tableOf(position: number, intent: OrderIntent, quantity: number): number {
+  if (intent.operation === 'PLACE_ENTRY_ORDER')
+    return intent.side === 'buy' ? Math.max(position, 0) + quantity : Math.min(position, 0) - quantity;
+  const held = intent.direction === 'long' ? Math.max(position, 0) : Math.max(-position, 0);
+  const taken = intent.operation === 'CLOSE_POSITION' ? held : Math.min(held, quantity);
+  return intent.direction === 'long' ? position - taken : position + taken;
+}
+
+const cases = fc.record({
+  start: fc.integer({ min: -3, max: 3 }),
+  signals: fc.array(fc.record({ intent: intents, quantity: fc.integer({ min: 1, max: 3 }) }), {
+    minLength: 1,
+    maxLength: 4,
+  }),
+  luck: fc.array(fc.constantFrom(...LUCK), { maxLength: 40 }),
+  refusesDuplicateIds: fc.boolean(),
+  reduceOnly: fc.boolean(),
+});
+
+describe('any signals, any position, any luck', () => {
+  test('no leg is sent twice, and every order ends where the table says or owns up to it', async () => {
+    await fc.assert(
+      fc.asyncProperty(cases, async ({ start, signals, luck, refusesDuplicateIds, reduceOnly }) => {
+        const capabilities = {
+          refusesDuplicateIds,
+          reduceOnly,
+          findsByClientIdMs: Number.POSITIVE_INFINITY,
+          fractionalQuantities: true,
+        };
+        const world = model(capabilities, start, luck);
+        const orders = signals.map(({ intent, quantity }) => ({
+          intent,
+          quantity,
+          id: world.submit(intent, quantity),
+        }));
+        await world.settle();
+
+        const ids = world.ledger.map(({ clientOrderId }) => clientOrderId);
+        assert.equal(new Set(ids).size, ids.length, `a leg was sent twice: ${ids}`);
+        let position = start;
+        for (const { id, intent, quantity } of orders) {
+          const order = world.saved.get(id) as Order;
+          const traded = order.legs.reduce((sum, leg) => {
+            const at = world.ledger.find((each) => each.clientOrderId === leg.clientOrderId);
+            assert.equal(
+              leg.fillQuantity ?? '0',
+              at?.state.fillQuantity ?? '0',
+              `${leg.leg}: what we say it filled`,
+            );
+            const filled = Number(at?.state.fillQuantity ?? 0);
+            return sum + (leg.side === 'buy' ? filled : -filled);
+          }, 0);
+          if (order.status === 'filled') {
+            assert.equal(Number(order.positionBefore), position, 'it was planned on what was held');
+            assert.equal(position + traded, tableOf(position, intent, quantity));
+          } else {
+            assert.ok(['rejected', 'failed', 'expired'].includes(order.status), order.status);
+            assert.ok(order.error, 'it says why');
+            if (order.status !== 'failed') assert.equal(traded, 0, `${order.status}, and nothing was traded`);
+            // Unless one of ours may yet trade: then it says so.
+            if (order.error.code === 'no_position' && !order.error.message.includes('is still open'))
+              assert.equal(tableOf(position, intent, quantity), position, 'there was nothing to close');
+          }
+          position += traded;
+        }
+        assert.equal(Number(world.position()), position, 'every fill is one of ours');
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('with good luck every signal ends where the table says, whether or not the broker answers with the fill', async () => {
+    const quiet = fc.array(fc.constantFrom<Luck>('well', 'acknowledge only'), { maxLength: 40 });
+    await fc.assert(
+      fc.asyncProperty(cases, quiet, async ({ start, signals, reduceOnly }, luck) => {
+        const capabilities = {
+          refusesDuplicateIds: false,
+          reduceOnly,
+          findsByClientIdMs: Number.POSITIVE_INFINITY,
+          fractionalQuantities: true,
+        };
+        const world = model(capabilities, start, luck);
+        const expected = signals.reduce((at, { intent, quantity }) => tableOf(at, intent, quantity), start);
+        for (const { intent, quantity } of signals) world.submit(intent, quantity);
+        await world.settle();
+        assert.equal(Number(world.position()), expected);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,390 @@
+// What real brokers do and the paper broker does not: acknowledge with an id and fill later, forget, say "busy", hang. Each
+// of these lost money, or time in which money is lost.
+
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { BrokerBusy, BrokerUnavailable, CredentialsRejected } from '../../src/broker/broker.ts';
+import { sql } from '../../src/data/db.ts';
+import { openWorld } from '../world.ts';
+import { scriptedBroker } from './scripted-broker.ts';
+
+/** A broker that answers with an id only; what it has taken is filled with the given look. */
+async function slowWorld(t: TestContext, { filledAtLook = 2, ...options } = {}) {
+  const broker = scriptedBroker(t);
+  broker.fills = 'later';
+  const looks = new Map<string, number>();
+  broker.script('find', async (goodAnswer, { clientOrderId }) => {
+    const seen = (looks.get(clientOrderId) ?? 0) + 1;
+    looks.set(clientOrderId, seen);
+    const order = broker.ledger.find((each) => each.clientOrderId === clientOrderId);
+    if (order?.state.status === 'placed' && seen >= filledAtLook) broker.settle(order, 'filled');
+    return goodAnswer();
+  });
+  const waits: number[] = [];
+  const wait = async (ms: number) => void waits.push(ms);
+  const world = await openWorld(t, { brokers: broker.brokers, wait, ...options });
+  const trader = await world.makeTrader();
+  return { broker, world, trader, waits };
+}
+
+describe('An acknowledgement is not a fill', () => {
+  test('the answer waits a moment for the fill: 200, filled', async (t) => {
+    const { world, trader, waits } = await slowWorld(t);
+    const { status, body } = await world.send(trader, { action: 'long_entry' });
+    assert.deepEqual([status, body.status, body.fill_quantity], [200, 'filled', 1]);
+    assert.deepEqual(waits, [50, 100]);
+  });
+
+  test('no longer than about a second: then it is placed, and fill verification follows it', async (t) => {
+    const { world, trader, waits } = await slowWorld(t, { filledAtLook: 100 });
+    const { body } = await world.send(trader, { action: 'long_entry' });
+    assert.equal(body.status, 'placed');
+    const waited = waits.reduce((sum, ms) => sum + ms, 0);
+    assert.ok(waited >= 750 && waited <= 1_250, `it waited ${waited} ms`);
+    assert.equal((await world.order(trader, body.order_id)).verification.state, 'scheduled');
+  });
+
+  test('long_entry that is only placed, then close_long: the position is closed and not left open', async (t) => {
+    const { broker, world, trader } = await slowWorld(t, { filledAtLook: 8 });
+    const entry = await world.send(trader, { action: 'long_entry' });
+    assert.equal(entry.body.status, 'placed');
+    const close = await world.send(trader, { action: 'close_long' });
+    assert.equal(close.body.error, null);
+    assert.deepEqual(broker.trades(), ['buy 1', 'sell 1']);
+    for (const order of broker.ledger) if (order.state.status === 'placed') broker.settle(order, 'filled');
+    assert.equal(broker.position(trader.account.id), '0');
+  });
+
+  test('+1, close_long that is only placed, then short_entry: it enters, and ends at -1', async (t) => {
+    const { broker, world, trader } = await slowWorld(t, { filledAtLook: 8 });
+    broker.give(trader.account.id, 1);
+    const close = await world.send(trader, { action: 'close_long' });
+    assert.equal(close.body.status, 'placed');
+    const entry = await world.send(trader, { action: 'short_entry' });
+    assert.equal(entry.body.error, null);
+    assert.deepEqual(broker.trades(), ['sell 1', 'sell 1']);
+    for (const order of broker.ledger) if (order.state.status === 'placed') broker.settle(order, 'filled');
+    assert.equal(broker.position(trader.account.id), '-1');
+  });
+
+  test("a reversal's close that is refused because nothing is held any more goes on with the entry", async (t) => {
+    const broker = scriptedBroker(t);
+    const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {} });
+    const trader = await world.makeTrader();
+    broker.give(trader.account.id, 2);
+    // Somebody closes by hand between the look at the position and the order.
+    broker.script(
+      'place',
+      async (goodAnswer) => {
+        broker.give(trader.account.id, 0);
+        return goodAnswer();
+      },
+      1,
+    );
+    const { body } = await world.send(trader, { action: 'short_entry' });
+    assert.equal(body.status, 'filled');
+    assert.deepEqual(broker.trades(), ['sell 1']);
+    assert.equal(broker.position(trader.account.id), '-1');
+    assert.equal(body.exit_order_result?.status, 'rejected');
+  });
+
+  test('a position that lags behind the fill is read again before "nothing to close" is said', async (t) => {
+    const broker = scriptedBroker(t);
+    const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {} });
+    const trader = await world.makeTrader();
+    await world.send(trader, { action: 'long_entry' });
+    broker.script('position', async () => '0' as never, 2);
+    const { body } = await world.send(trader, { action: 'close_long' });
+    assert.equal(body.status, 'filled');
+    assert.equal(broker.position(trader.account.id), '0');
+  });
+
+  test('the broker’s own id is kept before anything is waited for: a crash does not lose it', async (t) => {
+    const broker = scriptedBroker(t);
+    broker.fills = 'later';
+    const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {} });
+    const trader = await world.makeTrader();
+    const held = broker.hold('find');
+    const answer = world.send(trader, { action: 'long_entry' });
+    await held.reached;
+    const [order] = await world.orders(trader);
+    const { legs } = await world.order(trader, order?.order_id ?? '');
+    assert.equal(legs[0]?.broker_ref, 'scripted-1');
+    held.release();
+    await answer;
+  });
+});
+
+describe('Without reduce-only', () => {
+  test('two closes of +3 end flat and not at -3', async (t) => {
+    const broker = scriptedBroker(t, { reduceOnly: false });
+    broker.fills = 'later';
+    const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {} });
+    const trader = await world.makeTrader();
+    broker.give(trader.account.id, 3);
+    await world.send(trader, { action: 'close_long' });
+    const second = await world.send(trader, { action: 'close_long' });
+    for (const order of broker.ledger) broker.settle(order, 'filled');
+    assert.deepEqual(broker.trades(), ['sell 3']);
+    assert.equal(second.body.error?.code, 'no_position');
+    assert.match(second.body.error?.message ?? '', /is still open at the broker/);
+  });
+
+  test('whole quantities only: a fraction is refused before anything is sent', async (t) => {
+    const broker = scriptedBroker(t, { fractionalQuantities: false });
+    const world = await openWorld(t, { brokers: broker.brokers });
+    const trader = await world.makeTrader();
+    const { body } = await world.send(trader, { action: 'long_entry', quantity: 0.5 });
+    assert.deepEqual([body.status, body.error?.code], ['rejected', 'invalid_quantity']);
+    assert.equal(broker.count('place'), 0);
+  });
+});
+
+/** No limit of ours ends what hangs: who waits for it waits until the test has failed. */
+const HANGING = { BROKER_TIMEOUT_SECONDS: '600' };
+const PATIENT = { timeout: 20_000 };
+
+describe('Lanes', () => {
+  test('an account whose broker hangs does not hold the user’s other account', PATIENT, async (t) => {
+    const broker = scriptedBroker(t);
+    const world = await openWorld(t, { brokers: broker.brokers, env: HANGING });
+    const trader = await world.makeTrader();
+    const other = await world.addAccount(trader);
+    const held = broker.hold('position');
+    const hanging = world.send(trader, { action: 'long_entry' });
+    await held.reached;
+    const { body } = await world.send(other, { action: 'long_entry' });
+    assert.equal(body.status, 'filled');
+    held.release();
+    assert.equal((await hanging).body.status, 'filled');
+  });
+
+  test('orders of one account are one at a time, of two accounts side by side', async (t) => {
+    const broker = scriptedBroker(t);
+    const world = await openWorld(t, { brokers: broker.brokers });
+    const trader = await world.makeTrader();
+    const other = await world.addAccount(trader);
+    const first = broker.hold('place');
+    const second = broker.hold('place');
+    const answers = [trader, trader, other, other].map((each) => world.send(each, { action: 'long_entry' }));
+    await Promise.all([first.reached, second.reached]);
+    assert.equal(broker.mostOfOneAccount, 1);
+    assert.equal(broker.mostOfAll, 2);
+    first.release();
+    second.release();
+    for (const { body } of await Promise.all(answers)) assert.equal(body.status, 'filled');
+    assert.equal(broker.mostOfOneAccount, 1);
+  });
+
+  test('an enquiry is answered while an order of the account is under way', PATIENT, async (t) => {
+    const broker = scriptedBroker(t);
+    const world = await openWorld(t, { brokers: broker.brokers, env: HANGING });
+    const trader = await world.makeTrader();
+    const held = broker.hold('place');
+    const order = world.send(trader, { action: 'long_entry' });
+    await held.reached;
+    const { status } = await world.as(trader, 'GET', `/trading/accounts/${trader.account.id}/positions`);
+    assert.equal(status, 200);
+    held.release();
+    await order;
+  });
+});
+
+describe('Time', () => {
+  test('the wait for a reversal’s close is by the clock, however long a look takes', async (t) => {
+    const broker = scriptedBroker(t);
+    broker.fills = 'later';
+    const world = await openWorld(t, {
+      brokers: broker.brokers,
+      env: { REVERSAL_POLLS: '2', REVERSAL_POLL_MS: '50', BROKER_TIMEOUT_SECONDS: '2' },
+    });
+    const trader = await world.makeTrader();
+    broker.give(trader.account.id, -2);
+    let aborted = 0;
+    // A look that never ends of itself.
+    broker.script('find', async (_goodAnswer, _asked, signal) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+      aborted++;
+      throw new BrokerUnavailable('aborted');
+    });
+    const begun = performance.now();
+    const { body } = await world.send(trader, { action: 'long_entry' });
+    assert.equal(body.error?.code, 'reversal_timeout');
+    assert.equal(aborted, 1, 'the look was cut off, and no other was begun');
+    // Far below the 2 s that one look may take by itself; no measure of speed.
+    assert.ok(performance.now() - begun < 1_500);
+  });
+
+  test('a close() that hangs delays nobody', PATIENT, async (t) => {
+    const broker = scriptedBroker(t);
+    const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {}, env: HANGING });
+    const trader = await world.makeTrader();
+    await world.send(trader, { action: 'long_entry' });
+    broker.hold('close');
+    await world.setPaper(trader, { seed: 2 });
+    const { body } = await world.send(trader, { action: 'long_entry' });
+    assert.equal(body.status, 'filled');
+    assert.equal(broker.count('close'), 1);
+  });
+
+  test('the broker is told to refuse an order 5 s before we give it up', async (t) => {
+    const broker = scriptedBroker(t);
+    const world = await openWorld(t, { brokers: broker.brokers });
+    const trader = await world.makeTrader();
+    const { body } = await world.send(trader, { action: 'close_long' });
+    assert.equal(body.error?.code, 'no_position');
+    const entry = await world.send(trader, { action: 'long_entry' });
+    const { legs } = await world.order(trader, entry.body.order_id);
+    const sentAt = Date.parse(legs[0]?.sent_at ?? '');
+    assert.equal(Date.parse(broker.ledger[0]?.sendBefore ?? '') - sentAt, 25_000);
+  });
+});
+
+describe('Busy is not broken', () => {
+  test('a question that is refused for the rate is not asked again before its time, nor over a new connection', async (t) => {
+    const broker = scriptedBroker(t);
+    const waits: number[] = [];
+    const world = await openWorld(t, {
+      brokers: broker.brokers,
+      wait: async (ms) => {
+        waits.push(ms);
+        await new Promise((resolve) => setTimeout(resolve, ms));
+      },
+    });
+    const trader = await world.makeTrader();
+    broker.script('position', () => Promise.reject(new BrokerBusy('too many requests', 300)), 1);
+    const { body } = await world.send(trader, { action: 'long_entry' });
+    assert.equal(body.status, 'filled');
+    assert.equal(broker.count('open'), 1);
+    assert.equal(broker.count('position'), 2);
+    assert.ok(waits.some((ms) => ms >= 300));
+  });
+
+  const refusal = (retry_after: number) =>
+    ({
+      outcome: 'rejected',
+      error: { code: 'broker_rate_limited', message: 'too many', retry_after },
+    }) as const;
+
+  test('an order that was refused for the rate is sent again after the delay, at most twice', async (t) => {
+    const broker = scriptedBroker(t);
+    const waits: number[] = [];
+    const wait = async (ms: number) => {
+      waits.push(ms);
+      await new Promise((resolve) => setTimeout(resolve, ms));
+    };
+    const world = await openWorld(t, { brokers: broker.brokers, wait });
+    const trader = await world.makeTrader();
+    broker.script('place', async () => refusal(0.2), 2);
+    const { body } = await world.send(trader, { action: 'long_entry' });
+    assert.equal(body.status, 'filled');
+    assert.deepEqual(broker.trades(), ['buy 1']);
+    broker.script('place', async () => refusal(0.2), 3);
+    const refused = await world.send(trader, { action: 'long_entry' });
+    assert.deepEqual([refused.body.status, refused.body.error?.code], ['rejected', 'broker_rate_limited']);
+    assert.equal(refused.body.error?.retry_after, 1);
+    assert.equal(broker.count('place'), 6);
+  });
+
+  test('a delay of more than 5 s is not waited for: rejected, with retry_after', async (t) => {
+    const broker = scriptedBroker(t);
+    const world = await openWorld(t, { brokers: broker.brokers });
+    const trader = await world.makeTrader();
+    broker.script('place', async () => refusal(7), 1);
+    const { body } = await world.send(trader, { action: 'long_entry' });
+    assert.deepEqual(
+      [body.status, body.error?.code, body.error?.retry_after],
+      ['rejected', 'broker_rate_limited', 7],
+    );
+    assert.equal(broker.count('place'), 1);
+  });
+});
+
+describe('Credentials', () => {
+  test('that the broker refuses are presented once, and no longer count as verified', async (t) => {
+    const broker = scriptedBroker(t);
+    const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {} });
+    const trader = await world.makeTrader();
+    broker.script('open', () => Promise.reject(new CredentialsRejected('no such key')));
+    const first = await world.send(trader, { action: 'long_entry' });
+    assert.equal(first.body.error?.code, 'broker_unavailable');
+    assert.match(first.body.error?.message ?? '', /no such key/);
+    for (let more = 0; more < 4; more++) await world.send(trader, { action: 'long_entry' });
+    assert.equal(broker.count('open'), 1);
+    const row = await world.db.get<{ broker_credentials_verified: unknown }>(
+      sql`select broker_credentials_verified from trading_accounts where id = ${trader.account.id}`,
+    );
+    assert.equal(Boolean(row?.broker_credentials_verified), false);
+  });
+
+  test('that were changed since make no open leg "not found"', async (t) => {
+    const broker = scriptedBroker(t);
+    const env = {
+      FILL_FIRST_POLL_SECONDS: '0.05',
+      FILL_REQUEUE_SECONDS: '0.05',
+      BROKER_TIMEOUT_SECONDS: '0.05',
+    };
+    const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {}, env });
+    const trader = await world.makeTrader();
+    broker.script('place', async (goodAnswer) => {
+      await goodAnswer();
+      return { outcome: 'unknown', reason: 'lost' };
+    });
+    broker.script('find', async () => null);
+    await world.db.commit([
+      sql`update trading_accounts set credentials_version = 7 where id = ${trader.account.id}`,
+    ]);
+    const { body } = await world.send(trader, { action: 'long_entry' });
+    assert.equal(body.status, 'unknown');
+    await world.db.commit([
+      sql`update order_history set credentials_version = 6 where order_id = ${body.order_id}`,
+    ]);
+    const record = await world.eventually(
+      () => world.order(trader, body.order_id),
+      ({ verification }) => verification.state === 'dead_letter',
+    );
+    assert.equal(record.status, 'unknown', 'it may well have been traded over the old connection');
+  });
+});
+
+describe('The kill switch’s flatten', () => {
+  test('takes back entries that rest before it closes: none is filled on the halted account', async (t) => {
+    const broker = scriptedBroker(t);
+    const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {} });
+    const trader = await world.makeTrader();
+    await world.send(trader, { action: 'long_entry', quantity: 2 });
+    broker.fills = 'later';
+    await world.send(trader, { action: 'long_entry', quantity: 3 });
+    broker.fills = 'at once';
+    const { status, body } = await world.as<{ orders: { status: string }[]; flatten_error: null | object }>(
+      trader,
+      'POST',
+      `/trading/accounts/${trader.account.id}/halt`,
+      { flatten: true },
+    );
+    assert.equal(status, 200);
+    assert.equal(body.flatten_error, null);
+    assert.deepEqual(
+      broker.ledger.map(({ state }) => state.status),
+      ['filled', 'cancelled', 'filled'],
+    );
+    assert.equal(broker.position(trader.account.id), '0');
+  });
+
+  test('names an entry that it could not take back', async (t) => {
+    const broker = scriptedBroker(t);
+    const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {} });
+    const trader = await world.makeTrader();
+    broker.fills = 'later';
+    const entry = await world.send(trader, { action: 'long_entry', quantity: 3 });
+    broker.script('cancel', async () => null);
+    const { body } = await world.as<{ flatten_error: { code: string; message: string } | null }>(
+      trader,
+      'POST',
+      `/trading/accounts/${trader.account.id}/halt`,
+      { flatten: true },
+    );
+    assert.equal(body.flatten_error?.code, 'entries_open');
+    assert.match(body.flatten_error?.message ?? '', new RegExp(entry.body.order_id));
+  });
+});
