@@ -217,7 +217,7 @@ export function clientOrderId(order: OrderId, leg: LegName): ClientOrderId {
 }
 
 /** Of an order at the broker, whoever sent it. */
-export const isOurs = (id: string): boolean => /^f[ex][0-9a-z]{22}$/.test(id);
+export const isOurEntry = (id: string): boolean => /^fe[0-9a-z]{22}$/.test(id);
 
 /** Under way, or followed by fill verification. */
 export const isUnsettled = (order: Order): boolean =>

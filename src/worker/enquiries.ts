@@ -122,7 +122,7 @@ export async function lookAtOrder(
   try {
     // Verification comes back by itself: a look does not reconnect in circles.
     return await connections.use(
-      order,
+      { accountId: order.accountId, simulation: order.simulation },
       async (line) => {
         const state = await line.find(queryOf(leg, order.symbol));
         if (state) return { seen: 'state', state };
