@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { readPositions, readSymbols, verifyAccount } from '../app/accounts/account-broker.ts';
+import { readBalance, readPositions, readSymbols, verifyAccount } from '../app/accounts/account-broker.ts';
 import {
   createAccount,
   readAccount,
@@ -191,6 +191,7 @@ export async function openApi(base: Foundation): Promise<Api> {
       replaceCredentials: bind(replaceCredentials),
       verifyAccount: bind(verifyAccount),
       readPositions: bind(readPositions),
+      readBalance: bind(readBalance),
       readSymbols: bind(readSymbols),
       haltAccount: bind(haltAccount),
       resumeAccount: bind(resumeAccount),

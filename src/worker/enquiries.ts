@@ -4,6 +4,7 @@
 import {
   AccountUnfit,
   type Balance,
+  BrokerBusy,
   BrokerUnavailable,
   CredentialsRejected,
   type Instrument,
@@ -15,6 +16,8 @@ import { CredentialsUnreadable } from './credentials.ts';
 
 export interface Unavailable {
   readonly unavailable: string;
+  /** Where the broker says when it may be asked again. */
+  readonly retryAfterMs?: number;
 }
 
 /** `verified`: the connection version of the account whose credentials the broker took. */
@@ -91,5 +94,8 @@ const real = (accountId: AccountId) => ({ accountId, simulation: false });
 
 function unavailable(fault: unknown): Unavailable {
   if (!(fault instanceof BrokerUnavailable)) throw fault;
-  return { unavailable: fault.message };
+  return {
+    unavailable: fault.message,
+    ...(fault instanceof BrokerBusy && { retryAfterMs: fault.retryAfterMs }),
+  };
 }

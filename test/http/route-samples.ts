@@ -106,6 +106,7 @@ export const SAMPLES: Readonly<Record<string, MakeSample>> = {
   }),
   'POST /trading/accounts/:id/verify': ofAccount(),
   'GET /trading/accounts/:id/positions': ofAccount(),
+  'GET /trading/accounts/:id/balance': ofAccount(),
   'GET /trading/accounts/:id/symbols': ofAccount(),
   'POST /trading/accounts/:id/halt': ofAccount({ flatten: false }),
   'POST /trading/accounts/:id/resume': ofAccount(),
