@@ -112,6 +112,8 @@ interface Wire {
 
 const PAGE = '<!doctype html><html><body><h1>It works!</h1></body></html>';
 
+export const GARBAGE_KINDS = 8;
+
 /** Nonsense instead of an answer: one kind after the other. */
 export function garbage(turn: number, { status, body }: { status: number; body: object }): Wire {
   const text = JSON.stringify(body);
@@ -125,12 +127,27 @@ export function garbage(turn: number, { status, body }: { status: number; body: 
     () => wire({ status: 200, type: 'text/html', body: PAGE }),
     () => wire({ status, body: half }),
     () => wire({ status: 200, body: '' }),
+    () => wire({ status: 200, body: '{}' }),
+    () => wire({ status, body: JSON.stringify(withGaps(body)) }),
     () => wire({ status, body: JSON.stringify(wrongTypes(body)) }),
     () => wire({ status: 404, type: 'text/html', body: PAGE }),
     () => wire({ status, body: half, length: Buffer.byteLength(text) }),
   ];
-  return (kinds[turn % kinds.length] as () => Wire)();
+  return (kinds[turn % GARBAGE_KINDS] as () => Wire)();
 }
+
+/** Its innermost parts without what each had first; where there are no rows, one with nothing in it. */
+function withGaps(value: unknown): unknown {
+  if (Array.isArray(value)) return value.length > 0 ? value.map(withGaps) : [{}];
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value);
+  const isInnermost = !entries.some(([, part]) => isObject(part));
+  return Object.fromEntries(
+    isInnermost ? entries.slice(1) : entries.map(([key, part]) => [key, withGaps(part)]),
+  );
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 /** The same fields, and nothing in them as it should be. */
 function wrongTypes(value: unknown): unknown {

@@ -20,6 +20,8 @@ import type { Line } from './line.ts';
 
 export interface Unavailable {
   readonly unavailable: string;
+  /** Where the broker says when it may be asked again. */
+  readonly retryAfterMs?: number;
 }
 
 /** `verified`: the connection version of the account whose credentials the broker took. */
@@ -160,5 +162,8 @@ const real = (accountId: AccountId) => ({ accountId, simulation: false });
 
 function unavailable(fault: unknown): Unavailable {
   if (!(fault instanceof BrokerUnavailable)) throw fault;
-  return { unavailable: fault.message };
+  return {
+    unavailable: fault.message,
+    ...(fault instanceof BrokerBusy && { retryAfterMs: fault.retryAfterMs }),
+  };
 }

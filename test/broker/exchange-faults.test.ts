@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { GARBAGE_KINDS } from '../../chaos/exchange-faults.ts';
 import { BrokerUnavailable } from '../../src/broker/broker.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { type ExchangeDesk, exchangeDesk, until } from './exchange-desk.ts';
@@ -38,10 +39,9 @@ describe('a fault at the exchange', () => {
 
   for (const taken of [true, false])
     it(`garbage of every kind is never believed, where the order is ${taken ? 'taken' : 'not taken'}`, async () => {
-      const KINDS = 6;
       const id = newAccount();
       const broker = await desk.open(id);
-      const some = Array.from({ length: KINDS });
+      const some = Array.from({ length: GARBAGE_KINDS });
       const orders = await Promise.all(some.map(() => orderOf(broker, 'buy', 1, 'MES1!')));
       const missing = await orderOf(broker, 'buy', 1);
       await desk.breaks(id, 'garbage', { taken });
@@ -59,7 +59,7 @@ describe('a fault at the exchange', () => {
       ])
         for (const _ of some) await assert.rejects(ask(), BrokerUnavailable);
       await desk.heal();
-      assert.deepEqual(await desk.outcomes(id), Array(KINDS).fill(taken ? 'accepted' : 'not_taken'));
+      assert.deepEqual(await desk.outcomes(id), Array(GARBAGE_KINDS).fill(taken ? 'accepted' : 'not_taken'));
     });
 
   for (const kind of ['reset', 'lose', 'refuse'])

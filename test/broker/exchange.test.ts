@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openExchange } from '../../chaos/exchange.ts';
+import { GARBAGE_KINDS } from '../../chaos/exchange-faults.ts';
 import { BrokerUnavailable } from '../../src/broker/broker.ts';
 import { openRemotePaper } from '../../src/broker/paper/remote.ts';
 import { openBrokers } from '../../src/broker/registry.ts';
@@ -40,6 +41,10 @@ brokerContract('paper, at an exchange in a process of its own', async () => {
       loseAnswer: set({ lose_answer: true }),
       reject: (code) => set({ reject: code })(),
       rest: set({ fill: 'never' }),
+      async talkNonsense() {
+        await desk.breaks(id, 'garbage', { taken: true });
+        return GARBAGE_KINDS;
+      },
       hang: async () => {
         await desk.breaks(id, 'hang');
       },
