@@ -91,7 +91,8 @@ describe('what is changed between the checks and the commit holds', () => {
     ],
     [
       'the webhook secret is another',
-      ({ account }, world) => changeAccount(account.id, { webhookSecret: world.secrets.seal('new') }),
+      ({ account }, world) =>
+        changeAccount(account.id, { webhookSecret: world.secrets.seal('new', account.id) }),
       '401 webhook_credential_attack',
       '200',
     ],
