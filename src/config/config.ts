@@ -21,6 +21,12 @@ export interface Config {
     readonly baseUrl: string;
     readonly allowedOrigins: readonly string[];
     readonly trustedProxies: readonly Cidr[];
+    readonly connections: {
+      readonly inAll: number;
+      readonly perAddress: number;
+      readonly headersMs: number;
+      readonly sendMs: number;
+    };
   };
   readonly data: {
     readonly dir: string;
@@ -29,6 +35,8 @@ export interface Config {
     /** undefined: in this process. Several, separated by commas, are nodes of one cluster. */
     readonly redisUrl: string | undefined;
   };
+  /** null: for ever. */
+  readonly retention: { readonly auditMs: number | null; readonly orderMs: number | null };
   /** What is undefined here is kept in `data.dir`, made there at the first start. */
   readonly keys: {
     /** 32 bytes in base64url. */
@@ -204,11 +212,21 @@ function assemble(values: Values): Config {
       baseUrl: address,
       allowedOrigins: values.ALLOWED_ORIGINS ?? [ownOrigin, 'http://localhost:5173'],
       trustedProxies: values.TRUSTED_PROXIES ?? [],
+      connections: {
+        inAll: values.MAX_CONNECTIONS,
+        perAddress: values.MAX_CONNECTIONS_PER_IP,
+        headersMs: values.HEADERS_TIMEOUT_SECONDS,
+        sendMs: values.SEND_TIMEOUT_SECONDS,
+      },
     },
     data: {
       dir: values.DATA_DIR,
       databaseUrl: values.DATABASE_URL,
       redisUrl: values.REDIS_URL?.join(','),
+    },
+    retention: {
+      auditMs: values.AUDIT_DAYS === undefined ? null : values.AUDIT_DAYS * DAY_MS,
+      orderMs: values.ORDER_DAYS === undefined ? null : values.ORDER_DAYS * DAY_MS,
     },
     keys: {
       app: values.APP_KEY,
@@ -266,6 +284,8 @@ function assemble(values: Values): Config {
     plans: values.PLANS,
   };
 }
+
+const DAY_MS = 86_400_000;
 
 const publicHalf = ({ d: _, ...point }: PrivateJwk): PublicJwk => point;
 

@@ -136,7 +136,7 @@ export const LEG_STATUSES = [
 export type LegStatus = (typeof LEG_STATUSES)[number];
 
 /** At the broker, or perhaps there: what fill verification follows. */
-const OPEN_LEG_STATUSES: readonly LegStatus[] = ['sending', 'unknown', 'placed', 'partially_filled'];
+export const OPEN_LEG_STATUSES: readonly LegStatus[] = ['sending', 'unknown', 'placed', 'partially_filled'];
 export const isOpenLeg = (leg: Leg): boolean => OPEN_LEG_STATUSES.includes(leg.status);
 
 export interface Leg {

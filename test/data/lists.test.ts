@@ -19,6 +19,14 @@ import { migrate } from '../../src/data/migrate.ts';
 import { listOrders, type OrderFilter } from '../../src/data/order-list.ts';
 import { ordersUnderWayNow, usersWithOrdersUnderWay } from '../../src/data/orders.ts';
 import { openPostgres } from '../../src/data/postgres.ts';
+import {
+  expiredResets,
+  expiredTokens,
+  oldDayCounts,
+  oldIdempotencyKeys,
+  oldOrders,
+  revokedApiKeys,
+} from '../../src/data/pruning.ts';
 import { openSqlite } from '../../src/data/sqlite.ts';
 import {
   type AccountId,
@@ -232,6 +240,27 @@ for (const [name, open] of [
       }
       assert.deepEqual(await countChecks(db), { scheduled: 6, running: 0, done: 0, dead_letter: 6 });
       assert.equal((await ordersUnderWayNow(db)).count, 3);
+    });
+
+    listTest('what is to be pruned is found by an index', async ({ db }) => {
+      const [before, limit] = [timestamp(NOW), 100];
+      const ids = { after: idOf(0), beforeId: idOf(9_999) };
+      type Read = readonly [what: string, ask: (db: Db) => Promise<unknown>];
+      // Their tables are empty here, and PostgreSQL takes no index for nothing.
+      const others: readonly Read[] = [
+        ['tokens', (each) => expiredTokens(each, before, limit)],
+        ['resets', (each) => expiredResets(each, before, limit)],
+        ['idempotency keys', (each) => oldIdempotencyKeys(each, before, limit)],
+        ['API keys', (each) => revokedApiKeys(each, before, limit)],
+        ['counts', (each) => oldDayCounts(each, '2026-07-01', limit)],
+      ];
+      const orders: Read = ['orders', (each) => oldOrders(each, { ...ids, before, limit })];
+      const read = name === 'SQLite' ? [orders, ...others] : [orders];
+      for (const [what, ask] of read) {
+        const [plan = ''] = await plansOf(db, ask);
+        assert.doesNotMatch(plan, /SCAN|Seq Scan on order_history/, `${what}: ${plan}`);
+        assert.match(plan, /INDEX|order_history_pkey/, `${what}: ${plan}`);
+      }
     });
 
     if (name === 'SQLite') return;

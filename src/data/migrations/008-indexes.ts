@@ -17,4 +17,19 @@ create index fill_checks_open on fill_checks (state, next_at, order_id) where st
 create index fill_checks_open_of_user on fill_checks (user_id, state, next_at, order_id) where state <> 'done';
 drop index fill_checks_due;
 drop index fill_checks_by_user;
+
+create index refresh_tokens_by_expiry on refresh_tokens (expires_at);
+create index password_resets_by_expiry on password_resets (expires_at);
+create index idempotency_keys_by_time on idempotency_keys (created_at);
+-- an order is deleted only when no key is left that answers with it
+create index idempotency_keys_by_order on idempotency_keys (order_id);
+create index daily_order_counts_by_day on daily_order_counts (day);
+create index api_keys_revoked on api_keys (revoked_at) where revoked_at is not null;
+
+-- what retention has done since the first start
+create table pruned (
+  what text primary key,
+  row_count {bigint} not null,
+  last_at {time} not null
+);
 `;
