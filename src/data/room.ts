@@ -5,17 +5,23 @@ import { must, type Statement, sql } from './db.ts';
 
 const MOST = 200;
 
-/** Guarded by `room`. The user's row is written as it is: two at once could both hold it, but have to take turns here. */
 const ROOM = {
   allowed_ips: (user: UserId) =>
-    sql`update users set plan = plan where id = ${user}
+    sql`select 1 from users where id = ${user}
         and (select count(*) from user_allowed_ips where user_id = ${user}) < ${MOST}`,
   api_keys: (user: UserId) =>
-    sql`update users set plan = plan where id = ${user}
+    sql`select 1 from users where id = ${user}
         and (select count(*) from api_keys where user_id = ${user} and revoked_at is null) < ${MOST}`,
   accounts: (user: UserId) =>
-    sql`update users set plan = plan where id = ${user}
+    sql`select 1 from users where id = ${user}
         and (select count(*) from trading_accounts where user_id = ${user} and deleted_at is null) < ${MOST}`,
 };
 
-export const roomFor = (what: keyof typeof ROOM, user: UserId): Statement => must('room', ROOM[what](user));
+/**
+ * Guarded by `room`. The user's row is written as it is, so that two at once take turns; and the count is a statement of
+ * its own, because only one that begins after the wait sees what the other has added.
+ */
+export const roomFor = (what: keyof typeof ROOM, user: UserId): Statement[] => [
+  sql`update users set plan = plan where id = ${user}`,
+  must('room', ROOM[what](user)),
+];

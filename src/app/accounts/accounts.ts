@@ -132,7 +132,7 @@ export async function createAccount(
     createdAt: timestamp(now),
   };
   const lost = await deps.db.commit([
-    roomFor('accounts', owner.id),
+    ...roomFor('accounts', owner.id),
     insertAccount(account),
     noted(owner, account.id, 'account_created', now, { broker }),
   ]);

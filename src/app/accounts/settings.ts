@@ -67,7 +67,7 @@ export async function createApiKey(
     createdAt: timestamp(now),
   };
   const resource = { type: 'api_key', id: made.id };
-  const lost = await perform(deps, owner, [roomFor('api_keys', owner.id), insertApiKey(made)], {
+  const lost = await perform(deps, owner, [...roomFor('api_keys', owner.id), insertApiKey(made)], {
     action: 'api_key_created',
     resource,
   });
@@ -107,7 +107,7 @@ export async function addAllowedIp(
     });
   const createdAt = timestamp(deps.clock.now());
   const made = { id: newId(), userId: owner.id, ipAddress, label, createdAt };
-  const lost = await perform(deps, owner, [roomFor('allowed_ips', owner.id), insertAllowedIp(made)], {
+  const lost = await perform(deps, owner, [...roomFor('allowed_ips', owner.id), insertAllowedIp(made)], {
     action: 'allowed_ip_added',
     resource: { type: 'allowed_ip', id: made.id },
     metadata: { ip_address: ipAddress },

@@ -177,11 +177,13 @@ const keyOf = (account: AccountId, print: string, simulation: boolean): string =
   `fingerprint:{${account}}:${simulation ? 'simulated:' : ''}${print}`;
 
 /** Decided from the body alone, before anything else of it is judged. */
-function senderOf({ secrets }: WebhookDeps, account: Account, proof: Proof, now: number): RequestCount {
-  const { maxRequestAge } = account;
-  const webhookSecret = secrets.open(account.webhookSecret, account.id);
-  return isGenuine(proof, now, { maxRequestAge, webhookSecret }) ? 'own' : 'other';
+function senderOf(deps: WebhookDeps, account: Account, proof: Proof, now: number): RequestCount {
+  const isSecret = (given: string) => isSecretOf(deps, account, given);
+  return isGenuine(proof, now, { maxRequestAge: account.maxRequestAge, isSecret }) ? 'own' : 'other';
 }
+
+const isSecretOf = ({ secrets }: WebhookDeps, { id, webhookSecret }: Account, given: string): boolean =>
+  isSameSecret(given, secrets.open(webhookSecret, id));
 
 interface Refused {
   readonly denial: Denial;
@@ -233,18 +235,13 @@ async function attemptAt(
 }
 
 /** Levels 2 and 3. */
-function proveGenuine(
-  { secrets }: WebhookDeps,
-  account: Account,
-  signal: Signal,
-  now: number,
-): Refused | null {
+function proveGenuine(deps: WebhookDeps, account: Account, signal: Signal, now: number): Refused | null {
   const age = now - (signal.timestamp ?? 0);
   if (!isFresh(signal.timestamp ?? 0, now, account.maxRequestAge)) {
     const metadata = { attack_type: 'expired_timestamp', request_age_seconds: age / 1000 };
     return { denial: deny('webhook_timestamp_expired'), metadata };
   }
-  if (!isSameSecret(signal.secret ?? '', secrets.open(account.webhookSecret, account.id)))
+  if (!isSecretOf(deps, account, signal.secret ?? ''))
     return { denial: deny('webhook_credential_attack'), metadata: { attack_type: 'wrong_secret' } };
   return null;
 }
