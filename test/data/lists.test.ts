@@ -17,7 +17,12 @@ import { deadLetters } from '../../src/data/dead-letters.ts';
 import { countChecks, dueChecks, hasLostChecks } from '../../src/data/fill-checks.ts';
 import { migrate } from '../../src/data/migrate.ts';
 import { listOrders, type OrderFilter } from '../../src/data/order-list.ts';
-import { ordersUnderWayNow, usersWithOrdersUnderWay } from '../../src/data/orders.ts';
+import {
+  accountsUnderWay,
+  ordersUnderWayNow,
+  unsettledOrders,
+  usersWithOrdersUnderWay,
+} from '../../src/data/orders.ts';
 import { openPostgres } from '../../src/data/postgres.ts';
 import {
   expiredResets,
@@ -229,10 +234,12 @@ for (const [name, open] of [
         ['dead letters', (each) => deadLetters(each, { after: null, limit: 50 })],
         ['the count of orders under way', ordersUnderWayNow],
         ['who has orders under way', (each) => usersWithOrdersUnderWay(each, now)],
+        ['which accounts have orders under way', (each) => accountsUnderWay(each, USER)],
+        ['what a worker has to know before it plans', (each) => unsettledOrders(each, USER, MAIN)],
       ];
-      const PARTIAL = /fill_checks_(open|open_of_user|one_running)|order_history_under_way/;
+      const PARTIAL = /fill_checks_(open|open_of_user|one_running)|order_history_(under_way|unsettled)/;
       const WHOLE =
-        /Seq Scan|SCAN (?!\w+ USING (COVERING )?INDEX (fill_checks_(open|one_running)|order_history_under_way))/;
+        /Seq Scan on (order_history|fill_checks)|SCAN (?!\w+ USING (COVERING )?INDEX (fill_checks_(open|one_running)|order_history_under_way))/;
       for (const [what, ask] of asked) {
         const [plan = ''] = await plansOf(db, ask);
         assert.match(plan, PARTIAL, `${what}: ${plan}`);
