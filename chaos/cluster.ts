@@ -93,6 +93,8 @@ export async function openCluster({ folder, root, databaseUrl, redisUrl }: Clust
         EDGE: 'external',
         LOG_LEVEL: 'warn',
         RATE_LIMIT_REQUESTS: '1000000',
+        MAX_CONNECTIONS_PER_IP: '10000',
+        MAX_CONNECTIONS: '10000',
         PAPER_EXCHANGE_URL: `${exchange.url}/${name}`,
         ...KEYS[role],
         ...TIMINGS,

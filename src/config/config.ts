@@ -21,6 +21,12 @@ export interface Config {
     readonly baseUrl: string;
     readonly allowedOrigins: readonly string[];
     readonly trustedProxies: readonly Cidr[];
+    readonly connections: {
+      readonly inAll: number;
+      readonly perAddress: number;
+      readonly headersMs: number;
+      readonly sendMs: number;
+    };
   };
   readonly data: {
     readonly dir: string;
@@ -206,6 +212,12 @@ function assemble(values: Values): Config {
       baseUrl: address,
       allowedOrigins: values.ALLOWED_ORIGINS ?? [ownOrigin, 'http://localhost:5173'],
       trustedProxies: values.TRUSTED_PROXIES ?? [],
+      connections: {
+        inAll: values.MAX_CONNECTIONS,
+        perAddress: values.MAX_CONNECTIONS_PER_IP,
+        headersMs: values.HEADERS_TIMEOUT_SECONDS,
+        sendMs: values.SEND_TIMEOUT_SECONDS,
+      },
     },
     data: {
       dir: values.DATA_DIR,

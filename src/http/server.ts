@@ -18,6 +18,7 @@ import { deny } from '../domain/denial.ts';
 import { isStorable, plainJson, readJson } from '../domain/json.ts';
 import { type Admission, admitTradingRequests } from './admission.ts';
 import { clientIp, isForwardedByStranger } from './client-ip.ts';
+import { type ConnectionLimits, limitConnections, timeoutsOf } from './connections.ts';
 import type { About } from './docs/openapi.ts';
 import type { RouteDoc } from './docs/route-doc.ts';
 import { docsRoutes } from './docs/routes.ts';
@@ -61,6 +62,7 @@ export interface ServerDeps {
   readonly metrics: { read(): Promise<string>; readonly type: string };
   readonly about: About;
   readonly trustedProxies: IpList;
+  readonly connections: ConnectionLimits;
   readonly log: FastifyBaseLogger;
 }
 
@@ -118,7 +120,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
       const denial = refuseAtEdge(request);
       void (denial ? sendDenial(request, reply, denial) : sendFault(fault, request, reply));
     },
-    http: { requireHostHeader: false },
+    http: { requireHostHeader: false, ...timeoutsOf(deps.connections) },
     clientErrorHandler: (error, socket) => sendClientError(error, socket, headers),
     // For receiving a request, not for answering it. Without a limit a body may trickle in for ever.
     requestTimeout: 60_000,
@@ -144,6 +146,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     // What follows on the connection may be the body of what is refused.
     if (problem) return sendInvalid(request, reply.header('connection', 'close'), problem);
   });
+  limitConnections(server.server, deps.connections, trustedProxies);
   // Both come to the hook above: the platform would answer them itself, with nothing that anybody could read.
   server.server.on('checkExpectation', server.routing);
   server.register(cookie);

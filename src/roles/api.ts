@@ -138,6 +138,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     clock,
     log,
     trustedProxies: blockList(config.http.trustedProxies),
+    connections: config.http.connections,
     readHealth: bind(readHealth),
     metrics: { read: bind(readMetrics), type: METRICS_TYPE },
     about: { version: base.version, baseUrl },

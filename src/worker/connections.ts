@@ -7,7 +7,9 @@ import {
   BrokerUnavailable,
   CredentialsRejected,
   type Fitness,
+  type Market,
   type OpenBroker,
+  type OpenSimulation,
 } from '../broker/broker.ts';
 import type { Account } from '../data/accounts.ts';
 import { type BrokerName, NEEDS_CREDENTIALS } from '../domain/brokers.ts';
@@ -22,7 +24,7 @@ import { inTime, type Line, openLine, told } from './line.ts';
 export interface BrokerAccess {
   readonly brokers: Readonly<Record<BrokerName, OpenBroker>>;
   /** Stands in for any broker in simulation. */
-  readonly simulated: OpenBroker;
+  readonly simulated: OpenSimulation;
   readonly openCredentials: OpenCredentials;
   findAccount(id: AccountId): Promise<Account | null>;
   /** The broker refuses these credentials: nobody is to trade with them until they are verified again. */
@@ -102,7 +104,7 @@ export function createConnections(access: BrokerAccess): Connections {
 
   const openSimulation = async (account: Account): Promise<Line> => {
     const opened = await inTime(
-      (signal) => simulated({ ...account, credentials: null }, signal),
+      (signal) => simulated({ ...account, credentials: null }, marketOf(account), signal),
       access.brokerTimeoutMs,
     );
     return openLine(opened, {
@@ -112,6 +114,25 @@ export function createConnections(access: BrokerAccess): Connections {
       timeoutMs: access.brokerTimeoutMs,
     });
   };
+
+  /** What the account's own broker has. A simulation needs no credentials: without good ones there is nobody to ask. */
+  function marketOf({ id, brokerName, sealedCredentials, connectionVersion: version }: Account): Market {
+    const isUsable = !NEEDS_CREDENTIALS[brokerName] || sealedCredentials !== null;
+    const ask = <T>(task: (line: Line) => Promise<T>) =>
+      attempt({ accountId: id, simulation: false, version }, task);
+    return {
+      async resolve(symbol) {
+        if (!isUsable) return null;
+        try {
+          return await ask((line) => line.resolve(symbol));
+        } catch (fault) {
+          if (fault instanceof CredentialsRejected) return null;
+          throw fault;
+        }
+      },
+      quote: (instrument) => ask((line) => line.quote(instrument)),
+    };
+  }
 
   async function openReal(account: Account): Promise<Line> {
     const { id, environment, paper, brokerName, sealedCredentials: sealed } = account;

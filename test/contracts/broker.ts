@@ -111,6 +111,14 @@ export function brokerContract(name: string, makeHarness: () => Promise<BrokerHa
       assert.equal(instrument.nextOpen, null);
     });
 
+    rule("the broker's own name of an instrument, and of a position, resolves to it", async (desk) => {
+      const { broker, instrument, trade } = desk;
+      assert.deepEqual(await broker.resolve(instrument.symbol), instrument);
+      await trade('buy');
+      const [position] = await broker.positions();
+      assert.deepEqual(await broker.resolve(position?.symbol ?? assert.fail()), instrument);
+    });
+
     rule('an unknown symbol is rejected in words for a person', async ({ harness, broker }) => {
       const resolved = await broker.resolve(harness.symbols.unknown);
       assert.ok('rejection' in resolved);

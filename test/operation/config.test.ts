@@ -35,6 +35,10 @@ const DEFAULTS: readonly (readonly [string, (config: Config) => unknown, unknown
   ],
   ['CAPTCHA_ENABLED', (config) => config.captcha, null],
   ['WAF_RATE_LIMIT', (config) => config.edge.rateLimit, 2000],
+  ['MAX_CONNECTIONS', (config) => config.http.connections.inAll, 900],
+  ['MAX_CONNECTIONS_PER_IP', (config) => config.http.connections.perAddress, 100],
+  ['HEADERS_TIMEOUT_SECONDS', (config) => config.http.connections.headersMs, 10_000],
+  ['SEND_TIMEOUT_SECONDS', (config) => config.http.connections.sendMs, 20_000],
   ['TRUSTED_PROXIES', (config) => config.http.trustedProxies, []],
   [
     'ADMIN_IPS',

@@ -49,6 +49,7 @@ export function startProgram(
       LOG_LEVEL: 'error',
       // One user's flood from one address is the point here.
       RATE_LIMIT_REQUESTS: '1000000',
+      MAX_CONNECTIONS_PER_IP: '10000',
       WAF_RATE_LIMIT: '1000000',
       ...env,
     },

@@ -144,13 +144,15 @@ export async function readSubscription(deps: SettingsDeps & { readonly plans: Pl
   const planExpiresAt = user.planExpiresAt === null ? null : millis(user.planExpiresAt);
   const effective = effectivePlan(plans, { plan: user.plan, planExpiresAt }, now);
   const { simulation_only, daily_orders } = plans[effective] ?? plans.free;
+  const today = await ordersOn(db, user.id, dayOf(now));
   return {
     plan: user.plan,
     effective_plan: effective,
     expires_at: user.planExpiresAt,
     simulation_only,
     daily_orders,
-    orders_today: await ordersOn(db, user.id, dayOf(now)),
+    orders_today: today.real,
+    simulated_today: today.simulated,
   };
 }
 

@@ -166,7 +166,8 @@ export const Subscription = Type.Object(
     effective_plan: text('what holds now: an expired plan behaves as free', ['pro']),
     expires_at: orNull(time('null: it does not')),
     ...planFields,
-    orders_today: count('accepted on this UTC day', 12),
+    orders_today: count('real ones accepted on this UTC day', 12),
+    simulated_today: count('simulated ones, which are counted apart', 3),
   },
   { title: 'Subscription' },
 );
