@@ -3,20 +3,22 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from '../src/data/db.ts';
+import type { User } from '../src/data/users.ts';
 import { type Decimal, decimal } from '../src/domain/decimal.ts';
 import type { AccountId } from '../src/domain/ids.ts';
 import { timestamp } from '../src/domain/ids.ts';
 import type { OrderResult } from '../src/domain/order-result.ts';
 import { ACTIONS, makeTrader, SYMBOLS, type Trader, webhookPath } from '../test/orders/kill-harness.ts';
+import { PLAIN, type Traits } from './exchange-traits.ts';
 
+/** One account. Every user has two. */
 export interface Desk {
   readonly name: string;
   readonly trader: Trader;
-  /** The broker takes a second order under a known id as a second order. */
-  readonly isCareless: boolean;
-  /** Every order is filled as it comes. */
-  readonly isImmediate: boolean;
-  /** Signals that come at nearly the same time. With one, the order of signals is the order of trading. */
+  readonly traits: Traits;
+  /** Every order is filled as it comes, or a moment later; otherwise it rests, or is refused. */
+  readonly isFilling: boolean;
+  /** Signals that come at nearly the same time. With one, the order of signals is that of trading. */
   readonly burst: number;
 }
 
@@ -49,7 +51,22 @@ const BURST_MS = 80;
 const TWICE_AT_ONCE = 0.25;
 const AGAIN_LATER = 0.15;
 
-/** Most brokers are well; of some the answers are lost, some rest, cancel or refuse. Half of them are careless. */
+/**
+ * As most real exchanges are: an id is all that is answered, the fill comes a moment later, a second order under the same
+ * id is a second order, ids are forgotten in time, and all accounts are counted together when it is too much.
+ */
+const DISTANT: Traits = {
+  refusesDuplicates: false,
+  reduceOnly: true,
+  fillsAfterMs: { least: 50, most: 1_500 },
+  forgetsIdsAfterMs: { least: 40_000, most: 60_000 },
+  limits: 'the distant exchange',
+};
+
+/**
+ * Most brokers are well; of some the answers are lost, some rest, cancel or refuse. Half of the users are at the distant
+ * exchange; their second accounts are without reduce-only there, and those of the others with a careless broker.
+ */
 export async function openDesks(db: Db, users: number): Promise<Desk[]> {
   const kinds: readonly (readonly [string, object, boolean])[] = [
     ['well', { latency_ms: 5 }, true],
@@ -67,16 +84,23 @@ export async function openDesks(db: Db, users: number): Promise<Desk[]> {
   ];
   const desks: Desk[] = [];
   for (let n = 0; n < users; n++) {
-    const [kind, paper, isImmediate] = kinds[n % kinds.length] as (typeof kinds)[number];
-    const trader = await makeTrader(db, { ...CASH, ...paper });
-    const isCareless = Math.floor(n / kinds.length) % 2 === n % 2;
-    desks.push({
-      name: `${kind} ${n + 1}`,
-      trader,
-      isCareless,
-      isImmediate,
-      burst: kind === 'well' && n % 3 === 0 ? BURST : 1,
-    });
+    const isDistant = Math.floor(n / kinds.length) % 2 === n % 2;
+    const [first, second] = isDistant
+      ? [DISTANT, { ...DISTANT, reduceOnly: false }]
+      : [PLAIN, { ...PLAIN, refusesDuplicates: false }];
+    const desk = async (which: 'a' | 'b', traits: Traits, of?: User): Promise<Desk> => {
+      const place = which === 'a' ? n : n + 5;
+      const [kind, paper, isFilling] = kinds[place % kinds.length] as (typeof kinds)[number];
+      return {
+        name: `${kind} ${n + 1}${which}`,
+        trader: await makeTrader(db, { ...CASH, ...paper }, of),
+        traits,
+        isFilling,
+        burst: kind === 'well' && n % 3 === (which === 'a' ? 0 : 1) ? BURST : 1,
+      };
+    };
+    const one = await desk('a', first);
+    desks.push(one, await desk('b', second, one.trader.user));
   }
   return desks;
 }
