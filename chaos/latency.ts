@@ -8,6 +8,8 @@ import type { Desk, Signal, Traffic } from './traffic.ts';
 
 const CALM_MS = 15_000;
 const WARM_UP_MS = 6_000;
+const MOST_WINDOWS = 6;
+const LEAST_ANSWERS = 10;
 /** A noisy machine doubles a median now and then; a queue behind the hanging broker would make it seconds. */
 const MOST_TIMES = 3;
 const MOST_MORE_MS = 50;
@@ -18,10 +20,25 @@ export async function measureHang(
   log: (text: string) => void,
 ): Promise<Finding[]> {
   const victim = pickVictim(desks);
+  const isOf = (desk: Desk) => desk.trader.user.id === victim.trader.user.id;
+  const isOther = (desk: Desk) => isOf(desk) && desk !== victim;
   await sleep(WARM_UP_MS);
-  const before = Date.now();
-  await sleep(CALM_MS);
-  const during = Date.now();
+  let before = 0;
+  let during = 0;
+  // A machine that has much else to do takes its time to start a cluster.
+  for (let times = 0; times < MOST_WINDOWS && !isEnough(); times++) {
+    before = Date.now();
+    await sleep(CALM_MS);
+    during = Date.now();
+  }
+  function isEnough(): boolean {
+    const answered = latencies(
+      signals.filter(({ desk }) => isOther(desk)),
+      before,
+      during,
+    );
+    return answered.length >= LEAST_ANSWERS;
+  }
   await exchange.addFault({ kind: 'hang', ttl_ms: CALM_MS, accounts: [victim.trader.account.id] });
   await sleep(CALM_MS);
   const after = Date.now();
@@ -41,10 +58,9 @@ export async function measureHang(
       problems: median(hanging) <= median(calm) * MOST_TIMES + MOST_MORE_MS ? [] : [text],
     };
   };
-  const isOf = (desk: Desk) => desk.trader.user.id === victim.trader.user.id;
   return [
     compare('other users', (desk) => isPrompt(desk) && !isOf(desk)),
-    compare("the same user's other account", (desk) => isOf(desk) && desk !== victim),
+    compare("the same user's other account", isOther),
   ];
 }
 

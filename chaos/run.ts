@@ -23,6 +23,7 @@ import { type Db, sql } from '../src/data/db.ts';
 import { migrate } from '../src/data/migrate.ts';
 import { openPostgres } from '../src/data/postgres.ts';
 import { timestamp, type UserId } from '../src/domain/ids.ts';
+import type { OrderError } from '../src/domain/order.ts';
 import { seeded } from '../test/orders/kill-harness.ts';
 import { startRedis } from '../test/servers/redis.ts';
 import { type Cluster, openCluster } from './cluster.ts';
@@ -169,7 +170,8 @@ async function main(): Promise<boolean> {
     });
     const scene: Scene = { cluster, postgres, redis, exchange, desks, random };
     const hang = only ? [] : await measureHang(scene, traffic, log);
-    const faults = await dealWithAllHands(scene, { until: begun + minutes * 60_000, only, log });
+    const until = Date.now() + minutes * 60_000;
+    const faults = await dealWithAllHands(scene, { until, only, log });
 
     log('no more faults: everything is healed, and what is under way comes to its end');
     await exchange.clearFaults();
@@ -316,6 +318,11 @@ async function report(found: {
     sql`select status, count(*) as orders from order_history group by status order by status`,
   );
   console.log(`  orders: ${tell(ends.map(({ status, orders }) => [status, orders]))}`);
+  const failed = await db.all<{ error: string }>(
+    sql`select error from order_history where error is not null`,
+  );
+  const codes = Map.groupBy(failed, ({ error }) => (JSON.parse(error) as OrderError).code);
+  console.log(`  their errors: ${tell([...codes].map(([code, all]) => [code, all.length]))}`);
   const { requests } = await exchange.ledger();
   const outcomes = Map.groupBy(requests, ({ outcome }) => outcome);
   console.log(`  at the exchange: ${tell([...outcomes].map(([outcome, all]) => [outcome, all.length]))}`);
