@@ -45,7 +45,7 @@ const CASH = { starting_cash: 1e12 };
 /** The platform gives up after a while. */
 const PATIENCE_MS = 25_000;
 const ANSWER_MS = 12_000;
-/** As at the end of a bar: several strategies of one user speak within a moment. */
+/** As at the end of a bar: several strategies of one user speak within a moment, about one symbol. */
 const BURST = 5;
 const BURST_MS = 80;
 const TWICE_AT_ONCE = 0.25;
@@ -119,9 +119,8 @@ export function startTraffic({ desks, apis, random, rate }: TrafficOptions) {
   let isOpen = true;
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item;
 
-  function make(desk: Desk): Signal {
+  function make(desk: Desk, symbol: string): Signal {
     const { account, secret } = desk.trader;
-    const symbol = pick(SYMBOLS);
     const order = pick(ACTIONS);
     // Quantities are unique: they tell signals apart.
     const quantity = (signals.length + 1) / 1000;
@@ -165,9 +164,9 @@ export function startTraffic({ desks, apis, random, rate }: TrafficOptions) {
     }
   }
 
-  async function send(desk: Desk, afterMs: number): Promise<void> {
+  async function send(desk: Desk, symbol: string, afterMs: number): Promise<void> {
     await sleep(afterMs);
-    const signal = make(desk);
+    const signal = make(desk, symbol);
     const copies = random() < TWICE_AT_ONCE ? 2 : 1;
     await Promise.all(Array.from({ length: copies }, () => deliver(signal)));
     if (random() < AGAIN_LATER) await post(signal);
@@ -176,8 +175,9 @@ export function startTraffic({ desks, apis, random, rate }: TrafficOptions) {
   async function lane(desk: Desk, pauseMs: number): Promise<void> {
     await sleep(random() * pauseMs);
     while (isOpen) {
+      const symbol = pick(SYMBOLS);
       await Promise.all(
-        Array.from({ length: desk.burst }, (_, n) => send(desk, n === 0 ? 0 : random() * BURST_MS)),
+        Array.from({ length: desk.burst }, (_, n) => send(desk, symbol, n === 0 ? 0 : random() * BURST_MS)),
       );
       await sleep(pauseMs * (0.3 + 1.4 * random()));
     }
