@@ -43,6 +43,8 @@ export interface Rules {
   readonly settings: PaperSettings;
   /** A simulation has no margin and no closing time. */
   readonly isUnlimited: boolean;
+  /** For how long an order rests before anything becomes of it; as a rule not at all. */
+  readonly restsMs?: (order: PaperOrder) => number;
 }
 
 export const isResting = (order: PaperOrder): boolean =>
@@ -138,7 +140,11 @@ interface Step {
   readonly order: PaperOrder;
 }
 
+const isDue = (order: PaperOrder, { restsMs }: Rules, now: number): boolean =>
+  !restsMs || now >= millis(order.acceptedAt) + restsMs(order);
+
 function matchOnArrival(book: Book, order: PaperOrder, listing: Listing, rules: Rules, moment: Moment): Step {
+  if (!isDue(order, rules, moment.now)) return { book, order };
   switch (rules.settings.fill) {
     case 'full':
       return match(book, order, listing, order.quantity, moment);
@@ -155,7 +161,7 @@ function matchOnArrival(book: Book, order: PaperOrder, listing: Listing, rules: 
 function decide(book: Book, order: PaperOrder, rules: Rules, moment: Moment): Step {
   const { now } = moment;
   const { fill } = rules.settings;
-  if (fill === 'never') return { book, order };
+  if (fill === 'never' || !isDue(order, rules, now)) return { book, order };
   if (fill === 'cancel')
     return { book, order: end(order, 'cancelled', 'cancelled by the paper exchange', now) };
   if (fill === 'fail') return { book, order: end(order, 'failed', 'failed at the paper exchange', now) };

@@ -28,6 +28,8 @@ export interface PaperDeps {
   readonly clock: Clock;
   /** Passes that many milliseconds. */
   readonly wait: (ms: number) => Promise<void>;
+  /** An exchange may acknowledge an order and fill it later. */
+  readonly restsMs?: Rules['restsMs'];
 }
 
 /** The paper broker: the account's own book, under the account's settings. */
@@ -37,13 +39,21 @@ export function openPaper(deps: PaperDeps): OpenBroker {
     const reading = readPaperSettings(paper);
     if ('problems' in reading)
       throw new BrokerUnavailable(`The paper settings: ${reading.problems.join(' ')}`);
-    const rules = { book: id, prefix: 'paper', settings: reading.settings, isUnlimited: false };
+    const { settings } = reading;
+    const { restsMs } = deps;
+    const rules: Rules = {
+      book: id,
+      prefix: 'paper',
+      settings,
+      isUnlimited: false,
+      ...(restsMs && { restsMs }),
+    };
     return connect(deps, rules, ownVenue(rules, deps.clock));
   };
 }
 
 /** A simulation of any account: a book beside its real one that fills at once, apart from any paper settings. */
-export function openSimulated({ ledger, clock }: Omit<PaperDeps, 'wait'>): OpenSimulation {
+export function openSimulated({ ledger, clock }: Pick<PaperDeps, 'ledger' | 'clock'>): OpenSimulation {
   const settings = { ...DEFAULT_PAPER_SETTINGS, latency_ms: 0 };
   const wait = () => Promise.resolve();
   return async ({ id }, market, signal) => {
