@@ -1,7 +1,7 @@
 // The head of the audit log's chain, kept outside the database: in a file that who can write to the database alone
 // cannot reach. It is written whole or not at all, whatever dies when.
 
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ChainHead, headText, readHeadText } from '../domain/audit-chain.ts';
@@ -31,7 +31,8 @@ export function keptHead(
       return head;
     },
     async keep(head) {
-      const draft = `${file}.${process.pid}`;
+      // Not by the number of the process, which is 1 in every container that shares the folder.
+      const draft = `${file}.${randomBytes(6).toString('hex')}`;
       const handle = await open(draft, 'w', 0o600);
       try {
         await handle.writeFile(`${headText(head)}\n`);
