@@ -15,17 +15,20 @@ import { childLauncher } from '../src/roles/launch.ts';
 import { openRedisStore } from '../src/store/redis/adapter.ts';
 import { createHosts } from '../src/worker/hosts.ts';
 import { createPool } from '../src/worker/pool.ts';
+import { watchHosts } from '../src/worker/roster.ts';
 import { APP_KEY, makeTrader, startProgram, type Trader } from '../test/orders/kill-harness.ts';
 import { PostgresMissing, startPostgres } from '../test/servers/postgres.ts';
 import { RedisMissing, startRedis } from '../test/servers/redis.ts';
 import { measure, percentile } from './client.ts';
 import { FILLED, LOADS, ms, signalsOf } from './orders.ts';
+import { commandsOf } from './redis-commands.ts';
 
 const PAPER = { latency_ms: 0, starting_cash: 1e12 };
 const CLAIMS = 300;
 const DIRECT_STARTS = 5;
 const IDLE_USERS = 10_000;
 const CLAIMED_AT_ONCE = 200;
+const COUNTED_ORDERS = 200;
 
 const newUser = () => randomUUIDv7() as UserId;
 const line = (what: string, figure: string, note: string) =>
@@ -77,13 +80,25 @@ async function run(): Promise<void> {
         `${ms(least)}   ${(measured.p50 / least).toFixed(1).padStart(7)}`,
       );
     }
+    const counted = { connections: 1, requests: COUNTED_ORDERS, warmUp: 0, mostMs: 60_000 };
+    const address = await api.ready;
+    const commands = await commandsOf(redis.url, () =>
+      measure(address, { ...counted, next, expected: FILLED }),
+    );
+    const perOrder = (count: number) => (count / COUNTED_ORDERS).toFixed(1);
+    line(
+      'Redis commands per order',
+      perOrder(commands.sent).padStart(7),
+      `   ${perOrder(commands.done)} with what scripts do; 12.0 and 35.8 before; target 5`,
+    );
     const megabytes = (pid: number) => `${(residentKb(pid) / 1024).toFixed(0).padStart(7)} MB`;
     line('memory after all this', megabytes(api.pid), `API; verifier ${megabytes(verifier.pid).trim()}`);
     await Promise.all([api.kill(), verifier.kill()]);
 
     console.log('\nworkers');
     const log = pino({ level: 'error' });
-    const pool = createPool({ store, startTimeoutMs: 60_000, launcher: null, log });
+    const roster = watchHosts({ store, leaseMs: 2_000, log });
+    const pool = createPool({ store, roster, startTimeoutMs: 60_000, launcher: null, log });
     const claims: number[] = [];
     for (let n = 0; n < CLAIMS; n++) claims.push(await timed(() => pool.ensure(newUser())));
     line(
@@ -116,6 +131,7 @@ async function run(): Promise<void> {
       `${there?.workers} users with a worker each in one host, claimed in ${(claiming / 1000).toFixed(1)} s; target < 200 KB; ${(before / 1024).toFixed(0)} MB before`,
     );
     await crowded.kill();
+    roster.stop();
 
     /** No host is there: the pool launches one as a child, as an API process would. */
     async function directStart(): Promise<number> {
@@ -147,7 +163,7 @@ async function run(): Promise<void> {
         });
         const launcher = childLauncher(config, process.env);
         if (!launcher) throw new Error('no launcher');
-        const launching = createPool({ store, startTimeoutMs: 30_000, launcher, log });
+        const launching = createPool({ store, roster, startTimeoutMs: 30_000, launcher, log });
         times.push(await timed(() => launching.ensure(newUser())));
         launcher.close();
       }

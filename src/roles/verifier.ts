@@ -24,7 +24,7 @@ export function sealAtTheEnd({ config, db, log, closers }: Foundation): void {
 }
 
 export async function openVerifying(base: Foundation): Promise<void> {
-  const { config, db, log, closers } = base;
+  const { config, db, log, roster, closers } = base;
   const { timings, tries } = config;
   const auditKey = auditKeyOf(appKeyOf(config));
   const verifying = {
@@ -43,5 +43,14 @@ export async function openVerifying(base: Foundation): Promise<void> {
     every(VERIFY_EVERY_MS, () => verifyDueFills(verifying), log),
     every(SEAL_EVERY_MS, () => sealAuditLog({ db, auditKey }), log),
   ];
-  closers.push(() => Promise.all(rounds.map((round) => round.stop())));
+  // What a host had in its hands is not left to the next round.
+  const forget = roster.onGone(() => {
+    rescueOrders(base, 0).catch((fault: unknown) =>
+      log.error({ fault }, 'a rescue failed; the next one comes'),
+    );
+  });
+  closers.push(() => {
+    forget();
+    return Promise.all(rounds.map((round) => round.stop()));
+  });
 }

@@ -125,7 +125,7 @@ async function checkAndPlace(
     return deny('webhook_replay_attack');
   };
   const attempt =
-    print === null ? null : await attemptAt(deps, `fingerprint:{${account.id}}:${print}`, lifeMs);
+    print === null ? null : await attemptAt(deps, `fingerprint:{${user.id}}:${account.id}:${print}`, lifeMs);
   if (attempt === 'decided') return replay();
   if (attempt !== null && isDenial(attempt)) return attempt;
 
