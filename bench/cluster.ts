@@ -97,7 +97,7 @@ async function run(): Promise<void> {
 
     console.log('\nworkers');
     const log = pino({ level: 'error' });
-    const roster = watchHosts({ store, leaseMs: 2_000, log });
+    const roster = watchHosts({ store, leaseMs: 1_500, log });
     const pool = createPool({ store, roster, startTimeoutMs: 60_000, launcher: null, log });
     const claims: number[] = [];
     for (let n = 0; n < CLAIMS; n++) claims.push(await timed(() => pool.ensure(newUser())));

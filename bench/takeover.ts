@@ -38,7 +38,7 @@ async function run(): Promise<void> {
   const db = await openPostgres({ url: postgres.url });
   const store = await openRedisStore({ url: redis.url });
   const hosts = createHosts({ store });
-  const roster = watchHosts({ store, leaseMs: 2_000, log: { warn() {} } });
+  const roster = watchHosts({ store, leaseMs: 1_500, log: { warn() {} } });
   const programs = new Set<Program>();
   let isOver = false;
 
@@ -81,12 +81,15 @@ async function run(): Promise<void> {
     const ordered = async (trader: Trader): Promise<void> => {
       const connection = await openConnection(address);
       const { path, body } = next(traders.indexOf(trader));
-      const answer = await connection.post(path, body);
+      // An entry: an exit could overtake the entry that is under way.
+      const entry = JSON.stringify({ ...JSON.parse(body), action: 'buy', order_type: 'entry' });
+      const answer = await connection.post(path, entry);
       connection.close();
       if (!FILLED.test(answer)) throw new Error(`not what was expected:\n${answer}`);
     };
     await sleep(PEACE_MS);
 
+    const usual: number[] = [];
     const noticed: number[] = [];
     const worst: number[] = [];
     const all: number[] = [];
@@ -97,6 +100,9 @@ async function run(): Promise<void> {
       const usersOf = ({ id }: { id: string }) => served.filter(({ host }) => host === id);
       const [victim] = alive.toSorted((a, b) => usersOf(b).length - usersOf(a).length);
       if (!victim) throw new Error('there is no host to kill');
+      const sent = performance.now();
+      await Promise.all(usersOf(victim).map(({ trader }) => ordered(trader)));
+      usual.push(performance.now() - sent);
       await sleep(Math.random() * 500);
       const killed = performance.now();
       const forget = roster.onGone(() => noticed.push(performance.now() - killed));
@@ -123,6 +129,7 @@ async function run(): Promise<void> {
       console.log(
         `  ${what.padEnd(43)} median ${s(percentile(times, 50))}   worst ${s(percentile(times, 100))}   ${note}`,
       );
+    line('orders of all its users, at other times', usual);
     line('kill → its silence is noticed', noticed);
     line('kill → a user of it trades again', all);
     line('kill → the last of them trades again', worst, 'target < 3 s');

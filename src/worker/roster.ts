@@ -55,6 +55,8 @@ const SOON_MS = 5;
 
 export function watchHosts({ store, leaseMs, log }: RosterDeps): Roster {
   const seen = new Map<string, Seen>();
+  /** Missed, and not heard of since. */
+  const gone = new Set<string>();
   const listeners = new Set<(id: string) => void>();
   let heardAt = Number.NEGATIVE_INFINITY;
   let looking: Promise<void> | null = null;
@@ -78,15 +80,20 @@ export function watchHosts({ store, leaseMs, log }: RosterDeps): Roster {
   async function hear(): Promise<void> {
     const there = await announcedHosts(store);
     const now = performance.now();
-    const wasDeaf = now - heardAt > 2 * beatMs(leaseMs);
+    // Before, nobody's word could have ended that was heard the last time.
+    const wasDeaf = now - heardAt > leaseMs - beatMs(leaseMs);
     heardAt = now;
-    for (const { leftMs, ...state } of there) seen.set(state.id, { state, until: now + leftMs });
+    for (const { leftMs, ...state } of there) {
+      seen.set(state.id, { state, until: now + leftMs });
+      gone.delete(state.id);
+    }
     const present = new Set(there.map(({ id }) => id));
     for (const [id, { state, until }] of [...seen])
       if (present.has(id)) continue;
-      else if (wasDeaf) seen.set(id, { state, until: now + leaseMs });
+      else if (wasDeaf) seen.set(id, { state, until: now + 2 * beatMs(leaseMs) });
       else if (until <= now) {
         seen.delete(id);
+        gone.add(id);
         tell(state);
       }
   }
@@ -106,6 +113,7 @@ export function watchHosts({ store, leaseMs, log }: RosterDeps): Roster {
   return {
     async isHere(id) {
       if (seen.has(id)) return true;
+      if (gone.has(id)) return false;
       // What is under way may have been asked before the host was there.
       await looking;
       if (!seen.has(id)) await look();

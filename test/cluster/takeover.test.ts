@@ -34,7 +34,7 @@ describe('a worker host that is gone', skip, () => {
 
   before(async () => {
     if (servers.missing !== undefined) return;
-    cluster = await openCluster(servers, { WORKER_LEASE_SECONDS: '2', LOG_LEVEL: 'warn' });
+    cluster = await openCluster(servers, { WORKER_LEASE_SECONDS: '1.5', LOG_LEVEL: 'warn' });
     [api, ...others] = await Promise.all([
       cluster.start('api'),
       cluster.start('api'),
