@@ -16,6 +16,7 @@ import { childLauncher } from '../src/roles/launch.ts';
 import { openRedisStore } from '../src/store/redis/adapter.ts';
 import { createHosts } from '../src/worker/hosts.ts';
 import { createPool } from '../src/worker/pool.ts';
+import { watchHosts } from '../src/worker/roster.ts';
 import { APP_KEY, makeTrader, startProgram, type Trader } from '../test/orders/kill-harness.ts';
 import { PostgresMissing, startPostgres } from '../test/servers/postgres.ts';
 import { RedisMissing, startRedis } from '../test/servers/redis.ts';
@@ -104,7 +105,8 @@ async function run(): Promise<void> {
 
     console.log('\nworkers');
     const log = pino({ level: 'error' });
-    const pool = createPool({ store, startTimeoutMs: 60_000, launcher: null, log });
+    const roster = watchHosts({ store, leaseMs: 1_500, log });
+    const pool = createPool({ store, roster, startTimeoutMs: 60_000, launcher: null, log });
     const claims: number[] = [];
     for (let n = 0; n < CLAIMS; n++) claims.push(await timed(() => pool.ensure(newUser())));
     line(
@@ -137,6 +139,7 @@ async function run(): Promise<void> {
       `${there?.workers} users with a worker each in one host, claimed in ${(claiming / 1000).toFixed(1)} s; target < 200 KB; ${(before / 1024).toFixed(0)} MB before`,
     );
     await crowded.kill();
+    roster.stop();
 
     /** No host is there: the pool launches one as a child, as an API process would. */
     async function directStart(): Promise<number> {
@@ -168,7 +171,7 @@ async function run(): Promise<void> {
         });
         const launcher = childLauncher(config, process.env);
         if (!launcher) throw new Error('no launcher');
-        const launching = createPool({ store, startTimeoutMs: 30_000, launcher, log });
+        const launching = createPool({ store, roster, startTimeoutMs: 30_000, launcher, log });
         times.push(await timed(() => launching.ensure(newUser())));
         launcher.close();
       }

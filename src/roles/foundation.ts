@@ -15,6 +15,7 @@ import type { Store } from '../store/store.ts';
 import { createHosts, type Hosts } from '../worker/hosts.ts';
 import { createMailbox, type Mailbox } from '../worker/mailbox.ts';
 import { createPool, type Launcher, type Pool } from '../worker/pool.ts';
+import { type Roster, watchHosts } from '../worker/roster.ts';
 import { openDatabase, openStore } from './adapters.ts';
 
 /** What a test may bring of its own: at our own ports, and nowhere else. */
@@ -41,6 +42,7 @@ export interface Foundation {
   wait(ms: number): Promise<void>;
   readonly db: Db;
   readonly store: Store;
+  readonly roster: Roster;
   readonly mailbox: Mailbox;
   readonly pool: Pool;
   readonly hosts: Hosts;
@@ -64,7 +66,10 @@ export async function layFoundation(
   await migrate(db, clock.now());
   const store = parts.store ?? (await openStore(config, { clock: ticking, log }));
   closers.push(() => store.close());
-  const { startTimeoutMs } = config.workers;
+  const { startTimeoutMs, leaseMs } = config.workers;
+  const roster = watchHosts({ store, leaseMs, log });
+  closers.push(() => roster.stop());
+  const pool = createPool({ store, roster, startTimeoutMs, launcher: parts.launcher ?? null, log });
   return {
     config,
     parts,
@@ -74,8 +79,9 @@ export async function layFoundation(
     wait: parts.wait ?? ((ms) => sleep(ms)),
     db,
     store,
-    mailbox: createMailbox({ store, log }),
-    pool: createPool({ store, startTimeoutMs, launcher: parts.launcher ?? null, log }),
+    roster,
+    mailbox: createMailbox({ store, pool, roster, log }),
+    pool,
     hosts: createHosts({ store }),
     version: packageJson.version,
     closers,

@@ -36,7 +36,7 @@ export async function openSealing({ config, db, log, closers }: Foundation): Pro
 }
 
 export async function openVerifying(base: Foundation, sealer: Sealer): Promise<void> {
-  const { config, log, closers } = base;
+  const { config, log, roster, closers } = base;
   const { timings, tries, retention } = config;
   const stopping = new AbortController();
   const pruning = {
@@ -64,7 +64,14 @@ export async function openVerifying(base: Foundation, sealer: Sealer): Promise<v
     every(PRUNE_EVERY_MS, () => prune(pruning, stopping.signal), log),
     every(ANNOUNCE_EVERY_MS, async () => sealer.announce(), log),
   ];
+  // What a host had in its hands is not left to the next round.
+  const forget = roster.onGone(() => {
+    rescueOrders(base, 0).catch((fault: unknown) =>
+      log.error({ fault }, 'a rescue failed; the next one comes'),
+    );
+  });
   closers.push(() => {
+    forget();
     stopping.abort();
     return Promise.all(rounds.map((round) => round.stop()));
   });

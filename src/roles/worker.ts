@@ -1,5 +1,6 @@
 // ROLE=worker: a host of many users' workers. The only role with a key that opens broker credentials.
 
+import { hostname } from 'node:os';
 import { flattenSimulated } from '../broker/paper/flatten.ts';
 import { openSimulated } from '../broker/paper/paper.ts';
 import { openBrokers } from '../broker/registry.ts';
@@ -44,6 +45,8 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
   const host = startHost({
     store,
     mailbox,
+    roster: base.roster,
+    name: `${hostname()}:${process.pid}`,
     startWorker: (user) => startWorker(deps, user),
     poolSize: workers.poolSize,
     leaseMs: workers.leaseMs,

@@ -13,7 +13,7 @@ export interface Lease {
   readonly fence: number;
 }
 
-export interface Announced {
+interface Announced {
   readonly name: string;
   readonly says: string;
   /** For how long it is believed without another word. */

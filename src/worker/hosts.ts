@@ -3,7 +3,8 @@
 
 import type { UserId } from '../domain/ids.ts';
 import type { Store } from '../store/store.ts';
-import { HOSTS, leaseOf, replyQueues } from './pool.ts';
+import { leaseOf } from './pool.ts';
+import { announcedHosts, type HostState, lostHosts } from './roster.ts';
 
 export interface WorkerState {
   readonly userId: UserId;
@@ -15,57 +16,51 @@ export interface WorkerState {
   readonly connections: number;
 }
 
-/** What a host says of itself, every few seconds and at every change. */
-interface HostState {
-  readonly name: string;
-  readonly startedAt: number;
-  readonly workers: number;
-  readonly busy: number;
-  /** It is stopping and takes no new users. */
-  readonly draining: boolean;
-}
-
-export type HostRequest = { readonly replyTo: string } & (
+export type HostRequest = { readonly replyTo: string | null } & (
   | { readonly kind: 'workers'; readonly after: UserId | null; readonly limit: number }
   | { readonly kind: 'stop'; readonly user: UserId }
+  /** Of another host, which has more users than this one. */
+  | { readonly kind: 'take'; readonly user: UserId }
 );
 
-export const hostQueue = (host: string) => `host:{${host}}`;
+export const hostQueue = (id: string) => `host:{${id}}`;
+/** Longer than anybody waits for an answer. */
+export const REQUEST_TTL_MS = 60_000;
 
 export interface Hosts {
   list(): Promise<HostState[]>;
+  /** How many fell silent so far. */
+  lost(): Promise<number>;
   /** In the order of their users, beginning after the given one. A host that does not answer is left out. */
   workers(page: { after: UserId | null; limit: number }): Promise<WorkerState[]>;
-  /** The host that has the user's worker; null: none. */
+  /** The id of the host that has the user's worker; null: none. */
   hostOf(user: UserId): Promise<string | null>;
   /** Ends when the worker has, or after a while: what it has in flight is finished first. */
-  stop(host: string, user: UserId): Promise<void>;
+  stop(id: string, user: UserId): Promise<void>;
 }
 
-const REQUEST_TTL_MS = 60_000;
 /** A host that lives answers at once. */
 const LIST_MS = 2_000;
 const STOP_MS = 30_000;
 
 export function createHosts({ store }: { store: Store }): Hosts {
-  const nextReply = replyQueues();
-
-  async function ask(host: string, request: Unaddressed, timeoutMs: number): Promise<string | null> {
-    const replyTo = nextReply();
-    await store.push(hostQueue(host), JSON.stringify({ ...request, replyTo }), REQUEST_TTL_MS);
-    return store.take(replyTo, { timeoutMs });
-  }
-
-  async function list(): Promise<HostState[]> {
-    const there = await store.announced(HOSTS);
-    return there.map(({ name, says }) => ({ name, ...(JSON.parse(says) as Omit<HostState, 'name'>) }));
+  async function ask(id: string, request: Unaddressed, timeoutMs: number): Promise<string | null> {
+    const { address, reply, cancel } = store.expectReply({ timeoutMs });
+    try {
+      await store.push(hostQueue(id), JSON.stringify({ ...request, replyTo: address }), REQUEST_TTL_MS);
+      return await reply;
+    } finally {
+      cancel();
+    }
   }
 
   return {
-    list,
+    list: () => announcedHosts(store),
+    lost: () => lostHosts(store),
     async workers({ after, limit }) {
+      const there = await announcedHosts(store);
       const answers = await Promise.all(
-        (await list()).map(({ name }) => ask(name, { kind: 'workers', after, limit }, LIST_MS)),
+        there.map(({ id }) => ask(id, { kind: 'workers', after, limit }, LIST_MS)),
       );
       return answers
         .flatMap((answer) => (answer === null ? [] : (JSON.parse(answer) as WorkerState[])))
@@ -73,11 +68,11 @@ export function createHosts({ store }: { store: Store }): Hosts {
         .slice(0, limit);
     },
     async hostOf(user) {
-      const [lease, there] = await Promise.all([store.leaseHolder(leaseOf(user)), store.announced(HOSTS)]);
-      return there.some(({ name }) => name === lease?.holder) ? (lease?.holder ?? null) : null;
+      const [lease, there] = await Promise.all([store.leaseHolder(leaseOf(user)), announcedHosts(store)]);
+      return there.some(({ id }) => id === lease?.holder) ? (lease?.holder ?? null) : null;
     },
-    async stop(host, user) {
-      await ask(host, { kind: 'stop', user }, STOP_MS);
+    async stop(id, user) {
+      await ask(id, { kind: 'stop', user }, STOP_MS);
     },
   };
 }

@@ -1,6 +1,7 @@
 // Both ends of the queue between the API and a user's worker. The API puts a request on the user's queue and waits
-// for the answer on a queue of that request alone. A message only points at an order: what is true stands in the
-// database, so a lost message loses time and nothing else.
+// for the answer at an address of that request alone. A message only points at an order: what is true stands in the
+// database, so a lost message loses time and nothing else. Who waits for a worker whose host is gone, or may have missed
+// the answer, asks again.
 
 import type { Balance, Position } from '../broker/broker.ts';
 import type { Look } from '../domain/fill.ts';
@@ -9,7 +10,8 @@ import type { Order } from '../domain/order.ts';
 import type { Store } from '../store/store.ts';
 import type { Cleared } from './clear-entries.ts';
 import type { Reset, SymbolPage, SymbolSearch, Unavailable, Verdict } from './enquiries.ts';
-import { replyQueues } from './pool.ts';
+import type { Placement, Pool } from './pool.ts';
+import type { Roster } from './roster.ts';
 
 /** What a worker can be asked, and what it answers. */
 export interface Work {
@@ -43,6 +45,7 @@ export interface Mailbox {
     request: { kind: K } & Work[K]['request'],
     timeoutMs: number,
   ): Promise<Work[K]['answer'] | null>;
+  /** To a worker that is there, or is started for it. */
   tell(user: UserId, request: WorkRequest): Promise<void>;
   /** Back into the user's queue, for whoever serves it next. */
   post(user: UserId, envelope: Envelope): Promise<void>;
@@ -54,28 +57,85 @@ export interface Mailbox {
 
 /** Longer than any order lives: a queue that nobody serves does not stay in the store for ever. */
 const QUEUE_TTL_MS = 3_600_000;
-const REPLY_TTL_MS = 60_000;
 
 const queueOf = (user: UserId) => `work:{${user}}`;
 
 export interface MailboxDeps {
   readonly store: Store;
-  readonly log: { error(context: object, text: string): void };
+  readonly pool: Pool & Placement;
+  readonly roster: Pick<Roster, 'onGone'>;
+  readonly log: { warn(context: object, text: string): void; error(context: object, text: string): void };
 }
 
-export function createMailbox({ store, log }: MailboxDeps): Mailbox {
-  const nextReply = replyQueues();
+/** Somebody waits for its answer. */
+interface Question {
+  readonly user: UserId;
+  /** Whose worker is to answer; null: nobody's yet. */
+  host: string | null;
+  put(): Promise<void>;
+}
+
+export function createMailbox({ store, pool, roster, log }: MailboxDeps): Mailbox {
+  const questions = new Set<Question>();
+
   const post = (user: UserId, envelope: Envelope) =>
     store.push(queueOf(user), JSON.stringify(envelope), QUEUE_TTL_MS);
 
+  /** Resolves with the host that is to serve it. */
+  async function deliver(user: UserId, envelope: Envelope): Promise<string | null> {
+    // In one turn, and so in one step of the store. The message counts: without the other answer, nobody is believed
+    // to serve it.
+    const [, host] = await Promise.all([post(user, envelope), pool.hostOf(user).catch(() => null)]);
+    return host;
+  }
+
+  /** A worker that has stopped, or died, by the time of the message has not seen it: this starts the next one. */
+  function startFor(user: UserId, onStarted: () => Promise<void>): void {
+    pool
+      .ensure(user)
+      .then((isStarted) => (isStarted ? onStarted() : undefined))
+      .catch((fault: unknown) => log.warn({ fault, user }, 'no worker could be started'));
+  }
+
+  function again(question: Question): void {
+    question
+      .put()
+      .catch((fault: unknown) => log.warn({ fault, user: question.user }, 'a request could not be repeated'));
+  }
+
+  roster.onGone((host) => {
+    for (const question of questions) if (question.host === host) again(question);
+  });
+
   return {
     async ask(user, request, timeoutMs) {
-      const replyTo = nextReply();
-      await post(user, { replyTo, request: request as WorkRequest });
-      const reply = await store.take(replyTo, { timeoutMs });
-      return reply === null ? null : JSON.parse(reply);
+      const { address, reply, cancel } = store.expectReply({ timeoutMs, onMissed: () => again(question) });
+      const envelope: Envelope = { replyTo: address, request: request as WorkRequest };
+      const question: Question = {
+        user,
+        host: null,
+        async put() {
+          question.host = await deliver(user, envelope);
+          if (question.host === null)
+            startFor(user, async () => {
+              question.host = await pool.hostOf(user);
+            });
+        },
+      };
+      questions.add(question);
+      try {
+        await question.put();
+        const answer = await reply;
+        return answer === null ? null : JSON.parse(answer);
+      } finally {
+        cancel();
+        questions.delete(question);
+      }
     },
-    tell: (user, request) => post(user, { replyTo: null, request }),
+    async tell(user, request) {
+      const host = await deliver(user, { replyTo: null, request });
+      if (host === null) startFor(user, async () => {});
+    },
     post,
     async next(user, options) {
       for (;;) {
@@ -88,7 +148,7 @@ export function createMailbox({ store, log }: MailboxDeps): Mailbox {
       }
     },
     async reply(envelope, answer) {
-      if (envelope.replyTo) await store.push(envelope.replyTo, JSON.stringify(answer), REPLY_TTL_MS);
+      if (envelope.replyTo) await store.reply(envelope.replyTo, JSON.stringify(answer));
     },
     waiting: (user) => store.queueLength(queueOf(user)),
   };

@@ -50,8 +50,10 @@ export interface Member {
   readonly printed: Promise<string>;
 }
 
-/** A worker host, and the name under which it announces itself. */
+/** A worker host, and what it announces itself as. */
 export interface WorkerHost extends Member {
+  readonly id: string;
+  /** As its operator knows it. */
   readonly name: string;
 }
 
@@ -150,15 +152,16 @@ export async function openCluster({ redis: server }: Servers, env: Env = {}) {
   }
 
   async function startHost(own: Env = {}): Promise<WorkerHost> {
-    const known = new Set((await hosts.list()).map(({ name }) => name));
+    const known = new Set((await hosts.list()).map(({ id }) => id));
     const member = await start('worker', own);
     const found = await until(
       'the new worker host',
-      async () => (await hosts.list()).filter(({ name }) => !known.has(name)),
+      async () => (await hosts.list()).filter(({ id }) => !known.has(id)),
       ({ length }) => length > 0,
     );
     assert.equal(found.length, 1, 'two hosts came at once: nobody knows which is which');
-    return Object.assign(member, { name: found[0]?.name ?? '' });
+    const { id = '', name = '' } = found[0] ?? {};
+    return Object.assign(member, { id, name });
   }
 
   async function call<Body = Problem>(

@@ -4,8 +4,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import type { OrderId } from '../../src/domain/ids.ts';
-import { createMailbox } from '../../src/worker/mailbox.ts';
 import { leaseOf, STARTS_QUEUE } from '../../src/worker/pool.ts';
 import {
   assertFilled,
@@ -54,7 +52,7 @@ describe('orders under way', skip, () => {
     await Promise.all(traders.map((trader) => cluster.wake(one, trader)));
     const second = await cluster.startHost();
     present = [first, second];
-    for (const { user } of traders) assert.equal(await cluster.hosts.hostOf(user.id), first.name);
+    for (const { user } of traders) assert.equal(await cluster.hosts.hostOf(user.id), first.id);
     return [first, second];
   }
 
@@ -78,13 +76,13 @@ describe('orders under way', skip, () => {
     const exitCode = ends(leaving, 'SIGTERM');
     await cluster.sending(trader, 0.02);
     // Now the second one is in somebody's hands.
-    assert.equal(await holder(trader), heir.name);
+    assert.equal(await holder(trader), heir.id);
     assertFilled(await Promise.all([first, second]));
     // Handed over, and not rescued, which takes five seconds.
     assert.ok(performance.now() - told < 5_000);
     assert.deepEqual(await quantities(trader), ['0.01', '0.02']);
     assert.equal(await exitCode, 0);
-    assert.equal(await cluster.hosts.hostOf(trader.user.id), heir.name);
+    assert.equal(await cluster.hosts.hostOf(trader.user.id), heir.id);
   });
 
   test('a host that stops keeps its user for as long as the order in flight takes, lease after lease', async () => {
@@ -96,12 +94,12 @@ describe('orders under way', skip, () => {
     const exitCode = ends(leaving, 'SIGTERM');
     // Longer than the lease that it had.
     await until('a moment', () => performance.now() - told > 1_200);
-    assert.equal(await holder(trader), leaving.name);
+    assert.equal(await holder(trader), leaving.id);
     const second = cluster.order(two, trader, { quantity: 0.02 });
     assertFilled(await Promise.all([first, second]));
     assert.deepEqual(await quantities(trader), ['0.01', '0.02']);
     assert.equal(await exitCode, 0);
-    assert.equal(await holder(trader), heir.name);
+    assert.equal(await holder(trader), heir.id);
   });
 
   test('a host dies with orders in its hands: another fills each of them once, and their requests hear it', async () => {
@@ -129,25 +127,26 @@ describe('orders under way', skip, () => {
     assertFilled(answers);
     assert.deepEqual(await quantities(slow), ['0.01', '0.02']);
     for (const trader of traders.slice(1)) assert.deepEqual(await quantities(trader), ['0.02', '0.02']);
-    assert.equal(await cluster.hosts.hostOf(slow.user.id), heir.name);
+    assert.equal(await cluster.hosts.hostOf(slow.user.id), heir.id);
   });
 
   test('a user for whom many processes ask at one moment gets one worker', async () => {
     await twoHosts();
     const { user } = await cluster.trader();
     const { store, hosts } = cluster;
-    const replyTo = `reply:{${randomUUID()}}:1`;
-    const asked = Array.from({ length: 4 }, () =>
+    const replies = Array.from({ length: 4 }, () => store.expectReply({ timeoutMs: 5_000 }));
+    const asked = replies.map(({ address: replyTo }) =>
       store.push(STARTS_QUEUE, JSON.stringify({ user: user.id, replyTo }), 5_000),
     );
     for (const push of asked) await push;
-    for (const _ of asked) assert.equal(await store.take(replyTo, { timeoutMs: 5_000 }), 'started');
+    for (const { reply } of replies) assert.equal(await reply, 'started');
     await hosts.stop((await hosts.hostOf(user.id)) ?? '', user.id);
     assert.equal(await holder({ user }), undefined);
     // Its worker has stopped: nobody is there to answer anything.
-    const mailbox = createMailbox({ store, log: console });
-    const orderId = randomUUID() as OrderId;
-    assert.equal(await mailbox.ask(user.id, { kind: 'look', orderId }, 300), null);
+    const { address, reply } = store.expectReply({ timeoutMs: 300 });
+    const request = { kind: 'look', orderId: randomUUID() };
+    await store.push(`work:{${user.id}}`, JSON.stringify({ replyTo: address, request }), 5_000);
+    assert.equal(await reply, null);
   });
 
   test('the first orders of a user, at both APIs at one moment, are executed one after the other', async () => {
@@ -175,7 +174,7 @@ describe('orders under way', skip, () => {
 
     // Nothing happens.
     await cluster.redis.flushall();
-    await until('its lease', async () => (await holder(trader)) === host.name);
+    await until('its lease', async () => (await holder(trader)) === host.id);
     await until('its announcement', async () => (await cluster.hosts.list()).length === 2);
     assert.equal((await workerOf(trader))?.startedAt, begun?.startedAt);
 
@@ -187,7 +186,7 @@ describe('orders under way', skip, () => {
     assert.equal((await cluster.ledger(quick)).length, 10);
     assert.equal((await cluster.orders(quick)).length, 10);
 
-    await until('its lease', async () => (await holder(trader)) === host.name);
+    await until('its lease', async () => (await holder(trader)) === host.id);
 
     // While an order is sent and the next one waits.
     const first = cluster.order(one, trader, { quantity: 0.01 });

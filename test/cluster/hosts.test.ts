@@ -84,7 +84,8 @@ describe('no worker host at all', skip, () => {
     const signal = cluster.signal(trader);
     // It waits for a host, and has not committed anything.
     const cut = assert.rejects(cluster.deliver(patient, trader, signal));
-    const claims = () => cluster.redis.keys(`fillpath:once:fingerprint:{${trader.account.id}}:*`);
+    const claims = () =>
+      cluster.redis.keys(`fillpath:once:fingerprint:{${trader.user.id}}:${trader.account.id}:*`);
     const [claim] = await until('the claim', claims, ({ length }) => length === 1);
     await patient.end('SIGKILL');
     await cut;

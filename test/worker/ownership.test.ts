@@ -8,73 +8,48 @@ import { BrokerUnavailable } from '../../src/broker/broker.ts';
 import { sql } from '../../src/data/db.ts';
 import { workerOrders } from '../../src/data/worker-orders.ts';
 import { millis, timestamp, type UserId } from '../../src/domain/ids.ts';
-import { openMemoryStore } from '../../src/store/memory.ts';
-import { startHost } from '../../src/worker/host.ts';
-import { createMailbox } from '../../src/worker/mailbox.ts';
-import { createPool, leaseOf, STARTS_QUEUE } from '../../src/worker/pool.ts';
-import type { Worker } from '../../src/worker/worker.ts';
+import { leaseOf, STARTS_QUEUE } from '../../src/worker/pool.ts';
+import { HOSTS } from '../../src/worker/roster.ts';
 import { verified } from '../orders/fill-desk.ts';
 import { die } from '../orders/recovery-desk.ts';
 import { logbook } from '../world.ts';
+import { openHost, openWays, sharedStore } from './hosts-desk.ts';
 import { scriptedWorld } from './scripted-broker.ts';
 
-const steady = { now: () => performance.timeOrigin + performance.now() };
-
 describe('A host', () => {
-  /** A host whose workers do nothing until they are ended. */
-  function idleHost(leaseMs = 10_000) {
-    const store = openMemoryStore({ clock: steady });
-    const { log } = logbook();
-    const started: { user: UserId; end(): void }[] = [];
-    const startWorker = (user: UserId): Worker => {
-      const ended = Promise.withResolvers<void>();
-      started.push({ user, end: ended.resolve });
-      return {
-        ready: Promise.resolve(),
-        ended: ended.promise,
-        stop() {
-          ended.resolve();
-          return ended.promise;
-        },
-        state: () => ({ busy: false, lastActiveAt: 0, connections: 0 }),
-      };
-    };
-    const mailbox = createMailbox({ store, log });
-    const host = startHost({ store, mailbox, startWorker, poolSize: 4, leaseMs, clock: steady, log });
-    return { store, host, started, log };
-  }
   const newUser = () => randomUUIDv7() as UserId;
 
   test('that gets several starts of one user at once starts one worker, and answers all', async (t) => {
-    const { store, host, started } = idleHost();
-    t.after(() => host.stop());
+    const store = sharedStore();
+    const { host, workers } = openHost(t, store);
     for (let round = 0; round < 50; round++) {
       const user = newUser();
-      const replies = ['a', 'b', 'c'].map((name) => `reply:{${user}}:${name}`);
+      const replies = [1, 2, 3].map(() => store.expectReply({ timeoutMs: 5_000 }));
       await Promise.all(
-        replies.map((replyTo) => store.push(STARTS_QUEUE, JSON.stringify({ user, replyTo }), 10_000)),
+        replies.map(({ address: replyTo }) =>
+          store.push(STARTS_QUEUE, JSON.stringify({ user, replyTo }), 10_000),
+        ),
       );
-      for (const reply of replies) assert.equal(await store.take(reply, { timeoutMs: 5_000 }), 'started');
-      assert.equal(started.filter((worker) => worker.user === user).length, 1);
+      for (const { reply } of replies) assert.equal(await reply, 'started');
+      assert.equal(workers.filter((worker) => worker.user === user).length, 1);
     }
     assert.equal(host.users(), 50);
   });
 
   test('drops what is no start, and goes on', async (t) => {
-    const { store, host, log } = idleHost();
-    t.after(() => host.stop());
+    const store = sharedStore();
+    const { host } = openHost(t, store);
+    const { pool } = openWays(t, store);
     for (const junk of ['not json', 'null', '[]', '{}', '{"user":"x","replyTo":"y"}', '7'])
       await store.push(STARTS_QUEUE, junk, 10_000);
-    const pool = createPool({ store, startTimeoutMs: 5_000, launcher: null, log });
     assert.equal(await pool.ensure(newUser()), true);
     assert.equal(host.users(), 1);
   });
 
   test('that lost its leases to nobody takes them again; one that lost a user to another ends that worker', async (t) => {
-    const { store, host, started } = idleHost(150);
-    t.after(() => host.stop());
-    const { log } = logbook();
-    const pool = createPool({ store, startTimeoutMs: 5_000, launcher: null, log });
+    const store = sharedStore();
+    const { host, workers } = openHost(t, store, { leaseMs: 150 });
+    const { pool } = openWays(t, store);
     const [mine, others] = [newUser(), newUser()];
     await pool.ensure(mine);
     await pool.ensure(others);
@@ -83,19 +58,18 @@ describe('A host', () => {
       if (lease) await store.releaseLease(leaseOf(user), lease);
     }
     assert.ok(await store.acquireLease(leaseOf(others), 'another host', 10_000));
+    // As after a silence, or where the store has lost everything.
+    for (const { name } of await store.announced(HOSTS)) await store.withdraw(HOSTS, name);
     while (host.users() !== 1) await nextTurn();
     while ((await store.leaseHolder(leaseOf(mine))) === null) await nextTurn();
     assert.equal((await store.leaseHolder(leaseOf(others)))?.holder, 'another host');
-    assert.equal(started.length, 2);
+    assert.equal(workers.length, 2);
   });
 
-  test('is asked for a user once, however many processes want one while no host is there', async () => {
-    const store = openMemoryStore({ clock: steady });
-    const { log } = logbook();
+  test('is asked for a user once, however many processes want one while no host is there', async (t) => {
+    const store = sharedStore();
     const user = newUser();
-    const pools = Array.from({ length: 5 }, () =>
-      createPool({ store, startTimeoutMs: 300, launcher: null, log }),
-    );
+    const pools = Array.from({ length: 5 }, () => openWays(t, store, { startTimeoutMs: 300 }).pool);
     // One that finds an empty queue asks too; five at the same moment may.
     for (let round = 0; round < 3; round++)
       assert.deepEqual(await Promise.all(pools.map((pool) => pool.ensure(user))), Array(5).fill(false));

@@ -14,7 +14,7 @@ export interface MetricsDeps {
   readonly db: Db;
   readonly clock: { now(): number };
   readonly store: Pick<Store, 'queueLength'>;
-  readonly hosts: Pick<Hosts, 'list'>;
+  readonly hosts: Pick<Hosts, 'list' | 'lost'>;
   readonly version: string;
   readonly role: string;
 }
@@ -60,11 +60,16 @@ export async function readMetrics(deps: MetricsDeps): Promise<string> {
       ];
     }),
     figures(async () => {
-      const [starts, there] = await Promise.all([store.queueLength(STARTS_QUEUE), hosts.list()]);
+      const [starts, there, lost] = await Promise.all([
+        store.queueLength(STARTS_QUEUE),
+        hosts.list(),
+        hosts.lost(),
+      ]);
       const sum = (of: 'workers' | 'busy') => there.reduce((total, host) => total + host[of], 0);
       return [
         gauge('worker_starts_waiting', 'Users that wait for a worker host to take them.', starts),
         gauge('hosts', 'Worker hosts that are there.', there.length),
+        counter('hosts_lost_total', 'Worker hosts that fell silent; the log names each.', lost),
         gauge('workers', 'Users that have a worker.', sum('workers')),
         gauge('workers_busy', 'Of them executing.', sum('busy')),
       ];
@@ -86,6 +91,8 @@ export async function readMetrics(deps: MetricsDeps): Promise<string> {
 const figures = (ask: () => Promise<string[]>): Promise<string[] | null> => ask().catch(() => null);
 
 const gauge = (name: string, help: string, value: number): string => family(name, help, { '': value });
+const counter = (name: string, help: string, value: number): string =>
+  family(name, help, { '': value }, 'counter');
 
 function family(
   name: string,

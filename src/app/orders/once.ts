@@ -20,7 +20,7 @@ export interface OnceDeps {
 }
 
 /** Silence of this length means that whoever was deciding is dead. */
-const SILENCE_MS = 4_000;
+const SILENCE_MS = 2_000;
 const SIGN_OF_LIFE_MS = SILENCE_MS / 4;
 /** Others are not kept waiting for longer than this. */
 const PATIENCE_MS = 10_000;
@@ -46,8 +46,11 @@ export async function attemptOnce(
     await sleep(LOOK_AGAIN_MS);
   }
   const alive = setInterval(() => store.prolong(key, SILENCE_MS).catch(() => {}), SIGN_OF_LIFE_MS).unref();
+  let isDecided = false;
   return {
     decided() {
+      if (isDecided) return;
+      isDecided = true;
       clearInterval(alive);
       store
         .finish(key, lifeMs)

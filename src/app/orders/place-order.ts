@@ -194,7 +194,7 @@ async function commitOrder(
 
 /** The worker's word, by its reply or, where that was lost, by what it saved; null: not in time. */
 async function answerOf(deps: PlaceOrderDeps, order: Order): Promise<Order | null> {
-  const { db, pool, mailbox, log, responseWaitMs } = deps;
+  const { db, mailbox, log, responseWaitMs } = deps;
   const over = new AbortController();
   try {
     const reply = mailbox.ask(
@@ -202,10 +202,6 @@ async function answerOf(deps: PlaceOrderDeps, order: Order): Promise<Order | nul
       { kind: 'execute', orderId: order.id, accountId: order.accountId },
       responseWaitMs,
     );
-    // A worker that went idle while the order was written has not seen the message: this starts the next one.
-    pool
-      .ensure(order.userId)
-      .catch((fault: unknown) => log.warn({ fault, order: order.id }, 'no worker could be started'));
     return await Promise.race([reply, settledOrder(db, order.id, over.signal)]);
   } catch (fault) {
     // The order stands in the database: it will be found there and executed, or expire.

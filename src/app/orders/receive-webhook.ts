@@ -7,7 +7,7 @@ import { findByWebhookToken, type Target } from '../../data/targets.ts';
 import type { User } from '../../data/users.ts';
 import { type Denial, deny, isDenial, isOurFault, ruleOf } from '../../domain/denial.ts';
 import { dayOf } from '../../domain/entitlement.ts';
-import type { AccountId } from '../../domain/ids.ts';
+
 import {
   type BodyReading,
   type Proof,
@@ -122,7 +122,7 @@ async function checkAndPlace(
     return deny('webhook_replay_attack');
   };
   const lifeMs = memoryMs(signal, arrivedAt, account.maxRequestAge);
-  const attempt = print === null ? null : await attemptAt(deps, keyOf(account.id, print, simulation), lifeMs);
+  const attempt = print === null ? null : await attemptAt(deps, keyOf(account, print, simulation), lifeMs);
   if (attempt === 'decided') return replay();
   if (attempt !== null && isDenial(attempt)) return attempt;
 
@@ -173,8 +173,8 @@ async function checkAndPlace(
 }
 
 /** Per account and mode: a rehearsal does not use up the real signal. */
-const keyOf = (account: AccountId, print: string, simulation: boolean): string =>
-  `fingerprint:{${account}}:${simulation ? 'simulated:' : ''}${print}`;
+const keyOf = ({ id, userId }: Account, print: string, simulation: boolean): string =>
+  `fingerprint:{${userId}}:${id}:${simulation ? 'simulated:' : ''}${print}`;
 
 /** Decided from the body alone, before anything else of it is judged. */
 function senderOf(deps: WebhookDeps, account: Account, proof: Proof, now: number): RequestCount {

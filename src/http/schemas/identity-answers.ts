@@ -97,7 +97,7 @@ export const RecoveryCodes = Type.Object(
 export const Worker = Type.Object(
   {
     user_id: id('whose worker it is'),
-    host: text('the worker host that it runs on', ['0199c0de-7c1f-4d0a-9f6e-0a9d4a4f3f10']),
+    host: text('the worker host that it runs on', ['trading-1:4242']),
     started_at: time('when it started'),
     busy: flag('true: it is executing'),
     last_active_at: time('when it last had something to do'),
@@ -116,7 +116,7 @@ export const Queues = Type.Object(
     worker_starts: Type.Object({ waiting: count('workers that are to start') }),
     hosts: Type.Array(
       Type.Object({
-        name: text('of the worker host', ['0199c0de-7c1f-4d0a-9f6e-0a9d4a4f3f10']),
+        name: text('of the worker host', ['trading-1:4242']),
         started_at: time('when it started'),
         workers: count('users that it serves', 120),
         busy: count('of them executing', 3),

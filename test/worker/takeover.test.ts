@@ -1,0 +1,257 @@
+// Hosts that fall silent, come back, join and leave: who has their users then, and who is told.
+
+import assert from 'node:assert/strict';
+import { randomUUIDv7 } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import fc from 'fast-check';
+import type { AccountId, UserId } from '../../src/domain/ids.ts';
+import type { Store } from '../../src/store/store.ts';
+import { createHosts } from '../../src/worker/hosts.ts';
+import { leaseOf } from '../../src/worker/pool.ts';
+import { HOSTS } from '../../src/worker/roster.ts';
+import { surplus } from '../../src/worker/spread.ts';
+import { openHost, openWays, severable, sharedStore } from './hosts-desk.ts';
+
+const LEASE = { leaseMs: 300 };
+const SILENT = 'a worker host fell silent: others take its users';
+const newUser = () => randomUUIDv7() as UserId;
+const POSITIONS = { kind: 'positions', accountId: randomUUIDv7() as AccountId, simulation: false } as const;
+
+async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
+  const giveUp = performance.now() + 10_000;
+  while (!(await holds())) {
+    assert.ok(performance.now() < giveUp, `waited in vain for ${holds}`);
+    await pause(5);
+  }
+}
+
+describe('A host that falls silent', () => {
+  test('loses its users to the next that starts them, at once also where nobody has heard of it', async (t) => {
+    const store = sharedStore();
+    const process = severable(store);
+    openHost(t, process.store, LEASE);
+    const [one, two] = [newUser(), newUser()];
+    const early = openWays(t, store, LEASE);
+    for (const user of [one, two]) assert.equal(await early.pool.ensure(user), true);
+    const holder = await early.pool.hostOf(one);
+    assert.equal(holder, early.roster.hosts()[0]?.id);
+    const gone = new Promise((resolve) => early.roster.onGone(resolve));
+    process.cutOff();
+    assert.equal(await gone, holder);
+    assert.equal(await early.pool.hostOf(one), null);
+
+    const heir = openHost(t, store, { ...LEASE, name: 'two' });
+    assert.equal(await early.pool.ensure(one), true);
+    const late = openWays(t, store, LEASE);
+    const begun = performance.now();
+    assert.equal(await late.pool.ensure(two), true);
+    assert.ok(performance.now() - begun < 1_000, 'it did not wait for anything');
+    assert.deepEqual(
+      heir.workers.map(({ user }) => user),
+      [one, two],
+    );
+  });
+
+  test('is followed by another for whoever waits for an answer of its workers', async (t) => {
+    const store = sharedStore();
+    const process = severable(store);
+    const dying = openHost(t, process.store, { ...LEASE, manner: 'swallows' });
+    const { pool, mailbox } = openWays(t, store, LEASE);
+    const user = newUser();
+    await pool.ensure(user);
+    const answer = mailbox.ask(user, POSITIONS, 10_000);
+    // The request is in the hands of one who will not answer it.
+    await until(async () => dying.workers.length === 1 && (await mailbox.waiting(user)) === 0);
+    openHost(t, store, { ...LEASE, name: 'two', manner: 'answers' });
+    process.cutOff();
+    assert.deepEqual(await answer, { unavailable: 'two' });
+  });
+
+  test('is told of once, by its name, and counted once, however many notice', async (t) => {
+    const store = sharedStore();
+    const process = severable(store);
+    openHost(t, process.store, { ...LEASE, name: 'vm-1:4711' });
+    const watchers = Array.from({ length: 4 }, () => openWays(t, store, LEASE));
+    const users = [newUser(), newUser(), newUser()];
+    for (const user of users) await watchers[0]?.pool.ensure(user);
+    const hosts = createHosts({ store });
+    assert.equal(await hosts.lost(), 0);
+    await until(() => watchers.every(({ roster }) => roster.hosts()[0]?.workers === users.length));
+    const seen = watchers.map(({ roster }) => new Promise((resolve) => roster.onGone(resolve)));
+    process.cutOff();
+    await Promise.all(seen);
+    await until(async () => (await hosts.lost()) > 0);
+    const told = watchers.flatMap(({ lines }) => lines.filter(({ msg }) => msg === SILENT));
+    assert.deepEqual(
+      told.map(({ host, users }) => [host, users]),
+      [['vm-1:4711', users.length]],
+    );
+    assert.equal(await hosts.lost(), 1);
+  });
+
+  test('and speaks again keeps the users that nobody took, and gives up the others', async (t) => {
+    const store = sharedStore();
+    const process = severable(store);
+    const sleeper = openHost(t, process.store, LEASE);
+    const { pool, roster } = openWays(t, store, LEASE);
+    const [kept, taken] = [newUser(), newUser()];
+    for (const user of [kept, taken]) await pool.ensure(user);
+    const lease = await store.leaseHolder(leaseOf(kept));
+    const gone = new Promise((resolve) => roster.onGone(resolve));
+    process.cutOff();
+    await gone;
+    const heir = openHost(t, store, { ...LEASE, name: 'two' });
+    await pool.ensure(taken);
+    process.heal();
+    await until(() => sleeper.host.users() === 1);
+    assert.deepEqual(await store.leaseHolder(leaseOf(kept)), lease);
+    assert.equal(await pool.hostOf(kept), lease?.holder);
+    assert.equal(heir.host.users(), 1);
+    assert.notEqual(await pool.hostOf(taken), lease?.holder);
+  });
+});
+
+describe('Nobody is missed', () => {
+  test('who leaves in good order', async (t) => {
+    const store = sharedStore();
+    const { host } = openHost(t, store, LEASE);
+    const { pool, roster, lines } = openWays(t, store, LEASE);
+    const user = newUser();
+    await pool.ensure(user);
+    await until(() => roster.hosts().length === 1);
+    const gone = new Promise((resolve) => roster.onGone(resolve));
+    await host.stop();
+    await gone;
+    // Whatever is to be said about it has been said by the time that the store has answered once more.
+    await store.ping();
+    await pause(20);
+    assert.deepEqual(lines, []);
+    assert.equal(await createHosts({ store }).lost(), 0);
+    assert.equal(await store.leaseHolder(leaseOf(user)), null);
+  });
+
+  test('where the store has forgotten everything, and is told again', async (t) => {
+    const store = sharedStore();
+    const { host } = openHost(t, store, LEASE);
+    const { pool, roster, lines } = openWays(t, store, LEASE);
+    const user = newUser();
+    await pool.ensure(user);
+    await until(() => roster.hosts().length === 1);
+    for (let round = 0; round < 3; round++) {
+      for (const { name } of await store.announced(HOSTS)) await store.withdraw(HOSTS, name);
+      const lease = await store.leaseHolder(leaseOf(user));
+      if (lease) await store.releaseLease(leaseOf(user), lease);
+      await until(async () => (await store.leaseHolder(leaseOf(user))) !== null);
+      await pause(LEASE.leaseMs / 2);
+    }
+    assert.equal(host.users(), 1);
+    assert.equal(roster.hosts().length, 1);
+    assert.deepEqual(lines, []);
+  });
+
+  test('by a process that could not hear: the store was away, and has forgotten everybody meanwhile', async (t) => {
+    const store = sharedStore();
+    openHost(t, store, LEASE);
+    let announced: Store['announced'] = store.announced;
+    const { roster, lines } = openWays(t, { ...store, announced: (group) => announced(group) }, LEASE);
+    await until(() => roster.hosts().length === 1);
+    const hangs = Promise.withResolvers<never[]>();
+    announced = () => hangs.promise;
+    await pause(2 * LEASE.leaseMs);
+    announced = store.announced;
+    hangs.resolve([]);
+    // Looks that are made from now on find the host again, before it is given up.
+    let looks = 0;
+    announced = async (group) => {
+      looks++;
+      return store.announced(group);
+    };
+    await until(() => looks > 3);
+    assert.equal(roster.hosts().length, 1);
+    assert.deepEqual(lines, []);
+  });
+});
+
+describe('A host with many users', () => {
+  test('says that it is there for all of them at once, and prolongs few leases at a time', async (t) => {
+    const store = sharedStore();
+    let beats = 0;
+    let leases = 0;
+    const counted: Store = {
+      ...store,
+      announce(...args) {
+        beats++;
+        return store.announce(...args);
+      },
+      acquireLease(...args) {
+        leases++;
+        return store.acquireLease(...args);
+      },
+    };
+    const { host } = openHost(t, counted, { leaseMs: 2_000 });
+    const { pool } = openWays(t, store);
+    await Promise.all(Array.from({ length: 2_000 }, () => pool.ensure(newUser())));
+    assert.equal(host.users(), 2_000);
+    [beats, leases] = [0, 0];
+    await until(() => beats >= 4);
+    // All of them within minutes, and so some 20 in 2 seconds.
+    assert.ok(leases <= 100, `${leases} leases prolonged in ${beats} beats`);
+  });
+
+  test('gives idle ones to a host that joins, a few at a time, and never one that is at work', async (t) => {
+    const store = sharedStore();
+    const first = openHost(t, store, { ...LEASE, name: 'one' });
+    const { pool } = openWays(t, store, LEASE);
+    const users = Array.from({ length: 12 }, newUser);
+    for (const user of users) await pool.ensure(user);
+    const [busy, recent] = users as [UserId, UserId];
+    for (const worker of first.workers) {
+      worker.busy = worker.user === busy;
+      if (worker.user === recent) worker.lastActiveAt = Date.now();
+    }
+    const second = openHost(t, store, { ...LEASE, name: 'two' });
+    await until(() => second.host.users() >= 4);
+    // It has stopped there: fair enough, and no coming and going.
+    await pause(1_500);
+    assert.equal(first.host.users() + second.host.users(), 12);
+    assert.ok(Math.abs(first.host.users() - second.host.users()) <= 4);
+    const moved = second.workers.map(({ user }) => user);
+    assert.ok(!moved.includes(busy) && !moved.includes(recent));
+    assert.equal(new Set(moved).size, moved.length);
+    for (const user of moved) assert.equal(await pool.ensure(user), true);
+  });
+
+  test('moves them until all have about the same, however many hosts there are, and then no more', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat({ max: 3_000 }), { minLength: 2, maxLength: 6 }), (start) => {
+        const workers = [...start];
+        const total = workers.reduce((sum, count) => sum + count, 0);
+        const round = () =>
+          workers.map((mine, index) => {
+            const others = workers.map((count, id) => ({ id: `${id}`, workers: count, draining: false }));
+            const move = surplus(
+              mine,
+              others.filter(({ id }) => id !== `${index}`),
+            );
+            if (!move) return 0;
+            assert.ok(move.users >= 1 && move.users <= (mine - (workers[Number(move.to)] ?? 0)) / 2);
+            workers[index] = mine - move.users;
+            workers[Number(move.to)] = (workers[Number(move.to)] ?? 0) + move.users;
+            return move.users;
+          });
+        let rounds = 0;
+        while (round().some((moved) => moved > 0)) assert.ok(++rounds < 2_000, 'it never ends');
+        assert.equal(
+          workers.reduce((sum, count) => sum + count, 0),
+          total,
+        );
+        const most = Math.max(...workers);
+        assert.ok(most - Math.min(...workers) <= Math.max(4, most * 0.2));
+      }),
+      { numRuns: 200 },
+    );
+    assert.equal(surplus(100, []), null);
+    assert.equal(surplus(100, [{ id: 'a', workers: 0, draining: true }]), null);
+  });
+});
