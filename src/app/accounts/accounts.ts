@@ -104,6 +104,7 @@ export async function createAccount(
   owner: Owner,
   { broker, ...fields }: NewAccount,
 ): Promise<WithSecret | Denial> {
+  if (fields.allowedSymbols.length > MOST_SYMBOLS) return tooManySymbols();
   const paper = broker === 'paper' ? readPaperSettings(fields.paper) : null;
   if (paper && 'problems' in paper) return deny('request_invalid', { detail: paper.problems.join(' ') });
   if (!paper && fields.paper !== undefined) return notPaper();
@@ -145,6 +146,13 @@ const noEnvironment = (broker: BrokerName): Denial =>
     detail: `The environments of ${BROKERS[broker].title} are: ${BROKERS[broker].environments.join(', ')}.`,
   });
 
+/** They are in every list of accounts, and looked through by every order. */
+const MOST_SYMBOLS = 100;
+const tooManySymbols = (): Denial =>
+  deny('too_many', {
+    detail: `An account takes at most ${MOST_SYMBOLS} allowed symbols; none leave it to the broker.`,
+  });
+
 const notPaper = (): Denial =>
   deny('request_invalid', { detail: 'Only an account with the broker "paper" has paper settings.' });
 
@@ -165,6 +173,7 @@ export async function updateAccount(
   id: string,
   { paper: patch, ...fields }: AccountFields,
 ): Promise<ShownAccount | Denial> {
+  if ((fields.allowedSymbols?.length ?? 0) > MOST_SYMBOLS) return tooManySymbols();
   for (let round = 0; round < ROUNDS; round++) {
     const account = await ownAccount(deps, owner.id, id);
     if (isDenial(account)) return account;

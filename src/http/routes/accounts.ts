@@ -140,7 +140,7 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
           summary: 'Change an account',
           description: 'What is not given stays as it is; `paper` is merged into what is there.',
           answers: { 200: Account },
-          denials: ['account_changed'],
+          denials: ['account_changed', 'too_many'],
         }),
       ),
       schema: { body: AccountChangeBody },
