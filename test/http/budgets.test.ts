@@ -37,6 +37,44 @@ describe('an account’s allowed symbols', () => {
   });
 });
 
+describe('what a user may make', () => {
+  const plans = {
+    free: { simulation_only: true, daily_orders: 5 },
+    small: { simulation_only: false, daily_orders: null, accounts: 3, api_keys: 2, allowed_ips: 1 },
+  };
+
+  test('is what the plan has room for, and what is above it stays', async (t) => {
+    const world = await openWorld(t, { env: { PLANS: JSON.stringify(plans) } });
+    const trader = await world.makeTrader({ plan: 'small' });
+    const makes = [
+      ['/trading/accounts', { name: 'A', broker: 'paper' }, 2],
+      ['/settings/api-keys', { name: 'A' }, 1],
+      ['/settings/allowed-ips', { ip_address: '127.0.0.1' }, 1],
+    ] as const;
+    for (const [url, body, room] of makes) {
+      for (let made = 0; made < room; made++)
+        assert.equal((await world.inSession(trader, 'POST', url, body)).status, 201, url);
+      const next = url.endsWith('ips') ? { ip_address: '127.0.0.2' } : body;
+      const refused = await world.inSession<Problem>(trader, 'POST', url, next);
+      assert.deepEqual([refused.status, refused.body.code], [409, 'too_many'], url);
+    }
+    const shown = await world.request<Page<object>>({ method: 'GET', url: '/public/plans' });
+    assert.deepEqual(shown.body.items[1], { name: 'small', ...plans.small });
+    // A plan that has lapsed takes nothing away.
+    await world.db.commit([sql`update users set plan = 'free' where id = ${trader.user.id}`]);
+    const list = await world.as<Page<object>>(trader, 'GET', '/trading/accounts');
+    assert.equal(list.body.items.length, 3);
+  });
+
+  test('is little where the plan only simulates and does not say, for anybody can have it', async (t) => {
+    const world = await openWorld(t, { env: { RATE_LIMIT_REQUESTS: '1000' } });
+    const trader = await world.makeTrader({ plan: 'free' });
+    const make = () => world.as<Problem>(trader, 'POST', '/trading/accounts', { name: 'A', broker: 'paper' });
+    for (let made = 1; made < 20; made++) assert.equal((await make()).status, 201);
+    assert.equal((await make()).body.code, 'too_many');
+  });
+});
+
 describe('a page', () => {
   test('ends where it has its bytes, and the next one goes on there', async (t) => {
     const world = await openWorld(t);

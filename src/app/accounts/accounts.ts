@@ -11,6 +11,7 @@ import {
 } from '../../data/accounts.ts';
 import type { Db, Statement } from '../../data/db.ts';
 import { roomFor } from '../../data/room.ts';
+import type { User } from '../../data/users.ts';
 import { BROKERS, type BrokerName, environmentOf, NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { type AccountId, isUuid, timestamp, type UserId } from '../../domain/ids.ts';
@@ -20,6 +21,7 @@ import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
 import { onePage, type Page, type PageRequest, pageOf } from '../pages.ts';
 import { randomToken, type SecretBox } from '../secret-box.ts';
+import { type RoomDeps, roomOfUser } from './room.ts';
 
 export interface AccountDeps {
   readonly db: Db;
@@ -32,6 +34,11 @@ export interface AccountDeps {
 export interface Owner {
   readonly id: UserId;
   readonly context: RequestContext;
+}
+
+/** One who makes something of which the plan has room for so many. */
+export interface Maker extends Owner {
+  readonly user: User;
 }
 
 export type ShownAccount = ReturnType<typeof showAccount>;
@@ -100,8 +107,8 @@ export interface NewAccount {
 }
 
 export async function createAccount(
-  deps: AccountDeps & { readonly secrets: SecretBox },
-  owner: Owner,
+  deps: AccountDeps & RoomDeps & { readonly secrets: SecretBox },
+  owner: Maker,
   { broker, ...fields }: NewAccount,
 ): Promise<WithSecret | Denial> {
   if (fields.allowedSymbols.length > MOST_SYMBOLS) return tooManySymbols();
@@ -133,7 +140,7 @@ export async function createAccount(
     createdAt: timestamp(now),
   };
   const lost = await deps.db.commit([
-    roomFor('accounts', owner.id),
+    roomFor('accounts', owner.id, roomOfUser(deps, owner.user)),
     insertAccount(account),
     noted(owner, account.id, 'account_created', now, { broker }),
   ]);
