@@ -1,5 +1,6 @@
-// What the service costs with its roles apart, over a real PostgreSQL and a real Redis on this machine: orders, claiming
-// a worker, starting a host directly, and the memory of a worker that has nothing to do.
+// What the service costs with its roles apart, over a real PostgreSQL and a real Redis on this machine: orders, by the
+// clock and by the servers' own count, claiming a worker, starting a host directly, and the memory of a worker that has
+// nothing to do. The exchange is a process of its own, with a ledger of its own: what is counted is ours.
 
 import { generateKeyPairSync, randomUUIDv7 } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,6 +20,7 @@ import { APP_KEY, makeTrader, startProgram, type Trader } from '../test/orders/k
 import { PostgresMissing, startPostgres } from '../test/servers/postgres.ts';
 import { RedisMissing, startRedis } from '../test/servers/redis.ts';
 import { measure, percentile } from './client.ts';
+import { BEFORE, type Cost, costOfOrder } from './counts.ts';
 import { FILLED, LOADS, ms, signalsOf } from './orders.ts';
 
 const PAPER = { latency_ms: 0, starting_cash: 1e12 };
@@ -26,6 +28,11 @@ const CLAIMS = 300;
 const DIRECT_STARTS = 5;
 const IDLE_USERS = 10_000;
 const CLAIMED_AT_ONCE = 200;
+/** Fewer connections share fewer commits: by one, everything is counted as it is. */
+const COUNTED = [
+  { connections: 1, requests: 1_000 },
+  { connections: 64, requests: 3_000 },
+];
 
 const newUser = () => randomUUIDv7() as UserId;
 const line = (what: string, figure: string, note: string) =>
@@ -60,7 +67,13 @@ async function run(): Promise<void> {
     }
     await floor.kill();
 
-    const host = start('worker', { WORKER_KEY });
+    const exchange = startProgram(join(dir, 'exchange'), {}, [
+      'chaos/exchange.ts',
+      '--file',
+      join(dir, 'exchange.db'),
+    ]);
+    const PAPER_EXCHANGE_URL = await exchange.ready;
+    const host = start('worker', { WORKER_KEY, PAPER_EXCHANGE_URL });
     const verifier = start('verifier');
     const api = start('api', { WORKER_PUBLIC_KEY });
     await Promise.all([host.ready, verifier.ready]);
@@ -77,9 +90,17 @@ async function run(): Promise<void> {
         `${ms(least)}   ${(measured.p50 / least).toFixed(1).padStart(7)}`,
       );
     }
+    console.log('\nwhat an order costs, by the servers’ own count');
+    const servers = { postgres: postgres.url, redis: redis.url };
+    for (const { connections, requests } of COUNTED) {
+      const load = { connections, requests, warmUp: 0, mostMs: 30_000, next, expected: FILLED };
+      const address = await api.ready;
+      const cost = await costOfOrder(servers, async () => (await measure(address, load)).requests);
+      tell(`${connections} connection${connections > 1 ? 's' : ''}`, cost);
+    }
     const megabytes = (pid: number) => `${(residentKb(pid) / 1024).toFixed(0).padStart(7)} MB`;
     line('memory after all this', megabytes(api.pid), `API; verifier ${megabytes(verifier.pid).trim()}`);
-    await Promise.all([api.kill(), verifier.kill()]);
+    await Promise.all([api.kill(), verifier.kill(), exchange.kill()]);
 
     console.log('\nworkers');
     const log = pino({ level: 'error' });
@@ -160,6 +181,23 @@ async function run(): Promise<void> {
     await postgres.stop();
     rmSync(dir, { recursive: true, force: true });
   }
+}
+
+function tell(what: string, cost: Cost): void {
+  const figure = (name: keyof typeof BEFORE) => `${cost[name].toFixed(1)} (${BEFORE[name]})`;
+  line(
+    what,
+    figure('transactions'),
+    `transactions (before): ${figure('reads')} reads, ${figure('commits')} commits`,
+  );
+  line(
+    '',
+    figure('inserts'),
+    `rows inserted, ${figure('updates')} updated, ${cost.deletes.toFixed(1)} deleted`,
+  );
+  line('', figure('redis'), 'Redis commands');
+  line('', '', cost.tables.join(', '));
+  line('', '', cost.commands.join(', '));
 }
 
 async function timed(task: () => Promise<boolean>): Promise<number> {

@@ -42,7 +42,8 @@ const TIMINGS = {
   RESPONSE_WAIT_SECONDS: '8',
   ENTRY_DEADLINE_SECONDS: '25',
   EXIT_DEADLINE_SECONDS: '40',
-  REVERSAL_POLLS: '6',
+  // The distant exchange fills within half of that.
+  REVERSAL_POLLS: '20',
   REVERSAL_POLL_MS: '150',
   FILL_FIRST_POLL_SECONDS: '0.7',
   FILL_REQUEUE_SECONDS: '4',

@@ -1,6 +1,8 @@
 // The runner's line to the exchange's control room.
 
+import type { Timestamp } from '../src/domain/ids.ts';
 import type { FaultOrder } from './exchange-faults.ts';
+import type { Traits } from './exchange-traits.ts';
 import type { TrapOrder } from './exchange-traps.ts';
 
 interface ExchangeOrder {
@@ -13,6 +15,9 @@ interface ExchangeOrder {
   readonly status: string;
   readonly fill_quantity: string;
   readonly fill_price: string | null;
+  readonly accepted_at: Timestamp;
+  /** Of its last change: where it has ended, of its end. */
+  readonly updated_at: Timestamp;
 }
 
 interface ExchangeRequest {
@@ -36,6 +41,13 @@ export interface ExchangeLedger {
   readonly requests: readonly ExchangeRequest[];
   /** When who was told of an account's positions. */
   readonly looks: readonly { readonly at: number; readonly account: string; readonly asker: string | null }[];
+  /** When it said that it has no order under that id, and whether it had forgotten it. */
+  readonly not_found: readonly {
+    readonly at: number;
+    readonly account: string;
+    readonly client_order_id: string;
+    readonly forgotten: boolean;
+  }[];
 }
 
 export function exchangeControl(url: string) {
@@ -51,8 +63,14 @@ export function exchangeControl(url: string) {
     return (await response.json()) as Answer;
   }
   return {
-    setTraits: (account: string, refusesDuplicates: boolean) =>
-      call('POST', `accounts/${account}`, { refuses_duplicates: refusesDuplicates }),
+    setTraits: (account: string, traits: Traits) =>
+      call('POST', `accounts/${account}`, {
+        refuses_duplicates: traits.refusesDuplicates,
+        reduce_only: traits.reduceOnly,
+        fills_after_ms: traits.fillsAfterMs,
+        forgets_ids_after_ms: traits.forgetsIdsAfterMs,
+        limits: traits.limits,
+      }),
     addFault: (fault: FaultOrder) => call('POST', 'faults', fault),
     clearFaults: () => call('DELETE', 'faults'),
     trap: (trap: TrapOrder) =>

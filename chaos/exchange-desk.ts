@@ -6,17 +6,19 @@ import {
   type Broker,
   type BrokerOrderState,
   BrokerUnavailable,
+  type Capabilities,
   type OrderQuery,
 } from '../src/broker/broker.ts';
-import type { PaperLedger } from '../src/broker/paper/ledger.ts';
+import type { PaperLedger, PaperOrder } from '../src/broker/paper/ledger.ts';
 import { openPaper } from '../src/broker/paper/paper.ts';
 import { type Db, type Statement, sql } from '../src/data/db.ts';
 import { migrate } from '../src/data/migrate.ts';
 import { openPaperLedger } from '../src/data/paper-ledger.ts';
 import { openSqlite } from '../src/data/sqlite.ts';
 import { type Decimal, ZERO } from '../src/domain/decimal.ts';
-import { type AccountId, type ClientOrderId, type Timestamp, timestamp } from '../src/domain/ids.ts';
+import { type AccountId, type ClientOrderId, millis, type Timestamp, timestamp } from '../src/domain/ids.ts';
 import type { OrderError, Side } from '../src/domain/order.ts';
+import { drawn, PLAIN, type Traits } from './exchange-traits.ts';
 
 /** The engine is always asked to the end: whoever has gone by then has sent it all the same. */
 export const { signal: PATIENT } = new AbortController();
@@ -59,7 +61,7 @@ interface Seat {
   /** As JSON; null: nobody has connected yet. */
   paper: string | null;
   broker: Broker | null;
-  refusesDuplicates: boolean;
+  traits: Traits;
 }
 
 /** One request on its way through the engine. */
@@ -75,42 +77,61 @@ export async function openDesk({ file, pause }: { file: string; pause: (ms: numb
   await db.script(TABLES);
   const passages = new AsyncLocalStorage<Passage>();
   const ledger = journaled(db, passages);
-  const open = openPaper({
-    ledger,
-    clock: { now: Date.now },
-    async wait(ms) {
-      const passage = passages.getStore();
-      if (passage?.hasWaited) return;
-      if (passage) passage.hasWaited = true;
-      await pause(ms);
-    },
-  });
+  async function wait(ms: number): Promise<void> {
+    const passage = passages.getStore();
+    if (passage?.hasWaited) return;
+    if (passage) passage.hasWaited = true;
+    await pause(ms);
+  }
+
+  const restsMs = (account: AccountId, clientOrderId: string): number => {
+    const { fillsAfterMs } = seatOf(account).traits;
+    return fillsAfterMs ? drawn(fillsAfterMs, 'fill', clientOrderId) : 0;
+  };
 
   const openSeat = (id: AccountId, paper: string) =>
-    open({ id, environment: 'live', paper: JSON.parse(paper) }, PATIENT);
+    openPaper({
+      ledger,
+      clock: { now: Date.now },
+      wait,
+      restsMs: ({ clientOrderId }) => restsMs(id, clientOrderId),
+    })({ id, environment: 'live', paper: JSON.parse(paper) }, PATIENT);
 
   const seats = new Map<AccountId, Seat>();
   for (const row of await db.all<SeatRow>(sql`select * from exchange_accounts`))
     seats.set(row.account, {
       paper: row.paper,
       broker: row.paper === null ? null : await openSeat(row.account, row.paper),
-      refusesDuplicates: Boolean(row.refuses_duplicates),
+      traits: JSON.parse(row.traits) as Traits,
     });
 
   function seatOf(account: AccountId): Seat {
-    const seat = seats.get(account) ?? { paper: null, broker: null, refusesDuplicates: true };
+    const seat = seats.get(account) ?? { paper: null, broker: null, traits: PLAIN };
     seats.set(account, seat);
     return seat;
   }
 
   async function keep(account: AccountId): Promise<void> {
-    const { paper, refusesDuplicates } = seatOf(account);
+    const { paper, traits } = seatOf(account);
     await db.commit([
-      sql`insert into exchange_accounts (account, paper, refuses_duplicates)
-          values (${account}, ${paper}, ${refusesDuplicates})
-          on conflict (account) do update set paper = excluded.paper,
-            refuses_duplicates = excluded.refuses_duplicates`,
+      sql`insert into exchange_accounts (account, paper, traits)
+          values (${account}, ${paper}, ${JSON.stringify(traits)})
+          on conflict (account) do update set paper = excluded.paper, traits = excluded.traits`,
     ]);
+  }
+
+  /** Whoever looks fills what is due; where nobody does, it is filled all the same. */
+  function fillInTime(account: AccountId, clientOrderId: string): void {
+    void pause(restsMs(account, clientOrderId) + 1)
+      .then(() => brokerOf(account).positions(PATIENT))
+      .catch(() => undefined);
+  }
+
+  /** An order that has ended so long ago is no longer known by the id that its client gave it. */
+  function isForgotten(account: AccountId, { clientOrderId, status, updatedAt }: PaperOrder): boolean {
+    const { forgetsIdsAfterMs } = seatOf(account).traits;
+    if (!forgetsIdsAfterMs || status === 'placed' || status === 'partially_filled') return false;
+    return Date.now() - millis(updatedAt) > drawn(forgetsIdsAfterMs, 'forget', clientOrderId);
   }
 
   function brokerOf(account: AccountId): Broker {
@@ -135,8 +156,9 @@ export async function openDesk({ file, pause }: { file: string; pause: (ms: numb
     const broker = brokerOf(account);
     const instrument = await broker.resolve(symbol, PATIENT);
     if ('rejection' in instrument) return { outcome: 'rejected', rejection: instrument.rejection };
-    const sent = { ...order, instrument };
-    const { outcome, id } = seatOf(account).refusesDuplicates
+    const { traits } = seatOf(account);
+    const sent = { ...order, instrument, reduceOnly: order.reduceOnly && traits.reduceOnly };
+    const { outcome, id } = traits.refusesDuplicates
       ? { outcome: await broker.place(sent, PATIENT), id: order.clientOrderId }
       : await placeCarelessly(broker, passage, sent);
     if (outcome.outcome === 'rejected')
@@ -144,14 +166,33 @@ export async function openDesk({ file, pause }: { file: string; pause: (ms: numb
     const isAnswered = outcome.outcome === 'accepted';
     const state = isAnswered ? outcome.state : await ledger.find(account, id);
     if (!state) throw new BrokerUnavailable('The ledger could not be written.');
+    if (state.status === 'placed' && traits.fillsAfterMs) fillInTime(account, id);
     return { outcome: passage.isWritten ? 'accepted' : 'duplicate', state, isAnswered };
   }
 
   return {
     brokerOf,
 
-    find: (account: AccountId, clientOrderId: ClientOrderId) =>
-      brokerOf(account).find({ ...ANY, clientOrderId }, PATIENT),
+    async find(account: AccountId, clientOrderId: ClientOrderId): Promise<BrokerOrderState | null> {
+      const known = await ledger.find(account, clientOrderId);
+      const forgotten = known !== null && isForgotten(account, known);
+      const state = forgotten ? null : await brokerOf(account).find({ ...ANY, clientOrderId }, PATIENT);
+      if (!state)
+        await db.commit([
+          sql`insert into exchange_not_found (at, account, client_order_id, forgotten)
+              values (${Date.now()}, ${account}, ${clientOrderId}, ${forgotten})`,
+        ]);
+      return state;
+    },
+
+    async findByReference(account: AccountId, reference: string) {
+      const row = await db.get<{ client_order_id: ClientOrderId }>(
+        sql`select client_order_id from paper_orders where book = ${account} and broker_ref = ${reference}`,
+      );
+      const clientOrderId = row?.client_order_id;
+      const state = clientOrderId && (await brokerOf(account).find({ ...ANY, clientOrderId }, PATIENT));
+      return state ? { clientOrderId, state } : null;
+    },
 
     /** Throws BrokerUnavailable where the settings are none. */
     async connect(account: AccountId, paper: unknown) {
@@ -164,11 +205,18 @@ export async function openDesk({ file, pause }: { file: string; pause: (ms: numb
         seat.broker = broker;
         await keep(account);
       }
-      return { ...brokerOf(account).capabilities, refusesDuplicateIds: seat.refusesDuplicates };
+      const { refusesDuplicates, reduceOnly, forgetsIdsAfterMs, limits } = seat.traits;
+      const capabilities: Capabilities = {
+        ...brokerOf(account).capabilities,
+        refusesDuplicateIds: refusesDuplicates,
+        reduceOnly,
+        findsByClientIdMs: forgetsIdsAfterMs?.least ?? Number.POSITIVE_INFINITY,
+      };
+      return { capabilities, limits };
     },
 
-    async setTraits(account: AccountId, { refusesDuplicates }: { refusesDuplicates: boolean }) {
-      seatOf(account).refusesDuplicates = refusesDuplicates;
+    async setTraits(account: AccountId, traits: Traits): Promise<void> {
+      seatOf(account).traits = traits;
       await keep(account);
     },
 
@@ -195,10 +243,10 @@ export async function openDesk({ file, pause }: { file: string; pause: (ms: numb
 
     async ledger() {
       // All of them are read in one turn of the event loop, in which nothing is written.
-      const [orders, books, requests, looks] = await Promise.all([
+      const [orders, books, requests, looks, notFound] = await Promise.all([
         db.all<OrderRow>(
           sql`select book as account, client_order_id, broker_ref, symbol, side, quantity, reduce_only, status,
-                fill_quantity, fill_price, accepted_at
+                fill_quantity, fill_price, accepted_at, updated_at
               from paper_orders order by rowid`,
         ),
         db.all<{ account: string; positions: string }>(
@@ -207,6 +255,9 @@ export async function openDesk({ file, pause }: { file: string; pause: (ms: numb
         db.all<RequestRow>(sql`select * from exchange_requests order by seq`),
         db.all<{ at: number; account: AccountId; asker: string | null }>(
           sql`select at, account, asker from exchange_looks order by seq`,
+        ),
+        db.all<NotFoundRow>(
+          sql`select at, account, client_order_id, forgotten from exchange_not_found order by seq`,
         ),
       ]);
       return {
@@ -218,6 +269,7 @@ export async function openDesk({ file, pause }: { file: string; pause: (ms: numb
         ),
         requests: requests.map((row) => ({ ...row, reduce_only: Boolean(row.reduce_only) })),
         looks,
+        not_found: notFound.map((row) => ({ ...row, forgotten: Boolean(row.forgotten) })),
       };
     },
 
@@ -256,7 +308,7 @@ const TABLES = `
 create table if not exists exchange_accounts (
   account text primary key,
   paper text,
-  refuses_duplicates integer not null
+  traits text not null
 );
 create table if not exists exchange_requests (
   seq integer primary key autoincrement,
@@ -278,12 +330,26 @@ create table if not exists exchange_looks (
   account text not null,
   asker text
 );
+create table if not exists exchange_not_found (
+  seq integer primary key autoincrement,
+  at integer not null,
+  account text not null,
+  client_order_id text not null,
+  forgotten integer not null
+);
 `;
 
 interface SeatRow {
   account: AccountId;
   paper: string | null;
-  refuses_duplicates: number;
+  traits: string;
+}
+
+interface NotFoundRow {
+  at: number;
+  account: AccountId;
+  client_order_id: string;
+  forgotten: number;
 }
 
 interface OrderRow {
@@ -298,6 +364,7 @@ interface OrderRow {
   fill_quantity: string;
   fill_price: string | null;
   accepted_at: Timestamp;
+  updated_at: Timestamp;
 }
 
 interface RequestRow {

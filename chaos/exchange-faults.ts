@@ -11,16 +11,16 @@ export interface FaultOrder {
   /** All where there is none. */
   readonly accounts?: readonly string[];
   readonly askers?: readonly string[];
-  /** `orders`: the placing of orders only. */
-  readonly calls?: 'all' | 'orders';
+  /** `orders`: the placing of orders only; `look_ups`: what became of them. */
+  readonly calls?: 'all' | 'orders' | 'look_ups';
   readonly probability?: number;
   readonly seed?: number;
   /** Of `slow` and `slow_answer`. */
   readonly ms?: number;
   /** Of `garbage`: whether the request is taken all the same. */
   readonly taken?: boolean;
-  /** Of `refuse`, in seconds. */
-  readonly retry_after?: number;
+  /** Of `refuse`. */
+  readonly retry_after_ms?: number;
 }
 
 interface Fault extends FaultOrder {
@@ -34,7 +34,7 @@ interface Fault extends FaultOrder {
 interface Request {
   readonly account: string;
   readonly asker: string | null;
-  readonly isOrder: boolean;
+  readonly call: 'orders' | 'look_ups' | 'other';
 }
 
 /** What one request has to go through. */
@@ -48,17 +48,17 @@ export interface Trouble {
   readonly after: 'lose' | 'garbage' | null;
   /** Which garbage: they come in turn. */
   readonly turn: number;
-  readonly retryAfter: number;
+  readonly retryAfterMs: number;
 }
 
 export function createFaults() {
   const faults = new Map<number, Fault>();
   let ids = 0;
 
-  function concerns(fault: Fault, { account, asker, isOrder }: Request): boolean {
+  function concerns(fault: Fault, { account, asker, call }: Request): boolean {
     if (fault.accounts && !fault.accounts.includes(account)) return false;
     if (fault.askers && !(asker !== null && fault.askers.includes(asker))) return false;
-    if (fault.calls === 'orders' && !isOrder) return false;
+    if (fault.calls && fault.calls !== 'all' && fault.calls !== call) return false;
     return unit(`${fault.seed ?? 1}:${fault.drawn++}`) < (fault.probability ?? 1);
   }
 
@@ -96,7 +96,7 @@ export function createFaults() {
         before: (before?.kind ?? null) as Trouble['before'],
         after: (after?.kind ?? null) as Trouble['after'],
         turn: garbage ? garbage.met++ : 0,
-        retryAfter: before?.retry_after ?? 1,
+        retryAfterMs: before?.retry_after_ms ?? 1_000,
       };
     },
   };
@@ -112,6 +112,8 @@ interface Wire {
 
 const PAGE = '<!doctype html><html><body><h1>It works!</h1></body></html>';
 
+export const GARBAGE_KINDS = 8;
+
 /** Nonsense instead of an answer: one kind after the other. */
 export function garbage(turn: number, { status, body }: { status: number; body: object }): Wire {
   const text = JSON.stringify(body);
@@ -125,12 +127,27 @@ export function garbage(turn: number, { status, body }: { status: number; body: 
     () => wire({ status: 200, type: 'text/html', body: PAGE }),
     () => wire({ status, body: half }),
     () => wire({ status: 200, body: '' }),
+    () => wire({ status: 200, body: '{}' }),
+    () => wire({ status, body: JSON.stringify(withGaps(body)) }),
     () => wire({ status, body: JSON.stringify(wrongTypes(body)) }),
     () => wire({ status: 404, type: 'text/html', body: PAGE }),
     () => wire({ status, body: half, length: Buffer.byteLength(text) }),
   ];
-  return (kinds[turn % kinds.length] as () => Wire)();
+  return (kinds[turn % GARBAGE_KINDS] as () => Wire)();
 }
+
+/** Its innermost parts without what each had first; where there are no rows, one with nothing in it. */
+function withGaps(value: unknown): unknown {
+  if (Array.isArray(value)) return value.length > 0 ? value.map(withGaps) : [{}];
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value);
+  const isInnermost = !entries.some(([, part]) => isObject(part));
+  return Object.fromEntries(
+    isInnermost ? entries.slice(1) : entries.map(([key, part]) => [key, withGaps(part)]),
+  );
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 /** The same fields, and nothing in them as it should be. */
 function wrongTypes(value: unknown): unknown {

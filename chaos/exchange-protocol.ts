@@ -16,6 +16,7 @@ import { type Decimal, parseDecimal } from '../src/domain/decimal.ts';
 import { type ClientOrderId, millis, type Timestamp, timestamp } from '../src/domain/ids.ts';
 import type { Arrival } from './exchange-desk.ts';
 import { FAULTS, type FaultOrder } from './exchange-faults.ts';
+import { PLAIN, type Span, type Traits } from './exchange-traits.ts';
 import { MOMENTS, type TrapOrder } from './exchange-traps.ts';
 
 export interface Answer {
@@ -82,11 +83,29 @@ export function readSearch(query: URLSearchParams): Parameters<Broker['instrumen
 
 export const readConnect = (body: unknown): unknown => read(exactly({ paper: Type.Unknown() }), body).paper;
 
-export const readTraits = (body: unknown): { refusesDuplicates: boolean } => ({
-  refusesDuplicates: read(exactly({ refuses_duplicates: Type.Boolean() }), body).refuses_duplicates,
+const ms = Type.Integer({ minimum: 0, maximum: 3_600_000 });
+const span = Type.Union([exactly({ least: ms, most: ms }), Type.Null()]);
+
+const TraitsRead = exactly({
+  refuses_duplicates: Type.Optional(Type.Boolean()),
+  reduce_only: Type.Optional(Type.Boolean()),
+  fills_after_ms: Type.Optional(Type.Unsafe<Span | null>(span)),
+  forgets_ids_after_ms: Type.Optional(Type.Unsafe<Span | null>(span)),
+  limits: Type.Optional(Type.Union([Type.String({ minLength: 1 }), Type.Null()])),
 });
 
-const ms = Type.Integer({ minimum: 0, maximum: 3_600_000 });
+/** What is not said is plain. */
+export function readTraits(body: unknown): Traits {
+  const told = read(TraitsRead, body);
+  return {
+    refusesDuplicates: told.refuses_duplicates ?? PLAIN.refusesDuplicates,
+    reduceOnly: told.reduce_only ?? PLAIN.reduceOnly,
+    fillsAfterMs: told.fills_after_ms ?? PLAIN.fillsAfterMs,
+    forgetsIdsAfterMs: told.forgets_ids_after_ms ?? PLAIN.forgetsIdsAfterMs,
+    limits: told.limits ?? PLAIN.limits,
+  };
+}
+
 const names = Type.Array(Type.String(), { minItems: 1 });
 
 const Fault = exactly({
@@ -94,12 +113,12 @@ const Fault = exactly({
   ttl_ms: ms,
   accounts: Type.Optional(names),
   askers: Type.Optional(names),
-  calls: Type.Optional(Type.Enum(['all', 'orders'])),
+  calls: Type.Optional(Type.Enum(['all', 'orders', 'look_ups'])),
   probability: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
   seed: Type.Optional(Type.Integer()),
   ms: Type.Optional(ms),
   taken: Type.Optional(Type.Boolean()),
-  retry_after: Type.Optional(Type.Integer({ minimum: 1, maximum: 99_999 })),
+  retry_after_ms: Type.Optional(Type.Integer({ minimum: 1, maximum: 9_999_999 })),
 });
 export const readFault = (body: unknown): FaultOrder => read(Fault, body) as FaultOrder;
 
@@ -111,7 +130,7 @@ const Trap = exactly({
 });
 export const readTrap = (body: unknown): TrapOrder => read(Trap, body) as TrapOrder;
 
-export const tellCapabilities = (able: Capabilities) => ({
+export const tellConnected = (able: Capabilities, limits: string | null) => ({
   capabilities: {
     refuses_duplicate_ids: able.refusesDuplicateIds,
     // JSON has no word for ever.
@@ -119,6 +138,7 @@ export const tellCapabilities = (able: Capabilities) => ({
     reduce_only: able.reduceOnly,
     fractional_quantities: able.fractionalQuantities,
   },
+  limits,
 });
 
 export const tellInstrument = (instrument: Instrument) => ({
@@ -142,9 +162,11 @@ export const tellPosition = (position: Position) => ({
 
 export const tellQuote = (symbol: string, { bid, ask }: Quote) => ({ symbol, bid, ask });
 
+/** Of a careless account's copies, what they were sent under. */
+const sentUnder = (id: string): string => id.replace(/#\d+$/, '');
+
 export const tellOpenOrder = (order: OpenOrder) => ({
-  // Of a careless account's copies, what they were sent under.
-  client_order_id: order.clientOrderId?.replace(/#\d+$/, '') ?? null,
+  client_order_id: order.clientOrderId === null ? null : sentUnder(order.clientOrderId),
   broker_ref: order.brokerRef,
   symbol: order.symbol,
   side: order.side,
@@ -154,7 +176,7 @@ export const tellOpenOrder = (order: OpenOrder) => ({
 });
 
 export const tellOrder = (clientOrderId: string, state: BrokerOrderState) => ({
-  client_order_id: clientOrderId,
+  client_order_id: sentUnder(clientOrderId),
   state: {
     broker_ref: state.brokerRef,
     status: state.status,

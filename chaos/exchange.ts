@@ -45,11 +45,12 @@ const SAMPLE = ok(
     reason: null,
   }),
 );
-const tooMany = (retryAfter: number): Answer => ({
+const tooMany = (ms: number): Answer => ({
   ...problem(429, 'Too many requests.'),
-  headers: { 'retry-after': `${retryAfter}` },
+  headers: { 'retry-after': `${Math.ceil(ms / 1000)}`, 'retry-after-ms': `${ms}` },
 });
 const NOT_FOUND = problem(404, 'There is nothing here.');
+const LOOK_UPS = new Set(['GET orders/', 'GET references/']);
 const MOST_CHARACTERS = 65_536;
 
 export async function openExchange({ file, port = 0 }: { file: string; port?: number }): Promise<Exchange> {
@@ -88,7 +89,7 @@ export async function openExchange({ file, port = 0 }: { file: string; port?: nu
     const arrival = { account, asker, arrivedAt: call.arrivedAt, ...protocol.readOrder(call.body) };
     const victim = { account, client_order_id: arrival.clientOrderId };
     await traps.pass('arrived', asker, victim);
-    const trouble = faults.meet({ account, asker, isOrder: true });
+    const trouble = faults.meet({ account, asker, call: 'orders' });
     if (!(await getsThrough(trouble, response))) {
       await desk.turnAway(arrival);
       return turnAway(trouble, response);
@@ -101,7 +102,7 @@ export async function openExchange({ file, port = 0 }: { file: string; port?: nu
 
   async function serveOther(call: Call, response: ServerResponse): Promise<void> {
     const { asker, account, what } = call;
-    const trouble = faults.meet({ account, asker, isOrder: false });
+    const trouble = faults.meet({ account, asker, call: LOOK_UPS.has(what) ? 'look_ups' : 'other' });
     if (!(await getsThrough(trouble, response))) return turnAway(trouble, response);
     const answer = await answerTo(call);
     if (what === 'GET positions') await traps.pass('position', asker, { account, client_order_id: null });
@@ -118,10 +119,10 @@ export async function openExchange({ file, port = 0 }: { file: string; port?: nu
     return before === null && !closing.signal.aborted;
   }
 
-  function turnAway({ before, turn, retryAfter }: Trouble, response: ServerResponse): void {
+  function turnAway({ before, turn, retryAfterMs }: Trouble, response: ServerResponse): void {
     if (before === 'reset') response.socket?.resetAndDestroy();
     else if (before === 'garbage') sendGarbage(response, turn, SAMPLE);
-    else if (before === 'refuse') send(response, tooMany(retryAfter));
+    else if (before === 'refuse') send(response, tooMany(retryAfterMs));
     else response.destroy();
   }
 
@@ -162,6 +163,11 @@ export async function openExchange({ file, port = 0 }: { file: string; port?: nu
         if (!state) return { status: 404, body: { client_order_id: name } };
         return ok(protocol.tellOrder(name, state));
       }
+      case 'GET references/': {
+        const found = await desk.findByReference(account, name);
+        if (!found) return { status: 404, body: { broker_ref: name } };
+        return ok(protocol.tellOrder(found.clientOrderId, found.state));
+      }
       case 'GET orders': {
         const open = await desk.brokerOf(account).openOrders(PATIENT);
         return ok({ items: open.map(protocol.tellOpenOrder) });
@@ -187,7 +193,8 @@ export async function openExchange({ file, port = 0 }: { file: string; port?: nu
 
   async function connect(account: AccountId, paper: unknown): Promise<Answer> {
     try {
-      return ok(protocol.tellCapabilities(await desk.connect(account, paper)));
+      const { capabilities, limits } = await desk.connect(account, paper);
+      return ok(protocol.tellConnected(capabilities, limits));
     } catch (fault) {
       if (fault instanceof BrokerUnavailable) return problem(422, fault.message);
       throw fault;

@@ -89,6 +89,21 @@ const atExchange =
     return what;
   };
 
+/** Of one account, as it pleases that account's broker. */
+const atOneAccount =
+  (
+    what: string,
+    isIt: (desk: Desk) => boolean,
+    fault: (tools: Tools) => Omit<FaultOrder, 'accounts'>[],
+  ): Fault =>
+  async ({ exchange, desks }, tools) => {
+    const accounts = [tools.pick(desks.filter(isIt)).trader.account.id];
+    const faults = fault(tools);
+    for (const each of faults) await exchange.addFault({ ...each, accounts });
+    await sleep(faults[0]?.ttl_ms ?? 0);
+    return what;
+  };
+
 async function withRedis<T>({ redis }: Scene, task: (client: Redis) => Promise<T>): Promise<T> {
   const client = new Redis(redis.url, { protocol: 2, maxRetriesPerRequest: 1 });
   client.on('error', () => {});
@@ -206,6 +221,38 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     calls: 'orders',
   }),
 
+  'exchange hanging': atOneAccount(
+    'exchange hanging for one account',
+    () => true,
+    ({ between }) => [{ kind: 'hang', ttl_ms: between(3_000, 9_000) }],
+  ),
+  // Longer than it remembers ids: what it took meanwhile without our hearing of it can no longer be asked for.
+  'exchange silent': atOneAccount(
+    'exchange losing the answers to orders, and for a minute to look-ups, of one account',
+    ({ traits }) => traits.forgetsIdsAfterMs !== null,
+    () => [
+      { kind: 'lose', ttl_ms: 4_000, calls: 'orders' },
+      { kind: 'lose', ttl_ms: 70_000, calls: 'look_ups' },
+    ],
+  ),
+  'exchange busy': async ({ exchange, desks, random }, { between }) => {
+    const accounts = desks
+      .filter(({ traits }) => traits.limits !== null)
+      .map(({ trader }) => trader.account.id);
+    const isLong = random() < 0.15;
+    const ttl = between(200, 2_500);
+    await exchange.addFault({
+      kind: 'refuse',
+      accounts,
+      ttl_ms: ttl,
+      retry_after_ms: isLong ? between(5_500, 9_000) : between(200, 3_000),
+      probability: 0.3 + 0.7 * random(),
+      seed: between(1, 1e6),
+    });
+    await sleep(ttl);
+    return `exchange busy, to be asked again ${isLong ? 'after more than 5 s' : 'in a moment'}`;
+  },
+
   'clock ahead': jumped(20, 60),
   'clock behind': jumped(-60, -20),
 
@@ -238,19 +285,23 @@ function jumped(least: number, most: number): Fault {
   };
 }
 
-/** These go on beside the others: a broker is ill at its own times. */
-const AT_EXCHANGE = Object.keys(FAULTS).filter((name) => name.startsWith('exchange '));
+/** These go on beside the others: a broker is ill at its own times, and busy at any. */
+const BUSY = ['exchange busy'];
+const AT_EXCHANGE = Object.keys(FAULTS).filter(
+  (name) => name.startsWith('exchange ') && !BUSY.includes(name),
+);
 
-/** Both hands at once, each of its own: what happens at the exchange meets everything else. */
-export async function dealWithBothHands(
+/** All hands at once, each of its own: what happens at the exchange meets everything else. */
+export async function dealWithAllHands(
   scene: Scene,
   { until, only, log }: { until: number; only: readonly string[] | null; log: (text: string) => void },
 ): Promise<Map<string, number>> {
   if (only) return dealFaults(scene, { until, only, log });
-  const elsewhere = Object.keys(FAULTS).filter((name) => !AT_EXCHANGE.includes(name));
+  const elsewhere = Object.keys(FAULTS).filter((name) => !AT_EXCHANGE.includes(name) && !BUSY.includes(name));
   const hands = await Promise.all([
     dealFaults(scene, { until, only: elsewhere, log }),
     dealFaults(scene, { until, only: AT_EXCHANGE, pauseMs: 9_000, log }),
+    dealFaults(scene, { until, only: BUSY, pauseMs: 12_000, log }),
   ]);
   return new Map(hands.flatMap((counts) => [...counts]));
 }

@@ -2,83 +2,28 @@
 // and the exchange's own ledger and journal.
 
 import { auditKeyOf, verifyAuditLog } from '../src/app/audit/chain.ts';
-import { type Db, sql } from '../src/data/db.ts';
-import { add, type Decimal, decimal, negate, ZERO } from '../src/domain/decimal.ts';
-import { type AccountId, millis, type Timestamp } from '../src/domain/ids.ts';
-import { hasEnded, type OrderStatus } from '../src/domain/order.ts';
-import { canonicalSymbol } from '../src/domain/symbol.ts';
+import type { Db } from '../src/data/db.ts';
+import { decimal } from '../src/domain/decimal.ts';
+import { millis } from '../src/domain/ids.ts';
+import { hasEnded } from '../src/domain/order.ts';
 import { APP_KEY } from '../test/orders/kill-harness.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
-import type { Delivery, Signal } from './traffic.ts';
-
-export interface Finding {
-  readonly invariant: string;
-  /** What a breach is: these three are the bottom line. */
-  readonly kind: 'lost' | 'doubled' | 'stuck' | 'other';
-  /** How many things it was checked on. */
-  readonly checked: number;
-  readonly problems: readonly string[];
-}
-
-interface OrderRow {
-  order_id: string;
-  user_id: string;
-  trading_account_id: AccountId;
-  symbol: string;
-  action: string;
-  quantity: string;
-  status: OrderStatus;
-  error: string | null;
-  broker_refs: string;
-  fill_quantity: string | null;
-  deadline_at: Timestamp;
-}
-
-interface LegRow {
-  order_id: string;
-  leg: 'exit' | 'entry';
-  client_order_id: string;
-  status: string;
-  side: 'buy' | 'sell';
-  fill_quantity: string | null;
-  broker_ref: string | null;
-}
-
-export interface Records {
-  readonly orders: readonly OrderRow[];
-  readonly legs: readonly LegRow[];
-  readonly audited: readonly { resource_id: string }[];
-  readonly openChecks: readonly { order_id: string; state: string }[];
-}
-
-export async function readRecords(db: Db): Promise<Records> {
-  const [orders, legs, audited, openChecks] = await Promise.all([
-    db.all<OrderRow>(
-      sql`select order_id, user_id, trading_account_id, symbol, action, quantity, status, error, broker_refs,
-            fill_quantity, deadline_at from order_history`,
-    ),
-    db.all<LegRow>(
-      sql`select order_id, leg, client_order_id, status, side, fill_quantity, broker_ref from order_legs`,
-    ),
-    db.all<{ resource_id: string }>(
-      sql`select resource_id from audit_logs where action = 'webhook_order' and success = ${true}`,
-    ),
-    db.all<{ order_id: string; state: string }>(
-      sql`select order_id, state from fill_checks where state <> 'done'`,
-    ),
-  ]);
-  return { orders, legs, audited, openChecks };
-}
+import { judgeClosings, judgeNothingHeld, judgePlans, judgePositions } from './judge-positions.ts';
+import type { Finding, LegRow, OrderRow, Records } from './records.ts';
+import type { Delivery, Desk, Signal } from './traffic.ts';
 
 export async function judge(evidence: {
+  readonly desks: readonly Desk[];
   readonly signals: readonly Signal[];
   readonly records: Records;
+  /** Legs that the exchange cannot tell us about any more, by client order id. */
+  readonly forgotten: ReadonlySet<string>;
   readonly ledger: ExchangeLedger;
   /** As the API tells them, by account. */
   readonly positions: ReadonlyMap<string, readonly { symbol: string; quantity: number }[]>;
   readonly db: Db;
 }): Promise<Finding[]> {
-  const { signals, records, ledger, positions, db } = evidence;
+  const { desks, signals, records, forgotten, ledger, positions, db } = evidence;
   const orderOf = new Map(records.orders.map((row) => [row.order_id, row]));
   const legOf = new Map(records.legs.map((leg) => [leg.client_order_id, leg]));
   const rowsOf = Map.groupBy(records.orders, (row) => `${row.trading_account_id} ${decimal(row.quantity)}`);
@@ -88,13 +33,16 @@ export async function judge(evidence: {
     judgeExchangeDoubles(ledger, legOf),
     judgeLost(signals, rowsFor),
     judgeStrangers(signals, records),
-    judgeEnds(records),
+    judgeEnds(records, forgotten),
     judgeTold(signals, orderOf),
-    judgeLegs(ledger, records),
+    judgeLegs(ledger, records, forgotten),
     judgeDeadlines(ledger, legOf, orderOf),
     judgeSequence(signals, rowsFor, ledger, records),
     judgeOverlaps(ledger, records),
-    judgePositions(ledger, records, orderOf, positions),
+    judgePlans(desks, signals, ledger, records),
+    judgeNothingHeld(signals, ledger, orderOf),
+    judgeClosings(desks, ledger),
+    judgePositions({ ledger, records, forgotten, told: positions }),
     judgeAuditEntries(records),
     await judgeChain(db),
   ];
@@ -166,15 +114,24 @@ function judgeStrangers(signals: readonly Signal[], { orders }: Records): Findin
   return { invariant: 'every order comes from a signal', kind: 'other', checked: orders.length, problems };
 }
 
-function judgeEnds({ orders, openChecks }: Records): Finding {
+/** What the exchange has forgotten is not stuck where it is shown: `unknown`, and a dead letter. */
+function judgeEnds({ orders, legs, openChecks }: Records, forgotten: ReadonlySet<string>): Finding {
+  const checkOf = new Map(openChecks.map(({ order_id, state }) => [order_id, state]));
+  const shown = new Set(
+    legs
+      .filter((leg) => forgotten.has(leg.client_order_id) && checkOf.get(leg.order_id) === 'dead_letter')
+      .map((leg) => leg.order_id),
+  );
   const problems = [
     ...orders
-      .filter(({ status }) => !hasEnded(status))
+      .filter(({ order_id, status }) => !hasEnded(status) && !(status === 'unknown' && shown.has(order_id)))
       .map((row) => `order ${row.order_id} is ${row.status}`),
-    ...openChecks.map(({ order_id, state }) => `the fill check of order ${order_id} is ${state}`),
+    ...openChecks
+      .filter(({ order_id }) => !shown.has(order_id))
+      .map(({ order_id, state }) => `the fill check of order ${order_id} is ${state}`),
   ];
   return {
-    invariant: 'every order reaches its end, by way of `unknown` where need be',
+    invariant: `every order reaches its end, by way of \`unknown\` where need be; ${shown.size} are dead letters that the exchange has forgotten`,
     kind: 'stuck',
     checked: orders.length,
     problems,
@@ -213,9 +170,10 @@ function judgeTold(signals: readonly Signal[], orderOf: ReadonlyMap<string, Orde
 /** What a leg can be that the exchange has never taken. */
 const UNTRADED = new Set(['planned', 'rejected', 'expired']);
 
-function judgeLegs({ orders }: ExchangeLedger, { legs }: Records): Finding {
+function judgeLegs({ orders }: ExchangeLedger, { legs }: Records, forgotten: ReadonlySet<string>): Finding {
   const atExchange = new Map(orders.map((order) => [order.client_order_id, order]));
   const problems = legs.flatMap((leg) => {
+    if (leg.status === 'unknown' && forgotten.has(leg.client_order_id)) return [];
     const there = atExchange.get(leg.client_order_id);
     const name = `${leg.leg} leg ${leg.client_order_id} of order ${leg.order_id}`;
     if (!there)
@@ -252,7 +210,7 @@ function judgeDeadlines(
   };
 }
 
-/** Of users whose signals come one after the other: they reach the exchange in that order. */
+/** Of accounts whose signals come one after the other: they reach the exchange in that order. */
 function judgeSequence(
   signals: readonly Signal[],
   rowsFor: (signal: Signal) => readonly OrderRow[],
@@ -284,7 +242,7 @@ function judgeSequence(
     }
   }
   return {
-    invariant: "a user's orders are sent in the order of the signals",
+    invariant: "an account's orders are sent in the order of the signals",
     kind: 'other',
     checked,
     problems,
@@ -324,38 +282,7 @@ function judgeOverlaps({ requests, looks }: ExchangeLedger, { legs }: Records): 
         );
     }
   }
-  return { invariant: "a user's orders are executed one at a time", kind: 'other', checked, problems };
-}
-
-function judgePositions(
-  { positions }: ExchangeLedger,
-  { legs }: Records,
-  orderOf: ReadonlyMap<string, OrderRow>,
-  told: ReadonlyMap<string, readonly { symbol: string; quantity: number }[]>,
-): Finding {
-  const ours = new Map<string, Decimal>();
-  for (const leg of legs) {
-    const order = orderOf.get(leg.order_id);
-    if (!order || leg.fill_quantity === null) continue;
-    const place = `${order.trading_account_id} ${canonicalSymbol('paper', order.symbol)}`;
-    const filled = decimal(leg.fill_quantity);
-    ours.set(place, add(ours.get(place) ?? ZERO, leg.side === 'buy' ? filled : negate(filled)));
-  }
-  const theirs = new Map(
-    positions.map(({ account, symbol, quantity }) => [`${account} ${symbol}`, decimal(quantity)]),
-  );
-  const problems: string[] = [];
-  const places = new Set([...ours.keys(), ...theirs.keys()]);
-  for (const place of places) {
-    const [mine, actual] = [ours.get(place) ?? ZERO, theirs.get(place) ?? ZERO];
-    if (mine !== actual)
-      problems.push(`the position ${place} is ${mine} by our fills and ${actual} at the exchange`);
-    const [account = '', symbol = ''] = place.split(' ');
-    const shown = told.get(account)?.find((position) => position.symbol === symbol)?.quantity ?? 0;
-    if (told.has(account) && shown !== Number(actual))
-      problems.push(`the API shows the position ${place} as ${shown}, the exchange has ${actual}`);
-  }
-  return { invariant: "our positions are the exchange's", kind: 'other', checked: places.size, problems };
+  return { invariant: "an account's orders are executed one at a time", kind: 'other', checked, problems };
 }
 
 function judgeAuditEntries({ orders, audited }: Records): Finding {

@@ -1,4 +1,4 @@
-// npm run chaos -- [--minutes 10] [--seed N] [--users 24] [--rate 20] [--break compare-and-set|lookup|ownership] [--only "fault,fault"]
+// npm run chaos -- [--minutes 10] [--seed N] [--users 24] [--rate 20] [--break compare-and-set|lookup|ownership|settling] [--only "fault,fault"]
 //
 // Starts the real cluster on the loopback, sends a long random stream of signals for many users, lets everything go
 // wrong that can, and judges afterwards from the exchange's ledger. Exits with 1 where an invariant does not hold.
@@ -23,14 +23,17 @@ import { type Db, sql } from '../src/data/db.ts';
 import { migrate } from '../src/data/migrate.ts';
 import { openPostgres } from '../src/data/postgres.ts';
 import { timestamp, type UserId } from '../src/domain/ids.ts';
+import type { OrderError } from '../src/domain/order.ts';
 import { seeded } from '../test/orders/kill-harness.ts';
 import { startRedis } from '../test/servers/redis.ts';
 import { type Cluster, openCluster } from './cluster.ts';
 import { type ExchangeControl, exchangeControl } from './exchange-client.ts';
-import { dealWithBothHands, FAULTS, type Scene } from './faults.ts';
-import { type Finding, judge, readRecords } from './judge.ts';
+import { dealWithAllHands, FAULTS, type Scene } from './faults.ts';
+import { forgottenLegs } from './forgotten.ts';
+import { judge } from './judge.ts';
 import { measureHang } from './latency.ts';
 import { startPostgres } from './postgres.ts';
+import { type Finding, readRecords } from './records.ts';
 import { type Desk, openDesks, startTraffic } from './traffic.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -73,15 +76,30 @@ const BREAKS: Readonly<Record<string, readonly { file: string; find: string; put
       find: 'stopping.abort();\n    throw new OrderTaken',
       put: 'throw new OrderTaken',
     },
-    { file: 'src/worker/work-off.ts', find: 'if (fault instanceof OrderTaken) throw fault;', put: '' },
+    { file: 'src/worker/work-off.ts', find: 'if (fault instanceof OrderTaken || ', put: 'if (' },
     {
       file: 'src/data/worker-orders.ts',
       find: 'where user_id = ${user} and token = ${token}`',
       put: 'where user_id = ${user}`',
     },
   ],
+  // A leg that may have been sent is sent again without asking for it.
   lookup: [
-    { file: 'src/worker/execute.ts', find: 'if (mayBeThere) {', put: 'if (mayBeThere && Date.now() < 0) {' },
+    { file: 'src/domain/next-step.ts', find: 'facts.isMissing && facts.instrument', put: 'facts.instrument' },
+    {
+      file: 'src/domain/next-step.ts',
+      find: 'if (canAsk && !facts.isMissing)',
+      put: 'if (canAsk && facts.now < 0)',
+    },
+    { file: 'src/domain/next-step.ts', find: '  able.refusesDuplicateIds &&\n', put: '' },
+  ],
+  // The position is read, and planned on, while earlier orders of the account are still to be filled.
+  settling: [
+    {
+      file: 'src/domain/next-step.ts',
+      find: 'if (areRecent(others, now) &&',
+      put: 'if (now < 0 && areRecent(others, now) &&',
+    },
   ],
 };
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: sources
@@ -135,11 +153,11 @@ async function main(): Promise<boolean> {
     const cluster = await openCluster({ folder, root, databaseUrl: postgres.url, redisUrl: redis.url });
     closers.push(() => cluster.stop());
     const exchange = exchangeControl(cluster.exchange.url);
-    for (const { trader, isCareless } of desks) await exchange.setTraits(trader.account.id, !isCareless);
+    for (const { trader, traits } of desks) await exchange.setTraits(trader.account.id, traits);
     log(
       `seed ${seed}: 2 API, 3 worker hosts, 2 verifiers, 1 exchange; PostgreSQL ${postgres.version}` +
-        `${postgres.fillDisk ? '' : ' (its disk cannot be filled here)'}; ${desks.length} users, ` +
-        `${desks.filter((desk) => desk.isCareless).length} at a careless broker` +
+        `${postgres.fillDisk ? '' : ' (its disk cannot be filled here)'}; ${options.users} users, ` +
+        `${desks.length} accounts, ${desks.filter((desk) => desk.traits.limits).length} of them at a distant exchange` +
         `${options.break ? `; a broken build: ${options.break}` : ''}; logs in ${folder}`,
     );
 
@@ -151,27 +169,31 @@ async function main(): Promise<boolean> {
       rate: Number(options.rate),
     });
     const scene: Scene = { cluster, postgres, redis, exchange, desks, random };
-    const hang = only ? null : await measureHang(scene, traffic, log);
-    const faults = await dealWithBothHands(scene, { until: begun + minutes * 60_000, only, log });
+    const hang = only ? [] : await measureHang(scene, traffic, log);
+    const until = Date.now() + minutes * 60_000;
+    const faults = await dealWithAllHands(scene, { until, only, log });
 
     log('no more faults: everything is healed, and what is under way comes to its end');
     await exchange.clearFaults();
     await cluster.heal();
     const signals = await traffic.stop();
     await fillEverything(db, desks);
-    const waited = await untilSettled(db, cluster, apiKey);
+    const forgottenNow = async () => forgottenLegs(desks, await exchange.ledger(), await readRecords(db));
+    const waited = await untilSettled(db, cluster, apiKey, forgottenNow);
     log(
       `settled ${(waited.ms / 1000).toFixed(0)} s after the last signal; ${waited.deadLetters} dead letters were retried by the operator`,
     );
 
     const findings = await judge({
+      desks,
       signals,
       records: await readRecords(db),
+      forgotten: await forgottenNow(),
       ledger: await exchange.ledger(),
       positions: await readPositions(cluster, desks),
       db,
     });
-    if (hang) findings.push(hang);
+    findings.push(...hang);
     return await report({ seed, minutes, faults, signals, findings, db, exchange });
   } finally {
     for (const close of closers.reverse())
@@ -211,35 +233,47 @@ async function fillEverything(db: Db, desks: readonly Desk[]): Promise<void> {
   }
 }
 
-/** As an operator would: dead letters are retried once the brokers are well again. */
+/**
+ * As an operator would: dead letters are retried once the brokers are well again, except those of which the exchange has
+ * said by then that it knows nothing any more.
+ */
 async function untilSettled(
   db: Db,
   cluster: Cluster,
   apiKey: string,
+  forgottenNow: () => Promise<ReadonlySet<string>>,
 ): Promise<{ ms: number; deadLetters: number }> {
   const begun = Date.now();
   const headers = { authorization: `Bearer ${apiKey}` };
   let deadLetters = 0;
+  const retried = new Set<string>();
   while (Date.now() - begun < SETTLING_MS) {
     const [api] = cluster.apis;
-    const letters = await db.all<{ order_id: string }>(
-      sql`select order_id from fill_checks where state = 'dead_letter'`,
+    const letters = await db.all<{ order_id: string; client_order_id: string }>(
+      sql`select c.order_id, l.client_order_id from fill_checks c join order_legs l on l.order_id = c.order_id
+          where c.state = 'dead_letter' and l.status in ('sending', 'unknown', 'placed', 'partially_filled')`,
     );
-    for (const { order_id } of letters) {
+    const isNews = letters.some(({ order_id }) => retried.has(order_id));
+    const forgotten = isNews ? await forgottenNow() : new Set<string>();
+    const hopeless = letters.filter((letter) => forgotten.has(letter.client_order_id));
+    for (const { order_id } of letters.filter((letter) => !hopeless.includes(letter))) {
+      retried.add(order_id);
       const path = `/deployment/dead-letters/${order_id}/retry`;
       const { status } = await fetch(`${api?.url}${path}`, { method: 'POST', headers });
       if (status === 204) deadLetters++;
       else throw new Error(`${path} was answered ${status}`);
     }
-    const open = await db.get(
-      sql`select 1 from order_history
+    const open = await db.all<{ order_id: string | null }>(
+      sql`select order_id from order_history
             where status not in ('filled', 'cancelled', 'failed', 'rejected', 'expired')
-          union all select 1 from fill_checks where state <> 'done'
-          union all select 1 from audit_logs a
-            where not exists (select 1 from audit_seals s where s.entry_id = a.id) limit 1`,
+          union all select order_id from fill_checks where state <> 'done'
+          union all select null from audit_logs a
+            where not exists (select 1 from audit_seals s where s.entry_id = a.id)`,
     );
-    if (!open) break;
-    await sleep(200);
+    const isLeft = ({ order_id }: { order_id: string | null }) =>
+      !hopeless.some((letter) => letter.order_id === order_id);
+    if (!open.some(isLeft)) break;
+    await sleep(hopeless.length > 0 ? 1_000 : 200);
   }
   return { ms: Date.now() - begun, deadLetters };
 }
@@ -284,6 +318,11 @@ async function report(found: {
     sql`select status, count(*) as orders from order_history group by status order by status`,
   );
   console.log(`  orders: ${tell(ends.map(({ status, orders }) => [status, orders]))}`);
+  const failed = await db.all<{ error: string }>(
+    sql`select error from order_history where error is not null`,
+  );
+  const codes = Map.groupBy(failed, ({ error }) => (JSON.parse(error) as OrderError).code);
+  console.log(`  their errors: ${tell([...codes].map(([code, all]) => [code, all.length]))}`);
   const { requests } = await exchange.ledger();
   const outcomes = Map.groupBy(requests, ({ outcome }) => outcome);
   console.log(`  at the exchange: ${tell([...outcomes].map(([outcome, all]) => [outcome, all.length]))}`);

@@ -3,20 +3,22 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from '../src/data/db.ts';
+import type { User } from '../src/data/users.ts';
 import { type Decimal, decimal } from '../src/domain/decimal.ts';
 import type { AccountId } from '../src/domain/ids.ts';
 import { timestamp } from '../src/domain/ids.ts';
 import type { OrderResult } from '../src/domain/order-result.ts';
 import { ACTIONS, makeTrader, SYMBOLS, type Trader, webhookPath } from '../test/orders/kill-harness.ts';
+import { PLAIN, type Traits } from './exchange-traits.ts';
 
+/** One account. Every user has two. */
 export interface Desk {
   readonly name: string;
   readonly trader: Trader;
-  /** The broker takes a second order under a known id as a second order. */
-  readonly isCareless: boolean;
-  /** Every order is filled as it comes. */
-  readonly isImmediate: boolean;
-  /** Signals that come at nearly the same time. With one, the order of signals is the order of trading. */
+  readonly traits: Traits;
+  /** Every order is filled as it comes, or a moment later; otherwise it rests, or is refused. */
+  readonly isFilling: boolean;
+  /** Signals that come at nearly the same time. With one, the order of signals is that of trading. */
   readonly burst: number;
 }
 
@@ -43,13 +45,28 @@ const CASH = { starting_cash: 1e12 };
 /** The platform gives up after a while. */
 const PATIENCE_MS = 25_000;
 const ANSWER_MS = 12_000;
-/** As at the end of a bar: several strategies of one user speak within a moment. */
+/** As at the end of a bar: several strategies of one user speak within a moment, about one symbol. */
 const BURST = 5;
 const BURST_MS = 80;
 const TWICE_AT_ONCE = 0.25;
 const AGAIN_LATER = 0.15;
 
-/** Most brokers are well; of some the answers are lost, some rest, cancel or refuse. Half of them are careless. */
+/**
+ * As most real exchanges are: an id is all that is answered, the fill comes a moment later, a second order under the same
+ * id is a second order, ids are forgotten in time, and all accounts are counted together when it is too much.
+ */
+const DISTANT: Traits = {
+  refusesDuplicates: false,
+  reduceOnly: true,
+  fillsAfterMs: { least: 50, most: 1_500 },
+  forgetsIdsAfterMs: { least: 40_000, most: 60_000 },
+  limits: 'the distant exchange',
+};
+
+/**
+ * Most brokers are well; of some the answers are lost, some rest, cancel or refuse. Half of the users are at the distant
+ * exchange; their second accounts are without reduce-only there, and those of the others with a careless broker.
+ */
 export async function openDesks(db: Db, users: number): Promise<Desk[]> {
   const kinds: readonly (readonly [string, object, boolean])[] = [
     ['well', { latency_ms: 5 }, true],
@@ -67,16 +84,23 @@ export async function openDesks(db: Db, users: number): Promise<Desk[]> {
   ];
   const desks: Desk[] = [];
   for (let n = 0; n < users; n++) {
-    const [kind, paper, isImmediate] = kinds[n % kinds.length] as (typeof kinds)[number];
-    const trader = await makeTrader(db, { ...CASH, ...paper });
-    const isCareless = Math.floor(n / kinds.length) % 2 === n % 2;
-    desks.push({
-      name: `${kind} ${n + 1}`,
-      trader,
-      isCareless,
-      isImmediate,
-      burst: kind === 'well' && n % 3 === 0 ? BURST : 1,
-    });
+    const isDistant = Math.floor(n / kinds.length) % 2 === n % 2;
+    const [first, second] = isDistant
+      ? [DISTANT, { ...DISTANT, reduceOnly: false }]
+      : [PLAIN, { ...PLAIN, refusesDuplicates: false }];
+    const desk = async (which: 'a' | 'b', traits: Traits, of?: User): Promise<Desk> => {
+      const place = which === 'a' ? n : n + 5;
+      const [kind, paper, isFilling] = kinds[place % kinds.length] as (typeof kinds)[number];
+      return {
+        name: `${kind} ${n + 1}${which}`,
+        trader: await makeTrader(db, { ...CASH, ...paper }, of),
+        traits,
+        isFilling,
+        burst: kind === 'well' && n % 3 === (which === 'a' ? 0 : 1) ? BURST : 1,
+      };
+    };
+    const one = await desk('a', first);
+    desks.push(one, await desk('b', second, one.trader.user));
   }
   return desks;
 }
@@ -95,9 +119,8 @@ export function startTraffic({ desks, apis, random, rate }: TrafficOptions) {
   let isOpen = true;
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item;
 
-  function make(desk: Desk): Signal {
+  function make(desk: Desk, symbol: string): Signal {
     const { account, secret } = desk.trader;
-    const symbol = pick(SYMBOLS);
     const order = pick(ACTIONS);
     // Quantities are unique: they tell signals apart.
     const quantity = (signals.length + 1) / 1000;
@@ -141,9 +164,9 @@ export function startTraffic({ desks, apis, random, rate }: TrafficOptions) {
     }
   }
 
-  async function send(desk: Desk, afterMs: number): Promise<void> {
+  async function send(desk: Desk, symbol: string, afterMs: number): Promise<void> {
     await sleep(afterMs);
-    const signal = make(desk);
+    const signal = make(desk, symbol);
     const copies = random() < TWICE_AT_ONCE ? 2 : 1;
     await Promise.all(Array.from({ length: copies }, () => deliver(signal)));
     if (random() < AGAIN_LATER) await post(signal);
@@ -152,8 +175,9 @@ export function startTraffic({ desks, apis, random, rate }: TrafficOptions) {
   async function lane(desk: Desk, pauseMs: number): Promise<void> {
     await sleep(random() * pauseMs);
     while (isOpen) {
+      const symbol = pick(SYMBOLS);
       await Promise.all(
-        Array.from({ length: desk.burst }, (_, n) => send(desk, n === 0 ? 0 : random() * BURST_MS)),
+        Array.from({ length: desk.burst }, (_, n) => send(desk, symbol, n === 0 ? 0 : random() * BURST_MS)),
       );
       await sleep(pauseMs * (0.3 + 1.4 * random()));
     }

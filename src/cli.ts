@@ -69,6 +69,8 @@ async function auditVerify(
   if (problems.length > 0 || isLate) return 1;
   print(`The audit log is whole: ${head.entries} entries sealed, ${unsealed} not yet.`);
   if (begins.entries > 0) print(`Entries 1 to ${begins.entries} were pruned.`);
+  if (kept.some(({ entries }) => entries < begins.entries))
+    print('The head given is one of those, and could not be compared.');
   print(`head ${headText(head)}`);
   return 0;
 }

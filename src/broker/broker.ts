@@ -167,6 +167,18 @@ export interface BrokerAccount {
   readonly credentials?: unknown;
 }
 
+/** A broker's market, to look at: what a simulation trades in. */
+export interface Market {
+  /** null: nobody can be asked there. */
+  resolve(
+    symbol: string,
+    signal: AbortSignal,
+  ): Promise<Instrument | { readonly rejection: OrderError } | null>;
+  quote(instrument: Instrument, signal: AbortSignal): Promise<Quote>;
+}
+
 /** Throws BrokerUnavailable where no connection can be made, and CredentialsRejected where the credentials are why. */
 export type OpenBroker = (account: BrokerAccount, signal: AbortSignal) => Promise<Broker>;
+/** A book beside the account's real one, which fills at once what the market has. */
+export type OpenSimulation = (account: BrokerAccount, market: Market, signal: AbortSignal) => Promise<Broker>;
 export type Brokers = Readonly<Record<BrokerName, OpenBroker>>;

@@ -35,6 +35,8 @@ export interface Config {
     /** undefined: in this process. Several, separated by commas, are nodes of one cluster. */
     readonly redisUrl: string | undefined;
   };
+  /** null: for ever. */
+  readonly retention: { readonly auditMs: number | null; readonly orderMs: number | null };
   /** What is undefined here is kept in `data.dir`, made there at the first start. */
   readonly keys: {
     /** 32 bytes in base64url. */
@@ -222,6 +224,10 @@ function assemble(values: Values): Config {
       databaseUrl: values.DATABASE_URL,
       redisUrl: values.REDIS_URL?.join(','),
     },
+    retention: {
+      auditMs: values.AUDIT_DAYS === undefined ? null : values.AUDIT_DAYS * DAY_MS,
+      orderMs: values.ORDER_DAYS === undefined ? null : values.ORDER_DAYS * DAY_MS,
+    },
     keys: {
       app: values.APP_KEY,
       jwt: values.JWT_SECRET,
@@ -278,6 +284,8 @@ function assemble(values: Values): Config {
     plans: values.PLANS,
   };
 }
+
+const DAY_MS = 86_400_000;
 
 const publicHalf = ({ d: _, ...point }: PrivateJwk): PublicJwk => point;
 

@@ -66,6 +66,9 @@ export const VARIABLES = {
   DATABASE_URL: { secret: true, parse: addressOf('postgres', 'postgresql'), otherwise: 'none: SQLite in DATA_DIR', means: 'postgres://user:password@host/database' },
   REDIS_URL: { secret: true, parse: listOf(addressOf('redis', 'rediss')), otherwise: 'none: in-process', means: 'the in-memory store and the queues: redis://user:password@host/0; several, separated by commas, for a cluster' },
 
+  AUDIT_DAYS: { parse: wholeNumber(1, 36_500), otherwise: 'none: for ever', means: 'audit entries that are older are pruned; what is left of the log still verifies' },
+  ORDER_DAYS: { parse: wholeNumber(1, 36_500), otherwise: 'none: for ever', means: 'orders that are older and have ended for good are pruned' },
+
   APP_KEY: { heading: 'Keys', secret: true, parse: aesKey, otherwise: 'generated into DATA_DIR outside production', means: 'encrypts webhook secrets at rest: 32 bytes in base64url' },
   JWT_SECRET: { secret: true, parse: atLeast(32), otherwise: 'generated into DATA_DIR outside production', means: 'signs session tokens: 32 characters and up' },
   WORKER_KEY: { secret: true, parse: privateJwks, otherwise: 'generated into DATA_DIR with ROLE=all', means: 'opens sealed broker credentials: a private P-256 JWK for workers only, or after a rotation {"keys": […]}, the current one first' },

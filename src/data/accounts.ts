@@ -3,7 +3,6 @@
 import type { BrokerName } from '../domain/brokers.ts';
 import type { AccountId, Timestamp, UserId } from '../domain/ids.ts';
 import { type Db, join, must, type Reads, type Statement, sql } from './db.ts';
-import { toUser, type User, type UserRow } from './users.ts';
 
 export interface Account {
   readonly id: AccountId;
@@ -29,7 +28,7 @@ export interface Account {
   readonly createdAt: Timestamp;
 }
 
-interface AccountRow {
+export interface AccountRow {
   id: AccountId;
   user_id: UserId;
   name: string;
@@ -49,7 +48,7 @@ interface AccountRow {
   created_at: Timestamp;
 }
 
-const toAccount = (row: AccountRow): Account => ({
+export const toAccount = (row: AccountRow): Account => ({
   id: row.id,
   userId: row.user_id,
   name: row.name,
@@ -187,29 +186,18 @@ export const deleteAccount = (id: AccountId, now: Timestamp): Statement[] => [
 ];
 
 /**
- * Guarded by `account`: at the moment in which an order is committed the account is what the order was checked against.
- * It holds the row, so that a halt, a deletion or a fence comes either before the order or after it.
+ * Guarded by `account`: at the moment in which an order is committed its account is what the order was checked against,
+ * and its user active. It holds both rows, so that a halt, a deletion, a deactivation or a fence comes before the order
+ * or after it.
  */
 export const accountStands = ({ id, revision, halted }: Account): Statement =>
   must(
     'account',
-    sql`select 1 from trading_accounts
-        where id = ${id} and revision = ${revision} and halted = ${halted} and deleted_at is null`,
+    sql`select 1 from trading_accounts a join users u on u.id = a.user_id
+        where a.id = ${id} and a.revision = ${revision} and a.halted = ${halted} and a.deleted_at is null
+          and u.is_active = ${true}`,
   );
 
 /** Waits for whoever is just committing an order on the account; who read it before this commits none any more. */
 export const fenceAccount = (id: AccountId): Statement =>
   sql`update trading_accounts set revision = revision + 1 where id = ${id}`;
-
-/** Level 1: whom the token in the URL identifies. */
-export async function findByWebhookToken(
-  db: Db,
-  token: string,
-): Promise<{ account: Account; user: User } | null> {
-  const account = await db.get<AccountRow>(
-    sql`select * from trading_accounts where webhook_token = ${token} and deleted_at is null`,
-  );
-  if (!account) return null;
-  const user = await db.get<UserRow>(sql`select * from users where id = ${account.user_id}`);
-  return user ? { account: toAccount(account), user: toUser(user) } : null;
-}

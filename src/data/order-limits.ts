@@ -1,44 +1,45 @@
 // What an accepted order uses up: a place in the user's day, and an idempotency key.
 
 import type { OrderId, Timestamp, UserId } from '../domain/ids.ts';
-import { type Db, must, type Statement, sql } from './db.ts';
+import { type Db, join, must, type Statement, sql } from './db.ts';
 
-export async function ordersOn(db: Db, user: UserId, day: string): Promise<number> {
-  const row = await db.get<{ orders: number }>(
-    sql`select orders from daily_order_counts where user_id = ${user} and day = ${day}`,
-  );
-  return row?.orders ?? 0;
+/** Accepted on one UTC day: of each kind a plan allows so many. */
+export interface OrdersToday {
+  readonly real: number;
+  readonly simulated: number;
 }
 
-/** Guarded by `daily_limit`: exact, however many orders are accepted at one moment. A limit of 0 is denied before. */
-export function countOrder(user: UserId, day: string, limit: number | null): Statement {
-  return limit === null
-    ? sql`insert into daily_order_counts (user_id, day, orders) values (${user}, ${day}, 1)
-          on conflict (user_id, day) do update set orders = daily_order_counts.orders + 1`
-    : must(
-        'daily_limit',
-        sql`insert into daily_order_counts (user_id, day, orders) values (${user}, ${day}, 1)
-            on conflict (user_id, day) do update set orders = daily_order_counts.orders + 1
-              where daily_order_counts.orders < ${limit}`,
-      );
+export async function ordersOn(db: Db, user: UserId, day: string): Promise<OrdersToday> {
+  const row = await db.get<{ orders: number; simulated: number }>(
+    sql`select orders, simulated from daily_order_counts where user_id = ${user} and day = ${day}`,
+  );
+  return { real: row?.orders ?? 0, simulated: row?.simulated ?? 0 };
+}
+
+/**
+ * With a limit guarded by `daily_limit`: exact, however many orders are accepted at one moment. A limit of 0 is denied
+ * before.
+ */
+export function countOrder(
+  user: UserId,
+  day: string,
+  { simulation, limit }: { simulation: boolean; limit: number | null },
+): Statement {
+  const counted = simulation
+    ? sql`insert into daily_order_counts (user_id, day, orders, simulated) values (${user}, ${day}, 0, 1)
+          on conflict (user_id, day) do update set simulated = daily_order_counts.simulated + 1`
+    : sql`insert into daily_order_counts (user_id, day, orders, simulated) values (${user}, ${day}, 1, 0)
+          on conflict (user_id, day) do update set orders = daily_order_counts.orders + 1`;
+  if (limit === null) return counted;
+  const below = simulation
+    ? sql` where daily_order_counts.simulated < ${limit}`
+    : sql` where daily_order_counts.orders < ${limit}`;
+  return must('daily_limit', join([counted, below], ''));
 }
 
 export interface IdempotencyKey {
   readonly key: string;
   readonly bodyHash: string;
-}
-
-export async function findIdempotencyKey(
-  db: Db,
-  user: UserId,
-  key: string,
-  notBefore: Timestamp,
-): Promise<{ bodyHash: string; orderId: OrderId } | null> {
-  const row = await db.get<{ body_hash: string; order_id: OrderId }>(
-    sql`select body_hash, order_id from idempotency_keys
-        where user_id = ${user} and idempotency_key = ${key} and created_at > ${notBefore}`,
-  );
-  return row ? { bodyHash: row.body_hash, orderId: row.order_id } : null;
 }
 
 /** Guarded by `idempotency`: one order per key, for as long as keys live. */

@@ -85,7 +85,7 @@ export async function findOrder(db: Db, id: OrderId): Promise<Order | null> {
 /**
  * An account's orders that are under way or have an open leg, with the account's connection version. First the one that a
  * predecessor had begun: its legs were planned on the position of then, and nothing may trade before them. The others as
- * they came.
+ * they came. (`true` stands in the text: with a value SQLite does not take the index of what is unsettled.)
  */
 export async function unsettledOrders(
   db: Db,
@@ -94,7 +94,7 @@ export async function unsettledOrders(
 ): Promise<{ orders: Order[]; version: number | null }> {
   const rows = await db.all<OrderRow & { connection_version: number }>(
     sql`select o.*, a.connection_version from order_history o join trading_accounts a on a.id = o.trading_account_id
-        where o.trading_account_id = ${account} and o.unsettled = ${true} and o.user_id = ${user}
+        where o.trading_account_id = ${account} and o.unsettled = true and o.user_id = ${user}
         order by case o.status when 'executing' then 0 else 1 end, o.rowid`,
   );
   return { orders: await withLegs(db, rows), version: rows[0]?.connection_version ?? null };

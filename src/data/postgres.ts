@@ -33,6 +33,8 @@ const ATTEMPTS_ALONE = 4;
 const READ_CONNECTIONS = 4;
 /** Whatever lists do, they do it to each other. */
 const LIST_CONNECTIONS = 2;
+/** Texts put together by `join` that are prepared. */
+const MOST_JOINED = 200;
 const CONNECT_MS = 5_000;
 /** Longer than the server's own limit: this one is for a server that cannot say anything any more. */
 const ANSWER_MS = 15_000;
@@ -265,26 +267,47 @@ interface Answers {
 /** query_timeout is missing in the driver's types. */
 type Query = QueryConfig & { query_timeout?: number };
 
-/** A statement as the driver takes it: placeholders numbered, a guard wrapped, constant texts prepared once. */
+/** A statement as the driver takes it: placeholders numbered, a guard wrapped, what comes again prepared once. */
 function statementQueries(): (statement: Statement) => Query {
   const named = new WeakMap<readonly string[], Query>();
   const namedGuards = new WeakMap<readonly string[], Query>();
   let names = 0;
-  return ({ parts, values, guard }) => {
-    const cache = guard === undefined ? named : namedGuards;
-    let query = cache.get(parts);
-    if (!query) {
-      const text = parts.reduce((start, part, index) => `${start}$${index}${part}`);
-      query = { text: guard === undefined ? text : guarded(text, holds({ parts })) };
-      // Only a template's own text is constant; one put together by `join` may never come again.
-      if ('raw' in parts) query.name = `fillpath_${++names}`;
-      cache.set(parts, query);
+  const name = () => `fillpath_${++names}`;
+
+  // A text put together by `join` may never come again. One that does is named from its second time on, while there are
+  // few: every connection keeps what it has prepared.
+  const seen = new Set<string>();
+  const namedTexts = new Map<string, string>();
+  function nameOf(text: string): string | undefined {
+    const known = namedTexts.get(text);
+    if (known !== undefined || namedTexts.size === MOST_JOINED) return known;
+    if (seen.has(text)) {
+      seen.delete(text);
+      namedTexts.set(text, name());
+    } else {
+      if (seen.size === MOST_JOINED) seen.clear();
+      seen.add(text);
     }
-    return {
-      ...query,
-      values: values.map((value) => (typeof value === 'string' ? withoutNul(value) : value)),
-    };
-  };
+    return namedTexts.get(text);
+  }
+
+  function queryOf({ parts, guard }: Statement): Query {
+    const cache = guard === undefined ? named : namedGuards;
+    const known = cache.get(parts);
+    if (known) return known;
+    const plain = parts.reduce((start, part, index) => `${start}$${index}${part}`);
+    const text = guard === undefined ? plain : guarded(plain, holds({ parts }));
+    // Only a template's own text is constant.
+    const isConstant = 'raw' in parts;
+    const query: Query = { text, name: isConstant ? name() : nameOf(text) };
+    if (isConstant) cache.set(parts, query);
+    return query;
+  }
+
+  return (statement) => ({
+    ...queryOf(statement),
+    values: statement.values.map((value) => (typeof value === 'string' ? withoutNul(value) : value)),
+  });
 }
 
 /** The cast fails exactly when no row was touched; the text shows up in the server's log. */

@@ -47,10 +47,17 @@ export function insertSession(session: Session, passwordHash: string): Statement
 
 /** Read on every authenticated request: a revocation holds from the very next one. */
 export async function findSession(db: Db, id: SessionId): Promise<{ session: Session; user: User } | null> {
-  const session = await db.get<SessionRow>(sql`select * from user_sessions where id = ${id}`);
-  if (!session) return null;
-  const user = await db.get<UserRow>(sql`select * from users where id = ${session.user_id}`);
-  return user ? { session: toSession(session), user: toUser(user) } : null;
+  const row = await db.get<
+    SessionRow & Omit<UserRow, 'id' | 'is_active'> & { is_user_active: number | boolean }
+  >(
+    sql`select s.*, u.email, u.is_admin, u.is_active as is_user_active, u.plan, u.plan_expires_at, u.terms_version
+        from user_sessions s join users u on u.id = s.user_id where s.id = ${id}`,
+  );
+  if (!row) return null;
+  return {
+    session: toSession(row),
+    user: toUser({ ...row, id: row.user_id, is_active: row.is_user_active }),
+  };
 }
 
 /** Newest first; only those that can still be used or refreshed. `before` is the last one of the page before. */

@@ -33,14 +33,18 @@ export const toUser = (row: UserRow): User => ({
   termsVersion: row.terms_version,
 });
 
+/** What everybody has who has nothing else. */
+const FREE = 'free';
+
 /** Guarded by `email`: an address belongs to one user. */
 export function insertUser(user: User, passwordHash: string, now: Timestamp): Statement {
   return must(
     'email',
     sql`insert into users (id, email, password_hash, is_admin, is_active, plan, plan_expires_at, terms_version,
-          terms_accepted_at, created_at)
+          terms_accepted_at, created_at, had_plan)
         values (${user.id}, ${user.email}, ${passwordHash}, ${user.isAdmin}, ${user.isActive}, ${user.plan},
-          ${user.planExpiresAt}, ${user.termsVersion}, ${user.termsVersion === null ? null : now}, ${now})
+          ${user.planExpiresAt}, ${user.termsVersion}, ${user.termsVersion === null ? null : now}, ${now},
+          ${user.plan !== FREE})
         on conflict (email) do nothing`,
   );
 }
@@ -109,6 +113,9 @@ export function changeUser(id: UserId, { isActive, plan, planExpiresAt }: UserCh
   const changes = [
     ...(isActive === undefined ? [] : [sql`is_active = ${isActive}`]),
     ...(plan === undefined ? [] : [sql`plan = ${plan}`]),
+    // A plan that is taken away has been there.
+    ...(plan === FREE ? [sql`had_plan = (had_plan or plan <> 'free')`] : []),
+    ...(plan === undefined || plan === FREE ? [] : [sql`had_plan = ${true}`]),
     ...(planExpiresAt === undefined ? [] : [sql`plan_expires_at = ${planExpiresAt}`]),
   ];
   return must('user', join([sql`update users set `, join(changes, ', '), sql` where id = ${id}`], ''));

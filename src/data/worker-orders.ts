@@ -39,8 +39,8 @@ export function workerOrders(deps: { db: Db; clock: { now(): number }; firstPoll
     accountsUnderWay: (user) => accountsUnderWay(db, user),
     unsettled: (user, account) => unsettledOrders(db, user, account),
     findAccount: (id) => findAccount(db, id),
-    async refuseCredentials({ id, connectionVersion }) {
-      await db.commit([changeAccountAt(id, connectionVersion, { credentialsVerified: false })]);
+    async refuseCredentials(account, version) {
+      await db.commit([changeAccountAt(account, version, { credentialsVerified: false })]);
     },
     async begin(user, token) {
       await db.commit([

@@ -266,6 +266,11 @@ export const DENIALS = {
     title: 'The broker refuses the credentials',
     detail: 'Check them at your broker, and send the right ones.',
   },
+  account_unfit: {
+    status: 409,
+    title: 'The account cannot be traded as it is',
+    detail: 'Change it at your broker as it says, and verify it again.',
+  },
   terms_version_outdated: {
     status: 409,
     title: 'This is not the current version of the terms',

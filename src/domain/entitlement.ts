@@ -50,24 +50,32 @@ export interface Standing {
   readonly intent: OrderIntent;
   readonly simulation: boolean;
   readonly plan: Plan;
+  /** There was a plan beyond `free`, now or at some time. */
+  readonly hadPlan: boolean;
   readonly halted: boolean;
-  readonly termsAccepted: boolean;
+  /** `outdated`: earlier ones were accepted, and not yet those that stand now. */
+  readonly terms: 'accepted' | 'outdated' | 'never_accepted';
   readonly credentialsVerified: boolean;
+  /** Of the same kind, real or simulated. */
   readonly ordersToday: number;
   /** Seconds until the next UTC day. */
   readonly secondsLeftToday: number;
 }
 
+export const isEntry = ({ operation }: OrderIntent): boolean => operation === 'PLACE_ENTRY_ORDER';
+
+/** Exits and closes pass where an entry does not: nothing that changed since may keep anybody in a position. */
 export function entitlement(standing: Standing): Denial | null {
-  const { intent, simulation, plan } = standing;
-  // Exits still pass: a halt must never keep anybody in a position.
-  if (standing.halted && intent.operation === 'PLACE_ENTRY_ORDER') return deny('account_halted');
+  const { simulation, plan } = standing;
+  const isExit = !isEntry(standing.intent);
+  if (standing.halted && !isExit) return deny('account_halted');
   if (!simulation) {
-    if (plan.simulation_only) return deny('plan_simulation_only');
-    if (!standing.termsAccepted) return deny('terms_not_accepted');
+    if (plan.simulation_only && !(isExit && standing.hadPlan)) return deny('plan_simulation_only');
+    const termsPass = standing.terms === 'accepted' || (isExit && standing.terms === 'outdated');
+    if (!termsPass) return deny('terms_not_accepted');
     if (!standing.credentialsVerified) return deny('credentials_not_verified');
   }
-  if (plan.daily_orders !== null && standing.ordersToday >= plan.daily_orders)
+  if (plan.daily_orders !== null && !isExit && standing.ordersToday >= plan.daily_orders)
     return deny('daily_limit_reached', { retryAfter: standing.secondsLeftToday });
   return null;
 }

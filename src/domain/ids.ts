@@ -15,5 +15,11 @@ export type Timestamp = Id<'timestamp'>;
 export const timestamp = (ms: number): Timestamp => new Date(ms).toISOString() as Timestamp;
 export const millis = (time: Timestamp): number => Date.parse(time);
 
+/** No UUIDv7 that is made at this time or later is smaller. */
+export function earliestId(ms: number): string {
+  const time = Math.max(0, ms).toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;
+}
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 export const isUuid = (text: string): boolean => UUID.test(text);

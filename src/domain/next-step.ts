@@ -85,9 +85,10 @@ export interface Facts {
   readonly othersWatch: Watch;
   /** null: to be read. */
   readonly position: { readonly quantity: Decimal; readonly readAt: number } | null;
-  /** Since the position was first read and showed nothing to close, though one of ours was filled a moment before. */
+  /** Since it was first read. */
   readonly positionWatch: Watch;
-  readonly tradedLately: boolean;
+  /** What it should be by our own fills of a moment ago; null: there were none. */
+  readonly expected: Decimal | null;
   /** Until the broker takes calls again, in ms. */
   readonly busyMs: number;
   /** How often the broker has refused this order for the rate. */
@@ -100,7 +101,7 @@ export interface Facts {
 
 export type Step =
   | { readonly do: 'resolve the symbol' }
-  | { readonly do: 'look at others'; readonly afterMs: number }
+  | { readonly do: 'look at others'; readonly afterMs: number; readonly withinMs: number }
   | { readonly do: 'read the position'; readonly afterMs: number }
   /** Wait until the broker takes calls again. */
   | { readonly do: 'wait'; readonly ms: number }
@@ -142,32 +143,37 @@ function begin(order: Order, facts: Facts, rules: Rules): Step {
   if (typeof instrument !== 'string') return end(stopped(order, 'rejected', instrument.rejection));
   if (!able.fractionalQuantities && !isWhole(order.quantity))
     return end(stopped(order, 'rejected', wholeOnly(order)));
-  if (areRecent(others, now) && othersWatch.ms < rules.closeWaitMs) {
-    const afterMs =
-      othersWatch.looks === 0
-        ? 0
-        : pause({ ...othersWatch, looks: othersWatch.looks - 1 }, rules, rules.closeWaitMs);
-    return { do: 'look at others', afterMs };
-  }
+  const lookElsewhere = watchOthers(others, othersWatch, now, rules);
+  if (lookElsewhere) return lookElsewhere;
   if (position === null || now - position.readAt > STALE_MS) return { do: 'read the position', afterMs: 0 };
+  // A position may lag behind the fill that made it; after a while the broker is believed.
+  if (facts.expected !== null && facts.expected !== position.quantity && facts.positionWatch.ms < LAG_MS)
+    return { do: 'read the position', afterMs: pause(facts.positionWatch, rules, LAG_MS) };
   const planned = plan(order, position.quantity, instrument, facts);
   const doubt = closeInDoubt(position.quantity, facts, rules);
   if (doubt && planned.legs.some(({ leg }) => leg === 'exit'))
     return end(stopped(order, 'rejected', undecided(order, doubt)));
   if (planned.legs.length > 0) return { do: 'send', order: planned, leg: firstLeg(planned), again: false };
-  const { positionWatch } = facts;
-  if (facts.tradedLately && positionWatch.ms < LAG_MS)
-    return { do: 'read the position', afterMs: pause(positionWatch, rules, LAG_MS) };
   return end(stopped(planned, 'rejected', whyNothing(planned, others)));
 }
 
 const firstLeg = ({ legs: [first] }: Order): LegName => first?.leg ?? 'entry';
 
-/** One that was sent a moment ago decides what there is to plan on; one that has rested for long does not end now. */
-const areRecent = (others: readonly OtherLeg[], now: number): boolean =>
-  others.some(
-    ({ leg }) => isOpenLeg(leg) && leg.sentAt !== null && Math.abs(now - millis(leg.sentAt)) < RECENT_MS,
-  );
+/**
+ * Each open leg is looked at once: it may have ended since. One that was sent a moment ago decides what there is to plan
+ * on, and is waited for; one that has rested for long does not end now.
+ */
+function watchOthers(others: readonly OtherLeg[], watch: Watch, now: number, rules: Rules): Step | null {
+  const open = others.filter(({ leg }) => isOpenLeg(leg));
+  const withinMs = rules.closeWaitMs - watch.ms;
+  if (open.length === 0 || withinMs <= 0) return null;
+  if (watch.looks === 0) return { do: 'look at others', afterMs: 0, withinMs };
+  const isRecent = ({ leg }: OtherLeg) =>
+    leg.sentAt !== null && Math.abs(now - millis(leg.sentAt)) < RECENT_MS;
+  if (!open.some(isRecent)) return null;
+  const afterMs = pause({ ...watch, looks: watch.looks - 1 }, rules, rules.closeWaitMs);
+  return { do: 'look at others', afterMs, withinMs: withinMs - afterMs };
+}
 
 function plan(order: Order, position: Decimal, instrument: string, facts: Facts): Order {
   const { legs, autoExit } = planOrder(order.intent, order.quantity, takeable(position, facts));
@@ -303,6 +309,11 @@ const maySendAgain = (order: Order, leg: Leg, { able, now, isSameLogin, instrume
 function afterRefusedClose(order: Order, close: Leg, facts: Facts, rules: Rules): Step {
   const error = order.exitError ?? nothingHeld(order);
   if (error.code !== 'no_position') return end(moveTo(order, 'rejected', { error }));
+  if (isLate(order, facts.now)) return end(late(order));
+  const busy = unlessBusy(order, facts);
+  if (busy) return busy;
+  if (facts.instrument === null) return { do: 'resolve the symbol' };
+  if (typeof facts.instrument !== 'string') return end(stopped(order, 'failed', facts.instrument.rejection));
   if (facts.position === null) return { do: 'read the position', afterMs: 0 };
   const isStillHeld = sign(facts.position.quantity) === (close.side === 'buy' ? -1 : 1);
   if (isStillHeld && facts.positionWatch.ms < LAG_MS)
@@ -316,7 +327,7 @@ function afterRefusedClose(order: Order, close: Leg, facts: Facts, rules: Rules)
 function unlessBusy(order: Order, facts: Facts): Step | null {
   const { busyMs } = facts;
   if (isWorthWaiting(order, facts)) return busyMs > 0 ? { do: 'wait', ms: busyMs } : null;
-  return end(stopped(order, 'rejected', rateLimited(busyMs)));
+  return end(stopped(order, 'rejected', rateLimited(busyMs, order)));
 }
 
 /** A busy broker is waited for where the order stays fresh and patience lasts. */

@@ -136,7 +136,7 @@ export const LEG_STATUSES = [
 export type LegStatus = (typeof LEG_STATUSES)[number];
 
 /** At the broker, or perhaps there: what fill verification follows. */
-const OPEN_LEG_STATUSES: readonly LegStatus[] = ['sending', 'unknown', 'placed', 'partially_filled'];
+export const OPEN_LEG_STATUSES: readonly LegStatus[] = ['sending', 'unknown', 'placed', 'partially_filled'];
 export const isOpenLeg = (leg: Leg): boolean => OPEN_LEG_STATUSES.includes(leg.status);
 
 export interface Leg {
@@ -217,7 +217,7 @@ export function clientOrderId(order: OrderId, leg: LegName): ClientOrderId {
 }
 
 /** Of an order at the broker, whoever sent it. */
-export const isOurs = (id: string): boolean => /^f[ex][0-9a-z]{22}$/.test(id);
+export const isOurEntry = (id: string): boolean => /^fe[0-9a-z]{22}$/.test(id);
 
 /** Under way, or followed by fill verification. */
 export const isUnsettled = (order: Order): boolean =>

@@ -40,8 +40,17 @@ export function lost(order: Order, name: LegName): Order {
 export function givenUp(order: Order, error: OrderError): Order {
   const sending = order.legs.find(({ status }) => status === 'sending');
   const current = sending ? lost(order, sending.leg) : order;
-  return current.status === 'executing' ? stopped(current, 'failed', error) : current;
+  if (current.status !== 'executing') return current;
+  const status = error.code === 'broker_rate_limited' ? 'rejected' : 'failed';
+  return stopped(current, sending ? 'failed' : status, sending ? mayHaveClosed(error, sending) : error);
 }
+
+const mayHaveClosed = (error: OrderError, close: Leg): OrderError => ({
+  ...error,
+  message:
+    `${error.message} The close of the reversal (${close.side} ${close.quantity}, client order id ${close.clientOrderId}) ` +
+    'may have been made; the entry was not sent. Check the position and act by hand.',
+});
 
 /** Ends before its next leg is sent. A reversal that has closed already has failed, whatever stopped it. */
 export const stopped = (order: Order, status: 'rejected' | 'failed' | 'expired', error: OrderError): Order =>
@@ -72,11 +81,14 @@ export const unreachable = (why: string): OrderError => ({
 });
 
 /** Whole seconds, and never sooner than the broker said. */
-export function rateLimited(retryAfterMs: number): OrderError {
+export function rateLimited(retryAfterMs: number, order: Order): OrderError {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  const what = hasTraded(order)
+    ? 'the entry was not taken, though the close was filled'
+    : 'the order was not taken';
   return {
     code: 'broker_rate_limited',
-    message: `The broker limits the rate of requests, and the order was not taken. Send it again in ${seconds} seconds.`,
+    message: `The broker limits the rate of requests: ${what}. Send it again in ${seconds} seconds.`,
     retry_after: seconds,
   };
 }

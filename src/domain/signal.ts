@@ -25,12 +25,35 @@ export interface Signal {
 
 export type SignalReading = { readonly signal: Signal } | { readonly problem: string };
 
-/** Real trading needs `timestamp` and `secret`; in simulation they may be absent but not malformed. */
-export function readSignal(body: Uint8Array, { simulation }: { simulation: boolean }): SignalReading {
+/** A webhook's body, as far as it can be read without knowing what it should say. */
+export type BodyReading = { readonly fields: JsonObject } | { readonly problem: string };
+
+export function readBody(body: Uint8Array): BodyReading {
   const json = readJson(body);
   if ('problem' in json) return json;
-  if (!isObject(json.value)) return { problem: 'The body must be a JSON object.' };
-  const fields = json.value;
+  return isObject(json.value) ? { fields: json.value } : { problem: 'The body must be a JSON object.' };
+}
+
+/** What shows that a request is the owner's, whatever else is right or wrong with it. */
+export interface Proof {
+  /** Epoch milliseconds. */
+  readonly timestamp: number | null;
+  readonly secret: string | null;
+}
+
+export function proofIn(reading: BodyReading): Proof {
+  if ('problem' in reading) return { timestamp: null, secret: null };
+  const secret = field(reading.fields, 'secret');
+  return {
+    timestamp: readTimestamp(field(reading.fields, 'timestamp')),
+    secret: typeof secret === 'string' ? secret : null,
+  };
+}
+
+/** Real trading needs `timestamp` and `secret`; in simulation they may be absent but not malformed. */
+export function readSignal(reading: BodyReading, { simulation }: { simulation: boolean }): SignalReading {
+  if ('problem' in reading) return reading;
+  const { fields } = reading;
 
   const actionText = field(fields, 'action');
   if (typeof actionText !== 'string') return missing('action', `one of ${ACTIONS.join(', ')}`);

@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import {
+  readBalance,
   readPositions,
   readSymbols,
   resetSimulation,
@@ -204,6 +205,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       verifyAccount: bind(verifyAccount),
       readPositions: bind(readPositions),
       resetSimulation: bind(resetSimulation),
+      readBalance: bind(readBalance),
       readSymbols: bind(readSymbols),
       haltAccount: bind(haltAccount),
       resumeAccount: bind(resumeAccount),

@@ -1,9 +1,10 @@
-// ROLE=verifier: what comes round by itself. Fills are verified, orders that nobody works on are rescued, and the audit
-// log is sealed. Any number may run: each piece of work is claimed by compare-and-set.
+// ROLE=verifier: what comes round by itself. Fills are verified, orders that nobody works on are rescued, the audit log is
+// sealed, and what is old is pruned. Any number may run: each piece of work is claimed by compare-and-set.
 
 import { auditKeyOf } from '../app/audit/chain.ts';
 import { openSealer, type Sealer } from '../app/audit/sealing.ts';
 import { every } from '../app/background.ts';
+import { prune } from '../app/operation/retention.ts';
 import { rescueOrders } from '../app/orders/rescue-orders.ts';
 import { verifyDueFills } from '../app/orders/verify-fills.ts';
 import { keptHead } from '../data/kept-head.ts';
@@ -15,6 +16,8 @@ const RESCUE_EVERY_MS = 2_000;
 const RESCUE_GRACE_MS = 5_000;
 const SEAL_EVERY_MS = 1_000;
 const ANNOUNCE_EVERY_MS = 3_600_000;
+/** Whether somebody else is at it, or has been. */
+const PRUNE_EVERY_MS = 60_000;
 
 /** It seals once more before everything that writes entries is closed, and so behind it in the order of closing. */
 export async function openSealing({ config, db, log, closers }: Foundation): Promise<Sealer> {
@@ -34,7 +37,13 @@ export async function openSealing({ config, db, log, closers }: Foundation): Pro
 
 export async function openVerifying(base: Foundation, sealer: Sealer): Promise<void> {
   const { config, log, closers } = base;
-  const { timings, tries } = config;
+  const { timings, tries, retention } = config;
+  const stopping = new AbortController();
+  const pruning = {
+    ...{ ...base, retention, auditKey: auditKeyOf(appKeyOf(config)) },
+    accessTokenMs: config.auth.accessTokenMs,
+    alertIntervalMs: config.mail.alertIntervalMs,
+  };
   const verifying = {
     ...base,
     rules: {
@@ -52,7 +61,11 @@ export async function openVerifying(base: Foundation, sealer: Sealer): Promise<v
     every(RESCUE_EVERY_MS, () => rescueOrders(base, RESCUE_GRACE_MS), log),
     every(VERIFY_EVERY_MS, () => verifyDueFills(verifying), log),
     every(SEAL_EVERY_MS, () => sealer.seal(), log),
+    every(PRUNE_EVERY_MS, () => prune(pruning, stopping.signal), log),
     every(ANNOUNCE_EVERY_MS, async () => sealer.announce(), log),
   ];
-  closers.push(() => Promise.all(rounds.map((round) => round.stop())));
+  closers.push(() => {
+    stopping.abort();
+    return Promise.all(rounds.map((round) => round.stop()));
+  });
 }

@@ -1,9 +1,9 @@
 // Before the kill switch closes what is held, what could still be filled is taken back: an entry of ours that rests at the
 // broker would open a position on the halted account. On the account's own lane, so that no order is between its steps.
 
-import { BrokerUnavailable, type Position } from '../broker/broker.ts';
+import { BrokerUnavailable, type OpenOrder, type Position } from '../broker/broker.ts';
 import type { AccountId, UserId } from '../domain/ids.ts';
-import { isOpenLeg, isOurs, type Leg, type Order } from '../domain/order.ts';
+import { isOpenLeg, isOurEntry, type Leg, type Order } from '../domain/order.ts';
 import type { Connections } from './connections.ts';
 import type { Unavailable } from './enquiries.ts';
 import { queryOf } from './execute.ts';
@@ -18,7 +18,7 @@ export interface Cleared {
 
 export interface ClearDeps {
   readonly connections: Connections;
-  readonly orders: Pick<WorkerOrders, 'unsettled'>;
+  readonly orders: Pick<WorkerOrders, 'unsettled' | 'findAccount'>;
   wait(ms: number): Promise<void>;
 }
 
@@ -29,28 +29,47 @@ export async function clearEntries(
   user: UserId,
   accountId: AccountId,
 ): Promise<Cleared | Unavailable> {
+  const account = await orders.findAccount(accountId);
+  // Whoever asked for it may have waited for long, and have trusted the account again since.
+  if (!account?.halted) return { unavailable: 'the account is not halted any more' };
   const { orders: unsettled } = await orders.unsettled(user, accountId);
   const entries = unsettled.filter((order) => !order.simulation).flatMap(openEntries);
   try {
     return await connections.use({ accountId, simulation: false }, async (line) => {
-      for (const order of await line.openOrders())
-        if (order.clientOrderId !== null && isOurs(order.clientOrderId) && !order.reduceOnly)
-          await line.cancel(order);
+      const left = await cancelEntries(line);
       let open = entries;
       for (const ms of LOOK_AGAIN_MS) {
         if (open.length === 0) break;
         await wait(ms);
         open = await stillOpen(line, open);
       }
+      const known = new Set(entries.map(({ leg }) => leg.clientOrderId));
       return {
         positions: await line.positions(),
-        open: open.map(({ order }) => ({ orderId: order.id, symbol: order.symbol })),
+        open: [
+          ...open.map(({ order }) => ({ orderId: order.id, symbol: order.symbol })),
+          ...left
+            .filter(({ clientOrderId }) => clientOrderId !== null && !known.has(clientOrderId))
+            .map(({ brokerRef, symbol }) => ({ orderId: brokerRef, symbol })),
+        ],
       };
     });
   } catch (fault) {
     if (!(fault instanceof BrokerUnavailable)) throw fault;
     return { unavailable: fault.message };
   }
+}
+
+/** Returns those that could not be taken back: one of them must not keep the rest, nor the positions, open. */
+async function cancelEntries(line: Line): Promise<OpenOrder[]> {
+  const left: OpenOrder[] = [];
+  for (const order of await line.openOrders())
+    if (order.clientOrderId !== null && isOurEntry(order.clientOrderId))
+      await line.cancel(order).catch((fault: unknown) => {
+        if (!(fault instanceof BrokerUnavailable)) throw fault;
+        left.push(order);
+      });
+  return left;
 }
 
 interface OpenEntry {
@@ -65,7 +84,10 @@ const openEntries = (order: Order): OpenEntry[] =>
 async function stillOpen(line: Line, entries: readonly OpenEntry[]): Promise<OpenEntry[]> {
   const looked = await Promise.all(
     entries.map(async (entry) => {
-      const state = await line.find(queryOf(entry.leg, entry.order.symbol));
+      const state = await line.find(queryOf(entry.leg, entry.order.symbol)).catch((fault: unknown) => {
+        if (fault instanceof BrokerUnavailable) return null;
+        throw fault;
+      });
       return { entry, isOpen: !state || state.status === 'placed' || state.status === 'partially_filled' };
     }),
   );

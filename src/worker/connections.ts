@@ -3,11 +3,14 @@
 
 import {
   AccountUnfit,
+  type Broker,
   BrokerBusy,
   BrokerUnavailable,
   CredentialsRejected,
   type Fitness,
+  type Market,
   type OpenBroker,
+  type OpenSimulation,
 } from '../broker/broker.ts';
 import type { Account } from '../data/accounts.ts';
 import { type BrokerName, NEEDS_CREDENTIALS } from '../domain/brokers.ts';
@@ -22,11 +25,11 @@ import { inTime, type Line, openLine, told } from './line.ts';
 export interface BrokerAccess {
   readonly brokers: Readonly<Record<BrokerName, OpenBroker>>;
   /** Stands in for any broker in simulation. */
-  readonly simulated: OpenBroker;
+  readonly simulated: OpenSimulation;
   readonly openCredentials: OpenCredentials;
   findAccount(id: AccountId): Promise<Account | null>;
   /** The broker refuses these credentials: nobody is to trade with them until they are verified again. */
-  refuseCredentials(account: Account): Promise<void>;
+  refuseCredentials(account: AccountId, version: number): Promise<void>;
   wait(ms: number): Promise<void>;
   /** A connector has its own limit, which ends the call itself; this one is for a connector that hangs. */
   readonly brokerTimeoutMs: number;
@@ -76,7 +79,9 @@ export function createConnections(access: BrokerAccess): Connections {
     // Lanes of one account may ask at once: one connection serves them all.
     const underWay = opening.get(key) ?? openCurrent(target).finally(() => opening.delete(key));
     opening.set(key, underWay);
-    return underWay;
+    const opened = await underWay;
+    // Begun before the account was changed: not for who has read it since.
+    return typeof target.version === 'number' && opened.version < target.version ? connect(target) : opened;
   }
 
   async function openCurrent(target: Target): Promise<Connection> {
@@ -86,7 +91,12 @@ export function createConnections(access: BrokerAccess): Connections {
     if (known?.version === account.connectionVersion) return known;
     const earlier = refused.get(key);
     if (earlier?.version === account.connectionVersion) throw new CredentialsRejected(earlier.words);
-    return replace(key, await openAccount(account, target));
+    try {
+      return replace(key, await openAccount(account, target));
+    } catch (fault) {
+      if (!target.simulation) await remember(key, target.accountId, account.connectionVersion, fault);
+      throw fault;
+    }
   }
 
   async function existing(id: AccountId): Promise<Account> {
@@ -96,13 +106,21 @@ export function createConnections(access: BrokerAccess): Connections {
   }
 
   async function openAccount(account: Account, { simulation }: Target): Promise<Connection> {
-    const line = simulation ? await openSimulation(account) : await openReal(account);
+    // Where even connecting is limited: whom the broker counts together is known only from there on.
+    const gate = access.gates(`open ${account.brokerName} ${simulation ? 'simulated' : account.id}`);
+    const busyMs = gate.busyMs();
+    if (busyMs > 0) throw new BrokerBusy('the broker limits the rate of connections', busyMs);
+    const line = await (simulation ? openSimulation(account) : openReal(account)).catch((fault: unknown) => {
+      if (!(fault instanceof BrokerBusy)) throw fault;
+      gate.close(fault.retryAfterMs);
+      throw new BrokerBusy(fault.message, gate.busyMs());
+    });
     return { version: account.connectionVersion, line, users: 0, isReplaced: false };
   }
 
   const openSimulation = async (account: Account): Promise<Line> => {
-    const opened = await inTime(
-      (signal) => simulated({ ...account, credentials: null }, signal),
+    const opened = await openInTime(
+      (signal) => simulated({ ...account, credentials: null }, marketOf(account), signal),
       access.brokerTimeoutMs,
     );
     return openLine(opened, {
@@ -113,6 +131,25 @@ export function createConnections(access: BrokerAccess): Connections {
     });
   };
 
+  /** What the account's own broker has. A simulation needs no credentials: without good ones there is nobody to ask. */
+  function marketOf({ id, brokerName, sealedCredentials, connectionVersion: version }: Account): Market {
+    const isUsable = !NEEDS_CREDENTIALS[brokerName] || sealedCredentials !== null;
+    const ask = <T>(task: (line: Line) => Promise<T>) =>
+      attempt({ accountId: id, simulation: false, version }, task);
+    return {
+      async resolve(symbol) {
+        if (!isUsable) return null;
+        try {
+          return await ask((line) => line.resolve(symbol));
+        } catch (fault) {
+          if (fault instanceof CredentialsRejected) return null;
+          throw fault;
+        }
+      },
+      quote: (instrument) => ask((line) => line.quote(instrument)),
+    };
+  }
+
   async function openReal(account: Account): Promise<Line> {
     const { id, environment, paper, brokerName, sealedCredentials: sealed } = account;
     const credentials = sealed === null ? null : await openCredentials(sealed, account);
@@ -120,7 +157,7 @@ export function createConnections(access: BrokerAccess): Connections {
     // A paper account rehearses a slow broker, not one that hangs.
     const timeoutMs = access.brokerTimeoutMs + latencyOf(paper);
     try {
-      const opened = await inTime(
+      const opened = await openInTime(
         (signal) => brokers[brokerName]({ id, environment, paper, credentials }, signal),
         timeoutMs,
       );
@@ -151,11 +188,11 @@ export function createConnections(access: BrokerAccess): Connections {
   }
 
   /** Not presented again: a broker locks who tries too often, and the next order would fail like this one. */
-  async function remember(key: string, target: Target, words: string): Promise<void> {
-    const account = await findAccount(target.accountId);
-    if (!account || refused.get(key)?.version === account.connectionVersion) return;
-    refused.set(key, { version: account.connectionVersion, words });
-    await access.refuseCredentials(account);
+  async function remember(key: string, account: AccountId, version: number, fault: unknown): Promise<void> {
+    if (!(fault instanceof CredentialsRejected) || fault instanceof CredentialsUnreadable) return;
+    if (refused.get(key)?.version === version) return;
+    refused.set(key, { version, words: fault.message });
+    await access.refuseCredentials(account, version);
   }
 
   async function attempt<T>(target: Target, task: (line: Line) => Promise<T>): Promise<T> {
@@ -167,12 +204,7 @@ export function createConnections(access: BrokerAccess): Connections {
       return await task(connection.line);
     } catch (fault) {
       if (fault instanceof BrokerUnavailable && !(fault instanceof BrokerBusy)) drop(key, connection);
-      if (
-        fault instanceof CredentialsRejected &&
-        !(fault instanceof CredentialsUnreadable) &&
-        !target.simulation
-      )
-        await remember(key, target, fault.message);
+      if (connection && !target.simulation) await remember(key, target.accountId, connection.version, fault);
       throw fault;
     } finally {
       if (connection) {
@@ -214,6 +246,23 @@ export function createConnections(access: BrokerAccess): Connections {
     },
     count: () => open.size,
   };
+}
+
+/** One that opens after all, when nobody waits for it any more, is closed. */
+async function openInTime(
+  open: (signal: AbortSignal) => Promise<Broker>,
+  timeoutMs: number,
+): Promise<Broker> {
+  let opening: Promise<Broker> | undefined;
+  try {
+    return await inTime((signal) => {
+      opening = open(signal);
+      return opening;
+    }, timeoutMs);
+  } catch (fault) {
+    opening?.then((late) => late.close()).catch(() => {});
+    throw fault;
+  }
 }
 
 function latencyOf(paper: unknown): number {

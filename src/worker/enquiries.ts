@@ -20,6 +20,8 @@ import type { Line } from './line.ts';
 
 export interface Unavailable {
   readonly unavailable: string;
+  /** Where the broker says when it may be asked again. */
+  readonly retryAfterMs?: number;
 }
 
 /** `verified`: the connection version of the account whose credentials the broker took. */
@@ -122,7 +124,7 @@ export async function lookAtOrder(
   try {
     // Verification comes back by itself: a look does not reconnect in circles.
     return await connections.use(
-      order,
+      { accountId: order.accountId, simulation: order.simulation },
       async (line) => {
         const state = await line.find(queryOf(leg, order.symbol));
         if (state) return { seen: 'state', state };
@@ -160,5 +162,8 @@ const real = (accountId: AccountId) => ({ accountId, simulation: false });
 
 function unavailable(fault: unknown): Unavailable {
   if (!(fault instanceof BrokerUnavailable)) throw fault;
-  return { unavailable: fault.message };
+  return {
+    unavailable: fault.message,
+    ...(fault instanceof BrokerBusy && { retryAfterMs: fault.retryAfterMs }),
+  };
 }

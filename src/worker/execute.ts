@@ -9,6 +9,7 @@ import {
   type Instrument,
   type OrderQuery,
 } from '../broker/broker.ts';
+import { type Decimal, negate, sign, subtract, ZERO } from '../domain/decimal.ts';
 import { recordState, STALE_MS } from '../domain/fill.ts';
 import { millis, timestamp } from '../domain/ids.ts';
 import {
@@ -60,10 +61,14 @@ export interface Task {
   readonly trades: Trades;
 }
 
-/** When this account last traded an instrument, as far as this worker has seen. */
+/** What this account should hold of an instrument, by what this worker has read and seen filled. */
 export interface Trades {
-  note(instrument: string): void;
-  isRecent(instrument: string): boolean;
+  /** An order was planned on this position. */
+  planned(instrument: string, position: Decimal): void;
+  /** Signed. */
+  filled(instrument: string, quantity: Decimal): void;
+  /** null: nothing was filled a moment ago. */
+  expected(instrument: string): Decimal | null;
 }
 
 /** Another worker has taken the order, or the user, over: whatever this one was about to do, it must not. */
@@ -87,13 +92,26 @@ export async function executeOrder(
   let order = passed(accepted, 'taken', now());
   if (order.status === 'queued') order = moveTo(order, 'executing');
   let refusals = 0;
+  const watches = { leg: stopwatch(), others: stopwatch(), position: stopwatch() };
+  /** A look that fails may fail by the connection: that is tried once. */
+  let hasReconnected = false;
   if (!wasSent(order) && isLate(order, now())) return end(late(order));
-  try {
-    return await deps.connections.use({ ...order, version }, trade);
-  } catch (fault) {
-    if (!(fault instanceof BrokerUnavailable)) throw fault;
-    return end(givenUp(order, whyNot(fault)));
-  }
+  // Begun by a predecessor: what that one knew of the position stands with the order.
+  for (const leg of order.legs)
+    if (leg.instrument !== null && order.positionBefore !== null) {
+      if (leg === order.legs[0]) trades.planned(leg.instrument, order.positionBefore);
+      noteFill({ ...leg, fillQuantity: ZERO }, leg);
+    }
+  for (;;)
+    try {
+      return await deps.connections.use({ ...order, version }, trade);
+    } catch (fault) {
+      if (!(fault instanceof BrokerUnavailable)) throw fault;
+      const busyMs = fault instanceof BrokerBusy ? fault.retryAfterMs : Number.POSITIVE_INFINITY;
+      if (!isWorthWaiting(order, { now: now(), busyMs, refusals: ++refusals }))
+        return end(givenUp(order, whyNot(fault, order)));
+      await deps.wait(busyMs);
+    }
 
   /** Once its main leg is known to be at the broker, fill verification may have come first. */
   async function end(ended: Order): Promise<Order> {
@@ -102,7 +120,6 @@ export async function executeOrder(
   }
 
   async function trade(line: Line): Promise<Order> {
-    const watches = { leg: stopwatch(), others: stopwatch(), position: stopwatch() };
     let instrument: Instrument | { readonly rejection: OrderError } | null = null;
     let open = otherLegs(others);
     let position: Facts['position'] = null;
@@ -122,7 +139,7 @@ export async function executeOrder(
         othersWatch: watches.others.read(),
         position,
         positionWatch: watches.position.read(),
-        tradedLately: typeof symbol === 'string' && trades.isRecent(symbol),
+        expected: typeof symbol === 'string' ? trades.expected(symbol) : null,
         busyMs: line.busyMs(),
         refusals,
         watch: watches.leg.read(),
@@ -143,7 +160,9 @@ export async function executeOrder(
           case 'look at others':
             await pass(step.afterMs);
             open = await Promise.all(
-              open.map((other) => (other.instrument === symbol ? lookElsewhere(line, other) : other)),
+              open.map((other) =>
+                other.instrument === symbol ? lookElsewhere(line, other, step.withinMs) : other,
+              ),
             );
             watches.others.looked();
             break;
@@ -155,13 +174,21 @@ export async function executeOrder(
             break;
           case 'look': {
             await pass(step.afterMs);
-            const state = await look(line, step.leg, current.symbol, step.withinMs);
+            const state = await look(line, step.leg, current.symbol, step.withinMs).catch(
+              (fault: unknown) => {
+                if (step.leg.status === 'sending') throw fault;
+                return orReconnect(fault);
+              },
+            );
             watches.leg.looked();
-            if (state) current = seen(recordState(current, step.leg.leg, state, now()), step.leg.leg);
+            if (state)
+              current = seen(current, recordState(current, step.leg.leg, state, now()), step.leg.leg);
             else isMissing = step.leg.status === 'sending';
             break;
           }
           case 'send':
+            if (!wasSent(current))
+              trades.planned(tradable(instrument).symbol, step.order.positionBefore ?? ZERO);
             current = await send(line, tradable(instrument), step);
             isMissing = false;
             position = null;
@@ -181,18 +208,34 @@ export async function executeOrder(
     }
   }
 
-  function seen(after: Order, name: LegName): Order {
-    const leg = legOf(after, name);
-    if (leg?.instrument && leg.fillQuantity !== null && leg.fillQuantity !== '0') trades.note(leg.instrument);
+  function seen(before: Order, after: Order, name: LegName): Order {
+    noteFill(legNamed(before, name), legNamed(after, name));
     return after;
   }
 
-  async function lookElsewhere(line: Line, other: OpenElsewhere): Promise<OpenElsewhere> {
-    const state = await look(line, other.leg, other.instrument, null);
+  function noteFill(before: Leg, after: Leg): void {
+    const more = subtract(after.fillQuantity ?? ZERO, before.fillQuantity ?? ZERO);
+    if (after.instrument !== null && sign(more) !== 0)
+      trades.filled(after.instrument, after.side === 'buy' ? more : negate(more));
+  }
+
+  /** An unavailable broker is a look without an answer: the looks are the retries. */
+  function orReconnect(fault: unknown): null {
+    if (!(fault instanceof BrokerUnavailable)) throw fault;
+    if (!hasReconnected && !(fault instanceof BrokerBusy)) {
+      hasReconnected = true;
+      throw fault;
+    }
+    return null;
+  }
+
+  async function lookElsewhere(line: Line, other: OpenElsewhere, withinMs: number): Promise<OpenElsewhere> {
+    const state = await line.find(queryOf(other.leg, other.instrument), withinMs).catch(orReconnect);
     if (!state) return other;
-    const { brokerRef, status, fillPrice, fillQuantity } = state;
-    if (fillPrice !== null) trades.note(other.instrument);
-    return { ...other, leg: { ...other.leg, brokerRef, status, fillPrice, fillQuantity } };
+    const { status, fillPrice, fillQuantity } = state;
+    const leg = { ...other.leg, instrument: other.instrument, status, fillPrice, fillQuantity };
+    noteFill(other.leg, leg);
+    return { ...other, leg };
   }
 
   /** Saves the leg as `sending`, sends it, and returns the order with what became of it. */
@@ -219,10 +262,8 @@ export async function executeOrder(
       const acked = passed(order, 'acked', now());
       // Whatever becomes of this attempt, an earlier one may have gone out: it can only be found, never ruled out.
       if (again && outcome.outcome === 'rejected') return lost(acked, name);
-      const after = seen(recordOutcome(acked, name, outcome, now()), name);
-      return outcome.outcome === 'accepted' && isOpenLeg(legNamed(after, name))
-        ? await acknowledge(after, name)
-        : after;
+      const after = seen(acked, recordOutcome(acked, name, outcome, now()), name);
+      return isWorthKeeping(after, name) ? await keep(after, name) : after;
     } catch (fault) {
       if (fault instanceof BrokerBusy) return afterRefusal(fault, name, again);
       // The connector's word that nothing was sent: the leg is as it was before.
@@ -236,11 +277,16 @@ export async function executeOrder(
     refusals++;
     if (again) return lost(order, name);
     if (isWorthWaiting(order, { now: now(), busyMs: retryAfterMs, refusals })) return unsend(name);
-    return recordOutcome(order, name, { outcome: 'rejected', error: rateLimited(retryAfterMs) }, now());
+    return recordOutcome(
+      order,
+      name,
+      { outcome: 'rejected', error: rateLimited(retryAfterMs, order) },
+      now(),
+    );
   }
 
-  /** The broker's own id may be all that the order can be found by: it is kept before anything is waited for. */
-  async function acknowledge(after: Order, name: LegName): Promise<Order> {
+  /** Before anything is waited for: the broker's own id may be all that the order can be found by. */
+  async function keep(after: Order, name: LegName): Promise<Order> {
     order = await deps.save(after, { settled: mainLeg(after)?.leg === name });
     return order;
   }
@@ -257,15 +303,16 @@ export async function executeOrder(
   }
 }
 
-/** null: the broker has no such order, or did not say. An unavailable broker is a look without an answer, after the first. */
-async function look(line: Line, leg: Leg, symbol: string, withinMs: number | null) {
-  const query = queryOf(leg, symbol);
-  if (leg.status === 'sending') return line.find(query);
-  return line.find(query, withinMs ?? undefined).catch((fault: unknown) => {
-    if (fault instanceof BrokerUnavailable) return null;
-    throw fault;
-  });
+/** An acknowledgement, or the refusal of a reversal's close: neither can be asked for again. */
+function isWorthKeeping(order: Order, name: LegName): boolean {
+  const { status } = legNamed(order, name);
+  if (status === 'rejected') return order.status === 'executing';
+  return status === 'placed' || status === 'partially_filled';
 }
+
+/** A leg found `sending` must be asked for until there is an answer; others may be looked at again. */
+const look = (line: Line, leg: Leg, symbol: string, withinMs: number | null) =>
+  line.find(queryOf(leg, symbol), withinMs ?? undefined);
 
 /** The symbol is resolved before anything is read or sent. */
 function tradable(instrument: Instrument | { readonly rejection: OrderError } | null): Instrument {
@@ -346,5 +393,5 @@ const brokerOrder = (order: Order, leg: Leg, instrument: Instrument, giveUpMs: n
   ),
 });
 
-const whyNot = (fault: BrokerUnavailable): OrderError =>
-  fault instanceof BrokerBusy ? rateLimited(fault.retryAfterMs) : unreachable(fault.message);
+const whyNot = (fault: BrokerUnavailable, order: Order): OrderError =>
+  fault instanceof BrokerBusy ? rateLimited(fault.retryAfterMs, order) : unreachable(fault.message);

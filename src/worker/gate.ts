@@ -10,6 +10,8 @@ export interface Gate {
 
 export type Gates = (limits: string) => Gate;
 
+/** A delay that is no number. */
+const UNSAID_MS = 1_000;
 /** Nobody is shut out for longer by one answer, whatever it says. */
 const LONGEST_MS = 15 * 60_000;
 export function createGates(now: () => number = () => performance.now()): Gates {
@@ -21,7 +23,7 @@ export function createGates(now: () => number = () => performance.now()): Gates 
       return Math.max(0, left);
     },
     close(ms) {
-      const until = now() + Math.min(Math.max(ms, 0), LONGEST_MS);
+      const until = now() + Math.min(Math.max(Number.isFinite(ms) ? ms : UNSAID_MS, 0), LONGEST_MS);
       openAt.set(limits, Math.max(until, openAt.get(limits) ?? 0));
     },
   });

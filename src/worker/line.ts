@@ -63,9 +63,10 @@ export function openLine(
     const busyMs = gate.busyMs();
     if (busyMs > 0) throw new BrokerBusy('the broker limits the rate of requests', busyMs);
   };
-  const busy = (fault: BrokerBusy) => {
-    gate.close(fault.retryAfterMs);
-    return fault;
+  /** The delay as the gate has understood it. */
+  const shut = ({ message, retryAfterMs }: BrokerBusy) => {
+    gate.close(retryAfterMs);
+    return new BrokerBusy(discreet(message), gate.busyMs());
   };
   const ask = async <Answer>(
     question: (signal: AbortSignal) => Promise<Answer>,
@@ -75,7 +76,7 @@ export function openLine(
     try {
       return await inTime(question, timeoutMs, withinMs);
     } catch (fault) {
-      if (fault instanceof BrokerBusy) busy(fault);
+      if (fault instanceof BrokerBusy) throw shut(fault);
       throw told(fault, discreet);
     }
   };
@@ -111,10 +112,10 @@ export function openLine(
         if (placed.outcome === 'accepted') return { ...placed, state: seen(placed.state) };
         if (placed.outcome === 'unknown') return { ...placed, reason: discreet(placed.reason) };
         const { code, message, retry_after = SHORT_DELAY_S } = placed.error;
-        if (code === 'broker_rate_limited') throw busy(new BrokerBusy(discreet(message), retry_after * 1000));
+        if (code === 'broker_rate_limited') throw new BrokerBusy(discreet(message), retry_after * 1000);
         return { ...placed, error: said(placed.error) };
       } catch (fault) {
-        if (fault instanceof BrokerBusy) busy(fault);
+        if (fault instanceof BrokerBusy) throw shut(fault);
         // Whoever was cut off cannot know that nothing had been sent by then.
         if (fault instanceof BrokerUnavailable && !handedOver?.aborted) throw told(fault, discreet);
         return { outcome: 'unknown', reason: discreet(messageOf(fault)) };

@@ -21,5 +21,5 @@ export interface WorkerOrders {
   saveSending(order: Order, token: string): Promise<Order | 'taken' | 'halted'>;
   findAccount(id: AccountId): Promise<Account | null>;
   /** The credentials of this version of the account are no longer verified. */
-  refuseCredentials(account: Account): Promise<void>;
+  refuseCredentials(account: AccountId, version: number): Promise<void>;
 }

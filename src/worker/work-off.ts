@@ -3,6 +3,7 @@
 // legs were provably never sent is traded if it is still fresh, a leg that the broker has is adopted, and the rest is
 // `expired` or `unknown`: executeOrder decides that from what was saved.
 
+import { add, type Decimal } from '../domain/decimal.ts';
 import type { OrderId } from '../domain/ids.ts';
 import { isUnderWay, moveTo, type Order, openLeg } from '../domain/order.ts';
 import { type Execution, executeOrder, OrderTaken, type Trades } from './execute.ts';
@@ -26,27 +27,32 @@ export interface WorkOff {
 /** The outcome of the order that it was to go up to; null where that was not among them. */
 export async function workOff(
   execution: Execution,
-  { orders, version }: Unsettled,
+  read: () => Promise<Unsettled>,
   { upTo, trades, signal, log }: WorkOff,
 ): Promise<Order | null> {
-  const standing = new Map(orders.map((order) => [order.id, order]));
-  for (const order of orders.filter(({ status }) => isUnderWay(status))) {
+  const tried = new Set<OrderId>();
+  let { orders, version } = await read();
+  for (;;) {
+    const order = orders.find(({ id, status }) => isUnderWay(status) && !tried.has(id));
+    if (!order) return null;
     if (signal.aborted) throw new Interrupted();
-    const others = [...standing.values()].filter(
+    tried.add(order.id);
+    const others = orders.filter(
       (other) => other.id !== order.id && other.simulation === order.simulation && openLeg(other),
     );
     try {
       // Saving bumps the version: a predecessor that still lives can save, and therefore send, nothing more.
       const mine = order.status === 'executing' ? await execution.save(moveTo(order, 'executing')) : order;
       const done = await executeOrder(execution, { order: mine, others, version, trades });
-      standing.set(order.id, done);
       if (order.id === upTo) return done;
+      orders = orders.map((other) => (other.id === order.id ? done : other));
     } catch (fault) {
       if (fault instanceof OrderTaken || order.id === upTo) throw fault;
       log.error({ fault, order: order.id }, 'an order could not be recovered');
+      // What it left is in the database and nowhere else, and the next one is planned on that.
+      ({ orders, version } = await read());
     }
   }
-  return null;
 }
 
 /** The worker stops; what it has not come to is left to the next one. */
@@ -58,9 +64,17 @@ export class Interrupted extends Error {
 const RECENT_MS = 5_000;
 
 export function recentTrades(now: () => number = () => performance.now()): Trades {
-  const lastAt = new Map<string, number>();
+  const known = new Map<string, { readonly position: Decimal; readonly tradedAt: number }>();
   return {
-    note: (instrument) => void lastAt.set(instrument, now()),
-    isRecent: (instrument) => now() - (lastAt.get(instrument) ?? Number.NEGATIVE_INFINITY) < RECENT_MS,
+    planned: (instrument, position) =>
+      void known.set(instrument, { position, tradedAt: Number.NEGATIVE_INFINITY }),
+    filled(instrument, quantity) {
+      const before = known.get(instrument);
+      if (before) known.set(instrument, { position: add(before.position, quantity), tradedAt: now() });
+    },
+    expected(instrument) {
+      const { position, tradedAt } = known.get(instrument) ?? { position: null, tradedAt: 0 };
+      return position !== null && now() - tradedAt < RECENT_MS ? position : null;
+    },
   };
 }

@@ -8,7 +8,7 @@ import type { Account } from '../data/accounts.ts';
 import type { Look } from '../domain/fill.ts';
 import type { AccountId, OrderId, UserId } from '../domain/ids.ts';
 import type { Rules } from '../domain/next-step.ts';
-import { isUnderWay, type Order } from '../domain/order.ts';
+import { hasEnded, isUnderWay, type Order } from '../domain/order.ts';
 import { clearEntries } from './clear-entries.ts';
 import { type BrokerAccess, type Connections, createConnections } from './connections.ts';
 import {
@@ -70,7 +70,12 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     saveSending: async (order) => mine(order, await orders.saveSending(order, token)),
     async saveSeen(order) {
       const saved = await orders.save(order, token, { settled: false });
-      return saved === 'taken' ? ((await orders.find(order.id)) ?? order) : saved;
+      if (saved !== 'taken') return saved;
+      const current = await orders.find(order.id);
+      // A poll that saw less came between: the end that was seen here is the end.
+      if (!current || hasEnded(current.status) || !hasEnded(order.status)) return current ?? order;
+      const again = await orders.save({ ...order, version: current.version }, token, { settled: false });
+      return again === 'taken' ? current : again;
     },
   };
   const lanes = createLanes();
@@ -88,13 +93,10 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     return account?.userId === user ? account : null;
   }
 
-  async function refuseCredentials(account: Account): Promise<void> {
-    log.warn(
-      { user, account: account.id },
-      'the broker refuses the credentials: they are no longer verified',
-    );
+  async function refuseCredentials(account: AccountId, version: number): Promise<void> {
+    log.warn({ user, account }, 'the broker refuses the credentials: they are no longer verified');
     await orders
-      .refuseCredentials(account)
+      .refuseCredentials(account, version)
       .catch((fault: unknown) => log.warn({ fault, user }, 'refused credentials could not be marked'));
   }
 
@@ -213,8 +215,8 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   async function workOffAccount(account: AccountId, upTo: OrderId | null): Promise<Order | null> {
     const traded = trades.get(account) ?? recentTrades();
     trades.set(account, traded);
-    const found = await orders.unsettled(user, account);
-    return workOff(execution, found, { upTo, trades: traded, signal: stopping.signal, log });
+    const read = () => orders.unsettled(user, account);
+    return workOff(execution, read, { upTo, trades: traded, signal: stopping.signal, log });
   }
 
   /** Not where an order waits that was sent on the book as it is. */
@@ -230,7 +232,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   async function look(id: OrderId): Promise<Look> {
     const order = await ownOrder(id);
     return order
-      ? asking(order.accountId, () => lookAtOrder({ connections, clock }, order))
+      ? inTurn(`looks ${order.accountId}`, () => lookAtOrder({ connections, clock }, order))
       : { seen: 'failure', reason: 'there is no such order' };
   }
 

@@ -18,13 +18,17 @@ import { deleteAccount } from '../../src/data/accounts.ts';
 import { insertApiKey, listApiKeys, revokeApiKey } from '../../src/data/api-keys.ts';
 import { type Db, sql } from '../../src/data/db.ts';
 import { openPostgres } from '../../src/data/postgres.ts';
+import { roomFor } from '../../src/data/room.ts';
 import { insertUser } from '../../src/data/users.ts';
+import { DEFAULT_PLANS, roomOf } from '../../src/domain/entitlement.ts';
 import { type AccountId, timestamp, type UserId } from '../../src/domain/ids.ts';
 import type { OrderResult } from '../../src/domain/order-result.ts';
 import { type Fillpath, openFillpath } from '../../src/main.ts';
 import { PostgresMissing, startPostgres } from '../servers/postgres.ts';
 import { serverOf } from '../world.ts';
 import { makeSession, SIGNED, type TestSession } from './credentials.ts';
+
+const ROOM = roomOf(DEFAULT_PLANS.desk ?? DEFAULT_PLANS.free);
 
 describe('on PostgreSQL', () => {
   const dir = mkdtempSync(join(tmpdir(), 'fillpath-accounts-'));
@@ -218,6 +222,27 @@ describe('on PostgreSQL', () => {
       },
     };
   }
+
+  test('the last place of 200 is taken once, by whichever of two processes comes first', async (t) => {
+    if (missing) return t.skip(missing);
+    const add = (ip: string) =>
+      `insert into user_allowed_ips (id, user_id, ip_address, created_at) values ('${randomUUIDv7()}', '${userId}', '${ip}', now())`;
+    t.after(() => db.commit([sql`delete from user_allowed_ips where user_id = ${userId}`]));
+    await db.commit(
+      Array.from({ length: 199 }, (_, index) => ({ parts: [add(`10.0.0.${index}`)], values: [] })),
+    );
+    const first = await otherProcess(
+      t,
+      `update users set plan = plan where id = '${userId}'`,
+      add('10.0.1.1'),
+    );
+    const second = db.commit([
+      ...roomFor('allowed_ips', userId, ROOM),
+      { parts: [add('10.0.1.2')], values: [] },
+    ]);
+    await first.commit();
+    assert.equal(await second, 'room');
+  });
 
   test('an entry that waits for another process’s halt is refused, an exit is accepted', async (t) => {
     if (missing) return t.skip(missing);

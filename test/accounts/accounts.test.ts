@@ -6,12 +6,13 @@ import { describe, type TestContext, test } from 'node:test';
 import type { ShownAccount, WithSecret } from '../../src/app/accounts/accounts.ts';
 import { BrokerUnavailable } from '../../src/broker/broker.ts';
 import { sql } from '../../src/data/db.ts';
+import { decimal } from '../../src/domain/decimal.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import type { OrderResult } from '../../src/domain/order-result.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import type { Store } from '../../src/store/store.ts';
 import { STARTS_QUEUE } from '../../src/worker/pool.ts';
-import { scriptedBroker } from '../worker/scripted-broker.ts';
+import { scriptedBroker, scriptedWorld } from '../worker/scripted-broker.ts';
 import { openWorld, type Problem, type Trader, type World } from '../world.ts';
 import { makeSession, SIGNED } from './credentials.ts';
 
@@ -480,14 +481,20 @@ describe('the webhook’s token and secret', () => {
 });
 
 describe('what the worker is asked', () => {
-  test('positions are signed, with their average price', async (t) => {
+  test('positions are signed, with their average price, the last one and what closing them would bring', async (t) => {
     const world = await openWorld(t);
     const trader = await world.makeTrader();
     const first = await world.send(trader, { quantity: 0.25 });
     await world.send(trader, { symbol: 'ES1!', action: 'sell', quantity: 1 });
     await world.send(trader, { symbol: 'ETHUSDT' }, { query: '?simulation=true' });
     interface Positions {
-      items: { symbol: string; quantity: number; average_price: number }[];
+      items: {
+        symbol: string;
+        quantity: number;
+        average_price: number;
+        last_price: number;
+        open_profit: number;
+      }[];
     }
     const { body } = await world.as<Positions>(trader, 'GET', urlOf(trader, '/positions'));
     assert.deepEqual(body.items.map(({ symbol, quantity }) => [symbol, quantity]).toSorted(), [
@@ -496,6 +503,32 @@ describe('what the worker is asked', () => {
     ]);
     const held = body.items.find(({ symbol }) => symbol === 'BTCUSDT');
     assert.equal(held?.average_price, first.body.fill_price);
+    const short = body.items.find(({ symbol }) => symbol === 'ES1!') ?? assert.fail();
+    assert.equal(short.open_profit, (short.average_price - short.last_price) * 50);
+  });
+
+  test('the balance is what the broker says', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    const amounts = { equity: decimal('101000.5'), cash: decimal(100_000), available: decimal(90_000) };
+    broker.script('balance', async () => ({ currency: 'USDT', ...amounts }));
+    const { status, body } = await world.as(trader, 'GET', urlOf(trader, '/balance'));
+    assert.equal(status, 200);
+    assert.deepEqual(body, { currency: 'USDT', equity: 101_000.5, cash: 100_000, available: 90_000 });
+  });
+
+  test('a paper account’s balance is its cash and what its positions would bring', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    const read = async () =>
+      (await world.as<Record<string, number>>(trader, 'GET', urlOf(trader, '/balance'))).body;
+    const all = { equity: 100_000, cash: 100_000, available: 100_000 };
+    assert.deepEqual(await read(), { currency: 'USD', ...all });
+    await world.send(trader, { quantity: 0.5 });
+    const { equity = 0, cash = 0, available = 0 } = await read();
+    assert.ok(
+      cash < 100_000 && equity <= cash && available < equity,
+      JSON.stringify({ equity, cash, available }),
+    );
   });
 
   test('symbols are found by part of their name, in order, page by page', async (t) => {
@@ -542,6 +575,7 @@ describe('what the worker is asked', () => {
 
   const questions: readonly (readonly ['GET' | 'POST', string])[] = [
     ['GET', '/positions'],
+    ['GET', '/balance'],
     ['GET', '/symbols'],
     ['POST', '/verify'],
   ];
@@ -603,6 +637,7 @@ describe('every route of an account', () => {
     ['GET', '/positions'],
     ['GET', '/simulation/positions'],
     ['POST', '/simulation/reset'],
+    ['GET', '/balance'],
     ['GET', '/symbols'],
     ['POST', '/halt'],
     ['POST', '/halt', { flatten: true }],

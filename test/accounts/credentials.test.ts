@@ -8,7 +8,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { CompactEncrypt, calculateJwkThumbprint, compactDecrypt } from 'jose';
 import { pino } from 'pino';
 import type { ShownAccount } from '../../src/app/accounts/accounts.ts';
-import { BrokerUnavailable, CredentialsRejected } from '../../src/broker/broker.ts';
+import { AccountUnfit, BrokerBusy, BrokerUnavailable, CredentialsRejected } from '../../src/broker/broker.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { sql } from '../../src/data/db.ts';
 import type { AccountId, UserId } from '../../src/domain/ids.ts';
@@ -324,6 +324,43 @@ describe('verification', () => {
       [entry?.action, entry?.success, entry?.error_message],
       ['credentials_verified', 0, 'The broker refuses the credentials'],
     );
+  });
+
+  test('of an account that cannot be traded: 409 account_unfit with what to change, asked once, and not verified', async (t) => {
+    const { broker, world, trader } = await opened(t);
+    await put(world, trader, await seal(await publicKey(world), contentFor(trader)));
+    const words = `Switch the account of ${CANARY} to one-way mode.`;
+    broker.script('verify', () => Promise.reject(new AccountUnfit(words)));
+    const answer = await verify<Problem>(world, trader);
+    assert.deepEqual([answer.status, answer.body.code], [409, 'account_unfit']);
+    assert.equal(answer.body.detail, 'Switch the account of … to one-way mode.');
+    assert.equal(broker.count('verify'), 1);
+    assert.equal(await isVerified(world, trader), false);
+    const entry = (await world.audits(trader)).at(-1);
+    assert.deepEqual(
+      [entry?.action, entry?.success, entry?.error_message],
+      ['credentials_verified', 0, 'The account cannot be traded as it is'],
+    );
+  });
+
+  test('tells what the owner should know besides, and nothing of the credentials', async (t) => {
+    const { broker, world, trader } = await opened(t);
+    await put(world, trader, await seal(await publicKey(world), contentFor(trader)));
+    type Verified = ShownAccount & { warnings: string[] };
+    assert.deepEqual((await verify<Verified>(world, trader)).body.warnings, []);
+    broker.script('verify', async () => ({ warnings: [`The key ${CANARY} can withdraw.`] }));
+    const { body } = await verify<Verified>(world, trader);
+    assert.deepEqual(body.warnings, ['The key … can withdraw.']);
+    assert.equal(body.broker_credentials_verified, true);
+  });
+
+  test('of a broker that limits the rate is 503 broker_unavailable, and changes nothing', async (t) => {
+    const { broker, world, trader } = await opened(t);
+    broker.script('verify', () => Promise.reject(new BrokerBusy('too many requests', 2_000)));
+    const answer = await verify<Problem>(world, trader);
+    assert.deepEqual([answer.status, answer.body.code], [503, 'broker_unavailable']);
+    assert.equal(answer.headers['retry-after'], '2');
+    assert.equal(await isVerified(world, trader), true);
   });
 
   test('of a broker that is away changes nothing', async (t) => {

@@ -372,32 +372,34 @@ describe('the subscription', () => {
     const { clock, world } = await opened(t);
     const trader = await world.makeTrader({ plan: 'starter' });
     await world.send(trader);
-    await world.send(trader, {}, { query: '?simulation=true' });
+    for (const _ of [1, 2]) await world.send(trader, {}, { query: '?simulation=true' });
     const shown = {
       plan: 'starter',
       effective_plan: 'starter',
       expires_at: null,
       simulation_only: false,
       daily_orders: 200,
-      orders_today: 2,
+      orders_today: 1,
+      simulated_today: 2,
     };
     assert.deepEqual(await read(world, trader), shown);
     clock.advance(DAY_MS);
-    assert.deepEqual(await read(world, trader), { ...shown, orders_today: 0 });
+    assert.deepEqual(await read(world, trader), { ...shown, orders_today: 0, simulated_today: 0 });
   });
 
   test('an expired plan, or one that no longer exists, behaves as free', async (t) => {
     const { clock, world } = await opened(t);
     const expires_at = timestamp(clock.now() + 1000);
     const trader = await world.makeTrader({ plan: 'pro', planExpiresAt: expires_at });
-    const free = { simulation_only: true, daily_orders: 100, orders_today: 0, effective_plan: 'free' };
+    const none = { orders_today: 0, simulated_today: 0 };
+    const free = { simulation_only: true, daily_orders: 100, effective_plan: 'free', ...none };
     const pro = {
       plan: 'pro',
       expires_at,
       effective_plan: 'pro',
       simulation_only: false,
       daily_orders: 2000,
-      orders_today: 0,
+      ...none,
     };
     assert.deepEqual(await read(world, trader), pro);
     clock.advance(1000);

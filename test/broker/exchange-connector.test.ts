@@ -11,7 +11,7 @@ import { describe as instrumentOf } from '../../src/broker/paper/market.ts';
 import { openRemotePaper } from '../../src/broker/paper/remote.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { type ClientOrderId, timestamp } from '../../src/domain/ids.ts';
-import { accountOf, listed, NEVER, NO_HURRY, newAccount, OPEN_HOURS, rejected } from './paper-desk.ts';
+import { accountOf, listed, NEVER, NO_HURRY, newAccount, OPEN_HOURS } from './paper-desk.ts';
 import { PATIENT_MS, type PatientBroker, patient } from './patient.ts';
 
 /** Whatever is asked, it answers what it is told to. */
@@ -41,6 +41,7 @@ const CONNECTED = {
     reduce_only: true,
     fractional_quantities: true,
   },
+  limits: null,
 };
 
 const ORDER: BrokerOrder = {
@@ -256,18 +257,23 @@ describe('whatever an exchange may answer', () => {
   it('is a limit of its rate only with a delay', async () => {
     const limited = (after: string) =>
       answering(() => new Response('slow down', { status: 429, headers: { 'retry-after': after } }));
-    const error = rejected(await (await limited('7')).place(ORDER));
-    assert.deepEqual([error.code, error.retry_after], ['broker_rate_limited', 7]);
+    await assert.rejects((await limited('7')).place(ORDER), (fault) => {
+      assert.ok(fault instanceof BrokerBusy);
+      assert.equal(fault.retryAfterMs, 7000);
+      return true;
+    });
     for (const after of ['', '0', '-1', 'soon', '1.5', 'Wed, 21 Oct 2026 07:28:00 GMT'])
       await isUnknown(await limited(after));
   });
 
   it('to a question is a limit of its rate with its delay, or a second', async () => {
-    for (const [after, retryAfterMs] of [
-      ['7', 7000],
-      ['soon', 1000],
+    for (const [after, exactly, retryAfterMs] of [
+      ['7', '', 7000],
+      ['7', '6250', 6250],
+      ['7', '-1', 7000],
+      ['soon', '', 1000],
     ] as const) {
-      const headers = { 'retry-after': after };
+      const headers = { 'retry-after': after, 'retry-after-ms': exactly };
       const broker = await answering(() => new Response('slow down', { status: 429, headers }));
       await assert.rejects(broker.positions(), (fault) => {
         assert.ok(fault instanceof BrokerBusy);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { BrokerUnavailable } from '../../src/broker/broker.ts';
+import { GARBAGE_KINDS } from '../../chaos/exchange-faults.ts';
+import { BrokerBusy, BrokerUnavailable } from '../../src/broker/broker.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { type ExchangeDesk, exchangeDesk, until } from './exchange-desk.ts';
 import { accepted, newAccount, orderOf, place, rejected } from './paper-desk.ts';
@@ -17,17 +18,19 @@ describe('a fault at the exchange', () => {
     ['slow_answer', { ms: 5 }, 'accepted', 'accepted'],
     ['reset', {}, 'unknown', 'not_taken'],
     ['lose', {}, 'unknown', 'accepted'],
-    ['refuse', { retry_after: 7 }, 'rejected', 'not_taken'],
+    ['refuse', { retry_after_ms: 300 }, 'busy', 'not_taken'],
   ] as const)
     it(`${kind}: an order is ${outcome} to us and ${journaled} there`, async () => {
       const id = newAccount();
       const broker = await desk.open(id);
       const order = await orderOf(broker, 'buy', 1);
       await desk.breaks(id, kind, { ...more, calls: 'orders' });
-      const placed = await broker.place(order);
-      assert.equal(placed.outcome, outcome);
-      if (placed.outcome === 'rejected')
-        assert.deepEqual([placed.error.code, placed.error.retry_after], ['broker_rate_limited', 7]);
+      const busy = (fault: unknown) => {
+        assert.ok(fault instanceof BrokerBusy);
+        assert.equal(fault.retryAfterMs, 300);
+        return { outcome: 'busy' };
+      };
+      assert.equal((await broker.place(order).catch(busy)).outcome, outcome);
       assert.deepEqual(await desk.outcomes(id), [journaled]);
       const isThere = (await broker.find(order)) !== null;
       assert.equal(isThere, journaled === 'accepted');
@@ -38,10 +41,9 @@ describe('a fault at the exchange', () => {
 
   for (const taken of [true, false])
     it(`garbage of every kind is never believed, where the order is ${taken ? 'taken' : 'not taken'}`, async () => {
-      const KINDS = 6;
       const id = newAccount();
       const broker = await desk.open(id);
-      const some = Array.from({ length: KINDS });
+      const some = Array.from({ length: GARBAGE_KINDS });
       const orders = await Promise.all(some.map(() => orderOf(broker, 'buy', 1, 'MES1!')));
       const missing = await orderOf(broker, 'buy', 1);
       await desk.breaks(id, 'garbage', { taken });
@@ -59,7 +61,7 @@ describe('a fault at the exchange', () => {
       ])
         for (const _ of some) await assert.rejects(ask(), BrokerUnavailable);
       await desk.heal();
-      assert.deepEqual(await desk.outcomes(id), Array(KINDS).fill(taken ? 'accepted' : 'not_taken'));
+      assert.deepEqual(await desk.outcomes(id), Array(GARBAGE_KINDS).fill(taken ? 'accepted' : 'not_taken'));
     });
 
   for (const kind of ['reset', 'lose', 'refuse'])
@@ -146,7 +148,7 @@ describe('a fault at the exchange', () => {
     const id = newAccount();
     const [one, two] = [await desk.open(id, {}, '/one'), await desk.open(id, {}, '/two')];
     const struck = async (seed: number) => {
-      await desk.breaks(id, 'refuse', { askers: ['one'], calls: 'orders', probability: 0.5, seed });
+      await desk.breaks(id, 'reset', { askers: ['one'], calls: 'orders', probability: 0.5, seed });
       const placed: string[] = [];
       for (let times = 0; times < 12; times++) placed.push((await place(one, 'buy', '0.01')).outcome);
       accepted(await place(two, 'buy', '0.01'));
@@ -154,10 +156,25 @@ describe('a fault at the exchange', () => {
       return placed.join();
     };
     const first = await struck(7);
-    assert.match(first, /rejected/);
+    assert.match(first, /unknown/);
     assert.match(first, /accepted/);
     assert.equal(await struck(7), first);
     assert.notEqual(await struck(8), first);
+  });
+});
+
+describe('a fault', () => {
+  it('may strike look-ups alone: the order is taken, and nobody can say so', async () => {
+    const id = newAccount();
+    const broker = await desk.open(id);
+    await desk.breaks(id, 'lose', { calls: 'look_ups' });
+    const order = await orderOf(broker, 'buy', 1);
+    const { brokerRef } = accepted(await broker.place(order));
+    await assert.rejects(broker.find(order), BrokerUnavailable);
+    await assert.rejects(broker.find(order, { brokerRef }), BrokerUnavailable);
+    assert.equal(await broker.position(order.instrument), '1');
+    await desk.heal();
+    assert.equal((await broker.find(order))?.status, 'filled');
   });
 });
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openExchange } from '../../chaos/exchange.ts';
+import { GARBAGE_KINDS } from '../../chaos/exchange-faults.ts';
 import { BrokerUnavailable } from '../../src/broker/broker.ts';
 import { openRemotePaper } from '../../src/broker/paper/remote.ts';
 import { openBrokers } from '../../src/broker/registry.ts';
@@ -10,7 +11,7 @@ import { timestamp } from '../../src/domain/ids.ts';
 import type { PaperSettings } from '../../src/domain/paper-settings.ts';
 import { brokerContract } from '../contracts/broker.ts';
 import { startProgram } from '../orders/kill-harness.ts';
-import { type ExchangeDesk, exchangeDesk, type Ledger } from './exchange-desk.ts';
+import { type ExchangeDesk, exchangeDesk, type Ledger, until } from './exchange-desk.ts';
 import { accepted, accountOf, NO_HURRY, newAccount, orderOf, place, rejected } from './paper-desk.ts';
 import { patient } from './patient.ts';
 
@@ -40,6 +41,10 @@ brokerContract('paper, at an exchange in a process of its own', async () => {
       loseAnswer: set({ lose_answer: true }),
       reject: (code) => set({ reject: code })(),
       rest: set({ fill: 'never' }),
+      async talkNonsense() {
+        await desk.breaks(id, 'garbage', { taken: true });
+        return GARBAGE_KINDS;
+      },
       hang: async () => {
         await desk.breaks(id, 'hang');
       },
@@ -138,6 +143,57 @@ describe('the exchange', () => {
     const order = await orderOf(broker, 'buy', 1);
     for (let times = 0; times < 2; times++) assert.equal((await broker.place(order)).outcome, 'unknown');
     assert.equal((await desk.ledgerOf(id)).orders.length, 2);
+  });
+
+  it('may acknowledge an order with its id, and fill it a moment later whether anybody looks or not', async () => {
+    const id = newAccount();
+    await desk.control('POST', `accounts/${id}`, { fills_after_ms: { least: 40, most: 60 } });
+    const broker = await desk.open(id);
+    const order = await orderOf(broker, 'buy', 1);
+    const placed = accepted(await broker.place(order));
+    assert.deepEqual([placed.status, placed.fillQuantity, placed.fillPrice], ['placed', '0', null]);
+    const held = async () => (await desk.ledgerOf(id)).positions.map(({ quantity }) => quantity);
+    assert.deepEqual(await held(), []);
+    await until(async () => (await held()).length > 0);
+    assert.deepEqual(await held(), ['1']);
+    assert.equal((await broker.find(order))?.status, 'filled');
+  });
+
+  it('may forget the ids that clients gave, and says for how long it knows them, but never its own', async () => {
+    const id = newAccount();
+    await desk.control('POST', `accounts/${id}`, { forgets_ids_after_ms: { least: 0, most: 0 } });
+    const broker = await desk.open(id);
+    assert.equal(broker.capabilities.findsByClientIdMs, 0);
+    const order = await orderOf(broker, 'buy', 1);
+    const placed = accepted(await broker.place(order));
+    await until(async () => (await broker.find(order)) === null);
+    assert.deepEqual(await broker.find(order, { brokerRef: placed.brokerRef }), placed);
+    assert.equal(await broker.find(order, { brokerRef: 'paper-none' }), null);
+    const { not_found } = await desk.control<Ledger & { not_found: { forgotten: boolean }[] }>(
+      'GET',
+      'ledger',
+    );
+    assert.equal(not_found.at(-1)?.forgotten, true);
+  });
+
+  it('may have no reduce-only: a close beyond what is held opens the other side', async () => {
+    const id = newAccount();
+    await desk.control('POST', `accounts/${id}`, { reduce_only: false });
+    const broker = await desk.open(id);
+    assert.equal(broker.capabilities.reduceOnly, false);
+    accepted(await place(broker, 'buy', 1));
+    accepted(await place(broker, 'sell', 3, 'BTCUSDT', { reduceOnly: true }));
+    assert.deepEqual((await desk.ledgerOf(id)).positions, [
+      { account: id, symbol: 'BTCUSDT', quantity: '-2' },
+    ]);
+  });
+
+  it('says whose calls it counts together', async () => {
+    const [one, two, alone] = [newAccount(), newAccount(), newAccount()];
+    for (const id of [one, two]) await desk.control('POST', `accounts/${id}`, { limits: 'shared' });
+    const limits = async (id: typeof one) => (await desk.open(id)).limits;
+    assert.equal(await limits(one), await limits(two));
+    assert.notEqual(await limits(one), await limits(alone));
   });
 
   it('tells what happened, in its order', async () => {

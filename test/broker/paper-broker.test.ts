@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { BrokerUnavailable, type OpenBroker } from '../../src/broker/broker.ts';
+import { BrokerUnavailable, type Instrument, type Market, type OpenBroker } from '../../src/broker/broker.ts';
+import { invalidSymbol } from '../../src/broker/paper/engine.ts';
 import { quote } from '../../src/broker/paper/market.ts';
 import { openPaper, openSimulated } from '../../src/broker/paper/paper.ts';
 import { openBrokers } from '../../src/broker/registry.ts';
@@ -17,6 +18,7 @@ import {
   subtract,
   ZERO,
 } from '../../src/domain/decimal.ts';
+import { timestamp } from '../../src/domain/ids.ts';
 import type { PaperSettings } from '../../src/domain/paper-settings.ts';
 import { type BrokerHarness, brokerContract } from '../contracts/broker.ts';
 import {
@@ -24,6 +26,7 @@ import {
   accountOf,
   listed,
   NO_HURRY,
+  NOBODY,
   newAccount,
   OPEN_HOURS,
   orderOf,
@@ -85,7 +88,7 @@ brokerContract(
   'simulation',
   // Settings that would reject everything: a simulation does not know them.
   harnessOf(
-    ({ id }, signal) => openSimulated(desk.deps)(accountOf(id, { reject: 'market_closed' }), signal),
+    ({ id }, signal) => openSimulated(desk.deps)(accountOf(id, { reject: 'market_closed' }), NOBODY, signal),
     'sim:',
   ),
 );
@@ -383,5 +386,81 @@ describe('the paper broker', () => {
     await desk.restart();
     assert.deepEqual(await desk.deps.ledger.read(id), book);
     assert.deepEqual(await (await desk.open(id, { fill: 'partial' })).positions(), positions);
+  });
+});
+
+describe('a simulation in the market of another broker', () => {
+  const gold: Instrument = {
+    symbol: 'GOLD-2612',
+    description: 'Gold',
+    contractSize: decimal(100),
+    quantityStep: decimal('0.5'),
+    minQuantity: decimal('1.5'),
+    tickSize: decimal('0.1'),
+    open: false,
+    nextOpen: timestamp(OPEN_HOURS + 1000),
+  };
+  const marketAt = (price: { bid: string; ask: string } | Error): Market => ({
+    resolve: async (symbol) => (symbol === 'GC1!' ? gold : { rejection: invalidSymbol(symbol) }),
+    async quote() {
+      if (price instanceof Error) throw price;
+      return { bid: decimal(price.bid), ask: decimal(price.ask) };
+    },
+  });
+
+  it('trades its instruments by their terms and at its prices, whether or not it is open', async () => {
+    const id = newAccount();
+    const broker = await desk.openSimulated(id, marketAt({ bid: '2700', ask: '2700.5' }));
+    assert.deepEqual(await broker.resolve('GC1!'), { ...gold, open: true, nextOpen: null });
+    for (const [quantity, problem] of [
+      ['1', 'at least 1.5'],
+      ['1.7', 'a multiple of 0.5'],
+    ] as const)
+      assert.match(rejected(await place(broker, 'buy', quantity, 'GC1!')).message, new RegExp(problem));
+    const bought = accepted(await place(broker, 'buy', 2, 'GC1!'));
+    assert.deepEqual([bought.fillPrice, bought.fee], ['2700.5', null]);
+
+    const later = await desk.openSimulated(id, marketAt({ bid: '2710.5', ask: '2711' }));
+    assert.deepEqual(await later.positions(), [
+      {
+        symbol: gold.symbol,
+        quantity: '2',
+        averagePrice: '2700.5',
+        lastPrice: '2710.5',
+        openProfit: '2000',
+      },
+    ]);
+    assert.equal((await later.balance()).equity, '102000');
+    accepted(await place(later, 'sell', 2, 'GC1!', { reduceOnly: true }));
+    assert.deepEqual(await later.positions(), []);
+    assert.equal((await later.balance()).cash, '102000');
+  });
+
+  it('has what that broker has, and of our own list nothing else', async () => {
+    const broker = await desk.openSimulated(newAccount(), marketAt({ bid: '1', ask: '1' }));
+    const resolved = await broker.resolve('BTCUSDT');
+    assert.ok('rejection' in resolved);
+    assert.equal(resolved.rejection.code, 'invalid_symbol');
+  });
+
+  it('sends nothing where there is no price', async () => {
+    const id = newAccount();
+    const broker = await desk.openSimulated(id, marketAt(new BrokerUnavailable('gone')));
+    await assert.rejects(place(broker, 'buy', 2, 'GC1!'), BrokerUnavailable);
+    assert.deepEqual(await desk.rows(`sim:${id}`), []);
+  });
+
+  it('of the paper broker is the same as without it, whatever the account’s seed', async () => {
+    const paper = await openPaper(desk.deps)(accountOf(newAccount(), { seed: 7 }), NO_HURRY);
+    const [asked, unasked] = [
+      await desk.openSimulated(newAccount(), paper),
+      await desk.openSimulated(newAccount()),
+    ];
+    for (const symbol of ['BINANCE:BTCUSDT.P', 'TXF1!', 'AAPL']) {
+      assert.deepEqual(await asked.resolve(symbol), await unasked.resolve(symbol));
+      const [one, two] = [await place(asked, 'buy', 1, symbol), await place(unasked, 'buy', 1, symbol)];
+      assert.deepEqual({ ...accepted(one), brokerRef: '' }, { ...accepted(two), brokerRef: '' });
+    }
+    assert.deepEqual(await asked.positions(), await unasked.positions());
   });
 });

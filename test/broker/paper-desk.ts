@@ -5,7 +5,13 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { BrokerAccount, BrokerOrder, BrokerOrderState, PlaceOutcome } from '../../src/broker/broker.ts';
+import type {
+  BrokerAccount,
+  BrokerOrder,
+  BrokerOrderState,
+  Market,
+  PlaceOutcome,
+} from '../../src/broker/broker.ts';
 import type { PaperLedger } from '../../src/broker/paper/ledger.ts';
 import { findListing, type Listing } from '../../src/broker/paper/market.ts';
 import { openPaper, openSimulated } from '../../src/broker/paper/paper.ts';
@@ -37,7 +43,7 @@ export interface PaperDesk {
   /** Another connection to the same database. */
   openDb(): Db;
   open(id: AccountId, paper?: Partial<PaperSettings>, over?: PaperLedger): Promise<PatientBroker>;
-  openSimulated(id: AccountId, paper?: unknown): Promise<PatientBroker>;
+  openSimulated(id: AccountId, market?: Market): Promise<PatientBroker>;
   rows(book: string): Promise<LedgerRow[]>;
   restart(): Promise<void>;
   end(): Promise<void>;
@@ -67,8 +73,8 @@ export async function paperDesk(): Promise<PaperDesk> {
     openDb,
     open: async (id, paper = {}, ledger = desk.deps.ledger) =>
       patient(await openPaper({ ...desk.deps, ledger })(accountOf(id, paper), NO_HURRY)),
-    openSimulated: async (id, paper = null) =>
-      patient(await openSimulated(desk.deps)(accountOf(id, paper), NO_HURRY)),
+    openSimulated: async (id, market = NOBODY) =>
+      patient(await openSimulated(desk.deps)(accountOf(id, null), market, NO_HURRY)),
     rows: (book) => db.all<LedgerRow>(sql`select * from paper_orders where book = ${book}`),
     async restart() {
       await db.close();
@@ -89,6 +95,12 @@ export const accountOf = (id: AccountId, paper: unknown): BrokerAccount => ({
   environment: 'live',
   paper,
 });
+
+/** Of an account without a broker that could be asked. */
+export const NOBODY: Market = {
+  resolve: async () => null,
+  quote: () => assert.fail('nobody is there to be asked'),
+};
 
 let accounts = 0;
 export const newAccount = (): AccountId => `account-${++accounts}` as AccountId;

@@ -268,6 +268,14 @@ export async function openCluster({ redis: server }: Servers, env: Env = {}) {
               where o.trading_account_id = ${account.id} and o.quantity = ${quantity} and l.status = 'sending'`,
         ),
       ),
+    /** Resolves once an order of this quantity is accepted: its worker has been told of it, or will be. */
+    accepted: ({ account }: Account, quantity: number) =>
+      until('an accepted order', () =>
+        db.get(
+          sql`select order_id from order_history
+              where trading_account_id = ${account.id} and quantity = ${quantity}`,
+        ),
+      ),
     /** Resolves once so many requests wait in the mailbox of the user. */
     waiting: ({ user }: Account, count: number) =>
       until(

@@ -73,7 +73,7 @@ describe('orders under way', skip, () => {
     const first = cluster.order(one, trader, { quantity: 0.01 });
     await cluster.sending(trader, 0.01);
     const second = cluster.order(two, trader, { quantity: 0.02 });
-    await cluster.waiting(trader, 1);
+    await cluster.accepted(trader, 0.02);
     const told = performance.now();
     const exitCode = ends(leaving, 'SIGTERM');
     await cluster.sending(trader, 0.02);
@@ -189,13 +189,12 @@ describe('orders under way', skip, () => {
 
     await until('its lease', async () => (await holder(trader)) === host.name);
 
-    // While an order is sent and the message of the next one waits.
+    // While an order is sent and the next one waits.
     const first = cluster.order(one, trader, { quantity: 0.01 });
     await cluster.sending(trader, 0.01);
     const second = cluster.order(two, trader, { quantity: 0.02 });
-    await cluster.waiting(trader, 1);
+    await cluster.accepted(trader, 0.02);
     await cluster.redis.flushall();
-    await cluster.waiting(trader, 0);
     const third = cluster.order(one, trader, { quantity: 0.03 });
     assertFilled(await Promise.all([first, second, third]));
     assert.deepEqual(await quantities(trader), ['0.01', '0.02', '0.03']);

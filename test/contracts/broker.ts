@@ -30,7 +30,7 @@ import {
 import type { ClientOrderId } from '../../src/domain/ids.ts';
 import type { OrderError, RejectionCode, Side } from '../../src/domain/order.ts';
 import { NEVER } from '../broker/paper-desk.ts';
-import { type PatientBroker, patient, queryOf } from '../broker/patient.ts';
+import { PATIENT_MS, type PatientBroker, patient, queryOf } from '../broker/patient.ts';
 
 const BROKER_REJECTIONS = [
   'insufficient_margin',
@@ -64,6 +64,11 @@ export interface BrokerHarness {
     rest?(): Promise<void> | void;
     /** Nothing is answered any more, on connections that are open too. */
     hang?(): Promise<void> | void;
+    /**
+     * Every answer is nonsense from now on, on connections that are open too: a page, `{}`, fields that are missing or
+     * wrong, one kind after the other, and as many as this says.
+     */
+    talkNonsense?(): Promise<number> | number;
     /** Decides the orders that rest. */
     settle?(how: 'filled' | 'partially_filled' | 'cancelled' | 'failed'): Promise<void> | void;
   };
@@ -109,6 +114,14 @@ export function brokerContract(name: string, makeHarness: () => Promise<BrokerHa
         assert.equal(sign(size), 1);
       assert.equal(instrument.open, true);
       assert.equal(instrument.nextOpen, null);
+    });
+
+    rule("the broker's own name of an instrument, and of a position, resolves to it", async (desk) => {
+      const { broker, instrument, trade } = desk;
+      assert.deepEqual(await broker.resolve(instrument.symbol), instrument);
+      await trade('buy');
+      const [position] = await broker.positions();
+      assert.deepEqual(await broker.resolve(position?.symbol ?? assert.fail()), instrument);
     });
 
     rule('an unknown symbol is rejected in words for a person', async ({ harness, broker }) => {
@@ -423,6 +436,22 @@ export function brokerContract(name: string, makeHarness: () => Promise<BrokerHa
           if (isPlaceOutcome(answer)) assert.equal(answer.outcome, 'unknown');
           else assert.ok(answer instanceof BrokerUnavailable, String(answer));
         }
+      },
+    );
+
+    rule(
+      'an answer of the wrong shape is no answer: never flat, never accepted, never not found',
+      async (desk, t) => {
+        const { talkNonsense } = desk.harness.faults;
+        if (!talkNonsense) return t.skip('the harness cannot make the broker talk nonsense');
+        await desk.trade('buy');
+        const kinds = await talkNonsense();
+        for (const ask of everyCall(desk))
+          for (let kind = 0; kind < kinds; kind++) {
+            const answer = await ask(AbortSignal.timeout(PATIENT_MS)).catch((fault: unknown) => fault);
+            if (isPlaceOutcome(answer)) assert.equal(answer.outcome, 'unknown');
+            else assert.ok(answer instanceof BrokerUnavailable, JSON.stringify(answer));
+          }
       },
     );
 

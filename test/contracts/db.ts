@@ -71,6 +71,16 @@ export function dbContract(name: string, open: () => Promise<Db>): void {
           values (${values.user ?? null}, ${values.action}, ${true}, ${values.agent ?? null},
             ${values.metadata ?? '{}'}, ${NOW})`;
 
+    test('a list reads what any read does', async () => {
+      const id = randomUUID();
+      await db.commit([book(id, '7')]);
+      const query = sql`select book, cash from books where book = ${id}`;
+      assert.deepEqual(await db.lists.all(query), await db.all(query));
+      assert.deepEqual(await db.lists.get(query), { book: id, cash: '7' });
+      assert.equal(await db.lists.get(sql`select 1 from books where book = ${'nobody'}`), undefined);
+      await assert.rejects(db.lists.all(sql`select * from no_such_table`), /no_such_table/);
+    });
+
     test('all statements of a unit are committed, in their order', async () => {
       const id = randomUUID();
       const unit = [book(id), sql`update books set cash = '5', version = version + 1 where book = ${id}`];

@@ -8,7 +8,15 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { Client } from 'pg';
-import { DatabaseUnavailable, type Db, must, NotCommitted, type Statement, sql } from '../../src/data/db.ts';
+import {
+  DatabaseUnavailable,
+  type Db,
+  must,
+  NotCommitted,
+  type Statement,
+  sql,
+  join as together,
+} from '../../src/data/db.ts';
 import { openPostgres } from '../../src/data/postgres.ts';
 import { lockDataDir, openSqlite } from '../../src/data/sqlite.ts';
 import { dbContract } from '../contracts/db.ts';
@@ -328,6 +336,30 @@ function postgresTests(url: string): void {
     await Promise.all([db, second, db, second].map(trade));
     assert.deepEqual([await versionOf(account), await versionOf(day)], [120, 360]);
     await second.close();
+  });
+
+  test('what comes again is prepared once, also where `join` put it together; what never comes again is not', async () => {
+    const alone = await openPostgres({ url, poolSize: 1 });
+    const prepared = (like: string) =>
+      alone.all(sql`select name from pg_prepared_statements where statement like ${`%${like}`}`);
+    const joined = (marks: string) =>
+      together([sql`select version from shelves where`, sql`book = ${marks}`], ' ');
+    for (const [times, names] of [
+      [1, 0],
+      [2, 1],
+    ] as const) {
+      await alone.all(joined('a'));
+      assert.equal((await prepared('select version from shelves where book = $1')).length, names, `${times}`);
+    }
+    for (const length of [1, 2, 3]) {
+      const list = together(
+        Array.from({ length }, () => sql`${'a'}`),
+        ', ',
+      );
+      await alone.all(together([sql`select version from shelves where book in (`, list, sql`)`], ''));
+    }
+    assert.deepEqual(await prepared('shelves where book in (%'), []);
+    await alone.close();
   });
 
   test('a text first used after a failure in its unit is still there for the neighbour', async () => {

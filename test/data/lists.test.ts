@@ -17,8 +17,21 @@ import { deadLetters } from '../../src/data/dead-letters.ts';
 import { countChecks, dueChecks, hasLostChecks } from '../../src/data/fill-checks.ts';
 import { migrate } from '../../src/data/migrate.ts';
 import { listOrders, type OrderFilter } from '../../src/data/order-list.ts';
-import { ordersUnderWayNow, usersWithOrdersUnderWay } from '../../src/data/orders.ts';
+import {
+  accountsUnderWay,
+  ordersUnderWayNow,
+  unsettledOrders,
+  usersWithOrdersUnderWay,
+} from '../../src/data/orders.ts';
 import { openPostgres } from '../../src/data/postgres.ts';
+import {
+  expiredResets,
+  expiredTokens,
+  oldDayCounts,
+  oldIdempotencyKeys,
+  oldOrders,
+  revokedApiKeys,
+} from '../../src/data/pruning.ts';
 import { openSqlite } from '../../src/data/sqlite.ts';
 import {
   type AccountId,
@@ -221,10 +234,12 @@ for (const [name, open] of [
         ['dead letters', (each) => deadLetters(each, { after: null, limit: 50 })],
         ['the count of orders under way', ordersUnderWayNow],
         ['who has orders under way', (each) => usersWithOrdersUnderWay(each, now)],
+        ['which accounts have orders under way', (each) => accountsUnderWay(each, USER)],
+        ['what a worker has to know before it plans', (each) => unsettledOrders(each, USER, MAIN)],
       ];
-      const PARTIAL = /fill_checks_(open|open_of_user|one_running)|order_history_under_way/;
+      const PARTIAL = /fill_checks_(open|open_of_user|one_running)|order_history_(under_way|unsettled)/;
       const WHOLE =
-        /Seq Scan|SCAN (?!\w+ USING (COVERING )?INDEX (fill_checks_(open|one_running)|order_history_under_way))/;
+        /Seq Scan on (order_history|fill_checks)|SCAN (?!\w+ USING (COVERING )?INDEX (fill_checks_(open|one_running)|order_history_under_way))/;
       for (const [what, ask] of asked) {
         const [plan = ''] = await plansOf(db, ask);
         assert.match(plan, PARTIAL, `${what}: ${plan}`);
@@ -232,6 +247,27 @@ for (const [name, open] of [
       }
       assert.deepEqual(await countChecks(db), { scheduled: 6, running: 0, done: 0, dead_letter: 6 });
       assert.equal((await ordersUnderWayNow(db)).count, 3);
+    });
+
+    listTest('what is to be pruned is found by an index', async ({ db }) => {
+      const [before, limit] = [timestamp(NOW), 100];
+      const ids = { after: idOf(0), beforeId: idOf(9_999) };
+      type Read = readonly [what: string, ask: (db: Db) => Promise<unknown>];
+      // Their tables are empty here, and PostgreSQL takes no index for nothing.
+      const others: readonly Read[] = [
+        ['tokens', (each) => expiredTokens(each, before, limit)],
+        ['resets', (each) => expiredResets(each, before, limit)],
+        ['idempotency keys', (each) => oldIdempotencyKeys(each, before, limit)],
+        ['API keys', (each) => revokedApiKeys(each, before, limit)],
+        ['counts', (each) => oldDayCounts(each, '2026-07-01', limit)],
+      ];
+      const orders: Read = ['orders', (each) => oldOrders(each, { ...ids, before, limit })];
+      const read = name === 'SQLite' ? [orders, ...others] : [orders];
+      for (const [what, ask] of read) {
+        const [plan = ''] = await plansOf(db, ask);
+        assert.doesNotMatch(plan, /SCAN|Seq Scan on order_history/, `${what}: ${plan}`);
+        assert.match(plan, /INDEX|order_history_pkey/, `${what}: ${plan}`);
+      }
     });
 
     if (name === 'SQLite') return;
@@ -248,16 +284,15 @@ for (const [name, open] of [
       ({ db, url = '' }) =>
         locked(url, 'audit_logs', async () => {
           const page = { action: null, cursor: null, limit: 50 };
-          const lists = Promise.allSettled(
-            Array.from({ length: 30 }, () => readAuditLog({ db }, USER, page)),
-          );
-          const begun = performance.now();
+          let ended = 0;
+          const list = () => readAuditLog({ db }, USER, page).finally(() => ended++);
+          const lists = Promise.allSettled(Array.from({ length: 30 }, list));
           const commit = sql`insert into facts (name, value) values ('weather', 'fine')`;
           assert.equal(await db.commit([commit]), null);
           assert.deepEqual(await db.get(sql`select value from facts where name = 'weather'`), {
             value: 'fine',
           });
-          assert.ok(performance.now() - begun < 1_000, 'it took a second and more');
+          assert.equal(ended, 0, 'it had to wait for a list');
           for (const end of await lists)
             assert.ok(end.status === 'rejected' && end.reason instanceof ListTooSlow);
         }),
@@ -301,13 +336,12 @@ for (const [name, open] of [
         };
         try {
           await locked(url, 'order_legs', async () => {
-            const lists = Promise.all(
-              Array.from({ length: 12 }, () => call('GET', '/trading/orders?symbol=AAPL')),
-            );
-            const begun = performance.now();
+            let ended = 0;
+            const list = () => call('GET', '/trading/orders?symbol=AAPL').finally(() => ended++);
+            const lists = Promise.all(Array.from({ length: 12 }, list));
             const renamed = await call('PATCH', `/trading/accounts/${MAIN}`, { name: 'Main' });
             assert.equal(renamed.status, 200);
-            assert.ok(performance.now() - begun < 1_000, 'it took a second and more');
+            assert.equal(ended, 0, 'it had to wait for a list');
             for (const { status, retryAfter, body } of await lists) {
               assert.deepEqual([status, retryAfter, (body as Problem).code], [503, '5', 'list_too_slow']);
             }

@@ -12,7 +12,7 @@ import {
   type Order,
   type OrderStatus,
 } from '../../src/domain/order.ts';
-import { readSignal } from '../../src/domain/signal.ts';
+import { readBody, readSignal } from '../../src/domain/signal.ts';
 import { fingerprint, isFresh, isSameSecret } from '../../src/domain/webhook.ts';
 
 describe('Order statuses', () => {
@@ -75,7 +75,7 @@ describe('Webhook levels 2 to 4', () => {
   test('level 4: SHA-256 of user_id:action:symbol:quantity:timestamp:secret, truncated to 32 hex characters', async () => {
     const body =
       '{"action":"buy","symbol":"ES1!","quantity":"1.0","timestamp":"2026-11-15T10:00:00Z","secret":"s"}';
-    const reading = readSignal(new TextEncoder().encode(body), { simulation: false });
+    const reading = readSignal(readBody(new TextEncoder().encode(body)), { simulation: false });
     assert.ok('signal' in reading);
     const digest = await crypto.subtle.digest('SHA-256', Buffer.from('u:buy:ES1!:1:2026-11-15T10:00:00Z:s'));
     assert.equal(

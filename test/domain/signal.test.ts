@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { readSignal, readTimestamp, type Signal } from '../../src/domain/signal.ts';
+import { readBody, readSignal, readTimestamp, type Signal } from '../../src/domain/signal.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const good = {
@@ -12,7 +12,7 @@ const good = {
   secret: 's',
 };
 const read = (body: object | string, simulation = false) =>
-  readSignal(bytes(typeof body === 'string' ? body : JSON.stringify(body)), { simulation });
+  readSignal(readBody(bytes(typeof body === 'string' ? body : JSON.stringify(body))), { simulation });
 
 function signal(body: object | string, simulation = false): Signal {
   const reading = read(body, simulation);
@@ -184,7 +184,7 @@ describe('A body that is refused', () => {
     const utf16 = Buffer.from(JSON.stringify(good), 'utf16le');
     const latin1 = Buffer.from(JSON.stringify({ ...good, symbol: 'é' }), 'latin1');
     for (const body of [utf16, latin1, new Uint8Array([0xff, 0xfe]), new Uint8Array([0x1f, 0x8b, 8, 0])])
-      assert.ok('problem' in readSignal(body, { simulation: false }));
+      assert.ok('problem' in readSignal(readBody(body), { simulation: false }));
   });
 });
 
@@ -207,7 +207,7 @@ test('any bytes at all are a signal or a problem, never an exception', () => {
   );
   fc.assert(
     fc.property(anything, fc.boolean(), (body, simulation) => {
-      const reading = readSignal(body, { simulation });
+      const reading = readSignal(readBody(body), { simulation });
       assert.ok('signal' in reading !== 'problem' in reading);
     }),
     { numRuns: 2000 },

@@ -59,6 +59,8 @@ export async function die(
   // Its worker is there, so that the order comes to it by its message, or not at all.
   const rehearsal = await first.send(trader, {}, { query: '?simulation=true' });
   await first.eventually(() => first.order(trader, rehearsal.body.order_id), isSettled);
+  // What that looked at the broker with is not for the next order.
+  await first.setPaper(trader, { seed: 2 });
 
   const point = lead({
     broker,

@@ -305,7 +305,7 @@ describe('A reversal whose close comes to another end', () => {
     ['fail', 'failed', 'failed_at_broker'],
   ])
     test(`close ${close} by the broker: the order has failed with ${code}, and the entry is not sent`, async (t) => {
-      const world = await openWorld(t, { env: { REVERSAL_POLL_MS: '1' } });
+      const world = await openWorld(t, { env: { REVERSAL_POLL_MS: '200' } });
       const trader = await traderWith(world, -2);
       await world.setPaper(trader, { fill });
       const { body } = await world.send(trader, { action: 'long_entry' });

@@ -2,12 +2,25 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { BrokerUnavailable, CredentialsRejected, type Instrument } from '../../src/broker/broker.ts';
+import { decimal } from '../../src/domain/decimal.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
-import { scriptedBroker } from '../worker/scripted-broker.ts';
+import { scriptedBroker, scriptedWorld } from '../worker/scripted-broker.ts';
 import { openWorld, type Problem, settableClock, type Trader, type World } from '../world.ts';
 
 const simulated = { query: '?simulation=true' };
 const simulatedBook = (trader: Trader) => `sim:${trader.account.id}`;
+
+const instrument = (description: string): Instrument => ({
+  symbol: 'PEPE-PERP',
+  description,
+  contractSize: decimal(1000),
+  quantityStep: decimal('0.5'),
+  minQuantity: decimal('0.5'),
+  tickSize: decimal('0.1'),
+  open: true,
+  nextOpen: null,
+});
 
 describe('A simulated order', () => {
   test('trades on a book of its own, flat at first, apart from the real one', async (t) => {
@@ -48,13 +61,55 @@ describe('A simulated order', () => {
     assert.deepEqual(await world.paperOrders(trader.account.id), []);
   });
 
-  test('never touches the broker', async (t) => {
-    const broker = scriptedBroker(t);
-    const world = await openWorld(t, { brokers: broker.brokers });
-    const trader = await world.makeTrader();
+  test('takes whatever the account’s broker has, by its terms and at its prices, and sends it nothing', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    broker.script('resolve', async (_goodAnswer, symbol) => instrument(symbol));
+    broker.script('quote', async () => ({ bid: decimal('0.5'), ask: decimal('0.6') }));
+    const symbol = 'BINANCE:1000PEPEUSDT.P';
+    const { body: bought } = await world.send(
+      trader,
+      { action: 'long_entry', quantity: 1.5, symbol },
+      simulated,
+    );
+    assert.deepEqual([bought.status, bought.fill_price], ['filled', 0.6]);
+    const { body: turned } = await world.send(
+      trader,
+      { action: 'short_entry', quantity: 0.5, symbol },
+      simulated,
+    );
+    assert.deepEqual([turned.status, turned.exit_quantity, turned.fill_price], ['filled', 1.5, 0.5]);
+    const { body: beside } = await world.send(trader, { action: 'sell', quantity: 0.7, symbol }, simulated);
+    assert.equal(beside.error?.code, 'invalid_quantity');
+    assert.equal(await world.position(simulatedBook(trader), 'PEPE-PERP'), '-0.5');
+    assert.deepEqual(
+      [...new Set(broker.calls.map(({ call }) => call))].toSorted(),
+      ['open', 'quote', 'resolve'],
+      'it is looked at, and nothing more',
+    );
+  });
+
+  test('of a symbol that only other brokers have is rejected', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    const rejection = { code: 'invalid_symbol', message: 'No such thing here.' } as const;
+    broker.script('resolve', async () => ({ rejection }));
+    const { body } = await world.send(trader, {}, simulated);
+    assert.deepEqual([body.status, body.error], ['rejected', rejection]);
+  });
+
+  test('fails where the broker cannot be asked, as in earnest', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    broker.script('quote', () => Promise.reject(new BrokerUnavailable('down')));
+    const { body } = await world.send(trader, {}, simulated);
+    assert.deepEqual([body.status, body.error?.code], ['failed', 'broker_unavailable']);
+    assert.equal(await world.position(simulatedBook(trader), 'BTCUSDT'), '0');
+  });
+
+  test('trades on the list of the paper exchange where the broker refuses the credentials', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    broker.script('open', () => Promise.reject(new CredentialsRejected('wrong key')));
     const { body } = await world.send(trader, {}, simulated);
     assert.equal(body.status, 'filled');
-    assert.deepEqual(broker.calls, []);
+    assert.ok((body.fill_price ?? 0) > 10_000);
   });
 
   // biome-ignore format: a table, one row a line

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Account } from '../../src/data/accounts.ts';
 import { sql } from '../../src/data/db.ts';
-import { insertTerms, type User } from '../../src/data/users.ts';
+import { changeUser, insertTerms, type User, type UserChange } from '../../src/data/users.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { type Answer, openWorld, type Problem, settableClock, type Trader, type World } from '../world.ts';
 
@@ -72,6 +72,35 @@ describe('the rate limit: 60 requests of a user in any 60 s', () => {
     assert.deepEqual([outcome(refused), refused.headers['retry-after']], [LIMITED, '60']);
     assert.equal((await world.as(trader, 'GET', '/trading/orders')).status, 200);
     assert.equal(outcome(await world.send(other)), '200');
+  });
+
+  test('who knows only the URL cannot keep the owner out, nor the owner himself wear out his own by mistakes of others', async (t) => {
+    const clock = settableClock();
+    const world = await openWorld(t, { clock, env: { RATE_LIMIT_REQUESTS: '4' } });
+    const trader = await world.makeTrader();
+    const { secret: _, ...withoutSecret } = world.signal(trader);
+    const stale = { timestamp: timestamp(clock.now() - 300_000) };
+    // None of them carries both the secret and a fresh timestamp.
+    for (const [body, delivery, said] of [
+      ['no JSON', {}, PASSED],
+      [world.signal(trader, { secret: 'guessed' }), {}, '401 webhook_credential_attack'],
+      [world.signal(trader, stale), {}, '401 webhook_timestamp_expired'],
+      [withoutSecret, SIMULATED, '200'],
+      [withoutSecret, SIMULATED, LIMITED],
+      ['no JSON', {}, LIMITED],
+    ] as const)
+      assert.equal(outcome(await world.webhook(trader, body, delivery)), said);
+    // The owner's, whatever else is wrong with them, and whichever way they come.
+    const order = { trading_account_id: trader.account.id, action: 'buy', symbol: 'BTCUSDT', quantity: 1 };
+    assert.equal(outcome(await world.send(trader)), '200');
+    assert.equal(outcome(await world.send(trader, { quantity: 0 })), PASSED);
+    assert.equal(outcome(await world.send(trader, {}, SIMULATED)), '200');
+    assert.equal(outcome(await world.as(trader, 'POST', '/trading/order', order)), '200');
+    assert.equal(outcome(await world.send(trader)), LIMITED);
+    assert.equal(outcome(await world.as(trader, 'POST', '/trading/order', order)), LIMITED);
+    clock.advance(60_000);
+    assert.equal(outcome(await world.send(trader)), '200');
+    assert.equal(outcome(await knock(world, trader)), PASSED);
   });
 });
 
@@ -240,7 +269,7 @@ describe('plan, daily limit, credentials, terms and kill switch', () => {
     assert.equal((await world.orders(trader)).length, 5);
   });
 
-  test('simulated, rejected and dashboard orders count; refused signals do not; the next UTC day is new', async (t) => {
+  test('rejected and dashboard orders count; refused signals do not; the next UTC day is new', async (t) => {
     const clock = settableClock(day + 86_399_000);
     const world = await openWorld(t, { clock, env: { PLANS } });
     const trader = await world.makeTrader({ plan: 'five' });
@@ -251,20 +280,151 @@ describe('plan, daily limit, credentials, terms and kill switch', () => {
     assert.equal(outcome(await world.webhook(trader, signal)), '409 webhook_replay_attack');
     assert.equal(outcome(await world.send(trader, { secret: 'wrong' })), '401 webhook_credential_attack');
     assert.equal(outcome(await world.send(trader, { quantity: 0 })), '400 webhook_payload_invalid');
-    assert.equal(outcome(await world.send(trader, {}, SIMULATED)), '200');
     assert.equal((await world.send(trader, { symbol: 'NOSUCH' })).body.error?.code, 'invalid_symbol');
-    for (const _ of [1, 2])
+    for (const _ of [1, 2, 3])
       assert.equal(outcome(await world.as(trader, 'POST', '/trading/order', order)), '200');
 
     clock.advance(999);
     for (const answer of [
       await world.send<Problem>(trader),
-      await world.send<Problem>(trader, {}, SIMULATED),
       await world.as<Problem>(trader, 'POST', '/trading/order', order),
     ])
       assert.deepEqual([outcome(answer), answer.headers['retry-after']], ['429 daily_limit_reached', '1']);
     clock.advance(1);
     assert.equal(outcome(await world.send(trader)), '200');
+  });
+
+  test('simulated and real orders are counted apart, each up to the plan’s number', async (t) => {
+    const world = await openWorld(t, { clock: settableClock(day), env: { PLANS } });
+    const trader = await world.makeTrader({ plan: 'five' });
+    const order = { trading_account_id: trader.account.id, action: 'buy', symbol: 'BTCUSDT', quantity: 1 };
+    const { secret: _, ...withoutSecret } = world.signal(trader);
+    // Whoever knows the URL can do this.
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, index) =>
+        world.webhook(trader, { ...withoutSecret, quantity: index + 1 }, SIMULATED),
+      ),
+    );
+    assert.equal(answers.map(outcome).filter((said) => said === '200').length, 5);
+    const simulated = { ...order, simulation: true };
+    assert.equal(
+      outcome(await world.as(trader, 'POST', '/trading/order', simulated)),
+      '429 daily_limit_reached',
+    );
+    for (const expected of ['200', '200', '200', '200', '200', '429 daily_limit_reached'])
+      assert.equal(outcome(await world.send(trader)), expected);
+  });
+
+  test('exits and closes count, and are never refused for the daily limit', async (t) => {
+    const world = await openWorld(t, { clock: settableClock(day), env: { PLANS } });
+    for (const delivery of [{}, SIMULATED]) {
+      const trader = await world.makeTrader({ plan: 'five' });
+      assert.equal(outcome(await world.send(trader, { quantity: 3 }, delivery)), '200');
+      for (const _ of [2, 3, 4, 5, 6, 7])
+        assert.equal(outcome(await world.send(trader, { action: 'long_exit' }, delivery)), '200');
+      assert.equal(outcome(await world.send(trader, {}, delivery)), '429 daily_limit_reached');
+      const manual = {
+        trading_account_id: trader.account.id,
+        action: 'close_long',
+        symbol: 'BTCUSDT',
+        quantity: 1,
+      };
+      const simulation = delivery === SIMULATED;
+      assert.equal(
+        outcome(await world.as(trader, 'POST', '/trading/order', { ...manual, simulation })),
+        '200',
+      );
+      const { body } = await world.as<object>(trader, 'GET', '/settings/subscription');
+      const counts = { orders_today: simulation ? 0 : 8, simulated_today: simulation ? 8 : 0 };
+      assert.deepEqual({ ...body, ...counts }, body);
+    }
+  });
+
+  describe('a change that came after the entry keeps nobody in the position', () => {
+    const EXITS = [
+      { action: 'sell', order_type: 'exit' },
+      { action: 'long_exit' },
+      { action: 'close_long' },
+      { action: 'close_short' },
+    ];
+    const ENTRIES = [{ action: 'buy' }, { action: 'sell' }, { action: 'short_entry' }];
+    const SIMULATION_ONLY = '403 plan_simulation_only';
+    const NOT_ACCEPTED = '403 terms_not_accepted';
+    const publish = (world: World) =>
+      world.db.commit([insertTerms({ version: '2', text: 'New.', published_at: timestamp(day + 1) })]);
+    const change = (world: World, { user }: Trader, to: UserChange) =>
+      world.db.commit([changeUser(user.id, to)]);
+
+    const changes: [
+      name: string,
+      user: Partial<User>,
+      happens: (world: World, trader: Trader) => Promise<unknown>,
+      entry: string,
+      exit: string,
+    ][] = [
+      [
+        'a plan that expired',
+        {},
+        (world, trader) => change(world, trader, { planExpiresAt: timestamp(day) }),
+        SIMULATION_ONLY,
+        '200',
+      ],
+      [
+        'a plan that an admin took away',
+        {},
+        (world, trader) => change(world, trader, { plan: 'free' }),
+        SIMULATION_ONLY,
+        '200',
+      ],
+      [
+        'a plan that was given and taken away',
+        { plan: 'free' },
+        async (world, trader) => {
+          await change(world, trader, { plan: 'five' });
+          await change(world, trader, { plan: 'free', planExpiresAt: null });
+        },
+        SIMULATION_ONLY,
+        '200',
+      ],
+      [
+        'a plan that the configuration no longer has',
+        { plan: 'gold' },
+        async () => {},
+        SIMULATION_ONLY,
+        '200',
+      ],
+      [
+        'the free plan, and never another',
+        { plan: 'free' },
+        (world, trader) => change(world, trader, { plan: 'free', isActive: true }),
+        SIMULATION_ONLY,
+        SIMULATION_ONLY,
+      ],
+      ['new terms', {}, publish, NOT_ACCEPTED, '200'],
+      ['new terms, and none ever accepted', { termsVersion: null }, publish, NOT_ACCEPTED, NOT_ACCEPTED],
+      [
+        'a plan that expired, and new terms',
+        {},
+        async (world, trader) => {
+          await change(world, trader, { planExpiresAt: timestamp(day) });
+          await publish(world);
+        },
+        SIMULATION_ONLY,
+        '200',
+      ],
+    ];
+    for (const [name, user, happens, entry, exit] of changes)
+      test(`${name}: entries ${entry}, exits and closes ${exit}`, async (t) => {
+        const world = await openWorld(t, { clock: settableClock(day), env: { PLANS } });
+        const trader = await world.makeTrader(user);
+        await happens(world, trader);
+        for (const fields of ENTRIES) assert.equal(outcome(await world.send(trader, fields)), entry);
+        for (const fields of EXITS) {
+          assert.equal(outcome(await world.send(trader, fields)), exit);
+          const manual = { trading_account_id: trader.account.id, symbol: 'BTCUSDT', quantity: 1, ...fields };
+          assert.equal(outcome(await world.as(trader, 'POST', '/trading/order', manual)), exit);
+        }
+      });
   });
 
   test('the kill switch refuses entries and lets exits pass, simulated and real', async (t) => {

@@ -299,6 +299,38 @@ describe('level 4: a signal that was received before', () => {
     assert.deepEqual(statuses, [200, 409, 200]);
   });
 
+  test('a rehearsal does not use up the real signal, nor the real one the rehearsal', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    for (const [first, second] of [
+      [SIMULATED, {}],
+      [{}, SIMULATED],
+    ]) {
+      const signal = world.signal(trader, {
+        timestamp: timestamp(Date.now() + (first === SIMULATED ? 1 : 2)),
+      });
+      assert.equal((await world.webhook(trader, signal, first)).status, 200);
+      assert.equal((await world.webhook(trader, signal, second)).status, 200);
+      for (const delivery of [first, second])
+        assert.equal(codeOf(await world.webhook(trader, signal, delivery)), 'webhook_replay_attack');
+    }
+    assert.equal(await traded(world, trader), 2);
+    assert.equal((await world.paperOrders(`sim:${trader.account.id}`)).length, 2);
+  });
+
+  test('a simulated signal of the year 9999 is remembered for twice max_request_age, and not longer', async (t) => {
+    const clock = settableClock();
+    const world = await openWorld(t, { clock });
+    const trader = await world.makeTrader({}, { maxRequestAge: 120 });
+    const signal = world.signal(trader, { timestamp: '9999-12-31T23:59:59Z' });
+    const statuses: number[] = [];
+    for (const wait of [0, 239_999, 1]) {
+      clock.advance(wait);
+      statuses.push((await world.webhook(trader, signal, SIMULATED)).status);
+    }
+    assert.deepEqual(statuses, [200, 409, 200]);
+  });
+
   test('a real signal from the future outlives the store’s memory, and is a replay still', async (t) => {
     const clock = settableClock();
     const world = await openWorld(t, { clock });

@@ -1,6 +1,7 @@
 // The order of the webhook's checks, as the contract gives it, and the one audit entry of every attempt.
 
 import assert from 'node:assert/strict';
+import { randomUUIDv7 } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
 import { randomToken } from '../../src/app/secret-box.ts';
 import type { Account } from '../../src/data/accounts.ts';
@@ -8,9 +9,18 @@ import { sql } from '../../src/data/db.ts';
 import type { User } from '../../src/data/users.ts';
 import { dayOf } from '../../src/domain/entitlement.ts';
 import { timestamp } from '../../src/domain/ids.ts';
+import { readBody, readSignal } from '../../src/domain/signal.ts';
+import { fingerprint } from '../../src/domain/webhook.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
+import type { Store } from '../../src/store/store.ts';
 import { STARTS_QUEUE } from '../../src/worker/pool.ts';
 import { openWorld, type Problem, settableClock, type Trader, type World } from '../world.ts';
+
+/** Of a signal that can be read; of another nobody asks for it. */
+function fingerprintOf({ user }: Pick<Trader, 'user'>, body: object): string | null {
+  const reading = readSignal(readBody(Buffer.from(JSON.stringify(body))), { simulation: false });
+  return 'signal' in reading ? fingerprint(user.id, reading.signal) : null;
+}
 
 const RATE_LIMIT = 3;
 const DAILY_LIMIT = 100;
@@ -29,6 +39,7 @@ interface Attempt {
 
 interface Stage {
   readonly world: World;
+  readonly store: Store;
   readonly trader: Trader;
   readonly body: object;
   stopWorkers(): void;
@@ -66,8 +77,13 @@ const CHECKS: readonly Check[] = [
   {
     name: 'rate limit',
     answer: '429 rate_limited',
+    // Of both counts: whether the request is the owner's or a stranger's, it is one too many.
     prepare: ({ world, trader }) =>
-      Promise.all(Array.from({ length: RATE_LIMIT }, () => world.webhook(trader, '{}'))),
+      Promise.all(
+        Array.from({ length: RATE_LIMIT }, () => ['{}', world.signal(trader, { quantity: 0 })])
+          .flat()
+          .map((body) => world.webhook(trader, body)),
+      ),
   },
   {
     name: 'IP',
@@ -97,8 +113,25 @@ const CHECKS: readonly Check[] = [
     name: 'level 4, the replay',
     answer: '409 webhook_replay_attack',
     action: 'webhook_replay_attack',
-    // In simulation, where even a stale signal with a wrong secret comes as far as level 4.
-    prepare: ({ world, trader, body }) => world.webhook(trader, body, { query: '?simulation=true' }),
+    prepare: async ({ trader, body, store }) => {
+      const key = `fingerprint:{${trader.account.id}}:${fingerprintOf(trader, body)}`;
+      await store.begin(key, 60_000);
+      await store.finish(key, 60_000);
+    },
+  },
+  {
+    name: 'level 4, the replay of what the store forgot',
+    answer: '409 webhook_replay_attack',
+    action: 'webhook_replay_attack',
+    prepare: ({ world, trader: { user, account }, body }) =>
+      world.db.commit([
+        sql`insert into order_history (order_id, version, user_id, trading_account_id, broker_name, source, simulation,
+              symbol, action, intent, quantity, status, broker_refs, submitted_at, deadline_at, auto_exit, trace,
+              fingerprint)
+            values (${randomUUIDv7()}, 1, ${user.id}, ${account.id}, 'paper', 'webhook', ${false}, 'BTCUSDT', 'buy',
+              '{}', '1', 'filled', '[]', ${timestamp(0)}, ${timestamp(0)}, ${false}, '{}',
+              ${fingerprintOf({ user }, body)})`,
+      ]),
   },
   {
     name: 'halt',
@@ -159,11 +192,9 @@ async function openStage(t: TestContext) {
     for (const check of failing) check.spoil?.(made, clock.now());
     const trader = await world.makeTrader(made.user, made.account);
     const body = world.signal(trader, made.fields);
-    const stage: Stage = { world, trader, body, stopWorkers: () => withoutWorker.add(trader.user.id) };
-    // The earlier signal of a replay comes before whatever else would have kept it out.
-    const replay = failing.find(({ name }) => name.startsWith('level 4'));
-    await replay?.prepare?.(stage);
-    for (const check of failing) if (check !== replay) await check.prepare?.(stage);
+    const stopWorkers = () => withoutWorker.add(trader.user.id);
+    const stage: Stage = { world, store: whole, trader, body, stopWorkers };
+    for (const check of failing) await check.prepare?.(stage);
 
     const before = await auditCount();
     const answer = await world.request<Partial<Problem>>({

@@ -4,7 +4,7 @@
 import { type Account, changeAccountAt } from '../../data/accounts.ts';
 import type { Db } from '../../data/db.ts';
 import { NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
-import { toNumber } from '../../domain/decimal.ts';
+import { toNumber, toNumberOrNull } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial, ruleOf } from '../../domain/denial.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
 import type { Mailbox, Work } from '../../worker/mailbox.ts';
@@ -19,7 +19,7 @@ export interface AskDeps {
   readonly responseWaitMs: number;
 }
 
-type Enquiry = 'verify' | 'positions' | 'flatten' | 'symbols' | 'resetSimulation';
+type Enquiry = 'verify' | 'positions' | 'balance' | 'flatten' | 'symbols' | 'resetSimulation';
 
 async function askWorker<K extends Enquiry>(
   { pool, mailbox, responseWaitMs }: AskDeps,
@@ -31,37 +31,46 @@ async function askWorker<K extends Enquiry>(
   const answer = await mailbox.ask(user, request, responseWaitMs);
   if (answer === null)
     return deny('worker_unavailable', { detail: 'The trading worker did not answer in time. Try again.' });
-  if ('unavailable' in answer)
+  if ('unavailable' in answer) {
+    const { unavailable, retryAfterMs } = answer;
     return deny('broker_unavailable', {
-      detail: `The broker cannot be reached: ${answer.unavailable.replace(/[.\s]+$/, '')}. Try again in a moment.`,
+      detail: `The broker cannot be reached: ${unavailable.replace(/[.\s]+$/, '')}. Try again in a moment.`,
+      ...(retryAfterMs !== undefined && { retryAfter: Math.max(1, Math.ceil(retryAfterMs / 1000)) }),
     });
+  }
   return answer as Exclude<Work[K]['answer'], { readonly unavailable: string }>;
 }
+
+/** `warnings`: what does not keep the account from trading, in words. */
+export type VerifiedAccount = ShownAccount & { readonly warnings: readonly string[] };
 
 /** The worker opens the broker's connection with the account's credentials. */
 export async function verifyAccount(
   deps: AccountDeps & AskDeps,
   owner: Owner,
   id: string,
-): Promise<ShownAccount | Denial> {
+): Promise<VerifiedAccount | Denial> {
   const account = await ownAccount(deps, owner.id, id);
   if (isDenial(account)) return account;
-  const denial = await verify(deps, owner, account);
-  if (!denial) return readAccount(deps, owner.id, id);
+  const outcome = await verify(deps, owner, account);
+  if (!isDenial(outcome)) {
+    const verified = await readAccount(deps, owner.id, id);
+    return isDenial(verified) ? verified : { ...verified, warnings: outcome.warnings };
+  }
   await writeAudit(deps, owner.context, {
     ...verification(owner, account),
     // Not the broker's words: they answer credentials, and may repeat them.
-    failure: ruleOf(denial.code).title,
-    metadata: { code: denial.code, trading_account_id: account.id },
+    failure: ruleOf(outcome.code).title,
+    metadata: { code: outcome.code, trading_account_id: account.id },
   });
-  return denial;
+  return outcome;
 }
 
 async function verify(
   deps: AskDeps & { readonly db: Db; readonly clock: { now(): number } },
   owner: Owner,
   account: Account,
-): Promise<Denial | null> {
+): Promise<Denial | Pick<VerifiedAccount, 'warnings'>> {
   if (NEEDS_CREDENTIALS[account.brokerName] && account.sealedCredentials === null)
     return deny('credentials_missing');
   const verdict = await askWorker(deps, owner.id, { kind: 'verify', accountId: account.id });
@@ -72,14 +81,14 @@ async function verify(
       changeAccountAt(account.id, verdict.verified, { credentialsVerified: true }),
       audit(owner.context, { ...verification(owner, account), failure: null }, deps.clock.now()),
     ]);
-    return lost === null ? null : deny('account_changed');
+    return lost === null ? { warnings: verdict.warnings } : deny('account_changed');
   }
   // What was verified once and is refused now must not pass for verified; a later change has cleared the flag itself.
   await deps.db.commit([
     changeAccountAt(account.id, account.connectionVersion, { credentialsVerified: false }),
   ]);
   if ('unreadable' in verdict) return deny('credentials_unreadable');
-  if ('unfit' in verdict) return deny('broker_unavailable', { detail: verdict.unfit });
+  if ('unfit' in verdict) return deny('account_unfit', { detail: verdict.unfit });
   return deny('credentials_rejected', { detail: `The broker refuses the credentials: ${verdict.rejected}` });
 }
 
@@ -116,10 +125,12 @@ export async function readPositions(
   const positions = await heldPositions(deps, user, account.id, book);
   if (isDenial(positions)) return positions;
   return {
-    items: positions.map(({ symbol, quantity, averagePrice }) => ({
+    items: positions.map(({ symbol, quantity, averagePrice, lastPrice, openProfit }) => ({
       symbol,
       quantity: toNumber(quantity),
       average_price: toNumber(averagePrice),
+      last_price: toNumberOrNull(lastPrice),
+      open_profit: toNumberOrNull(openProfit),
     })),
   };
 }
@@ -146,6 +157,20 @@ export async function resetSimulation(
 
 const stillSimulating = (): Denial =>
   deny('orders_under_way', { detail: 'Wait until its simulated orders have ended, then reset it again.' });
+
+export async function readBalance(deps: AskDeps & { readonly db: Db }, user: UserId, id: string) {
+  const account = await ownAccount(deps, user, id);
+  if (isDenial(account)) return account;
+  const answer = await askWorker(deps, user, { kind: 'balance', accountId: account.id });
+  if (isDenial(answer)) return answer;
+  const { currency, equity, cash, available } = answer.balance;
+  return {
+    currency,
+    equity: toNumber(equity),
+    cash: toNumber(cash),
+    available: toNumber(available),
+  };
+}
 
 export async function readSymbols(
   deps: AskDeps & { readonly db: Db },

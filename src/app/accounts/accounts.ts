@@ -140,7 +140,7 @@ export async function createAccount(
     createdAt: timestamp(now),
   };
   const lost = await deps.db.commit([
-    roomFor('accounts', owner.id, roomOfUser(deps, owner.user)),
+    ...roomFor('accounts', owner.id, roomOfUser(deps, owner.user)),
     insertAccount(account),
     noted(owner, account.id, 'account_created', now, { broker }),
   ]);

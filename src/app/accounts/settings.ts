@@ -71,7 +71,7 @@ export async function createApiKey(
   const lost = await perform(
     deps,
     owner,
-    [roomFor('api_keys', owner.id, roomOfUser(deps, owner.user)), insertApiKey(made)],
+    [...roomFor('api_keys', owner.id, roomOfUser(deps, owner.user)), insertApiKey(made)],
     {
       action: 'api_key_created',
       resource,
@@ -116,7 +116,7 @@ export async function addAllowedIp(
   const lost = await perform(
     deps,
     owner,
-    [roomFor('allowed_ips', owner.id, roomOfUser(deps, owner.user)), insertAllowedIp(made)],
+    [...roomFor('allowed_ips', owner.id, roomOfUser(deps, owner.user)), insertAllowedIp(made)],
     {
       action: 'allowed_ip_added',
       resource: { type: 'allowed_ip', id: made.id },
@@ -155,13 +155,15 @@ export async function readSubscription(deps: SettingsDeps & { readonly plans: Pl
   const planExpiresAt = user.planExpiresAt === null ? null : millis(user.planExpiresAt);
   const effective = effectivePlan(plans, { plan: user.plan, planExpiresAt }, now);
   const { simulation_only, daily_orders } = plans[effective] ?? plans.free;
+  const today = await ordersOn(db, user.id, dayOf(now));
   return {
     plan: user.plan,
     effective_plan: effective,
     expires_at: user.planExpiresAt,
     simulation_only,
     daily_orders,
-    orders_today: await ordersOn(db, user.id, dayOf(now)),
+    orders_today: today.real,
+    simulated_today: today.simulated,
   };
 }
 

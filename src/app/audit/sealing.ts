@@ -74,7 +74,10 @@ export async function openSealer({ db, auditKey, memory, log }: SealerDeps): Pro
     const there = await sealsAt(db, entries);
     if (there.length > 0) return there.every((each) => each === hash) ? null : changed;
     const checkpoint = await readCheckpoint(db);
-    const isPruned = checkpoint !== null && isOurs(auditKey, checkpoint) && checkpoint.entries >= entries;
+    const isPruned =
+      checkpoint !== null &&
+      isOurs(auditKey, checkpoint) &&
+      (checkpoint.entries > entries || (checkpoint.entries === entries && checkpoint.hash === hash));
     return isPruned ? null : `entry ${entries}, which was sealed, is missing`;
   }
 

@@ -27,11 +27,26 @@ interface RateDeps {
   readonly log: { warn(context: object, text: string): void };
 }
 
+/**
+ * `own`: a user's trading requests, whichever way they come. `other`: what arrives at the user's webhooks and is not shown
+ * to be the user's; counted apart, so that a stranger with the URL cannot keep the owner out.
+ */
+export type RequestCount = 'own' | 'other';
+
+const COUNTS: Record<RequestCount, (user: UserId) => string> = {
+  own: (user) => `rate:{${user}}`,
+  other: (user) => `rate:{${user}}:other`,
+};
+
 /** Fails open, as the spec says: a store that does not answer must not stop anybody from trading. */
-export async function checkRate({ store, rateLimit, log }: RateDeps, user: UserId): Promise<Denial | null> {
+export async function checkRate(
+  { store, rateLimit, log }: RateDeps,
+  user: UserId,
+  count: RequestCount,
+): Promise<Denial | null> {
   try {
     const { allowed, retryAfterMs } = await store.countInWindow(
-      `rate:{${user}}`,
+      COUNTS[count](user),
       rateLimit.requests,
       rateLimit.windowMs,
     );
@@ -42,10 +57,9 @@ export async function checkRate({ store, rateLimit, log }: RateDeps, user: UserI
   }
 }
 
-export async function isAllowedIp({ db }: { db: Db }, user: UserId, ip: string): Promise<boolean> {
-  const allowed = await allowedIps(db, user);
-  return allowed.length === 0 || ipList(allowed).has(ip);
-}
+/** Without a list, from anywhere. */
+export const isAllowedIp = (allowed: readonly string[], ip: string): boolean =>
+  allowed.length === 0 || ipList(allowed).has(ip);
 
 export interface AdmitDeps extends RateDeps, AlertDeps {}
 
@@ -60,7 +74,7 @@ export interface TradingRequest {
 
 /** Before every trading request of a user that acts. The webhook makes the same two checks among its own. */
 export async function admitTradingRequest(deps: AdmitDeps, request: TradingRequest): Promise<Denial | null> {
-  const tooMany = await checkRate(deps, request.user.id);
+  const tooMany = await checkRate(deps, request.user.id, 'own');
   if (!tooMany) return admitAddress(deps, request);
   await noteRefusal(deps, request, tooMany);
   return tooMany;
@@ -68,7 +82,7 @@ export async function admitTradingRequest(deps: AdmitDeps, request: TradingReque
 
 /** The second of them alone, for what no rate limit holds back. */
 export async function admitAddress(deps: AlertDeps, request: TradingRequest): Promise<Denial | null> {
-  if (await isAllowedIp(deps, request.user.id, request.context.ip)) return null;
+  if (isAllowedIp(await allowedIps(deps.db, request.user.id), request.context.ip)) return null;
   const denial = deny('ip_not_allowed');
   await noteRefusal(deps, request, denial);
   return denial;

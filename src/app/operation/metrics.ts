@@ -3,7 +3,8 @@
 import type { Db } from '../../data/db.ts';
 import { countChecks } from '../../data/fill-checks.ts';
 import { ordersUnderWayNow } from '../../data/orders.ts';
-import { millis } from '../../domain/ids.ts';
+import { readPruned } from '../../data/pruning.ts';
+import { millis, type Timestamp } from '../../domain/ids.ts';
 import type { Store } from '../../store/store.ts';
 import type { Hosts } from '../../worker/hosts.ts';
 import { STARTS_QUEUE } from '../../worker/pool.ts';
@@ -25,12 +26,15 @@ export async function readMetrics(deps: MetricsDeps): Promise<string> {
   const { db, clock, store, hosts, version, role } = deps;
   const [ofDatabase, ofStore] = await Promise.all([
     figures(async () => {
-      const [checks, orders, waitingMs] = await Promise.all([
+      const [checks, orders, waitingMs, pruned] = await Promise.all([
         countChecks(db),
         ordersUnderWayNow(db),
         unsealedMs(deps),
+        readPruned(db),
       ]);
-      const age = orders.oldest === null ? 0 : Math.max(0, clock.now() - millis(orders.oldest)) / 1000;
+      const round = pruned.find(({ what }) => what === 'rounds');
+      const secondsSince = (time: Timestamp) => Math.max(0, clock.now() - millis(time)) / 1000;
+      const age = orders.oldest === null ? 0 : secondsSince(orders.oldest);
       return [
         gauge('orders_under_way', 'Orders accepted and not yet handed to their broker.', orders.count),
         gauge('oldest_order_seconds', 'Age of the oldest of them.', age),
@@ -40,6 +44,19 @@ export async function readMetrics(deps: MetricsDeps): Promise<string> {
           '{state="dead_letter"}': checks.dead_letter,
         }),
         gauge('audit_unsealed_seconds', 'Age of the oldest audit entry without a seal.', waitingMs / 1000),
+        family(
+          'pruned_rows_total',
+          'Rows that were kept no longer.',
+          Object.fromEntries(
+            pruned
+              .filter((each) => each !== round)
+              .map(({ what, row_count }) => [`{what="${what}"}`, row_count]),
+          ),
+          'counter',
+        ),
+        ...(round
+          ? [gauge('retention_age_seconds', 'Time since the last pruning.', secondsSince(round.last_at))]
+          : []),
       ];
     }),
     figures(async () => {
@@ -70,8 +87,13 @@ const figures = (ask: () => Promise<string[]>): Promise<string[] | null> => ask(
 
 const gauge = (name: string, help: string, value: number): string => family(name, help, { '': value });
 
-function family(name: string, help: string, values: Readonly<Record<string, number>>): string {
+function family(
+  name: string,
+  help: string,
+  values: Readonly<Record<string, number>>,
+  type: 'gauge' | 'counter' = 'gauge',
+): string {
   const full = `fillpath_${name}`;
   const lines = Object.entries(values).map(([labels, value]) => `${full}${labels} ${value}\n`);
-  return `# HELP ${full} ${help}\n# TYPE ${full} gauge\n${lines.join('')}`;
+  return `# HELP ${full} ${help}\n# TYPE ${full} ${type}\n${lines.join('')}`;
 }

@@ -1,12 +1,13 @@
 // A manual order of a logged-in user. The same path as a signal's, with an optional Idempotency-Key instead of the
 // replay fingerprint.
 
-import { findAccount } from '../../data/accounts.ts';
-import { claimIdempotencyKey, findIdempotencyKey, type IdempotencyKey } from '../../data/order-limits.ts';
+import { claimIdempotencyKey, type IdempotencyKey } from '../../data/order-limits.ts';
 import { findOrder } from '../../data/orders.ts';
+import { findTarget, type Target } from '../../data/targets.ts';
 import type { User } from '../../data/users.ts';
 import type { Decimal } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial, ruleOf } from '../../domain/denial.ts';
+import { dayOf } from '../../domain/entitlement.ts';
 import { type AccountId, timestamp } from '../../domain/ids.ts';
 import type { Action, OrderType } from '../../domain/order.ts';
 import { mapAction } from '../../domain/signal.ts';
@@ -52,23 +53,27 @@ export async function placeDashboardOrder(
 }
 
 async function checkAndPlace(deps: PlaceOrderDeps, request: DashboardOrder): Promise<Denial | Placed> {
-  const { user, idempotency, symbol } = request;
-  const account = await findAccount(deps.db, request.accountId);
-  if (account?.userId !== user.id) return deny('not_found', { detail: 'You have no such trading account.' });
+  const { user, idempotency } = request;
   const mapped = mapAction(request.action, request.orderType);
   if ('problem' in mapped) return deny('request_invalid', { detail: mapped.problem });
-  if (!isAllowedSymbol(account.brokerName, account.allowedSymbols, symbol))
-    return deny('request_invalid', { detail: `The symbol ${symbol} is not in the account's allowed list.` });
-
-  if (idempotency) {
-    const earlier = await earlierAnswer(deps, request, idempotency);
-    if (earlier) return earlier;
-  }
-  const { action, quantity, simulation, arrivedAt, context } = request;
   const now = deps.clock.now();
+  const notBefore = timestamp(now - KEY_LIFE_MS);
+
+  const check = async (): Promise<Target | Denial> => {
+    const key = idempotency && { key: idempotency.key, notBefore };
+    const target = await findTarget(deps.db, request.accountId, { day: dayOf(now), key });
+    if (target?.user.id !== user.id)
+      return deny('not_found', { detail: 'You have no such trading account.' });
+    return refusalOf(request, target) ?? target;
+  };
+
+  const target = await check();
+  if (isDenial(target)) return target;
+  const earlier = idempotency && (await earlierAnswer(deps, target, idempotency));
+  if (earlier) return earlier;
+  const { action, symbol, quantity, simulation, arrivedAt, context } = request;
   const outcome = await placeOrder(deps, {
-    user,
-    account,
+    ...target,
     source: 'dashboard',
     simulation,
     action,
@@ -78,23 +83,27 @@ async function checkAndPlace(deps: PlaceOrderDeps, request: DashboardOrder): Pro
     arrivedAt,
     context,
     fingerprint: null,
+    again: check,
     claims: (order) =>
-      idempotency
-        ? claimIdempotencyKey(user.id, idempotency, order, timestamp(now), timestamp(now - KEY_LIFE_MS))
-        : [],
+      idempotency ? claimIdempotencyKey(user.id, idempotency, order, timestamp(now), notBefore) : [],
   });
   // Another request with this key was committed between our look and our unit.
   if ('contested' in outcome) return deny('idempotency_in_progress');
   return outcome;
 }
 
+function refusalOf({ symbol }: DashboardOrder, { user, account }: Target): Denial | null {
+  if (!user.isActive) return deny('user_deactivated');
+  if (isAllowedSymbol(account.brokerName, account.allowedSymbols, symbol)) return null;
+  return deny('request_invalid', { detail: `The symbol ${symbol} is not in the account's allowed list.` });
+}
+
 /** The first answer of this key again, or why it cannot be given. */
 async function earlierAnswer(
-  { db, clock }: PlaceOrderDeps,
-  { user }: DashboardOrder,
-  { key, bodyHash }: IdempotencyKey,
+  { db }: PlaceOrderDeps,
+  { earlier }: Target,
+  { bodyHash }: IdempotencyKey,
 ): Promise<Denial | Placed | null> {
-  const earlier = await findIdempotencyKey(db, user.id, key, timestamp(clock.now() - KEY_LIFE_MS));
   if (!earlier) return null;
   if (earlier.bodyHash !== bodyHash) return deny('idempotency_conflict');
   const order = await findOrder(db, earlier.orderId);

@@ -92,8 +92,9 @@ async function close(
   { symbol, quantity }: Position,
 ): Promise<Placed | Denial> {
   const direction = sign(quantity) > 0 ? 'long' : 'short';
+  const nothingHoldsItBack = { user, limits: null } as const;
   const outcome = await placeOrder(deps, {
-    user,
+    ...nothingHoldsItBack,
     account,
     source: 'dashboard',
     simulation: false,
@@ -105,7 +106,10 @@ async function close(
     arrivedAt,
     context,
     fingerprint: null,
-    isKillSwitch: true,
+    async again() {
+      const current = await ownAccount(deps, user.id, account.id);
+      return isDenial(current) ? current : { ...nothingHoldsItBack, account: current };
+    },
     claims: () => [],
   });
   // It claims nothing that anybody could contest.

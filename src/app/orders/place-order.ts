@@ -2,14 +2,23 @@
 // its audit entry are committed before anything is queued: from then on the order is never lost.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Account, accountStands, findAccount } from '../../data/accounts.ts';
+import { type Account, accountStands } from '../../data/accounts.ts';
 import { DatabaseUnavailable, type Db, NotCommitted, type Statement } from '../../data/db.ts';
-import { countOrder, ordersOn } from '../../data/order-limits.ts';
+import { countOrder } from '../../data/order-limits.ts';
 import { findOrder, insertOrder } from '../../data/orders.ts';
-import { currentTermsVersion, type User } from '../../data/users.ts';
+import type { Limits } from '../../data/targets.ts';
+import type { User } from '../../data/users.ts';
 import type { Decimal } from '../../domain/decimal.ts';
-import { type Denial, deny } from '../../domain/denial.ts';
-import { dayOf, effectivePlan, entitlement, type Plans, secondsLeftOfDay } from '../../domain/entitlement.ts';
+import { type Denial, deny, isDenial } from '../../domain/denial.ts';
+import {
+  effectivePlan,
+  entitlement,
+  isEntry,
+  type Plan,
+  type Plans,
+  type Standing,
+  secondsLeftOfDay,
+} from '../../domain/entitlement.ts';
 import { millis, type OrderId, timestamp } from '../../domain/ids.ts';
 import {
   type Action,
@@ -39,9 +48,15 @@ export interface PlaceOrderDeps {
   readonly exitDeadlineMs: number;
 }
 
-export interface NewOrder {
+/** Whose order it is, as it was read. */
+interface Placing {
   readonly user: User;
   readonly account: Account;
+  /** What holds it back; null: nothing does, and it is not counted. The kill switch's own closes are such. */
+  readonly limits: Limits | null;
+}
+
+export interface NewOrder extends Placing {
   readonly source: Source;
   readonly simulation: boolean;
   readonly action: Action;
@@ -53,8 +68,8 @@ export interface NewOrder {
   readonly context: RequestContext;
   /** Of a real webhook order. */
   readonly fingerprint: string | null;
-  /** The kill switch's own close: no plan, terms, credentials or daily limit hold it back, and it is not counted. */
-  readonly isKillSwitch?: boolean;
+  /** What was read is no longer so: it is read again, and the caller's own checks are made again. */
+  again(): Promise<Placing | Denial>;
   /** What the order claims besides, each guarded by its own name. */
   claims(order: OrderId): Statement[];
   /** Called once the order is committed: whatever becomes of the answer, it stands. */
@@ -72,31 +87,20 @@ export interface Contested {
   readonly contested: string;
 }
 
+/** An account that changes faster than this is not worth a longer wait. */
+const MOST_TRIES = 4;
+
 export async function placeOrder(
   deps: PlaceOrderDeps,
   request: NewOrder,
+  triesLeft = MOST_TRIES,
 ): Promise<Denial | Contested | Placed> {
   const { db, clock, pool } = deps;
-  const { user, account, isKillSwitch = false } = request;
+  const { user, account, limits } = request;
   const now = clock.now();
-  const day = dayOf(now);
   const plan = planOf(deps.plans, user, now);
-
-  const [termsVersion, ordersToday] = await Promise.all([
-    currentTermsVersion(db),
-    ordersOn(db, user.id, day),
-  ]);
-  const refusal = entitlement({
-    intent: request.intent,
-    simulation: request.simulation,
-    plan,
-    halted: account.halted,
-    termsAccepted: termsVersion === null || user.termsVersion === termsVersion,
-    credentialsVerified: account.credentialsVerified,
-    ordersToday,
-    secondsLeftToday: secondsLeftOfDay(now),
-  });
-  if (refusal && !isKillSwitch) return refusal;
+  const refusal = limits && entitlement(standingOf(request, limits, plan, now));
+  if (refusal) return refusal;
 
   try {
     if (!(await pool.ensure(user.id))) return deny('worker_unavailable');
@@ -111,7 +115,7 @@ export async function placeOrder(
   const failedGuard = await commitOrder(deps, order, [
     accountStands(account),
     insertOrder(order, request.fingerprint),
-    ...(isKillSwitch ? [] : [countOrder(user.id, day, plan.daily_orders)]),
+    ...(limits ? [counted(request, limits, plan)] : []),
     ...request.claims(order.id),
     audit(
       request.context,
@@ -123,17 +127,18 @@ export async function placeOrder(
         metadata: {
           trading_account_id: account.id,
           simulation: request.simulation,
-          ...(isKillSwitch ? { kill_switch: true } : {}),
+          ...(limits ? {} : { kill_switch: true }),
         },
       },
       clock.now(),
     ),
   ]);
   if (failedGuard !== null && typeof failedGuard === 'object') return failedGuard;
-  // Halted, changed or deleted since the account was read: the same checks again, on the account as it is now.
+  // Halted, changed or deleted, or the user deactivated, since it was read: all checks again, on what is so now.
   if (failedGuard === 'account') {
-    const current = await findAccount(db, account.id);
-    return current ? placeOrder(deps, { ...request, account: current }) : deny(noAccount[request.source]);
+    if (triesLeft === 0) return deny('database_unavailable', { detail: CHANGING });
+    const current = await request.again();
+    return isDenial(current) ? current : placeOrder(deps, { ...request, ...current }, triesLeft - 1);
   }
   if (failedGuard === 'daily_limit')
     return deny('daily_limit_reached', { retryAfter: secondsLeftOfDay(now) });
@@ -146,6 +151,29 @@ export async function placeOrder(
   const known = await findOrder(db, order.id).catch(() => null);
   return { order: known ?? order, answered: false };
 }
+
+const CHANGING = 'The account is being changed at this moment. Nothing was queued. Send the order again.';
+
+function standingOf(request: NewOrder, limits: Limits, plan: Plan, now: number): Standing {
+  const { user, account, intent, simulation } = request;
+  const { termsVersion, hadPlan, ordersToday } = limits;
+  const areAccepted = termsVersion === null || user.termsVersion === termsVersion;
+  return {
+    intent,
+    simulation,
+    plan,
+    hadPlan,
+    halted: account.halted,
+    terms: areAccepted ? 'accepted' : user.termsVersion === null ? 'never_accepted' : 'outdated',
+    credentialsVerified: account.credentialsVerified,
+    ordersToday: simulation ? ordersToday.simulated : ordersToday.real,
+    secondsLeftToday: secondsLeftOfDay(now),
+  };
+}
+
+/** Exits and closes are counted, and never refused for the count. */
+const counted = ({ user, intent, simulation }: NewOrder, { day }: Limits, plan: Plan): Statement =>
+  countOrder(user.id, day, { simulation, limit: isEntry(intent) ? plan.daily_orders : null });
 
 /** As a commit answers; a denial where it did not answer, and the order was not found either. */
 async function commitOrder(
@@ -202,8 +230,6 @@ async function settledOrder(db: Db, id: OrderId, signal: AbortSignal): Promise<O
   }
 }
 
-const noAccount = { webhook: 'webhook_not_found', dashboard: 'not_found' } as const;
-
 function accept(deps: PlaceOrderDeps, request: NewOrder): Order {
   const now = deps.clock.now();
   const order: Order = {
@@ -235,9 +261,9 @@ function accept(deps: PlaceOrderDeps, request: NewOrder): Order {
 }
 
 const lifeOf = ({ entryDeadlineMs, exitDeadlineMs }: PlaceOrderDeps, { intent }: NewOrder): number =>
-  intent.operation === 'PLACE_ENTRY_ORDER' ? entryDeadlineMs : exitDeadlineMs;
+  isEntry(intent) ? entryDeadlineMs : exitDeadlineMs;
 
-function planOf(plans: Plans, user: User, now: number) {
+function planOf(plans: Plans, user: User, now: number): Plan {
   const planExpiresAt = user.planExpiresAt === null ? null : millis(user.planExpiresAt);
   return plans[effectivePlan(plans, { plan: user.plan, planExpiresAt }, now)] ?? plans.free;
 }

@@ -1,17 +1,27 @@
 // The webhook, whole: the checks in the contract's order. The first denial ends the request, and one place audits
 // every outcome.
 
-import { type Account, findByWebhookToken } from '../../data/accounts.ts';
+import type { Account } from '../../data/accounts.ts';
 import { hasFingerprint } from '../../data/orders.ts';
+import { findByWebhookToken, type Target } from '../../data/targets.ts';
 import type { User } from '../../data/users.ts';
 import { type Denial, deny, isDenial, isOurFault, ruleOf } from '../../domain/denial.ts';
-import { readSignal, type Signal } from '../../domain/signal.ts';
+import { dayOf } from '../../domain/entitlement.ts';
+import type { AccountId } from '../../domain/ids.ts';
+import {
+  type BodyReading,
+  type Proof,
+  proofIn,
+  readBody,
+  readSignal,
+  type Signal,
+} from '../../domain/signal.ts';
 import { isAllowedSymbol } from '../../domain/symbol.ts';
-import { fingerprint, isFresh, isSameSecret } from '../../domain/webhook.ts';
+import { fingerprint, isFresh, isGenuine, isSameSecret, memoryMs } from '../../domain/webhook.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import { type AlertDeps, alertUser } from '../audit/alerts.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
-import { checkRate, isAllowedIp, type RateLimit } from '../identity/access.ts';
+import { checkRate, isAllowedIp, type RateLimit, type RequestCount } from '../identity/access.ts';
 import type { SecretBox } from '../secret-box.ts';
 import { type Attempt, attemptOnce, type OnceDeps } from './once.ts';
 import { type Placed, type PlaceOrderDeps, placeOrder, recordRefusal } from './place-order.ts';
@@ -38,7 +48,7 @@ export interface WebhookRequest {
 interface Findings {
   user?: User;
   account?: Account;
-  metadata: Record<string, unknown>;
+  metadata: Readonly<Record<string, unknown>>;
 }
 
 export async function receiveWebhook(deps: WebhookDeps, request: WebhookRequest): Promise<Denial | Placed> {
@@ -72,75 +82,53 @@ export async function receiveWebhook(deps: WebhookDeps, request: WebhookRequest)
 
 async function checkAndPlace(
   deps: WebhookDeps,
-  { token, body, simulation: flag, queryProblem, arrivedAt, context }: WebhookRequest,
+  request: WebhookRequest,
   findings: Findings,
 ): Promise<Denial | Placed> {
+  const { token, body, arrivedAt, context } = request;
+  const day = dayOf(arrivedAt);
   // Level 1
-  const target = await findByWebhookToken(deps.db, token);
-  if (target) Object.assign(findings, target);
+  const find = async (): Promise<Target | Denial> => {
+    const target = await findByWebhookToken(deps.db, token, { day });
+    if (!target) return deny('webhook_not_found');
+    Object.assign(findings, { user: target.user, account: target.account });
+    return target.user.isActive ? target : deny('user_deactivated');
+  };
+  const target = await find();
   if (body === null) {
     findings.metadata = { attack_type: 'oversized_payload' };
     return deny('payload_too_large');
   }
-  if (!target) return deny('webhook_not_found');
+  if (isDenial(target)) return target;
   const { user, account } = target;
-  if (!user.isActive) return deny('user_deactivated');
 
-  const tooMany = await checkRate(deps, user.id);
+  const reading = readBody(body);
+  const tooMany = await checkRate(deps, user.id, senderOf(deps, account, proofIn(reading), arrivedAt));
   if (tooMany) return tooMany;
 
-  if (!(await isAllowedIp(deps, user.id, context.ip))) {
-    findings.metadata = { attack_type: 'ip_not_allowed' };
-    return deny('webhook_ip_blocked');
-  }
-
-  const refusePayload = (attackType: string, detail: string) => {
-    findings.metadata = { attack_type: attackType };
-    return deny('webhook_payload_invalid', { detail });
+  const check = (against: Target) => {
+    const checked = checkSignal(deps, request, reading, against);
+    if ('denial' in checked) findings.metadata = checked.metadata;
+    return checked;
   };
-  if (queryProblem !== null) return refusePayload('malformed_payload', queryProblem);
-  const simulation = readFlag(flag);
-  if (simulation === null)
-    return refusePayload('malformed_payload', '?simulation= takes true, 1, yes, false, 0 or no.');
-  const reading = readSignal(body, { simulation });
-  if ('problem' in reading) return refusePayload('malformed_payload', reading.problem);
-  const { signal } = reading;
-  if (!isAllowedSymbol(account.brokerName, account.allowedSymbols, signal.symbol))
-    return refusePayload(
-      'symbol_not_allowed',
-      `The symbol ${signal.symbol} is not in the account's allowed list.`,
-    );
-
-  if (!simulation) {
-    const attack = proveGenuine(deps, account, signal, arrivedAt);
-    if (attack) {
-      findings.metadata = attack.metadata;
-      return attack.denial;
-    }
-  }
+  const checked = check(target);
+  if ('denial' in checked) return checked.denial;
+  const { signal, simulation } = checked;
 
   // Level 4
   const print = fingerprint(user.id, signal);
-  // For as long as the signal would still be fresh, and longer for one from the future.
-  const lifeMs = account.maxRequestAge * 1000 + Math.max(0, (signal.timestamp ?? 0) - arrivedAt);
   const replay = () => {
     findings.metadata = { attack_type: 'replay', payload_hash: print };
     return deny('webhook_replay_attack');
   };
-  const attempt =
-    print === null ? null : await attemptAt(deps, `fingerprint:{${account.id}}:${print}`, lifeMs);
+  const lifeMs = memoryMs(signal, arrivedAt, account.maxRequestAge);
+  const attempt = print === null ? null : await attemptAt(deps, keyOf(account.id, print, simulation), lifeMs);
   if (attempt === 'decided') return replay();
   if (attempt !== null && isDenial(attempt)) return attempt;
 
   try {
-    // The store may have forgotten it; the order's row has not.
-    if (print && (await hasFingerprint(deps.db, account.id, print))) {
-      attempt?.decided();
-      return replay();
-    }
     const outcome = await placeOrder(deps, {
-      user,
-      account,
+      ...target,
       source: 'webhook',
       simulation,
       action: signal.action,
@@ -151,19 +139,83 @@ async function checkAndPlace(
       arrivedAt,
       context,
       fingerprint: simulation ? null : print,
+      async again() {
+        const current = await find();
+        if (isDenial(current)) return current;
+        const checkedAgain = check(current);
+        return 'denial' in checkedAgain ? checkedAgain.denial : current;
+      },
       claims: () => [],
       onAccepted: () => attempt?.decided(),
     });
+    // The store may have forgotten it; the order's row has not.
+    const isKnown =
+      'contested' in outcome ||
+      (isDenial(outcome) && outcome.code !== 'outcome_unknown' && (await wasAccepted(print)));
+    if (isKnown) {
+      attempt?.decided();
+      return replay();
+    }
     if (isDenial(outcome) && isOurFault(outcome)) await attempt?.forget();
     // A real order has its fingerprint in its row: there a repeat finds it, or trades. A simulated one has it here only.
     else if (isDenial(outcome) && outcome.code === 'outcome_unknown' && !simulation) attempt?.leave();
     else attempt?.decided();
-    // Of two that came at once where the store forgot, one was committed.
-    return 'contested' in outcome ? replay() : outcome;
+    return outcome;
   } catch (fault) {
     await attempt?.forget();
     throw fault;
   }
+
+  /** Looked at only where the order was refused: one that is accepted is compared with all others by its commit. */
+  async function wasAccepted(known: string | null): Promise<boolean> {
+    return known !== null && !simulation && (await hasFingerprint(deps.db, account.id, known));
+  }
+}
+
+/** Per account and mode: a rehearsal does not use up the real signal. */
+const keyOf = (account: AccountId, print: string, simulation: boolean): string =>
+  `fingerprint:{${account}}:${simulation ? 'simulated:' : ''}${print}`;
+
+/** Decided from the body alone, before anything else of it is judged. */
+function senderOf(deps: WebhookDeps, account: Account, proof: Proof, now: number): RequestCount {
+  const isSecret = (given: string) => isSecretOf(deps, account, given);
+  return isGenuine(proof, now, { maxRequestAge: account.maxRequestAge, isSecret }) ? 'own' : 'other';
+}
+
+const isSecretOf = ({ secrets }: WebhookDeps, { id, webhookSecret }: Account, given: string): boolean =>
+  isSameSecret(given, secrets.open(webhookSecret, id));
+
+interface Refused {
+  readonly denial: Denial;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/** The address, the payload, and levels 2 and 3. */
+function checkSignal(
+  deps: WebhookDeps,
+  { simulation: flag, queryProblem, arrivedAt, context }: WebhookRequest,
+  reading: BodyReading,
+  { account, allowedIps }: Target,
+): { readonly signal: Signal; readonly simulation: boolean } | Refused {
+  if (!isAllowedIp(allowedIps, context.ip))
+    return { denial: deny('webhook_ip_blocked'), metadata: { attack_type: 'ip_not_allowed' } };
+  const malformed = (detail: string, attackType = 'malformed_payload'): Refused => ({
+    denial: deny('webhook_payload_invalid', { detail }),
+    metadata: { attack_type: attackType },
+  });
+  if (queryProblem !== null) return malformed(queryProblem);
+  const simulation = readFlag(flag);
+  if (simulation === null) return malformed('?simulation= takes true, 1, yes, false, 0 or no.');
+  const read = readSignal(reading, { simulation });
+  if ('problem' in read) return malformed(read.problem);
+  const { signal } = read;
+  if (!isAllowedSymbol(account.brokerName, account.allowedSymbols, signal.symbol))
+    return malformed(
+      `The symbol ${signal.symbol} is not in the account's allowed list.`,
+      'symbol_not_allowed',
+    );
+  const attack = simulation ? null : proveGenuine(deps, account, signal, arrivedAt);
+  return attack ?? { signal, simulation };
 }
 
 /** Closed where the store is away, unlike the rate limiter: without this check a replay could trade. */
@@ -183,13 +235,13 @@ async function attemptAt(
 }
 
 /** Levels 2 and 3. */
-function proveGenuine({ secrets }: WebhookDeps, account: Account, signal: Signal, now: number) {
+function proveGenuine(deps: WebhookDeps, account: Account, signal: Signal, now: number): Refused | null {
   const age = now - (signal.timestamp ?? 0);
   if (!isFresh(signal.timestamp ?? 0, now, account.maxRequestAge)) {
     const metadata = { attack_type: 'expired_timestamp', request_age_seconds: age / 1000 };
     return { denial: deny('webhook_timestamp_expired'), metadata };
   }
-  if (!isSameSecret(signal.secret ?? '', secrets.open(account.webhookSecret, account.id)))
+  if (!isSecretOf(deps, account, signal.secret ?? ''))
     return { denial: deny('webhook_credential_attack'), metadata: { attack_type: 'wrong_secret' } };
   return null;
 }

@@ -20,7 +20,7 @@ import {
 import type { Side } from '../../domain/order.ts';
 import type { Balance, Position, Quote } from '../broker.ts';
 import type { Book, Holding, PaperOrder } from './ledger.ts';
-import { findListing, type Listing } from './market.ts';
+import { findListing, type Listing, listingAbroad } from './market.ts';
 
 export type Quotes = (listing: Listing) => Quote;
 
@@ -38,7 +38,7 @@ export function reducible(book: Book, symbol: string, side: Side): Decimal {
 export const positionsOf = (book: Book, quotes: Quotes): Position[] =>
   Object.entries(book.holdings)
     .map(([symbol, holding]) => {
-      const listing = listed(symbol);
+      const listing = listed(book, symbol);
       return {
         symbol,
         quantity: holding.quantity,
@@ -77,11 +77,12 @@ export interface Fill {
 export function applyFill(book: Book, listing: Listing, fill: Fill): Book {
   const signed = fill.side === 'buy' ? fill.quantity : negate(fill.quantity);
   const { holding, realised } = net(book.holdings[listing.symbol] ?? FLAT, listing, signed, fill.price);
+  const kept = listing.abroad ? { ...holding, instrument: listing.abroad } : holding;
   const { [listing.symbol]: _before, ...others } = book.holdings;
   return {
     ...book,
     profit: subtract(add(book.profit, realised), feeOf(listing, fill)),
-    holdings: sign(holding.quantity) === 0 ? others : { ...others, [listing.symbol]: holding },
+    holdings: sign(holding.quantity) === 0 ? others : { ...others, [listing.symbol]: kept },
   };
 }
 
@@ -171,7 +172,7 @@ const marginOf = (listing: Listing, quantity: Decimal, price: Decimal): Decimal 
 function marginUsed(book: Book, quotes: Quotes): Decimal {
   const symbols = new Set([...Object.keys(book.holdings), ...book.resting.map(({ symbol }) => symbol)]);
   return [...symbols].reduce<Decimal>((sum, symbol) => {
-    const listing = listed(symbol);
+    const listing = listed(book, symbol);
     return add(sum, marginOf(listing, exposure(book, symbol), quotes(listing).ask));
   }, ZERO);
 }
@@ -179,7 +180,7 @@ function marginUsed(book: Book, quotes: Quotes): Decimal {
 /** Cash, and what the positions would bring if they were closed now. */
 function equity(book: Book, startingCash: Decimal, quotes: Quotes): Decimal {
   return Object.entries(book.holdings).reduce<Decimal>(
-    (sum, [symbol, holding]) => add(sum, openProfit(listed(symbol), holding, quotes)),
+    (sum, [symbol, holding]) => add(sum, openProfit(listed(book, symbol), holding, quotes)),
     add(startingCash, book.profit),
   );
 }
@@ -197,9 +198,13 @@ export function partOf(quantity: Decimal, step: Decimal, drawn: number): Decimal
   return steps < 2 ? ZERO : multiply(step, decimal(1 + Math.floor(drawn * (steps - 1))));
 }
 
+export const heldListings = (book: Book): Listing[] =>
+  Object.keys(book.holdings).map((symbol) => listed(book, symbol));
+
 /** Of a symbol in the book, which was listed when it was traded. */
-function listed(symbol: string): Listing {
-  const listing = findListing(symbol);
+function listed(book: Book, symbol: string): Listing {
+  const abroad = book.holdings[symbol]?.instrument;
+  const listing = abroad ? listingAbroad(abroad) : findListing(symbol);
   if (!listing) throw new Error(`the paper exchange no longer lists ${symbol}`);
   return listing;
 }

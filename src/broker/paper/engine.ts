@@ -32,7 +32,7 @@ import {
   unfilled,
 } from './book.ts';
 import type { Book, BookChange, PaperOrder } from './ledger.ts';
-import { findListing, type Listing, MAX_QUANTITY, quote, unit } from './market.ts';
+import { findListing, type Listing, MAX_QUANTITY, unit } from './market.ts';
 import { AROUND_THE_CLOCK, type Session } from './session.ts';
 
 /** Which exchange it is: the paper broker's, or the one behind a simulation. */
@@ -43,6 +43,8 @@ export interface Rules {
   readonly settings: PaperSettings;
   /** A simulation has no margin and no closing time. */
   readonly isUnlimited: boolean;
+  /** For how long an order rests before anything becomes of it; as a rule not at all. */
+  readonly restsMs?: (order: PaperOrder) => number;
 }
 
 export const isResting = (order: PaperOrder): boolean =>
@@ -60,11 +62,21 @@ type Decision =
   | { readonly rejection: OrderError }
   | { readonly change: BookChange; readonly order: PaperOrder };
 
+/** When something is decided, and at which prices. */
+export interface Moment {
+  readonly now: number;
+  readonly quotes: Quotes;
+}
+
 /** What becomes of an order that arrives now. */
-export function accept(book: Book, order: BrokerOrder, rules: Rules, now: number): Decision {
-  const listing = findListing(order.instrument.symbol);
-  if (!listing) return { rejection: invalidSymbol(order.instrument.symbol) };
-  const quotes = quotesAt(rules, now);
+export function accept(
+  book: Book,
+  order: BrokerOrder,
+  listing: Listing,
+  rules: Rules,
+  moment: Moment,
+): Decision {
+  const { now, quotes } = moment;
   const quantity = order.reduceOnly
     ? smaller(order.quantity, reducible(book, listing.symbol, order.side))
     : order.quantity;
@@ -85,12 +97,13 @@ export function accept(book: Book, order: BrokerOrder, rules: Rules, now: number
     status: 'placed',
     fillQuantity: ZERO,
     fillPrice: null,
-    fee: ZERO,
+    // What another broker would ask for is not known.
+    fee: listing.abroad ? null : ZERO,
     reason: null,
     acceptedAt: timestamp(now),
     updatedAt: timestamp(now),
   };
-  const { book: after, order: placed } = matchOnArrival(book, accepted, listing, rules, now);
+  const { book: after, order: placed } = matchOnArrival(book, accepted, listing, rules, moment);
   const resting = isResting(placed) ? [...after.resting, placed] : after.resting;
   return {
     order: placed,
@@ -99,12 +112,12 @@ export function accept(book: Book, order: BrokerOrder, rules: Rules, now: number
 }
 
 /** What has become of the orders that rest, now that somebody looks. null: nothing. */
-export function settle(book: Book, rules: Rules, now: number): BookChange | null {
+export function settle(book: Book, rules: Rules, moment: Moment): BookChange | null {
   let after = book;
   const changed: PaperOrder[] = [];
   const resting: PaperOrder[] = [];
   for (const order of book.resting) {
-    const step = decide(after, order, rules, now);
+    const step = decide(after, order, rules, moment);
     after = step.book;
     if (step.order !== order) changed.push(step.order);
     if (isResting(step.order)) resting.push(step.order);
@@ -127,12 +140,16 @@ interface Step {
   readonly order: PaperOrder;
 }
 
-function matchOnArrival(book: Book, order: PaperOrder, listing: Listing, rules: Rules, now: number): Step {
+const isDue = (order: PaperOrder, { restsMs }: Rules, now: number): boolean =>
+  !restsMs || now >= millis(order.acceptedAt) + restsMs(order);
+
+function matchOnArrival(book: Book, order: PaperOrder, listing: Listing, rules: Rules, moment: Moment): Step {
+  if (!isDue(order, rules, moment.now)) return { book, order };
   switch (rules.settings.fill) {
     case 'full':
-      return match(book, order, listing, order.quantity, rules, now);
+      return match(book, order, listing, order.quantity, moment);
     case 'partial':
-      return matchPart(book, order, listing, rules, now);
+      return matchPart(book, order, listing, rules, moment);
     case 'never':
     // Accepted first, and ended only when somebody looks: as at a real exchange, the answer to placing does not tell.
     case 'cancel':
@@ -141,43 +158,37 @@ function matchOnArrival(book: Book, order: PaperOrder, listing: Listing, rules: 
   }
 }
 
-function decide(book: Book, order: PaperOrder, rules: Rules, now: number): Step {
+function decide(book: Book, order: PaperOrder, rules: Rules, moment: Moment): Step {
+  const { now } = moment;
   const { fill } = rules.settings;
-  if (fill === 'never') return { book, order };
+  if (fill === 'never' || !isDue(order, rules, now)) return { book, order };
   if (fill === 'cancel')
     return { book, order: end(order, 'cancelled', 'cancelled by the paper exchange', now) };
   if (fill === 'fail') return { book, order: end(order, 'failed', 'failed at the paper exchange', now) };
   const listing = findListing(order.symbol);
   if (!listing) return { book, order: end(order, 'cancelled', `${order.symbol} is no longer listed`, now) };
   if (!sessionOf(listing, rules).isOpen(now)) return { book, order };
-  if (fill === 'full') return match(book, order, listing, unfilled(order), rules, now);
-  return order.status === 'placed' ? matchPart(book, order, listing, rules, now) : { book, order };
+  if (fill === 'full') return match(book, order, listing, unfilled(order), moment);
+  return order.status === 'placed' ? matchPart(book, order, listing, rules, moment) : { book, order };
 }
 
 /** The same part every time for the same seed and order; the rest goes on resting. */
-function matchPart(book: Book, order: PaperOrder, listing: Listing, rules: Rules, now: number): Step {
+function matchPart(book: Book, order: PaperOrder, listing: Listing, rules: Rules, moment: Moment): Step {
   const drawn = unit(`${rules.settings.seed}:${order.clientOrderId}`);
   const part = partOf(order.quantity, listing.quantityStep, drawn);
-  return sign(part) === 0 ? { book, order } : match(book, order, listing, part, rules, now);
+  return sign(part) === 0 ? { book, order } : match(book, order, listing, part, moment);
 }
 
 /**
  * Fills at the ask or the bid of the moment. Margin is not asked for again: an order that rests has counted in full
  * since it was accepted. A reduce-only order takes what is still held, and ends where that is less than it wanted.
  */
-function match(
-  book: Book,
-  order: PaperOrder,
-  listing: Listing,
-  wanted: Decimal,
-  rules: Rules,
-  now: number,
-): Step {
+function match(book: Book, order: PaperOrder, listing: Listing, wanted: Decimal, moment: Moment): Step {
   const quantity = order.reduceOnly ? smaller(wanted, reducible(book, order.symbol, order.side)) : wanted;
   const isCutShort = compare(quantity, wanted) < 0;
-  const filled = sign(quantity) === 0 ? { book, order } : fillAt(book, order, listing, quantity, rules, now);
+  const filled = sign(quantity) === 0 ? { book, order } : fillAt(book, order, listing, quantity, moment);
   if (!isCutShort) return filled;
-  return { ...filled, order: end(filled.order, 'cancelled', 'nothing is left to reduce', now) };
+  return { ...filled, order: end(filled.order, 'cancelled', 'nothing is left to reduce', moment.now) };
 }
 
 function fillAt(
@@ -185,10 +196,9 @@ function fillAt(
   order: PaperOrder,
   listing: Listing,
   quantity: Decimal,
-  rules: Rules,
-  now: number,
+  { now, quotes }: Moment,
 ): Step {
-  const { bid, ask } = quotesAt(rules, now)(listing);
+  const { bid, ask } = quotes(listing);
   const price = order.side === 'buy' ? ask : bid;
   const fillQuantity = add(order.fillQuantity, quantity);
   const earlier = multiply(order.fillPrice ?? ZERO, order.fillQuantity);
@@ -211,11 +221,6 @@ const end = (order: PaperOrder, status: 'cancelled' | 'failed', reason: string, 
   reason,
   updatedAt: timestamp(now),
 });
-
-export const quotesAt =
-  (rules: Rules, now: number): Quotes =>
-  (listing) =>
-    quote(listing, rules.settings.seed, now);
 
 /** Derived from the book and the client's id, so that a repeat has the same. */
 function brokerRef(order: BrokerOrder, rules: Rules): string {

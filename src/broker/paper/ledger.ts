@@ -4,6 +4,7 @@ import type { Decimal } from '../../domain/decimal.ts';
 import type { BrokerOrderState } from '../../domain/fill.ts';
 import type { ClientOrderId, Timestamp } from '../../domain/ids.ts';
 import type { Side } from '../../domain/order.ts';
+import type { Instrument } from '../broker.ts';
 
 /** An order that was accepted; what was rejected is not in the ledger. */
 export interface PaperOrder extends BrokerOrderState {
@@ -24,6 +25,8 @@ export interface PaperOrder extends BrokerOrderState {
 export interface Holding {
   readonly quantity: Decimal;
   readonly cost: Decimal;
+  /** Of another broker's market; our own list is known. */
+  readonly instrument?: Instrument;
 }
 
 export interface Book {

@@ -2,7 +2,7 @@
 // is no feed to keep, every process sees the same market, and a test can ask for any moment.
 
 import Big from 'big.js';
-import { canonical, type Decimal, decimal } from '../../domain/decimal.ts';
+import { canonical, type Decimal, decimal, ZERO } from '../../domain/decimal.ts';
 import { timestamp } from '../../domain/ids.ts';
 import { canonicalSymbol } from '../../domain/symbol.ts';
 import type { Instrument, Quote } from '../broker.ts';
@@ -25,6 +25,8 @@ export interface Listing {
   /** How far the walk strays from the base price at most, as a part of it. */
   readonly swing: number;
   readonly session: Session;
+  /** Of another broker's market, as it was described there; its prices come from there too. */
+  readonly abroad: Instrument | null;
 }
 
 /** No order and no position may be larger: with the finest step that is 15 digits, which a double carries exactly. */
@@ -39,6 +41,7 @@ const listing = (
   { price, tick, step, size = 1, rate = DOLLAR }: Terms,
   kind: Pick<Listing, 'feeRate' | 'marginRate' | 'swing' | 'session'>,
 ): Listing => ({
+  abroad: null,
   symbol,
   description,
   contractSize: decimal(size),
@@ -108,6 +111,22 @@ const BY_NAME: readonly Listing[] = LISTINGS.toSorted((a, b) => (a.symbol < b.sy
 /** By the platform's symbol, or by our own. */
 export const findListing = (symbol: string): Listing | undefined =>
   BY_SYMBOL.get(canonicalSymbol('paper', symbol));
+
+/** Whether it is of our own list, and not only of the same name. */
+export function isListed(instrument: Instrument): boolean {
+  const listing = BY_SYMBOL.get(instrument.symbol);
+  return listing !== undefined && TERMS.every((term) => listing[term] === instrument[term]);
+}
+
+const TERMS = ['description', 'contractSize', 'quantityStep', 'minQuantity', 'tickSize'] as const;
+
+/** What is not known of it costs nothing: it is only thought of. */
+export function listingAbroad(instrument: Instrument): Listing {
+  const { symbol, description, contractSize, quantityStep, minQuantity, tickSize } = instrument;
+  const terms = { symbol, description, contractSize, quantityStep, minQuantity, tickSize };
+  const free = { currencyRate: DOLLAR, feeRate: ZERO, marginRate: ZERO };
+  return { ...terms, ...free, basePrice: 0, swing: 0, session: AROUND_THE_CLOCK, abroad: instrument };
+}
 
 /** Those whose symbol or description contains the text, in any case, in the order of their names. */
 export function searchListings(query: string): readonly Listing[] {

@@ -14,27 +14,22 @@ import {
   BrokerUnavailable,
   type OpenBroker,
   type OpenOrder,
+  type OpenSimulation,
   type PlaceOutcome,
 } from '../broker.ts';
-import { balanceOf, held, positionsOf } from './book.ts';
-import {
-  accept,
-  cancel,
-  invalidSymbol,
-  isResting,
-  quotesAt,
-  type Rules,
-  sessionOf,
-  settle,
-} from './engine.ts';
+import { balanceOf, held, heldListings, positionsOf, type Quotes } from './book.ts';
+import { accept, cancel, invalidSymbol, isResting, type Rules, sessionOf, settle } from './engine.ts';
 import type { Book, BookChange, PaperLedger, PaperOrder } from './ledger.ts';
-import { describe, findListing, type Listing, searchListings } from './market.ts';
+import { describe, searchListings } from './market.ts';
+import { ownVenue, type Venue, venueAt } from './venue.ts';
 
 export interface PaperDeps {
   readonly ledger: PaperLedger;
   readonly clock: Clock;
   /** Passes that many milliseconds. */
   readonly wait: (ms: number) => Promise<void>;
+  /** An exchange may acknowledge an order and fill it later. */
+  readonly restsMs?: Rules['restsMs'];
 }
 
 /** The paper broker: the account's own book, under the account's settings. */
@@ -44,20 +39,27 @@ export function openPaper(deps: PaperDeps): OpenBroker {
     const reading = readPaperSettings(paper);
     if ('problems' in reading)
       throw new BrokerUnavailable(`The paper settings: ${reading.problems.join(' ')}`);
-    return connect(deps, { book: id, prefix: 'paper', settings: reading.settings, isUnlimited: false });
+    const { settings } = reading;
+    const { restsMs } = deps;
+    const rules: Rules = {
+      book: id,
+      prefix: 'paper',
+      settings,
+      isUnlimited: false,
+      ...(restsMs && { restsMs }),
+    };
+    return connect(deps, rules, ownVenue(rules, deps.clock));
   };
 }
 
 /** A simulation of any account: a book beside its real one that fills at once, apart from any paper settings. */
-export function openSimulated({ ledger, clock }: Omit<PaperDeps, 'wait'>): OpenBroker {
+export function openSimulated({ ledger, clock }: Pick<PaperDeps, 'ledger' | 'clock'>): OpenSimulation {
   const settings = { ...DEFAULT_PAPER_SETTINGS, latency_ms: 0 };
   const wait = () => Promise.resolve();
-  return async ({ id }, signal) => {
+  return async ({ id }, market, signal) => {
     checkWanted(signal);
-    return connect(
-      { ledger, clock, wait },
-      { book: simulatedBook(id), prefix: 'sim', settings, isUnlimited: true },
-    );
+    const rules = { book: simulatedBook(id), prefix: 'sim', settings, isUnlimited: true };
+    return connect({ ledger, clock, wait }, rules, venueAt(market, ownVenue(rules, clock)));
   };
 }
 
@@ -66,7 +68,7 @@ export const simulatedBook = (account: AccountId): string => `sim:${account}`;
 /** Each round that one writer loses, another has won; so many lost rounds are no longer bad luck. */
 const MAX_ROUNDS = 100;
 
-function connect({ ledger, clock, wait }: PaperDeps, rules: Rules): Broker {
+function connect({ ledger, clock, wait }: PaperDeps, rules: Rules, venue: Venue): Broker {
   const { settings } = rules;
   let isClosed = false;
   let remembered: Book | null = null;
@@ -109,13 +111,13 @@ function connect({ ledger, clock, wait }: PaperDeps, rules: Rules): Broker {
    * order up, and here that is one step. It is asked for before any rejection too, for "rejected" about an order
    * that was accepted before would be a lie.
    */
-  async function placeNow(order: BrokerOrder, signal: AbortSignal): Promise<PlaceOutcome> {
+  async function placeNow(order: BrokerOrder, quotes: Quotes, signal: AbortSignal): Promise<PlaceOutcome> {
     checkWanted(signal);
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const isFresh = remembered === null;
       const book = remembered ?? (await readBook());
       remembered = null;
-      const decision = accept(book, order, rules, clock.now());
+      const decision = decide(book, order, quotes);
       if ('rejection' in decision) {
         const known = await findOrder(order.clientOrderId);
         if (known) return accepted(known);
@@ -138,8 +140,31 @@ function connect({ ledger, clock, wait }: PaperDeps, rules: Rules): Broker {
     throw new BrokerUnavailable('Too many others write to this paper book.');
   }
 
+  function decide(book: Book, order: BrokerOrder, quotes: Quotes): ReturnType<typeof accept> {
+    const listing = venue.listing(order.instrument);
+    if (!listing) return { rejection: invalidSymbol(order.instrument.symbol) };
+    return accept(book, order, listing, rules, { now: clock.now(), quotes });
+  }
+
+  /** What an order is traded at. Nothing was sent where that cannot be found out. */
+  async function pricesFor({ instrument }: BrokerOrder, signal: AbortSignal): Promise<Quotes> {
+    const listing = venue.listing(instrument);
+    return unlessAborted(signal, venue.prices(listing ? [listing] : [], signal), () => {
+      throw tooSlow();
+    });
+  }
+
   /** Reads the book, and lets the settings decide what rests in it. */
-  const look = () => changed((book) => settle(book, rules, clock.now()));
+  async function look(signal: AbortSignal): Promise<Book> {
+    const quotes = await venue.prices([], signal);
+    return inTurn(() => changed((book) => settle(book, rules, { now: clock.now(), quotes })));
+  }
+
+  /** The book as it is now, and what is held in it. */
+  async function valued(signal: AbortSignal): Promise<{ book: Book; quotes: Quotes }> {
+    const book = await look(signal);
+    return { book, quotes: await venue.prices(heldListings(book), signal) };
+  }
 
   /** The book after the change that the book as it stands asks for, if it does. */
   async function changed(decide: (book: Book) => BookChange | null): Promise<Book> {
@@ -156,17 +181,14 @@ function connect({ ledger, clock, wait }: PaperDeps, rules: Rules): Broker {
     throw new BrokerUnavailable('Too many others write to this paper book.');
   }
 
-  const findNow = async (id: ClientOrderId): Promise<BrokerOrderState | null> => {
+  const findNow = async (id: ClientOrderId, signal: AbortSignal): Promise<BrokerOrderState | null> => {
     const order = await findOrder(id);
     if (!order) return null;
     if (!isResting(order)) return stateOf(order);
-    const book = await inTurn(look);
+    const book = await look(signal);
     const resting = book.resting.find((other) => other.clientOrderId === id);
     return stateOf(resting ?? (await findOrder(id)) ?? order);
   };
-
-  const describeNow = (listing: Listing) => describe(listing, clock.now(), sessionOf(listing, rules));
-  const quotesNow = () => quotesAt(rules, clock.now());
 
   return {
     capabilities: BROKERS.paper.capabilities,
@@ -178,44 +200,46 @@ function connect({ ledger, clock, wait }: PaperDeps, rules: Rules): Broker {
       return { warnings: [] };
     },
 
-    async resolve(symbol, signal) {
-      checkOpen(signal);
-      const listing = findListing(symbol);
-      return listing ? describeNow(listing) : { rejection: invalidSymbol(symbol) };
-    },
+    resolve: (symbol, signal) => answered(signal, () => venue.resolve(symbol, signal)),
 
     async instruments({ query, after, limit }, signal) {
       checkOpen(signal);
       return searchListings(query)
         .filter(({ symbol }) => after === null || symbol > after)
         .slice(0, limit)
-        .map(describeNow);
+        .map((listing) => describe(listing, clock.now(), sessionOf(listing, rules)));
     },
 
-    async quote({ symbol }, signal) {
-      checkOpen(signal);
-      const listing = findListing(symbol);
-      if (!listing) throw new BrokerUnavailable(invalidSymbol(symbol).message);
-      return quotesNow()(listing);
-    },
+    quote: (instrument, signal) =>
+      answered(signal, async () => {
+        const listing = venue.listing(instrument);
+        if (!listing) throw new BrokerUnavailable(invalidSymbol(instrument.symbol).message);
+        return (await venue.prices([listing], signal))(listing);
+      }),
 
-    position: ({ symbol }, signal) => answered(signal, async () => held(await inTurn(look), symbol)),
+    position: ({ symbol }, signal) => answered(signal, async () => held(await look(signal), symbol)),
 
-    positions: (signal) => answered(signal, async () => positionsOf(await inTurn(look), quotesNow())),
+    positions: (signal) =>
+      answered(signal, async () => {
+        const { book, quotes } = await valued(signal);
+        return positionsOf(book, quotes);
+      }),
 
     balance: (signal) =>
-      answered(signal, async () =>
-        balanceOf(await inTurn(look), decimal(settings.starting_cash), quotesNow()),
-      ),
+      answered(signal, async () => {
+        const { book, quotes } = await valued(signal);
+        return balanceOf(book, decimal(settings.starting_cash), quotes);
+      }),
 
     async place(order, signal) {
       checkOpen(signal);
       // Before the accept: whoever dies, closes or gives up while it passes has sent nothing.
       if (settings.latency_ms > 0) await unlessAborted(signal, wait(settings.latency_ms), () => undefined);
+      const quotes = await pricesFor(order, signal);
       checkOpen(signal);
       // The latency is a rehearsal: it makes an order slow, not late.
       const sendBefore = timestamp(millis(order.sendBefore) + settings.latency_ms);
-      const placing = inTurn(() => placeNow({ ...order, sendBefore }, signal));
+      const placing = inTurn(() => placeNow({ ...order, sendBefore }, quotes, signal));
       const outcome = await unlessAborted(signal, placing, () => UNANSWERED);
       if (settings.lose_answer && outcome.outcome === 'accepted')
         return { outcome: 'unknown', reason: 'The answer of the paper broker was lost.' };
@@ -223,9 +247,9 @@ function connect({ ledger, clock, wait }: PaperDeps, rules: Rules): Broker {
     },
 
     // Its ids are unique in the whole book: whatever else is known of the order, the id decides.
-    find: ({ clientOrderId }, signal) => answered(signal, () => findNow(clientOrderId)),
+    find: ({ clientOrderId }, signal) => answered(signal, () => findNow(clientOrderId, signal)),
 
-    openOrders: (signal) => answered(signal, async () => (await inTurn(look)).resting.map(openOrderOf)),
+    openOrders: (signal) => answered(signal, async () => (await look(signal)).resting.map(openOrderOf)),
 
     async cancel({ brokerRef }, signal) {
       await answered(signal, () => inTurn(() => changed((book) => cancel(book, brokerRef, clock.now()))));

@@ -31,6 +31,8 @@ const Connected = exactly({
     reduce_only: Type.Boolean(),
     fractional_quantities: Type.Boolean(),
   }),
+  // null: nobody shares this account's limit
+  limits: orNull(text),
 });
 export const CONNECTED = Compile(Connected);
 
@@ -130,6 +132,7 @@ const StateAnswer = Type.Refine(
 const OrderAnswer = exactly({ client_order_id: clientOrderId, state: StateAnswer });
 export const ORDER = Compile(OrderAnswer);
 export const NO_ORDER = Compile(exactly({ client_order_id: clientOrderId }));
+export const NO_REFERENCE = Compile(exactly({ broker_ref: text }));
 
 export const stateOf = ({ state }: Static<typeof OrderAnswer>): BrokerOrderState => ({
   brokerRef: state.broker_ref,

@@ -4,7 +4,6 @@
 
 import { ZERO } from '../../domain/decimal.ts';
 import { plainJson, readJson } from '../../domain/json.ts';
-import type { OrderError } from '../../domain/order.ts';
 import {
   type Balance,
   type Broker,
@@ -28,6 +27,7 @@ import {
   INSTRUMENTS,
   instrumentOf,
   NO_ORDER,
+  NO_REFERENCE,
   OPEN_ORDERS,
   ORDER,
   openOrderOf,
@@ -52,13 +52,18 @@ export function openRemotePaper(exchange: Exchange): OpenBroker {
     const connected = await ask(signal, 'POST', pathOf('accounts', id, 'connect'), { paper: paper ?? null });
     if ('fault' in connected) throw new BrokerUnavailable(connected.fault);
     const { status, body } = connected;
-    if (status === 200 && CONNECTED.Check(body)) return connection(ask, id, capabilitiesOf(body));
+    if (status === 200 && CONNECTED.Check(body))
+      return connection(ask, id, { capabilities: capabilitiesOf(body), limits: body.limits ?? id });
     if (status === 422 && PROBLEM.Check(body)) throw new BrokerUnavailable(body.problem);
     throw unanswered(connected);
   };
 }
 
-function connection(ask: Ask, account: string, capabilities: Capabilities): Broker {
+function connection(
+  ask: Ask,
+  account: string,
+  { capabilities, limits }: { readonly capabilities: Capabilities; readonly limits: string },
+): Broker {
   let isClosed = false;
 
   function checkOpen(): void {
@@ -87,8 +92,7 @@ function connection(ask: Ask, account: string, capabilities: Capabilities): Brok
 
   return {
     capabilities,
-    // Nobody shares a limit here.
-    limits: `paper:${account}`,
+    limits: `paper:${limits}`,
 
     verify: (signal) =>
       question(signal, 'fitness', ({ status, body }): Fitness | undefined =>
@@ -143,23 +147,32 @@ function connection(ask: Ask, account: string, capabilities: Capabilities): Brok
         if (answer.isUnsent) throw new BrokerUnavailable(answer.fault);
         return { outcome: 'unknown', reason: answer.fault };
       }
-      const { status, body, retryAfter } = answer;
+      const { status, body } = answer;
       if (status === 200 && ORDER.Check(body) && body.client_order_id === order.clientOrderId)
         return { outcome: 'accepted', state: stateOf(body) };
       if (status === 422 && REJECTED.Check(body) && body.client_order_id === order.clientOrderId)
         return { outcome: 'rejected', error: errorOf(body.rejection) };
       // The exchange promises that it took nothing that it answers so, whatever the body.
-      if (status === 429 && SECONDS.test(retryAfter))
-        return { outcome: 'rejected', error: rateLimited(retryAfter) };
+      if (status === 429 && SECONDS.test(answer.retryAfter)) throw tooFast(answer);
       return { outcome: 'unknown', reason: notAsAgreed(answer) };
     },
 
-    find: ({ clientOrderId: id }, signal) =>
-      question(signal, pathOf('orders', id), ({ status, body }) => {
-        if (status === 200 && ORDER.Check(body) && body.client_order_id === id) return stateOf(body);
-        // Many a proxy answers 404 for reasons of its own: only the exchange's own word, about this id, is a no.
-        return status === 404 && NO_ORDER.Check(body) && body.client_order_id === id ? null : undefined;
-      }),
+    // Many a proxy answers 404 for reasons of its own: only the exchange's own word, about this id, is a no.
+    find({ clientOrderId: id, brokerRef: ref }, signal) {
+      const isIt = (body: unknown) => ORDER.Check(body) && body.client_order_id === id && body;
+      if (ref === null)
+        return question(signal, pathOf('orders', id), ({ status, body }) => {
+          const order = status === 200 && isIt(body);
+          if (order) return stateOf(order);
+          return status === 404 && NO_ORDER.Check(body) && body.client_order_id === id ? null : undefined;
+        });
+      // The exchange may forget our ids, and never its own.
+      return question(signal, pathOf('references', ref), ({ status, body }) => {
+        const order = status === 200 && isIt(body);
+        if (order && order.state.broker_ref === ref) return stateOf(order);
+        return status === 404 && NO_REFERENCE.Check(body) && body.broker_ref === ref ? null : undefined;
+      });
+    },
 
     openOrders: (signal) =>
       question(signal, 'orders', ({ status, body }) =>
@@ -185,6 +198,7 @@ function connection(ask: Ask, account: string, capabilities: Capabilities): Brok
 interface Heard {
   readonly status: number;
   readonly retryAfter: string;
+  readonly retryAfterMs: string;
   /** undefined: not JSON. */
   readonly body: unknown;
 }
@@ -211,6 +225,7 @@ function asker({ url, fetch = globalThis.fetch }: Exchange): Ask {
       return {
         status: response.status,
         retryAfter: response.headers.get('retry-after') ?? '',
+        retryAfterMs: response.headers.get('retry-after-ms') ?? '',
         body: 'value' in reading ? plainJson(reading.value)?.plain : undefined,
       };
     } catch (fault) {
@@ -255,17 +270,17 @@ const notAsAgreed = ({ status }: Heard): string =>
   `The paper exchange answered with status ${status}, and not as agreed.`;
 
 const SECONDS = /^[1-9]\d{0,4}$/;
+const MILLISECONDS = /^[1-9]\d{0,7}$/;
 
 /** Of a question that got no answer which could be believed. */
 function unanswered(answer: Answer): BrokerUnavailable {
   if ('fault' in answer) return new BrokerUnavailable(answer.fault);
-  if (answer.status !== 429) return new BrokerUnavailable(notAsAgreed(answer));
-  const seconds = SECONDS.test(answer.retryAfter) ? Number(answer.retryAfter) : 1;
-  return new BrokerBusy('The paper exchange limits the rate of requests.', seconds * 1000);
+  return answer.status === 429 ? tooFast(answer) : new BrokerUnavailable(notAsAgreed(answer));
 }
 
-const rateLimited = (retryAfter: string): OrderError => ({
-  code: 'broker_rate_limited',
-  message: `The paper exchange limits the rate of requests. Try again in ${retryAfter} seconds.`,
-  retry_after: Number(retryAfter),
-});
+/** The header of HTTP has whole seconds only; the exchange's own is more exact. */
+function tooFast({ retryAfter, retryAfterMs }: Heard): BrokerBusy {
+  const seconds = SECONDS.test(retryAfter) ? Number(retryAfter) : 1;
+  const ms = MILLISECONDS.test(retryAfterMs) ? Number(retryAfterMs) : seconds * 1000;
+  return new BrokerBusy('The paper exchange limits the rate of requests.', ms);
+}

@@ -8,13 +8,30 @@ create index order_history_by_symbol on order_history (user_id, symbol, submitte
 create index order_history_by_account on order_history (user_id, trading_account_id, submitted_at, order_id);
 create index order_history_by_source on order_history (user_id, source, simulation, submitted_at, order_id);
 drop index order_history_by_user;
--- With all that is asked of it, so that no longer one is read in its place.
+-- With all that is asked of them, so that no longer one is read in their place.
 drop index order_history_under_way;
-create index order_history_under_way on order_history (user_id, order_id, submitted_at, status)
+create index order_history_under_way on order_history (user_id, trading_account_id, submitted_at, order_id, status)
   where status in ('queued', 'executing');
+drop index order_history_unsettled;
+create index order_history_unsettled on order_history (trading_account_id, user_id) where unsettled = true;
 
 create index fill_checks_open on fill_checks (state, next_at, order_id) where state <> 'done';
 create index fill_checks_open_of_user on fill_checks (user_id, state, next_at, order_id) where state <> 'done';
 drop index fill_checks_due;
 drop index fill_checks_by_user;
+
+create index refresh_tokens_by_expiry on refresh_tokens (expires_at);
+create index password_resets_by_expiry on password_resets (expires_at);
+create index idempotency_keys_by_time on idempotency_keys (created_at);
+-- an order is deleted only when no key is left that answers with it
+create index idempotency_keys_by_order on idempotency_keys (order_id);
+create index daily_order_counts_by_day on daily_order_counts (day);
+create index api_keys_revoked on api_keys (revoked_at) where revoked_at is not null;
+
+-- what retention has done since the first start
+create table pruned (
+  what text primary key,
+  row_count {bigint} not null,
+  last_at {time} not null
+);
 `;

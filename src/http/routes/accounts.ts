@@ -13,10 +13,12 @@ import type { RouteDoc } from '../docs/route-doc.ts';
 import {
   Account,
   AccountWithSecret,
+  Balance,
   Halted,
   Instrument,
   Positions,
   Resumed,
+  VerifiedAccount,
   WebhookSecret,
 } from '../schemas/answers.ts';
 import { pageOf as pageSchema } from '../schemas/parts.ts';
@@ -46,6 +48,7 @@ export interface AccountRoutes {
   verifyAccount(owner: Owner, id: string): Outcome;
   readPositions(user: UserId, id: string, book: { readonly simulation: boolean }): Outcome;
   resetSimulation(owner: Owner, id: string): Promise<Denial | null>;
+  readBalance(user: UserId, id: string): Outcome;
   readSymbols(user: UserId, id: string, search: PageRequest & { query: string }): Outcome;
   haltAccount(request: HaltRequest): Outcome;
   resumeAccount(owner: Owner, id: string): Outcome;
@@ -256,12 +259,14 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
       ofOne({
         id: 'verifyAccount',
         summary: 'Verify the broker credentials',
-        description: 'The trading worker connects to the broker with them.',
-        answers: { 200: Account },
+        description:
+          'The trading worker connects to the broker with them, and looks whether the account can be traded.',
+        answers: { 200: VerifiedAccount },
         denials: [
           'credentials_missing',
           'credentials_unreadable',
           'credentials_rejected',
+          'account_unfit',
           'account_changed',
           ...ASKS_BROKER,
         ],
@@ -320,6 +325,21 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
     ),
     async (request, reply) =>
       answer(request, reply, await deps.resetSimulation(ownerOf(request), request.params.id)),
+  );
+
+  server.get<OfAccount>(
+    '/trading/accounts/:id/balance',
+    user(
+      ofOne({
+        id: 'readBalance',
+        summary: 'Read the balance',
+        description: 'As the broker has it now.',
+        answers: { 200: Balance },
+        denials: ASKS_BROKER,
+      }),
+    ),
+    async (request, reply) =>
+      answer(request, reply, await deps.readBalance(request.caller.user.id, request.params.id)),
   );
 
   server.get<OfAccount & { Querystring: Static<typeof SymbolsQuery> }>(

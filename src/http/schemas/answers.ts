@@ -54,6 +54,17 @@ const accountFields = {
 
 export const Account = Type.Object(accountFields, { title: 'Account' });
 
+export const VerifiedAccount = Type.Object(
+  {
+    ...accountFields,
+    warnings: Type.Array(Type.String(), {
+      description: 'what does not keep it from trading, and its owner should know',
+      examples: [['The key can withdraw.']],
+    }),
+  },
+  { title: 'VerifiedAccount' },
+);
+
 const webhook_secret = text('for the field `secret` of every real signal', ['hT0s…']);
 export const AccountWithSecret = Type.Object(
   { ...accountFields, webhook_secret },
@@ -66,9 +77,11 @@ export const Positions = Type.Object(
     items: Type.Array(
       Type.Object(
         {
-          symbol: text('as the broker writes it', ['BTCUSDT']),
+          symbol: text('as an alert can send it', ['BTCUSDT']),
           quantity: number('signed: below zero is short'),
           average_price: number('at which it was entered', 60_000),
+          last_price: orNull(number('null: the broker does not say', 61_000)),
+          open_profit: orNull(number("in the account's currency; null: the broker does not say", 1000)),
         },
         { title: 'Position' },
       ),
@@ -77,9 +90,19 @@ export const Positions = Type.Object(
   { title: 'Positions' },
 );
 
+export const Balance = Type.Object(
+  {
+    currency: text('of the account', ['USD']),
+    equity: number('what the account is worth', 101_000),
+    cash: number('without what the positions would bring', 100_000),
+    available: number('for new positions', 90_000),
+  },
+  { title: 'Balance' },
+);
+
 export const Instrument = Type.Object(
   {
-    symbol: text('as the broker writes it', ['BTCUSDT']),
+    symbol: text('as an alert can send it', ['BTCUSDT']),
     description: text('what it is', ['Bitcoin / Tether']),
     contract_size: number('units in one contract'),
     quantity_step: number('quantities are multiples of it', 0.001),
@@ -172,7 +195,8 @@ export const Subscription = Type.Object(
     effective_plan: text('what holds now: an expired plan behaves as free', ['pro']),
     expires_at: orNull(time('null: it does not')),
     ...planFields,
-    orders_today: count('accepted on this UTC day', 12),
+    orders_today: count('real ones accepted on this UTC day', 12),
+    simulated_today: count('simulated ones, which are counted apart', 3),
   },
   { title: 'Subscription' },
 );

@@ -1,0 +1,34 @@
+// The manners of an account's exchange, beyond those of the paper engine: what real ones do, and a broker that answers
+// with the fill does not.
+
+import { unit } from '../src/broker/paper/market.ts';
+
+/** From the least up to the most, drawn for each order: the same for the same order. */
+export interface Span {
+  readonly least: number;
+  readonly most: number;
+}
+
+export interface Traits {
+  /** A second order under a known id is refused; otherwise it is a second order. */
+  readonly refusesDuplicates: boolean;
+  /** Otherwise the word is not heard: a close of more than is held opens the other side. */
+  readonly reduceOnly: boolean;
+  /** Placing is answered with an id, and the order filled so long after; null: the answer has the fill. */
+  readonly fillsAfterMs: Span | null;
+  /** So long after it has ended an order is no longer found by its client's id, only by the exchange's; null: for ever. */
+  readonly forgetsIdsAfterMs: Span | null;
+  /** Whose calls are counted together with this account's; null: nobody's. */
+  readonly limits: string | null;
+}
+
+export const PLAIN: Traits = {
+  refusesDuplicates: true,
+  reduceOnly: true,
+  fillsAfterMs: null,
+  forgetsIdsAfterMs: null,
+  limits: null,
+};
+
+export const drawn = ({ least, most }: Span, what: string, order: string): number =>
+  Math.round(least + unit(`${what}:${order}`) * (most - least));

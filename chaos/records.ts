@@ -1,0 +1,68 @@
+// What stands in PostgreSQL in the end, and what a judge has to say about it.
+
+import { type Db, sql } from '../src/data/db.ts';
+import type { AccountId, Timestamp } from '../src/domain/ids.ts';
+import type { OrderStatus } from '../src/domain/order.ts';
+
+export interface Finding {
+  readonly invariant: string;
+  /** What a breach is: these three are the bottom line. */
+  readonly kind: 'lost' | 'doubled' | 'stuck' | 'other';
+  /** How many things it was checked on. */
+  readonly checked: number;
+  readonly problems: readonly string[];
+}
+
+export interface OrderRow {
+  order_id: string;
+  user_id: string;
+  trading_account_id: AccountId;
+  symbol: string;
+  action: string;
+  intent: string;
+  quantity: string;
+  status: OrderStatus;
+  error: string | null;
+  broker_refs: string;
+  position_before: string | null;
+  fill_quantity: string | null;
+  deadline_at: Timestamp;
+}
+
+export interface LegRow {
+  order_id: string;
+  leg: 'exit' | 'entry';
+  client_order_id: string;
+  status: string;
+  side: 'buy' | 'sell';
+  fill_quantity: string | null;
+  broker_ref: string | null;
+  sent_at: Timestamp | null;
+}
+
+export interface Records {
+  readonly orders: readonly OrderRow[];
+  readonly legs: readonly LegRow[];
+  readonly audited: readonly { resource_id: string }[];
+  readonly openChecks: readonly { order_id: string; state: string }[];
+}
+
+export async function readRecords(db: Db): Promise<Records> {
+  const [orders, legs, audited, openChecks] = await Promise.all([
+    db.all<OrderRow>(
+      sql`select order_id, user_id, trading_account_id, symbol, action, intent, quantity, status, error,
+            broker_refs, position_before, fill_quantity, deadline_at from order_history`,
+    ),
+    db.all<LegRow>(
+      sql`select order_id, leg, client_order_id, status, side, fill_quantity, broker_ref, sent_at
+          from order_legs`,
+    ),
+    db.all<{ resource_id: string }>(
+      sql`select resource_id from audit_logs where action = 'webhook_order' and success = ${true}`,
+    ),
+    db.all<{ order_id: string; state: string }>(
+      sql`select order_id, state from fill_checks where state <> 'done'`,
+    ),
+  ]);
+  return { orders, legs, audited, openChecks };
+}
