@@ -13,12 +13,23 @@ export interface Page<Item> {
 /** One more than asked for tells whether there is a next page. */
 export const onePage = ({ cursor, limit }: PageRequest) => ({ after: cursor, limit: limit + 1 });
 
+/** As JSON. Some items are large, and whoever writes a page's bytes does nothing else meanwhile. */
+const MOST_CHARACTERS = 512 * 1024;
+
+/** As many as are asked for, or fewer where they are large; one at least. */
 export function pageOf<Item extends { readonly id: string }, Shown>(
   found: readonly Item[],
   { limit }: PageRequest,
   show: (item: Item) => Shown,
 ): Page<Shown> {
-  const items = found.slice(0, limit);
-  const last = items.at(-1);
-  return { items: items.map(show), next_cursor: found.length > limit && last ? last.id : null };
+  const items: Shown[] = [];
+  let characters = 0;
+  for (const item of found.slice(0, limit)) {
+    const shown = show(item);
+    characters += JSON.stringify(shown).length;
+    if (characters > MOST_CHARACTERS && items.length > 0) break;
+    items.push(shown);
+  }
+  const last = found[items.length - 1];
+  return { items, next_cursor: found.length > items.length && last ? last.id : null };
 }

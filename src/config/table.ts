@@ -96,7 +96,7 @@ export const VARIABLES = {
   MAIL_FROM: { parse: sender, otherwise: "none: fillpath@ and BASE_URL's host", means: 'the sender of mails' },
   ALERT_INTERVAL_MINUTES: { parse: duration('minutes', TIMER_MS), fallback: '30', means: 'at most one alert mail per user in this time' },
 
-  PLANS: { heading: 'Plans and limits', parse: plans, fallback: JSON.stringify(DEFAULT_PLANS), means: 'JSON; daily_orders null is no limit' },
+  PLANS: { heading: 'Plans and limits', parse: plans, fallback: JSON.stringify(DEFAULT_PLANS), means: 'JSON; daily_orders null is no limit; accounts, api_keys and allowed_ips are how many its users may make (where it does not say: 200 each, and 20, 20 and 50 where it only simulates)' },
   RATE_LIMIT_REQUESTS: { parse: count(1), fallback: '60', means: 'webhook and trading requests of one user in a window' },
   RATE_LIMIT_WINDOW_SECONDS: { parse: seconds, fallback: '60', means: 'length of that window' },
 

@@ -229,11 +229,15 @@ export const plans: Parse<Plans> = (given) => {
       faults.push(field('the fields simulation_only and daily_orders'));
       continue;
     }
-    const { simulation_only, daily_orders, ...others } = plan;
+    const { simulation_only, daily_orders, accounts, api_keys, allowed_ips, ...others } = plan;
     if (typeof simulation_only !== 'boolean') faults.push(field('simulation_only true or false'));
     if (daily_orders !== null && !(Number.isSafeInteger(daily_orders) && Number(daily_orders) >= 0))
       faults.push(field('daily_orders null (no limit) or a whole number from 0 up'));
-    if (Object.keys(others).length > 0) faults.push(field('no fields but simulation_only and daily_orders'));
+    for (const [what, most] of Object.entries({ accounts, api_keys, allowed_ips }))
+      if (most !== undefined && !(Number.isSafeInteger(most) && Number(most) >= 0 && Number(most) <= 1000))
+        faults.push(field(`${what} a whole number from 0 to 1000`));
+    if (Object.keys(others).length > 0)
+      faults.push(field('no fields but simulation_only, daily_orders, accounts, api_keys and allowed_ips'));
   }
   if (faults.length > 0) return new Wrong(faults.map((right) => ({ right, given: null })));
   return table as Record<string, Plan> & { free: Plan };

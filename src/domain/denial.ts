@@ -60,6 +60,11 @@ export const DENIALS = {
     title: 'Too many requests',
     detail: 'Slow down and try again after the time given in Retry-After.',
   },
+  too_many_at_once: {
+    status: 429,
+    title: 'Too many requests at once',
+    detail: 'Wait for the answers to some of them, then ask again.',
+  },
   webhook_ip_blocked: {
     status: 403,
     title: 'This IP address is not allowed',

@@ -3,11 +3,28 @@
 import { type Denial, deny } from './denial.ts';
 import type { OrderIntent } from './order.ts';
 
-export interface Plan {
+export interface Plan extends Partial<Room> {
   readonly simulation_only: boolean;
   /** null: no limit. */
   readonly daily_orders: number | null;
 }
+
+/** How many of each a user may have: nobody fills the service. */
+export interface Room {
+  readonly accounts: number;
+  readonly api_keys: number;
+  readonly allowed_ips: number;
+}
+/** Where a plan does not say it: anybody can register for one that only simulates. */
+const ROOM: Room = { accounts: 200, api_keys: 200, allowed_ips: 200 };
+const ROOM_TO_SIMULATE: Room = { accounts: 20, api_keys: 20, allowed_ips: 50 };
+
+export function roomOf(plan: Plan): Room {
+  const room = plan.simulation_only ? ROOM_TO_SIMULATE : ROOM;
+  const { accounts = room.accounts, api_keys = room.api_keys, allowed_ips = room.allowed_ips } = plan;
+  return { accounts, api_keys, allowed_ips };
+}
+
 export type Plans = Readonly<Record<string, Plan>> & { readonly free: Plan };
 
 export const DEFAULT_PLANS: Plans = {

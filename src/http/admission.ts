@@ -8,6 +8,7 @@ import type { Denial } from '../domain/denial.ts';
 import { type AccountId, isUuid } from '../domain/ids.ts';
 import type { Route } from './guards.ts';
 import { sendDenial } from './problem.ts';
+import { READING } from './reads-at-once.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -22,8 +23,6 @@ export interface Admission {
   admit(request: TradingRequest): Promise<Denial | null>;
   contextOf(request: FastifyRequest): RequestContext;
 }
-
-const READING = new Set(['GET', 'HEAD']);
 
 /** As the contract defines them: those under /trading that act. */
 export const isHeldBack = ({ method, url, isNeverHeldBack }: Route): boolean =>

@@ -27,6 +27,7 @@ import { type Guard, guardRoutes } from './guards.ts';
 import { type Middleware, securityHeaders, standBefore } from './middleware.ts';
 import { RequestInvalid, sendClientError, sendDenial, sendFault, sendInvalid } from './problem.ts';
 import { refuseUnknownParameters } from './query.ts';
+import { limitReads } from './reads-at-once.ts';
 import { type AccountRoutes, accountRoutes } from './routes/accounts.ts';
 import { type AdminRoutes, adminRoutes } from './routes/admin.ts';
 import { type AuthRoutes, authRoutes } from './routes/auth.ts';
@@ -157,6 +158,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     isForwardedByStranger: (request) =>
       middleware.browserOnly && isForwardedByStranger(request, trustedProxies),
   });
+  limitReads(server);
   refuseUnknownParameters(server);
   server.setErrorHandler(sendFault);
   server.setNotFoundHandler((request, reply) => sendDenial(request, reply, deny('not_found')));

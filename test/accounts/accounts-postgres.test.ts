@@ -20,12 +20,15 @@ import { type Db, sql } from '../../src/data/db.ts';
 import { openPostgres } from '../../src/data/postgres.ts';
 import { roomFor } from '../../src/data/room.ts';
 import { insertUser } from '../../src/data/users.ts';
+import { DEFAULT_PLANS, roomOf } from '../../src/domain/entitlement.ts';
 import { type AccountId, timestamp, type UserId } from '../../src/domain/ids.ts';
 import type { OrderResult } from '../../src/domain/order-result.ts';
 import { type Fillpath, openFillpath } from '../../src/main.ts';
 import { PostgresMissing, startPostgres } from '../servers/postgres.ts';
 import { serverOf } from '../world.ts';
 import { makeSession, SIGNED, type TestSession } from './credentials.ts';
+
+const ROOM = roomOf(DEFAULT_PLANS.desk ?? DEFAULT_PLANS.free);
 
 describe('on PostgreSQL', () => {
   const dir = mkdtempSync(join(tmpdir(), 'fillpath-accounts-'));
@@ -233,7 +236,10 @@ describe('on PostgreSQL', () => {
       `update users set plan = plan where id = '${userId}'`,
       add('10.0.1.1'),
     );
-    const second = db.commit([...roomFor('allowed_ips', userId), { parts: [add('10.0.1.2')], values: [] }]);
+    const second = db.commit([
+      ...roomFor('allowed_ips', userId, ROOM),
+      { parts: [add('10.0.1.2')], values: [] },
+    ]);
     await first.commit();
     assert.equal(await second, 'room');
   });

@@ -250,6 +250,18 @@ describe('values', () => {
         assert.match(problemsOf({ [name]: value })[0] ?? 'no problem', new RegExp(`^${name} must `), value);
     });
 
+  test('a plan may say how many accounts, keys and addresses its users may make', () => {
+    const free = { simulation_only: true, daily_orders: 1 };
+    const plans = (room: object) => JSON.stringify({ free: { ...free, ...room } });
+    const room = { accounts: 0, api_keys: 1000, allowed_ips: 7 };
+    assert.deepEqual(readConfig({ PLANS: plans(room) }).plans.free, { ...free, ...room });
+    for (const wrong of [{ accounts: -1 }, { api_keys: 1001 }, { allowed_ips: null }, { accounts: 1.5 }])
+      assert.match(
+        problemsOf({ PLANS: plans(wrong) })[0] ?? '',
+        new RegExp(`${Object.keys(wrong)[0]} a whole number`),
+      );
+  });
+
   test('every problem of PLANS is named', () => {
     const plans = { starter: { simulation_only: 'no', daily_orders: -1 }, pro: 5, desk: { daily: null } };
     const problems = problemsOf({ PLANS: JSON.stringify(plans) });

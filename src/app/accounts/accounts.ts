@@ -11,6 +11,7 @@ import {
 } from '../../data/accounts.ts';
 import type { Db, Statement } from '../../data/db.ts';
 import { roomFor } from '../../data/room.ts';
+import type { User } from '../../data/users.ts';
 import { BROKERS, type BrokerName, environmentOf, NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { type AccountId, isUuid, timestamp, type UserId } from '../../domain/ids.ts';
@@ -20,6 +21,7 @@ import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
 import { onePage, type Page, type PageRequest, pageOf } from '../pages.ts';
 import { randomToken, type SecretBox } from '../secret-box.ts';
+import { type RoomDeps, roomOfUser } from './room.ts';
 
 export interface AccountDeps {
   readonly db: Db;
@@ -32,6 +34,11 @@ export interface AccountDeps {
 export interface Owner {
   readonly id: UserId;
   readonly context: RequestContext;
+}
+
+/** One who makes something of which the plan has room for so many. */
+export interface Maker extends Owner {
+  readonly user: User;
 }
 
 export type ShownAccount = ReturnType<typeof showAccount>;
@@ -100,10 +107,11 @@ export interface NewAccount {
 }
 
 export async function createAccount(
-  deps: AccountDeps & { readonly secrets: SecretBox },
-  owner: Owner,
+  deps: AccountDeps & RoomDeps & { readonly secrets: SecretBox },
+  owner: Maker,
   { broker, ...fields }: NewAccount,
 ): Promise<WithSecret | Denial> {
+  if (fields.allowedSymbols.length > MOST_SYMBOLS) return tooManySymbols();
   const paper = broker === 'paper' ? readPaperSettings(fields.paper) : null;
   if (paper && 'problems' in paper) return deny('request_invalid', { detail: paper.problems.join(' ') });
   if (!paper && fields.paper !== undefined) return notPaper();
@@ -132,7 +140,7 @@ export async function createAccount(
     createdAt: timestamp(now),
   };
   const lost = await deps.db.commit([
-    ...roomFor('accounts', owner.id),
+    ...roomFor('accounts', owner.id, roomOfUser(deps, owner.user)),
     insertAccount(account),
     noted(owner, account.id, 'account_created', now, { broker }),
   ]);
@@ -143,6 +151,13 @@ export async function createAccount(
 const noEnvironment = (broker: BrokerName): Denial =>
   deny('request_invalid', {
     detail: `The environments of ${BROKERS[broker].title} are: ${BROKERS[broker].environments.join(', ')}.`,
+  });
+
+/** They are in every list of accounts, and looked through by every order. */
+const MOST_SYMBOLS = 100;
+const tooManySymbols = (): Denial =>
+  deny('too_many', {
+    detail: `An account takes at most ${MOST_SYMBOLS} allowed symbols; none leave it to the broker.`,
   });
 
 const notPaper = (): Denial =>
@@ -165,6 +180,7 @@ export async function updateAccount(
   id: string,
   { paper: patch, ...fields }: AccountFields,
 ): Promise<ShownAccount | Denial> {
+  if ((fields.allowedSymbols?.length ?? 0) > MOST_SYMBOLS) return tooManySymbols();
   for (let round = 0; round < ROUNDS; round++) {
     const account = await ownAccount(deps, owner.id, id);
     if (isDenial(account)) return account;

@@ -15,8 +15,9 @@ import { hashToken } from '../identity/tokens.ts';
 import { newId } from '../new-id.ts';
 import { onePage, type PageRequest, pageOf } from '../pages.ts';
 import { randomToken } from '../secret-box.ts';
-import type { Owner } from './accounts.ts';
+import type { Maker, Owner } from './accounts.ts';
 import { canonicalBlock } from './ip-block.ts';
+import { type RoomDeps, roomOfUser } from './room.ts';
 
 export interface SettingsDeps {
   readonly db: Db;
@@ -52,8 +53,8 @@ export async function readApiKeys({ db }: Pick<SettingsDeps, 'db'>, user: UserId
 
 /** The key itself is in this answer and nowhere else. */
 export async function createApiKey(
-  deps: SettingsDeps,
-  owner: Owner,
+  deps: SettingsDeps & RoomDeps,
+  owner: Maker,
   { name, expiresInDays }: { name: string; expiresInDays: number | null },
 ) {
   const now = deps.clock.now();
@@ -67,10 +68,15 @@ export async function createApiKey(
     createdAt: timestamp(now),
   };
   const resource = { type: 'api_key', id: made.id };
-  const lost = await perform(deps, owner, [...roomFor('api_keys', owner.id), insertApiKey(made)], {
-    action: 'api_key_created',
-    resource,
-  });
+  const lost = await perform(
+    deps,
+    owner,
+    [...roomFor('api_keys', owner.id, roomOfUser(deps, owner.user)), insertApiKey(made)],
+    {
+      action: 'api_key_created',
+      resource,
+    },
+  );
   if (lost !== null) return deny('too_many');
   return { id: made.id, name, key, expires_at: made.expiresAt, created_at: made.createdAt };
 }
@@ -96,8 +102,8 @@ export async function readAllowedIps({ db }: Pick<SettingsDeps, 'db'>, user: Use
 }
 
 export async function addAllowedIp(
-  deps: SettingsDeps,
-  owner: Owner,
+  deps: SettingsDeps & RoomDeps,
+  owner: Maker,
   { ipAddress: given, label }: { ipAddress: string; label: string | null },
 ) {
   const ipAddress = canonicalBlock(given);
@@ -107,11 +113,16 @@ export async function addAllowedIp(
     });
   const createdAt = timestamp(deps.clock.now());
   const made = { id: newId(), userId: owner.id, ipAddress, label, createdAt };
-  const lost = await perform(deps, owner, [...roomFor('allowed_ips', owner.id), insertAllowedIp(made)], {
-    action: 'allowed_ip_added',
-    resource: { type: 'allowed_ip', id: made.id },
-    metadata: { ip_address: ipAddress },
-  });
+  const lost = await perform(
+    deps,
+    owner,
+    [...roomFor('allowed_ips', owner.id, roomOfUser(deps, owner.user)), insertAllowedIp(made)],
+    {
+      action: 'allowed_ip_added',
+      resource: { type: 'allowed_ip', id: made.id },
+      metadata: { ip_address: ipAddress },
+    },
+  );
   if (lost !== null) return deny(lost === 'room' ? 'too_many' : 'allowed_ip_exists');
   return { id: made.id, ip_address: ipAddress, label, created_at: createdAt };
 }

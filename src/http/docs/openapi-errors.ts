@@ -58,7 +58,8 @@ function byAccess({ access, method }: Route): DenialCode[] {
     'user_deactivated',
     // Whoever is asking is looked up first.
     'database_unavailable',
-    ...(CHANGING.has(method) ? (['csrf_validation_failed'] as const) : []),
+    // What acts has a limit of its own; what reads, one of how much is under way.
+    ...(CHANGING.has(method) ? (['csrf_validation_failed'] as const) : (['too_many_at_once'] as const)),
     ...(access === 'session' ? (['session_required'] as const) : []),
     ...(access === 'admin' ? (['ip_not_allowed', 'admin_required'] as const) : []),
   ];

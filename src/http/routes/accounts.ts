@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
-import type { AccountFields, NewAccount, Owner } from '../../app/accounts/accounts.ts';
+import type { AccountFields, Maker, NewAccount, Owner } from '../../app/accounts/accounts.ts';
 import type { RequestContext } from '../../app/audit/audit.ts';
 import type { HaltRequest } from '../../app/orders/halt.ts';
 import type { PageRequest } from '../../app/pages.ts';
@@ -38,7 +38,7 @@ type Outcome = Promise<Denial | object>;
 export interface AccountRoutes {
   readAccounts(user: UserId, page: PageRequest): Promise<object>;
   readAccount(user: UserId, id: string): Outcome;
-  createAccount(owner: Owner, account: NewAccount): Outcome;
+  createAccount(owner: Maker, account: NewAccount): Outcome;
   updateAccount(owner: Owner, id: string, fields: AccountFields): Outcome;
   removeAccount(owner: Owner, id: string, what: { readonly keepPositions: boolean }): Promise<Denial | null>;
   revealSecret(owner: Owner, id: string): Outcome;
@@ -75,8 +75,9 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
   const user = (doc: RouteDoc) => ({ config: { access: 'user', doc } }) as const;
   const session = (doc: RouteDoc) => ({ config: { access: 'session', doc } }) as const;
   const action = (doc: RouteDoc) => ({ ...user(doc), schema: { body: NoBody } });
-  const ownerOf = (request: FastifyRequest): Owner => ({
+  const ownerOf = (request: FastifyRequest): Maker => ({
     id: request.caller.user.id,
+    user: request.caller.user,
     context: contextOf(request),
   });
   interface OfAccount {
@@ -143,7 +144,7 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
           summary: 'Change an account',
           description: 'What is not given stays as it is; `paper` is merged into what is there.',
           answers: { 200: Account },
-          denials: ['account_changed'],
+          denials: ['account_changed', 'too_many'],
         }),
       ),
       schema: { body: AccountChangeBody },

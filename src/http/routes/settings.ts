@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
-import type { Owner } from '../../app/accounts/accounts.ts';
+import type { Maker, Owner } from '../../app/accounts/accounts.ts';
 import type { RequestContext } from '../../app/audit/audit.ts';
 import type { User } from '../../app/identity/access.ts';
 import type { PageRequest } from '../../app/pages.ts';
@@ -31,10 +31,10 @@ import {
 
 export interface SettingsRoutes {
   readApiKeys(user: UserId, page: PageRequest): Promise<object>;
-  createApiKey(owner: Owner, key: { name: string; expiresInDays: number | null }): Promise<object>;
+  createApiKey(owner: Maker, key: { name: string; expiresInDays: number | null }): Promise<object>;
   removeApiKey(owner: Owner, id: string): Promise<Denial | null>;
   readAllowedIps(user: UserId, page: PageRequest): Promise<object>;
-  addAllowedIp(owner: Owner, ip: { ipAddress: string; label: string | null }): Promise<Denial | object>;
+  addAllowedIp(owner: Maker, ip: { ipAddress: string; label: string | null }): Promise<Denial | object>;
   removeAllowedIp(owner: Owner, id: string): Promise<Denial | null>;
   acceptTerms(owner: Owner, version: string): Promise<Denial | null>;
   readSubscription(user: User): Promise<object>;
@@ -51,8 +51,9 @@ export function settingsRoutes(server: FastifyInstance, deps: SettingsRoutes): v
   const documented = (doc: Doc): RouteDoc => ({ tag: 'Settings', ...doc });
   const user = (doc: Doc) => ({ config: { access: 'user', doc: documented(doc) } }) as const;
   const session = (doc: Doc) => ({ config: { access: 'session', doc: documented(doc) } }) as const;
-  const ownerOf = (request: FastifyRequest): Owner => ({
+  const ownerOf = (request: FastifyRequest): Maker => ({
     id: request.caller.user.id,
+    user: request.caller.user,
     context: deps.contextOf(request),
   });
 

@@ -179,6 +179,12 @@ export const SecurityAttack = Type.Object(
 );
 
 const plan = text('its name', ['pro']);
+/** Where the configuration says it. */
+const room = {
+  accounts: Type.Optional(count('how many trading accounts its users may have', 20)),
+  api_keys: Type.Optional(count('how many API keys', 20)),
+  allowed_ips: Type.Optional(count('how many allowed addresses', 50)),
+};
 const planFields = {
   simulation_only: flag('true: real orders are refused'),
   daily_orders: orNull(count('orders in a UTC day; null: no limit', 2000)),
@@ -197,7 +203,7 @@ export const Subscription = Type.Object(
 
 // Open to all
 
-export const Plans = pageOf(Type.Object({ name: plan, ...planFields }, { title: 'Plan' }));
+export const Plans = pageOf(Type.Object({ name: plan, ...planFields, ...room }, { title: 'Plan' }));
 
 export const Brokers = Type.Object(
   {

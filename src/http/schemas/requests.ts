@@ -172,7 +172,7 @@ const accountFields = {
     Type.Integer({ minimum: 10, maximum: 3600, default: 300, description: 'seconds' }),
   ),
   allowed_symbols: Type.Optional(
-    Type.Array(symbol, { maxItems: 500, description: 'empty: what the broker has' }),
+    Type.Array(symbol, { maxItems: 500, description: 'at most 100; empty: what the broker has' }),
   ),
   // Read by domain/paper-settings.ts, which names every setting that is wrong.
   paper: Type.Optional(Type.Object({}, { description: 'of a paper account; PaperSettings has them all' })),
