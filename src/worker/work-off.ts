@@ -18,7 +18,8 @@ export interface Unsettled {
 export interface WorkOff {
   /** Up to this order and with it; null: all of them. */
   readonly upTo: OrderId | null;
-  readonly trades: Trades;
+  /** Of the account, or of its simulated book. */
+  tradesOf(target: Pick<Order, 'simulation'>): Trades;
   /** Between two orders the worker may stop. */
   readonly signal: AbortSignal;
   readonly log: { error(context: object, text: string): void };
@@ -28,7 +29,7 @@ export interface WorkOff {
 export async function workOff(
   execution: Execution,
   read: () => Promise<Unsettled>,
-  { upTo, trades, signal, log }: WorkOff,
+  { upTo, tradesOf, signal, log }: WorkOff,
 ): Promise<Order | null> {
   const tried = new Set<OrderId>();
   let { orders, version } = await read();
@@ -43,7 +44,7 @@ export async function workOff(
     try {
       // Saving bumps the version: a predecessor that still lives can save, and therefore send, nothing more.
       const mine = order.status === 'executing' ? await execution.save(moveTo(order, 'executing')) : order;
-      const done = await executeOrder(execution, { order: mine, others, version, trades });
+      const done = await executeOrder(execution, { order: mine, others, version, trades: tradesOf(order) });
       if (order.id === upTo) return done;
       orders = orders.map((other) => (other.id === order.id ? done : other));
     } catch (fault) {

@@ -79,7 +79,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     },
   };
   const lanes = createLanes();
-  const trades = new Map<AccountId, ReturnType<typeof recentTrades>>();
+  const trades = new Map<string, ReturnType<typeof recentTrades>>();
   /** Accounts that are to be recovered, and whose turn has not come. */
   const recovering = new Set<AccountId>();
   const stopping = new AbortController();
@@ -212,11 +212,15 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     }).finally(() => recovering.delete(account));
   }
 
-  async function workOffAccount(account: AccountId, upTo: OrderId | null): Promise<Order | null> {
-    const traded = trades.get(account) ?? recentTrades();
-    trades.set(account, traded);
+  function workOffAccount(account: AccountId, upTo: OrderId | null): Promise<Order | null> {
     const read = () => orders.unsettled(user, account);
-    return workOff(execution, read, { upTo, trades: traded, signal: stopping.signal, log });
+    const tradesOf = ({ simulation }: Pick<Order, 'simulation'>) => {
+      const book = `${account} ${simulation}`;
+      const known = trades.get(book) ?? recentTrades();
+      trades.set(book, known);
+      return known;
+    };
+    return workOff(execution, read, { upTo, tradesOf, signal: stopping.signal, log });
   }
 
   /** Not where an order waits that was sent on the book as it is. */

@@ -309,8 +309,8 @@ describe('workers', () => {
     await held.reached;
     const waiting = world.send(trader, { quantity: 2 });
     await world.eventually(
-      () => call<Queues>('GET', '/deployment/queues'),
-      ({ body }) => body.mailboxes[0]?.waiting === 1,
+      () => world.orders(trader),
+      (orders) => orders.length === 2,
     );
     const busy = await call<Page<Worker>>('GET', '/deployment/workers');
     assert.equal(busy.body.items[0]?.busy, true);

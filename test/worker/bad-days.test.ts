@@ -410,7 +410,8 @@ describe('An order whose outcome could not be saved', () => {
       wait: pass,
       rules: { fillWaitMs: 1_000, closeWaitMs: 5_000, lookEveryMs: 500, giveUpMs: 30_000 },
     };
-    const options = { upTo: null, trades: recentTrades(), log: { error: () => {} } };
+    const trades = recentTrades();
+    const options = { upTo: null, tradesOf: () => trades, log: { error: () => {} } };
     await workOff(execution, async () => ({ orders: [...standing.values()], version: 1 }), {
       ...options,
       signal: new AbortController().signal,

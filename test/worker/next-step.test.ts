@@ -266,6 +266,7 @@ function model(capabilities: Capabilities, start: number, luck: readonly Luck[],
     for (let lives = 0; ; lives++) {
       assert.ok(lives < 200, 'the orders never end');
       const { execution } = worker();
+      const trades = recentTrades();
       const orders = [...saved.values()];
       if (!orders.some(({ status }) => isUnderWay(status))) break;
       const first = () =>
@@ -274,7 +275,7 @@ function model(capabilities: Capabilities, start: number, luck: readonly Luck[],
         );
       await workOff(execution, async () => ({ orders: first(), version: 1 }), {
         upTo: null,
-        trades: recentTrades(),
+        tradesOf: () => trades,
         signal: new AbortController().signal,
         log: {
           error: (context) =>
