@@ -20,6 +20,8 @@ export interface WorkOff {
   readonly upTo: OrderId | null;
   /** Of the account, or of its simulated book. */
   tradesOf(target: Pick<Order, 'simulation'>): Trades;
+  /** How often each order could not be brought to its end, by this worker. */
+  readonly faults: Map<OrderId, number>;
   /** Between two orders the worker may stop. */
   readonly signal: AbortSignal;
   readonly log: { error(context: object, text: string): void };
@@ -29,7 +31,7 @@ export interface WorkOff {
 export async function workOff(
   execution: Execution,
   read: () => Promise<Unsettled>,
-  { upTo, tradesOf, signal, log }: WorkOff,
+  { upTo, tradesOf, faults, signal, log }: WorkOff,
 ): Promise<Order | null> {
   const tried = new Set<OrderId>();
   let { orders, version } = await read();
@@ -48,13 +50,19 @@ export async function workOff(
       if (order.id === upTo) return done;
       orders = orders.map((other) => (other.id === order.id ? done : other));
     } catch (fault) {
-      if (fault instanceof OrderTaken || order.id === upTo) throw fault;
+      const times = (faults.get(order.id) ?? 0) + 1;
+      faults.set(order.id, times);
+      // Those behind it must not trade before it; it is tried again with the next request, or by the rescue.
+      if (fault instanceof OrderTaken || order.id === upTo || times < MOST_FAULTS) throw fault;
       log.error({ fault, order: order.id }, 'an order could not be recovered');
       // What it left is in the database and nowhere else, and the next one is planned on that.
       ({ orders, version } = await read());
     }
   }
 }
+
+/** One that fails again and again is our fault, and not to hold back its account for ever. */
+const MOST_FAULTS = 5;
 
 /** The worker stops; what it has not come to is left to the next one. */
 export class Interrupted extends Error {

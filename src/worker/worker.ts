@@ -80,6 +80,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   };
   const lanes = createLanes();
   const trades = new Map<string, ReturnType<typeof recentTrades>>();
+  const faults = new Map<OrderId, number>();
   /** Accounts that are to be recovered, and whose turn has not come. */
   const recovering = new Set<AccountId>();
   const stopping = new AbortController();
@@ -220,7 +221,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       trades.set(book, known);
       return known;
     };
-    return workOff(execution, read, { upTo, tradesOf, signal: stopping.signal, log });
+    return workOff(execution, read, { upTo, tradesOf, faults, signal: stopping.signal, log });
   }
 
   /** Not where an order waits that was sent on the book as it is. */

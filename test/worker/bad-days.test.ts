@@ -411,7 +411,7 @@ describe('An order whose outcome could not be saved', () => {
       rules: { fillWaitMs: 1_000, closeWaitMs: 5_000, lookEveryMs: 500, giveUpMs: 30_000 },
     };
     const trades = recentTrades();
-    const options = { upTo: null, tradesOf: () => trades, log: { error: () => {} } };
+    const options = { upTo: null, tradesOf: () => trades, faults: new Map(), log: { error: () => {} } };
     await workOff(execution, async () => ({ orders: [...standing.values()], version: 1 }), {
       ...options,
       signal: new AbortController().signal,

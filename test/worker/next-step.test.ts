@@ -276,6 +276,7 @@ function model(capabilities: Capabilities, start: number, luck: readonly Luck[],
       await workOff(execution, async () => ({ orders: first(), version: 1 }), {
         upTo: null,
         tradesOf: () => trades,
+        faults: new Map(),
         signal: new AbortController().signal,
         log: {
           error: (context) =>
