@@ -6,7 +6,7 @@ import { millis } from '../src/domain/ids.ts';
 import type { OrderError, OrderIntent } from '../src/domain/order.ts';
 import { canonicalSymbol } from '../src/domain/symbol.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
-import type { Finding, OrderRow, Records } from './records.ts';
+import { type Finding, firstDeliveries, type OrderRow, type Records } from './records.ts';
 import type { Desk, Signal } from './traffic.ts';
 
 type ExchangeOrder = ExchangeLedger['orders'][number];
@@ -38,12 +38,7 @@ export function judgePlans(
   const filling = new Set<string>(
     desks.filter(({ isFilling }) => isFilling).map(({ trader }) => trader.account.id),
   );
-  const sentAt = new Map(
-    signals.map((signal) => [
-      `${signal.accountId} ${signal.quantity}`,
-      Math.min(...signal.deliveries.map((delivery) => delivery.sentAt)),
-    ]),
-  );
+  const firstSent = firstDeliveries(signals);
   const taken = new Map(
     requests
       .filter(({ outcome }) => outcome === 'accepted')
@@ -63,9 +58,7 @@ export function judgePlans(
       .get(`${row.trading_account_id} ${sent.asker}`)
       ?.findLast(({ at }) => at <= sent.arrived_at);
     // Otherwise it was planned by another worker, which is gone.
-    const isOwnLook =
-      look && look.at >= (sentAt.get(`${row.trading_account_id} ${decimal(row.quantity)}`) ?? 0);
-    if (!isOwnLook) continue;
+    if (!look || look.at < firstSent(row)) continue;
     checked++;
     const ids = new Set(own.map((leg) => leg.client_order_id));
     const before = (ordersAt.get(placeOf(row.trading_account_id, row.symbol)) ?? []).filter(

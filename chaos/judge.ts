@@ -9,7 +9,7 @@ import { hasEnded } from '../src/domain/order.ts';
 import { APP_KEY } from '../test/orders/kill-harness.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
 import { judgeClosings, judgeNothingHeld, judgePlans, judgePositions } from './judge-positions.ts';
-import type { Finding, LegRow, OrderRow, Records } from './records.ts';
+import { type Finding, firstDeliveries, type LegRow, type OrderRow, type Records } from './records.ts';
 import type { Delivery, Desk, Signal } from './traffic.ts';
 
 export async function judge(evidence: {
@@ -38,7 +38,7 @@ export async function judge(evidence: {
     judgeLegs(ledger, records, forgotten),
     judgeDeadlines(ledger, legOf, orderOf),
     judgeSequence(signals, rowsFor, ledger, records),
-    judgeOverlaps(ledger, records),
+    judgeOverlaps(ledger, records, firstDeliveries(signals)),
     judgePlans(desks, signals, ledger, records),
     judgeNothingHeld(signals, ledger, orderOf),
     judgeClosings(desks, ledger),
@@ -253,7 +253,12 @@ function judgeSequence(
  * One at a time: between the look at the position that an order was planned on and its first leg, no other order of the
  * account sets out and trades. (One that set out before the look may still be on its way: nobody knows of it.)
  */
-function judgeOverlaps({ requests, looks }: ExchangeLedger, { legs }: Records): Finding {
+function judgeOverlaps(
+  { requests, looks }: ExchangeLedger,
+  { orders, legs }: Records,
+  firstSent: (order: OrderRow) => number,
+): Finding {
+  const orderOf = new Map(orders.map((row) => [row.order_id, row]));
   const legOf = new Map(legs.map((leg) => [leg.client_order_id, leg]));
   const looksOf = Map.groupBy(looks, ({ account }) => account);
   const problems: string[] = [];
@@ -270,7 +275,10 @@ function judgeOverlaps({ requests, looks }: ExchangeLedger, { legs }: Records): 
         ({ at, asker }) => asker === first.asker && at <= first.arrived_at,
       );
       const accepted = taken.find(({ client_order_id: id }) => id === first.client_order_id);
-      if (!planned || !accepted) continue;
+      const row = orderOf.get(order);
+      if (!planned || !accepted || !row) continue;
+      // It was planned by another worker, which is gone: this one found its leg and sent it again.
+      if (planned.at < firstSent(row)) continue;
       checked++;
       const between = taken.filter(
         ({ seq, arrived_at, client_order_id: id }) =>

@@ -1,8 +1,10 @@
 // What stands in PostgreSQL in the end, and what a judge has to say about it.
 
 import { type Db, sql } from '../src/data/db.ts';
+import { decimal } from '../src/domain/decimal.ts';
 import type { AccountId, Timestamp } from '../src/domain/ids.ts';
 import type { OrderStatus } from '../src/domain/order.ts';
+import type { Signal } from './traffic.ts';
 
 export interface Finding {
   readonly invariant: string;
@@ -45,6 +47,17 @@ export interface Records {
   readonly legs: readonly LegRow[];
   readonly audited: readonly { resource_id: string }[];
   readonly openChecks: readonly { order_id: string; state: string }[];
+}
+
+/** When an order's signal first set out, by the sender's clock. */
+export function firstDeliveries(signals: readonly Signal[]): (order: OrderRow) => number {
+  const sentAt = new Map(
+    signals.map(({ accountId, quantity, deliveries }) => [
+      `${accountId} ${quantity}`,
+      Math.min(...deliveries.map((delivery) => delivery.sentAt)),
+    ]),
+  );
+  return (order) => sentAt.get(`${order.trading_account_id} ${decimal(order.quantity)}`) ?? 0;
 }
 
 export async function readRecords(db: Db): Promise<Records> {

@@ -68,9 +68,15 @@ const BREAKS: Readonly<Record<string, readonly { file: string; find: string; put
       put: 'where user_id = ${user}`',
     },
   ],
-  // A worker that lost an order to another goes on with the next one, and nobody asks who has the user: two workers of
-  // one user trade side by side.
+  // A worker that lost an order, or the user, to another goes on with what it is told of, and nobody asks who has the user:
+  // two workers of one user trade side by side.
   ownership: [
+    {
+      file: 'src/worker/work-off.ts',
+      find: 'orders.filter(({ status }) => isUnderWay(status))',
+      put: 'orders.filter(({ id, status }) => isUnderWay(status) && id === (upTo ?? id))',
+    },
+    { file: 'src/worker/worker.ts', find: 'stop() {\n      stopping.abort();', put: 'stop() {' },
     {
       file: 'src/worker/worker.ts',
       find: 'stopping.abort();\n    throw new OrderTaken',
