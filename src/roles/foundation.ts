@@ -14,7 +14,7 @@ import type { Mailer } from '../mail/mailer.ts';
 import type { Store } from '../store/store.ts';
 import { createHosts, type Hosts } from '../worker/hosts.ts';
 import { createMailbox, type Mailbox } from '../worker/mailbox.ts';
-import { createPool, type Launcher, type Pool } from '../worker/pool.ts';
+import { createPool, type Launcher, type Placement, type Pool } from '../worker/pool.ts';
 import { type Roster, watchHosts } from '../worker/roster.ts';
 import { openDatabase, openStore } from './adapters.ts';
 
@@ -44,7 +44,7 @@ export interface Foundation {
   readonly store: Store;
   readonly roster: Roster;
   readonly mailbox: Mailbox;
-  readonly pool: Pool;
+  readonly pool: Pool & Placement;
   readonly hosts: Hosts;
   readonly version: string;
   /** What is to be closed; the last one first. */

@@ -7,7 +7,7 @@ import { sql } from '../../src/data/db.ts';
 import type { OrderResult } from '../../src/domain/order-result.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
-import { leaseOf } from '../../src/worker/pool.ts';
+import { leaseOf, STARTS_QUEUE } from '../../src/worker/pool.ts';
 import type { Answer, Problem, Trader, World } from '../world.ts';
 import { scriptedWorld } from './scripted-broker.ts';
 
@@ -110,6 +110,38 @@ describe('Trading worker', () => {
     assert.equal(status, 200);
     assert.equal(body.status, 'filled');
     assert.equal(broker.count('open'), 2);
+  });
+
+  test('about to stop, and the start of the next one gets lost: the order that waits is rescued', async (t) => {
+    const store = memoryStore();
+    let losesStarts = false;
+    const lossy: Store = {
+      ...store,
+      push: (queue, message, ttlMs) =>
+        losesStarts && queue === STARTS_QUEUE
+          ? Promise.reject(new StoreUnavailable())
+          : store.push(queue, message, ttlMs),
+    };
+    const env = { ...IDLE_100_MS, RESPONSE_WAIT_SECONDS: '0.3' };
+    const { broker, world, trader } = await scriptedWorld(t, { store: lossy, env });
+    const close = broker.hold('close');
+    await world.send(trader);
+    await close.reached;
+    const { status, body } = await world.send(trader);
+    assert.equal(status, 202);
+    losesStarts = true;
+    close.release();
+    await world.eventually(
+      () => store.leaseHolder(leaseOf(trader.user.id)),
+      (lease) => lease === null,
+    );
+    losesStarts = false;
+    await world.eventually(
+      () => world.order(trader, body.order_id),
+      (order) => order.status === 'filled',
+      15_000,
+    );
+    assert.deepEqual(broker.trades(), ['buy 1', 'buy 1']);
   });
 
   test('stopped since it was last heard of: the order that was accepted for it starts a new one', async (t) => {

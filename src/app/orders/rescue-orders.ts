@@ -5,12 +5,12 @@ import type { Db } from '../../data/db.ts';
 import { usersWithOrdersUnderWay } from '../../data/orders.ts';
 import { timestamp } from '../../domain/ids.ts';
 import type { Mailbox } from '../../worker/mailbox.ts';
-import type { Pool } from '../../worker/pool.ts';
+import type { Placement, Pool } from '../../worker/pool.ts';
 
 export interface RescueDeps {
   readonly db: Db;
   readonly clock: { now(): number };
-  readonly pool: Pool;
+  readonly pool: Pool & Placement;
   readonly mailbox: Pick<Mailbox, 'tell' | 'waiting'>;
   readonly log: { warn(context: object, text: string): void };
 }
@@ -23,7 +23,8 @@ export async function rescueOrders(
   const users = await usersWithOrdersUnderWay(db, timestamp(clock.now() - graceMs));
   await Promise.all(
     users.map(async (user) => {
-      const isServed = await pool.ensure(user);
+      // Not by what is remembered of the user: that nobody serves it may be why it is here.
+      const isServed = (await pool.hostOf(user)) !== null || (await pool.ensure(user));
       // A worker serves its mailbox in turn: by the time it comes to this, none of the user's orders is in its hands.
       // Where something waits there already, it comes to the orders by that.
       if (isServed && (await mailbox.waiting(user)) === 0) await mailbox.tell(user, { kind: 'recover' });
