@@ -1,26 +1,14 @@
 // The trading accounts of a user.
 
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { AccountFields, Maker, NewAccount, Owner } from '../../app/accounts/accounts.ts';
-import type { RequestContext } from '../../app/audit/audit.ts';
 import type { HaltRequest } from '../../app/orders/halt.ts';
 import type { PageRequest } from '../../app/pages.ts';
 import type { Denial } from '../../domain/denial.ts';
 import type { UserId } from '../../domain/ids.ts';
 import { answer, pageOf, secretAnswer } from '../answers.ts';
-import type { RouteDoc } from '../docs/route-doc.ts';
-import {
-  Account,
-  AccountWithSecret,
-  Balance,
-  Halted,
-  Instrument,
-  Positions,
-  Resumed,
-  VerifiedAccount,
-  WebhookSecret,
-} from '../schemas/answers.ts';
+import { Account, AccountWithSecret, Halted, Resumed, WebhookSecret } from '../schemas/answers.ts';
 import { pageOf as pageSchema } from '../schemas/parts.ts';
 import {
   AccountBody,
@@ -30,12 +18,21 @@ import {
   HaltBody,
   NoBody,
   PageQuery,
-  SymbolsQuery,
 } from '../schemas/requests.ts';
+import { type AccountBrokerRoutes, accountBrokerRoutes } from './account-broker.ts';
+import {
+  ASKS_BROKER,
+  action,
+  documented,
+  type OfAccount,
+  type Outcome,
+  ofOne,
+  owners,
+  session,
+  user,
+} from './of-account.ts';
 
-type Outcome = Promise<Denial | object>;
-
-export interface AccountRoutes {
+export interface AccountRoutes extends AccountBrokerRoutes {
   readAccounts(user: UserId, page: PageRequest): Promise<object>;
   readAccount(user: UserId, id: string): Outcome;
   createAccount(owner: Maker, account: NewAccount): Outcome;
@@ -45,44 +42,16 @@ export interface AccountRoutes {
   regenerateSecret(owner: Owner, id: string): Outcome;
   regenerateToken(owner: Owner, id: string): Outcome;
   replaceCredentials(owner: Owner, id: string, sealed: string): Outcome;
-  verifyAccount(owner: Owner, id: string): Outcome;
-  readPositions(user: UserId, id: string, book: { readonly simulation: boolean }): Outcome;
-  resetSimulation(owner: Owner, id: string): Promise<Denial | null>;
-  readBalance(user: UserId, id: string): Outcome;
-  readSymbols(user: UserId, id: string, search: PageRequest & { query: string }): Outcome;
   haltAccount(request: HaltRequest): Outcome;
   resumeAccount(owner: Owner, id: string): Outcome;
-  contextOf(request: FastifyRequest): RequestContext;
   readonly clock: { now(): number };
 }
 
 const DEFAULT_MAX_REQUEST_AGE = 300;
 
-type Doc = Omit<RouteDoc, 'tag'>;
-const documented = (doc: Doc): RouteDoc => ({ tag: 'Trading accounts', ...doc });
-/** Of a route for one account. */
-const ofOne = (doc: Doc): RouteDoc =>
-  documented({
-    ...doc,
-    params: { id: 'Of the trading account.' },
-    denials: ['not_found', ...(doc.denials ?? [])],
-  });
-/** Of a route that asks the broker, through the worker. */
-const ASKS_BROKER = ['worker_unavailable', 'broker_unavailable', 'store_unavailable'] as const;
-
 export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): void {
   const { contextOf, clock } = deps;
-  const user = (doc: RouteDoc) => ({ config: { access: 'user', doc } }) as const;
-  const session = (doc: RouteDoc) => ({ config: { access: 'session', doc } }) as const;
-  const action = (doc: RouteDoc) => ({ ...user(doc), schema: { body: NoBody } });
-  const ownerOf = (request: FastifyRequest): Maker => ({
-    id: request.caller.user.id,
-    user: request.caller.user,
-    context: contextOf(request),
-  });
-  interface OfAccount {
-    Params: { id: string };
-  }
+  const ownerOf = owners(contextOf);
 
   server.get<{ Querystring: Static<typeof PageQuery> }>(
     '/trading/accounts',
@@ -253,118 +222,7 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
     },
   );
 
-  server.post<OfAccount>(
-    '/trading/accounts/:id/verify',
-    action(
-      ofOne({
-        id: 'verifyAccount',
-        summary: 'Verify the broker credentials',
-        description:
-          'The trading worker connects to the broker with them, and looks whether the account can be traded.',
-        answers: { 200: VerifiedAccount },
-        denials: [
-          'credentials_missing',
-          'credentials_unreadable',
-          'credentials_rejected',
-          'account_unfit',
-          'account_changed',
-          ...ASKS_BROKER,
-        ],
-      }),
-    ),
-    async (request, reply) =>
-      answer(request, reply, await deps.verifyAccount(ownerOf(request), request.params.id)),
-  );
-
-  const positions =
-    (simulation: boolean) => async (request: FastifyRequest<OfAccount>, reply: FastifyReply) =>
-      answer(
-        request,
-        reply,
-        await deps.readPositions(request.caller.user.id, request.params.id, { simulation }),
-      );
-
-  server.get<OfAccount>(
-    '/trading/accounts/:id/positions',
-    user(
-      ofOne({
-        id: 'listPositions',
-        summary: 'List the positions',
-        description: 'As the broker holds them now.',
-        answers: { 200: Positions },
-        denials: ASKS_BROKER,
-      }),
-    ),
-    positions(false),
-  );
-
-  server.get<OfAccount>(
-    '/trading/accounts/:id/simulation/positions',
-    user(
-      ofOne({
-        id: 'listSimulatedPositions',
-        summary: 'List the simulated positions',
-        description: 'Of the account’s simulated book, which no real order touches.',
-        answers: { 200: Positions },
-        denials: ASKS_BROKER,
-      }),
-    ),
-    positions(true),
-  );
-
-  server.post<OfAccount>(
-    '/trading/accounts/:id/simulation/reset',
-    action(
-      ofOne({
-        id: 'resetSimulation',
-        summary: 'Reset the simulated book',
-        description: 'It is flat afterwards, as at first. Real positions stay as they are.',
-        answers: { 204: null },
-        denials: ['orders_under_way', ...ASKS_BROKER],
-      }),
-    ),
-    async (request, reply) =>
-      answer(request, reply, await deps.resetSimulation(ownerOf(request), request.params.id)),
-  );
-
-  server.get<OfAccount>(
-    '/trading/accounts/:id/balance',
-    user(
-      ofOne({
-        id: 'readBalance',
-        summary: 'Read the balance',
-        description: 'As the broker has it now.',
-        answers: { 200: Balance },
-        denials: ASKS_BROKER,
-      }),
-    ),
-    async (request, reply) =>
-      answer(request, reply, await deps.readBalance(request.caller.user.id, request.params.id)),
-  );
-
-  server.get<OfAccount & { Querystring: Static<typeof SymbolsQuery> }>(
-    '/trading/accounts/:id/symbols',
-    {
-      ...user(
-        ofOne({
-          id: 'listSymbols',
-          summary: 'Search what can be traded',
-          answers: { 200: pageSchema(Instrument) },
-          denials: ASKS_BROKER,
-        }),
-      ),
-      schema: { querystring: SymbolsQuery },
-    },
-    async (request, reply) => {
-      const { q: query = '', cursor = null, limit = 50 } = request.query;
-      const search = { query, cursor, limit };
-      return answer(
-        request,
-        reply,
-        await deps.readSymbols(request.caller.user.id, request.params.id, search),
-      );
-    },
-  );
+  accountBrokerRoutes(server, deps);
 
   server.post<OfAccount & { Body: Static<typeof HaltBody> }>(
     '/trading/accounts/:id/halt',

@@ -1,0 +1,140 @@
+// What is asked of an account's broker: its credentials, what is held, what can be traded; and the simulated book beside it.
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Static } from 'typebox';
+import type { Owner } from '../../app/accounts/accounts.ts';
+import type { RequestContext } from '../../app/audit/audit.ts';
+import type { PageRequest } from '../../app/pages.ts';
+import type { Denial } from '../../domain/denial.ts';
+import type { UserId } from '../../domain/ids.ts';
+import { answer } from '../answers.ts';
+import { Balance, Instrument, Positions, VerifiedAccount } from '../schemas/answers.ts';
+import { pageOf as pageSchema } from '../schemas/parts.ts';
+import { SymbolsQuery } from '../schemas/requests.ts';
+import { ASKS_BROKER, action, type OfAccount, type Outcome, ofOne, owners, user } from './of-account.ts';
+
+export interface AccountBrokerRoutes {
+  verifyAccount(owner: Owner, id: string): Outcome;
+  readPositions(user: UserId, id: string, book: { readonly simulation: boolean }): Outcome;
+  resetSimulation(owner: Owner, id: string): Promise<Denial | null>;
+  readBalance(user: UserId, id: string): Outcome;
+  readSymbols(user: UserId, id: string, search: PageRequest & { query: string }): Outcome;
+  contextOf(request: FastifyRequest): RequestContext;
+}
+
+export function accountBrokerRoutes(server: FastifyInstance, deps: AccountBrokerRoutes): void {
+  const ownerOf = owners(deps.contextOf);
+
+  server.post<OfAccount>(
+    '/trading/accounts/:id/verify',
+    action(
+      ofOne({
+        id: 'verifyAccount',
+        summary: 'Verify the broker credentials',
+        description:
+          'The trading worker connects to the broker with them, and looks whether the account can be traded.',
+        answers: { 200: VerifiedAccount },
+        denials: [
+          'credentials_missing',
+          'credentials_unreadable',
+          'credentials_rejected',
+          'account_unfit',
+          'account_changed',
+          ...ASKS_BROKER,
+        ],
+      }),
+    ),
+    async (request, reply) =>
+      answer(request, reply, await deps.verifyAccount(ownerOf(request), request.params.id)),
+  );
+
+  const positions =
+    (simulation: boolean) => async (request: FastifyRequest<OfAccount>, reply: FastifyReply) =>
+      answer(
+        request,
+        reply,
+        await deps.readPositions(request.caller.user.id, request.params.id, { simulation }),
+      );
+
+  server.get<OfAccount>(
+    '/trading/accounts/:id/positions',
+    user(
+      ofOne({
+        id: 'listPositions',
+        summary: 'List the positions',
+        description: 'As the broker holds them now.',
+        answers: { 200: Positions },
+        denials: ASKS_BROKER,
+      }),
+    ),
+    positions(false),
+  );
+
+  server.get<OfAccount>(
+    '/trading/accounts/:id/simulation/positions',
+    user(
+      ofOne({
+        id: 'listSimulatedPositions',
+        summary: 'List the simulated positions',
+        description: 'Of the account’s simulated book, which no real order touches.',
+        answers: { 200: Positions },
+        denials: ASKS_BROKER,
+      }),
+    ),
+    positions(true),
+  );
+
+  server.post<OfAccount>(
+    '/trading/accounts/:id/simulation/reset',
+    action(
+      ofOne({
+        id: 'resetSimulation',
+        summary: 'Reset the simulated book',
+        description: 'It is flat afterwards, as at first. Real positions stay as they are.',
+        answers: { 204: null },
+        denials: ['orders_under_way', ...ASKS_BROKER],
+      }),
+    ),
+    async (request, reply) =>
+      answer(request, reply, await deps.resetSimulation(ownerOf(request), request.params.id)),
+  );
+
+  server.get<OfAccount>(
+    '/trading/accounts/:id/balance',
+    user(
+      ofOne({
+        id: 'readBalance',
+        summary: 'Read the balance',
+        description: 'As the broker has it now.',
+        answers: { 200: Balance },
+        denials: ASKS_BROKER,
+      }),
+    ),
+    async (request, reply) =>
+      answer(request, reply, await deps.readBalance(request.caller.user.id, request.params.id)),
+  );
+
+  server.get<OfAccount & { Querystring: Static<typeof SymbolsQuery> }>(
+    '/trading/accounts/:id/symbols',
+    {
+      ...user(
+        ofOne({
+          id: 'listSymbols',
+          summary: 'Search what can be traded',
+          answers: { 200: pageSchema(Instrument) },
+          denials: ASKS_BROKER,
+        }),
+      ),
+      schema: { querystring: SymbolsQuery },
+    },
+    async (request, reply) => {
+      const { q: query = '', cursor = null, limit = 50 } = request.query;
+      const search = { query, cursor, limit };
+      return answer(
+        request,
+        reply,
+        await deps.readSymbols(request.caller.user.id, request.params.id, search),
+      );
+    },
+  );
+}
