@@ -303,49 +303,7 @@ describe('a flatten that fails leaves the account halted, and says so', () => {
     store.leaseHolder = () => Promise.reject(new StoreUnavailable('gone'));
     await assertHalted(world, trader, 'store_unavailable', /its positions could not be closed/);
   });
-
-  test('one position is closed, another cannot be: both are told', async (t) => {
-    const broker = scriptedBroker(t);
-    const { brokers } = withPositions(broker, { BTCUSDT: 2, 'ES1!': -1 });
-    const store = openStore();
-    const world = await openWorld(t, { brokers, store });
-    const trader = await world.makeTrader();
-    for (const [symbol, quantity] of [
-      ['BTCUSDT', 2],
-      ['ES1!', -1],
-    ] as const)
-      broker.give(trader.account.id, quantity, symbol);
-    // The first look for a worker is for the positions, the second for the first close.
-    const { leaseHolder } = store;
-    let looks = 0;
-    store.leaseHolder = (key) =>
-      ++looks === 3 ? Promise.reject(new StoreUnavailable('gone')) : leaseHolder(key);
-    const { body } = await halt(world, trader, { flatten: true });
-    assert.deepEqual(
-      body.orders.map(({ symbol, status }) => [symbol, status]),
-      [['BTCUSDT', 'filled']],
-    );
-    assert.equal(body.flatten_error?.code, 'store_unavailable');
-    assert.match(body.flatten_error?.message ?? '', /but ES1! could not be closed/);
-    assert.equal(await isHalted(world, trader), true);
-  });
 });
-
-/** The scripted broker says that this is held. */
-function withPositions(broker: ScriptedBroker, held: Record<string, number>): { brokers: Brokers } {
-  const positions = Object.entries(held).map(([symbol, quantity]) => ({
-    symbol,
-    quantity: decimal(quantity),
-    averagePrice: decimal(100),
-    lastPrice: null,
-    openProfit: null,
-  }));
-  const paper: Brokers['paper'] = async (account, signal) => ({
-    ...(await broker.brokers.paper(account, signal)),
-    positions: async () => positions,
-  });
-  return { brokers: { paper } };
-}
 
 describe('an entry that was under way when the account was halted', () => {
   for (const send of ['webhook', 'dashboard', 'simulated'] as const)

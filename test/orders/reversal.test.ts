@@ -187,7 +187,7 @@ describe("The poll for a reversal's close", () => {
   });
 
   test('counts a broker that cannot be reached as a poll without an answer', async (t) => {
-    const { broker, waits, onWait, reverse } = await shortTwo(t);
+    const { broker, onWait, reverse } = await shortTwo(t);
     broker.fills = 'later';
     broker.script('find', () => Promise.reject(new Error('connection reset')), 9);
     onWait.push(() => {
@@ -196,7 +196,8 @@ describe("The poll for a reversal's close", () => {
     });
     const { body } = await reverse();
     assert.equal(body.status, 'filled');
-    assert.equal(waits.length, 10);
+    assert.equal(broker.count('find'), 10);
+    assert.equal(broker.count('open'), 2, 'the connection is tried anew once');
     assert.deepEqual(broker.trades(), ['buy 2', 'buy 1']);
   });
 });
