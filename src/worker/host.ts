@@ -45,6 +45,7 @@ interface Hosted {
 /** After a fault of the store, before the next try. */
 const BREATH_MS = 200;
 const ASKED_AT_ONCE = 500;
+const MOST_BEGINNING = 32;
 /**
  * A lease is good while its host is there. It ends by itself only so that nothing stays in the store for ever, and is
  * prolonged with all others in turn, a few at every beat.
@@ -61,6 +62,7 @@ export function startHost(deps: HostDeps): Host {
   const startedAt = clock.now();
   const hosted = new Map<UserId, Hosted>();
   const claiming = new Map<UserId, Promise<void>>();
+  const beginning = new Set<Promise<void>>();
   const stopping = new AbortController();
   const { signal } = stopping;
   let hasLeft = false;
@@ -84,7 +86,7 @@ export function startHost(deps: HostDeps): Host {
   announce();
   const serving = [
     ...Array.from({ length: Math.max(1, poolSize) }, () =>
-      serve(STARTS_QUEUE, (message) => claim(readStart(message))),
+      serve(STARTS_QUEUE, (message) => begin(readStart(message))),
     ),
     serve(hostQueue(id), (message) => comply(JSON.parse(message) as HostRequest)),
   ];
@@ -94,6 +96,15 @@ export function startHost(deps: HostDeps): Host {
   }, beatMs(leaseMs));
   // Not before what was moved the last time is known to all.
   const spreading = setInterval(spread, Math.max(SPREAD_EVERY_MS, 2 * beatMs(leaseMs)));
+
+  /** After the death of another host many users come at once: they begin side by side. */
+  async function begin(request: StartRequest): Promise<void> {
+    const claimed = claim(request)
+      .catch((fault: unknown) => log.error({ fault, user: request.user }, 'a user could not be claimed'))
+      .finally(() => beginning.delete(claimed));
+    beginning.add(claimed);
+    if (beginning.size >= MOST_BEGINNING) await Promise.race(beginning);
+  }
 
   async function claim({ user, replyTo, instead }: StartRequest): Promise<void> {
     // Two requests for one user may come at once, and both would get the lease: it is this host's.
@@ -123,6 +134,7 @@ export function startHost(deps: HostDeps): Host {
     };
     hosted.set(user, entry);
     announce();
+    if (signal.aborted) worker.stop().catch(() => {});
     return worker;
   }
 
@@ -285,6 +297,7 @@ export function startHost(deps: HostDeps): Host {
       // One that has not begun yet holds up whoever started it.
       stopAll();
       await Promise.all(serving);
+      await Promise.all(beginning);
       await Promise.all(stopAll());
       // Not before: what is in flight may take as long as a lease.
       clearInterval(beating);

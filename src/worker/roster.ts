@@ -55,8 +55,6 @@ const SOON_MS = 5;
 
 export function watchHosts({ store, leaseMs, log }: RosterDeps): Roster {
   const seen = new Map<string, Seen>();
-  /** Missed, and not heard of since. */
-  const gone = new Set<string>();
   const listeners = new Set<(id: string) => void>();
   let heardAt = Number.NEGATIVE_INFINITY;
   let looking: Promise<void> | null = null;
@@ -83,17 +81,13 @@ export function watchHosts({ store, leaseMs, log }: RosterDeps): Roster {
     // Before, nobody's word could have ended that was heard the last time.
     const wasDeaf = now - heardAt > leaseMs - beatMs(leaseMs);
     heardAt = now;
-    for (const { leftMs, ...state } of there) {
-      seen.set(state.id, { state, until: now + leftMs });
-      gone.delete(state.id);
-    }
+    for (const { leftMs, ...state } of there) seen.set(state.id, { state, until: now + leftMs });
     const present = new Set(there.map(({ id }) => id));
     for (const [id, { state, until }] of [...seen])
       if (present.has(id)) continue;
       else if (wasDeaf) seen.set(id, { state, until: now + 2 * beatMs(leaseMs) });
       else if (until <= now) {
         seen.delete(id);
-        gone.add(id);
         tell(state);
       }
   }
@@ -113,7 +107,6 @@ export function watchHosts({ store, leaseMs, log }: RosterDeps): Roster {
   return {
     async isHere(id) {
       if (seen.has(id)) return true;
-      if (gone.has(id)) return false;
       // What is under way may have been asked before the host was there.
       await looking;
       if (!seen.has(id)) await look();

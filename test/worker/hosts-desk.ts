@@ -39,7 +39,7 @@ type Manner = 'answers' | 'swallows' | 'sleeps';
 export function openHost(
   t: TestContext,
   store: Store,
-  { name = 'one', leaseMs = 10_000, manner = 'sleeps' as Manner } = {},
+  { name = 'one', leaseMs = 10_000, manner = 'sleeps' as Manner, ready = Promise.resolve() } = {},
 ) {
   const { roster, mailbox, log, lines } = openWays(t, store, { leaseMs });
   const workers: FakeWorker[] = [];
@@ -57,7 +57,7 @@ export function openHost(
     };
     const ended = manner === 'sleeps' ? done.promise : serve();
     return {
-      ready: Promise.resolve(),
+      ready: Promise.race([ready, ended]),
       ended,
       stop() {
         stopping.abort();

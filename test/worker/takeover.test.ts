@@ -199,6 +199,27 @@ describe('A host with many users', () => {
     assert.ok(leases <= 100, `${leases} leases prolonged in ${beats} beats`);
   });
 
+  test('lets those that come at once begin side by side, and ends them all when it stops meanwhile', async (t) => {
+    const store = sharedStore();
+    const slow = Promise.withResolvers<void>();
+    const first = openHost(t, store, { ready: slow.promise });
+    const { pool } = openWays(t, store);
+    const ensured = Array.from({ length: 12 }, () => pool.ensure(newUser()));
+    await until(() => first.workers.length === 12);
+    slow.resolve();
+    assert.deepEqual(await Promise.all(ensured), Array(12).fill(true));
+
+    const stuck = openHost(t, store, { name: 'two', ready: new Promise(() => {}) });
+    await first.host.stop();
+    const user = newUser();
+    const last = pool.ensure(user);
+    await until(() => stuck.workers.length === 1);
+    await stuck.host.stop();
+    assert.equal(stuck.host.users(), 0);
+    assert.equal(await store.leaseHolder(leaseOf(user)), null);
+    assert.equal(await last, true, 'it was told that somebody has the user, and finds out when it asks');
+  });
+
   test('gives idle ones to a host that joins, a few at a time, and never one that is at work', async (t) => {
     const store = sharedStore();
     const first = openHost(t, store, { ...LEASE, name: 'one' });
