@@ -3,15 +3,14 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { Halted } from '../../src/app/orders/halt.ts';
-import { type Brokers, BrokerUnavailable } from '../../src/broker/broker.ts';
+import { BrokerUnavailable } from '../../src/broker/broker.ts';
 import { sql } from '../../src/data/db.ts';
-import { decimal } from '../../src/domain/decimal.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import type { OrderResult } from '../../src/domain/order-result.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { STARTS_QUEUE } from '../../src/worker/pool.ts';
-import { type ScriptedBroker, scriptedBroker } from '../worker/scripted-broker.ts';
+import { scriptedBroker } from '../worker/scripted-broker.ts';
 import { openWorld, type Problem, type Trader, type World } from '../world.ts';
 
 const urlOf = ({ account }: Trader, action: string) => `/trading/accounts/${account.id}/${action}`;

@@ -24,6 +24,21 @@ const dashboard = <Body = OrderResult>(world: World, trader: Trader) =>
 
 const IDLE_100_MS = { WORKER_IDLE_HOURS: '0.0000278' };
 
+/** A worker that has stopped gives its user back only when it is let. */
+function slowToLeave(store: Store) {
+  const stopped = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const slow: Store = {
+    ...store,
+    async releaseLease(...lease) {
+      stopped.resolve();
+      await goOn.promise;
+      await store.releaseLease(...lease);
+    },
+  };
+  return { slow, stopped: stopped.promise, goOn: goOn.resolve };
+}
+
 describe('Trading worker', () => {
   test('no active worker, an order request: a worker starts, and the order is queued to it', async (t) => {
     const store = memoryStore();
@@ -86,26 +101,17 @@ describe('Trading worker', () => {
 
   test('active, about to stop: an order that comes in that moment is served by the next one', async (t) => {
     const store = memoryStore();
-    const stopped = Promise.withResolvers<void>();
-    const goOn = Promise.withResolvers<void>();
-    const slow: Store = {
-      ...store,
-      async releaseLease(...lease) {
-        stopped.resolve();
-        await goOn.promise;
-        await store.releaseLease(...lease);
-      },
-    };
+    const { slow, stopped, goOn } = slowToLeave(store);
     const env = { ...IDLE_100_MS, RESPONSE_WAIT_SECONDS: '2' };
     const { broker, world, trader } = await scriptedWorld(t, { store: slow, env });
     await world.send(trader);
-    await stopped.promise;
+    await stopped;
     const answer = world.send(trader);
     await world.eventually(
       () => store.queueLength(`work:{${trader.user.id}}`),
       (messages) => messages === 1,
     );
-    goOn.resolve();
+    goOn();
     const { status, body } = await answer;
     assert.equal(status, 200);
     assert.equal(body.status, 'filled');
@@ -115,8 +121,9 @@ describe('Trading worker', () => {
   test('about to stop, and the start of the next one gets lost: the order that waits is rescued', async (t) => {
     const store = memoryStore();
     let losesStarts = false;
+    const { slow, stopped, goOn } = slowToLeave(store);
     const lossy: Store = {
-      ...store,
+      ...slow,
       push: (queue, message, ttlMs) =>
         losesStarts && queue === STARTS_QUEUE
           ? Promise.reject(new StoreUnavailable())
@@ -124,13 +131,12 @@ describe('Trading worker', () => {
     };
     const env = { ...IDLE_100_MS, RESPONSE_WAIT_SECONDS: '0.3' };
     const { broker, world, trader } = await scriptedWorld(t, { store: lossy, env });
-    const close = broker.hold('close');
     await world.send(trader);
-    await close.reached;
+    await stopped;
     const { status, body } = await world.send(trader);
     assert.equal(status, 202);
     losesStarts = true;
-    close.release();
+    goOn();
     await world.eventually(
       () => store.leaseHolder(leaseOf(trader.user.id)),
       (lease) => lease === null,
