@@ -62,7 +62,6 @@ describe('a worker host that is gone', skip, () => {
     const first = cluster.order(api, slow, { quantity: 0.01 });
     await cluster.sending(slow, 0.01);
     const asked = positions(api, slow);
-    await cluster.waiting(slow, 1);
     const killed = performance.now();
     await host.end('SIGKILL');
     const answers = await Promise.all([first, cluster.order(others[0] as Member, quick)]);
