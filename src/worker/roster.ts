@@ -50,7 +50,7 @@ interface Seen {
   readonly until: number;
 }
 
-/** A look at the moment when a host is to be missed: not before. */
+/** Not before its time has passed. */
 const SOON_MS = 5;
 
 export function watchHosts({ store, leaseMs, log }: RosterDeps): Roster {
@@ -70,9 +70,11 @@ export function watchHosts({ store, leaseMs, log }: RosterDeps): Roster {
     return looking;
   }
 
+  /** At the moment when a host is to be missed, and every beat. Where that moment has passed, the store is away. */
   function untilNextLook(): number {
-    const missed = Math.min(...[...seen.values()].map(({ until }) => until)) - performance.now();
-    return Math.min(beatMs(leaseMs), Math.max(missed, 0) + SOON_MS);
+    const now = performance.now();
+    const moments = [...seen.values()].map(({ until }) => until - now).filter((ms) => ms >= 0);
+    return Math.min(beatMs(leaseMs), ...moments.map((ms) => ms + SOON_MS));
   }
 
   async function hear(): Promise<void> {

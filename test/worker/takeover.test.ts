@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { AccountId, UserId } from '../../src/domain/ids.ts';
-import type { Store } from '../../src/store/store.ts';
+import { type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { createHosts } from '../../src/worker/hosts.ts';
 import { leaseOf } from '../../src/worker/pool.ts';
 import { HOSTS } from '../../src/worker/roster.ts';
@@ -171,6 +171,30 @@ describe('Nobody is missed', () => {
     assert.equal(roster.hosts().length, 1);
     assert.deepEqual(lines, []);
   });
+});
+
+test('A store that is away is not asked in a hurry', async (t) => {
+  const store = sharedStore();
+  openHost(t, store, LEASE);
+  let isAway = false;
+  let looks = 0;
+  const { roster } = openWays(
+    t,
+    {
+      ...store,
+      async announced(group) {
+        looks++;
+        if (isAway) throw new StoreUnavailable();
+        return store.announced(group);
+      },
+    },
+    LEASE,
+  );
+  await until(() => roster.hosts().length === 1);
+  isAway = true;
+  looks = 0;
+  await pause(3 * LEASE.leaseMs);
+  assert.ok(looks <= 16, `${looks} looks within the time of three leases`);
 });
 
 describe('A host with many users', () => {
