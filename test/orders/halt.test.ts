@@ -293,25 +293,23 @@ describe('a flatten that fails leaves the account halted, and says so', () => {
   test('one position is closed, another cannot be: both are told', async (t) => {
     const broker = scriptedBroker(t);
     const { brokers } = withPositions(broker, { BTCUSDT: 2, 'ES1!': -1 });
-    const store = openStore();
-    const world = await openWorld(t, { brokers, store });
+    const world = await openWorld(t, { brokers });
     const trader = await world.makeTrader();
     for (const [symbol, quantity] of [
       ['BTCUSDT', 2],
       ['ES1!', -1],
     ] as const)
       broker.give(trader.account.id, quantity, symbol);
-    // The first look for a worker is for the positions, the second for the first close.
-    const { leaseHolder } = store;
-    let looks = 0;
-    store.leaseHolder = (key) =>
-      ++looks === 3 ? Promise.reject(new StoreUnavailable('gone')) : leaseHolder(key);
+    await world.db.commit([
+      sql`create trigger no_es before insert on order_history when new.symbol = 'ES1!'
+          begin select raise(abort, 'the disk is full'); end`,
+    ]);
     const { body } = await halt(world, trader, { flatten: true });
     assert.deepEqual(
       body.orders.map(({ symbol, status }) => [symbol, status]),
       [['BTCUSDT', 'filled']],
     );
-    assert.equal(body.flatten_error?.code, 'store_unavailable');
+    assert.equal(body.flatten_error?.code, 'broker_unavailable');
     assert.match(body.flatten_error?.message ?? '', /but ES1! could not be closed/);
     assert.equal(await isHalted(world, trader), true);
   });
