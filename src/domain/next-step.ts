@@ -66,7 +66,9 @@ export const UNWATCHED: Watch = { looks: 0, ms: 0 };
 export interface Rules {
   /** A broker that acknowledges and fills a moment later: so long the answer waits for the fill. */
   readonly fillWaitMs: number;
-  /** A reversal's entry waits so long for its close, and any order for the other open legs of its instrument. */
+  /** So long an order waits for the account's other open legs on its instrument; one that rests is not waited for longer. */
+  readonly settleMs: number;
+  /** A reversal's entry waits so long for its close. */
   readonly closeWaitMs: number;
   /** At first sooner, and then so far apart a leg is looked at. */
   readonly lookEveryMs: number;
@@ -165,13 +167,13 @@ const firstLeg = ({ legs: [first] }: Order): LegName => first?.leg ?? 'entry';
  */
 function watchOthers(others: readonly OtherLeg[], watch: Watch, now: number, rules: Rules): Step | null {
   const open = others.filter(({ leg }) => isOpenLeg(leg));
-  const withinMs = rules.closeWaitMs - watch.ms;
+  const withinMs = rules.settleMs - watch.ms;
   if (open.length === 0 || withinMs <= 0) return null;
   if (watch.looks === 0) return { do: 'look at others', afterMs: 0, withinMs };
   const isRecent = ({ leg }: OtherLeg) =>
     leg.sentAt !== null && Math.abs(now - millis(leg.sentAt)) < RECENT_MS;
   if (!open.some(isRecent)) return null;
-  const afterMs = pause({ ...watch, looks: watch.looks - 1 }, rules, rules.closeWaitMs);
+  const afterMs = pause({ ...watch, looks: watch.looks - 1 }, rules, rules.settleMs);
   return { do: 'look at others', afterMs, withinMs: withinMs - afterMs };
 }
 

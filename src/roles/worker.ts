@@ -15,10 +15,13 @@ import { type Foundation, giveUpMs } from './foundation.ts';
 
 /** A broker that acknowledges with an id is asked for the fill for so long before the sender is answered. */
 const FILL_WAIT_MS = 1_000;
+/** An order that follows at once waits so much longer for it: what is not filled by then rests. */
+const SETTLE_MS = 2_000;
 
 export function openHosting({ config, parts, db, store, mailbox, ...base }: Foundation): Host {
   const { clock, wait, log, closers } = base;
   const { timings, tries, workers } = config;
+  const closeWaitMs = tries.reversalPolls * timings.reversalPollMs;
   const { timeoutMs, paperExchangeUrl: url } = config.brokers;
   const ledger = openPaperLedger(db);
   const exchange = url === undefined ? {} : { exchange: { url } };
@@ -34,7 +37,8 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
     log,
     rules: {
       fillWaitMs: FILL_WAIT_MS,
-      closeWaitMs: tries.reversalPolls * timings.reversalPollMs,
+      settleMs: Math.min(SETTLE_MS, closeWaitMs),
+      closeWaitMs,
       lookEveryMs: timings.reversalPollMs,
       giveUpMs: giveUpMs(config),
     },

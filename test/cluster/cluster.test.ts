@@ -290,6 +290,7 @@ describe('two API processes, two worker hosts and a verifier', skip, () => {
       return body.order_id;
     });
     const looks = await watchLooks(cluster);
+    t.after(looks.stop);
     // Nothing else in this database waits for its fill.
     const checks = () =>
       db.all<{ state: string; attempts: number }>(sql`select state, attempts from fill_checks`);

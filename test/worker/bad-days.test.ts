@@ -408,7 +408,7 @@ describe('An order whose outcome could not be saved', () => {
       saveSeen: async (order) => next(order),
       clock: { now: () => Date.now() },
       wait: pass,
-      rules: { fillWaitMs: 1_000, closeWaitMs: 5_000, lookEveryMs: 500, giveUpMs: 30_000 },
+      rules: { fillWaitMs: 1_000, settleMs: 2_000, closeWaitMs: 5_000, lookEveryMs: 500, giveUpMs: 30_000 },
     };
     const trades = recentTrades();
     const options = { upTo: null, tradesOf: () => trades, faults: new Map(), log: { error: () => {} } };

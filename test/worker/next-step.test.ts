@@ -64,7 +64,7 @@ const INSTRUMENT: Instrument = {
   open: true,
   nextOpen: null,
 };
-const RULES = { fillWaitMs: 1_000, closeWaitMs: 5_000, lookEveryMs: 500, giveUpMs: 30_000 };
+const RULES = { fillWaitMs: 1_000, settleMs: 2_000, closeWaitMs: 5_000, lookEveryMs: 500, giveUpMs: 30_000 };
 
 interface LedgerOrder {
   readonly clientOrderId: ClientOrderId;
@@ -363,6 +363,9 @@ function tableOf(position: number, intent: OrderIntent, quantity: number): numbe
   return intent.direction === 'long' ? position - taken : position + taken;
 }
 
+/** Looks within which an acknowledged order is filled before the next one is planned. */
+const SOON = 5;
+
 const cases = fc.record({
   start: fc.integer({ min: -3, max: 3 }),
   signals: fc.array(fc.record({ intent: intents, quantity: fc.integer({ min: 1, max: 3 }) }), {
@@ -373,7 +376,7 @@ const cases = fc.record({
   refusesDuplicateIds: fc.boolean(),
   reduceOnly: fc.boolean(),
   /** Looks until an order that was only acknowledged is filled: within the answer's wait, or after it. */
-  restsFor: fc.oneof(fc.integer({ min: 1, max: 12 }), fc.constant(40)),
+  restsFor: fc.oneof(fc.integer({ min: 1, max: SOON }), fc.constant(40)),
 });
 
 describe('any signals, any position, any luck', () => {
@@ -397,7 +400,7 @@ describe('any signals, any position, any luck', () => {
         const ids = world.ledger.map(({ clientOrderId }) => clientOrderId);
         assert.equal(new Set(ids).size, ids.length, `a leg was sent twice: ${ids}`);
         // Who cannot know of an order that is on its way plans without it.
-        const isClear = !world.arrivedLate() && restsFor <= 12;
+        const isClear = !world.arrivedLate() && restsFor <= SOON;
         let position = start;
         for (const { id, intent, quantity } of orders) {
           const order = world.saved.get(id) as Order;
@@ -446,7 +449,7 @@ describe('any signals, any position, any luck', () => {
     });
     await fc.assert(
       fc.asyncProperty(cases, quiet, async ({ start, signals, reduceOnly, restsFor: looks }, luck) => {
-        const restsFor = Math.min(looks, 12);
+        const restsFor = Math.min(looks, SOON);
         const capabilities = {
           refusesDuplicateIds: false,
           reduceOnly,
