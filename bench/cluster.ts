@@ -16,7 +16,7 @@ import { childLauncher } from '../src/roles/launch.ts';
 import { openRedisStore } from '../src/store/redis/adapter.ts';
 import { createHosts } from '../src/worker/hosts.ts';
 import { createPool } from '../src/worker/pool.ts';
-import { watchHosts } from '../src/worker/roster.ts';
+import { announcedHosts, watchHosts } from '../src/worker/roster.ts';
 import { APP_KEY, makeTrader, startProgram, type Trader } from '../test/orders/kill-harness.ts';
 import { PostgresMissing, startPostgres } from '../test/servers/postgres.ts';
 import { RedisMissing, startRedis } from '../test/servers/redis.ts';
@@ -34,6 +34,8 @@ const COUNTED = [
   { connections: 1, requests: 1_000 },
   { connections: 64, requests: 3_000 },
 ];
+/** The default. */
+const LEASE_MS = 1_500;
 
 const newUser = () => randomUUIDv7() as UserId;
 const line = (what: string, figure: string, note: string) =>
@@ -105,7 +107,7 @@ async function run(): Promise<void> {
 
     console.log('\nworkers');
     const log = pino({ level: 'error' });
-    const roster = watchHosts({ store, leaseMs: 1_500, log });
+    const roster = watchHosts({ store, leaseMs: LEASE_MS, log });
     const pool = createPool({ store, roster, startTimeoutMs: 60_000, launcher: null, log });
     const claims: number[] = [];
     for (let n = 0; n < CLAIMS; n++) claims.push(await timed(() => pool.ensure(newUser())));
@@ -127,16 +129,23 @@ async function run(): Promise<void> {
     await Promise.all(Array.from({ length: CLAIMED_AT_ONCE }, () => pool.ensure(newUser())));
     const before = residentKb(crowded.pid);
     const begun = performance.now();
+    const words = listenTo(() => announcedHosts(store));
     for (let n = 0; n < IDLE_USERS; n += CLAIMED_AT_ONCE)
       await Promise.all(Array.from({ length: CLAIMED_AT_ONCE }, () => pool.ensure(newUser())));
     const claiming = performance.now() - begun;
     await sleep(5_000);
+    const leastLeft = await words.stop();
     const there = (await createHosts({ store }).list()).find(({ workers }) => workers >= IDLE_USERS);
     const each = (residentKb(crowded.pid) - before) / IDLE_USERS;
     line(
       'memory of an idle worker',
       `${each.toFixed(1).padStart(7)} KB`,
       `${there?.workers} users with a worker each in one host, claimed in ${(claiming / 1000).toFixed(1)} s; target < 200 KB; ${(before / 1024).toFixed(0)} MB before`,
+    );
+    line(
+      'longest silence of that host',
+      ms(LEASE_MS - leastLeft),
+      `meanwhile; it says that it is there every ${LEASE_MS / 4} ms, and is missed after ${LEASE_MS} ms`,
     );
     await crowded.kill();
     roster.stop();
@@ -201,6 +210,25 @@ function tell(what: string, cost: Cost): void {
   line('', figure('redis'), 'Redis commands');
   line('', '', cost.tables.join(', '));
   line('', '', cost.commands.join(', '));
+}
+
+/** For how long a host was still believed, at the least, until it is stopped. */
+function listenTo(hosts: () => Promise<readonly { readonly leftMs: number }[]>) {
+  let isOver = false;
+  const listening = (async () => {
+    let least = Number.POSITIVE_INFINITY;
+    while (!isOver) {
+      least = Math.min(least, ...(await hosts()).map(({ leftMs }) => leftMs));
+      await sleep(10);
+    }
+    return least;
+  })();
+  return {
+    stop() {
+      isOver = true;
+      return listening;
+    },
+  };
 }
 
 async function timed(task: () => Promise<boolean>): Promise<number> {

@@ -103,7 +103,8 @@ export function startHost(deps: HostDeps): Host {
       .catch((fault: unknown) => log.error({ fault, user: request.user }, 'a user could not be claimed'))
       .finally(() => beginning.delete(claimed));
     beginning.add(claimed);
-    if (beginning.size >= MOST_BEGINNING) await Promise.race(beginning);
+    // The one that takes what would be too many waits for it.
+    if (beginning.size > MOST_BEGINNING) await claimed;
   }
 
   async function claim({ user, replyTo, instead }: StartRequest): Promise<void> {
