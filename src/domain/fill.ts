@@ -80,6 +80,8 @@ export type Look =
 
 /** From saving a leg as `sending` to sending it; a process that is not paused needs a millisecond. */
 export const STALE_MS = 5_000;
+/** Machines and exchanges differ by so much about what time it is. */
+export const CLOCKS_APART_MS = 5_000;
 
 export interface FillRules {
   readonly retries: number;

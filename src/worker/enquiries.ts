@@ -10,7 +10,7 @@ import {
   type Instrument,
   type Position,
 } from '../broker/broker.ts';
-import type { Look } from '../domain/fill.ts';
+import { CLOCKS_APART_MS, type Look } from '../domain/fill.ts';
 import { type AccountId, millis } from '../domain/ids.ts';
 import { type Leg, type Order, openLeg } from '../domain/order.ts';
 import type { Connections } from './connections.ts';
@@ -110,9 +110,6 @@ export async function resetSimulation(
     return unavailable(fault);
   }
 }
-
-/** Before that, another machine's clock may have been wrong about when it was sent. */
-const CLOCKS_APART_MS = 5_000;
 
 /** One look at what became of the order's open leg, for fill verification. */
 export async function lookAtOrder(

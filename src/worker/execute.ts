@@ -10,7 +10,7 @@ import {
   type OrderQuery,
 } from '../broker/broker.ts';
 import { type Decimal, negate, sign, subtract, ZERO } from '../domain/decimal.ts';
-import { recordState, STALE_MS } from '../domain/fill.ts';
+import { CLOCKS_APART_MS, recordState, STALE_MS } from '../domain/fill.ts';
 import { millis, timestamp } from '../domain/ids.ts';
 import {
   type Facts,
@@ -75,9 +75,6 @@ export interface Trades {
 export class OrderTaken extends Error {
   override readonly name = 'OrderTaken';
 }
-
-/** Between our clock and the exchange's. */
-const CLOCKS_APART_MS = 5_000;
 
 const SPREAD_MS = 100;
 
@@ -174,16 +171,18 @@ export async function executeOrder(
             break;
           case 'look': {
             await pass(step.afterMs);
-            const state = await look(line, step.leg, current.symbol, step.withinMs).catch(
-              (fault: unknown) => {
-                if (step.leg.status === 'sending') throw fault;
+            const { leg, withinMs } = step;
+            const isFound = leg.status === 'sending';
+            // One found `sending` must be asked for until there is an answer.
+            const state = await line
+              .find(queryOf(leg, current.symbol), withinMs ?? undefined)
+              .catch((fault: unknown) => {
+                if (isFound) throw fault;
                 return orReconnect(fault);
-              },
-            );
+              });
             watches.leg.looked();
-            if (state)
-              current = seen(current, recordState(current, step.leg.leg, state, now()), step.leg.leg);
-            else isMissing = step.leg.status === 'sending';
+            if (state) current = seen(current, recordState(current, leg.leg, state, now()), leg.leg);
+            else isMissing = isFound;
             break;
           }
           case 'send':
@@ -309,10 +308,6 @@ function isWorthKeeping(order: Order, name: LegName): boolean {
   if (status === 'rejected') return order.status === 'executing';
   return status === 'placed' || status === 'partially_filled';
 }
-
-/** A leg found `sending` must be asked for until there is an answer; others may be looked at again. */
-const look = (line: Line, leg: Leg, symbol: string, withinMs: number | null) =>
-  line.find(queryOf(leg, symbol), withinMs ?? undefined);
 
 /** The symbol is resolved before anything is read or sent. */
 function tradable(instrument: Instrument | { readonly rejection: OrderError } | null): Instrument {
