@@ -205,6 +205,9 @@ export function openMemoryStore({ clock }: { readonly clock: Clock }): Store {
       return [...counts].map(([name, count]) => ({ name, count }));
     },
 
+    // Nobody else can write here.
+    refused: () => 0,
+
     async ping() {
       timeNow();
     },

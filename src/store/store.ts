@@ -91,6 +91,9 @@ export interface Store {
   tally(group: string, name: string, ttlMs: number): Promise<void>;
   tallied(group: string): Promise<{ readonly name: string; readonly count: number }[]>;
 
+  /** Messages and words of presence that no process of ours had written, since the opening. They were dropped. */
+  refused(): number;
+
   ping(): Promise<void>;
   close(): Promise<void>;
 }
