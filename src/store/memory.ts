@@ -95,11 +95,6 @@ export function openMemoryStore({ clock }: { readonly clock: Clock }): Store {
       return log.count(now, limit, windowMs);
     },
 
-    async clearWindow(key) {
-      timeNow();
-      windows.delete(key);
-    },
-
     async acquireLease(key, holder, ttlMs, instead) {
       const now = timeNow();
       const held = leases.get(key, now);

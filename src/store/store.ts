@@ -48,8 +48,6 @@ export interface Store {
 
   /** An exact sliding window: at most `limit` allowed calls in any `windowMs`. A refused call is not counted. */
   countInWindow(key: string, limit: number, windowMs: number): Promise<WindowCount>;
-  /** Forgets every call counted under this key. */
-  clearWindow(key: string): Promise<void>;
 
   /**
    * The lease, if it is free, expired, or held by this holder already (then it is prolonged), or if it is still the one

@@ -95,10 +95,6 @@ export async function openRedisStore({
       return { allowed: retryAfterMs === 0, retryAfterMs };
     },
 
-    async clearWindow(key) {
-      await command('del', windowKey(key));
-    },
-
     async acquireLease(key, holder, ttlMs, instead) {
       const from = instead ? [instead.holder, instead.fence] : ['', ''];
       const fence = await ask('acquireLease', leaseKeys(key), [holder, wholeMs(ttlMs), FENCE_MS, ...from]);
