@@ -185,6 +185,42 @@ export const deleteAccount = (id: AccountId, now: Timestamp): Statement[] => [
   ),
 ];
 
+/** How many real orders of the account have arrived since then. By count: ids and row numbers say nothing of who commits first. */
+export interface RecentOrders {
+  readonly since: Timestamp;
+  readonly count: number;
+}
+
+const countSince = ({ id, userId }: Pick<Account, 'id' | 'userId'>, since: Timestamp): Statement =>
+  sql`select count(*) from order_history where user_id = ${userId} and trading_account_id = ${id}
+      and submitted_at >= ${since} and simulation = ${false}`;
+
+export async function countRecentOrders(
+  db: Db,
+  account: Pick<Account, 'id' | 'userId'>,
+  since: Timestamp,
+): Promise<RecentOrders> {
+  const counted = join([sql`select (`, countSince(account, since), sql`) as orders`], '');
+  return { since, count: (await db.get<{ orders: number }>(counted))?.orders ?? 0 };
+}
+
+/** Guarded by `quiet`: none has come since they were counted. Behind what locks the account's row, as `idle` is. */
+export const noOrderSince = (
+  account: Pick<Account, 'id' | 'userId'>,
+  { since, count }: RecentOrders,
+): Statement =>
+  must(
+    'quiet',
+    join(
+      [
+        sql`update trading_accounts set revision = revision + 1 where id = ${account.id} and ${count} = (`,
+        countSince(account, since),
+        sql`)`,
+      ],
+      '',
+    ),
+  );
+
 /**
  * Guarded by `account`: at the moment in which an order is committed its account is what the order was checked against,
  * and its user active. It holds both rows, so that a halt, a deletion, a deactivation or a fence comes before the order

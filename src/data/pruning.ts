@@ -58,6 +58,16 @@ export async function expiredResets(db: Db, before: Timestamp, limit: number): P
   return { rows: rows.length, unit: [mustDelete('password_resets', among('token_hash', tokens))] };
 }
 
+export async function oldTries(db: Db, before: Timestamp, limit: number): Promise<Batch> {
+  const rows = await db.all<{ subject: string }>(
+    sql`select subject from tries where try_1 < ${before} order by try_1 limit ${limit}`,
+  );
+  const subjects = rows.map(({ subject }) => subject);
+  // By the time too: one that has tried again since is none of these.
+  const unit = [mustDelete('tries', join([among('subject', subjects), sql`and try_1 < ${before}`], ' '))];
+  return { rows: rows.length, unit };
+}
+
 export async function oldIdempotencyKeys(db: Db, before: Timestamp, limit: number): Promise<Batch> {
   const rows = await db.all<{ order_id: OrderId }>(
     sql`select order_id from idempotency_keys where created_at < ${before} order by created_at limit ${limit}`,

@@ -82,6 +82,7 @@ import { openOutbox } from '../mail/outbox.ts';
 import { openSmtp } from '../mail/smtp.ts';
 import { appKeyOf } from './adapters.ts';
 import type { Foundation } from './foundation.ts';
+import { leaveMessageKey } from './message-key.ts';
 
 /** At a stop, for the mails under way. */
 const MAIL_PATIENCE_MS = 3_000;
@@ -114,6 +115,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
   closers.push(() => later.settled(MAIL_PATIENCE_MS));
   const tokens = createTokens({ secret: config.keys.jwt ?? keptKey(config.data.dir, 'JWT_SECRET'), clock });
 
+  if (config.data.redisUrl) await leaveMessageKey(config, base);
   await bindSecrets({ db, secrets, log });
   const termsVersion = await publishFirstTerms({ db, clock });
   const firstUser = config.seedUser

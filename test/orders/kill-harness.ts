@@ -8,10 +8,13 @@ import { type Account, insertAccount } from '../../src/data/accounts.ts';
 import type { Db } from '../../src/data/db.ts';
 import { insertUser, type User } from '../../src/data/users.ts';
 import { type AccountId, timestamp, type UserId } from '../../src/domain/ids.ts';
+import { messageKeyOf } from '../../src/roles/message-key.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 export const APP_KEY = Buffer.alloc(32, 7).toString('base64url');
 const secrets = createSecretBox(Buffer.from(APP_KEY, 'base64url'));
+/** What a store beside the program's own is opened with, to understand its messages. */
+export const MESSAGES = { key: messageKeyOf(Buffer.from(APP_KEY, 'base64url')), clock: { now: Date.now } };
 
 export interface Program {
   /** Its address, once it says that it is ready; fails where it ends before. */

@@ -15,12 +15,14 @@ import {
   oldDayCounts,
   oldIdempotencyKeys,
   oldOrders,
+  oldTries,
   revokedApiKeys,
 } from '../../data/pruning.ts';
 import { type ChainHead, checkpointMac, GENESIS } from '../../domain/audit-chain.ts';
 import { earliestId, type OrderId, timestamp } from '../../domain/ids.ts';
 import type { Store } from '../../store/store.ts';
 import { isOurs, nextLink } from '../audit/chain.ts';
+import { TRIES_LIFE_MS } from '../identity/tries.ts';
 
 export interface RetentionDeps {
   readonly db: Db;
@@ -89,6 +91,7 @@ function kindsOf(deps: RetentionDeps): Record<string, Next> {
     idempotency_keys: until(() => oldIdempotencyKeys(db, ago(KEY_LIFE_MS), ROWS)),
     // Its last access token may outlive a refresh token.
     refresh_tokens: until(() => expiredTokens(db, ago(deps.accessTokenMs), ROWS)),
+    tries: until(() => oldTries(db, ago(TRIES_LIFE_MS), ROWS)),
     password_resets: until(() => expiredResets(db, ago(0), ROWS)),
     alert_mails: until(() => oldAlerts(db, ago(deps.alertIntervalMs + DAY_MS), ROWS)),
     api_keys: until(() => revokedApiKeys(db, ago(REVOKED_LIFE_MS), ROWS)),

@@ -119,8 +119,12 @@ export const Halted = Type.Object(
     account: Account,
     orders: Type.Array(OrderResult, saying('one per position that was closed, or is being closed')),
     flatten_error: orNull(
-      Type.Object({ code: text('of the denial'), message: text('what is still open, and what to do') }),
-      { description: 'null: nothing was left open. The halt holds in any case', examples: [null] },
+      Type.Object({ code: text('of the denial'), message: text('what is or may be open, and what to do') }),
+      {
+        description:
+          'null: nothing is left open, by the broker’s word and by what is saved of each close. The halt holds in any case',
+        examples: [null],
+      },
     ),
   },
   { title: 'Halted' },
