@@ -87,20 +87,29 @@ export async function findAccount(db: Db, id: AccountId): Promise<Account | null
   return row ? toAccount(row) : null;
 }
 
-/** Of one user, oldest first; `after` is the last account of the page before. */
+/**
+ * Of one user, oldest first; `after` is the last account of the page before. `bytes`: no further than the first whose
+ * symbols go beyond it. The sizes are looked at first: what is read and not shown costs as much as what is shown.
+ */
 export async function listAccounts(
   db: Reads,
   user: UserId,
-  { after, limit }: { after: AccountId | null; limit: number },
+  { after, limit, bytes }: { after: AccountId | null; limit: number; bytes: number },
 ): Promise<Account[]> {
-  const conditions = [sql`where user_id = ${user}`, sql`deleted_at is null`];
+  const conditions = [sql`from trading_accounts where user_id = ${user}`, sql`deleted_at is null`];
   if (after) conditions.push(sql`id > ${after}`);
-  const rows = await db.all<AccountRow>(
-    join(
-      [sql`select * from trading_accounts`, join(conditions, ' and '), sql`order by id limit ${limit}`],
-      ' ',
-    ),
+  const theirs = join(conditions, ' and ');
+  const first = (columns: Statement, count: number) =>
+    join([sql`select`, columns, theirs, sql`order by id limit ${count}`], ' ');
+  const sizes = await db.all<{ size: number }>(
+    first(sql`octet_length(cast(allowed_symbols as text)) as size`, limit),
   );
+  let room = bytes;
+  const count = sizes.findIndex(({ size }) => {
+    room -= Number(size);
+    return room < 0;
+  });
+  const rows = await db.all<AccountRow>(first(sql`*`, count < 0 ? limit : count + 1));
   return rows.map(toAccount);
 }
 

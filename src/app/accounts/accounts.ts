@@ -19,7 +19,7 @@ import { mergePaperSettings, type PaperSettings, readPaperSettings } from '../..
 import { type SealingKey, sealProblem } from '../../domain/sealed.ts';
 import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
-import { onePage, type Page, type PageRequest, pageOf } from '../pages.ts';
+import { MOST_CHARACTERS, onePage, type Page, type PageRequest, pageOf } from '../pages.ts';
 import { randomToken, type SecretBox } from '../secret-box.ts';
 import { type RoomDeps, roomOfUser } from './room.ts';
 
@@ -82,7 +82,11 @@ export async function readAccounts(
   page: PageRequest,
 ): Promise<Page<ShownAccount>> {
   const { after, limit } = onePage(page);
-  const found = await listAccounts(deps.db.lists, user, { after: after as AccountId | null, limit });
+  const found = await listAccounts(deps.db.lists, user, {
+    after: after as AccountId | null,
+    limit,
+    bytes: MOST_CHARACTERS,
+  });
   return pageOf(found, page, (account) => showAccount(deps, account));
 }
 
