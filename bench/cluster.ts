@@ -75,8 +75,8 @@ async function run(): Promise<void> {
       '--file',
       join(dir, 'exchange.db'),
     ]);
-    const PAPER_EXCHANGE_URL = await exchange.ready;
-    const host = start('worker', { WORKER_KEY, PAPER_EXCHANGE_URL });
+    const BROKER_URLS = JSON.stringify({ paper: await exchange.ready });
+    const host = start('worker', { WORKER_KEY, BROKER_URLS });
     const verifier = start('verifier');
     const api = start('api', { WORKER_PUBLIC_KEY });
     await Promise.all([host.ready, verifier.ready]);

@@ -96,7 +96,7 @@ export async function openCluster({ folder, root, databaseUrl, redisUrl }: Clust
         RATE_LIMIT_REQUESTS: '1000000',
         MAX_CONNECTIONS_PER_IP: '10000',
         MAX_CONNECTIONS: '10000',
-        PAPER_EXCHANGE_URL: `${exchange.url}/${name}`,
+        BROKER_URLS: JSON.stringify({ paper: `${exchange.url}/${name}` }),
         ...KEYS[role],
         ...TIMINGS,
       }),

@@ -1,22 +1,29 @@
-// Every broker there is. A new one is a file and a line here: the compiler keeps the record complete.
+// Every broker there is, and how it is opened. The compiler keeps the record complete. What only some accounts need (a
+// broker's library is dozens of megabytes) is loaded with the first of them: a worker host is to start quickly.
 
+import type { BrokerUrls } from '../domain/brokers.ts';
 import type { Brokers, OpenBroker } from './broker.ts';
 import { openPaper, type PaperDeps } from './paper/paper.ts';
 
 interface BrokerDeps extends PaperDeps {
-  /** Where the paper accounts trade, if not in here: an exchange in a process of its own. */
-  readonly exchange?: { readonly url: string };
+  readonly urls?: BrokerUrls;
 }
 
-export const openBrokers = ({ exchange, ...paper }: BrokerDeps): Brokers => ({
-  paper: exchange ? onDemand(exchange) : openPaper(paper),
-});
+export function openBrokers({ urls = {}, ...deps }: BrokerDeps): Brokers {
+  const { paper } = urls;
+  return {
+    // Elsewhere: an exchange in a process of its own.
+    paper:
+      paper === undefined
+        ? openPaper(deps)
+        : onDemand(async () => (await import('./paper/remote.ts')).openRemotePaper({ url: paper })),
+  };
+}
 
-/** Loaded with the first account that needs it: a worker host is to start quickly. */
-function onDemand(exchange: NonNullable<BrokerDeps['exchange']>): OpenBroker {
-  let remote: Promise<OpenBroker> | null = null;
+function onDemand(load: () => Promise<OpenBroker>): OpenBroker {
+  let loaded: Promise<OpenBroker> | null = null;
   return async (account, signal) => {
-    remote ??= import('./paper/remote.ts').then(({ openRemotePaper }) => openRemotePaper(exchange));
-    return (await remote)(account, signal);
+    loaded ??= load();
+    return (await loaded)(account, signal);
   };
 }

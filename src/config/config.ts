@@ -1,6 +1,7 @@
 // The configuration: the environment, read once by its table, checked as a whole, and passed on.
 
 import { isIP } from 'node:net';
+import type { BrokerUrls } from '../domain/brokers.ts';
 import type { Plans } from '../domain/entitlement.ts';
 import type { PrivateJwk, PublicJwk } from '../domain/sealed.ts';
 import { TABLE, VARIABLES, type Values, type VariableName } from './table.ts';
@@ -87,8 +88,7 @@ export interface Config {
   };
   readonly brokers: {
     readonly timeoutMs: number;
-    /** undefined: the paper accounts trade in our own database. */
-    readonly paperExchangeUrl: string | undefined;
+    readonly urls: BrokerUrls;
   };
   readonly timings: {
     readonly responseWaitMs: number;
@@ -270,7 +270,7 @@ function assemble(values: Values): Config {
       leaseMs: values.WORKER_LEASE_SECONDS,
       envFile: values.WORKER_ENV_FILE,
     },
-    brokers: { timeoutMs: values.BROKER_TIMEOUT_SECONDS, paperExchangeUrl: values.PAPER_EXCHANGE_URL },
+    brokers: { timeoutMs: values.BROKER_TIMEOUT_SECONDS, urls: values.BROKER_URLS },
     timings: {
       responseWaitMs: values.RESPONSE_WAIT_SECONDS,
       entryDeadlineMs: values.ENTRY_DEADLINE_SECONDS,

@@ -7,6 +7,7 @@ import {
   aesKey,
   atLeast,
   baseUrl,
+  brokerUrls,
   cidr,
   domainName,
   duration,
@@ -106,7 +107,7 @@ export const VARIABLES = {
   WORKER_LEASE_SECONDS: { parse: seconds, fallback: '1.5', means: 'a worker host that is silent for this time has lost its users to the others' },
   WORKER_ENV_FILE: { parse: text, otherwise: 'none: an API process starts no worker host', means: 'with ROLE=api: the settings, WORKER_KEY among them, of a worker host that is started here where no other takes a user' },
   BROKER_TIMEOUT_SECONDS: { parse: seconds, fallback: '10', means: 'a broker that has not answered by then is not waited for' },
-  PAPER_EXCHANGE_URL: { parse: webUrl, otherwise: 'none: paper accounts trade in our own database', means: 'an exchange for the paper accounts, for rehearsals' },
+  BROKER_URLS: { parse: brokerUrls, fallback: '{}', means: "JSON, broker → base address in place of the broker's own: a gateway in your network, or a stub; its websockets are not used then" },
 
   RESPONSE_WAIT_SECONDS: { heading: 'Orders and fills', parse: seconds, fallback: '30', means: "wait for the worker's answer, then 202" },
   ENTRY_DEADLINE_SECONDS: { parse: seconds, fallback: '60', means: 'an entry that is not sent by then expires' },

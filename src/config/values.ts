@@ -2,6 +2,7 @@
 
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { isIP } from 'node:net';
+import { BROKER_NAMES, type BrokerUrls } from '../domain/brokers.ts';
 import type { Plan, Plans } from '../domain/entitlement.ts';
 import type { PrivateJwk, PublicJwk } from '../domain/sealed.ts';
 
@@ -50,6 +51,20 @@ export function wholeNumber(least: number, most: number): Parse<number> {
 }
 
 const UNITS = { milliseconds: 1, seconds: 1000, minutes: 60_000, hours: 3_600_000, days: 86_400_000 };
+
+/** Where a broker is spoken to at another address than its own. */
+export const brokerUrls: Parse<BrokerUrls> = (given) => {
+  const table = jsonObject(given);
+  if (table === null) return wrong('must be JSON such as {"shioaji": "http://10.0.0.5:8080"}', null);
+  const faults = Object.entries(table).flatMap(([name, url]): Fault[] => {
+    if (!BROKER_NAMES.some((known) => known === name))
+      return [{ right: `must name brokers only: ${BROKER_NAMES.join(', ')}`, given: name.slice(0, 40) }];
+    return typeof url === 'string' && !(webUrl(url) instanceof Wrong)
+      ? []
+      : [{ right: `must have an address such as http://10.0.0.5:8080 for ${name}`, given: null }];
+  });
+  return faults.length > 0 ? new Wrong(faults) : (table as BrokerUrls);
+};
 
 /** In milliseconds. Fractions are welcome, since tests shorten everything. */
 export function duration(unit: keyof typeof UNITS, mostMs: number): Parse<number> {

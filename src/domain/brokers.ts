@@ -69,6 +69,9 @@ export const BROKERS = complete({
 export type BrokerName = keyof typeof BROKERS;
 export const BROKER_NAMES = Object.keys(BROKERS) as readonly BrokerName[];
 
+/** Addresses to use instead of the brokers' own. */
+export type BrokerUrls = Readonly<Partial<Record<BrokerName, string>>>;
+
 /** Where orders are the user's own at a real broker, credentials must be verified before the first of them. */
 export const NEEDS_CREDENTIALS = Object.fromEntries(
   BROKER_NAMES.map((name) => [name, BROKERS[name].credentials.length > 0]),

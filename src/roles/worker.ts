@@ -22,13 +22,12 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
   const { clock, wait, log, closers } = base;
   const { timings, tries, workers } = config;
   const closeWaitMs = tries.reversalPolls * timings.reversalPollMs;
-  const { timeoutMs, paperExchangeUrl: url } = config.brokers;
+  const { timeoutMs, urls } = config.brokers;
   const ledger = openPaperLedger(db);
-  const exchange = url === undefined ? {} : { exchange: { url } };
   const deps: WorkerDeps = {
     mailbox,
     orders: workerOrders({ db, clock, firstPollMs: timings.fillFirstPollMs }),
-    brokers: parts.brokers ?? openBrokers({ ledger, clock, wait, ...exchange }),
+    brokers: parts.brokers ?? openBrokers({ ledger, clock, wait, urls }),
     simulated: openSimulated({ ledger, clock }),
     flattenSimulated: flattenSimulated({ ledger, clock }),
     openCredentials: credentialsOpener(openingKeys(config)),

@@ -64,7 +64,7 @@ describe('the connector', () => {
       ledger: { read: unused, find: unused, write: unused },
       clock: { now: Date.now },
       wait: unused,
-      exchange: { url: desk.url },
+      urls: { paper: desk.url },
     });
     const broker = await paper(accountOf(id, { latency_ms: 1 }), NO_HURRY);
     accepted(await place(patient(broker), 'buy', 1));

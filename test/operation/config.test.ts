@@ -73,6 +73,7 @@ const DEFAULTS: readonly (readonly [string, (config: Config) => unknown, unknown
   ['EXIT_DEADLINE_SECONDS', (config) => config.timings.exitDeadlineMs, 300_000],
   ['WORKER_LEASE_SECONDS', (config) => config.workers.leaseMs, 1_500],
   ['BROKER_TIMEOUT_SECONDS', (config) => config.brokers.timeoutMs, 10_000],
+  ['BROKER_URLS', (config) => config.brokers.urls, {}],
   ['ALERT_INTERVAL_MINUTES', (config) => config.mail.alertIntervalMs, 30 * 60_000],
   ['EDGE', (config) => config.edge.mode, 'builtin'],
 ];
@@ -80,7 +81,6 @@ const DEFAULTS: readonly (readonly [string, (config: Config) => unknown, unknown
 const OTHERS = [
   'REDIS_URL',
   'WORKER_ENV_FILE',
-  'PAPER_EXCHANGE_URL',
   'CAPTCHA_PROVIDER',
   'CAPTCHA_SECRET',
   'CAPTCHA_SITE_KEY',
@@ -238,6 +238,7 @@ describe('values', () => {
     ],
     LOG_LEVEL: ['verbose'],
     COOKIE_DOMAIN: ['https://a', 'a;b'],
+    BROKER_URLS: ['[]', 'http://x', '{"nobody":"http://x"}', '{"paper":"ftp://x"}', '{"paper":7}'],
     PLANS: ['[]', 'x', '{}', '{"pro":{"simulation_only":false,"daily_orders":1}}'],
     EDGE: ['cloud'],
   };

@@ -124,12 +124,17 @@ describe('deploy/', () => {
     assert.deepEqual(copied.toSorted(), passed.toSorted());
     for (const path of passed) assert.ok(existsSync(join(ROOT, path)), path);
     assert.ok(lines.some((line) => /^USER [1-9]\d*:\d+$/.test(line)));
-    // So that `--ignore-scripts` leaves nothing out.
-    const scripted = Object.entries<{ hasInstallScript?: true; dev?: true }>(lock.packages);
-    assert.deepEqual(
-      scripted.filter(([, { hasInstallScript, dev }]) => hasInstallScript && !dev).map(([name]) => name),
-      [],
-    );
+  });
+
+  test('each package is pinned by its content, and none runs a script when it is installed', () => {
+    const { '': _ours, ...packages }: Record<string, { integrity?: string; hasInstallScript?: true }> =
+      JSON.parse(fileOf('package-lock.json')).packages;
+    for (const [name, { integrity }] of Object.entries(packages))
+      assert.match(integrity ?? '', /^sha512-/, name);
+    assert.ok(fileOf('.npmrc').split('\n').includes('ignore-scripts=true'));
+    // Neither is missed: ccxt's asks hosts of its own, and ws does without bufferutil.
+    const scripted = Object.keys(packages).filter((name) => packages[name]?.hasInstallScript);
+    assert.deepEqual(scripted, ['node_modules/bufferutil', 'node_modules/ccxt']);
   });
 });
 
