@@ -106,7 +106,8 @@ const tellOrder = (order: SeenOrder) => ({
   updateTime: order.updatedAt,
 });
 
-/** Besides, when it is asked for. */
+/** When it is placed or cancelled, and when it is asked for. */
+const tellChanged = (order: SeenOrder) => ({ ...tellOrder(order), cumQty: order.fillQuantity });
 const tellSeen = (order: SeenOrder) => ({ ...tellOrder(order), time: order.acceptedAt });
 
 const tellTrade = (order: SeenOrder) => ({
@@ -376,7 +377,7 @@ function routesOf(office: Office): Routes {
           const order = await find(call);
           const isDone = order && (await office.cancel(call.holder.account, order.ref));
           if (!isDone) return refused(400, -2011, 'Unknown order sent.');
-          return said(tellOrder({ ...order, status: 'cancelled' }));
+          return said(tellChanged({ ...order, status: 'cancelled' }));
         }),
       'GET /fapi/v1/openOrders': (call) =>
         visit('look_up', call, async () => {
@@ -478,8 +479,8 @@ const windowOf = ({ recvWindow }: Params) => Number(recvWindow ?? RECV_WINDOW_MS
 function tellTaken(taken: Taken, isAwaited: boolean): Answer {
   if (taken.outcome === 'refused') return REFUSALS[taken.code];
   const { order } = taken;
-  if (isAwaited) return said(tellOrder(order));
-  return said(tellOrder({ ...order, status: 'placed', fillQuantity: ZERO, fillPrice: null }));
+  if (isAwaited) return said(tellChanged(order));
+  return said(tellChanged({ ...order, status: 'placed', fillQuantity: ZERO, fillPrice: null }));
 }
 
 /** The one who asks, or what he is told at the door. */
