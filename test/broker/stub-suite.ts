@@ -29,6 +29,8 @@ export interface StubFacts {
     readonly permission: Refused;
   };
   readonly refusals: Readonly<Partial<Record<RefusalCode, Refused>>>;
+  /** Of any call, where orders are counted apart. */
+  readonly busy?: Refused;
   readonly notFound: Refused;
   /** Where the delay stands, when it is too much: ms from now, or null where the exchange does not say. */
   delayOf(headers: Readonly<Record<string, string>>): number | null;
@@ -174,7 +176,7 @@ export function stubSuite(title: string, facts: StubFacts) {
       await breaks('refuse', { retry_after_ms: 3_000 });
       await assert.rejects(
         ccxt.fetchPositions([BTC]),
-        refuses(...(facts.refusals.broker_rate_limited as Refused)),
+        refuses(...((facts.busy ?? facts.refusals.broker_rate_limited) as Refused)),
       );
       const delay = facts.delayOf(ccxt.last_response_headers);
       assert.ok(delay === null || (delay > 1_000 && delay <= 3_000), String(delay));

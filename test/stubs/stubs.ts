@@ -5,6 +5,7 @@ import type { Dialect } from '../../chaos/exchange-dialect.ts';
 const STUBS: Readonly<Record<string, () => Promise<Dialect>>> = {
   binance: async () => (await import('./binance.ts')).binance,
   bybit: async () => (await import('./bybit.ts')).bybit,
+  okx: async () => (await import('./okx.ts')).okx,
 };
 
 export async function stubOf(broker: string): Promise<Dialect> {
