@@ -78,8 +78,8 @@ export function stubSuite(title: string, facts: StubFacts) {
       assert.ok((await ccxt.fetchMyTrades(BTC)).some((trade) => trade.order === order.id));
       const [position] = await ccxt.fetchPositions([BTC]);
       assert.deepEqual([position?.symbol, position?.side, position?.contracts], [BTC, 'long', amount]);
-      await send(ccxt, 'sell', { reduceOnly: true, clientOrderId: 'two' }, BTC, amount * 5);
-      await ended(ccxt, 'two');
+      await send(ccxt, 'sell', { reduceOnly: true, clientOrderId: 'out' }, BTC, amount * 5);
+      await ended(ccxt, 'out');
       const { orders, positions } = await ledger();
       assert.deepEqual(
         orders.map((row) => [row.symbol, row.side, row.fill_quantity]),

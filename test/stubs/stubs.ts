@@ -6,6 +6,7 @@ const STUBS: Readonly<Record<string, () => Promise<Dialect>>> = {
   binance: async () => (await import('./binance.ts')).binance,
   bybit: async () => (await import('./bybit.ts')).bybit,
   okx: async () => (await import('./okx.ts')).okx,
+  gate: async () => (await import('./gate.ts')).gate,
 };
 
 export async function stubOf(broker: string): Promise<Dialect> {

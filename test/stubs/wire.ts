@@ -129,6 +129,8 @@ export const visit = (
 ): OtherVisit => ({ what, account: holder.account, answer: async () => answer() });
 
 interface Manners {
+  /** Where a part of the path is a name: the path without it, and the name as a parameter. */
+  place?(path: string): { readonly path: string; readonly params: Params };
   /** The one who asks, or what he is told at the door. */
   authenticate(request: WireRequest): Call | Answer;
   /** How anybody is answered. */
@@ -140,22 +142,24 @@ interface Manners {
 
 /** Reads requests by a table of routes. */
 export const listener =
-  ({ open, asked, trading }: Routes, { authenticate, said, forbidden, unknown }: Manners) =>
+  ({ open, asked, trading }: Routes, { place, authenticate, said, forbidden, unknown }: Manners) =>
   (request: WireRequest): Visit => {
-    const route = `${request.method} ${request.path}`;
+    const { path, params } = place?.(request.path) ?? { path: request.path, params: {} };
+    const route = `${request.method} ${path}`;
     const anybodys = open[route];
     if (anybodys)
       return {
         what: 'other',
         account: null,
-        answer: async () => said(anybodys(paramsOf(request) ?? {})),
+        answer: async () => said(anybodys({ ...paramsOf(request), ...params })),
       };
     const handle = asked[route];
     if (!handle) return turnedAway(unknown(route));
     const call = authenticate(request);
     if (!('holder' in call)) return turnedAway(call);
     const mayTrade = call.holder.standing.permissions.includes('trade');
-    return trading.includes(route) && !mayTrade ? turnedAway(forbidden) : handle(call);
+    if (trading.includes(route) && !mayTrade) return turnedAway(forbidden);
+    return handle({ ...call, params: { ...call.params, ...params } });
   };
 
 /** What an order that was found has to do with what was asked for. */
