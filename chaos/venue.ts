@@ -71,8 +71,8 @@ export async function venueOf(name: string): Promise<Venue> {
     broker,
     isPaper: false,
     ...(SHARES[name] ?? { symbols: perpetuals, unit: 0.001 }),
-    near: { ...traits, fillsAfterMs: null },
-    far: { ...traits, fillsAfterMs: { least: 50, most: 1_500 } },
+    near: { ...traits, limits: name, fillsAfterMs: null },
+    far: { ...traits, limits: name, fillsAfterMs: { least: 50, most: 1_500 } },
     // An order under a known id is taken, or refused while the first is open, as the broker pleases.
     second: { near: {}, far: {} },
     listingOf(symbol) {
