@@ -174,6 +174,8 @@ export interface Listed {
   /** Both in what the wire counts in. */
   readonly step: Decimal;
   readonly min: Decimal;
+  /** The least value of an order that opens; 0: any. */
+  readonly minValue: Decimal;
   readonly tick: Decimal;
   readonly isSuspended: boolean;
 }

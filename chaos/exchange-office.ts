@@ -71,6 +71,11 @@ export function openOffice(desk: Desk, { markets, refs }: Dialect, aheadMs: () =
     return { outcome: 'refused', code, message, error: null, order: null, ...more };
   }
 
+  function isTooLittle(quantity: Decimal, { symbol, min, minValue, contractSize }: Listed): boolean {
+    const value = multiply(multiply(quantity, contractSize), office.quote(symbol).ask);
+    return compare(quantity, min) < 0 || compare(value, minValue) < 0;
+  }
+
   /** What the engine need not be asked for. */
   function refusalOf(order: AskedOrder, standing: Standing): Taken | null {
     const market = listed(order.symbol);
@@ -80,8 +85,11 @@ export function openOffice(desk: Desk, { markets, refs }: Dialect, aheadMs: () =
       return refused('position_mode_mismatch', `the account is ${standing.positionMode}`);
     if (markets && !isOnStep(order.quantity, market.step))
       return refused('off_step', `${order.quantity} is not a multiple of ${market.step}`);
-    if (compare(order.quantity, market.min) < 0 && !order.reduceOnly)
-      return refused('below_minimum', `${order.quantity} is less than ${market.min}`);
+    if (!order.reduceOnly && isTooLittle(order.quantity, market))
+      return refused(
+        'below_minimum',
+        `${order.quantity} is less than ${market.min}, or than ${market.minValue}`,
+      );
     if (order.reduceOnly && order.marginMode && order.marginMode !== standing.marginMode)
       return refused('no_position', `nothing is held with ${order.marginMode} margin`);
     return null;
@@ -187,6 +195,7 @@ const itself = (symbol: string): Listed => ({
   contractSize: ONE,
   step: ZERO,
   min: ZERO,
+  minValue: ZERO,
   tick: ZERO,
   isSuspended: false,
 });
