@@ -4,6 +4,7 @@ import type { Dialect } from '../../chaos/exchange-dialect.ts';
 
 const STUBS: Readonly<Record<string, () => Promise<Dialect>>> = {
   binance: async () => (await import('./binance.ts')).binance,
+  alpaca: async () => (await import('./alpaca.ts')).alpaca,
 };
 
 export async function stubOf(broker: string): Promise<Dialect> {

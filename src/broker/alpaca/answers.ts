@@ -53,6 +53,7 @@ export const hoursOf = ({ next_open }: Clock): MarketHours => ({
 });
 
 const Asset = Type.Object({
+  id: text,
   class: text,
   symbol: text,
   name: Type.String(),
@@ -176,6 +177,7 @@ export function openOrderOf({
 
 const Held = Type.Refine(
   Type.Object({
+    asset_id: text,
     symbol: text,
     asset_class: text,
     qty: numeral,
@@ -207,5 +209,7 @@ function signed({ qty, side }: Static<typeof Held>): Decimal {
 
 // Of market data, which has numbers where trading has texts. 0: nobody bids, or asks.
 const price = Type.Number({ exclusiveMinimum: 0, maximum: 1e12 });
-export const QUOTE = Compile(Type.Object({ symbol: text, quote: Type.Object({ bp: price, ap: price }) }));
+export const QUOTE = Compile(
+  Type.Object({ symbol: text, quote: Type.Object({ t: time, bp: price, ap: price }) }),
+);
 export const priceOf = (value: number): Decimal => rounded(decimal(value));
