@@ -5,6 +5,7 @@ import type { Dialect } from '../../chaos/exchange-dialect.ts';
 const STUBS: Readonly<Record<string, () => Promise<Dialect>>> = {
   binance: async () => (await import('./binance.ts')).binance,
   alpaca: async () => (await import('./alpaca.ts')).alpaca,
+  shioaji: async () => (await import('./shioaji.ts')).shioaji,
 };
 
 export async function stubOf(broker: string): Promise<Dialect> {
