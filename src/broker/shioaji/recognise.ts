@@ -96,7 +96,7 @@ const DIGITS = [
 ];
 
 /** In ms; null: it does not say. In seconds, or finer, or as a text by Taipei's clock. */
-export function timeOf({ status }: Trade): number | null {
+function timeOf({ status }: Trade): number | null {
   const { order_ts, order_datetime } = status;
   if (typeof order_ts === 'number' && order_ts > 1e8) {
     const unit = DIGITS.find(({ below }) => order_ts < below);
