@@ -12,16 +12,21 @@ import type { StubAccount } from './stub-harness.ts';
 
 type Made = ShownAccount & { readonly webhook_secret: string };
 
+interface Journey {
+  readonly broker: string;
+  readonly url: string;
+  readonly environment?: string;
+  /** So far apart fills are verified. */
+  readonly pollSeconds?: number;
+}
+
 /** A world whose broker of that name is the stub, and an account of a new user there. */
-export async function journey(
-  t: TestContext,
-  { broker, url, environment }: { broker: string; url: string; environment?: string },
-) {
+export async function journey(t: TestContext, { broker, url, environment, pollSeconds = 0.05 }: Journey) {
   const world = await openWorld(t, {
     env: {
       BROKER_URLS: JSON.stringify({ [broker]: url }),
-      FILL_FIRST_POLL_SECONDS: '0.05',
-      FILL_REQUEUE_SECONDS: '0.05',
+      FILL_FIRST_POLL_SECONDS: `${pollSeconds}`,
+      FILL_REQUEUE_SECONDS: `${pollSeconds}`,
       BROKER_TIMEOUT_SECONDS: '2',
     },
   });

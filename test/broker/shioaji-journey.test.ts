@@ -85,7 +85,7 @@ describe('with an account at SinoPac', () => {
 
   it('one that is answered keeps its fill from another that is like it and was lost on the way', async (t) => {
     const account = await stub.account();
-    const { world, ready, until } = await journey(t, at());
+    const { world, ready, until } = await journey(t, { ...at(), pollSeconds: 0.7 });
     const trader = await ready(account);
     await account.breaks('reset', { calls: 'orders' });
     const lost = await world.send(trader, { symbol: 'MXF1!', quantity: 1 });
