@@ -1,9 +1,17 @@
 // Between a dialect and the desk: symbols, quantities and ids of the wire on one side, the engine's on the other.
 
-import { isOnStep } from '../src/broker/paper/book.ts';
 import type { PaperOrder } from '../src/broker/paper/ledger.ts';
 import { findListing, quote } from '../src/broker/paper/market.ts';
-import { average, compare, type Decimal, decimal, multiply, rounded, ZERO } from '../src/domain/decimal.ts';
+import {
+  average,
+  compare,
+  type Decimal,
+  decimal,
+  isOnStep,
+  multiply,
+  rounded,
+  ZERO,
+} from '../src/domain/decimal.ts';
 import { type AccountId, type ClientOrderId, millis, timestamp } from '../src/domain/ids.ts';
 import { type Desk, PATIENT } from './exchange-desk.ts';
 import {

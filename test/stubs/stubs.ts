@@ -8,6 +8,8 @@ const STUBS: Readonly<Record<string, () => Promise<Dialect>>> = {
   okx: async () => (await import('./okx.ts')).okx,
   gate: async () => (await import('./gate.ts')).gate,
   bitget: async () => (await import('./bitget.ts')).bitget,
+  alpaca: async () => (await import('./alpaca.ts')).alpaca,
+  shioaji: async () => (await import('./shioaji.ts')).shioaji,
 };
 
 export async function stubOf(broker: string): Promise<Dialect> {
