@@ -17,6 +17,10 @@ export function openBrokers({ urls = {}, ...deps }: BrokerDeps): Brokers {
       paper === undefined
         ? openPaper(deps)
         : onDemand(async () => (await import('./paper/remote.ts')).openRemotePaper({ url: paper })),
+    alpaca: onDemand(async () => (await import('./alpaca/alpaca.ts')).openAlpaca({ url: urls.alpaca })),
+    shioaji: onDemand(async () =>
+      (await import('./shioaji/shioaji.ts')).openShioaji({ url: urls.shioaji, clock: deps.clock }),
+    ),
   };
 }
 
