@@ -142,7 +142,7 @@ export const turnedAway = (answer: Answer): OtherVisit => ({
   answer: async () => answer,
 });
 
-export type MarginMode = 'cross' | 'isolated';
+type MarginMode = 'cross' | 'isolated';
 
 /** What the broker knows of an account beside its book. */
 export interface Standing {
@@ -156,6 +156,8 @@ export interface Standing {
   readonly accountType: 'unified' | 'classic';
   /** Of its positions. */
   readonly marginMode: MarginMode;
+  /** Its key is one of the demo's, where both are spoken to at one address. */
+  readonly isDemo: boolean;
 }
 
 export interface Holder {

@@ -4,6 +4,10 @@ import type { Dialect } from '../../chaos/exchange-dialect.ts';
 
 const STUBS: Readonly<Record<string, () => Promise<Dialect>>> = {
   binance: async () => (await import('./binance.ts')).binance,
+  bybit: async () => (await import('./bybit.ts')).bybit,
+  okx: async () => (await import('./okx.ts')).okx,
+  gate: async () => (await import('./gate.ts')).gate,
+  bitget: async () => (await import('./bitget.ts')).bitget,
   alpaca: async () => (await import('./alpaca.ts')).alpaca,
   shioaji: async () => (await import('./shioaji.ts')).shioaji,
 };
