@@ -22,6 +22,10 @@ export function openBrokers({ urls = {}, ...deps }: BrokerDeps): Brokers {
     okx: ccxt('okx', urls),
     gate: ccxt('gate', urls),
     bitget: ccxt('bitget', urls),
+    alpaca: onDemand(async () => (await import('./alpaca/alpaca.ts')).openAlpaca({ url: urls.alpaca })),
+    shioaji: onDemand(async () =>
+      (await import('./shioaji/shioaji.ts')).openShioaji({ url: urls.shioaji, clock: deps.clock }),
+    ),
   };
 }
 

@@ -181,6 +181,73 @@ export const BROKERS = complete({
     capabilities: exchange(DAY_MS),
     symbolsHelp: perpetuals('BITGET'),
   },
+  alpaca: {
+    title: 'Alpaca',
+    environments: ['live', 'paper'],
+    credentials: [
+      {
+        field: 'api_key',
+        label: 'API Key ID',
+        help:
+          'On the home page of your Alpaca account under “API Keys”; the live account and the paper account have keys of ' +
+          'their own. It needs trading, and nothing else.',
+        secret: false,
+        required: true,
+      },
+      {
+        field: 'api_secret',
+        label: 'Secret Key',
+        help: 'Shown once, beside the API Key ID, when the key is made. Make a new key where it is lost.',
+        secret: true,
+        required: true,
+      },
+    ],
+    capabilities: {
+      // “A unique identifier for the order”: refused after a fill and after a cancellation too, with 422 and 40010001.
+      refusesDuplicateIds: true,
+      findsByClientIdMs: Number.POSITIVE_INFINITY,
+      reduceOnly: false,
+      fractionalQuantities: true,
+    },
+    quirks: { perpetualIsSpot: false },
+    symbolsHelp:
+      'American shares and funds: AAPL, NASDAQ:AAPL, NYSE:BRK.B. Quantities are shares; many can be traded in fractions, ' +
+      'though not sold short so.',
+  },
+  shioaji: {
+    title: 'Shioaji (SinoPac)',
+    environments: ['live', 'simulation'],
+    credentials: [
+      {
+        field: 'api_key',
+        label: 'API Key',
+        help:
+          'On SinoPac’s page “API management” (新理財網, API 管理). It needs the permissions for market data (行情), account ' +
+          '(帳務) and trading (交易), and “production” (正式環境) for a live account; it must be the key with which the Shioaji ' +
+          'server runs.',
+        secret: false,
+        required: true,
+      },
+      {
+        field: 'api_secret',
+        label: 'Secret Key',
+        help: 'Shown once, when the API Key is made.',
+        secret: true,
+        required: true,
+      },
+    ],
+    capabilities: {
+      refusesDuplicateIds: false,
+      // It knows no id of ours. Orders are compared, and “not found” decides nothing.
+      findsByClientIdMs: 0,
+      reduceOnly: false,
+      fractionalQuantities: false,
+    },
+    quirks: { perpetualIsSpot: false },
+    symbolsHelp:
+      'Futures of TAIFEX and shares of TWSE and TPEX: TAIFEX:TXF1! (the front month), TXFR1, MXF2!, TXFL6, TWSE:2330. ' +
+      'Quantities are contracts, and lots of 1,000 shares.',
+  },
 });
 
 export type BrokerName = keyof typeof BROKERS;

@@ -26,7 +26,7 @@ export interface Parts {
   /** Stands before the database that was opened. */
   readonly db?: (opened: Db) => Db;
   readonly store?: Store;
-  readonly brokers?: Brokers;
+  readonly brokers?: Partial<Brokers>;
   readonly hasher?: PasswordHasher;
   readonly mailer?: Mailer;
   readonly launcher?: Launcher | null;

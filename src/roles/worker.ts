@@ -27,7 +27,7 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
   const deps: WorkerDeps = {
     mailbox,
     orders: workerOrders({ db, clock, firstPollMs: timings.fillFirstPollMs }),
-    brokers: parts.brokers ?? openBrokers({ ledger, clock, wait, urls }),
+    brokers: { ...openBrokers({ ledger, clock, wait, urls }), ...parts.brokers },
     simulated: openSimulated({ ledger, clock }),
     flattenSimulated: flattenSimulated({ ledger, clock }),
     openCredentials: credentialsOpener(openingKeys(config)),

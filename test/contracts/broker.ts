@@ -8,6 +8,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import {
   type Broker,
+  BrokerBusy,
   type BrokerOrder,
   type BrokerOrderState,
   BrokerUnavailable,
@@ -54,6 +55,10 @@ export interface BrokerHarness {
   };
   /** The broker takes this much, four times over, of `symbols.platform`. */
   readonly quantity: Decimal;
+  /** A part of one that the broker takes, where its least step is worth too little. */
+  readonly fraction?: Decimal;
+  /** Why the broker rejects no order so. */
+  readonly never?: Partial<Record<BrokerRejection, string>>;
   /** Each holds from the next connection on. A hook that is missing skips its cases. */
   readonly faults: {
     /** Orders are accepted and the answer does not arrive. */
@@ -71,6 +76,14 @@ export interface BrokerHarness {
     talkNonsense?(): Promise<number> | number;
     /** Decides the orders that rest. */
     settle?(how: 'filled' | 'partially_filled' | 'cancelled' | 'failed'): Promise<void> | void;
+    /** Orders are filled in part at once, and the rest of them rests. */
+    fillPartly?(): Promise<void> | void;
+    /** Every call is refused for its rate, on connections that are open too, with this delay. */
+    limitRate?(ms: number): Promise<void> | void;
+    /** Every connection breaks before anything is taken, those that are open too. */
+    disconnect?(): Promise<void> | void;
+    /** Ends whatever the broker was asked to do wrong. */
+    heal?(): Promise<void> | void;
   };
   /** What the broker itself has accepted, seen from behind the connector. */
   ledger(): Promise<readonly { readonly clientOrderId: string | null }[]>;
@@ -230,7 +243,7 @@ export function brokerContract(name: string, makeHarness: () => Promise<BrokerHa
     rule('a fraction of one is traded as it stands', async (desk, t) => {
       if (!desk.broker.capabilities.fractionalQuantities)
         return t.skip('the broker trades whole quantities only');
-      const quantity = desk.instrument.quantityStep;
+      const quantity = desk.harness.fraction ?? desk.instrument.quantityStep;
       const { fillQuantity } = await desk.trade('buy', 1, { quantity });
       assert.equal(fillQuantity, quantity);
     });
@@ -314,10 +327,11 @@ export function brokerContract(name: string, makeHarness: () => Promise<BrokerHa
     for (const code of BROKER_REJECTIONS)
       rule(`a rejection is told as ${code}, and nothing is in the ledger`, async ({ harness, reopen }, t) => {
         if (!harness.faults.reject) return t.skip('the harness cannot make the broker reject');
+        const never = harness.never?.[code];
+        if (never !== undefined) return t.skip(never);
         await harness.faults.reject(code);
         const { broker, order, position } = await reopen();
-        const sent = order('buy');
-        checkRejected(await broker.place(sent), code);
+        checkRejected(await placedOrBusy(broker, order('buy')), code);
         assert.deepEqual(await harness.ledger(), []);
         assert.equal(await position(), '0');
       });
@@ -329,7 +343,7 @@ export function brokerContract(name: string, makeHarness: () => Promise<BrokerHa
       const sent = order('buy');
       const placed = acceptedState(await broker.place(sent));
       assert.deepEqual([placed.status, placed.fillQuantity, placed.fillPrice], ['placed', '0', null]);
-      assert.deepEqual(await broker.find(sent), placed);
+      assert.deepEqual(await broker.find(sent, { brokerRef: placed.brokerRef }), placed);
       assert.equal(await position(), '0');
     });
 
@@ -347,7 +361,7 @@ export function brokerContract(name: string, makeHarness: () => Promise<BrokerHa
       assert.deepEqual(
         open.toSorted((a, b) => (a.side < b.side ? -1 : 1)),
         resting.map(({ clientOrderId, side, quantity, reduceOnly }, index) => ({
-          clientOrderId,
+          clientOrderId: findsById({ broker }) ? clientOrderId : null,
           brokerRef: placed[index]?.brokerRef,
           symbol: instrument.symbol,
           side,
@@ -363,14 +377,15 @@ export function brokerContract(name: string, makeHarness: () => Promise<BrokerHa
       await harness.faults.rest();
       const { broker, order, position } = await reopen();
       const [unwanted, kept] = [order('buy'), order('buy')];
-      for (const sent of [unwanted, kept]) acceptedState(await broker.place(sent));
-      await broker.cancel(await openOrder(broker, unwanted));
-      const ended = await broker.find(unwanted);
+      const { brokerRef } = acceptedState(await broker.place(unwanted));
+      const other = acceptedState(await broker.place(kept));
+      await broker.cancel(await openOrder(broker, brokerRef));
+      const ended = await broker.find(unwanted, { brokerRef });
       assert.equal(ended?.status, 'cancelled');
       checkFill(ended, unwanted.quantity);
       assert.deepEqual(
-        (await broker.openOrders()).map(({ clientOrderId }) => clientOrderId),
-        [kept.clientOrderId],
+        (await broker.openOrders()).map((open) => open.brokerRef),
+        [other.brokerRef],
       );
       assert.equal(await position(), '0');
     });
@@ -381,14 +396,14 @@ export function brokerContract(name: string, makeHarness: () => Promise<BrokerHa
       await rest();
       const before = await reopen();
       const sent = before.order('buy');
-      acceptedState(await before.broker.place(sent));
-      const open = await openOrder(before.broker, sent);
+      const { brokerRef } = acceptedState(await before.broker.place(sent));
+      const open = await openOrder(before.broker, brokerRef);
       await settle('filled');
       const { broker, position } = await reopen();
-      assert.equal((await broker.find(sent))?.status, 'filled');
+      assert.equal((await broker.find(sent, { brokerRef }))?.status, 'filled');
       await broker.cancel(open);
       await broker.cancel(open);
-      assert.equal((await broker.find(sent))?.status, 'filled');
+      assert.equal((await broker.find(sent, { brokerRef }))?.status, 'filled');
       assert.equal(await position(), harness.quantity);
     });
 
@@ -399,14 +414,66 @@ export function brokerContract(name: string, makeHarness: () => Promise<BrokerHa
         await rest();
         const before = await desk.reopen();
         const sent = before.order('sell', 4);
-        acceptedState(await before.broker.place(sent));
+        const { brokerRef } = acceptedState(await before.broker.place(sent));
         await settle(how);
         const { broker, position } = await desk.reopen();
-        const found = await broker.find(sent);
+        const found = await broker.find(sent, { brokerRef });
         assert.equal(found?.status, how);
         assert.equal(await position(), negate(found.fillQuantity));
         checkFill(found, sent.quantity);
       });
+
+    rule('an order that is filled in part at once is found so, and the position agrees', async (desk, t) => {
+      const { fillPartly } = desk.harness.faults;
+      if (!fillPartly) return t.skip('the harness cannot fill an order in part');
+      await fillPartly();
+      const { broker, order, position } = await desk.reopen();
+      const sent = order('buy', 4);
+      const { brokerRef } = acceptedState(await broker.place(sent));
+      const found = await broker.find(sent, { brokerRef });
+      assert.equal(found?.status, 'partially_filled');
+      checkFill(found, sent.quantity);
+      assert.equal(await position(), found.fillQuantity);
+    });
+
+    rule('a close and an entry reverse: long 2, sell 2, sell 1 is short 1', async (desk) => {
+      const { harness, trade, position, broker } = desk;
+      await trade('buy', 2);
+      await trade('sell', 2, { reduceOnly: broker.capabilities.reduceOnly });
+      await trade('sell', 1);
+      assert.equal(await position(), negate(harness.quantity));
+    });
+
+    rule('a limit of the rate is told with its delay, and nothing is taken', async (desk, t) => {
+      const { limitRate } = desk.harness.faults;
+      if (!limitRate) return t.skip('the harness cannot limit the rate');
+      await limitRate(7_000);
+      for (const ask of everyCall(desk)) {
+        const answer = await ask(AbortSignal.timeout(PATIENT_MS)).catch((fault: unknown) => fault);
+        if (isPlaceOutcome(answer)) checkRejected(answer, 'broker_rate_limited');
+        else {
+          assert.ok(answer instanceof BrokerBusy, String(answer));
+          // Some brokers count in whole seconds.
+          assert.ok(answer.retryAfterMs > 5_000 && answer.retryAfterMs <= 8_000, `${answer.retryAfterMs} ms`);
+        }
+      }
+      assert.deepEqual(await desk.harness.ledger(), []);
+    });
+
+    rule('what breaks off is unavailable or unknown, and afterwards all is as before', async (desk, t) => {
+      const { disconnect, heal } = desk.harness.faults;
+      if (!disconnect || !heal) return t.skip('the harness cannot break connections');
+      await desk.trade('buy');
+      await disconnect();
+      for (const ask of everyCall(desk)) {
+        const answer = await ask(AbortSignal.timeout(PATIENT_MS)).catch((fault: unknown) => fault);
+        if (isPlaceOutcome(answer)) assert.equal(answer.outcome, 'unknown');
+        else assert.ok(answer instanceof BrokerUnavailable, String(answer));
+      }
+      await heal();
+      assert.equal(await desk.position(), desk.harness.quantity);
+      assert.equal((await desk.harness.ledger()).length, 1);
+    });
 
     rule('a closed connection says so and sends nothing', async ({ harness, broker, order, instrument }) => {
       const sent = order('buy');
@@ -494,7 +561,7 @@ async function openDesk(harness: BrokerHarness, connections: Broker[]): Promise<
     async trade(side, times, more) {
       const sent = order(side, times, more);
       const state = acceptedState(await broker.place(sent));
-      const ended = isOpen(state) ? await followed(broker, sent) : state;
+      const ended = isOpen(state) ? await followed(broker, sent, state.brokerRef) : state;
       checkFill(ended, sent.quantity);
       return ended;
     },
@@ -510,9 +577,13 @@ const isOpen = ({ status }: BrokerOrderState): boolean =>
   status === 'placed' || status === 'partially_filled';
 
 /** Some brokers answer a placing with an id only: the fill comes by looking. */
-async function followed(broker: PatientBroker, order: BrokerOrder): Promise<BrokerOrderState> {
+async function followed(
+  broker: PatientBroker,
+  order: BrokerOrder,
+  brokerRef: string | null = null,
+): Promise<BrokerOrderState> {
   for (let looks = 0; looks < 20; looks++) {
-    const state = await broker.find(order);
+    const state = await broker.find(order, { brokerRef });
     assert.ok(state, `the broker has no order ${order.clientOrderId}`);
     if (!isOpen(state)) return state;
   }
@@ -521,9 +592,20 @@ async function followed(broker: PatientBroker, order: BrokerOrder): Promise<Brok
 
 const findsById = ({ broker }: Pick<Desk, 'broker'>): boolean => broker.capabilities.findsByClientIdMs > 0;
 
-const openOrder = async (broker: PatientBroker, order: BrokerOrder): Promise<OpenOrder> =>
-  (await broker.openOrders()).find(({ clientOrderId }) => clientOrderId === order.clientOrderId) ??
+const openOrder = async (broker: PatientBroker, ref: string | null): Promise<OpenOrder> =>
+  (await broker.openOrders()).find(({ brokerRef }) => brokerRef === ref) ??
   assert.fail('the order is not open');
+
+/** A refusal for the rate may also be thrown: to the worker it is the same. */
+async function placedOrBusy(broker: PatientBroker, order: BrokerOrder): Promise<PlaceOutcome> {
+  try {
+    return await broker.place(order);
+  } catch (fault) {
+    if (!(fault instanceof BrokerBusy)) throw fault;
+    const error = { code: 'broker_rate_limited', message: fault.message } as const;
+    return { outcome: 'rejected', error: { ...error, retry_after: fault.retryAfterMs / 1000 } };
+  }
+}
 
 function everyCall({
   connection,

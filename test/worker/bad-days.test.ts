@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { BrokerBusy, BrokerUnavailable, CredentialsRejected } from '../../src/broker/broker.ts';
+import { BrokerBusy, type Brokers, BrokerUnavailable, CredentialsRejected } from '../../src/broker/broker.ts';
 import type { Account } from '../../src/data/accounts.ts';
 import { DatabaseUnavailable, sql } from '../../src/data/db.ts';
 import { decimal } from '../../src/domain/decimal.ts';
@@ -381,7 +381,7 @@ describe('An order whose outcome could not be saved', () => {
       credentialsVersion: 1,
     } as Partial<Account> as Account;
     const connections = createConnections({
-      brokers: broker.brokers,
+      brokers: broker.brokers as Partial<Brokers> as Brokers,
       simulated: () => Promise.reject(new Error('nothing is simulated here')),
       openCredentials: async () => ({}),
       findAccount: async () => account,

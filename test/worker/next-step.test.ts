@@ -10,6 +10,7 @@ import {
   BrokerBusy,
   type BrokerOrder,
   type BrokerOrderState,
+  type Brokers,
   BrokerUnavailable,
   type Capabilities,
   type Instrument,
@@ -239,7 +240,7 @@ function model(capabilities: Capabilities, start: number, luck: readonly Luck[],
       credentialsVersion: 1,
     } as Partial<Account> as Account;
     const access: BrokerAccess = {
-      brokers: { paper: open },
+      brokers: { paper: open } as Partial<Brokers> as Brokers,
       simulated: () => open(),
       openCredentials: async () => ({}),
       findAccount: async () => alive(account),

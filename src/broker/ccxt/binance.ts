@@ -18,7 +18,7 @@ const FATES = {
   REJECTED: 'failed',
 } as const;
 
-export function readOrder(row: unknown): SeenOrder | undefined {
+function readOrder(row: unknown): SeenOrder | undefined {
   const [ref, marketId, word] = [text(row, 'orderId'), text(row, 'symbol'), text(row, 'status')];
   const [quantity, filled] = [exact(row, 'origQty'), exact(row, 'executedQty')];
   const side = oneOf({ BUY: 'buy', SELL: 'sell' }, text(row, 'side'));

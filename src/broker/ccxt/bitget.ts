@@ -31,7 +31,7 @@ const FATES = {
 const SIDES = { buy: 'buy', sell: 'sell' } as const;
 
 /** Both languages at once: no field of one means something else in the other. */
-export function readOrder(row: unknown): SeenOrder | undefined {
+function readOrder(row: unknown): SeenOrder | undefined {
   const [ref, marketId] = [text(row, 'orderId'), text(row, 'symbol')];
   const word = text(row, 'orderStatus') ?? text(row, 'state') ?? text(row, 'status');
   const quantity = exact(row, 'qty') ?? exact(row, 'size');

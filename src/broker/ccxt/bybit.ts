@@ -20,7 +20,7 @@ const FATES = {
 } as const;
 const SIDES = { Buy: 'buy', Sell: 'sell' } as const;
 
-export function readOrder(row: unknown): SeenOrder | undefined {
+function readOrder(row: unknown): SeenOrder | undefined {
   const [ref, marketId, word] = [text(row, 'orderId'), text(row, 'symbol'), text(row, 'orderStatus')];
   const [quantity, filled] = [exact(row, 'qty'), exact(row, 'cumExecQty')];
   const side = oneOf(SIDES, text(row, 'side'));

@@ -12,7 +12,7 @@ const idOf = (row: unknown): string | null => {
   return words?.startsWith('t-') ? words.slice(2) : (words ?? null);
 };
 
-export function readOrder(row: unknown): SeenOrder | undefined {
+function readOrder(row: unknown): SeenOrder | undefined {
   const [ref, marketId, status] = [text(row, 'id'), text(row, 'contract'), text(row, 'status')];
   const [size, left] = [exact(row, 'size'), exact(row, 'left')];
   if (!ref || !marketId || !size || !left || sign(size) === 0) return undefined;

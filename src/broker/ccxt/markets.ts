@@ -2,9 +2,11 @@
 // day and where a symbol is missing, and shared by all its users.
 
 import { type Decimal, decimal, multiply, parseDecimal, sign } from '../../domain/decimal.ts';
+import { didYouMean, nearest } from '../../domain/nearest.ts';
 import type { OrderError } from '../../domain/order.ts';
 import { readSymbol } from '../../domain/symbol.ts';
 import { BrokerUnavailable, type Instrument } from '../broker.ts';
+import { createShared } from '../shared.ts';
 import type { Exchange } from './exchange.ts';
 import type { CcxtMarket, ListedMarket, Profile } from './profile.ts';
 
@@ -29,61 +31,37 @@ export interface MarketList {
 
 const DAY_MS = 24 * 60 * 60_000;
 const SOONEST_MS = 60_000;
-/** It serves many callers, each of whom waits for as long as it likes. */
-const LOADING_MS = 20_000;
 
 export function createMarkets(exchange: Exchange, told: (fault: unknown) => unknown): Markets {
+  const shared = createShared<MarketList>();
   let list: MarketList | null = null;
-  let triedAt = Number.NEGATIVE_INFINITY;
-  let loading: Promise<MarketList> | null = null;
+  let loadedAt = 0;
 
-  function load(): Promise<MarketList> {
-    triedAt = performance.now();
-    loading ??= exchange
-      .listMarkets(AbortSignal.timeout(LOADING_MS))
-      .then((listed) => {
-        list = readMarkets(listed, exchange.profile);
-        return list;
-      })
-      .catch((fault: unknown) => {
-        throw told(fault);
-      })
-      .finally(() => {
-        loading = null;
-      });
-    return loading;
+  async function load(signal: AbortSignal): Promise<MarketList> {
+    try {
+      list = readMarkets(await exchange.listMarkets(signal), exchange.profile);
+      loadedAt = performance.now();
+      return list;
+    } catch (fault) {
+      throw told(fault);
+    }
   }
+
+  const get = (maxAgeMs: number, signal: AbortSignal) => shared.get('', load, { signal, maxAgeMs });
 
   return {
     async all(signal) {
-      if (!list) return within(load(), signal, exchange.profile);
+      if (!list) return get(DAY_MS, signal);
       // Meanwhile the old ones are good.
-      if (performance.now() - triedAt > DAY_MS) load().catch(() => {});
+      if (performance.now() - loadedAt > DAY_MS) get(DAY_MS, AbortSignal.timeout(SOONEST_MS)).catch(() => {});
       return list;
     },
-    async fresh(signal) {
-      if (list && performance.now() - triedAt < SOONEST_MS) return list;
-      return within(load(), signal, exchange.profile);
-    },
+    fresh: (signal) => get(SOONEST_MS, signal),
   };
 }
 
-/** Whoever does not wait for it any longer leaves it to the others. */
-async function within<T>(work: Promise<T>, signal: AbortSignal, { title }: Profile): Promise<T> {
-  const over = Promise.withResolvers<never>();
-  const leave = () => over.reject(new BrokerUnavailable(`${title} did not list its markets in time.`));
-  if (signal.aborted) leave();
-  signal.addEventListener('abort', leave);
-  try {
-    return await Promise.race([work, over.promise]);
-  } finally {
-    signal.removeEventListener('abort', leave);
-    work.catch(() => {});
-  }
-}
-
 /** Throws where there is none: an exchange without markets is an answer that went wrong. */
-export function readMarkets(listed: readonly ListedMarket[], profile: Profile): MarketList {
+function readMarkets(listed: readonly ListedMarket[], profile: Profile): MarketList {
   const markets = listed.flatMap((market) => readMarket(market, profile) ?? []);
   if (markets.length === 0)
     throw new BrokerUnavailable(`${profile.title} lists no markets that could be read.`);
@@ -136,41 +114,15 @@ export function findMarket({ byName }: MarketList, symbol: string): Market | und
   return market.kind === 'perpetual' ? byName.get(`${ticker}.P`) : undefined;
 }
 
-const OFFERED = 5;
-
 /** Spot is never traded as a perpetual: who leaves `.P` out is told its name, and nothing is guessed. */
 export function unknownSymbol({ byName, names }: MarketList, symbol: string, title: string): OrderError {
   const { ticker } = readSymbol(symbol);
   const perpetual = `${ticker}.P`;
   const hint = byName.has(perpetual)
-    ? `Only perpetuals are traded there: send ${perpetual} for this one`
-    : `The nearest names are ${nearest(names, perpetual).join(', ')}`;
+    ? ` Only perpetuals are traded there: send ${perpetual} for this one.`
+    : didYouMean(nearest(perpetual, names));
   return {
     code: 'invalid_symbol',
-    message: `The symbol ${symbol} is not found in the broker contracts of ${title}. ${hint}.`,
+    message: `The symbol ${symbol} is not found in the broker contracts of ${title}.${hint}`,
   };
-}
-
-function nearest(names: readonly string[], wanted: string): string[] {
-  const near = names.map((name) => ({ name, far: distance(name, wanted) }));
-  return near
-    .toSorted((a, b) => a.far - b.far || (a.name < b.name ? -1 : 1))
-    .slice(0, OFFERED)
-    .map(({ name }) => name);
-}
-
-/** How many characters make one of the other. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++)
-      next[j] = Math.min(
-        (row[j] ?? 0) + 1,
-        (next[j - 1] ?? 0) + 1,
-        (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1),
-      );
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }

@@ -25,7 +25,7 @@ const FATES = {
 } as const;
 const SIDES = { buy: 'buy', sell: 'sell' } as const;
 
-export function readOrder(row: unknown): SeenOrder | undefined {
+function readOrder(row: unknown): SeenOrder | undefined {
   const [ref, marketId, word] = [text(row, 'ordId'), text(row, 'instId'), text(row, 'state')];
   const [quantity, filled] = [exact(row, 'sz'), exact(row, 'accFillSz')];
   const side = oneOf(SIDES, text(row, 'side'));

@@ -3,6 +3,7 @@
 
 import { BROKERS } from '../../domain/brokers.ts';
 import { BrokerUnavailable, CredentialsRejected, type OpenBroker } from '../broker.ts';
+import type { Fetch } from '../wire.ts';
 import { faultOf, refusedBy, unansweredBy } from './answers.ts';
 import { asker, connect, type Venue } from './connector.ts';
 import { type Exchange, makeExchange } from './exchange.ts';
@@ -15,7 +16,7 @@ import { Answered, type Credentials, createWire } from './wire.ts';
 export interface CcxtDeps {
   /** Where it is spoken to instead of its own address. */
   readonly url?: string | undefined;
-  readonly fetch?: typeof globalThis.fetch;
+  readonly fetch?: Fetch;
 }
 
 export function openCcxt(name: keyof typeof PROFILES, { url, fetch }: CcxtDeps = {}): OpenBroker {

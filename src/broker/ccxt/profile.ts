@@ -64,7 +64,7 @@ export interface Page<T> {
   readonly next: string | null;
 }
 
-export interface OrderToSend {
+interface OrderToSend {
   readonly market: CcxtMarket;
   readonly clientOrderId: ClientOrderId;
   readonly side: Side;
@@ -73,7 +73,7 @@ export interface OrderToSend {
   readonly marginMode: MarginMode | null;
 }
 
-export interface OrderToFind {
+interface OrderToFind {
   readonly market: CcxtMarket;
   readonly clientOrderId: ClientOrderId;
   readonly ref: string | null;
@@ -115,7 +115,7 @@ export interface Refusal {
 }
 
 /** Where one code means several things, its words decide; undefined: neither of them. */
-export type Codes = Readonly<Record<string, Meaning | ((words: string) => Meaning | undefined)>>;
+type Codes = Readonly<Record<string, Meaning | ((words: string) => Meaning | undefined)>>;
 
 export type Reply<T> = { readonly answer: T } | { readonly refused: Meaning };
 
@@ -129,14 +129,14 @@ export interface Asking {
   hear<T>(question: Question<T>): Promise<T | null>;
 }
 
-export interface Standing {
+interface Standing {
   readonly isHedged: boolean;
   /** What keeps the account from trading, with what to change. */
   readonly problems: readonly string[];
   readonly warnings: readonly string[];
 }
 
-export interface Environment {
+interface Environment {
   /** ccxt's class. */
   readonly exchange: string;
   readonly mode: 'live' | 'sandbox' | 'demo';

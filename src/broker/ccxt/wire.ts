@@ -3,7 +3,7 @@
 // of nothing. One ccxt exchange serves every user of a process: whose keys sign, and how long a call may take, is the call's.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { isUnsent, once, readAtMost } from '../call.ts';
+import { baseAddress, type Fetch, isUnsent, wholeAnswers } from '../wire.ts';
 
 export interface Credentials {
   readonly apiKey: string;
@@ -87,23 +87,23 @@ export function createWire({
   fetch = globalThis.fetch,
 }: {
   readonly base?: string | undefined;
-  readonly fetch?: typeof globalThis.fetch | undefined;
+  readonly fetch?: Fetch | undefined;
 }): Send {
   const readdressed = readdress(base);
+  const ask = wholeAnswers(fetch, MOST_BYTES);
   return async (url, { method, headers = {}, body }) => {
     const call = currentCall();
     if (call.signal.aborted) throw new Unanswered('It was not asked in time', true);
     const sent = { ...unmarked(headers), ...call.headers };
     let heard: Heard;
     try {
-      const response = await fetch(readdressed(url), {
+      const response = await ask(readdressed(url), {
         method,
-        redirect: 'error',
         signal: call.signal,
-        headers: body === undefined ? sent : { ...sent, 'content-length': String(Buffer.byteLength(body)) },
-        ...(body !== undefined && { body: once(body), duplex: 'half' }),
+        headers: sent,
+        ...(body !== undefined && { body }),
       });
-      const text = new TextDecoder().decode(await readAtMost(MOST_BYTES, response));
+      const text = await response.text();
       const { status } = response;
       if (call.isForCcxt && status === 200 && isJson(text)) return new Response(text);
       heard = { status, headers: response.headers, body: parse(text), text, url };
@@ -117,8 +117,7 @@ export function createWire({
 /** A path in the other address is kept in front of the exchange's own. */
 function readdress(base: string | undefined): (url: string) => string {
   if (base === undefined) return (url) => url;
-  const { origin, pathname } = new URL(base);
-  const front = origin + pathname.replace(/\/+$/, '');
+  const front = baseAddress(base);
   // What was signed goes as it stands: nothing is decoded, and nothing encoded anew.
   return (url) => url.replace(/^[a-z]+:\/\/[^/?#]+/i, () => front);
 }

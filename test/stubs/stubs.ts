@@ -1,0 +1,14 @@
+// The brokers that the exchange can stand in for, each in its own language. chaos/exchange-dialect.ts tells how to write one.
+
+import type { Dialect } from '../../chaos/exchange-dialect.ts';
+
+const STUBS: Readonly<Record<string, () => Promise<Dialect>>> = {
+  binance: async () => (await import('./binance.ts')).binance,
+  alpaca: async () => (await import('./alpaca.ts')).alpaca,
+};
+
+export async function stubOf(broker: string): Promise<Dialect> {
+  const load = STUBS[broker];
+  if (!load) throw new Error(`there is no stub of ${broker}; there are ${Object.keys(STUBS).join(', ')}`);
+  return load();
+}
