@@ -77,6 +77,7 @@ const UNKNOWN: Standing = {
   positionMode: 'one_way',
   accountType: 'unified',
   marginMode: 'cross',
+  isDemo: false,
 };
 
 export interface DeskOptions {

@@ -156,6 +156,8 @@ export interface Standing {
   readonly accountType: 'unified' | 'classic';
   /** Of its positions. */
   readonly marginMode: MarginMode;
+  /** Its key is one of the demo's, where both are spoken to at one address. */
+  readonly isDemo: boolean;
 }
 
 export interface Holder {

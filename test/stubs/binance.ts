@@ -22,8 +22,8 @@ import {
   COINS,
   header,
   hmac,
+  listener,
   mayComeFrom,
-  openly,
   type Params,
   paramsOf,
   perpetuals,
@@ -277,7 +277,7 @@ function routesOf(office: Office): Routes {
         side: side === 'BUY' ? 'buy' : 'sell',
         quantity: quantityOf(quantity),
         reduceOnly: params.reduceOnly === 'true',
-        sendBefore: signedAt + windowOf(params),
+        sendBefore: signedAt + call.windowMs,
         isHedged: (params.positionSide ?? 'BOTH') !== 'BOTH',
       },
       tell: (taken) => tellTaken(taken, params.newOrderRespType === 'RESULT'),
@@ -473,8 +473,6 @@ const BRACKET = {
   cum: 0,
 };
 
-const windowOf = ({ recvWindow }: Params) => Number(recvWindow ?? RECV_WINDOW_MS);
-
 /** Without RESULT the fill is not waited for. */
 function tellTaken(taken: Taken, isAwaited: boolean): Answer {
   if (taken.outcome === 'refused') return REFUSALS[taken.code];
@@ -498,12 +496,13 @@ function authenticate(office: Office, request: WireRequest): Call | Answer {
   if (hmac('sha256', holder.standing.apiSecret, signed, 'hex') !== signature)
     return refused(400, -1022, 'Signature for this request is not valid.');
   const signedAt = Number(timestamp);
+  const windowMs = Number(params.recvWindow ?? RECV_WINDOW_MS);
   const now = office.now();
   if (signedAt > now + MOST_AHEAD_MS)
     return refused(400, -1021, "Timestamp for this request was 1000ms ahead of the server's time.");
-  if (now - signedAt > windowOf(params))
+  if (now - signedAt > windowMs)
     return refused(400, -1021, 'Timestamp for this request is outside of the recvWindow.');
-  return { holder, params, signedAt, request };
+  return { holder, params, signedAt, windowMs };
 }
 
 export const binance: Dialect = {
@@ -528,19 +527,11 @@ export const binance: Dialect = {
     origQty: '1',
     executedQty: '0',
   }),
-  open(office) {
-    const { open, asked, trading } = routesOf(office);
-    return (request) => {
-      const route = `${request.method} ${request.path}`;
-      const anybodys = open[route];
-      if (anybodys) return openly(() => said(anybodys(paramsOf(request) ?? {})));
-      const handle = asked[route];
-      if (!handle) return turnedAway(refused(404, -1000, `there is no ${route} in this stub`));
-      const call = authenticate(office, request);
-      if (!('holder' in call)) return turnedAway(call);
-      if (trading.includes(route) && !call.holder.standing.permissions.includes('trade'))
-        return turnedAway(BAD_KEY);
-      return handle(call);
-    };
-  },
+  open: (office) =>
+    listener(routesOf(office), {
+      authenticate: (request) => authenticate(office, request),
+      said,
+      forbidden: BAD_KEY,
+      unknown: (route) => refused(404, -1000, `there is no ${route} in this stub`),
+    }),
 };

@@ -5,6 +5,9 @@ import type { Dialect } from '../../chaos/exchange-dialect.ts';
 const STUBS: Readonly<Record<string, () => Promise<Dialect>>> = {
   binance: async () => (await import('./binance.ts')).binance,
   alpaca: async () => (await import('./alpaca.ts')).alpaca,
+  bybit: async () => (await import('./bybit.ts')).bybit,
+  okx: async () => (await import('./okx.ts')).okx,
+  gate: async () => (await import('./gate.ts')).gate,
 };
 
 export async function stubOf(broker: string): Promise<Dialect> {

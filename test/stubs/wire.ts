@@ -1,14 +1,15 @@
 // What the stubs share: the coins that are traded at all of them, and how their requests are read and refused.
 
 import { createHash, createHmac } from 'node:crypto';
-import type {
-  Answer,
-  Holder,
-  Listed,
-  Office,
-  OtherVisit,
-  Visit,
-  WireRequest,
+import {
+  type Answer,
+  type Holder,
+  type Listed,
+  type Office,
+  type OtherVisit,
+  turnedAway,
+  type Visit,
+  type WireRequest,
 } from '../../chaos/exchange-dialect.ts';
 import { average, type Decimal, decimal, parseDecimal, ZERO } from '../../src/domain/decimal.ts';
 
@@ -109,7 +110,8 @@ export interface Call {
   readonly params: Params;
   /** When it was signed. */
   readonly signedAt: number;
-  readonly request: WireRequest;
+  /** For how long it holds from then on. */
+  readonly windowMs: number;
 }
 
 /** Of the paths that anybody may ask, and of those that need a key, by "GET /path". */
@@ -126,11 +128,39 @@ export const visit = (
   answer: () => Promise<Answer> | Answer,
 ): OtherVisit => ({ what, account: holder.account, answer: async () => answer() });
 
-export const openly = (answer: () => Answer): OtherVisit => ({
-  what: 'other',
-  account: null,
-  answer: async () => answer(),
-});
+interface Manners {
+  /** Where a part of the path is a name: the path without it, and the name as a parameter. */
+  place?(path: string): { readonly path: string; readonly params: Params };
+  /** The one who asks, or what he is told at the door. */
+  authenticate(request: WireRequest): Call | Answer;
+  /** How anybody is answered. */
+  said(body: object): Answer;
+  /** The key may not trade. */
+  readonly forbidden: Answer;
+  unknown(route: string): Answer;
+}
+
+/** Reads requests by a table of routes. */
+export const listener =
+  ({ open, asked, trading }: Routes, { place, authenticate, said, forbidden, unknown }: Manners) =>
+  (request: WireRequest): Visit => {
+    const { path, params } = place?.(request.path) ?? { path: request.path, params: {} };
+    const route = `${request.method} ${path}`;
+    const anybodys = open[route];
+    if (anybodys)
+      return {
+        what: 'other',
+        account: null,
+        answer: async () => said(anybodys({ ...paramsOf(request), ...params })),
+      };
+    const handle = asked[route];
+    if (!handle) return turnedAway(unknown(route));
+    const call = authenticate(request);
+    if (!('holder' in call)) return turnedAway(call);
+    const mayTrade = call.holder.standing.permissions.includes('trade');
+    if (trading.includes(route) && !mayTrade) return turnedAway(forbidden);
+    return handle({ ...call, params: { ...call.params, ...params } });
+  };
 
 /** What an order that was found has to do with what was asked for. */
 export const among = (
