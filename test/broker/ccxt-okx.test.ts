@@ -7,4 +7,6 @@ import { stubHarness } from './stub-harness.ts';
 
 const stub = stubHarness('okx', (url) => openCcxt('okx', { url }));
 
-brokerContract('okx', () => stub.harness(exchangeTerms('OKX')));
+brokerContract('okx', () =>
+  stub.harness({ ...exchangeTerms('OKX'), saysNoDelay: true, hasNoFailures: true }),
+);

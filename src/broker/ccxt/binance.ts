@@ -4,7 +4,7 @@
 import { average, type Decimal, sign } from '../../domain/decimal.ts';
 import { among } from './orders.ts';
 import { type Held, lastPage, type Profile, question, type Refusal, type SeenOrder } from './profile.ts';
-import { amount, at, each, exact, isRow, oneOf, type Row, text } from './rows.ts';
+import { amount, at, each, exact, isRow, named, oneOf, type Row, text, word } from './rows.ts';
 import type { Heard } from './wire.ts';
 
 const FATES = {
@@ -19,10 +19,10 @@ const FATES = {
 } as const;
 
 function readOrder(row: unknown): SeenOrder | undefined {
-  const [ref, marketId, word] = [text(row, 'orderId'), text(row, 'symbol'), text(row, 'status')];
+  const [ref, marketId, status] = [word(row, 'orderId'), text(row, 'symbol'), text(row, 'status')];
   const [quantity, filled] = [exact(row, 'origQty'), exact(row, 'executedQty')];
   const side = oneOf({ BUY: 'buy', SELL: 'sell' }, text(row, 'side'));
-  const fate = oneOf(FATES, word);
+  const fate = oneOf(FATES, status);
   if (!ref || !marketId || !quantity || !filled || !side || !fate) return undefined;
   return {
     ref,
@@ -34,7 +34,7 @@ function readOrder(row: unknown): SeenOrder | undefined {
     price: averageOf(row, filled),
     fee: null,
     fate,
-    reason: fate === 'open' ? null : `the order is ${word}`,
+    reason: fate === 'open' ? null : `the order is ${status}`,
     reduceOnly: at(row, 'reduceOnly') === true,
   };
 }
@@ -68,7 +68,7 @@ function readHeld(row: Row): Held | undefined {
 }
 
 const refusal = ({ status, body }: Heard): Refusal | null => {
-  const code = text(body, 'code');
+  const code = word(body, 'code');
   if (code === undefined || !/^-?\d+$/.test(code)) return null;
   const isError = code.startsWith('-') || status >= 400;
   return isError && code !== '200' && code !== '0' ? { code, words: text(body, 'msg') ?? '' } : null;
@@ -146,7 +146,7 @@ export const binance: Profile = {
   deadline: (left) => ({ windowMs: Math.min(left, 60_000) }),
 
   time: question('fapiPublicGetTime', [], (body) => {
-    const time = Number(text(body, 'serverTime'));
+    const time = Number(word(body, 'serverTime'));
     return time > 0 ? time : undefined;
   }),
   async identify({ ask }) {
@@ -202,7 +202,7 @@ export const binance: Profile = {
   ],
   cancel: (ref, market) =>
     question('cancelOrder', [ref, market.symbol], (body) =>
-      text(body, 'orderId') === ref ? true : undefined,
+      word(body, 'orderId') === ref ? true : undefined,
     ),
   openOrders: () => question('fetchOpenOrders', [], (body) => lastPage(each(body, readOrder))),
   positions: () => question('fetchPositions', [], (body) => lastPage(each(body, readHeld))),
@@ -213,7 +213,10 @@ export const binance: Profile = {
         amount(body, 'totalWalletBalance'),
         amount(body, 'availableBalance'),
       ];
-      return equity && cash && available ? { currency: 'USDT', equity, cash, available } : undefined;
+      const isWhole = each(at(body, 'assets'), named('asset')) !== undefined;
+      return isWhole && equity && cash && available
+        ? { currency: 'USDT', equity, cash, available }
+        : undefined;
     }),
   quote: (market) =>
     question('fapiPublicGetTickerBookTicker', [{ symbol: market.id }], (body) => {

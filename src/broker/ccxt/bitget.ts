@@ -12,7 +12,7 @@ import {
   type Refusal,
   type SeenOrder,
 } from './profile.ts';
-import { amount, at, each, exact, isRow, oneOf, type Row, text } from './rows.ts';
+import { amount, at, each, exact, isRow, named, oneOf, type Row, text, word } from './rows.ts';
 import type { Heard } from './wire.ts';
 
 const PRODUCT = 'USDT-FUTURES';
@@ -33,11 +33,11 @@ const SIDES = { buy: 'buy', sell: 'sell' } as const;
 /** Both languages at once: no field of one means something else in the other. */
 function readOrder(row: unknown): SeenOrder | undefined {
   const [ref, marketId] = [text(row, 'orderId'), text(row, 'symbol')];
-  const word = text(row, 'orderStatus') ?? text(row, 'state') ?? text(row, 'status');
+  const status = text(row, 'orderStatus') ?? text(row, 'state') ?? text(row, 'status');
   const quantity = exact(row, 'qty') ?? exact(row, 'size');
   const filled = exact(row, 'cumExecQty') ?? exact(row, 'baseVolume');
   const side = oneOf(SIDES, text(row, 'side'));
-  const fate = oneOf(FATES, word);
+  const fate = oneOf(FATES, status);
   if (!ref || !marketId || !quantity || !filled || !side || !fate) return undefined;
   return {
     ref,
@@ -49,7 +49,7 @@ function readOrder(row: unknown): SeenOrder | undefined {
     price: sign(filled) > 0 ? (amount(row, 'avgPrice') ?? amount(row, 'priceAvg') ?? null) : null,
     fee: feeOf(row),
     fate,
-    reason: fate === 'open' ? null : (text(row, 'cancelReason') ?? `the order is ${word}`),
+    reason: fate === 'open' ? null : (text(row, 'cancelReason') ?? `the order is ${status}`),
     reduceOnly: /^yes$/i.test(text(row, 'reduceOnly') ?? ''),
   };
 }
@@ -95,7 +95,7 @@ function readHeld(row: Row): Held | undefined {
 
 const isHedgeMode = (word: string): boolean => word === 'hedge_mode' || word === 'double_hold';
 
-const dataOf = (body: unknown): unknown => (text(body, 'code') === '00000' ? at(body, 'data') : undefined);
+const dataOf = (body: unknown): unknown => (word(body, 'code') === '00000' ? at(body, 'data') : undefined);
 
 /** An empty list comes as null, under its name. */
 function listOf(body: unknown, name: string): unknown {
@@ -109,7 +109,7 @@ const page = <T>(
 ): Page<T> | undefined => rows && { rows, next: rows.length < of ? null : (next ?? null) };
 
 const refusal = ({ body }: Heard): Refusal | null => {
-  const code = text(body, 'code');
+  const code = word(body, 'code');
   return code === undefined || code === '00000' || !/^\d+$/.test(code)
     ? null
     : { code, words: text(body, 'msg') ?? '' };
@@ -341,7 +341,10 @@ export const bitget: Profile = {
     }),
   balance: (kind) =>
     question('fetchBalance', [], (body) => {
-      const rows = each(kind === 'unified' ? listOf(body, 'assets') : dataOf(body), (row): Row => row);
+      const rows =
+        kind === 'unified'
+          ? each(listOf(body, 'assets'), named('coin'))
+          : each(dataOf(body), named('marginCoin'));
       const row = rows?.find((one) => (text(one, 'coin') ?? text(one, 'marginCoin')) === 'USDT');
       if (!rows) return undefined;
       if (!row) return { currency: 'USDT', equity: ZERO, cash: ZERO, available: ZERO };

@@ -4,7 +4,7 @@
 import { average, type Decimal, negate, sign, ZERO } from '../../domain/decimal.ts';
 import { acknowledged, among, type Fill, orderOfFills } from './orders.ts';
 import { type Held, type Page, type Profile, question, type SeenOrder } from './profile.ts';
-import { amount, at, each, exact, isRow, oneOf, type Row, text } from './rows.ts';
+import { amount, at, each, exact, isRow, named, oneOf, type Row, text, word } from './rows.ts';
 
 const FATES = {
   Created: 'open',
@@ -21,10 +21,10 @@ const FATES = {
 const SIDES = { Buy: 'buy', Sell: 'sell' } as const;
 
 function readOrder(row: unknown): SeenOrder | undefined {
-  const [ref, marketId, word] = [text(row, 'orderId'), text(row, 'symbol'), text(row, 'orderStatus')];
+  const [ref, marketId, status] = [text(row, 'orderId'), text(row, 'symbol'), text(row, 'orderStatus')];
   const [quantity, filled] = [exact(row, 'qty'), exact(row, 'cumExecQty')];
   const side = oneOf(SIDES, text(row, 'side'));
-  const fate = oneOf(FATES, word);
+  const fate = oneOf(FATES, status);
   if (!ref || !marketId || !quantity || !filled || !side || !fate) return undefined;
   const isFilled = sign(filled) > 0;
   const why = text(row, 'rejectReason');
@@ -38,7 +38,7 @@ function readOrder(row: unknown): SeenOrder | undefined {
     price: isFilled ? averageOf(row, filled) : null,
     fee: isFilled ? (amount(row, 'cumExecFee') ?? null) : null,
     fate,
-    reason: fate === 'open' ? null : why && why !== 'EC_NoError' ? why : `the order is ${word}`,
+    reason: fate === 'open' ? null : why && why !== 'EC_NoError' ? why : `the order is ${status}`,
     reduceOnly: at(row, 'reduceOnly') === true,
   };
 }
@@ -51,7 +51,7 @@ function averageOf(row: unknown, filled: Decimal): Decimal | null {
 }
 
 function readHeld(row: Row): Held | undefined {
-  const [marketId, size, place] = [text(row, 'symbol'), exact(row, 'size'), text(row, 'positionIdx')];
+  const [marketId, size, place] = [text(row, 'symbol'), exact(row, 'size'), word(row, 'positionIdx')];
   if (!marketId || !size || !place) return undefined;
   const side = at(row, 'side');
   if (sign(size) !== 0 && side !== 'Buy' && side !== 'Sell') return undefined;
@@ -81,7 +81,7 @@ function readFill(row: Row): Fill | undefined {
 }
 
 const listOf = (body: unknown): unknown =>
-  text(body, 'retCode') === '0' ? at(body, 'result', 'list') : undefined;
+  word(body, 'retCode') === '0' ? at(body, 'result', 'list') : undefined;
 
 const PAGE = 20;
 /** The exchange gives a place to go on from even where nothing follows. */
@@ -110,7 +110,7 @@ export const bybit: Profile = {
   }),
 
   refusal: ({ body }) => {
-    const code = text(body, 'retCode') ?? text(body, 'ret_code');
+    const code = word(body, 'retCode') ?? word(body, 'ret_code');
     return code === undefined || code === '0'
       ? null
       : { code, words: text(body, 'retMsg') ?? text(body, 'ret_msg') ?? '' };
@@ -182,7 +182,7 @@ export const bybit: Profile = {
   deadline: (left) => ({ windowMs: Math.min(left, 60_000) }),
 
   time: question('publicGetV5MarketTime', [], (body) => {
-    const time = Number(text(body, 'result', 'timeNano')?.slice(0, -6) ?? text(body, 'time'));
+    const time = Number(text(body, 'result', 'timeNano')?.slice(0, -6) ?? word(body, 'time'));
     return time > 0 ? time : undefined;
   }),
   async identify({ ask }, environment) {
@@ -191,8 +191,8 @@ export const bybit: Profile = {
       await ask(BALANCE('unified'));
       return 'unified';
     }
-    const { uta, unified } = await ask(KEY);
-    return uta === '1' || unified === '1' ? 'unified' : 'classic';
+    const key = await ask(KEY);
+    return word(key, 'uta') === '1' || word(key, 'unified') === '1' ? 'unified' : 'classic';
   },
   async standing({ ask, hear }, _kind, environment) {
     const rows = await ask(
@@ -207,7 +207,7 @@ export const bybit: Profile = {
     return {
       isHedged: rows.some((row) => row.isHedged),
       problems:
-        key.readOnly === '1' ||
+        word(key, 'readOnly') === '1' ||
         (Array.isArray(contract) && contract.length > 0 && !contract.includes('Order'))
           ? [
               'The key may only read: give it Read-Write with Orders and Positions of Contract in Bybit’s API Management.',
@@ -240,7 +240,7 @@ export const bybit: Profile = {
       (body): SeenOrder | undefined => {
         const ref = text(body, 'result', 'orderId');
         const clientId = text(body, 'result', 'orderLinkId');
-        if (text(body, 'retCode') !== '0' || !ref || !clientId) return undefined;
+        if (word(body, 'retCode') !== '0' || !ref || !clientId) return undefined;
         return acknowledged({ ref, clientId, marketId: market.id, side, quantity: contracts, reduceOnly });
       },
     ),
@@ -258,7 +258,7 @@ export const bybit: Profile = {
   },
   cancel: (ref, market) =>
     question('cancelOrder', [ref, market.symbol], (body) =>
-      text(body, 'retCode') === '0' && text(body, 'result', 'orderId') === ref ? true : undefined,
+      word(body, 'retCode') === '0' && text(body, 'result', 'orderId') === ref ? true : undefined,
     ),
   openOrders: (_kind, cursor) =>
     question(
@@ -286,7 +286,7 @@ export const bybit: Profile = {
 };
 
 const KEY = question('privateGetV5UserQueryApi', [], (body) => {
-  const key = text(body, 'retCode') === '0' ? at(body, 'result') : undefined;
+  const key = word(body, 'retCode') === '0' ? at(body, 'result') : undefined;
   return isRow(key) && !isEmptyObject(key) ? key : undefined;
 });
 
@@ -296,7 +296,7 @@ const BALANCE = (kind: 'unified' | 'classic') =>
     [{ accountType: kind === 'unified' ? 'UNIFIED' : 'CONTRACT' }],
     (body) => {
       const account = at(listOf(body), 0);
-      const coins = each(at(account, 'coin'), (row): Row => row);
+      const coins = each(at(account, 'coin'), named('coin'));
       if (!coins) return undefined;
       const coin = coins.find((row) => text(row, 'coin') === 'USDT');
       if (!coin) return { currency: 'USDT', equity: ZERO, cash: ZERO, available: ZERO };

@@ -16,11 +16,12 @@ import {
   type PlaceOutcome,
   type Position,
 } from '../broker.ts';
-import { faultOf, hedged, notAsAgreed, refusedBy, rejectionOf, unansweredBy } from './answers.ts';
+import { faultOf, hedged, notAsAgreed, refusedBy, rejectionOf } from './answers.ts';
+import { asker, isGood } from './asking.ts';
 import type { Exchange } from './exchange.ts';
 import { findMarket, type Market, type MarketList, type Markets, unknownSymbol } from './markets.ts';
 import { stateOf } from './orders.ts';
-import type { Asking, Held, MarginMode, Page, Question, Reply, SeenOrder } from './profile.ts';
+import type { Held, MarginMode, Page, Question, SeenOrder } from './profile.ts';
 import { type Call, type Credentials, type Heard, Unanswered } from './wire.ts';
 
 /** A position's margin mode is believed for so long after it was read. */
@@ -40,55 +41,6 @@ interface Connecting {
   readonly credentials: Credentials;
   readonly capabilities: Capabilities;
 }
-
-/** Questions on behalf of one account. */
-export function asker(exchange: Exchange, credentials: Credentials | null, signal: AbortSignal): Asking {
-  async function heardOf(question: Question<unknown>): Promise<Heard> {
-    if (signal.aborted) throw new BrokerUnavailable(`${exchange.profile.title} was not asked in time.`);
-    try {
-      return await exchange.call(question, { signal, credentials });
-    } catch (fault) {
-      throw unansweredBy(fault, exchange);
-    }
-  }
-
-  async function tell<T>(question: Question<T>): Promise<Reply<T>> {
-    const heard = await heardOf(question);
-    const refused = refusedBy(heard, exchange, credentials);
-    if (refused) {
-      if (refused.meaning === 'clock') await exchange.compareClocks(signal);
-      if (isAnswer(refused.meaning)) return { refused: refused.meaning };
-      throw faultOf(refused, exchange);
-    }
-    const answer = heard.status === 200 || heard.status === 201 ? question.read(heard.body) : undefined;
-    if (answer === undefined) throw new BrokerUnavailable(`${notAsAgreed(heard, exchange)}.`);
-    return { answer };
-  }
-
-  return {
-    tell,
-    async ask(question) {
-      const heard = await heardOf(question);
-      const refused = refusedBy(heard, exchange, credentials);
-      if (refused?.meaning === 'clock') await exchange.compareClocks(signal);
-      if (refused) throw faultOf(refused, exchange);
-      const answer = heard.status === 200 || heard.status === 201 ? question.read(heard.body) : undefined;
-      if (answer === undefined) throw new BrokerUnavailable(`${notAsAgreed(heard, exchange)}.`);
-      return answer;
-    },
-    async hear(question) {
-      const reply = await tell(question).catch((fault: unknown) => {
-        if (fault instanceof BrokerUnavailable) return null;
-        throw fault;
-      });
-      return reply && 'answer' in reply ? reply.answer : null;
-    },
-  };
-}
-
-/** Refused for what was asked, and not for who asked. */
-const isAnswer = (meaning: string): boolean =>
-  !['credentials', 'address', 'busy', 'clock', 'unsaid', 'unavailable'].includes(meaning);
 
 export function connect({ venue, credentials, capabilities }: Connecting): Broker {
   const { exchange, markets } = venue;
@@ -202,7 +154,9 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
     if (!market) throw new BrokerUnavailable(`${title} does not list ${query.symbol} any more.`);
     const seen = await lookFor(query, market, signal);
     if (seen === null) return null;
-    const state = seen.marketId === market.id ? stateOf(seen, market.contractSize) : undefined;
+    // Some look by the id alone: the order is then the one that it is, whatever it was looked for in.
+    const its = (await markets.all(signal)).byId.get(seen.marketId);
+    const state = its && stateOf(seen, its.contractSize);
     if (!state) throw new BrokerUnavailable(`${title} tells of the order in a way that cannot be believed.`);
     return state;
   }
@@ -321,8 +275,7 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
     question: Question<SeenOrder>,
     market: Market,
   ): PlaceOutcome {
-    const isGood = heard.status === 200 || heard.status === 201;
-    const seen = isGood ? question.read(heard.body) : undefined;
+    const seen = isGood(heard) ? question.read(heard.body) : undefined;
     const isOurs = seen?.clientId === clientOrderId && seen.marketId === market.id;
     const state = seen && isOurs ? stateOf(seen, market.contractSize) : undefined;
     if (state) return { outcome: 'accepted', state };

@@ -4,7 +4,7 @@
 import { absolute, add, compare, type Decimal, sign, subtract } from '../../domain/decimal.ts';
 import { among, type Fill, orderOfFills } from './orders.ts';
 import { type Held, type Page, type Profile, question, type Refusal, type SeenOrder } from './profile.ts';
-import { amount, at, each, exact, isRow, type Row, text } from './rows.ts';
+import { amount, at, count, each, isRow, type Row, text, word } from './rows.ts';
 import type { Heard } from './wire.ts';
 
 const idOf = (row: unknown): string | null => {
@@ -13,14 +13,13 @@ const idOf = (row: unknown): string | null => {
 };
 
 function readOrder(row: unknown): SeenOrder | undefined {
-  const [ref, marketId, status] = [text(row, 'id'), text(row, 'contract'), text(row, 'status')];
-  const [size, left] = [exact(row, 'size'), exact(row, 'left')];
+  const [ref, marketId, status] = [word(row, 'id'), text(row, 'contract'), text(row, 'status')];
+  const [size, left] = [count(row, 'size'), count(row, 'left')];
   if (!ref || !marketId || !size || !left || sign(size) === 0) return undefined;
   if (status !== 'open' && status !== 'finished') return undefined;
   const quantity = absolute(size);
   if (compare(absolute(left), quantity) > 0) return undefined;
   const filled = subtract(quantity, absolute(left));
-  const word = text(row, 'finish_as') ?? status;
   return {
     ref,
     clientId: idOf(row),
@@ -31,13 +30,14 @@ function readOrder(row: unknown): SeenOrder | undefined {
     price: sign(filled) > 0 ? (amount(row, 'fill_price') ?? null) : null,
     fee: null,
     fate: status === 'open' ? 'open' : 'ended',
-    reason: status === 'open' ? null : `the order is finished as ${word}`,
+    reason:
+      status === 'open' ? null : `the order is finished as ${text(row, 'finish_as') ?? 'nothing known'}`,
     reduceOnly: at(row, 'is_reduce_only') === true || at(row, 'reduce_only') === true,
   };
 }
 
 function readFill(row: Row): Fill | undefined {
-  const [ref, size, price] = [text(row, 'order_id'), exact(row, 'size'), amount(row, 'price')];
+  const [ref, size, price] = [word(row, 'order_id'), count(row, 'size'), amount(row, 'price')];
   if (!ref || !size || !price) return undefined;
   return { ref, clientId: idOf(row), quantity: absolute(size), price, fee: amount(row, 'fee') ?? null };
 }
@@ -45,7 +45,7 @@ function readFill(row: Row): Fill | undefined {
 function readHeld(row: Row): Held | undefined {
   const [marketId, quantity, averagePrice] = [
     text(row, 'contract'),
-    exact(row, 'size'),
+    count(row, 'size'),
     amount(row, 'entry_price'),
   ];
   const mode = text(row, 'mode');
@@ -160,14 +160,14 @@ export const gate: Profile = {
   deadline: (_left, at) => ({ headers: { 'x-gate-exptime': String(at) } }),
 
   time: question('publicSpotGetTime', [], (body) => {
-    const time = Number(text(body, 'server_time'));
+    const time = Number(word(body, 'server_time'));
     return time > 0 ? time : undefined;
   }),
   async identify({ ask, tell }) {
     // A key that may not ask who it is can trade all the same; what it may is proved by its futures account.
     const reply = await tell(DETAIL);
     await ask(ACCOUNT);
-    return 'answer' in reply && text(reply.answer, 'key', 'mode') === '2' ? 'unified' : 'classic';
+    return 'answer' in reply && word(reply.answer, 'key', 'mode') === '2' ? 'unified' : 'classic';
   },
   async standing({ ask, hear }) {
     const account = await ask(ACCOUNT);
@@ -223,7 +223,7 @@ export const gate: Profile = {
     }),
   ],
   cancel: (ref, market) =>
-    question('cancelOrder', [ref, market.symbol], (body) => (text(body, 'id') === ref ? true : undefined)),
+    question('cancelOrder', [ref, market.symbol], (body) => (word(body, 'id') === ref ? true : undefined)),
   openOrders: (_kind, offset) =>
     question(
       'fetchOpenOrders',
@@ -261,7 +261,7 @@ export const gate: Profile = {
 };
 
 const DETAIL = question('privateAccountGetDetail', [], (body) =>
-  isRow(body) && text(body, 'user_id') ? body : undefined,
+  isRow(body) && word(body, 'user_id') ? body : undefined,
 );
 const ACCOUNT = question('privateFuturesGetSettleAccounts', [{ settle: 'usdt' }], (body) =>
   isRow(body) && amount(body, 'total') && typeof at(body, 'in_dual_mode') === 'boolean' ? body : undefined,

@@ -12,7 +12,7 @@ import {
   type Refusal,
   type SeenOrder,
 } from './profile.ts';
-import { amount, at, each, exact, isRow, oneOf, type Row, text } from './rows.ts';
+import { amount, at, each, exact, isRow, named, oneOf, type Row, text } from './rows.ts';
 import type { Heard } from './wire.ts';
 
 const FATES = {
@@ -26,10 +26,10 @@ const FATES = {
 const SIDES = { buy: 'buy', sell: 'sell' } as const;
 
 function readOrder(row: unknown): SeenOrder | undefined {
-  const [ref, marketId, word] = [text(row, 'ordId'), text(row, 'instId'), text(row, 'state')];
+  const [ref, marketId, status] = [text(row, 'ordId'), text(row, 'instId'), text(row, 'state')];
   const [quantity, filled] = [exact(row, 'sz'), exact(row, 'accFillSz')];
   const side = oneOf(SIDES, text(row, 'side'));
-  const fate = oneOf(FATES, word);
+  const fate = oneOf(FATES, status);
   if (!ref || !marketId || !quantity || !filled || !side || !fate) return undefined;
   return {
     ref,
@@ -41,7 +41,7 @@ function readOrder(row: unknown): SeenOrder | undefined {
     price: sign(filled) > 0 ? (amount(row, 'avgPx') ?? null) : null,
     fee: feeOf(row, 'feeCcy'),
     fate,
-    reason: fate === 'open' ? null : (text(row, 'cancelSourceReason') ?? `the order is ${word}`),
+    reason: fate === 'open' ? null : (text(row, 'cancelSourceReason') ?? `the order is ${status}`),
     reduceOnly: text(row, 'reduceOnly') === 'true',
   };
 }
@@ -270,18 +270,21 @@ export const okx: Profile = {
   positions: (market) =>
     question('fetchPositions', market ? [[market.symbol]] : [], (body) => {
       const data = dataOf(body);
-      if (!Array.isArray(data)) return undefined;
+      const rows = each(data, named('instType'));
       // Margin and dated futures are not traded here.
-      return lastPage(
-        each(
-          data.filter((row) => (text(row, 'instType') ?? 'SWAP') === 'SWAP'),
-          readHeld,
-        ),
+      return (
+        rows &&
+        lastPage(
+          each(
+            rows.filter((row) => text(row, 'instType') === 'SWAP'),
+            readHeld,
+          ),
+        )
       );
     }),
   balance: () =>
     question('fetchBalance', [], (body) => {
-      const details = each(at(dataOf(body), 0, 'details'), (row): Row => row);
+      const details = each(at(dataOf(body), 0, 'details'), named('ccy'));
       if (!details) return undefined;
       const row = details.find((detail) => text(detail, 'ccy') === 'USDT');
       if (!row) return { currency: 'USDT', equity: ZERO, cash: ZERO, available: ZERO };
@@ -299,5 +302,5 @@ export const okx: Profile = {
 
 const CONFIG = question('privateGetAccountConfig', [], (body) => {
   const config = at(dataOf(body), 0);
-  return isRow(config) && text(config, 'posMode') ? config : undefined;
+  return isRow(config) && text(config, 'posMode') && text(config, 'acctLv') ? config : undefined;
 });

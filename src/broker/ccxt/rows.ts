@@ -3,11 +3,12 @@
 
 import Big from 'big.js';
 import { type Decimal, decimal, parseDecimal, rounded } from '../../domain/decimal.ts';
+import { NumberText } from '../../domain/json.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
 export const isRow = (value: unknown): value is Row =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof NumberText);
 
 /** Each of them, or nothing at all. */
 export function each<T>(value: unknown, read: (row: Row) => T | undefined): T[] | undefined {
@@ -20,6 +21,12 @@ export function each<T>(value: unknown, read: (row: Row) => T | undefined): T[] 
   }
   return list;
 }
+
+/** For `each`: a row is one that has this. */
+export const named =
+  (key: string) =>
+  (row: Row): Row | undefined =>
+    text(row, key) === undefined ? undefined : row;
 
 /** What a path of keys leads to. */
 export const at = (value: unknown, ...path: readonly (string | number)[]): unknown =>
@@ -37,9 +44,21 @@ export function text(value: unknown, ...path: readonly (string | number)[]): str
   return typeof found === 'string' && found !== '' ? found : undefined;
 }
 
-/** Exactly as it was written; undefined where it is no number that we carry. */
+/** A text or a number, as it was written: of codes and ids, which are either. */
+export function word(value: unknown, ...path: readonly (string | number)[]): string | undefined {
+  const found = at(value, ...path);
+  return found instanceof NumberText ? found.text : text(found);
+}
+
+/** Exactly as it was written; undefined where it is no number that we carry. Amounts are texts on all five exchanges. */
 export function exact(value: unknown, ...path: readonly (string | number)[]): Decimal | undefined {
   const found = text(value, ...path);
+  return (found === undefined ? null : parseDecimal(found)) ?? undefined;
+}
+
+/** Whole contracts, which Gate writes as numbers. */
+export function count(value: unknown, ...path: readonly (string | number)[]): Decimal | undefined {
+  const found = word(value, ...path);
   return (found === undefined ? null : parseDecimal(found)) ?? undefined;
 }
 

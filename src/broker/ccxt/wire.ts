@@ -3,6 +3,7 @@
 // of nothing. One ccxt exchange serves every user of a process: whose keys sign, and how long a call may take, is the call's.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { NumberText } from '../../domain/json.ts';
 import { baseAddress, type Fetch, isUnsent, wholeAnswers } from '../wire.ts';
 
 export interface Credentials {
@@ -29,7 +30,7 @@ export interface Call {
 export interface Heard {
   readonly status: number;
   readonly headers: Headers;
-  /** Numbers are texts, as they were written: a double would have lost digits of an id by then. undefined: not JSON. */
+  /** Numbers are as they were written: a double would have lost digits of an id by then. undefined: not JSON. */
   readonly body: unknown;
   readonly text: string;
   /** The exchange's own address, for ccxt's tables; it may be signed, and is never shown. */
@@ -137,7 +138,7 @@ function unanswered(fault: unknown, signal: AbortSignal): Unanswered {
 const parse = (text: string): unknown => {
   try {
     return JSON.parse(text, (_key, part, context?: { source?: string }) =>
-      typeof part === 'number' ? (context?.source ?? String(part)) : part,
+      typeof part === 'number' ? new NumberText(context?.source ?? String(part)) : part,
     );
   } catch {
     return undefined;
