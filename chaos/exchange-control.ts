@@ -45,7 +45,7 @@ const Told = exactly({
   margin_mode: Type.Optional(Type.Enum(['cross', 'isolated'])),
   demo: Type.Optional(Type.Boolean()),
 });
-export type AccountOrder = Static<typeof Told>;
+type AccountOrder = Static<typeof Told>;
 
 const or = <Value>(told: Value | undefined, otherwise: Value): Value =>
   told === undefined ? otherwise : told;

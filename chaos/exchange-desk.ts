@@ -10,7 +10,7 @@ import { type Db, sql } from '../src/data/db.ts';
 import { migrate } from '../src/data/migrate.ts';
 import { openPaperLedger } from '../src/data/paper-ledger.ts';
 import { openSqlite } from '../src/data/sqlite.ts';
-import { ZERO } from '../src/domain/decimal.ts';
+import { type Decimal, ZERO } from '../src/domain/decimal.ts';
 import { type AccountId, type ClientOrderId, millis, timestamp } from '../src/domain/ids.ts';
 import type { OrderError } from '../src/domain/order.ts';
 import type { Holder, Standing } from './exchange-dialect.ts';
@@ -85,9 +85,11 @@ export interface DeskOptions {
   readonly pause: (ms: number) => Promise<void>;
   /** Of accounts of which nobody said anything else. */
   readonly traits: Traits;
+  /** In the engine's units, of the engine's listings. */
+  readonly stepOf: (listing: string) => Decimal | undefined;
 }
 
-export async function openDesk({ file, pause, traits: usual }: DeskOptions) {
+export async function openDesk({ file, pause, traits: usual, stepOf }: DeskOptions) {
   const db = openSqlite({ file });
   await migrate(db, Date.now());
   await db.script(TABLES);
@@ -111,6 +113,7 @@ export async function openDesk({ file, pause, traits: usual }: DeskOptions) {
       clock: { now: Date.now },
       wait,
       restsMs: ({ clientOrderId }) => restsMs(id, clientOrderId),
+      partStep: stepOf,
     })({ id, environment: 'live', paper: JSON.parse(paper) }, PATIENT);
 
   const seats = new Map<AccountId, Seat>();

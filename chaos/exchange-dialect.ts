@@ -142,7 +142,7 @@ export const turnedAway = (answer: Answer): OtherVisit => ({
   answer: async () => answer,
 });
 
-export type MarginMode = 'cross' | 'isolated';
+type MarginMode = 'cross' | 'isolated';
 
 /** What the broker knows of an account beside its book. */
 export interface Standing {

@@ -185,6 +185,12 @@ export function openOffice(desk: Desk, { markets, refs }: Dialect, aheadMs: () =
   };
 }
 
+/** Of what trades behind one of the dialect's markets, in the engine's units. */
+export function stepOf({ markets }: Dialect, listing: string): Decimal | undefined {
+  const market = markets?.find((each) => each.of === listing && !each.isSuspended);
+  return market && multiply(market.step, market.contractSize);
+}
+
 /** Of prices that are nobody's in particular. */
 const SEED = 1;
 

@@ -16,7 +16,7 @@ import * as told from './exchange-control.ts';
 import { openDesk } from './exchange-desk.ts';
 import type { Answer, Dialect, OrderVisit, OtherVisit } from './exchange-dialect.ts';
 import { createFaults, garbage, type Trouble } from './exchange-faults.ts';
-import { openOffice } from './exchange-office.ts';
+import { openOffice, stepOf } from './exchange-office.ts';
 import { NOT_FOUND, paper } from './exchange-paper.ts';
 import { ok, problem } from './exchange-protocol.ts';
 import { createTraps } from './exchange-traps.ts';
@@ -41,7 +41,12 @@ export async function openExchange({ file, port = 0, dialect = paper }: Exchange
   const pause = async (ms: number) => {
     if (ms > 0) await sleep(ms, undefined, { signal: closing.signal }).catch(() => {});
   };
-  const desk = await openDesk({ file, pause, traits: dialect.traits });
+  const desk = await openDesk({
+    file,
+    pause,
+    traits: dialect.traits,
+    stepOf: (listing) => stepOf(dialect, listing),
+  });
   let aheadMs = 0;
   const { office, arrivalOf, take, refOf } = openOffice(desk, dialect, () => aheadMs);
   const read = dialect.open(office, desk);

@@ -97,7 +97,9 @@ const atOneAccount =
     fault: (tools: Tools) => Omit<FaultOrder, 'accounts'>[],
   ): Fault =>
   async ({ exchange, desks }, tools) => {
-    const accounts = [tools.pick(desks.filter(isIt)).trader.account.id];
+    const suitable = desks.filter(isIt);
+    if (suitable.length === 0) return null;
+    const accounts = [tools.pick(suitable).trader.account.id];
     const faults = fault(tools);
     for (const each of faults) await exchange.addFault({ ...each, accounts });
     await sleep(faults[0]?.ttl_ms ?? 0);

@@ -7,6 +7,7 @@ import { createSecretBox, randomToken } from '../../src/app/secret-box.ts';
 import { type Account, insertAccount } from '../../src/data/accounts.ts';
 import type { Db } from '../../src/data/db.ts';
 import { insertUser, type User } from '../../src/data/users.ts';
+import type { BrokerName } from '../../src/domain/brokers.ts';
 import { type AccountId, timestamp, type UserId } from '../../src/domain/ids.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -92,8 +93,14 @@ export interface Trader {
   readonly secret: string;
 }
 
+/** Of an account with another broker than the paper broker. */
+interface Elsewhere {
+  readonly brokerName: BrokerName;
+  seal(owner: { readonly id: AccountId; readonly userId: UserId }): Promise<string | null>;
+}
+
 /** A user with a paper account; `of`: another account of a user that is there already. */
-export async function makeTrader(db: Db, paper: unknown, of?: User): Promise<Trader> {
+export async function makeTrader(db: Db, paper: unknown, of?: User, elsewhere?: Elsewhere): Promise<Trader> {
   const now = timestamp(Date.now());
   const user: User = of ?? {
     id: randomUUIDv7() as UserId,
@@ -110,13 +117,13 @@ export async function makeTrader(db: Db, paper: unknown, of?: User): Promise<Tra
     id,
     userId: user.id,
     name: 'Paper',
-    brokerName: 'paper',
+    brokerName: elsewhere?.brokerName ?? 'paper',
     environment: 'live',
     webhookToken: randomToken(),
     webhookSecret: secrets.seal(secret, id),
     maxRequestAge: 300,
     allowedSymbols: [],
-    sealedCredentials: null,
+    sealedCredentials: (await elsewhere?.seal({ id, userId: user.id })) ?? null,
     credentialsVerified: true,
     halted: false,
     paper,

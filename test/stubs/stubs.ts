@@ -8,6 +8,7 @@ const STUBS: Readonly<Record<string, () => Promise<Dialect>>> = {
   bybit: async () => (await import('./bybit.ts')).bybit,
   okx: async () => (await import('./okx.ts')).okx,
   gate: async () => (await import('./gate.ts')).gate,
+  bitget: async () => (await import('./bitget.ts')).bitget,
 };
 
 export async function stubOf(broker: string): Promise<Dialect> {
