@@ -160,13 +160,13 @@ export function garbage(
 
 const other = (id: unknown): unknown => (typeof id === 'number' ? id + 1 : `${id}x`);
 
-/** Rows and innermost parts without what each had first; where there are no rows, one with nothing in it. */
+/** Rows and innermost parts with nothing but what each had last; where there are no rows, one with nothing in it. */
 function withGaps(value: unknown, isRow = false): unknown {
   if (Array.isArray(value)) return value.length > 0 ? value.map((row) => withGaps(row, true)) : [{}];
   if (!isObject(value)) return value;
   const entries = Object.entries(value);
   const isInnermost = !entries.some(([, part]) => isObject(part));
-  const kept = isRow || isInnermost ? entries.slice(1) : entries;
+  const kept = isRow || isInnermost ? entries.slice(-1) : entries;
   return Object.fromEntries(kept.map(([key, part]) => [key, withGaps(part)]));
 }
 

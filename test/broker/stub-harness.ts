@@ -81,8 +81,9 @@ export function stubHarness(broker: string, openAt: (url: string) => OpenBroker,
   /** What every stub does by the engine's own means. */
   async function harness(
     own: Omit<BrokerHarness, 'open' | 'faults' | 'ledger' | 'end'>,
+    terms: object = {},
   ): Promise<BrokerHarness> {
-    const { connect, set, breaks, heal, ledger } = await account();
+    const { connect, set, breaks, heal, ledger } = await account(terms);
     const broken = (kind: string, more?: object) => async () => {
       await breaks(kind, more);
     };

@@ -144,8 +144,8 @@ const tellTrade = (order: SeenOrder) => ({
 });
 
 const tellPosition = (position: SeenPosition, isHedged: boolean, now: number) => ({
-  contract: position.symbol,
   user: 100000,
+  contract: position.symbol,
   size: Number(position.quantity),
   // Cross margin is a leverage of none.
   leverage: position.marginMode === 'cross' ? '0' : '20',

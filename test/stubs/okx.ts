@@ -81,7 +81,7 @@ const REFUSALS: Record<Exclude<RefusalCode, 'broker_rate_limited'>, readonly [co
 
 const failed = (params: Params, code: number, text: string): Answer =>
   answered(200, '1', 'All operations failed', [
-    { sCode: `${code}`, sMsg: text, clOrdId: params.clOrdId ?? '', ordId: '', tag: '', ts: `${Date.now()}` },
+    { clOrdId: params.clOrdId ?? '', ordId: '', tag: '', ts: `${Date.now()}`, sCode: `${code}`, sMsg: text },
   ]);
 
 const STATES: Record<SeenOrder['status'], string> = {
@@ -93,8 +93,8 @@ const STATES: Record<SeenOrder['status'], string> = {
 };
 
 const tellOrder = (order: SeenOrder, marginMode: string) => ({
-  instId: order.symbol,
   instType: 'SWAP',
+  instId: order.symbol,
   tgtCcy: '',
   ccy: '',
   ordId: order.ref,
@@ -378,9 +378,9 @@ function routesOf(office: Office): Routes {
           const { positionMode, accountType, permissions, addresses } = call.holder.standing;
           const words = { read: 'read_only', trade: 'trade', withdraw: 'withdraw' };
           return said({
-            acctLv: accountType === 'classic' ? '1' : '2',
             uid: '44705892343619584',
             mainUid: '44705892343619584',
+            acctLv: accountType === 'classic' ? '1' : '2',
             posMode: positionMode === 'hedged' ? 'long_short_mode' : 'net_mode',
             autoLoan: false,
             greeksType: 'PA',

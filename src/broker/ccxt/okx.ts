@@ -79,14 +79,14 @@ function readHeld(row: Row): Held | undefined {
 
 const dataOf = (body: unknown): unknown => (text(body, 'code') === '0' ? at(body, 'data') : undefined);
 
-/** The row's own code, where there is one. */
+/** The row's own code, where there is one: without it "all failed" (1) and "some did" (2) say nothing of an order. */
 const refusal = ({ body }: Heard): Refusal | null => {
   const code = text(body, 'code');
   if (code === undefined || !/^\d+$/.test(code)) return null;
   const row = at(body, 'data', 0);
   const own = text(row, 'sCode');
   if (own !== undefined && own !== '0') return { code: own, words: text(row, 'sMsg') ?? '' };
-  return code === '0' || code === '2' ? null : { code, words: text(body, 'msg') ?? '' };
+  return ['0', '1', '2'].includes(code) ? null : { code, words: text(body, 'msg') ?? '' };
 };
 
 const PAGE = 100;
