@@ -88,6 +88,8 @@ export const binance: Profile = {
     // Asked for before every list of positions otherwise, and only to compute what nobody reads here.
     leverageBrackets: {},
     portfolioMargin: false,
+    // ccxt advises demo trading instead; who has keys of the testnet knows what they are for.
+    disableFuturesSandboxWarning: true,
   }),
 
   refusal,

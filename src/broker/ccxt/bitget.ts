@@ -12,7 +12,7 @@ import {
   type Refusal,
   type SeenOrder,
 } from './profile.ts';
-import { amount, at, each, exact, isRow, named, oneOf, type Row, text, word } from './rows.ts';
+import { amount, at, each, exact, isRow, named, oneOf, type Row, text } from './rows.ts';
 import type { Heard } from './wire.ts';
 
 const PRODUCT = 'USDT-FUTURES';
@@ -95,7 +95,7 @@ function readHeld(row: Row): Held | undefined {
 
 const isHedgeMode = (word: string): boolean => word === 'hedge_mode' || word === 'double_hold';
 
-const dataOf = (body: unknown): unknown => (word(body, 'code') === '00000' ? at(body, 'data') : undefined);
+const dataOf = (body: unknown): unknown => (text(body, 'code') === '00000' ? at(body, 'data') : undefined);
 
 /** An empty list comes as null, under its name. */
 function listOf(body: unknown, name: string): unknown {
@@ -109,8 +109,8 @@ const page = <T>(
 ): Page<T> | undefined => rows && { rows, next: rows.length < of ? null : (next ?? null) };
 
 const refusal = ({ body }: Heard): Refusal | null => {
-  const code = word(body, 'code');
-  return code === undefined || code === '00000' || !/^\d+$/.test(code)
+  const code = text(body, 'code');
+  return code === undefined || code === '00000' || !/^\d{3,6}$/.test(code)
     ? null
     : { code, words: text(body, 'msg') ?? '' };
 };
