@@ -164,6 +164,7 @@ export async function openWorld(
       webhookSecret: secrets.seal(secret, accountId),
       maxRequestAge: 300,
       allowedSymbols: [],
+      outOfSync: 'hold',
       sealedCredentials: null,
       credentialsVerified: true,
       halted: false,

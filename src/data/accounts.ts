@@ -2,6 +2,7 @@
 
 import type { BrokerName } from '../domain/brokers.ts';
 import type { AccountId, Timestamp, UserId } from '../domain/ids.ts';
+import type { OutOfSync } from '../domain/strategy.ts';
 import { type Db, join, must, type Reads, type Statement, sql } from './db.ts';
 
 export interface Account {
@@ -16,6 +17,7 @@ export interface Account {
   readonly webhookSecret: string;
   readonly maxRequestAge: number;
   readonly allowedSymbols: readonly string[];
+  readonly outOfSync: OutOfSync;
   /** A JWE that only a worker can open; null: none given. */
   readonly sealedCredentials: string | null;
   readonly credentialsVerified: boolean;
@@ -38,6 +40,7 @@ export interface AccountRow {
   webhook_secret: string;
   max_request_age: number;
   allowed_symbols: string;
+  out_of_sync: OutOfSync;
   sealed_credentials: string | null;
   broker_credentials_verified: number | boolean;
   halted: number | boolean;
@@ -58,6 +61,7 @@ export const toAccount = (row: AccountRow): Account => ({
   webhookSecret: row.webhook_secret,
   maxRequestAge: row.max_request_age,
   allowedSymbols: JSON.parse(row.allowed_symbols) as string[],
+  outOfSync: row.out_of_sync,
   sealedCredentials: row.sealed_credentials,
   credentialsVerified: Boolean(row.broker_credentials_verified),
   halted: Boolean(row.halted),
@@ -70,11 +74,11 @@ export const toAccount = (row: AccountRow): Account => ({
 
 export function insertAccount(account: Account): Statement {
   return sql`insert into trading_accounts (id, user_id, name, broker_name, environment, webhook_token, webhook_secret,
-      max_request_age, allowed_symbols, sealed_credentials, broker_credentials_verified, halted, paper,
+      max_request_age, allowed_symbols, out_of_sync, sealed_credentials, broker_credentials_verified, halted, paper,
       connection_version, credentials_version, revision, created_at)
     values (${account.id}, ${account.userId}, ${account.name}, ${account.brokerName}, ${account.environment},
       ${account.webhookToken},
-      ${account.webhookSecret}, ${account.maxRequestAge}, ${JSON.stringify(account.allowedSymbols)},
+      ${account.webhookSecret}, ${account.maxRequestAge}, ${JSON.stringify(account.allowedSymbols)}, ${account.outOfSync},
       ${account.sealedCredentials}, ${account.credentialsVerified}, ${account.halted},
       ${account.paper === null ? null : JSON.stringify(account.paper)}, ${account.connectionVersion},
       ${account.credentialsVersion}, ${account.revision}, ${account.createdAt})`;
@@ -108,6 +112,7 @@ export interface AccountChange {
   readonly name?: string;
   readonly maxRequestAge?: number;
   readonly allowedSymbols?: readonly string[];
+  readonly outOfSync?: OutOfSync;
   readonly webhookToken?: string;
   /** Encrypted under APP_KEY. */
   readonly webhookSecret?: string;
@@ -132,12 +137,13 @@ export function changeAccountAt(id: AccountId, version: number, change: AccountC
 }
 
 function setting(change: AccountChange): Statement {
-  const { name, maxRequestAge, allowedSymbols, webhookToken, webhookSecret, credentialsVerified, halted } =
-    change;
+  const { name, maxRequestAge, allowedSymbols, outOfSync, webhookToken, webhookSecret } = change;
+  const { credentialsVerified, halted } = change;
   const changes = [
     ...(name === undefined ? [] : [sql`name = ${name}`]),
     ...(maxRequestAge === undefined ? [] : [sql`max_request_age = ${maxRequestAge}`]),
     ...(allowedSymbols === undefined ? [] : [sql`allowed_symbols = ${JSON.stringify(allowedSymbols)}`]),
+    ...(outOfSync === undefined ? [] : [sql`out_of_sync = ${outOfSync}`]),
     ...(webhookToken === undefined ? [] : [sql`webhook_token = ${webhookToken}`]),
     ...(webhookSecret === undefined ? [] : [sql`webhook_secret = ${webhookSecret}`]),
     ...(credentialsVerified === undefined ? [] : [sql`broker_credentials_verified = ${credentialsVerified}`]),

@@ -10,6 +10,7 @@ import { brokers } from './migrations/005-brokers.ts';
 import { counts } from './migrations/006-counts.ts';
 import { seals } from './migrations/007-seals.ts';
 import { indexes } from './migrations/008-indexes.ts';
+import { strategies } from './migrations/010-strategies.ts';
 
 const MIGRATIONS: readonly { readonly name: string; readonly script: string }[] = [
   { name: '001-records', script: records },
@@ -20,6 +21,7 @@ const MIGRATIONS: readonly { readonly name: string; readonly script: string }[] 
   { name: '006-counts', script: counts },
   { name: '007-seals', script: seals },
   { name: '008-indexes', script: indexes },
+  { name: '010-strategies', script: strategies },
 ];
 
 const TYPES: Record<Db['dialect'], Record<string, string>> = {

@@ -16,7 +16,7 @@ import type {
   Side,
   Source,
 } from '../domain/order.ts';
-import { isUnsettled, mainLeg } from '../domain/order.ts';
+import { isUnsettled, mainLeg, NO_NOTES } from '../domain/order.ts';
 import { brokerRefs, exitOrderResult, exitQuantity } from '../domain/order-result.ts';
 import { type Db, join, must, type Reads, type Statement, sql } from './db.ts';
 
@@ -26,11 +26,12 @@ export function insertOrder(order: Order, fingerprint: string | null): Statement
     'fingerprint',
     sql`insert into order_history (order_id, version, user_id, trading_account_id, broker_name, source, simulation,
           symbol, action, order_type, intent, quantity, status, error, broker_refs, submitted_at, deadline_at,
-          auto_exit, trace, fingerprint, unsettled)
+          auto_exit, trace, fingerprint, unsettled, notes)
         values (${order.id}, ${order.version}, ${order.userId}, ${order.accountId}, ${order.brokerName},
           ${order.source}, ${order.simulation}, ${order.symbol}, ${order.action}, ${order.orderType},
           ${JSON.stringify(order.intent)}, ${order.quantity}, ${order.status}, null, '[]', ${order.submittedAt},
-          ${order.deadlineAt}, ${order.autoExit}, ${JSON.stringify(order.trace)}, ${fingerprint}, ${isUnsettled(order)})
+          ${order.deadlineAt}, ${order.autoExit}, ${JSON.stringify(order.trace)}, ${fingerprint}, ${isUnsettled(order)},
+          ${json(order.notes === NO_NOTES ? null : order.notes)})
         on conflict (trading_account_id, fingerprint) do nothing`,
   );
 }
@@ -154,6 +155,7 @@ interface OrderRow {
   exit_order_result: string | null;
   trace: string;
   credentials_version: number | null;
+  notes: string | null;
 }
 
 interface LegRow {
@@ -179,7 +181,7 @@ async function ordersWhere(db: Reads, where: Statement): Promise<Order[]> {
       [
         sql`select order_id, version, user_id, trading_account_id, broker_name, source, simulation, symbol, action,
               order_type, intent, quantity, status, error, submitted_at, deadline_at, filled_at, auto_exit,
-              position_before, exit_order_result, trace, credentials_version
+              position_before, exit_order_result, trace, credentials_version, notes
             from order_history`,
         where,
       ],
@@ -246,6 +248,7 @@ function toOrder(row: OrderRow, legs: Leg[]): Order {
     orderType: row.order_type,
     intent: JSON.parse(row.intent) as Order['intent'],
     quantity: decimal(row.quantity),
+    notes: row.notes === null ? NO_NOTES : (JSON.parse(row.notes) as Order['notes']),
     status: row.status,
     error: row.error === null ? null : (JSON.parse(row.error) as Order['error']),
     positionBefore: decimalOrNull(row.position_before),

@@ -37,10 +37,11 @@ import {
   otherMonth,
   rateLimited,
   stopped,
+  superseded,
   undecided,
   wholeOnly,
 } from './outcome.ts';
-import { planOrder } from './position.ts';
+import { planOrder, shortOfTarget } from './position.ts';
 
 /** What the broker can promise; see the port. */
 interface Abilities {
@@ -138,12 +139,13 @@ export const wasSent = (order: Order): boolean => order.legs.some(({ status }) =
 /** Nothing has been sent: whatever was planned before is planned anew, on the position as it is now. */
 function begin(order: Order, facts: Facts, rules: Rules): Step {
   const { now, able, instrument, others, othersWatch, position } = facts;
+  if (order.notes.superseded) return end(stopped(order, 'rejected', superseded(order)));
   if (isLate(order, now)) return end(late(order));
   const busy = unlessBusy(order, facts);
   if (busy) return busy;
   if (instrument === null) return { do: 'resolve the symbol' };
   if (typeof instrument !== 'string') return end(stopped(order, 'rejected', instrument.rejection));
-  if (!able.fractionalQuantities && !isWhole(order.quantity))
+  if (!able.fractionalQuantities && !isWhole(order.intent.target?.position ?? order.quantity))
     return end(stopped(order, 'rejected', wholeOnly(order)));
   const lookElsewhere = watchOthers(others, othersWatch, now, rules);
   if (lookElsewhere) return lookElsewhere;
@@ -156,6 +158,10 @@ function begin(order: Order, facts: Facts, rules: Rules): Step {
   if (doubt && planned.legs.some(({ leg }) => leg === 'exit'))
     return end(stopped(order, 'rejected', undecided(order, doubt)));
   if (planned.legs.length > 0) return { do: 'send', order: planned, leg: firstLeg(planned), again: false };
+  const short = shortOfTarget(planned);
+  if (short) return end(stopped(planned, 'rejected', short));
+  // It stands where it is to stand.
+  if (planned.intent.target) return end(moveTo(planned, 'done'));
   return end(stopped(planned, 'rejected', whyNothing(planned, others)));
 }
 

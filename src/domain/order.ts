@@ -11,6 +11,7 @@ import {
   type Timestamp,
   type UserId,
 } from './ids.ts';
+import type { StanceSide, Target } from './strategy.ts';
 
 export const ACTIONS = [
   'buy',
@@ -21,6 +22,8 @@ export const ACTIONS = [
   'long_exit',
   'short_entry',
   'short_exit',
+  'close',
+  'sync',
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 
@@ -30,11 +33,13 @@ export type OrderType = (typeof ORDER_TYPES)[number];
 export type Side = 'buy' | 'sell';
 export type Direction = 'long' | 'short';
 
-/** What the worker is to do: the spec's internal operations. */
-export type OrderIntent =
+/** What the worker is to do: the spec's internal operations, and where the position is to end, if the strategy said so. */
+export type OrderIntent = { readonly target?: Target } & (
   | { readonly operation: 'PLACE_ENTRY_ORDER'; readonly side: Side }
   | { readonly operation: 'PLACE_EXIT_ORDER'; readonly direction: Direction }
-  | { readonly operation: 'CLOSE_POSITION'; readonly direction: Direction };
+  /** null: whichever side is held. */
+  | { readonly operation: 'CLOSE_POSITION'; readonly direction: Direction | null }
+);
 
 export const SOURCES = ['webhook', 'dashboard'] as const;
 export type Source = (typeof SOURCES)[number];
@@ -45,6 +50,7 @@ export const ORDER_STATUSES = [
   'placed',
   'partially_filled',
   'filled',
+  'done',
   'cancelled',
   'failed',
   'rejected',
@@ -64,6 +70,7 @@ const TRANSITIONS: Record<OrderStatus, readonly OrderStatus[]> = {
     'placed',
     'partially_filled',
     'filled',
+    'done',
     'cancelled',
     'failed',
     'rejected',
@@ -75,6 +82,8 @@ const TRANSITIONS: Record<OrderStatus, readonly OrderStatus[]> = {
   // `expired` out of unknown: the broker, asked long enough after the sending, never got it.
   unknown: ['unknown', 'placed', 'partially_filled', 'filled', 'cancelled', 'failed', 'rejected', 'expired'],
   filled: [],
+  // It ended well, and nothing had to be traded for it.
+  done: [],
   cancelled: [],
   failed: [],
   rejected: [],
@@ -99,6 +108,9 @@ export const REJECTION_CODES = [
   'broker_unavailable',
   'expired',
   'account_halted',
+  'out_of_sync',
+  'superseded',
+  'guard_refused',
   'cancelled_by_broker',
   'failed_at_broker',
 ] as const;
@@ -116,6 +128,8 @@ export interface OrderError {
   /** Seconds. */
   readonly retry_after?: number;
   readonly market_hours?: MarketHours;
+  /** Which of the account's guards. */
+  readonly guard?: string;
 }
 
 export type LegName = 'exit' | 'entry';
@@ -173,6 +187,26 @@ export const TRACE_HOPS = ['validated', 'queued', 'taken', 'sent', 'acked', 'ans
 /** Milliseconds since arrival at each hop that the order has passed. */
 type Trace = { readonly [hop in (typeof TRACE_HOPS)[number]]?: number };
 
+/** What a signal said besides what it asked for. */
+export interface SignalNotes {
+  readonly marketPosition: StanceSide | null;
+  /** An alert before this one never arrived. */
+  readonly gap: boolean;
+  /** The strategy had said something later already: not to be traded. */
+  readonly superseded: boolean;
+  /** Names of fields that nobody knows. */
+  readonly ignored: readonly string[];
+  readonly price: Decimal | null;
+}
+
+export const NO_NOTES: SignalNotes = {
+  marketPosition: null,
+  gap: false,
+  superseded: false,
+  ignored: [],
+  price: null,
+};
+
 /** The first leg is sent first; the last one is what the order is about. */
 export interface Order {
   readonly id: OrderId;
@@ -187,6 +221,7 @@ export interface Order {
   readonly orderType: OrderType | null;
   readonly intent: OrderIntent;
   readonly quantity: Decimal;
+  readonly notes: SignalNotes;
   readonly status: OrderStatus;
   readonly error: OrderError | null;
   readonly positionBefore: Decimal | null;

@@ -69,6 +69,7 @@ import { bindSecrets } from '../app/operation/bind-secrets.ts';
 import { type FirstUser, publishFirstTerms, seedFirstUser } from '../app/operation/first-start.ts';
 import { readHealth } from '../app/operation/health.ts';
 import { METRICS_TYPE, readMetrics } from '../app/operation/metrics.ts';
+import { alignPosition } from '../app/orders/align.ts';
 import { placeDashboardOrder } from '../app/orders/dashboard-order.ts';
 import { haltAccount, resumeAccount } from '../app/orders/halt.ts';
 import { readOrder, readOrders } from '../app/orders/read-orders.ts';
@@ -205,6 +206,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       verifyAccount: bind(verifyAccount),
       readPositions: bind(readPositions),
       resetSimulation: bind(resetSimulation),
+      alignPosition: bind(alignPosition),
       readBalance: bind(readBalance),
       readSymbols: bind(readSymbols),
       haltAccount: bind(haltAccount),

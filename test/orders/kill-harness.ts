@@ -116,6 +116,7 @@ export async function makeTrader(db: Db, paper: unknown, of?: User): Promise<Tra
     webhookSecret: secrets.seal(secret, id),
     maxRequestAge: 300,
     allowedSymbols: [],
+    outOfSync: 'hold',
     sealedCredentials: null,
     credentialsVerified: true,
     halted: false,

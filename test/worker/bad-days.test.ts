@@ -7,7 +7,7 @@ import type { Account } from '../../src/data/accounts.ts';
 import { DatabaseUnavailable, sql } from '../../src/data/db.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { type AccountId, type OrderId, timestamp, type UserId } from '../../src/domain/ids.ts';
-import type { Order } from '../../src/domain/order.ts';
+import { NO_NOTES, type Order } from '../../src/domain/order.ts';
 import { createConnections } from '../../src/worker/connections.ts';
 import type { Execution } from '../../src/worker/execute.ts';
 import { createGates } from '../../src/worker/gate.ts';
@@ -353,6 +353,7 @@ describe('An order whose outcome could not be saved', () => {
     orderType: null,
     intent: { operation: 'CLOSE_POSITION', direction: 'long' },
     quantity: decimal(3),
+    notes: NO_NOTES,
     status: 'queued',
     error: null,
     positionBefore: null,

@@ -24,7 +24,7 @@ import {
   timestamp,
   type UserId,
 } from '../../src/domain/ids.ts';
-import { isUnderWay, type Order, type OrderIntent, openLeg } from '../../src/domain/order.ts';
+import { isUnderWay, NO_NOTES, type Order, type OrderIntent, openLeg } from '../../src/domain/order.ts';
 import { type BrokerAccess, createConnections } from '../../src/worker/connections.ts';
 import { lookAtOrder } from '../../src/worker/enquiries.ts';
 import { type Execution, OrderTaken } from '../../src/worker/execute.ts';
@@ -333,6 +333,7 @@ const newOrder = (id: OrderId, intent: OrderIntent, quantity: number, now: numbe
   orderType: null,
   intent,
   quantity: decimal(quantity),
+  notes: NO_NOTES,
   status: 'queued',
   error: null,
   positionBefore: null,

@@ -17,6 +17,7 @@ import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { type AccountId, isUuid, timestamp, type UserId } from '../../domain/ids.ts';
 import { mergePaperSettings, type PaperSettings, readPaperSettings } from '../../domain/paper-settings.ts';
 import { type SealingKey, sealProblem } from '../../domain/sealed.ts';
+import type { OutOfSync } from '../../domain/strategy.ts';
 import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
 import { onePage, type Page, type PageRequest, pageOf } from '../pages.ts';
@@ -52,6 +53,7 @@ function showAccount({ baseUrl }: Pick<AccountDeps, 'baseUrl'>, account: Account
     environment: account.environment,
     max_request_age: account.maxRequestAge,
     allowed_symbols: account.allowedSymbols,
+    out_of_sync: account.outOfSync,
     halted: account.halted,
     broker_credentials_verified: account.credentialsVerified,
     has_credentials: account.sealedCredentials !== null,
@@ -102,6 +104,7 @@ export interface NewAccount {
   readonly environment: string | undefined;
   readonly maxRequestAge: number;
   readonly allowedSymbols: readonly string[];
+  readonly outOfSync: OutOfSync;
   /** undefined: not given. */
   readonly paper: unknown;
 }
@@ -130,6 +133,7 @@ export async function createAccount(
     webhookSecret: deps.secrets.seal(secret, id),
     maxRequestAge: fields.maxRequestAge,
     allowedSymbols: fields.allowedSymbols,
+    outOfSync: fields.outOfSync,
     sealedCredentials: null,
     credentialsVerified: !NEEDS_CREDENTIALS[broker],
     halted: false,
@@ -167,6 +171,7 @@ export interface AccountFields {
   readonly name?: string;
   readonly maxRequestAge?: number;
   readonly allowedSymbols?: readonly string[];
+  readonly outOfSync?: OutOfSync;
   /** Merged into what is there. */
   readonly paper?: unknown;
 }

@@ -91,6 +91,7 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
       webhookSecret: secrets.seal(first.webhookSecret, accountId),
       maxRequestAge: 300,
       allowedSymbols: [],
+      outOfSync: 'hold',
       sealedCredentials: null,
       credentialsVerified: true,
       halted: false,

@@ -25,6 +25,8 @@ import { checkRate, isAllowedIp, type RateLimit, type RequestCount } from '../id
 import type { SecretBox } from '../secret-box.ts';
 import { type Attempt, attemptOnce, type OnceDeps } from './once.ts';
 import { type Placed, type PlaceOrderDeps, placeOrder, recordRefusal } from './place-order.ts';
+import { type Heard, heardAnd } from './strategy.ts';
+import { type Synced, syncStrategy } from './sync.ts';
 
 export interface WebhookDeps extends PlaceOrderDeps, AlertDeps {
   readonly store: OnceDeps['store'] & Pick<Store, 'countInWindow'>;
@@ -51,7 +53,10 @@ interface Findings {
   metadata: Readonly<Record<string, unknown>>;
 }
 
-export async function receiveWebhook(deps: WebhookDeps, request: WebhookRequest): Promise<Denial | Placed> {
+export async function receiveWebhook(
+  deps: WebhookDeps,
+  request: WebhookRequest,
+): Promise<Denial | Placed | Synced> {
   const findings: Findings = { metadata: {} };
   const outcome = await checkAndPlace(deps, request, findings);
   if (isDenial(outcome)) {
@@ -84,7 +89,7 @@ async function checkAndPlace(
   deps: WebhookDeps,
   request: WebhookRequest,
   findings: Findings,
-): Promise<Denial | Placed> {
+): Promise<Denial | Placed | Synced> {
   const { token, body, arrivedAt, context } = request;
   const day = dayOf(arrivedAt);
   // Level 1
@@ -126,8 +131,8 @@ async function checkAndPlace(
   if (attempt === 'decided') return replay();
   if (attempt !== null && isDenial(attempt)) return attempt;
 
-  try {
-    const outcome = await placeOrder(deps, {
+  const place = ({ notes, unit }: Heard) =>
+    placeOrder(deps, {
       ...target,
       source: 'webhook',
       simulation,
@@ -136,6 +141,7 @@ async function checkAndPlace(
       intent: signal.intent,
       symbol: signal.symbol,
       quantity: signal.quantity,
+      notes,
       arrivedAt,
       context,
       fingerprint: simulation ? null : print,
@@ -145,9 +151,19 @@ async function checkAndPlace(
         const checkedAgain = check(current);
         return 'denial' in checkedAgain ? checkedAgain.denial : current;
       },
-      claims: () => [],
+      claims: () => [...unit],
       onAccepted: () => attempt?.decided(),
     });
+
+  try {
+    const hearing = { account, signal, simulation, arrivedAt, context };
+    if (signal.action === 'sync') {
+      const synced = await syncStrategy(deps, { target, hearing, place });
+      if (isDenial(synced) && isOurFault(synced)) await attempt?.forget();
+      else attempt?.decided();
+      return synced;
+    }
+    const outcome = await heardAnd(deps, hearing, place);
     // The store may have forgotten it; the order's row has not.
     const isKnown =
       'contested' in outcome ||
@@ -206,7 +222,7 @@ function checkSignal(
   if (queryProblem !== null) return malformed(queryProblem);
   const simulation = readFlag(flag);
   if (simulation === null) return malformed('?simulation= takes true, 1, yes, false, 0 or no.');
-  const read = readSignal(reading, { simulation });
+  const read = readSignal(reading, { simulation, follow: account.outOfSync === 'follow' });
   if ('problem' in read) return malformed(read.problem);
   const { signal } = read;
   if (!isAllowedSymbol(account.brokerName, account.allowedSymbols, signal.symbol))

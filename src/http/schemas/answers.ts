@@ -5,6 +5,7 @@ import { BROKER_NAMES } from '../../domain/brokers.ts';
 import { SECURITY_EVENTS } from '../../domain/denial.ts';
 import { FILLS, REHEARSALS } from '../../domain/paper-settings.ts';
 import { SEAL_ALGORITHM } from '../../domain/sealed.ts';
+import { OUT_OF_SYNC } from '../../domain/strategy.ts';
 import { OrderResult } from './order-answers.ts';
 import { count, flag, id, map, number, orNull, pageOf, saying, text, time } from './parts.ts';
 import { oneOf } from './requests.ts';
@@ -39,6 +40,7 @@ const accountFields = {
     description: 'empty: what the broker has',
     examples: [['BTCUSDT']],
   }),
+  out_of_sync: oneOf(OUT_OF_SYNC, { description: 'what becomes of what the action does not open' }),
   halted: flag('true: the kill switch is on'),
   broker_credentials_verified: flag('true: real orders are accepted', true),
   has_credentials: flag('true: sealed credentials are stored'),
@@ -79,9 +81,12 @@ export const Positions = Type.Object(
         {
           symbol: text('as an alert can send it', ['BTCUSDT']),
           quantity: number('signed: below zero is short'),
-          average_price: number('at which it was entered', 60_000),
+          average_price: orNull(number('at which it was entered; null: nothing is held', 60_000)),
           last_price: orNull(number('null: the broker does not say', 61_000)),
           open_profit: orNull(number("in the account's currency; null: the broker does not say", 1000)),
+          strategy_position: orNull(number('signed: where the strategy stands, by its last signal', 1)),
+          in_sync: orNull(flag('true: both are the same; null: the strategy has not said', true)),
+          last_signal_at: orNull(time('when the strategy last said so')),
         },
         { title: 'Position' },
       ),

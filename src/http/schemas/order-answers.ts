@@ -11,6 +11,7 @@ import {
   SOURCES,
   TRACE_HOPS,
 } from '../../domain/order.ts';
+import { STANCE_SIDES } from '../../domain/strategy.ts';
 import { count, flag, id, number, orNull, saying, text, time } from './parts.ts';
 import { oneOf } from './requests.ts';
 
@@ -72,6 +73,15 @@ const orderFields = {
   }),
   fill_price: orNull(number('the average price', 60_000)),
   fill_quantity: orNull(number('what was filled')),
+  market_position: orNull(oneOf(STANCE_SIDES), saying('as the signal said it')),
+  target: orNull(number('signed: where the position was to end', 1)),
+  gap: flag('true: an alert before this one never arrived'),
+  ignored: Type.Array(Type.String(), {
+    description: 'names of fields that nobody knows, at most 20',
+    examples: [[]],
+  }),
+  price: orNull(number('that the signal saw', 60_000)),
+  slippage: orNull(number('fill_price against it; below zero is worse for the user', 0)),
   auto_exit: flag('true: an opposite position was closed first'),
   exit_quantity: orNull(number('of that close'), { examples: [null] }),
   position_before: orNull(number('signed; before anything was sent', 0)),
@@ -87,6 +97,20 @@ const orderFields = {
 export const OrderResult = Type.Object(
   { ...orderFields, trace: Trace },
   { title: 'OrderResult', description: 'The outcome of a signal, as far as it is known.' },
+);
+
+export const SyncResult = Type.Object(
+  {
+    in_sync: flag('true: the position is the strategy’s', true),
+    strategy_position: orNull(number('signed: where the strategy stands', 1)),
+    broker_position: number('signed: what the account holds', 1),
+    gap: flag('true: an alert before this one never arrived'),
+    order: orNull(OrderResult, {
+      description: 'what aligned it, where the account follows',
+      examples: [null],
+    }),
+  },
+  { title: 'SyncResult', description: 'The answer to a `sync`, as found.' },
 );
 
 const summaryFields = {

@@ -5,6 +5,7 @@ import { BROKER_NAMES } from '../../domain/brokers.ts';
 import { SECURITY_EVENTS } from '../../domain/denial.ts';
 import { ACTIONS, ORDER_STATUSES, ORDER_TYPES, SOURCES } from '../../domain/order.ts';
 import { MOST_SEALED_CHARACTERS } from '../../domain/sealed.ts';
+import { OUT_OF_SYNC, STANCE_SIDES } from '../../domain/strategy.ts';
 import { SYMBOL } from '../../domain/symbol.ts';
 
 export const oneOf = <T extends string>(values: readonly T[], more: TSchemaOptions = {}) =>
@@ -58,10 +59,50 @@ export const WebhookBody = Type.Object({
     description: 'as the charting platform writes it, such as BINANCE:BTCUSDT.P, ES1! or AAPL',
     examples: ['BTCUSDT'],
   }),
-  quantity: Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.String()], {
-    description: 'contracts or lots, as a number or a numeric text; at most 15 significant digits',
-    examples: [1],
-  }),
+  quantity: Type.Optional(
+    Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.String()], {
+      description:
+        'needed by every action but close and sync, which take none: contracts or lots, as a number or a numeric text; at most 15 significant digits',
+      examples: [1],
+    }),
+  ),
+  market_position: Type.Optional(
+    oneOf(STANCE_SIDES, {
+      description: "the strategy's side after this alert; it decides between entry, exit and close",
+      examples: ['long'],
+    }),
+  ),
+  market_position_size: Type.Optional(
+    Type.Union([Type.Number({ minimum: 0 }), Type.String()], {
+      description: 'its size after this alert: the position is moved there, and `quantity` is only recorded',
+      examples: [1],
+    }),
+  ),
+  prev_market_position: Type.Optional(
+    oneOf(STANCE_SIDES, {
+      description: 'its side before this alert: a lost alert is noticed',
+      examples: ['flat'],
+    }),
+  ),
+  prev_market_position_size: Type.Optional(
+    Type.Union([Type.Number({ minimum: 0 }), Type.String()], {
+      description: 'its size before',
+      examples: [0],
+    }),
+  ),
+  id: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: 'tells several alerts of one second apart',
+      examples: ['Long'],
+    }),
+  ),
+  price: Type.Optional(
+    Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.String()], {
+      description: 'that the signal saw; never sizes an order nor becomes its price',
+      examples: [60_000],
+    }),
+  ),
   order_type: Type.Optional(
     oneOf(ORDER_TYPES, { default: 'entry', description: 'exit makes buy and sell take out what is held' }),
   ),
@@ -96,8 +137,18 @@ export const NewOrderBody = Type.Object(
     trading_account_id: uuid,
     action: oneOf(ACTIONS),
     symbol,
-    quantity: Type.Number({ exclusiveMinimum: 0 }),
+    quantity: Type.Optional(
+      Type.Number({ exclusiveMinimum: 0, description: 'needed by every action but close, which takes none' }),
+    ),
     order_type: Type.Optional(oneOf(ORDER_TYPES, { default: 'entry' })),
+    simulation: Type.Optional(Type.Boolean({ default: false, description: 'true: on the simulated book' })),
+  },
+  { additionalProperties: false },
+);
+
+export const AlignBody = Type.Object(
+  {
+    symbol,
     simulation: Type.Optional(Type.Boolean({ default: false, description: 'true: on the simulated book' })),
   },
   { additionalProperties: false },
@@ -173,6 +224,13 @@ const accountFields = {
   ),
   allowed_symbols: Type.Optional(
     Type.Array(symbol, { maxItems: 500, description: 'at most 100; empty: what the broker has' }),
+  ),
+  out_of_sync: Type.Optional(
+    oneOf(OUT_OF_SYNC, {
+      default: 'hold',
+      description:
+        'hold: what the strategy holds and the account does not is opened only in the direction of the action; follow: always',
+    }),
   ),
   // Read by domain/paper-settings.ts, which names every setting that is wrong.
   paper: Type.Optional(Type.Object({}, { description: 'of a paper account; PaperSettings has them all' })),

@@ -1,0 +1,28 @@
+// What strategies say of their own position, and how an account takes it.
+
+export const strategies = `
+-- what a signal said besides what it asked for; null: nothing
+alter table order_history add column notes {json};
+
+-- hold: what the strategy holds and the account does not is opened only in the direction of the action; follow: always
+alter table trading_accounts add column out_of_sync text not null default 'hold';
+
+-- the last genuine word, per account, symbol (in its canonical form) and mode; the later one by the strategy's own time
+create table strategy_positions (
+  trading_account_id {uuid} not null references trading_accounts (id),
+  symbol text not null,
+  simulation {boolean} not null,
+  version integer not null,
+  said_at {time} not null,
+  arrived_at {time} not null,
+  side text,
+  size {decimal},
+  before_side text,
+  before_size {decimal},
+  -- of the signal that said it
+  fingerprint text,
+  -- since when the broker's position is another one; null: it was the same when it was last compared
+  drift_since {time},
+  primary key (trading_account_id, symbol, simulation)
+);
+`;
