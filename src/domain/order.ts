@@ -11,7 +11,7 @@ import {
   type Timestamp,
   type UserId,
 } from './ids.ts';
-import type { StanceSide, Target } from './strategy.ts';
+import type { StanceSide } from './strategy.ts';
 
 export const ACTIONS = [
   'buy',
@@ -32,6 +32,14 @@ export type OrderType = (typeof ORDER_TYPES)[number];
 
 export type Side = 'buy' | 'sell';
 export type Direction = 'long' | 'short';
+
+/** Where an order is to bring the position, and in which direction it may open something on the way. */
+export interface Target {
+  /** Signed. */
+  readonly position: Decimal;
+  /** What exceeds or contradicts the target is always closed; opened is only this way. null: either. */
+  readonly opens: Side | null;
+}
 
 /** What the worker is to do: the spec's internal operations, and where the position is to end, if the strategy said so. */
 export type OrderIntent = { readonly target?: Target } & (

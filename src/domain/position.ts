@@ -1,8 +1,7 @@
 // What to send for a signal, given the position held: the spec's auto-reversal table. A position is signed.
 
 import { absolute, add, compare, type Decimal, negate, sign, smaller, subtract, ZERO } from './decimal.ts';
-import type { Direction, LegName, Order, OrderError, OrderIntent, Side } from './order.ts';
-import { sideTowards, type Target } from './strategy.ts';
+import type { Direction, LegName, Order, OrderError, OrderIntent, Side, Target } from './order.ts';
 
 interface PlannedLeg {
   readonly leg: LegName;
@@ -96,6 +95,9 @@ function planExit(direction: Direction, quantity: Decimal, position: Decimal): P
   const side = direction === 'long' ? 'sell' : 'buy';
   return planOf(closing(side, smaller(quantity, heldThatWay)));
 }
+
+/** Which side has to be traded to stand there from flat. */
+export const sideTowards = (position: Decimal): Side => (sign(position) < 0 ? 'sell' : 'buy');
 
 const directionOf = (position: Decimal): Direction => (sign(position) < 0 ? 'short' : 'long');
 

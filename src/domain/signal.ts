@@ -11,8 +11,9 @@ import {
   type OrderType,
   type Side,
 } from './order.ts';
+import { sideTowards } from './position.ts';
 import { insteadOf } from './refused-fields.ts';
-import { positionOf, STANCE_SIDES, type Stance, sideTowards } from './strategy.ts';
+import { positionOf, STANCE_SIDES, type Stance } from './strategy.ts';
 import { isSymbol } from './symbol.ts';
 
 export interface Signal {

@@ -1,8 +1,7 @@
 // Where a strategy stands: what its alerts say of its own position, and what follows from it. Per account, symbol and mode
 // we keep what the last genuine alert said; the next one shows whether one was missed in between.
 
-import { compare, type Decimal, negate, sign, ZERO } from './decimal.ts';
-import type { Side } from './order.ts';
+import { compare, type Decimal, negate, ZERO } from './decimal.ts';
 
 export const STANCE_SIDES = ['long', 'short', 'flat'] as const;
 export type StanceSide = (typeof STANCE_SIDES)[number];
@@ -69,14 +68,3 @@ const beginsWhere = ({ before }: StrategyWord, { after }: StrategyWord): boolean
 /** An account's setting: what becomes of a part of the target that the action does not open. */
 export const OUT_OF_SYNC = ['hold', 'follow'] as const;
 export type OutOfSync = (typeof OUT_OF_SYNC)[number];
-
-/** Where an order is to bring the position, and in which direction it may open something on the way. */
-export interface Target {
-  /** Signed. */
-  readonly position: Decimal;
-  /** What exceeds or contradicts the target is always closed; opened is only this way. null: either. */
-  readonly opens: Side | null;
-}
-
-/** Which side would have to be bought or sold to stand there from flat. */
-export const sideTowards = (position: Decimal): Side => (sign(position) < 0 ? 'sell' : 'buy');

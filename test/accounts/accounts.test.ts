@@ -112,6 +112,7 @@ describe('a new account', () => {
     assert.deepEqual(rest, {
       ...body,
       environment: 'live',
+      out_of_sync: 'hold',
       halted: false,
       broker_credentials_verified: true,
       has_credentials: false,
