@@ -165,6 +165,8 @@ export async function openWorld(
       maxRequestAge: 300,
       allowedSymbols: [],
       outOfSync: 'hold',
+      guards: {},
+      silenceAfter: null,
       sealedCredentials: null,
       credentialsVerified: true,
       halted: false,

@@ -8,6 +8,7 @@ import type { WorkerOrders } from '../worker/orders.ts';
 import { changeAccountAt, findAccount } from './accounts.ts';
 import { DatabaseUnavailable, type Db, must, type Statement, sql } from './db.ts';
 import { scheduleCheck } from './fill-checks.ts';
+import { entriesSince, firstEquity } from './guard-facts.ts';
 import { accountsUnderWay, findOrder, saveOrder, unsettledOrders } from './orders.ts';
 
 /** A commit whose answer was lost is made again so often, each time after twice the time. */
@@ -47,6 +48,8 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
     accountsUnderWay: (user) => accountsUnderWay(db, user),
     unsettled: (user, account) => unsettledOrders(db, user, account),
     findAccount: (id) => findAccount(db, id),
+    entriesSince: (of, since) => entriesSince(db, of, timestamp(since)),
+    firstEquity: (of, day, equity) => firstEquity(db, of, day, equity),
     async refuseCredentials(account, version) {
       await db.commit([changeAccountAt(account, version, { credentialsVerified: false })]);
     },

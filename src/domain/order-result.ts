@@ -52,6 +52,7 @@ export function orderRecord(order: Order, verification: Verification) {
   return {
     ...orderSummary(order, verification),
     trace: order.trace,
+    guards: order.guards,
     legs: order.legs.map((leg) => ({
       leg: leg.leg,
       client_order_id: leg.clientOrderId,

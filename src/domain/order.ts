@@ -195,6 +195,13 @@ export const TRACE_HOPS = ['validated', 'queued', 'taken', 'sent', 'acked', 'ans
 /** Milliseconds since arrival at each hop that the order has passed. */
 type Trace = { readonly [hop in (typeof TRACE_HOPS)[number]]?: number };
 
+/** What a guard of the account's said, right before an entry was sent. */
+export interface GuardVerdict {
+  readonly guard: string;
+  readonly outcome: 'passed' | 'refused';
+  readonly reason: string;
+}
+
 /** What a signal said besides what it asked for. */
 export interface SignalNotes {
   readonly marketPosition: StanceSide | null;
@@ -230,6 +237,7 @@ export interface Order {
   readonly intent: OrderIntent;
   readonly quantity: Decimal;
   readonly notes: SignalNotes;
+  readonly guards: readonly GuardVerdict[];
   readonly status: OrderStatus;
   readonly error: OrderError | null;
   readonly positionBefore: Decimal | null;

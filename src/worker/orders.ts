@@ -1,9 +1,15 @@
 // The worker's view of the database.
 
 import type { Account } from '../data/accounts.ts';
-import type { AccountId, OrderId, UserId } from '../domain/ids.ts';
+import type { Decimal } from '../domain/decimal.ts';
+import type { AccountId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
 import type { Order } from '../domain/order.ts';
 import type { Unsettled } from './work-off.ts';
+
+export interface SentEntry {
+  readonly instrument: string | null;
+  readonly sentAt: Timestamp;
+}
 
 export interface WorkerOrders {
   find(id: OrderId): Promise<Order | null>;
@@ -19,6 +25,17 @@ export interface WorkerOrders {
   save(order: Order, token: string, options: { settled: boolean }): Promise<Order | 'taken'>;
   /** The same, right before a leg is sent: `halted` for an entry of an account that is, or whose user was deactivated. */
   saveSending(order: Order, token: string): Promise<Order | 'taken' | 'halted'>;
+  /** Entries of the account and mode that were sent since then, oldest first; what was refused at once is none. */
+  entriesSince(
+    of: Pick<Order, 'userId' | 'accountId' | 'simulation'>,
+    since: number,
+  ): Promise<readonly SentEntry[]>;
+  /** The equity at the day's first order: this one's, where there was none. */
+  firstEquity(
+    of: Pick<Order, 'userId' | 'accountId' | 'simulation'>,
+    day: string,
+    equity: Decimal,
+  ): Promise<Decimal>;
   findAccount(id: AccountId): Promise<Account | null>;
   /** The credentials of this version of the account are no longer verified. */
   refuseCredentials(account: AccountId, version: number): Promise<void>;

@@ -22,6 +22,7 @@ import {
   verifyCredentials,
 } from './enquiries.ts';
 import { type Execution, OrderTaken } from './execute.ts';
+import { judgeGuards } from './guarding.ts';
 import { createLanes } from './lanes.ts';
 import type { Envelope, Mailbox, WorkRequest } from './mailbox.ts';
 import type { WorkerOrders } from './orders.ts';
@@ -65,6 +66,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   const execution: Execution = {
     ...deps,
     connections,
+    judge: (entry) => judgeGuards(deps, entry),
     save: async (order, options = { settled: false }) =>
       mine(order, await orders.save(order, token, options)),
     saveSending: async (order) => mine(order, await orders.saveSending(order, token)),

@@ -117,6 +117,8 @@ export async function makeTrader(db: Db, paper: unknown, of?: User): Promise<Tra
     maxRequestAge: 300,
     allowedSymbols: [],
     outOfSync: 'hold',
+    guards: {},
+    silenceAfter: null,
     sealedCredentials: null,
     credentialsVerified: true,
     halted: false,

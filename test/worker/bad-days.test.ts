@@ -354,6 +354,7 @@ describe('An order whose outcome could not be saved', () => {
     intent: { operation: 'CLOSE_POSITION', direction: 'long' },
     quantity: decimal(3),
     notes: NO_NOTES,
+    guards: [],
     status: 'queued',
     error: null,
     positionBefore: null,
@@ -400,6 +401,7 @@ describe('An order whose outcome could not be saved', () => {
     let commits = 0;
     const execution: Execution = {
       connections,
+      judge: async () => [],
       // The database is away for the one commit that follows the broker's acknowledgement.
       save: async (order) => {
         if (++commits === 1) throw new DatabaseUnavailable('away');
@@ -413,7 +415,7 @@ describe('An order whose outcome could not be saved', () => {
     };
     const trades = recentTrades();
     const options = { upTo: null, tradesOf: () => trades, faults: new Map(), log: { error: () => {} } };
-    await workOff(execution, async () => ({ orders: [...standing.values()], version: 1 }), {
+    await workOff(execution, async () => ({ orders: [...standing.values()], version: 1, guards: null }), {
       ...options,
       signal: new AbortController().signal,
     }).catch(() => {});

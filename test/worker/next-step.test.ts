@@ -251,6 +251,7 @@ function model(capabilities: Capabilities, start: number, luck: readonly Luck[],
     const connections = createConnections(access);
     const execution: Execution = {
       connections,
+      judge: async () => [],
       save: (order) => commit(alive(order)),
       saveSending: (order) => commit(alive(order)),
       saveSeen: (order) => commit(alive(order)),
@@ -273,7 +274,7 @@ function model(capabilities: Capabilities, start: number, luck: readonly Luck[],
         [...saved.values()].toSorted(
           (a, b) => Number(b.status === 'executing') - Number(a.status === 'executing'),
         );
-      await workOff(execution, async () => ({ orders: first(), version: 1 }), {
+      await workOff(execution, async () => ({ orders: first(), version: 1, guards: null }), {
         upTo: null,
         tradesOf: () => trades,
         faults: new Map(),
@@ -334,6 +335,7 @@ const newOrder = (id: OrderId, intent: OrderIntent, quantity: number, now: numbe
   intent,
   quantity: decimal(quantity),
   notes: NO_NOTES,
+  guards: [],
   status: 'queued',
   error: null,
   positionBefore: null,

@@ -92,6 +92,8 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
       maxRequestAge: 300,
       allowedSymbols: [],
       outOfSync: 'hold',
+      guards: {},
+      silenceAfter: null,
       sealedCredentials: null,
       credentialsVerified: true,
       halted: false,

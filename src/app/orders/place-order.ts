@@ -260,6 +260,7 @@ function accept(deps: PlaceOrderDeps, request: NewOrder): Order {
     intent: request.intent,
     quantity: request.quantity,
     notes: request.notes ?? NO_NOTES,
+    guards: [],
     status: 'queued',
     error: null,
     positionBefore: null,

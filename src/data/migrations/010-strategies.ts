@@ -7,6 +7,24 @@ alter table order_history add column notes {json};
 -- hold: what the strategy holds and the account does not is opened only in the direction of the action; follow: always
 alter table trading_accounts add column out_of_sync text not null default 'hold';
 
+-- what holds entries back; null: nothing does
+alter table trading_accounts add column guards {json};
+
+-- what they said of an order's entry
+alter table order_history add column guards {json};
+
+-- at the day's first order that a guard asked it for
+create table day_equity (
+  trading_account_id {uuid} not null references trading_accounts (id),
+  simulation {boolean} not null,
+  day text not null,
+  equity {decimal} not null,
+  primary key (trading_account_id, simulation, day)
+);
+
+-- seconds without a genuine signal after which the owner is told; null: never
+alter table trading_accounts add column silence_after integer;
+
 -- the last genuine word, per account, symbol (in its canonical form) and mode; the later one by the strategy's own time
 create table strategy_positions (
   trading_account_id {uuid} not null references trading_accounts (id),

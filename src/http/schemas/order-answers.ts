@@ -20,6 +20,7 @@ const OrderError = Type.Object(
     code: oneOf(REJECTION_CODES),
     message: text('for a person: what happened and what to do'),
     retry_after: Type.Optional(number('seconds; what the broker asks to wait', 5)),
+    guard: Type.Optional(text('which of the account’s guards held it back', ['max_position'])),
     market_hours: Type.Optional(
       Type.Object(
         {
@@ -53,6 +54,15 @@ const Trace = Type.Object(
     TRACE_HOPS.map((hop, index) => [hop, Type.Optional(Type.Number({ minimum: 0, examples: [index * 2] }))]),
   ),
   { title: 'Trace', description: 'Milliseconds since arrival at each hop that the order has passed.' },
+);
+
+const GuardVerdict = Type.Object(
+  {
+    guard: text('which one', ['max_position']),
+    outcome: oneOf(['passed', 'refused']),
+    reason: text('with the figures', ['the position would be 2, and 5 may be']),
+  },
+  { title: 'GuardVerdict' },
 );
 
 const orderFields = {
@@ -136,6 +146,10 @@ export const OrderRecord = Type.Object(
   {
     ...summaryFields,
     trace: Trace,
+    guards: Type.Array(GuardVerdict, {
+      description: 'what the account’s guards said of the entry',
+      examples: [[]],
+    }),
     legs: Type.Array(
       Type.Object(
         {

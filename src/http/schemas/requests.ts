@@ -232,6 +232,16 @@ const accountFields = {
         'hold: what the strategy holds and the account does not is opened only in the direction of the action; follow: always',
     }),
   ),
+  silence_after: Type.Optional(
+    Type.Union([Type.Integer({ minimum: 60, maximum: 31_536_000 }), Type.Null()], {
+      description: 'seconds without a genuine signal after which you are told once; null: never',
+      examples: [86_400],
+    }),
+  ),
+  // Read by domain/guard-settings.ts, which names every guard that is wrong.
+  guards: Type.Optional(
+    Type.Object({}, { description: 'what holds an entry back; merged guard by guard, null removes one' }),
+  ),
   // Read by domain/paper-settings.ts, which names every setting that is wrong.
   paper: Type.Optional(Type.Object({}, { description: 'of a paper account; PaperSettings has them all' })),
 };
