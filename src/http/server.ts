@@ -28,6 +28,7 @@ import { type Middleware, securityHeaders, standBefore } from './middleware.ts';
 import { RequestInvalid, sendClientError, sendDenial, sendFault, sendInvalid } from './problem.ts';
 import { refuseUnknownParameters } from './query.ts';
 import { limitReads } from './reads-at-once.ts';
+import { logRequests } from './request-log.ts';
 import { type AccountRoutes, accountRoutes } from './routes/accounts.ts';
 import { type AdminRoutes, adminRoutes } from './routes/admin.ts';
 import { type AuthRoutes, authRoutes } from './routes/auth.ts';
@@ -162,12 +163,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   refuseUnknownParameters(server);
   server.setErrorHandler(sendFault);
   server.setNotFoundHandler((request, reply) => sendDenial(request, reply, deny('not_found')));
-  server.addHook('onResponse', async (request, reply) => {
-    const { method, id: request_id } = request;
-    const route = request.routeOptions.url ?? 'none';
-    const ms = Math.round(reply.elapsedTime * 10) / 10;
-    deps.log.info({ request_id, method, route, status: reply.statusCode, ms }, 'request');
-  });
+  logRequests(server, { log: deps.log, ipOf });
 
   server.removeAllContentTypeParsers();
   server.addContentTypeParser(

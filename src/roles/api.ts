@@ -37,6 +37,7 @@ import { writeAudit } from '../app/audit/audit.ts';
 import { auditKeyOf } from '../app/audit/chain.ts';
 import type { Sealer } from '../app/audit/sealing.ts';
 import { readAuditLog, readSecurityAttacks } from '../app/audit/security-events.ts';
+import { countStrangers } from '../app/audit/strangers.ts';
 import { afterwards } from '../app/background.ts';
 import { admitTradingRequest, authenticate } from '../app/identity/access.ts';
 import { createCaptcha } from '../app/identity/captcha.ts';
@@ -113,6 +114,8 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
   closers.push(() => later.settled(MAIL_PATIENCE_MS));
   const mailer = parts.mailer ?? openMailer(config, closers);
   closers.push(() => later.settled(MAIL_PATIENCE_MS));
+  const strangers = countStrangers({ db, clock, log });
+  closers.push(() => strangers.stop());
   const tokens = createTokens({ secret: config.keys.jwt ?? keptKey(config.data.dir, 'JWT_SECRET'), clock });
 
   await bindSecrets({ db, secrets, log });
@@ -123,7 +126,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
 
   // What the service's functions take their dependencies from; each names the few that it uses.
   const deps = {
-    ...{ ...base, secrets, tokens, plans, rateLimit, ...timings },
+    ...{ ...base, secrets, tokens, strangers, plans, rateLimit, ...timings },
     ...{ hasher, turns: createTurns(), decoyHash, captcha, mailer, later, baseUrl, lifetimes: config.auth },
     role: config.role,
     sealer,

@@ -21,6 +21,7 @@ import { fingerprint, isFresh, isGenuine, isSameSecret, memoryMs } from '../../d
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import { type AlertDeps, alertUser } from '../audit/alerts.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
+import type { Strangers } from '../audit/strangers.ts';
 import { checkRate, isAllowedIp, type RateLimit, type RequestCount } from '../identity/access.ts';
 import type { SecretBox } from '../secret-box.ts';
 import { type Attempt, attemptOnce, type OnceDeps } from './once.ts';
@@ -32,6 +33,7 @@ export interface WebhookDeps extends PlaceOrderDeps, AlertDeps {
   readonly store: OnceDeps['store'] & Pick<Store, 'countInWindow'>;
   readonly secrets: SecretBox;
   readonly rateLimit: RateLimit;
+  readonly strangers: Strangers;
 }
 
 export interface WebhookRequest {
@@ -50,6 +52,8 @@ export interface WebhookRequest {
 interface Findings {
   user?: User;
   account?: Account;
+  /** Whoever it is had no secret, and was not even listened to. */
+  isStranger?: boolean;
   metadata: Readonly<Record<string, unknown>>;
 }
 
@@ -60,7 +64,10 @@ export async function receiveWebhook(
   const findings: Findings = { metadata: {} };
   const outcome = await checkAndPlace(deps, request, findings);
   if (isDenial(outcome)) {
-    const { user, account, metadata } = findings;
+    const { user, account, isStranger, metadata } = findings;
+    const { code } = outcome;
+    if (isStranger && !deps.strangers.count(request.context, { code, target: user?.id ?? null }))
+      return outcome;
     const entry = audit(
       request.context,
       {
@@ -95,7 +102,10 @@ async function checkAndPlace(
   // Level 1
   const find = async (): Promise<Target | Denial> => {
     const target = await findByWebhookToken(deps.db, token, { day });
-    if (!target) return deny('webhook_not_found');
+    if (!target) {
+      findings.isStranger = true;
+      return deny('webhook_not_found');
+    }
     Object.assign(findings, { user: target.user, account: target.account });
     return target.user.isActive ? target : deny('user_deactivated');
   };
@@ -108,8 +118,12 @@ async function checkAndPlace(
   const { user, account } = target;
 
   const reading = readBody(body);
-  const tooMany = await checkRate(deps, user.id, senderOf(deps, account, proofIn(reading), arrivedAt));
-  if (tooMany) return tooMany;
+  const sender = senderOf(deps, account, proofIn(reading), arrivedAt);
+  const tooMany = await checkRate(deps, user.id, sender);
+  if (tooMany) {
+    findings.isStranger = sender === 'other';
+    return tooMany;
+  }
 
   const check = (against: Target) => {
     const checked = checkSignal(deps, request, reading, against);
