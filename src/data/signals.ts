@@ -3,12 +3,9 @@
 import { type Decimal, decimal } from '../domain/decimal.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
 import type { Order } from '../domain/order.ts';
-import type { Check } from '../domain/webhook-checks.ts';
+import type { Check, SignalOutcome } from '../domain/webhook-checks.ts';
 import { join, type Reads, type Statement, sql } from './db.ts';
 import { ordersByIds } from './orders.ts';
-
-export const SIGNAL_OUTCOMES = ['order', 'refused', 'sync'] as const;
-export type SignalOutcome = (typeof SIGNAL_OUTCOMES)[number];
 
 export interface ArrivedSignal {
   readonly id: string;

@@ -23,6 +23,10 @@ export const CHECKS = [
 ] as const;
 export type Check = (typeof CHECKS)[number];
 
+/** What became of an arrival. */
+export const SIGNAL_OUTCOMES = ['order', 'refused', 'sync'] as const;
+export type SignalOutcome = (typeof SIGNAL_OUTCOMES)[number];
+
 export interface CheckVerdict {
   readonly check: Check;
   readonly outcome: 'passed' | 'refused' | 'not_reached';
