@@ -196,7 +196,7 @@ function localTime(now: number, timezone: string): { day: number; minute: number
       .formatToParts(now)
       .map(({ type, value }) => [type, value]),
   );
-  const day = DAYS.findIndex((name) => name === parts.weekday?.toLowerCase());
+  const day = DAYS.indexOf(parts.weekday?.toLowerCase() as Day);
   return { day, minute: Number(parts.hour) * 60 + Number(parts.minute) };
 }
 
