@@ -40,10 +40,9 @@ export interface Config {
   readonly retention: {
     readonly auditMs: number | null;
     readonly orderMs: number | null;
+    /** Of what became no order. */
     readonly signalMs: number;
   };
-  /** Of what became no order. */
-  readonly signalMs: number;
   /** What is undefined here is kept in `data.dir`, made there at the first start. */
   readonly keys: {
     /** 32 bytes in base64url. */
