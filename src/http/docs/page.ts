@@ -96,7 +96,7 @@ ${calls.map((call) => callArticle(call, document, links))}</section>
 const messageSection = (): Html => html`<section class="chapter" id="${anchor('The message of an alert')}">
 <h2>The message of an alert</h2>
 <p class="lead">What a strategy's alert on the charting platform sends. Where the strategy stands afterwards decides what is traded: a closed long is flat and not short, a reversal is of the right size, and an alert that got lost is noticed.</p>
-<pre><code>${templateWith('<your webhook secret>')}</code></pre>
+<pre>${templateWith('<your webhook secret>')}</pre>
 </section>
 `;
 
