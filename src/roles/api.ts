@@ -70,9 +70,13 @@ import { bindSecrets } from '../app/operation/bind-secrets.ts';
 import { type FirstUser, publishFirstTerms, seedFirstUser } from '../app/operation/first-start.ts';
 import { readHealth } from '../app/operation/health.ts';
 import { METRICS_TYPE, readMetrics } from '../app/operation/metrics.ts';
+import { alignPosition } from '../app/orders/align.ts';
+import { checkMessage } from '../app/orders/check-message.ts';
 import { placeDashboardOrder } from '../app/orders/dashboard-order.ts';
 import { haltAccount, resumeAccount } from '../app/orders/halt.ts';
+import { planDashboardOrder } from '../app/orders/plan-order.ts';
 import { readOrder, readOrders } from '../app/orders/read-orders.ts';
+import { readSignal, readSignals } from '../app/orders/read-signals.ts';
 import { receiveWebhook } from '../app/orders/receive-webhook.ts';
 import { createSecretBox, randomToken } from '../app/secret-box.ts';
 import type { Config } from '../config/config.ts';
@@ -197,6 +201,12 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     },
     admission: { admit: bind(admitTradingRequest) },
     trading: { place: bind(placeDashboardOrder), readOrder: bind(readOrder), readOrders: bind(readOrders) },
+    signals: {
+      readSignals: bind(readSignals),
+      readSignal: bind(readSignal),
+      checkMessage: bind(checkMessage),
+      planOrder: bind(planDashboardOrder),
+    },
     accounts: {
       readAccounts: bind(readAccounts),
       readAccount: bind(readAccount),
@@ -210,6 +220,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       verifyAccount: bind(verifyAccount),
       readPositions: bind(readPositions),
       resetSimulation: bind(resetSimulation),
+      alignPosition: bind(alignPosition),
       readBalance: bind(readBalance),
       readSymbols: bind(readSymbols),
       haltAccount: bind(haltAccount),

@@ -112,6 +112,18 @@ describe('a new account', () => {
     assert.deepEqual(rest, {
       ...body,
       environment: 'live',
+      out_of_sync: 'hold',
+      silence_after: null,
+      guards: {
+        max_order_quantity: null,
+        max_position: null,
+        max_orders_per_minute: null,
+        cooldown_seconds: null,
+        max_daily_loss: null,
+        max_price_deviation_percent: null,
+        trading_hours: null,
+        pauses: null,
+      },
       halted: false,
       broker_credentials_verified: true,
       has_credentials: false,
