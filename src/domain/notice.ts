@@ -1,7 +1,6 @@
 // What an owner is told of besides attacks: a lost alert, a position that is not the strategy's, silence.
 
-export const NOTICE_KINDS = ['gap', 'drift', 'silence'] as const;
-export type NoticeKind = (typeof NOTICE_KINDS)[number];
+export type NoticeKind = 'gap' | 'drift' | 'silence';
 
 export const NOTICE_TITLES: Readonly<Record<NoticeKind, string>> = {
   gap: 'An alert never arrived',
