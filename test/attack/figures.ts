@@ -74,7 +74,7 @@ export const figuresTable = (figures: readonly Figures[]): string =>
   );
 
 /** As Markdown has it. */
-export function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {
+function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = columns.map((name, index) =>
     Math.max(name.length, ...rows.map((row) => row[index]?.length ?? 0)),
   );
