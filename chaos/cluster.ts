@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { closeSync, existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { PublicJwk } from '../src/domain/sealed.ts';
 import { APP_KEY } from '../test/orders/kill-harness.ts';
 import { freePort } from '../test/servers/free-port.ts';
 
@@ -28,8 +29,10 @@ export interface Member {
 const FAKETIME = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1';
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+/** What credentials are sealed to. */
+export const SEALING_KEY = publicKey.export({ format: 'jwk' }) as unknown as PublicJwk;
 const KEYS = {
-  api: { WORKER_PUBLIC_KEY: JSON.stringify(publicKey.export({ format: 'jwk' })) },
+  api: { WORKER_PUBLIC_KEY: JSON.stringify(SEALING_KEY) },
   worker: { WORKER_KEY: JSON.stringify(privateKey.export({ format: 'jwk' })) },
   verifier: {},
 };
@@ -57,9 +60,11 @@ export interface ClusterOptions {
   readonly root: string;
   readonly databaseUrl: string;
   readonly redisUrl: string;
+  /** Whose language the exchange speaks. */
+  readonly broker: string;
 }
 
-export async function openCluster({ folder, root, databaseUrl, redisUrl }: ClusterOptions) {
+export async function openCluster({ folder, root, databaseUrl, redisUrl, broker }: ClusterOptions) {
   const exchange = await member({
     name: 'exchange',
     role: 'exchange',
@@ -70,6 +75,7 @@ export async function openCluster({ folder, root, databaseUrl, redisUrl }: Clust
       join(folder, 'exchange.db'),
       '--port',
       `${port}`,
+      ...(broker === 'paper' ? [] : ['--broker', broker]),
     ],
     env: () => ({}),
     healthPath: '/control/ledger?none',
@@ -96,7 +102,7 @@ export async function openCluster({ folder, root, databaseUrl, redisUrl }: Clust
         RATE_LIMIT_REQUESTS: '1000000',
         MAX_CONNECTIONS_PER_IP: '10000',
         MAX_CONNECTIONS: '10000',
-        BROKER_URLS: JSON.stringify({ paper: `${exchange.url}/${name}` }),
+        BROKER_URLS: JSON.stringify({ [broker]: `${exchange.url}/${name}` }),
         ...KEYS[role],
         ...TIMINGS,
       }),

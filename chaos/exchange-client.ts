@@ -63,14 +63,16 @@ export function exchangeControl(url: string) {
     return (await response.json()) as Answer;
   }
   return {
-    setTraits: (account: string, traits: Traits) =>
+    register: (account: string, traits: Traits, terms: object) =>
       call('POST', `accounts/${account}`, {
+        ...terms,
         refuses_duplicates: traits.refusesDuplicates,
         reduce_only: traits.reduceOnly,
         fills_after_ms: traits.fillsAfterMs,
         forgets_ids_after_ms: traits.forgetsIdsAfterMs,
         limits: traits.limits,
       }),
+    setBook: (account: string, paper: object) => call('PATCH', `accounts/${account}`, { paper }),
     addFault: (fault: FaultOrder) => call('POST', 'faults', fault),
     clearFaults: () => call('DELETE', 'faults'),
     trap: (trap: TrapOrder) =>

@@ -2,23 +2,28 @@
 // and its line in the journal are one unit: neither can tell of what the other does not know.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import {
-  type Broker,
-  type BrokerOrderState,
-  BrokerUnavailable,
-  type Capabilities,
-  type OrderQuery,
-} from '../src/broker/broker.ts';
+import { type Broker, BrokerUnavailable, type Capabilities, type OrderQuery } from '../src/broker/broker.ts';
+import { isResting } from '../src/broker/paper/engine.ts';
 import type { PaperLedger, PaperOrder } from '../src/broker/paper/ledger.ts';
 import { openPaper } from '../src/broker/paper/paper.ts';
-import { type Db, type Statement, sql } from '../src/data/db.ts';
+import { type Db, sql } from '../src/data/db.ts';
 import { migrate } from '../src/data/migrate.ts';
 import { openPaperLedger } from '../src/data/paper-ledger.ts';
 import { openSqlite } from '../src/data/sqlite.ts';
 import { type Decimal, ZERO } from '../src/domain/decimal.ts';
-import { type AccountId, type ClientOrderId, millis, type Timestamp, timestamp } from '../src/domain/ids.ts';
-import type { OrderError, Side } from '../src/domain/order.ts';
-import { drawn, PLAIN, type Traits } from './exchange-traits.ts';
+import { type AccountId, type ClientOrderId, millis, timestamp } from '../src/domain/ids.ts';
+import type { OrderError } from '../src/domain/order.ts';
+import type { Holder, Standing } from './exchange-dialect.ts';
+import {
+  type Arrival,
+  journalLine,
+  noteLook,
+  noteNotFound,
+  type Outcome,
+  readLedger,
+  TABLES,
+} from './exchange-journal.ts';
+import { drawn, type Traits } from './exchange-traits.ts';
 
 /** The engine is always asked to the end: whoever has gone by then has sent it all the same. */
 export const { signal: PATIENT } = new AbortController();
@@ -32,36 +37,28 @@ const ANY: Omit<OrderQuery, 'clientOrderId'> = {
   sentAt: timestamp(0),
 };
 
-/** An order request, as it came in. */
-export interface Arrival {
-  readonly arrivedAt: number;
-  readonly account: AccountId;
-  readonly asker: string | null;
-  readonly clientOrderId: ClientOrderId;
-  readonly symbol: string;
-  readonly side: Side;
-  readonly quantity: Decimal;
-  readonly reduceOnly: boolean;
-  readonly sendBefore: Timestamp;
-}
-
-/** `not_taken`: it came to nothing before the engine saw it. */
-type Outcome = 'accepted' | 'duplicate' | 'rejected' | 'late' | 'not_taken';
-
-type Taken =
+type Placed =
   /** `isAnswered` is false where the account's settings lose every answer. */
   | {
       readonly outcome: 'accepted' | 'duplicate';
-      readonly state: BrokerOrderState;
+      readonly order: PaperOrder;
       readonly isAnswered: boolean;
     }
   | { readonly outcome: 'rejected' | 'late'; readonly rejection: OrderError };
+
+/** What is so of an account: its book's settings, its exchange's manners, and what its broker knows of it. */
+export interface Registration {
+  readonly paper: unknown;
+  readonly traits: Traits;
+  readonly standing: Standing;
+}
 
 interface Seat {
   /** As JSON; null: nobody has connected yet. */
   paper: string | null;
   broker: Broker | null;
   traits: Traits;
+  standing: Standing;
 }
 
 /** One request on its way through the engine. */
@@ -71,7 +68,28 @@ interface Passage {
   hasWaited: boolean;
 }
 
-export async function openDesk({ file, pause }: { file: string; pause: (ms: number) => Promise<void> }) {
+const UNKNOWN: Standing = {
+  apiKey: null,
+  apiSecret: '',
+  passphrase: '',
+  permissions: ['read', 'trade'],
+  addresses: null,
+  positionMode: 'one_way',
+  accountType: 'unified',
+  marginMode: 'cross',
+  isDemo: false,
+};
+
+export interface DeskOptions {
+  readonly file: string;
+  readonly pause: (ms: number) => Promise<void>;
+  /** Of accounts of which nobody said anything else. */
+  readonly traits: Traits;
+  /** In the engine's units, of the engine's listings. */
+  readonly stepOf: (listing: string) => Decimal | undefined;
+}
+
+export async function openDesk({ file, pause, traits: usual, stepOf }: DeskOptions) {
   const db = openSqlite({ file });
   await migrate(db, Date.now());
   await db.script(TABLES);
@@ -95,6 +113,7 @@ export async function openDesk({ file, pause }: { file: string; pause: (ms: numb
       clock: { now: Date.now },
       wait,
       restsMs: ({ clientOrderId }) => restsMs(id, clientOrderId),
+      partStep: stepOf,
     })({ id, environment: 'live', paper: JSON.parse(paper) }, PATIENT);
 
   const seats = new Map<AccountId, Seat>();
@@ -103,21 +122,35 @@ export async function openDesk({ file, pause }: { file: string; pause: (ms: numb
       paper: row.paper,
       broker: row.paper === null ? null : await openSeat(row.account, row.paper),
       traits: JSON.parse(row.traits) as Traits,
+      standing: JSON.parse(row.standing) as Standing,
     });
 
   function seatOf(account: AccountId): Seat {
-    const seat = seats.get(account) ?? { paper: null, broker: null, traits: PLAIN };
+    const seat = seats.get(account) ?? { paper: null, broker: null, traits: usual, standing: UNKNOWN };
     seats.set(account, seat);
     return seat;
   }
 
   async function keep(account: AccountId): Promise<void> {
-    const { paper, traits } = seatOf(account);
+    const { paper, traits, standing } = seatOf(account);
     await db.commit([
-      sql`insert into exchange_accounts (account, paper, traits)
-          values (${account}, ${paper}, ${JSON.stringify(traits)})
-          on conflict (account) do update set paper = excluded.paper, traits = excluded.traits`,
+      sql`insert into exchange_accounts (account, paper, traits, standing)
+          values (${account}, ${paper}, ${JSON.stringify(traits)}, ${JSON.stringify(standing)})
+          on conflict (account) do update
+            set paper = excluded.paper, traits = excluded.traits, standing = excluded.standing`,
     ]);
+  }
+
+  /** Throws BrokerUnavailable where the settings are none. */
+  async function seat(account: AccountId, paper: unknown): Promise<void> {
+    const seat = seatOf(account);
+    const text = JSON.stringify(paper ?? null);
+    if (seat.paper === text && seat.broker) return;
+    const broker = await openSeat(account, text);
+    // The one before is left to what is still under way on it; the ledger's versions keep the two apart.
+    seat.paper = text;
+    seat.broker = broker;
+    await keep(account);
   }
 
   /** Whoever looks fills what is due; where nobody does, it is filled all the same. */
@@ -128,16 +161,22 @@ export async function openDesk({ file, pause }: { file: string; pause: (ms: numb
   }
 
   /** An order that has ended so long ago is no longer known by the id that its client gave it. */
-  function isForgotten(account: AccountId, { clientOrderId, status, updatedAt }: PaperOrder): boolean {
+  function isForgotten(account: AccountId, order: PaperOrder): boolean {
     const { forgetsIdsAfterMs } = seatOf(account).traits;
-    if (!forgetsIdsAfterMs || status === 'placed' || status === 'partially_filled') return false;
-    return Date.now() - millis(updatedAt) > drawn(forgetsIdsAfterMs, 'forget', clientOrderId);
+    if (!forgetsIdsAfterMs || isResting(order)) return false;
+    return Date.now() - millis(order.updatedAt) > drawn(forgetsIdsAfterMs, 'forget', order.clientOrderId);
   }
 
   function brokerOf(account: AccountId): Broker {
     const { broker } = seatOf(account);
     if (!broker) throw new BrokerUnavailable(`The account ${account} was never connected.`);
     return broker;
+  }
+
+  /** As it is now that somebody looks. */
+  async function look(account: AccountId, clientOrderId: ClientOrderId): Promise<PaperOrder | null> {
+    await brokerOf(account).find({ ...ANY, clientOrderId }, PATIENT);
+    return ledger.find(account, clientOrderId);
   }
 
   /** Under the first id that is free: a broker without idempotency keeps what has the same id as another order too. */
@@ -150,128 +189,115 @@ export async function openDesk({ file, pause }: { file: string; pause: (ms: numb
     }
   }
 
-  async function place(passage: Passage): Promise<Taken> {
+  async function place(passage: Passage): Promise<Placed> {
     const { arrival } = passage;
     const { account, symbol, ...order } = arrival;
     const broker = brokerOf(account);
     const instrument = await broker.resolve(symbol, PATIENT);
     if ('rejection' in instrument) return { outcome: 'rejected', rejection: instrument.rejection };
     const { traits } = seatOf(account);
+    const first = traits.refusesDuplicates === 'while_open' && (await look(account, order.clientOrderId));
+    if (first && isResting(first)) return { outcome: 'duplicate', order: first, isAnswered: true };
     const sent = { ...order, instrument, reduceOnly: order.reduceOnly && traits.reduceOnly };
-    const { outcome, id } = traits.refusesDuplicates
-      ? { outcome: await broker.place(sent, PATIENT), id: order.clientOrderId }
-      : await placeCarelessly(broker, passage, sent);
+    const { outcome, id } =
+      traits.refusesDuplicates === true
+        ? { outcome: await broker.place(sent, PATIENT), id: order.clientOrderId }
+        : await placeCarelessly(broker, passage, sent);
     if (outcome.outcome === 'rejected')
       return { outcome: outcome.error.code === 'expired' ? 'late' : 'rejected', rejection: outcome.error };
     const isAnswered = outcome.outcome === 'accepted';
-    const state = isAnswered ? outcome.state : await ledger.find(account, id);
-    if (!state) throw new BrokerUnavailable('The ledger could not be written.');
-    if (state.status === 'placed' && traits.fillsAfterMs) fillInTime(account, id);
-    return { outcome: passage.isWritten ? 'accepted' : 'duplicate', state, isAnswered };
+    const placed = await ledger.find(account, id);
+    if (!placed) throw new BrokerUnavailable('The ledger could not be written.');
+    if (placed.status === 'placed' && traits.fillsAfterMs) fillInTime(account, id);
+    return { outcome: passage.isWritten ? 'accepted' : 'duplicate', order: placed, isAnswered };
   }
 
   return {
     brokerOf,
 
-    async find(account: AccountId, clientOrderId: ClientOrderId): Promise<BrokerOrderState | null> {
+    async find(account: AccountId, clientOrderId: ClientOrderId): Promise<PaperOrder | null> {
       const known = await ledger.find(account, clientOrderId);
       const forgotten = known !== null && isForgotten(account, known);
-      const state = forgotten ? null : await brokerOf(account).find({ ...ANY, clientOrderId }, PATIENT);
-      if (!state)
-        await db.commit([
-          sql`insert into exchange_not_found (at, account, client_order_id, forgotten)
-              values (${Date.now()}, ${account}, ${clientOrderId}, ${forgotten})`,
-        ]);
-      return state;
+      const order = known === null || forgotten ? null : await look(account, clientOrderId);
+      if (!order) await db.commit([noteNotFound(account, clientOrderId, forgotten)]);
+      return order;
     },
 
-    async findByReference(account: AccountId, reference: string) {
+    /** By how the exchange's own reference begins. */
+    async findByReference(account: AccountId, beginning: string): Promise<PaperOrder | null> {
       const row = await db.get<{ client_order_id: ClientOrderId }>(
-        sql`select client_order_id from paper_orders where book = ${account} and broker_ref = ${reference}`,
+        sql`select client_order_id from paper_orders
+            where book = ${account} and substr(broker_ref, 1, ${beginning.length}) = ${beginning}`,
       );
-      const clientOrderId = row?.client_order_id;
-      const state = clientOrderId && (await brokerOf(account).find({ ...ANY, clientOrderId }, PATIENT));
-      return state ? { clientOrderId, state } : null;
+      return row ? look(account, row.client_order_id) : null;
     },
 
-    /** Throws BrokerUnavailable where the settings are none. */
+    /** The account's last ones, newest first. */
+    async orders(account: AccountId): Promise<PaperOrder[]> {
+      await brokerOf(account).openOrders(PATIENT);
+      const rows = await db.all<{ client_order_id: ClientOrderId }>(
+        sql`select client_order_id from paper_orders where book = ${account} order by rowid desc limit 200`,
+      );
+      const orders = await Promise.all(rows.map((row) => ledger.find(account, row.client_order_id)));
+      return orders.filter((order) => order !== null);
+    },
+
     async connect(account: AccountId, paper: unknown) {
-      const seat = seatOf(account);
-      const text = JSON.stringify(paper ?? null);
-      if (seat.paper !== text || !seat.broker) {
-        const broker = await openSeat(account, text);
-        // The one before is left to what is still under way on it; the ledger's versions keep the two apart.
-        seat.paper = text;
-        seat.broker = broker;
-        await keep(account);
-      }
-      const { refusesDuplicates, reduceOnly, forgetsIdsAfterMs, limits } = seat.traits;
+      await seat(account, paper);
+      const { refusesDuplicates, reduceOnly, forgetsIdsAfterMs, limits } = seatOf(account).traits;
       const capabilities: Capabilities = {
         ...brokerOf(account).capabilities,
-        refusesDuplicateIds: refusesDuplicates,
+        refusesDuplicateIds: refusesDuplicates === true,
         reduceOnly,
         findsByClientIdMs: forgetsIdsAfterMs?.least ?? Number.POSITIVE_INFINITY,
       };
       return { capabilities, limits };
     },
 
-    async setTraits(account: AccountId, traits: Traits): Promise<void> {
-      seatOf(account).traits = traits;
+    /** What was said of the account so far, or is so where nothing was. */
+    registered(account: AccountId): Registration {
+      const { paper, traits, standing } = seatOf(account);
+      return { paper: paper === null ? undefined : JSON.parse(paper), traits, standing };
+    },
+
+    /** Without settings for its book it waits for somebody to connect. Throws BrokerUnavailable where they are none. */
+    async register(account: AccountId, { paper, traits, standing }: Registration): Promise<void> {
+      const seated = seatOf(account);
+      seated.traits = traits;
+      seated.standing = standing;
+      if (paper !== undefined) await seat(account, paper);
       await keep(account);
     },
 
-    async take(arrival: Arrival): Promise<Taken> {
+    usual: { paper: undefined, traits: usual, standing: UNKNOWN } satisfies Registration,
+
+    holderOf(apiKey: string): Holder | null {
+      for (const [account, { standing }] of seats)
+        if (standing.apiKey === apiKey) return { account, standing };
+      return null;
+    },
+
+    async take(arrival: Arrival): Promise<Placed> {
       const passage: Passage = { arrival, isWritten: false, hasWaited: false };
-      const taken = await passages.run(passage, () => place(passage));
+      const placed = await passages.run(passage, () => place(passage));
       if (!passage.isWritten) {
-        const code = 'rejection' in taken ? taken.rejection.code : null;
-        await db.commit([journalLine(arrival, taken.outcome, code)]);
+        const code = 'rejection' in placed ? placed.rejection.code : null;
+        await db.commit([journalLine(arrival, placed.outcome, code)]);
       }
-      return taken;
+      return placed;
+    },
+
+    /** It comes to nothing before the engine sees it. */
+    async note(arrival: Arrival, outcome: Outcome, code: string | null): Promise<void> {
+      await db.commit([journalLine(arrival, outcome, code)]);
     },
 
     /** Somebody was told of the account's positions, at this very moment. */
     async noteLook(account: AccountId, asker: string | null): Promise<void> {
-      await db.commit([
-        sql`insert into exchange_looks (at, account, asker) values (${Date.now()}, ${account}, ${asker})`,
-      ]);
+      await db.commit([noteLook(account, asker)]);
     },
 
-    async turnAway(arrival: Arrival): Promise<void> {
-      await db.commit([journalLine(arrival, 'not_taken', null)]);
-    },
-
-    async ledger() {
-      // All of them are read in one turn of the event loop, in which nothing is written.
-      const [orders, books, requests, looks, notFound] = await Promise.all([
-        db.all<OrderRow>(
-          sql`select book as account, client_order_id, broker_ref, symbol, side, quantity, reduce_only, status,
-                fill_quantity, fill_price, accepted_at, updated_at
-              from paper_orders order by rowid`,
-        ),
-        db.all<{ account: string; positions: string }>(
-          sql`select book as account, positions from paper_accounts order by book`,
-        ),
-        db.all<RequestRow>(sql`select * from exchange_requests order by seq`),
-        db.all<{ at: number; account: AccountId; asker: string | null }>(
-          sql`select at, account, asker from exchange_looks order by seq`,
-        ),
-        db.all<NotFoundRow>(
-          sql`select at, account, client_order_id, forgotten from exchange_not_found order by seq`,
-        ),
-      ]);
-      return {
-        orders: orders.map((row) => ({ ...row, reduce_only: Boolean(row.reduce_only) })),
-        positions: books.flatMap(({ account, positions }) =>
-          Object.entries(JSON.parse(positions) as Record<string, { quantity: string }>).map(
-            ([symbol, { quantity }]) => ({ account, symbol, quantity }),
-          ),
-        ),
-        requests: requests.map((row) => ({ ...row, reduce_only: Boolean(row.reduce_only) })),
-        looks,
-        not_found: notFound.map((row) => ({ ...row, forgotten: Boolean(row.forgotten) })),
-      };
-    },
+    ledger: () => readLedger(db),
 
     async close(): Promise<void> {
       await Promise.all([...seats.values()].map(({ broker }) => broker?.close()));
@@ -279,6 +305,8 @@ export async function openDesk({ file, pause }: { file: string; pause: (ms: numb
     },
   };
 }
+
+export type Desk = Awaited<ReturnType<typeof openDesk>>;
 
 /** The ledger that also writes down, in the unit of an acceptance, by which request it came about. */
 function journaled(db: Db, passages: AsyncLocalStorage<Passage>): PaperLedger {
@@ -297,87 +325,9 @@ function journaled(db: Db, passages: AsyncLocalStorage<Passage>): PaperLedger {
   };
 }
 
-const journalLine = (arrival: Arrival, outcome: Outcome, code: string | null): Statement =>
-  sql`insert into exchange_requests (arrived_at, account, client_order_id, asker, symbol, side, quantity,
-        reduce_only, send_before, outcome, code)
-      values (${arrival.arrivedAt}, ${arrival.account}, ${arrival.clientOrderId}, ${arrival.asker},
-        ${arrival.symbol}, ${arrival.side}, ${arrival.quantity}, ${arrival.reduceOnly}, ${arrival.sendBefore},
-        ${outcome}, ${code})`;
-
-const TABLES = `
-create table if not exists exchange_accounts (
-  account text primary key,
-  paper text,
-  traits text not null
-);
-create table if not exists exchange_requests (
-  seq integer primary key autoincrement,
-  arrived_at integer not null,
-  account text not null,
-  client_order_id text not null,
-  asker text,
-  symbol text not null,
-  side text not null,
-  quantity text not null,
-  reduce_only integer not null,
-  send_before text not null,
-  outcome text not null,
-  code text
-);
-create table if not exists exchange_looks (
-  seq integer primary key autoincrement,
-  at integer not null,
-  account text not null,
-  asker text
-);
-create table if not exists exchange_not_found (
-  seq integer primary key autoincrement,
-  at integer not null,
-  account text not null,
-  client_order_id text not null,
-  forgotten integer not null
-);
-`;
-
 interface SeatRow {
   account: AccountId;
   paper: string | null;
   traits: string;
-}
-
-interface NotFoundRow {
-  at: number;
-  account: AccountId;
-  client_order_id: string;
-  forgotten: number;
-}
-
-interface OrderRow {
-  account: AccountId;
-  client_order_id: string;
-  broker_ref: string;
-  symbol: string;
-  side: Side;
-  quantity: string;
-  reduce_only: number;
-  status: BrokerOrderState['status'];
-  fill_quantity: string;
-  fill_price: string | null;
-  accepted_at: Timestamp;
-  updated_at: Timestamp;
-}
-
-interface RequestRow {
-  seq: number;
-  arrived_at: number;
-  account: AccountId;
-  client_order_id: string;
-  asker: string | null;
-  symbol: string;
-  side: Side;
-  quantity: string;
-  reduce_only: number;
-  send_before: Timestamp;
-  outcome: Outcome;
-  code: string | null;
+  standing: string;
 }

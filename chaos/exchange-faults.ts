@@ -3,7 +3,7 @@
 
 import { unit } from '../src/broker/paper/market.ts';
 
-export const FAULTS = ['slow', 'slow_answer', 'reset', 'lose', 'garbage', 'refuse', 'hang'] as const;
+export const FAULTS = ['slow', 'slow_answer', 'reset', 'lose', 'stall', 'garbage', 'refuse', 'hang'] as const;
 
 export interface FaultOrder {
   readonly kind: (typeof FAULTS)[number];
@@ -19,6 +19,8 @@ export interface FaultOrder {
   readonly ms?: number;
   /** Of `garbage`: whether the request is taken all the same. */
   readonly taken?: boolean;
+  /** Of `garbage`: always this one; otherwise one kind after the other. */
+  readonly garbage?: GarbageName;
   /** Of `refuse`. */
   readonly retry_after_ms?: number;
 }
@@ -32,7 +34,8 @@ interface Fault extends FaultOrder {
 }
 
 interface Request {
-  readonly account: string;
+  /** null: nobody's in particular. */
+  readonly account: string | null;
   readonly asker: string | null;
   readonly call: 'orders' | 'look_ups' | 'other';
 }
@@ -45,9 +48,9 @@ export interface Trouble {
   readonly hang: Promise<unknown> | null;
   /** Instead of taking it. */
   readonly before: 'reset' | 'garbage' | 'refuse' | null;
-  readonly after: 'lose' | 'garbage' | null;
-  /** Which garbage: they come in turn. */
-  readonly turn: number;
+  /** `stall`: the answer breaks off in the middle, and the connection stays. */
+  readonly after: 'lose' | 'stall' | 'garbage' | null;
+  readonly garbage: GarbageName;
   readonly retryAfterMs: number;
 }
 
@@ -56,7 +59,7 @@ export function createFaults() {
   let ids = 0;
 
   function concerns(fault: Fault, { account, asker, call }: Request): boolean {
-    if (fault.accounts && !fault.accounts.includes(account)) return false;
+    if (fault.accounts && !(account !== null && fault.accounts.includes(account))) return false;
     if (fault.askers && !(asker !== null && fault.askers.includes(asker))) return false;
     if (fault.calls && fault.calls !== 'all' && fault.calls !== call) return false;
     return unit(`${fault.seed ?? 1}:${fault.drawn++}`) < (fault.probability ?? 1);
@@ -87,7 +90,7 @@ export function createFaults() {
       const sum = (kind: FaultOrder['kind']) => of(kind).reduce((total, { ms = 0 }) => total + ms, 0);
       const hanging = of('hang');
       const before = of('reset', 'refuse', 'garbage').find(({ kind, taken }) => kind !== 'garbage' || !taken);
-      const after = of('lose', 'garbage').find(({ kind, taken }) => kind !== 'garbage' || taken);
+      const after = of('lose', 'stall', 'garbage').find(({ kind, taken }) => kind !== 'garbage' || taken);
       const garbage = [before, after].find((fault) => fault?.kind === 'garbage');
       return {
         slowMs: sum('slow'),
@@ -95,7 +98,7 @@ export function createFaults() {
         hang: hanging.length === 0 ? null : Promise.all(hanging.map(({ ended }) => ended)),
         before: (before?.kind ?? null) as Trouble['before'],
         after: (after?.kind ?? null) as Trouble['after'],
-        turn: garbage ? garbage.met++ : 0,
+        garbage: garbage?.garbage ?? inTurn(garbage ? garbage.met++ : 0),
         retryAfterMs: before?.retry_after_ms ?? 1_000,
       };
     },
@@ -112,10 +115,22 @@ interface Wire {
 
 const PAGE = '<!doctype html><html><body><h1>It works!</h1></body></html>';
 
-export const GARBAGE_KINDS = 8;
+/** These come in turn. */
+const IN_TURN = ['page', 'half', 'nothing', 'object', 'gaps', 'types', 'page_404', 'broken_off'] as const;
+/** These are believable, each in its place: they come only where they are asked for. */
+const BELIEVABLE = ['empty_lists', 'nameless', 'another'] as const;
+export const GARBAGE = [...IN_TURN, ...BELIEVABLE] as const;
+type GarbageName = (typeof GARBAGE)[number];
 
-/** Nonsense instead of an answer: one kind after the other. */
-export function garbage(turn: number, { status, body }: { status: number; body: object }): Wire {
+export const GARBAGE_KINDS = IN_TURN.length;
+const inTurn = (turn: number): GarbageName => IN_TURN[turn % GARBAGE_KINDS] as GarbageName;
+
+/** Nonsense instead of an answer. `idFields`: where an order's ids stand in it. */
+export function garbage(
+  name: GarbageName,
+  { status, body }: { status: number; body: object },
+  idFields: readonly string[],
+): Wire {
   const text = JSON.stringify(body);
   const half = text.slice(0, Math.floor(text.length / 2));
   const wire = (answer: { status: number; type?: string; body: string; length?: number }): Wire => ({
@@ -123,28 +138,36 @@ export function garbage(turn: number, { status, body }: { status: number; body: 
     length: Buffer.byteLength(answer.body),
     ...answer,
   });
-  const kinds = [
-    () => wire({ status: 200, type: 'text/html', body: PAGE }),
-    () => wire({ status, body: half }),
-    () => wire({ status: 200, body: '' }),
-    () => wire({ status: 200, body: '{}' }),
-    () => wire({ status, body: JSON.stringify(withGaps(body)) }),
-    () => wire({ status, body: JSON.stringify(wrongTypes(body)) }),
-    () => wire({ status: 404, type: 'text/html', body: PAGE }),
-    () => wire({ status, body: half, length: Buffer.byteLength(text) }),
-  ];
-  return (kinds[turn % GARBAGE_KINDS] as () => Wire)();
+  const json = (value: unknown) => wire({ status, body: JSON.stringify(value) });
+  const kinds: Record<GarbageName, () => Wire> = {
+    page: () => wire({ status: 200, type: 'text/html', body: PAGE }),
+    half: () => wire({ status, body: half }),
+    nothing: () => wire({ status: 200, body: '' }),
+    object: () => wire({ status: 200, body: '{}' }),
+    gaps: () => {
+      const torn = withGaps(body);
+      return json(JSON.stringify(torn) === text ? Object.fromEntries(Object.entries(body).slice(1)) : torn);
+    },
+    types: () => json(wrongTypes(body)),
+    page_404: () => wire({ status: 404, type: 'text/html', body: PAGE }),
+    broken_off: () => wire({ status, body: half, length: Buffer.byteLength(text) }),
+    empty_lists: () => json(JSON.parse(text, (_, value) => (Array.isArray(value) ? [] : value))),
+    nameless: () => json(JSON.parse(text, (key, value) => (idFields.includes(key) ? undefined : value))),
+    another: () => json(JSON.parse(text, (key, value) => (idFields.includes(key) ? other(value) : value))),
+  };
+  return kinds[name]();
 }
 
-/** Its innermost parts without what each had first; where there are no rows, one with nothing in it. */
-function withGaps(value: unknown): unknown {
-  if (Array.isArray(value)) return value.length > 0 ? value.map(withGaps) : [{}];
+const other = (id: unknown): unknown => (typeof id === 'number' ? id + 1 : `${id}x`);
+
+/** Rows and innermost parts with nothing but what each had last; where there are no rows, one with nothing in it. */
+function withGaps(value: unknown, isRow = false): unknown {
+  if (Array.isArray(value)) return value.length > 0 ? value.map((row) => withGaps(row, true)) : [{}];
   if (!isObject(value)) return value;
   const entries = Object.entries(value);
   const isInnermost = !entries.some(([, part]) => isObject(part));
-  return Object.fromEntries(
-    isInnermost ? entries.slice(1) : entries.map(([key, part]) => [key, withGaps(part)]),
-  );
+  const kept = isRow || isInnermost ? entries.slice(-1) : entries;
+  return Object.fromEntries(kept.map(([key, part]) => [key, withGaps(part)]));
 }
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;

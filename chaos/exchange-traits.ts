@@ -10,8 +10,8 @@ export interface Span {
 }
 
 export interface Traits {
-  /** A second order under a known id is refused; otherwise it is a second order. */
-  readonly refusesDuplicates: boolean;
+  /** A second order under a known id is refused, always or while the first is open; otherwise it is a second order. */
+  readonly refusesDuplicates: boolean | 'while_open';
   /** Otherwise the word is not heard: a close of more than is held opens the other side. */
   readonly reduceOnly: boolean;
   /** Placing is answered with an id, and the order filled so long after; null: the answer has the fill. */

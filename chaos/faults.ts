@@ -97,7 +97,9 @@ const atOneAccount =
     fault: (tools: Tools) => Omit<FaultOrder, 'accounts'>[],
   ): Fault =>
   async ({ exchange, desks }, tools) => {
-    const accounts = [tools.pick(desks.filter(isIt)).trader.account.id];
+    const suitable = desks.filter(isIt);
+    if (suitable.length === 0) return null;
+    const accounts = [tools.pick(suitable).trader.account.id];
     const faults = fault(tools);
     for (const each of faults) await exchange.addFault({ ...each, accounts });
     await sleep(faults[0]?.ttl_ms ?? 0);
@@ -205,7 +207,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     probability: 0.5,
     calls: 'orders',
   }),
-  'exchange garbage, taken': atExchange('exchange accepting and answering garbage', {
+  'exchange garbage for what it takes': atExchange('exchange accepting and answering garbage', {
     kind: 'garbage',
     probability: 0.4,
     taken: true,

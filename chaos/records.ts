@@ -60,7 +60,8 @@ export function firstDeliveries(signals: readonly Signal[]): (order: OrderRow) =
   return (order) => sentAt.get(`${order.trading_account_id} ${decimal(order.quantity)}`) ?? 0;
 }
 
-export async function readRecords(db: Db): Promise<Records> {
+/** `listingOf`: the exchange's name for a symbol of ours. */
+export async function readRecords(db: Db, listingOf: (symbol: string) => string): Promise<Records> {
   const [orders, legs, audited, openChecks] = await Promise.all([
     db.all<OrderRow>(
       sql`select order_id, user_id, trading_account_id, symbol, action, intent, quantity, status, error,
@@ -77,5 +78,6 @@ export async function readRecords(db: Db): Promise<Records> {
       sql`select order_id, state from fill_checks where state <> 'done'`,
     ),
   ]);
-  return { orders, legs, audited, openChecks };
+  const listed = orders.map((order) => ({ ...order, symbol: listingOf(order.symbol) }));
+  return { orders: listed, legs, audited, openChecks };
 }

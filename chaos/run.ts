@@ -1,4 +1,4 @@
-// npm run chaos -- [--minutes 10] [--seed N] [--users 24] [--rate 20] [--break compare-and-set|lookup|ownership|settling] [--only "fault,fault"]
+// npm run chaos -- [--minutes 10] [--seed N] [--users 24] [--rate 20] [--broker NAME] [--break compare-and-set|lookup|ownership|settling] [--only "fault,fault"]
 //
 // Starts the real cluster on the loopback, sends a long random stream of signals for many users, lets everything go
 // wrong that can, and judges afterwards from the exchange's ledger. Exits with 1 where an invariant does not hold.
@@ -26,15 +26,16 @@ import { timestamp, type UserId } from '../src/domain/ids.ts';
 import type { OrderError } from '../src/domain/order.ts';
 import { seeded } from '../test/orders/kill-harness.ts';
 import { startRedis } from '../test/servers/redis.ts';
-import { type Cluster, openCluster } from './cluster.ts';
+import { type Cluster, openCluster, SEALING_KEY } from './cluster.ts';
 import { type ExchangeControl, exchangeControl } from './exchange-client.ts';
 import { dealWithAllHands, FAULTS, type Scene } from './faults.ts';
-import { forgottenLegs } from './forgotten.ts';
+import { forgottenLegs, namelessLegs, withOurIds } from './forgotten.ts';
 import { judge } from './judge.ts';
 import { measureHang } from './latency.ts';
 import { startPostgres } from './postgres.ts';
 import { type Finding, readRecords } from './records.ts';
 import { type Desk, openDesks, startTraffic } from './traffic.ts';
+import { type Venue, venueOf } from './venue.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 /** After the last fault: every order must come to its end. */
@@ -46,6 +47,7 @@ const { values: options } = parseArgs({
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e6)) },
     users: { type: 'string', default: '24' },
     rate: { type: 'string', default: '20' },
+    broker: { type: 'string', default: 'paper' },
     break: { type: 'string' },
     only: { type: 'string' },
     keep: { type: 'boolean', default: false },
@@ -154,16 +156,28 @@ async function main(): Promise<boolean> {
     const db = await openPostgres({ url: postgres.url });
     closers.push(() => db.close());
     await migrate(db, Date.now());
-    const desks = await openDesks(db, Number(options.users));
+    const venue = await venueOf(options.broker);
+    const desks = await openDesks(db, Number(options.users), { venue, key: SEALING_KEY });
     const apiKey = await makeOperator(db, desks);
-    const cluster = await openCluster({ folder, root, databaseUrl: postgres.url, redisUrl: redis.url });
+    const cluster = await openCluster({
+      folder,
+      root,
+      databaseUrl: postgres.url,
+      redisUrl: redis.url,
+      broker: venue.broker,
+    });
     closers.push(() => cluster.stop());
     const exchange = exchangeControl(cluster.exchange.url);
-    for (const { trader, traits } of desks) await exchange.setTraits(trader.account.id, traits);
+    for (const [index, { trader, traits, paper }] of desks.entries()) {
+      const { id } = trader.account;
+      const book = venue.isPaper ? {} : { paper };
+      await exchange.register(id, traits, { ...book, ...venue.terms(id, index) });
+    }
     log(
       `seed ${seed}: 2 API, 3 worker hosts, 2 verifiers, 1 exchange; PostgreSQL ${postgres.version}` +
         `${postgres.fillDisk ? '' : ' (its disk cannot be filled here)'}; ${options.users} users, ` +
-        `${desks.length} accounts, ${desks.filter((desk) => desk.traits.limits).length} of them at a distant exchange` +
+        `${desks.length} accounts${venue.isPaper ? '' : ` at ${venue.broker}`}, ` +
+        `${desks.filter((desk) => desk.traits.fillsAfterMs).length} of them at a distant exchange` +
         `${options.break ? `; a broken build: ${options.break}` : ''}; logs in ${folder}`,
     );
 
@@ -173,6 +187,7 @@ async function main(): Promise<boolean> {
       apis: cluster.apis,
       random: seeded(seed + 1),
       rate: Number(options.rate),
+      venue,
     });
     const scene: Scene = { cluster, postgres, redis, exchange, desks, random };
     const hang = only ? [] : await measureHang(scene, traffic, log);
@@ -183,8 +198,14 @@ async function main(): Promise<boolean> {
     await exchange.clearFaults();
     await cluster.heal();
     const signals = await traffic.stop();
-    await fillEverything(db, desks);
-    const forgottenNow = async () => forgottenLegs(desks, await exchange.ledger(), await readRecords(db));
+    await fillEverything(db, desks, venue, exchange);
+    const read = () => readRecords(db, venue.listingOf);
+    const ledgerNow = async () => {
+      const ledger = await exchange.ledger();
+      return venue.nameOf ? withOurIds(ledger, await read(), venue.nameOf) : ledger;
+    };
+    const forgottenNow = async () =>
+      venue.nameOf ? namelessLegs(await read()) : forgottenLegs(desks, await ledgerNow(), await read());
     const waited = await untilSettled(db, cluster, apiKey, forgottenNow);
     log(
       `settled ${(waited.ms / 1000).toFixed(0)} s after the last signal; ${waited.deadLetters} dead letters were retried by the operator`,
@@ -193,10 +214,10 @@ async function main(): Promise<boolean> {
     const findings = await judge({
       desks,
       signals,
-      records: await readRecords(db),
+      records: await read(),
       forgotten: await forgottenNow(),
-      ledger: await exchange.ledger(),
-      positions: await readPositions(cluster, desks),
+      ledger: await ledgerNow(),
+      positions: await readPositions(cluster, desks, venue),
       db,
     });
     findings.push(...hang);
@@ -228,14 +249,21 @@ async function makeOperator(db: Db, desks: readonly Desk[]): Promise<string> {
 }
 
 /** Accounts whose orders rest would never come to an end. */
-async function fillEverything(db: Db, desks: readonly Desk[]): Promise<void> {
-  for (const { trader } of desks) {
-    const paper = trader.account.paper as Record<string, unknown>;
-    if (paper.fill !== 'never' && paper.fill !== 'partial') continue;
-    await db.commit([
-      sql`update trading_accounts set paper = ${JSON.stringify({ ...paper, fill: 'full' })},
+async function fillEverything(
+  db: Db,
+  desks: readonly Desk[],
+  { isPaper }: Venue,
+  exchange: ExchangeControl,
+): Promise<void> {
+  for (const { trader, paper } of desks) {
+    if (!('fill' in paper) || (paper.fill !== 'never' && paper.fill !== 'partial')) continue;
+    const filling = { ...paper, fill: 'full' };
+    if (!isPaper) await exchange.setBook(trader.account.id, filling);
+    else
+      await db.commit([
+        sql`update trading_accounts set paper = ${JSON.stringify(filling)},
             connection_version = connection_version + 1 where id = ${trader.account.id}`,
-    ]);
+      ]);
   }
 }
 
@@ -284,7 +312,7 @@ async function untilSettled(
   return { ms: Date.now() - begun, deadLetters };
 }
 
-async function readPositions(cluster: Cluster, desks: readonly Desk[]) {
+async function readPositions(cluster: Cluster, desks: readonly Desk[], { listingOf }: Venue) {
   const told = new Map<string, { symbol: string; quantity: number }[]>();
   for (const [index, { trader }] of desks.entries()) {
     const api = cluster.apis[index % cluster.apis.length];
@@ -293,9 +321,10 @@ async function readPositions(cluster: Cluster, desks: readonly Desk[]) {
     });
     if (!answer.ok)
       throw new Error(`the positions of ${trader.account.id}: ${answer.status} ${await answer.text()}`);
+    const { items } = (await answer.json()) as { items: { symbol: string; quantity: number }[] };
     told.set(
       trader.account.id,
-      ((await answer.json()) as { items: { symbol: string; quantity: number }[] }).items,
+      items.map(({ symbol, quantity }) => ({ symbol: listingOf(symbol), quantity })),
     );
   }
   return told;

@@ -8,14 +8,18 @@ import { type Decimal, decimal } from '../src/domain/decimal.ts';
 import type { AccountId } from '../src/domain/ids.ts';
 import { timestamp } from '../src/domain/ids.ts';
 import type { OrderResult } from '../src/domain/order-result.ts';
-import { ACTIONS, makeTrader, SYMBOLS, type Trader, webhookPath } from '../test/orders/kill-harness.ts';
-import { PLAIN, type Traits } from './exchange-traits.ts';
+import type { PublicJwk } from '../src/domain/sealed.ts';
+import { ACTIONS, makeTrader, type Trader, webhookPath } from '../test/orders/kill-harness.ts';
+import type { Traits } from './exchange-traits.ts';
+import type { Venue } from './venue.ts';
 
 /** One account. Every user has two. */
 export interface Desk {
   readonly name: string;
   readonly trader: Trader;
   readonly traits: Traits;
+  /** How its book behaves. */
+  readonly paper: object;
   /** Every order is filled as it comes, or a moment later; otherwise it rests, or is refused. */
   readonly isFilling: boolean;
   /** Signals that come at nearly the same time. With one, the order of signals is that of trading. */
@@ -33,6 +37,7 @@ export interface Delivery {
 export interface Signal {
   readonly desk: Desk;
   readonly accountId: AccountId;
+  /** As the exchange lists it. */
   readonly symbol: string;
   readonly action: string;
   readonly quantity: Decimal;
@@ -52,22 +57,14 @@ const TWICE_AT_ONCE = 0.25;
 const AGAIN_LATER = 0.15;
 
 /**
- * As most real exchanges are: an id is all that is answered, the fill comes a moment later, a second order under the same
- * id is a second order, ids are forgotten in time, and all accounts are counted together when it is too much.
- */
-const DISTANT: Traits = {
-  refusesDuplicates: false,
-  reduceOnly: true,
-  fillsAfterMs: { least: 50, most: 1_500 },
-  forgetsIdsAfterMs: { least: 40_000, most: 60_000 },
-  limits: 'the distant exchange',
-};
-
-/**
  * Most brokers are well; of some the answers are lost, some rest, cancel or refuse. Half of the users are at the distant
  * exchange; their second accounts are without reduce-only there, and those of the others with a careless broker.
  */
-export async function openDesks(db: Db, users: number): Promise<Desk[]> {
+export async function openDesks(
+  db: Db,
+  users: number,
+  { venue, key }: { venue: Venue; key: PublicJwk },
+): Promise<Desk[]> {
   const kinds: readonly (readonly [string, object, boolean])[] = [
     ['well', { latency_ms: 5 }, true],
     ['well', { latency_ms: 0 }, true],
@@ -85,16 +82,24 @@ export async function openDesks(db: Db, users: number): Promise<Desk[]> {
   const desks: Desk[] = [];
   for (let n = 0; n < users; n++) {
     const isDistant = Math.floor(n / kinds.length) % 2 === n % 2;
+    const { near, far, second: different } = venue;
     const [first, second] = isDistant
-      ? [DISTANT, { ...DISTANT, reduceOnly: false }]
-      : [PLAIN, { ...PLAIN, refusesDuplicates: false }];
+      ? [far, { ...far, ...different.far }]
+      : [near, { ...near, ...different.near }];
     const desk = async (which: 'a' | 'b', traits: Traits, of?: User): Promise<Desk> => {
       const place = which === 'a' ? n : n + 5;
-      const [kind, paper, isFilling] = kinds[place % kinds.length] as (typeof kinds)[number];
+      const [kind, settings, isFilling] = kinds[place % kinds.length] as (typeof kinds)[number];
+      const paper = { ...CASH, ...settings };
       return {
         name: `${kind} ${n + 1}${which}`,
-        trader: await makeTrader(db, { ...CASH, ...paper }, of),
+        trader: await (venue.isPaper
+          ? makeTrader(db, paper, of)
+          : makeTrader(db, null, of, {
+              brokerName: venue.broker,
+              seal: (owner) => venue.seal(owner, key),
+            })),
         traits,
+        paper,
         isFilling,
         burst: kind === 'well' && n % 3 === (which === 'a' ? 0 : 1) ? BURST : 1,
       };
@@ -111,9 +116,10 @@ export interface TrafficOptions {
   readonly random: () => number;
   /** Signals a second, of all users together, where nothing holds them up. */
   readonly rate: number;
+  readonly venue: Venue;
 }
 
-export function startTraffic({ desks, apis, random, rate }: TrafficOptions) {
+export function startTraffic({ desks, apis, random, rate, venue }: TrafficOptions) {
   const signals: Signal[] = [];
   const lanes: Promise<void>[] = [];
   let isOpen = true;
@@ -123,12 +129,12 @@ export function startTraffic({ desks, apis, random, rate }: TrafficOptions) {
     const { account, secret } = desk.trader;
     const order = pick(ACTIONS);
     // Quantities are unique: they tell signals apart.
-    const quantity = (signals.length + 1) / 1000;
+    const quantity = Number(((signals.length + 1) * venue.unit).toFixed(3));
     const body = JSON.stringify({ ...order, symbol, quantity, timestamp: timestamp(Date.now()), secret });
     const signal: Signal = {
       desk,
       accountId: account.id,
-      symbol,
+      symbol: venue.listingOf(symbol),
       action: order.action,
       quantity: decimal(quantity),
       path: webhookPath(desk.trader),
@@ -175,7 +181,7 @@ export function startTraffic({ desks, apis, random, rate }: TrafficOptions) {
   async function lane(desk: Desk, pauseMs: number): Promise<void> {
     await sleep(random() * pauseMs);
     while (isOpen) {
-      const symbol = pick(SYMBOLS);
+      const symbol = pick(venue.symbols);
       await Promise.all(
         Array.from({ length: desk.burst }, (_, n) => send(desk, symbol, n === 0 ? 0 : random() * BURST_MS)),
       );

@@ -1,9 +1,20 @@
 // order_history and its legs. A change compares the order's version and sets the next one; whoever lost the race
 // learns it and has written nothing.
 
+import type { SentOrder } from '../broker/broker.ts';
 import type { BrokerName } from '../domain/brokers.ts';
 import { type Decimal, decimal } from '../domain/decimal.ts';
-import type { AccountId, ClientOrderId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
+import type { Guards } from '../domain/guards.ts';
+import {
+  type AccountId,
+  type ClientOrderId,
+  earliestId,
+  millis,
+  type OrderId,
+  type Timestamp,
+  timestamp,
+  type UserId,
+} from '../domain/ids.ts';
 import type {
   Action,
   ExitOrderResult,
@@ -16,8 +27,9 @@ import type {
   Side,
   Source,
 } from '../domain/order.ts';
-import { isUnsettled, mainLeg } from '../domain/order.ts';
+import { isUnsettled, mainLeg, NO_NOTES } from '../domain/order.ts';
 import { brokerRefs, exitOrderResult, exitQuantity } from '../domain/order-result.ts';
+import type { Unsettled } from '../worker/orders.ts';
 import { type Db, join, must, type Reads, type Statement, sql } from './db.ts';
 
 /** Guarded by `fingerprint`: a real signal stands once per account. */
@@ -26,11 +38,12 @@ export function insertOrder(order: Order, fingerprint: string | null): Statement
     'fingerprint',
     sql`insert into order_history (order_id, version, user_id, trading_account_id, broker_name, source, simulation,
           symbol, action, order_type, intent, quantity, status, error, broker_refs, submitted_at, deadline_at,
-          auto_exit, trace, fingerprint, unsettled)
+          auto_exit, trace, fingerprint, unsettled, notes)
         values (${order.id}, ${order.version}, ${order.userId}, ${order.accountId}, ${order.brokerName},
           ${order.source}, ${order.simulation}, ${order.symbol}, ${order.action}, ${order.orderType},
           ${JSON.stringify(order.intent)}, ${order.quantity}, ${order.status}, null, '[]', ${order.submittedAt},
-          ${order.deadlineAt}, ${order.autoExit}, ${JSON.stringify(order.trace)}, ${fingerprint}, ${isUnsettled(order)})
+          ${order.deadlineAt}, ${order.autoExit}, ${JSON.stringify(order.trace)}, ${fingerprint}, ${isUnsettled(order)},
+          ${json(order.notes === NO_NOTES ? null : order.notes)})
         on conflict (trading_account_id, fingerprint) do nothing`,
   );
 }
@@ -55,7 +68,7 @@ export function saveOrder(order: Order): Statement[] {
             filled_at = ${order.filledAt}, auto_exit = ${order.autoExit}, exit_quantity = ${exitQuantity(order)},
             position_before = ${order.positionBefore}, exit_order_result = ${json(exitOrderResult(order))},
             trace = ${JSON.stringify(order.trace)}, credentials_version = ${order.credentialsVersion},
-            unsettled = ${isUnsettled(order)}
+            unsettled = ${isUnsettled(order)}, guards = ${order.guards.length > 0 ? JSON.stringify(order.guards) : null}
           where order_id = ${order.id} and version = ${order.version}`,
     ),
     ...order.legs.map(
@@ -87,17 +100,43 @@ export async function findOrder(db: Db, id: OrderId): Promise<Order | null> {
  * predecessor had begun: its legs were planned on the position of then, and nothing may trade before them. The others as
  * they came. (`true` stands in the text: with a value SQLite does not take the index of what is unsettled.)
  */
-export async function unsettledOrders(
-  db: Db,
-  user: UserId,
-  account: AccountId,
-): Promise<{ orders: Order[]; version: number | null }> {
-  const rows = await db.all<OrderRow & { connection_version: number }>(
-    sql`select o.*, a.connection_version from order_history o join trading_accounts a on a.id = o.trading_account_id
+export async function unsettledOrders(db: Db, user: UserId, account: AccountId): Promise<Unsettled> {
+  const rows = await db.all<OrderRow & { connection_version: number; account_guards: string | null }>(
+    sql`select o.*, a.connection_version, a.guards as account_guards from order_history o join trading_accounts a on a.id = o.trading_account_id
         where o.trading_account_id = ${account} and o.unsettled = true and o.user_id = ${user}
         order by case o.status when 'executing' then 0 else 1 end, o.rowid`,
   );
-  return { orders: await withLegs(db, rows), version: rows[0]?.connection_version ?? null };
+  const [first] = rows;
+  return {
+    orders: await withLegs(db, rows),
+    version: first?.connection_version ?? null,
+    guards: first?.account_guards ? (JSON.parse(first.account_guards) as Guards) : null,
+  };
+}
+
+/** So long after its acceptance an order may be sent, and so far clocks may differ. */
+const SENT_WITHIN_MS = 3_600_000;
+const AROUND_MS = 300_000;
+
+/** Legs of real orders that were sent to the broker around that time, or may have been; whoever's they are. */
+export async function legsSentAround(db: Db, broker: BrokerName, time: Timestamp): Promise<SentOrder[]> {
+  const at = millis(time);
+  const [from, to] = [at - AROUND_MS, at + AROUND_MS];
+  // By their ids, which are in the order of acceptance: no other index has the broker in it.
+  const rows = await db.all<LegRow & { symbol: string }>(
+    sql`select l.*, o.symbol from order_history o join order_legs l on l.order_id = o.order_id
+        where o.order_id >= ${earliestId(from - SENT_WITHIN_MS)} and o.order_id < ${earliestId(to)}
+          and o.broker_name = ${broker} and o.simulation = ${false}
+          and l.sent_at >= ${timestamp(from)} and l.sent_at <= ${timestamp(to)}`,
+  );
+  return rows.map((row) => ({
+    clientOrderId: row.client_order_id,
+    brokerRef: row.broker_ref,
+    symbol: row.instrument ?? row.symbol,
+    side: row.side,
+    quantity: decimal(row.quantity),
+    sentAt: row.sent_at ?? timestamp(0),
+  }));
 }
 
 /** Accounts of this user with an order that a worker has to do something about. */
@@ -154,6 +193,8 @@ interface OrderRow {
   exit_order_result: string | null;
   trace: string;
   credentials_version: number | null;
+  notes: string | null;
+  guards: string | null;
 }
 
 interface LegRow {
@@ -179,7 +220,7 @@ async function ordersWhere(db: Reads, where: Statement): Promise<Order[]> {
       [
         sql`select order_id, version, user_id, trading_account_id, broker_name, source, simulation, symbol, action,
               order_type, intent, quantity, status, error, submitted_at, deadline_at, filled_at, auto_exit,
-              position_before, exit_order_result, trace, credentials_version
+              position_before, exit_order_result, trace, credentials_version, notes, guards
             from order_history`,
         where,
       ],
@@ -246,6 +287,8 @@ function toOrder(row: OrderRow, legs: Leg[]): Order {
     orderType: row.order_type,
     intent: JSON.parse(row.intent) as Order['intent'],
     quantity: decimal(row.quantity),
+    notes: row.notes === null ? NO_NOTES : (JSON.parse(row.notes) as Order['notes']),
+    guards: row.guards === null ? [] : (JSON.parse(row.guards) as Order['guards']),
     status: row.status,
     error: row.error === null ? null : (JSON.parse(row.error) as Order['error']),
     positionBefore: decimalOrNull(row.position_before),

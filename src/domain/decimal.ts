@@ -40,6 +40,8 @@ export const absolute = (a: Decimal): Decimal => canonical(new Big(a).abs());
 export const sign = (a: Decimal): -1 | 0 | 1 => new Big(a).cmp(0);
 export const compare = (a: Decimal, b: Decimal): -1 | 0 | 1 => new Big(a).cmp(b);
 export const isWhole = (a: Decimal): boolean => new Big(a).mod(1).eq(0);
+/** Where both are positive. */
+export const isOnStep = (amount: Decimal, step: Decimal): boolean => new Big(amount).mod(step).eq(0);
 export const smaller = (a: Decimal, b: Decimal): Decimal => (compare(a, b) <= 0 ? a : b);
 
 /** So that a double shows it exactly. */

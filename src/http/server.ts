@@ -35,6 +35,7 @@ import { type AdminRoutes, adminRoutes } from './routes/admin.ts';
 import { type AuthRoutes, authRoutes } from './routes/auth.ts';
 import { type PublicRoutes, publicRoutes } from './routes/public.ts';
 import { type SettingsRoutes, settingsRoutes } from './routes/settings.ts';
+import { type SignalRoutes, signalRoutes } from './routes/signals.ts';
 import { type TradingRoutes, tradingRoutes } from './routes/trading.ts';
 import { type WebhookRoutes, webhookRoutes } from './routes/webhook.ts';
 import { Health as HealthSchema, Live } from './schemas/identity-answers.ts';
@@ -53,6 +54,7 @@ export interface ServerDeps {
   readonly admission: Omit<Admission, keyof Ambient>;
   readonly trading: Omit<TradingRoutes, keyof Ambient>;
   readonly accounts: Omit<AccountRoutes, keyof Ambient>;
+  readonly signals: SignalRoutes;
   readonly settings: Omit<SettingsRoutes, keyof Ambient>;
   readonly open: PublicRoutes;
   readonly admin: Omit<AdminRoutes, keyof Ambient>;
@@ -220,6 +222,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     admitTradingRequests(scope, { ...deps.admission, ...ambient });
     tradingRoutes(scope, { ...deps.trading, ...ambient });
     accountRoutes(scope, { ...deps.accounts, ...ambient });
+    signalRoutes(scope, deps.signals);
   });
   server.register(async (scope) => authRoutes(scope, { ...deps.auth, ...ambient }));
   server.register(async (scope) => settingsRoutes(scope, { ...deps.settings, ...ambient }));

@@ -70,9 +70,13 @@ import { bindSecrets } from '../app/operation/bind-secrets.ts';
 import { type FirstUser, publishFirstTerms, seedFirstUser } from '../app/operation/first-start.ts';
 import { readHealth } from '../app/operation/health.ts';
 import { METRICS_TYPE, readMetrics } from '../app/operation/metrics.ts';
+import { alignPosition } from '../app/orders/align.ts';
+import { checkMessage } from '../app/orders/check-message.ts';
 import { placeDashboardOrder } from '../app/orders/dashboard-order.ts';
 import { haltAccount, resumeAccount } from '../app/orders/halt.ts';
+import { planDashboardOrder } from '../app/orders/plan-order.ts';
 import { readOrder, readOrders } from '../app/orders/read-orders.ts';
+import { readSignal, readSignals } from '../app/orders/read-signals.ts';
 import { receiveWebhook } from '../app/orders/receive-webhook.ts';
 import { createSecretBox, randomToken } from '../app/secret-box.ts';
 import type { Config } from '../config/config.ts';
@@ -83,6 +87,7 @@ import { openOutbox } from '../mail/outbox.ts';
 import { openSmtp } from '../mail/smtp.ts';
 import { appKeyOf } from './adapters.ts';
 import type { Foundation } from './foundation.ts';
+import { leaveMessageKey } from './message-key.ts';
 
 /** At a stop, for the mails under way. */
 const MAIL_PATIENCE_MS = 3_000;
@@ -117,6 +122,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
   closers.push(() => strangers.stop());
   const tokens = createTokens({ secret: config.keys.jwt ?? keptKey(config.data.dir, 'JWT_SECRET'), clock });
 
+  if (config.data.redisUrl) await leaveMessageKey(config, base);
   await bindSecrets({ db, secrets, log });
   const termsVersion = await publishFirstTerms({ db, clock });
   const firstUser = config.seedUser
@@ -195,6 +201,12 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     },
     admission: { admit: bind(admitTradingRequest) },
     trading: { place: bind(placeDashboardOrder), readOrder: bind(readOrder), readOrders: bind(readOrders) },
+    signals: {
+      readSignals: bind(readSignals),
+      readSignal: bind(readSignal),
+      checkMessage: bind(checkMessage),
+      planOrder: bind(planDashboardOrder),
+    },
     accounts: {
       readAccounts: bind(readAccounts),
       readAccount: bind(readAccount),
@@ -208,6 +220,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       verifyAccount: bind(verifyAccount),
       readPositions: bind(readPositions),
       resetSimulation: bind(resetSimulation),
+      alignPosition: bind(alignPosition),
       readBalance: bind(readBalance),
       readSymbols: bind(readSymbols),
       haltAccount: bind(haltAccount),

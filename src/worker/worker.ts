@@ -4,9 +4,11 @@
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { BrokerUnavailable, type SentOrder } from '../broker/broker.ts';
 import type { Account } from '../data/accounts.ts';
+import type { BrokerName } from '../domain/brokers.ts';
 import type { Look } from '../domain/fill.ts';
-import type { AccountId, OrderId, UserId } from '../domain/ids.ts';
+import type { AccountId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
 import type { Rules } from '../domain/next-step.ts';
 import { hasEnded, isUnderWay, type Order } from '../domain/order.ts';
 import { clearEntries } from './clear-entries.ts';
@@ -19,12 +21,15 @@ import {
   resetSimulation,
   searchSymbols,
   type Unavailable,
+  unavailable,
   verifyCredentials,
 } from './enquiries.ts';
 import { type Execution, OrderTaken } from './execute.ts';
+import { judgeGuards } from './guarding.ts';
 import { createLanes } from './lanes.ts';
 import type { Envelope, Mailbox, WorkRequest } from './mailbox.ts';
 import type { WorkerOrders } from './orders.ts';
+import { planAhead } from './plan-ahead.ts';
 import { Interrupted, recentTrades, workOff } from './work-off.ts';
 
 const BEGIN_AGAIN_MS = 500;
@@ -59,12 +64,18 @@ export interface Worker {
 
 export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   const { mailbox, orders, clock, log } = deps;
-  const connections: Connections = createConnections({ ...deps, findAccount, refuseCredentials });
+  const connections: Connections = createConnections({
+    ...deps,
+    findAccount,
+    refuseCredentials,
+    sentAround,
+  });
   /** Whoever began last has the user. */
   const token = randomUUID();
   const execution: Execution = {
     ...deps,
     connections,
+    judge: (entry) => judgeGuards(deps, entry),
     save: async (order, options = { settled: false }) =>
       mine(order, await orders.save(order, token, options)),
     saveSending: async (order) => mine(order, await orders.saveSending(order, token)),
@@ -99,6 +110,16 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     await orders
       .refuseCredentials(account, version)
       .catch((fault: unknown) => log.warn({ fault, user }, 'refused credentials could not be marked'));
+  }
+
+  /** A broker that is asked for an order by comparison must not be given another's. */
+  async function sentAround(broker: BrokerName, time: Timestamp): Promise<readonly SentOrder[]> {
+    try {
+      return await orders.sentAround(broker, time);
+    } catch (fault) {
+      log.warn({ fault, user }, 'what else was sent could not be read');
+      throw new BrokerUnavailable('our own record of what was sent cannot be read at present');
+    }
   }
 
   function mine<Saved>(order: Order, saved: Saved | 'taken'): Saved {
@@ -189,6 +210,14 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         return asking(request.accountId, () => searchSymbols(connections, request.accountId, request));
       case 'balance':
         return asking(request.accountId, () => readBalance(connections, request.accountId));
+      case 'plan':
+        return asking(request.accountId, async () => {
+          try {
+            return { planned: await planAhead(execution, request.draft, request.guards) };
+          } catch (fault) {
+            return unavailable(fault);
+          }
+        });
       case 'resetSimulation':
         return startOver(request.accountId);
     }

@@ -7,11 +7,15 @@ import { createSecretBox, randomToken } from '../../src/app/secret-box.ts';
 import { type Account, insertAccount } from '../../src/data/accounts.ts';
 import type { Db } from '../../src/data/db.ts';
 import { insertUser, type User } from '../../src/data/users.ts';
+import type { BrokerName } from '../../src/domain/brokers.ts';
 import { type AccountId, timestamp, type UserId } from '../../src/domain/ids.ts';
+import { messageKeyOf } from '../../src/roles/message-key.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 export const APP_KEY = Buffer.alloc(32, 7).toString('base64url');
 const secrets = createSecretBox(Buffer.from(APP_KEY, 'base64url'));
+/** What a store beside the program's own is opened with, to understand its messages. */
+export const MESSAGES = { key: messageKeyOf(Buffer.from(APP_KEY, 'base64url')), clock: { now: Date.now } };
 
 export interface Program {
   /** Its address, once it says that it is ready; fails where it ends before. */
@@ -92,8 +96,14 @@ export interface Trader {
   readonly secret: string;
 }
 
+/** Of an account with another broker than the paper broker. */
+interface Elsewhere {
+  readonly brokerName: BrokerName;
+  seal(owner: { readonly id: AccountId; readonly userId: UserId }): Promise<string | null>;
+}
+
 /** A user with a paper account; `of`: another account of a user that is there already. */
-export async function makeTrader(db: Db, paper: unknown, of?: User): Promise<Trader> {
+export async function makeTrader(db: Db, paper: unknown, of?: User, elsewhere?: Elsewhere): Promise<Trader> {
   const now = timestamp(Date.now());
   const user: User = of ?? {
     id: randomUUIDv7() as UserId,
@@ -110,13 +120,16 @@ export async function makeTrader(db: Db, paper: unknown, of?: User): Promise<Tra
     id,
     userId: user.id,
     name: 'Paper',
-    brokerName: 'paper',
+    brokerName: elsewhere?.brokerName ?? 'paper',
     environment: 'live',
     webhookToken: randomToken(),
     webhookSecret: secrets.seal(secret, id),
     maxRequestAge: 300,
     allowedSymbols: [],
-    sealedCredentials: null,
+    outOfSync: 'hold',
+    guards: {},
+    silenceAfter: null,
+    sealedCredentials: (await elsewhere?.seal({ id, userId: user.id })) ?? null,
     credentialsVerified: true,
     halted: false,
     paper,

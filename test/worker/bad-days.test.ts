@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { BrokerBusy, BrokerUnavailable, CredentialsRejected } from '../../src/broker/broker.ts';
+import { BrokerBusy, type Brokers, BrokerUnavailable, CredentialsRejected } from '../../src/broker/broker.ts';
 import type { Account } from '../../src/data/accounts.ts';
 import { DatabaseUnavailable, sql } from '../../src/data/db.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { type AccountId, type OrderId, timestamp, type UserId } from '../../src/domain/ids.ts';
-import type { Order } from '../../src/domain/order.ts';
+import { NO_NOTES, type Order } from '../../src/domain/order.ts';
 import { createConnections } from '../../src/worker/connections.ts';
 import type { Execution } from '../../src/worker/execute.ts';
 import { createGates } from '../../src/worker/gate.ts';
@@ -353,6 +353,8 @@ describe('An order whose outcome could not be saved', () => {
     orderType: null,
     intent: { operation: 'CLOSE_POSITION', direction: 'long' },
     quantity: decimal(3),
+    notes: NO_NOTES,
+    guards: [],
     status: 'queued',
     error: null,
     positionBefore: null,
@@ -381,11 +383,12 @@ describe('An order whose outcome could not be saved', () => {
       credentialsVersion: 1,
     } as Partial<Account> as Account;
     const connections = createConnections({
-      brokers: broker.brokers,
+      brokers: broker.brokers as Partial<Brokers> as Brokers,
       simulated: () => Promise.reject(new Error('nothing is simulated here')),
       openCredentials: async () => ({}),
       findAccount: async () => account,
       refuseCredentials: pass,
+      sentAround: async () => [],
       wait: pass,
       brokerTimeoutMs: 1_000,
       gates: createGates(),
@@ -399,6 +402,7 @@ describe('An order whose outcome could not be saved', () => {
     let commits = 0;
     const execution: Execution = {
       connections,
+      judge: async () => [],
       // The database is away for the one commit that follows the broker's acknowledgement.
       save: async (order) => {
         if (++commits === 1) throw new DatabaseUnavailable('away');
@@ -412,7 +416,7 @@ describe('An order whose outcome could not be saved', () => {
     };
     const trades = recentTrades();
     const options = { upTo: null, tradesOf: () => trades, faults: new Map(), log: { error: () => {} } };
-    await workOff(execution, async () => ({ orders: [...standing.values()], version: 1 }), {
+    await workOff(execution, async () => ({ orders: [...standing.values()], version: 1, guards: null }), {
       ...options,
       signal: new AbortController().signal,
     }).catch(() => {});

@@ -101,7 +101,7 @@ export function scriptedBroker(t: TestContext, capabilities: Partial<Capabilitie
     /** The most calls that were under way at once: of one account, and of all. */
     mostOfOneAccount: 0,
     mostOfAll: 0,
-    brokers: { paper: open } satisfies Brokers,
+    brokers: { paper: open } satisfies Partial<Brokers>,
 
     count: (call: Call): number => calls.filter((each) => each.call === call).length,
     /** "buy 2", "sell 1" …: what reached the broker, in that order. */

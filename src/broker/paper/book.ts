@@ -189,9 +189,6 @@ function equity(book: Book, startingCash: Decimal, quotes: Quotes): Decimal {
 export const inCents = (amount: Decimal, direction: 'up' | 'down'): string =>
   new Big(amount).toFixed(2, direction === 'up' ? Big.roundUp : Big.roundDown);
 
-/** Where both are positive. */
-export const isOnStep = (amount: Decimal, step: Decimal): boolean => new Big(amount).mod(step).eq(0);
-
 /** A part of it, on the step, by a number drawn from 0 up to 1: never all, and nothing only where there is but one step. */
 export function partOf(quantity: Decimal, step: Decimal, drawn: number): Decimal {
   const steps = Number(new Big(quantity).div(step).toFixed(0, Big.roundDown));

@@ -8,6 +8,7 @@ import {
   compare,
   type Decimal,
   decimal,
+  isOnStep,
   multiply,
   sign,
   smaller,
@@ -22,7 +23,6 @@ import {
   exposure,
   feeOf,
   inCents,
-  isOnStep,
   type Margin,
   marginFor,
   ownNeed,
@@ -45,6 +45,8 @@ export interface Rules {
   readonly isUnlimited: boolean;
   /** For how long an order rests before anything becomes of it; as a rule not at all. */
   readonly restsMs?: (order: PaperOrder) => number;
+  /** Parts of orders are multiples of it; as a rule of the listing's own. */
+  readonly partStep?: (symbol: string) => Decimal | undefined;
 }
 
 export const isResting = (order: PaperOrder): boolean =>
@@ -175,7 +177,8 @@ function decide(book: Book, order: PaperOrder, rules: Rules, moment: Moment): St
 /** The same part every time for the same seed and order; the rest goes on resting. */
 function matchPart(book: Book, order: PaperOrder, listing: Listing, rules: Rules, moment: Moment): Step {
   const drawn = unit(`${rules.settings.seed}:${order.clientOrderId}`);
-  const part = partOf(order.quantity, listing.quantityStep, drawn);
+  const step = rules.partStep?.(listing.symbol) ?? listing.quantityStep;
+  const part = partOf(order.quantity, step, drawn);
   return sign(part) === 0 ? { book, order } : match(book, order, listing, part, moment);
 }
 

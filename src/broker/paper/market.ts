@@ -83,6 +83,10 @@ const LISTINGS: readonly Listing[] = [
   listing('BNBUSDT', 'BNB / Tether', { price: 650, tick: 0.01, step: 0.001 }, CRYPTO),
   listing('XRPUSDT', 'XRP / Tether', { price: 2.2, tick: 0.0001, step: 0.1 }, CRYPTO),
   listing('DOGEUSDT', 'Dogecoin / Tether', { price: 0.2, tick: 0.00001, step: 1 }, CRYPTO),
+  listing('ADAUSDT', 'Cardano / Tether', { price: 0.8, tick: 0.0001, step: 1 }, CRYPTO),
+  listing('LINKUSDT', 'Chainlink / Tether', { price: 18, tick: 0.001, step: 0.01 }, CRYPTO),
+  listing('AVAXUSDT', 'Avalanche / Tether', { price: 30, tick: 0.001, step: 0.01 }, CRYPTO),
+  listing('LTCUSDT', 'Litecoin / Tether', { price: 110, tick: 0.01, step: 0.001 }, CRYPTO),
   listing('ES1!', 'E-mini S&P 500, front month', { price: 6000, tick: 0.25, step: 1, size: 50 }, FUTURE),
   listing(
     'MES1!',

@@ -30,6 +30,7 @@ export interface PaperDeps {
   readonly wait: (ms: number) => Promise<void>;
   /** An exchange may acknowledge an order and fill it later. */
   readonly restsMs?: Rules['restsMs'];
+  readonly partStep?: Rules['partStep'];
 }
 
 /** The paper broker: the account's own book, under the account's settings. */
@@ -40,13 +41,14 @@ export function openPaper(deps: PaperDeps): OpenBroker {
     if ('problems' in reading)
       throw new BrokerUnavailable(`The paper settings: ${reading.problems.join(' ')}`);
     const { settings } = reading;
-    const { restsMs } = deps;
+    const { restsMs, partStep } = deps;
     const rules: Rules = {
       book: id,
       prefix: 'paper',
       settings,
       isUnlimited: false,
       ...(restsMs && { restsMs }),
+      ...(partStep && { partStep }),
     };
     return connect(deps, rules, ownVenue(rules, deps.clock));
   };

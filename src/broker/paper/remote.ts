@@ -15,6 +15,7 @@ import {
   type PlaceOutcome,
   type Quote,
 } from '../broker.ts';
+import { baseAddress, isUnsent, wholeAnswers } from '../wire.ts';
 import { invalidSymbol } from './engine.ts';
 import {
   BALANCE,
@@ -207,21 +208,18 @@ interface Heard {
 type Answer = Heard | { readonly fault: string; readonly isUnsent: boolean };
 type Ask = (signal: AbortSignal, method: 'GET' | 'POST', path: string, body?: object) => Promise<Answer>;
 
-const MOST_BYTES = 1_048_576;
-
 function asker({ url, fetch = globalThis.fetch }: Exchange): Ask {
-  const { origin, pathname } = new URL(url);
-  const base = origin + pathname.replace(/\/+$/, '');
+  const base = baseAddress(url);
+  const askOnce = wholeAnswers(fetch);
   return async (signal, method, path, body) => {
     if (signal.aborted) return { fault: 'The paper exchange was not asked in time.', isUnsent: true };
     try {
-      const response = await fetch(`${base}/${path}`, {
+      const response = await askOnce(`${base}/${path}`, {
         method,
         signal,
-        redirect: 'error',
-        ...(body && { headers: { 'content-type': 'application/json' }, body: once(body), duplex: 'half' }),
+        ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
       });
-      const reading = readJson(await readAtMost(MOST_BYTES, response));
+      const reading = readJson(await response.bytes());
       return {
         status: response.status,
         retryAfter: response.headers.get('retry-after') ?? '',
@@ -238,33 +236,6 @@ function asker({ url, fetch = globalThis.fetch }: Exchange): Ask {
 
 const pathOf = (...parts: string[]): string =>
   parts.map((part) => encodeURIComponent(part.toWellFormed())).join('/');
-
-/** As a stream, because a text would be sent again by fetch itself after some answers (421 is one). */
-const once = (body: object): ReadableStream => new Blob([JSON.stringify(body)]).stream();
-
-async function readAtMost(most: number, { body }: Response): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
-    length += chunk.length;
-    if (length > most) throw new Error(`an answer of more than ${most} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
-/** Where no connection came about, nothing was written to one. */
-function isUnsent(fault: unknown): boolean {
-  if (!(fault instanceof Error)) return false;
-  if (fault instanceof AggregateError) return fault.errors.length > 0 && fault.errors.every(isUnsent);
-  const { code, syscall, cause } = fault as NodeJS.ErrnoException;
-  return (
-    syscall === 'connect' ||
-    syscall === 'getaddrinfo' ||
-    code === 'UND_ERR_CONNECT_TIMEOUT' ||
-    isUnsent(cause)
-  );
-}
 
 const notAsAgreed = ({ status }: Heard): string =>
   `The paper exchange answered with status ${status}, and not as agreed.`;

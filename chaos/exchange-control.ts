@@ -1,0 +1,119 @@
+// What the runner may tell the exchange in its control room.
+
+import { type Static, type TProperties, type TSchema, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { Registration } from './exchange-desk.ts';
+import type { Standing } from './exchange-dialect.ts';
+import { FAULTS, type FaultOrder, GARBAGE } from './exchange-faults.ts';
+import type { Span } from './exchange-traits.ts';
+import { MOMENTS, type TrapOrder } from './exchange-traps.ts';
+
+/** A request that is not as agreed. */
+export class Malformed extends Error {}
+
+export const exactly = <Properties extends TProperties>(properties: Properties) =>
+  Type.Object(properties, { additionalProperties: false });
+
+export function read<Schema extends TSchema>(schema: Schema, body: unknown): Static<Schema> {
+  if (Value.Check(schema, body)) return body as Static<Schema>;
+  const [error] = Value.Errors(schema, body);
+  throw new Malformed(`${error?.instancePath || 'the body'} ${error?.message ?? 'is not as agreed'}`);
+}
+
+const ms = Type.Integer({ minimum: 0, maximum: 3_600_000 });
+const span = Type.Union([exactly({ least: ms, most: ms }), Type.Null()]);
+
+const Credentials = exactly({
+  api_key: Type.String({ minLength: 1 }),
+  api_secret: Type.String({ minLength: 1 }),
+  passphrase: Type.Optional(Type.String()),
+});
+
+const Told = exactly({
+  refuses_duplicates: Type.Optional(Type.Union([Type.Boolean(), Type.Literal('while_open')])),
+  reduce_only: Type.Optional(Type.Boolean()),
+  fills_after_ms: Type.Optional(Type.Unsafe<Span | null>(span)),
+  forgets_ids_after_ms: Type.Optional(Type.Unsafe<Span | null>(span)),
+  limits: Type.Optional(Type.Union([Type.String({ minLength: 1 }), Type.Null()])),
+  /** Of its book, as a paper account has them. */
+  paper: Type.Optional(Type.Unknown()),
+  credentials: Type.Optional(Credentials),
+  permissions: Type.Optional(Type.Array(Type.Enum(['read', 'trade', 'withdraw']))),
+  addresses: Type.Optional(Type.Union([Type.Array(Type.String()), Type.Null()])),
+  position_mode: Type.Optional(Type.Enum(['one_way', 'hedged'])),
+  account_type: Type.Optional(Type.Enum(['unified', 'classic'])),
+  margin_mode: Type.Optional(Type.Enum(['cross', 'isolated'])),
+  demo: Type.Optional(Type.Boolean()),
+});
+type AccountOrder = Static<typeof Told>;
+
+const or = <Value>(told: Value | undefined, otherwise: Value): Value =>
+  told === undefined ? otherwise : told;
+
+/** What is not said is as before. */
+export function readRegistration(body: unknown, before: Registration): Registration {
+  const told = read(Told, body);
+  const { traits } = before;
+  return {
+    paper: or(told.paper, before.paper),
+    traits: {
+      refusesDuplicates: or(told.refuses_duplicates, traits.refusesDuplicates),
+      reduceOnly: or(told.reduce_only, traits.reduceOnly),
+      fillsAfterMs: or(told.fills_after_ms, traits.fillsAfterMs),
+      forgetsIdsAfterMs: or(told.forgets_ids_after_ms, traits.forgetsIdsAfterMs),
+      limits: or(told.limits, traits.limits),
+    },
+    standing: readStanding(told, before.standing),
+  };
+}
+
+function readStanding(told: AccountOrder, before: Standing): Standing {
+  const { credentials: keys } = told;
+  return {
+    apiKey: keys?.api_key ?? before.apiKey,
+    apiSecret: keys?.api_secret ?? before.apiSecret,
+    passphrase: keys?.passphrase ?? before.passphrase,
+    permissions: told.permissions ?? before.permissions,
+    addresses: or(told.addresses, before.addresses),
+    positionMode: told.position_mode ?? before.positionMode,
+    accountType: told.account_type ?? before.accountType,
+    marginMode: told.margin_mode ?? before.marginMode,
+    isDemo: told.demo ?? before.isDemo,
+  };
+}
+
+export const readClock = (body: unknown): number =>
+  read(exactly({ ahead_ms: Type.Integer() }), body).ahead_ms;
+
+const names = Type.Array(Type.String(), { minItems: 1 });
+
+const Fault = exactly({
+  kind: Type.Enum([...FAULTS]),
+  ttl_ms: ms,
+  accounts: Type.Optional(names),
+  askers: Type.Optional(names),
+  calls: Type.Optional(Type.Enum(['all', 'orders', 'look_ups'])),
+  probability: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+  seed: Type.Optional(Type.Integer()),
+  ms: Type.Optional(ms),
+  taken: Type.Optional(Type.Boolean()),
+  garbage: Type.Optional(Type.Enum([...GARBAGE])),
+  retry_after_ms: Type.Optional(Type.Integer({ minimum: 1, maximum: 9_999_999 })),
+});
+export const readFault = (body: unknown): FaultOrder => read(Fault, body) as FaultOrder;
+
+const Trap = exactly({
+  asker: Type.Union([Type.String(), Type.Null()]),
+  at: Type.Enum([...MOMENTS]),
+  within_ms: Type.Optional(ms),
+  hold_ms: Type.Optional(ms),
+});
+export const readTrap = (body: unknown): TrapOrder => read(Trap, body) as TrapOrder;
+
+export function readJson(text: string): unknown {
+  try {
+    return text === '' ? undefined : JSON.parse(text);
+  } catch (fault) {
+    throw new Malformed(String(fault));
+  }
+}

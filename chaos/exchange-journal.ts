@@ -1,0 +1,143 @@
+// What the exchange writes down: every order request and what became of it, every look at positions, and every "no such
+// order". The judge reads it.
+
+import type { BrokerOrderState } from '../src/broker/broker.ts';
+import { type Db, type Statement, sql } from '../src/data/db.ts';
+import type { Decimal } from '../src/domain/decimal.ts';
+import type { AccountId, ClientOrderId, Timestamp } from '../src/domain/ids.ts';
+import type { Side } from '../src/domain/order.ts';
+
+/** An order request, as it came in. */
+export interface Arrival {
+  readonly arrivedAt: number;
+  readonly account: AccountId;
+  readonly asker: string | null;
+  readonly clientOrderId: ClientOrderId;
+  readonly symbol: string;
+  readonly side: Side;
+  readonly quantity: Decimal;
+  readonly reduceOnly: boolean;
+  readonly sendBefore: Timestamp;
+}
+
+/** `not_taken`: it came to nothing before the engine saw it. */
+export type Outcome = 'accepted' | 'duplicate' | 'rejected' | 'late' | 'not_taken';
+
+export const journalLine = (arrival: Arrival, outcome: Outcome, code: string | null): Statement =>
+  sql`insert into exchange_requests (arrived_at, account, client_order_id, asker, symbol, side, quantity,
+        reduce_only, send_before, outcome, code)
+      values (${arrival.arrivedAt}, ${arrival.account}, ${arrival.clientOrderId}, ${arrival.asker},
+        ${arrival.symbol}, ${arrival.side}, ${arrival.quantity}, ${arrival.reduceOnly}, ${arrival.sendBefore},
+        ${outcome}, ${code})`;
+
+export async function readLedger(db: Db) {
+  // All of them are read in one turn of the event loop, in which nothing is written.
+  const [orders, books, requests, looks, notFound] = await Promise.all([
+    db.all<OrderRow>(
+      sql`select book as account, client_order_id, broker_ref, symbol, side, quantity, reduce_only, status,
+            fill_quantity, fill_price, accepted_at, updated_at
+          from paper_orders order by rowid`,
+    ),
+    db.all<{ account: string; positions: string }>(
+      sql`select book as account, positions from paper_accounts order by book`,
+    ),
+    db.all<RequestRow>(sql`select * from exchange_requests order by seq`),
+    db.all<{ at: number; account: AccountId; asker: string | null }>(
+      sql`select at, account, asker from exchange_looks order by seq`,
+    ),
+    db.all<NotFoundRow>(
+      sql`select at, account, client_order_id, forgotten from exchange_not_found order by seq`,
+    ),
+  ]);
+  return {
+    orders: orders.map((row) => ({ ...row, reduce_only: Boolean(row.reduce_only) })),
+    positions: books.flatMap(({ account, positions }) =>
+      Object.entries(JSON.parse(positions) as Record<string, { quantity: string }>).map(
+        ([symbol, { quantity }]) => ({ account, symbol, quantity }),
+      ),
+    ),
+    requests: requests.map((row) => ({ ...row, reduce_only: Boolean(row.reduce_only) })),
+    looks,
+    not_found: notFound.map((row) => ({ ...row, forgotten: Boolean(row.forgotten) })),
+  };
+}
+
+export const TABLES = `
+create table if not exists exchange_accounts (
+  account text primary key,
+  paper text,
+  traits text not null,
+  standing text not null
+);
+create table if not exists exchange_requests (
+  seq integer primary key autoincrement,
+  arrived_at integer not null,
+  account text not null,
+  client_order_id text not null,
+  asker text,
+  symbol text not null,
+  side text not null,
+  quantity text not null,
+  reduce_only integer not null,
+  send_before text not null,
+  outcome text not null,
+  code text
+);
+create table if not exists exchange_looks (
+  seq integer primary key autoincrement,
+  at integer not null,
+  account text not null,
+  asker text
+);
+create table if not exists exchange_not_found (
+  seq integer primary key autoincrement,
+  at integer not null,
+  account text not null,
+  client_order_id text not null,
+  forgotten integer not null
+);
+`;
+
+interface NotFoundRow {
+  at: number;
+  account: AccountId;
+  client_order_id: string;
+  forgotten: number;
+}
+
+interface OrderRow {
+  account: AccountId;
+  client_order_id: string;
+  broker_ref: string;
+  symbol: string;
+  side: Side;
+  quantity: string;
+  reduce_only: number;
+  status: BrokerOrderState['status'];
+  fill_quantity: string;
+  fill_price: string | null;
+  accepted_at: Timestamp;
+  updated_at: Timestamp;
+}
+
+interface RequestRow {
+  seq: number;
+  arrived_at: number;
+  account: AccountId;
+  client_order_id: string;
+  asker: string | null;
+  symbol: string;
+  side: Side;
+  quantity: string;
+  reduce_only: number;
+  send_before: Timestamp;
+  outcome: Outcome;
+  code: string | null;
+}
+
+export const noteLook = (account: AccountId, asker: string | null): Statement =>
+  sql`insert into exchange_looks (at, account, asker) values (${Date.now()}, ${account}, ${asker})`;
+
+export const noteNotFound = (account: AccountId, clientOrderId: string, forgotten: boolean): Statement =>
+  sql`insert into exchange_not_found (at, account, client_order_id, forgotten)
+      values (${Date.now()}, ${account}, ${clientOrderId}, ${forgotten})`;

@@ -1,0 +1,213 @@
+// Between a dialect and the desk: symbols, quantities and ids of the wire on one side, the engine's on the other.
+
+import type { PaperOrder } from '../src/broker/paper/ledger.ts';
+import { findListing, quote } from '../src/broker/paper/market.ts';
+import {
+  average,
+  compare,
+  type Decimal,
+  decimal,
+  isOnStep,
+  multiply,
+  rounded,
+  ZERO,
+} from '../src/domain/decimal.ts';
+import { type AccountId, type ClientOrderId, millis, timestamp } from '../src/domain/ids.ts';
+import { type Desk, PATIENT } from './exchange-desk.ts';
+import {
+  type AskedOrder,
+  type Dialect,
+  type Listed,
+  type Office,
+  REFUSALS,
+  type RefusalCode,
+  type SeenOrder,
+  type Standing,
+  type Taken,
+} from './exchange-dialect.ts';
+import type { Arrival } from './exchange-journal.ts';
+
+/** In front of the digest in the engine's references. */
+const PREFIX = 'paper-';
+
+/** Of a careless account's copies, what they were sent under. */
+export const sentUnder = (id: string): string => id.replace(/#\d+$/, '');
+
+export function openOffice(desk: Desk, { markets, refs }: Dialect, aheadMs: () => number) {
+  /** By the exchange's clock. */
+  const now = () => Date.now() + aheadMs();
+  const listed = (symbol: string): Listed | undefined =>
+    markets ? markets.find((each) => each.symbol === symbol) : itself(symbol);
+  const listedOf = (engine: string): Listed | undefined =>
+    markets ? markets.find((each) => each.of === engine && !each.isSuspended) : itself(engine);
+  const digest = (brokerRef: string) => brokerRef.slice(PREFIX.length);
+
+  function seen(order: PaperOrder): SeenOrder {
+    const { symbol = order.symbol, contractSize = decimal(1) } = listedOf(order.symbol) ?? {};
+    return {
+      clientOrderId: sentUnder(order.clientOrderId),
+      ref: refs.tell(digest(order.brokerRef)),
+      symbol,
+      side: order.side,
+      quantity: average(order.quantity, contractSize),
+      reduceOnly: order.reduceOnly,
+      status: order.status,
+      fillQuantity: average(order.fillQuantity, contractSize),
+      fillPrice: order.fillPrice,
+      fee: order.fee && rounded(order.fee),
+      reason: order.reason,
+      acceptedAt: millis(order.acceptedAt),
+      updatedAt: millis(order.updatedAt),
+    };
+  }
+
+  const seenOrNull = (order: PaperOrder | null) => (order ? seen(order) : null);
+
+  function refused(
+    code: RefusalCode,
+    message: string,
+    more: Partial<Extract<Taken, { outcome: 'refused' }>> = {},
+  ): Taken {
+    return { outcome: 'refused', code, message, error: null, order: null, ...more };
+  }
+
+  function isTooLittle(quantity: Decimal, { symbol, min, minValue, contractSize }: Listed): boolean {
+    const value = multiply(multiply(quantity, contractSize), office.quote(symbol).ask);
+    return compare(quantity, min) < 0 || compare(value, minValue) < 0;
+  }
+
+  /** What the engine need not be asked for. */
+  function refusalOf(order: AskedOrder, standing: Standing): Taken | null {
+    const market = listed(order.symbol);
+    if (!market) return refused('invalid_symbol', `${order.symbol} is not traded here`);
+    if (market.isSuspended) return refused('market_closed', `${order.symbol} is suspended`);
+    if ((standing.positionMode === 'hedged') !== (order.isHedged ?? false))
+      return refused('position_mode_mismatch', `the account is ${standing.positionMode}`);
+    if (markets && !isOnStep(order.quantity, market.step))
+      return refused('off_step', `${order.quantity} is not a multiple of ${market.step}`);
+    if (!order.reduceOnly && isTooLittle(order.quantity, market))
+      return refused(
+        'below_minimum',
+        `${order.quantity} is less than ${market.min}, or than ${market.minValue}`,
+      );
+    if (order.reduceOnly && order.marginMode && order.marginMode !== standing.marginMode)
+      return refused('no_position', `nothing is held with ${order.marginMode} margin`);
+    return null;
+  }
+
+  const office: Office = {
+    now,
+    holderOf: desk.holderOf,
+    find: async (account, id) => seenOrNull(await desk.find(account, id as ClientOrderId)),
+    async findByRef(account, ref) {
+      const beginning = refs.read(ref);
+      return beginning === null ? null : seenOrNull(await desk.findByReference(account, PREFIX + beginning));
+    },
+    orders: async (account) => (await desk.orders(account)).map(seen),
+    async cancel(account, ref) {
+      const order = await desk.findByReference(account, PREFIX + (refs.read(ref) ?? '-'));
+      if (!order || (order.status !== 'placed' && order.status !== 'partially_filled')) return false;
+      await desk
+        .brokerOf(account)
+        .cancel({ clientOrderId: null, brokerRef: order.brokerRef, symbol: '' }, PATIENT);
+      return true;
+    },
+    async positions(account) {
+      const { marginMode } = desk.registered(account).standing;
+      return (await desk.brokerOf(account).positions(PATIENT)).flatMap((position) => {
+        const market = listedOf(position.symbol);
+        if (!market) return [];
+        return {
+          symbol: market.symbol,
+          quantity: average(position.quantity, market.contractSize),
+          averagePrice: position.averagePrice,
+          lastPrice: position.lastPrice ?? ZERO,
+          openProfit: position.openProfit ?? ZERO,
+          marginMode,
+        };
+      });
+    },
+    balance: (account) => desk.brokerOf(account).balance(PATIENT),
+    quote(symbol) {
+      const listing = findListing(listed(symbol)?.of ?? '');
+      if (!listing) throw new Error(`the paper engine has nothing behind ${symbol}`);
+      return quote(listing, SEED, now());
+    },
+  };
+
+  return {
+    office,
+
+    /** The engine's reference, as it stands on the wire. */
+    refOf: (brokerRef: string) => refs.tell(digest(brokerRef)),
+
+    /** As the engine and the journal have it. */
+    arrivalOf(
+      { account, asker, arrivedAt }: { account: AccountId; asker: string | null; arrivedAt: number },
+      order: AskedOrder,
+    ): Arrival {
+      const market = listed(order.symbol);
+      return {
+        account,
+        asker,
+        arrivedAt,
+        clientOrderId: order.clientOrderId as ClientOrderId,
+        symbol: market?.of ?? order.symbol,
+        side: order.side,
+        quantity: multiply(order.quantity, market?.contractSize ?? decimal(1)),
+        reduceOnly: order.reduceOnly,
+        sendBefore: timestamp(order.sendBefore - aheadMs()),
+      };
+    },
+
+    /** `isAnswered` is false where the account's settings lose every answer. */
+    async take(
+      arrival: Arrival,
+      order: AskedOrder,
+    ): Promise<{ taken: Taken; isNew: boolean; isAnswered: boolean }> {
+      const refusal = markets && refusalOf(order, desk.registered(arrival.account).standing);
+      if (refusal?.outcome === 'refused') {
+        await desk.note(arrival, 'rejected', refusal.code);
+        return { taken: refusal, isNew: false, isAnswered: true };
+      }
+      const placed = await desk.take(arrival);
+      if ('rejection' in placed) {
+        const { code, message } = placed.rejection;
+        const taken = refused(refusalCode(code), message, { error: placed.rejection });
+        return { taken, isNew: false, isAnswered: true };
+      }
+      const { outcome, isAnswered } = placed;
+      const known = seen(placed.order);
+      if (outcome === 'accepted') return { taken: { outcome, order: known }, isNew: true, isAnswered };
+      const taken = refused('duplicate', `${order.clientOrderId} is known`, { order: known });
+      return { taken, isNew: false, isAnswered };
+    },
+  };
+}
+
+/** Of what trades behind one of the dialect's markets, in the engine's units. */
+export function stepOf({ markets }: Dialect, listing: string): Decimal | undefined {
+  const market = markets?.find((each) => each.of === listing && !each.isSuspended);
+  return market && multiply(market.step, market.contractSize);
+}
+
+/** Of prices that are nobody's in particular. */
+const SEED = 1;
+
+const ONE: Decimal = decimal(1);
+const itself = (symbol: string): Listed => ({
+  symbol,
+  of: symbol,
+  contractSize: ONE,
+  step: ZERO,
+  min: ZERO,
+  minValue: ZERO,
+  tick: ZERO,
+  isSuspended: false,
+});
+
+function refusalCode(code: string): RefusalCode {
+  const known = REFUSALS.find((each) => each === code);
+  if (!known) throw new Error(`the engine refused an order for ${code}`);
+  return known;
+}

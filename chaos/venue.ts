@@ -1,0 +1,122 @@
+// Where the accounts of a run trade: at the paper exchange, or at the same exchange in a broker's language, with that
+// broker's connector in front of it. Everything else of a run is the same.
+
+import { CompactEncrypt, importJWK } from 'jose';
+import { wordOf } from '../src/broker/shioaji/recognise.ts';
+import { BROKERS, type BrokerName } from '../src/domain/brokers.ts';
+import type { AccountId, ClientOrderId, UserId } from '../src/domain/ids.ts';
+import { type PublicJwk, SEAL_ALGORITHM, SEAL_ENCRYPTION, sealingKey } from '../src/domain/sealed.ts';
+import { canonicalSymbol, readSymbol } from '../src/domain/symbol.ts';
+import { SYMBOLS } from '../test/orders/kill-harness.ts';
+import { stubOf } from '../test/stubs/stubs.ts';
+import { PLAIN, type Traits } from './exchange-traits.ts';
+
+export interface Venue {
+  readonly broker: BrokerName;
+  readonly isPaper: boolean;
+  /** As the platform writes them. */
+  readonly symbols: readonly string[];
+  /** Quantities are multiples of it. */
+  readonly unit: number;
+  /** As it is with its users nearby. */
+  readonly near: Traits;
+  /** As it is with the others: what it takes is filled a moment later. */
+  readonly far: Traits;
+  /** Their second accounts are different again. */
+  readonly second: { readonly near: Partial<Traits>; readonly far: Partial<Traits> };
+  /** The engine's listing behind a symbol of ours. */
+  listingOf(symbol: string): string;
+  /** What the exchange knows a leg by; null: by our own id. */
+  readonly nameOf: ((clientOrderId: ClientOrderId) => string) | null;
+  /** What the exchange is told of an account, besides its manners. */
+  terms(account: AccountId, index: number): object;
+  /** The credentials of an account, as its user seals them; null: it needs none. */
+  seal(owner: { readonly id: AccountId; readonly userId: UserId }, key: PublicJwk): Promise<string | null>;
+}
+
+/**
+ * As most real exchanges are: an id is all that is answered, the fill comes a moment later, a second order under the same
+ * id is a second order, ids are forgotten in time, and all accounts are counted together when it is too much.
+ */
+const DISTANT: Traits = {
+  refusesDuplicates: false,
+  reduceOnly: true,
+  fillsAfterMs: { least: 50, most: 1_500 },
+  forgetsIdsAfterMs: { least: 40_000, most: 60_000 },
+  limits: 'the distant exchange',
+};
+
+const ON_PAPER: Venue = {
+  broker: 'paper',
+  isPaper: true,
+  symbols: SYMBOLS,
+  unit: 0.001,
+  near: PLAIN,
+  far: DISTANT,
+  second: { near: { refusesDuplicates: false }, far: { reduceOnly: false } },
+  listingOf: (symbol) => canonicalSymbol('paper', symbol),
+  nameOf: null,
+  terms: () => ({}),
+  seal: async () => null,
+};
+
+type Market = Pick<Venue, 'symbols' | 'unit' | 'nameOf'> & {
+  /** Of symbols that are not themselves on the wire. */
+  readonly listings: Readonly<Record<string, string>>;
+};
+
+const MARKETS: Readonly<Record<string, Market>> = {
+  alpaca: { symbols: ['AAPL', 'NASDAQ:MSFT', 'NASDAQ:AMZN'], unit: 0.001, nameOf: null, listings: {} },
+  shioaji: {
+    symbols: ['TAIFEX:TXF1!', 'MXF1!'],
+    unit: 1,
+    nameOf: wordOf,
+    listings: { 'TXF1!': 'TXF1!', 'MXF1!': 'MES1!' },
+  },
+};
+
+const perpetuals = (exchange: string): Market => ({
+  symbols: ['BTCUSDT.P', 'ETHUSDT.P', `${exchange.toUpperCase()}:SOLUSDT.P`],
+  unit: 0.001,
+  nameOf: null,
+  listings: {},
+});
+
+export async function venueOf(name: string): Promise<Venue> {
+  if (name === 'paper') return ON_PAPER;
+  const { traits, markets } = await stubOf(name);
+  const broker = name as BrokerName;
+  const { listings, ...market } = MARKETS[name] ?? perpetuals(name);
+  return {
+    broker,
+    isPaper: false,
+    ...market,
+    near: { ...traits, limits: name, fillsAfterMs: null },
+    far: { ...traits, limits: name, fillsAfterMs: { least: 50, most: 1_500 } },
+    // An order under a known id is taken, or refused while the first is open, as the broker pleases.
+    second: { near: {}, far: {} },
+    listingOf(symbol) {
+      const { ticker } = readSymbol(symbol);
+      const own = canonicalSymbol('paper', symbol);
+      return listings[own] ?? markets?.find((each) => each.symbol === ticker)?.of ?? own;
+    },
+    terms: (account, index) => ({
+      credentials: credentialsOf(broker, account),
+      account_type: index % 2 === 1 && HAS_CLASSIC.has(name) ? 'classic' : 'unified',
+    }),
+    async seal({ id, userId }, key) {
+      const credentials = credentialsOf(broker, id);
+      const content = { user_id: userId, trading_account_id: id, credentials };
+      const { kid } = sealingKey(key);
+      return new CompactEncrypt(Buffer.from(JSON.stringify(content)))
+        .setProtectedHeader({ alg: SEAL_ALGORITHM, enc: SEAL_ENCRYPTION, kid })
+        .encrypt(await importJWK({ ...key }, SEAL_ALGORITHM));
+    },
+  };
+}
+
+/** Accounts of both types trade there. */
+const HAS_CLASSIC: ReadonlySet<string> = new Set(['bybit', 'gate', 'bitget']);
+
+const credentialsOf = (broker: BrokerName, account: AccountId): Record<string, string> =>
+  Object.fromEntries(BROKERS[broker].credentials.map(({ field }) => [field, `${field}-${account}`]));

@@ -1,0 +1,346 @@
+// Alpaca: American shares, whole and in fractions, live and on paper. Its own ids of ours are unique for an account: a
+// second order under one is refused, whatever became of the first.
+//
+// A closed market is no error there: the order would wait until morning. So the market's clock is asked before every order.
+
+import { BROKERS } from '../../domain/brokers.ts';
+import { compare, decimal, isOnStep, sign, ZERO } from '../../domain/decimal.ts';
+import type { OrderError } from '../../domain/order.ts';
+import {
+  AccountUnfit,
+  type Broker,
+  type BrokerOrder,
+  type BrokerOrderState,
+  BrokerUnavailable,
+  type OpenBroker,
+  type OrderQuery,
+  type PlaceOutcome,
+} from '../broker.ts';
+import { readKeys } from '../keys.ts';
+import { createShared } from '../shared.ts';
+import {
+  ACCOUNT,
+  type Account,
+  ASSETS,
+  balanceOf,
+  CLOCK,
+  type Clock,
+  hoursOf,
+  isShares,
+  OPEN_ORDERS,
+  ORDER,
+  openOrderOf,
+  POSITIONS,
+  positionOf,
+  priceOf,
+  QUOTE,
+  stateOf,
+} from './answers.ts';
+import {
+  type AlpacaOptions,
+  type Answer,
+  type Api,
+  ask,
+  busy,
+  isAboutKeys,
+  keysRefused,
+  notAsAgreed,
+  openApi,
+  unanswered,
+} from './api.ts';
+import { type Assets, assetsOf, findAsset, instrumentOf, search } from './assets.ts';
+import { DUPLICATE, isAboutTheId, type Refusal, rejectionOf } from './refusals.ts';
+
+const DAY_MS = 24 * 3_600_000;
+/** A symbol that is missing may be new, but not twice in a minute. */
+const MINUTE_MS = 60_000;
+
+export function openAlpaca(options: AlpacaOptions): OpenBroker {
+  const lists = createShared<Assets>();
+  return async ({ environment, credentials }, signal) => {
+    const keys = readKeys(credentials, { key: 'API Key ID', secret: 'Secret Key' });
+    const api = openApi(keys, environment, options);
+    const answer = await ask((init) => api.accounts.getAccountRaw(init), signal);
+    if (answer.kind !== 'answer' || !ACCOUNT.Check(answer.body)) throw unanswered(answer, environment);
+    return connection(api, { id: answer.body.id, environment }, (maxAgeMs, until) =>
+      lists.get(api.market, (own) => loadAssets(api, environment, own), { signal: until, maxAgeMs }),
+    );
+  };
+}
+
+async function loadAssets(api: Api, environment: string, signal: AbortSignal): Promise<Assets> {
+  const wanted = { status: 'active', assetClass: 'us_equity' };
+  const answer = await ask((init) => api.assets.getV2AssetsRaw(wanted, init), signal);
+  if (answer.kind !== 'answer' || !ASSETS.Check(answer.body)) throw unanswered(answer, environment);
+  return assetsOf(answer.body);
+}
+
+type AssetList = (maxAgeMs: number, signal: AbortSignal) => Promise<Assets>;
+
+function connection(
+  api: Api,
+  { id, environment }: { readonly id: string; readonly environment: string },
+  assets: AssetList,
+): Broker {
+  let isClosed = false;
+
+  function checkOpen(signal: AbortSignal): void {
+    if (isClosed) throw new BrokerUnavailable('The connection to Alpaca is closed.');
+    if (signal.aborted) throw new BrokerUnavailable('Alpaca was not asked in time.');
+  }
+
+  /** `read` gives undefined where the answer is not one to this question. */
+  async function question<Value>(
+    signal: AbortSignal,
+    call: Parameters<typeof ask>[0],
+    read: (answer: Answer) => Value | undefined,
+  ): Promise<Value> {
+    checkOpen(signal);
+    const answer = await ask(call, signal);
+    const value = read(answer);
+    if (value === undefined) throw unanswered(answer, environment);
+    return value;
+  }
+
+  const account = (signal: AbortSignal): Promise<Account> =>
+    question(
+      signal,
+      (init) => api.accounts.getAccountRaw(init),
+      (answer) => (answer.kind === 'answer' && ACCOUNT.Check(answer.body) ? answer.body : undefined),
+    );
+
+  const marketClock = (signal: AbortSignal): Promise<Clock> =>
+    question(
+      signal,
+      (init) => api.clock.legacyClockRaw(init),
+      (answer) => (answer.kind === 'answer' && CLOCK.Check(answer.body) ? answer.body : undefined),
+    );
+
+  const positions = (signal: AbortSignal) =>
+    question(
+      signal,
+      (init) => api.positions.getAllOpenPositionsRaw(init),
+      (answer) =>
+        answer.kind === 'answer' && POSITIONS.Check(answer.body)
+          ? answer.body.filter(isShares).map(positionOf)
+          : undefined,
+    );
+
+  /** That very order, or nobody's: null is Alpaca's own word that it has none. */
+  function readOrder(answer: Answer, query: Pick<OrderQuery, 'clientOrderId' | 'brokerRef'>) {
+    if (answer.kind === 'refusal') return answer.status === 404 && answer.code !== null ? null : undefined;
+    if (answer.kind !== 'answer' || !ORDER.Check(answer.body)) return undefined;
+    const { body } = answer;
+    const isIt =
+      body.client_order_id === query.clientOrderId &&
+      (query.brokerRef === null || body.id === query.brokerRef);
+    return isIt ? stateOf(body) : undefined;
+  }
+
+  async function find(query: Pick<OrderQuery, 'clientOrderId' | 'brokerRef'>, signal: AbortSignal) {
+    const { clientOrderId, brokerRef } = query;
+    const named =
+      brokerRef === null
+        ? null
+        : await question(
+            signal,
+            (init) => api.orders.getOrderByOrderIDRaw({ orderId: brokerRef }, init),
+            (answer) => readOrder(answer, query),
+          );
+    if (named) return named;
+    return question(
+      signal,
+      (init) => api.orders.getOrderByClientOrderIdRaw({ clientOrderId }, init),
+      (answer) => readOrder(answer, query),
+    );
+  }
+
+  async function send(order: BrokerOrder, signal: AbortSignal): Promise<PlaceOutcome> {
+    const { clientOrderId, instrument, side, quantity } = order;
+    const postOrderRequest = {
+      symbol: instrument.symbol,
+      qty: quantity,
+      side,
+      type: 'market',
+      timeInForce: 'day',
+      clientOrderId,
+    } as const;
+    const answer = await ask((init) => api.orders.postOrderRaw({ postOrderRequest }, init), signal);
+    switch (answer.kind) {
+      case 'busy':
+        throw busy(answer.retryAfterMs);
+      case 'silence':
+        if (answer.isUnsent) throw new BrokerUnavailable(`${answer.why}.`);
+        return { outcome: 'unknown', reason: `${answer.why}.` };
+      case 'refusal':
+        if (isAboutKeys(answer)) throw keysRefused(answer, environment);
+        return answer.code === DUPLICATE ? afterDuplicate(order, answer, signal) : refused(answer);
+      case 'answer': {
+        const state = acceptedAs(answer.body, order);
+        return state
+          ? { outcome: 'accepted', state }
+          : { outcome: 'unknown', reason: `${notAsAgreed(answer.status)}.` };
+      }
+    }
+  }
+
+  /** The code stands for any wrong input. Where there is an order under the id, that is the answer. */
+  async function afterDuplicate(
+    order: BrokerOrder,
+    refusal: Refusal,
+    signal: AbortSignal,
+  ): Promise<PlaceOutcome> {
+    try {
+      const state = await find({ clientOrderId: order.clientOrderId, brokerRef: null }, signal);
+      if (state) return { outcome: 'accepted', state };
+    } catch (fault) {
+      if (!(fault instanceof BrokerUnavailable)) throw fault;
+    }
+    if (!isAboutTheId(refusal)) return refused(refusal);
+    return {
+      outcome: 'unknown',
+      reason: `Alpaca has an order under the id ${order.clientOrderId}, and does not show it.`,
+    };
+  }
+
+  return {
+    capabilities: BROKERS.alpaca.capabilities,
+    // It counts by the account.
+    limits: `alpaca:${environment}:${id}`,
+
+    async verify(signal) {
+      const seen = await account(signal);
+      mustBeFit(seen, environment);
+      return {
+        warnings:
+          seen.shorting_enabled === false
+            ? [
+                'The account cannot sell short: short entries will be refused. Alpaca allows it from 2,000 dollars of equity on.',
+              ]
+            : [],
+      };
+    },
+
+    async resolve(symbol, signal) {
+      checkOpen(signal);
+      const clock = await marketClock(signal);
+      let found = findAsset(symbol, await assets(DAY_MS, signal));
+      if ('rejection' in found) found = findAsset(symbol, await assets(MINUTE_MS, signal));
+      return 'rejection' in found ? found : instrumentOf(found.asset, clock);
+    },
+
+    positions,
+
+    position: async ({ symbol }, signal) =>
+      (await positions(signal)).find((position) => position.symbol === symbol)?.quantity ?? ZERO,
+
+    async instruments({ query, after, limit }, signal) {
+      const clock = await marketClock(signal);
+      return search(await assets(DAY_MS, signal), query, after, limit).map((asset) =>
+        instrumentOf(asset, clock),
+      );
+    },
+
+    balance: async (signal) => balanceOf(await account(signal)),
+
+    async quote({ symbol }, signal) {
+      checkOpen(signal);
+      const answer = await ask((init) => api.stocks.stockLatestQuoteSingleRaw({ symbol }, init), signal);
+      if (answer.kind === 'answer' && QUOTE.Check(answer.body) && answer.body.symbol === symbol) {
+        const [bid, asked] = [priceOf(answer.body.quote.bp), priceOf(answer.body.quote.ap)];
+        if (compare(bid, asked) <= 0) return { bid, ask: asked };
+      }
+      // The key of an account without market data is a good one all the same.
+      if (answer.kind === 'refusal')
+        throw new BrokerUnavailable(`Alpaca has no quote of ${symbol}: “${answer.message}”.`);
+      throw unanswered(answer, environment);
+    },
+
+    async place(order, signal) {
+      checkOpen(signal);
+      const wrong = quantityProblem(order);
+      if (wrong) return { outcome: 'rejected', error: wrong };
+      const clock = await marketClock(signal);
+      if (!clock.is_open) return { outcome: 'rejected', error: marketClosed(clock) };
+      if (isClosed) checkOpen(signal);
+      return send(order, signal);
+    },
+
+    find,
+
+    async openOrders(signal) {
+      const orders = await question(
+        signal,
+        (init) => api.orders.getAllOrdersRaw({ status: 'open', limit: MOST_ORDERS, direction: 'asc' }, init),
+        (answer) => (answer.kind === 'answer' && OPEN_ORDERS.Check(answer.body) ? answer.body : undefined),
+      );
+      if (orders.length >= MOST_ORDERS)
+        throw new BrokerUnavailable(
+          `There are more open orders at Alpaca than it lists at once (${MOST_ORDERS}).`,
+        );
+      return orders.map(openOrderOf).filter((order) => order !== null);
+    },
+
+    async cancel({ brokerRef }, signal) {
+      await question(
+        signal,
+        (init) => api.orders.deleteOrderByOrderIDRaw({ orderId: brokerRef }, init),
+        (answer) => {
+          if (answer.kind === 'answer') return answer.status === 204 ? true : undefined;
+          // "Not cancelable", "not found": it has ended.
+          const hasEnded =
+            answer.kind === 'refusal' && answer.code !== null && [404, 422].includes(answer.status);
+          return hasEnded ? true : undefined;
+        },
+      );
+    },
+
+    async close() {
+      isClosed = true;
+    },
+  };
+}
+
+const MOST_ORDERS = 500;
+
+const refused = (refusal: Refusal): PlaceOutcome => ({ outcome: 'rejected', error: rejectionOf(refusal) });
+
+/** null: this is not the order that was sent. */
+function acceptedAs(body: unknown, order: BrokerOrder): BrokerOrderState | null {
+  if (!ORDER.Check(body)) return null;
+  const isIt =
+    body.client_order_id === order.clientOrderId &&
+    body.symbol === order.instrument.symbol &&
+    body.side === order.side &&
+    compare(decimal(body.qty), order.quantity) === 0;
+  return isIt ? stateOf(body) : null;
+}
+
+function quantityProblem({ instrument, quantity }: BrokerOrder): OrderError | null {
+  const { symbol, quantityStep } = instrument;
+  if (sign(quantity) > 0 && isOnStep(quantity, quantityStep)) return null;
+  return {
+    code: 'invalid_quantity',
+    message: `Alpaca trades ${symbol} in steps of ${quantityStep}, and ${quantity} is no multiple of that. Nothing was sent; send a quantity that is.`,
+  };
+}
+
+function marketClosed(clock: Clock): OrderError {
+  const hours = hoursOf(clock);
+  return {
+    code: 'market_closed',
+    message: `The American market is closed, and Alpaca would keep the order until it opens: it was not sent. It opens at ${hours.next_open}; send it again then.`,
+    market_hours: hours,
+  };
+}
+
+function mustBeFit(account: Account, environment: string): void {
+  const { status, account_blocked, trading_blocked, trade_suspended_by_user } = account;
+  const unfit = (what: string) => new AccountUnfit(`Alpaca does not let this account trade: ${what}`);
+  if (account_blocked) throw unfit('it is blocked. Ask Alpaca’s support why.');
+  if (trading_blocked) throw unfit('its trading is blocked. Ask Alpaca’s support why.');
+  if (trade_suspended_by_user)
+    throw unfit('its trading is suspended by its own settings. Switch “suspend trade” off at Alpaca.');
+  if (status !== 'ACTIVE' && !(status === 'PAPER_ONLY' && environment === 'paper'))
+    throw unfit(`its status is ${status}, and must be ACTIVE. Finish what Alpaca asks for on its pages.`);
+}

@@ -1,0 +1,215 @@
+// What Alpaca's answers must be to be believed, by its own OpenAPI document. Numbers are texts there; only what is used is
+// looked at, and what else an answer has is its own affair.
+
+import { type Static, Type } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { absolute, compare, type Decimal, decimal, negate, rounded, sign } from '../../domain/decimal.ts';
+import { type ClientOrderId, timestamp } from '../../domain/ids.ts';
+import type { MarketHours } from '../../domain/order.ts';
+import type { Balance, BrokerOrderState, OpenOrder, Position } from '../broker.ts';
+
+const text = Type.String({ minLength: 1 });
+const numeral = Type.Refine(Type.String(), (value) => /^-?\d{1,20}(\.\d{1,30})?$/.test(value));
+const time = Type.Refine(Type.String(), (value) => /T.*(Z|[+-]\d\d:\d\d)$/.test(value) && isTime(value));
+const isTime = (value: string): boolean => Number.isFinite(Date.parse(value));
+const orNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
+  Type.Optional(Type.Union([schema, Type.Null()]));
+
+const exact = (value: string): Decimal => rounded(decimal(value));
+
+/** Every refusal, and nothing else: a proxy's page has no such code. */
+export const REFUSAL = Compile(Type.Object({ code: Type.Optional(Type.Integer()), message: text }));
+
+const Account = Type.Object({
+  id: text,
+  status: text,
+  currency: Type.String({ pattern: '^[A-Z]{3,5}$' }),
+  cash: numeral,
+  equity: numeral,
+  buying_power: numeral,
+  account_blocked: Type.Boolean(),
+  trading_blocked: Type.Boolean(),
+  trade_suspended_by_user: Type.Optional(Type.Boolean()),
+  shorting_enabled: Type.Optional(Type.Boolean()),
+});
+export type Account = Static<typeof Account>;
+export const ACCOUNT = Compile(Account);
+
+export const balanceOf = ({ currency, equity, cash, buying_power }: Account): Balance => ({
+  currency,
+  equity: exact(equity),
+  cash: exact(cash),
+  available: exact(buying_power),
+});
+
+const Clock = Type.Object({ timestamp: time, is_open: Type.Boolean(), next_open: time, next_close: time });
+export type Clock = Static<typeof Clock>;
+export const CLOCK = Compile(Clock);
+
+export const hoursOf = ({ next_open }: Clock): MarketHours => ({
+  timezone: 'America/New_York',
+  session: 'Monday-Friday 09:30-16:00',
+  next_open: timestamp(Date.parse(next_open)),
+});
+
+const Asset = Type.Object({
+  id: text,
+  class: text,
+  symbol: text,
+  name: Type.String(),
+  status: text,
+  tradable: Type.Boolean(),
+  fractionable: Type.Boolean(),
+});
+export type Asset = Static<typeof Asset>;
+// A list without a single asset is none: Alpaca trades thousands.
+export const ASSETS = Compile(Type.Array(Asset, { minItems: 1 }));
+
+/** What the status says of an order; one that is not here is not believed. */
+const STATUSES = {
+  new: 'open',
+  partially_filled: 'open',
+  filled: 'filled',
+  // Until tomorrow, or until it expires.
+  done_for_day: 'open',
+  canceled: 'cancelled',
+  expired: 'cancelled',
+  replaced: 'cancelled',
+  pending_cancel: 'open',
+  pending_replace: 'open',
+  accepted: 'open',
+  pending_new: 'open',
+  accepted_for_bidding: 'open',
+  stopped: 'open',
+  rejected: 'failed',
+  suspended: 'open',
+  // Ended, and not yet settled: what was filled says the rest.
+  calculated: 'open',
+  held: 'open',
+  pending_review: 'open',
+} as const;
+type Status = keyof typeof STATUSES;
+
+const Order = Type.Refine(
+  Type.Object({
+    id: text,
+    client_order_id: Type.Unsafe<ClientOrderId>(text),
+    symbol: text,
+    side: Type.Enum(['buy', 'sell']),
+    qty: numeral,
+    filled_qty: numeral,
+    filled_avg_price: orNull(numeral),
+    status: Type.Enum(Object.keys(STATUSES) as [Status, ...Status[]]),
+    replaced_by: orNull(Type.String()),
+  }),
+  ({ qty, filled_qty, filled_avg_price, status }) => {
+    const [wanted, filled] = [decimal(qty), decimal(filled_qty)];
+    if (sign(wanted) <= 0 || sign(filled) < 0 || compare(filled, wanted) > 0) return false;
+    const price = filled_avg_price ?? null;
+    if (sign(filled) > 0 !== (price !== null && sign(decimal(price)) > 0)) return false;
+    return STATUSES[status] !== 'filled' || compare(filled, wanted) === 0;
+  },
+);
+export type Order = Static<typeof Order>;
+export const ORDER = Compile(Order);
+
+export function stateOf({
+  id,
+  status,
+  qty,
+  filled_qty,
+  filled_avg_price,
+  replaced_by,
+}: Order): BrokerOrderState {
+  const fillQuantity = exact(filled_qty);
+  const isFilled = sign(fillQuantity) > 0;
+  const fate = STATUSES[status];
+  const open = isFilled ? 'partially_filled' : 'placed';
+  return {
+    brokerRef: id,
+    status: fate !== 'open' ? fate : compare(fillQuantity, decimal(qty)) === 0 ? 'filled' : open,
+    fillQuantity,
+    fillPrice: isFilled ? exact(filled_avg_price ?? '0') : null,
+    fee: null,
+    reason: fate === 'cancelled' || fate === 'failed' ? reasonOf(status, replaced_by) : null,
+  };
+}
+
+function reasonOf(status: Status, replacedBy: string | null | undefined): string {
+  if (status === 'replaced') return `it was replaced by order ${replacedBy ?? 'unknown'} at Alpaca`;
+  if (status === 'expired') return 'it was not filled before the market closed';
+  return status === 'rejected'
+    ? 'Alpaca or the exchange rejected it'
+    : 'it was cancelled at Alpaca or by the exchange';
+}
+
+/** Anybody's, of any kind: by amount of money, or of several legs. */
+const Open = Type.Object({
+  id: text,
+  client_order_id: text,
+  symbol: orNull(Type.String()),
+  side: orNull(Type.String()),
+  qty: orNull(numeral),
+  filled_qty: numeral,
+});
+export const OPEN_ORDERS = Compile(Type.Array(Open));
+
+/** null: not one that a user of ours can have sent. */
+export function openOrderOf({
+  id,
+  client_order_id,
+  symbol,
+  side,
+  qty,
+  filled_qty,
+}: Static<typeof Open>): OpenOrder | null {
+  if (!symbol || !qty || (side !== 'buy' && side !== 'sell')) return null;
+  return {
+    clientOrderId: client_order_id as ClientOrderId,
+    brokerRef: id,
+    symbol,
+    side,
+    quantity: exact(qty),
+    fillQuantity: exact(filled_qty),
+    reduceOnly: false,
+  };
+}
+
+const Held = Type.Refine(
+  Type.Object({
+    asset_id: text,
+    symbol: text,
+    asset_class: text,
+    qty: numeral,
+    side: Type.Enum(['long', 'short']),
+    avg_entry_price: numeral,
+    current_price: orNull(numeral),
+    unrealized_pl: orNull(numeral),
+  }),
+  // Signed, or not; and never against its side.
+  ({ qty, side }) => sign(decimal(qty)) >= 0 || side === 'short',
+);
+export const POSITIONS = Compile(Type.Array(Held));
+
+/** Of shares: options and coins are not traded here. */
+export const isShares = ({ asset_class }: Static<typeof Held>): boolean => asset_class === 'us_equity';
+
+export const positionOf = (held: Static<typeof Held>): Position => ({
+  symbol: held.symbol,
+  quantity: signed(held),
+  averagePrice: exact(held.avg_entry_price),
+  lastPrice: held.current_price ? exact(held.current_price) : null,
+  openProfit: held.unrealized_pl ? exact(held.unrealized_pl) : null,
+});
+
+function signed({ qty, side }: Static<typeof Held>): Decimal {
+  const quantity = absolute(exact(qty));
+  return side === 'short' ? negate(quantity) : quantity;
+}
+
+// Of market data, which has numbers where trading has texts. 0: nobody bids, or asks.
+const price = Type.Number({ exclusiveMinimum: 0, maximum: 1e12 });
+export const QUOTE = Compile(
+  Type.Object({ symbol: text, quote: Type.Object({ t: time, bp: price, ap: price }) }),
+);
+export const priceOf = (value: number): Decimal => rounded(decimal(value));

@@ -1,0 +1,140 @@
+// Alpaca's own library, as it is used here: its requests and its errors, our time, no patience of its own. Its models are
+// not used: they make of any answer what it should have been.
+
+import { ApiError, marketData, trading } from '@alpacahq/alpaca-trade-api/rest';
+import { BrokerBusy, BrokerUnavailable, CredentialsRejected } from '../broker.ts';
+import type { Keys } from '../keys.ts';
+import { baseAddress, type Fetch, isUnsent, wholeAnswers } from '../wire.ts';
+import { REFUSAL } from './answers.ts';
+import { brief, type Refusal } from './refusals.ts';
+
+const HOSTS: Readonly<Record<string, string>> = {
+  live: 'https://api.alpaca.markets',
+  paper: 'https://paper-api.alpaca.markets',
+};
+/** Of both. */
+const DATA_HOST = 'https://data.alpaca.markets';
+
+/** The list of all assets is some six megabytes. */
+const MOST_LIST_BYTES = 64 * 1_048_576;
+
+export interface AlpacaOptions {
+  /** Where everything is asked for instead of Alpaca's own addresses. */
+  readonly url?: string | undefined;
+  readonly fetch?: Fetch;
+}
+
+export type Answer =
+  /** 2xx; undefined: not JSON. */
+  | { readonly kind: 'answer'; readonly status: number; readonly body: unknown }
+  /** Alpaca's own word that it did nothing. */
+  | ({ readonly kind: 'refusal' } & Refusal)
+  | { readonly kind: 'busy'; readonly retryAfterMs: number }
+  /** `isUnsent`: certainly nothing left us. */
+  | { readonly kind: 'silence'; readonly why: string; readonly isUnsent: boolean };
+
+type Call = (init: RequestInit) => Promise<{ readonly raw: Response }>;
+
+export type Api = ReturnType<typeof openApi>;
+
+export function openApi(keys: Keys, environment: string, options: AlpacaOptions) {
+  const { url, fetch = globalThis.fetch } = options;
+  const common = {
+    keyId: keys.apiKey,
+    secret: keys.apiSecret,
+    fetchApi: wholeAnswers(fetch),
+    // The call's own signal is its limit; and nothing is asked twice.
+    timeoutMs: 0,
+    retry: { maxRetries: 0 },
+  };
+  const replaced = url === undefined ? null : baseAddress(url);
+  const base = replaced ?? HOSTS[environment] ?? HOSTS.live;
+  const config = new trading.Configuration({ ...common, basePath: base as string });
+  const lists = new trading.Configuration({
+    ...common,
+    fetchApi: wholeAnswers(fetch, MOST_LIST_BYTES),
+    basePath: base as string,
+  });
+  const data = new marketData.Configuration({ ...common, basePath: replaced ?? DATA_HOST });
+  return {
+    /** Accounts with the same trade in the same list of assets. */
+    market: `${base} ${environment}`,
+    accounts: new trading.AccountsApi(config),
+    assets: new trading.AssetsApi(lists),
+    clock: new trading.ClockApi(config),
+    orders: new trading.OrdersApi(config),
+    positions: new trading.PositionsApi(config),
+    stocks: new marketData.StockApi(data),
+  };
+}
+
+export async function ask(call: Call, signal: AbortSignal): Promise<Answer> {
+  if (signal.aborted) return { kind: 'silence', why: 'Alpaca was not asked in time', isUnsent: true };
+  try {
+    const { raw } = await call({ signal });
+    return { kind: 'answer', status: raw.status, body: jsonOf(await raw.text()) };
+  } catch (fault) {
+    if (fault instanceof ApiError) return refusalOf(fault);
+    const why = signal.aborted ? 'Alpaca did not answer in time' : 'the connection to Alpaca broke off';
+    return isUnsent(fault)
+      ? { kind: 'silence', why: 'Alpaca cannot be reached', isUnsent: true }
+      : { kind: 'silence', why, isUnsent: false };
+  }
+}
+
+async function refusalOf({ status, response, retryAfterMs }: ApiError): Promise<Answer> {
+  if (status === 429) return { kind: 'busy', retryAfterMs: delayOf(retryAfterMs) };
+  const body = jsonOf(await response.text());
+  // Above 499 nobody says that nothing was done.
+  if (status < 400 || status > 499 || status === 408 || !REFUSAL.Check(body))
+    return { kind: 'silence', why: notAsAgreed(status), isUnsent: false };
+  return { kind: 'refusal', status, code: body.code ?? null, message: body.message };
+}
+
+const SHORTEST_MS = 1_000;
+/** Alpaca counts by the minute; what is further off is our clock. */
+const LONGEST_MS = 60_000;
+
+const delayOf = (retryAfterMs: number | undefined): number =>
+  Math.min(Math.max(Math.ceil(retryAfterMs ?? 0), SHORTEST_MS), LONGEST_MS);
+
+export const notAsAgreed = (status: number): string =>
+  `Alpaca answered with status ${status}, and not as agreed`;
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of a question that got no answer which can be believed. */
+export function unanswered(answer: Answer, environment: string): BrokerUnavailable {
+  switch (answer.kind) {
+    case 'busy':
+      return busy(answer.retryAfterMs);
+    case 'silence':
+      return new BrokerUnavailable(`${answer.why}.`);
+    case 'answer':
+      return new BrokerUnavailable(`${notAsAgreed(answer.status)}.`);
+    case 'refusal':
+      return isAboutKeys(answer)
+        ? keysRefused(answer, environment)
+        : new BrokerUnavailable(`Alpaca answered: “${brief(answer.message)}”.`);
+  }
+}
+
+export const busy = (retryAfterMs: number): BrokerBusy =>
+  new BrokerBusy('Alpaca limits the rate of requests.', retryAfterMs);
+
+/** Other refusals with this status carry a code of their own. */
+export const isAboutKeys = ({ status, code, message }: Refusal): boolean =>
+  status === 401 ||
+  (status === 403 && (code === null || /forbidden|authori[sz]|credential|api key/i.test(message)));
+
+export const keysRefused = ({ message }: Refusal, environment: string): CredentialsRejected =>
+  new CredentialsRejected(
+    `Alpaca refused the key: “${brief(message)}”. It must be a key of the ${environment} account (live and paper have ` +
+      'keys of their own) and not be revoked; if it is bound to addresses, this server’s must be among them.',
+  );

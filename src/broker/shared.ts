@@ -1,0 +1,59 @@
+// What all accounts at a broker share and nobody wants to load for each of them: its list of contracts. Loaded once per
+// process, however many ask at once, and again when it is older than the asker takes it.
+
+import { BrokerUnavailable } from './broker.ts';
+
+export interface Shared<Value> {
+  /** `load` is given its own time: whoever loses patience leaves it to the others. */
+  get(
+    key: string,
+    load: (signal: AbortSignal) => Promise<Value>,
+    options: { readonly signal: AbortSignal; readonly maxAgeMs: number },
+  ): Promise<Value>;
+}
+
+const LOAD_MS = 30_000;
+
+export function createShared<Value>(now: () => number = () => performance.now()): Shared<Value> {
+  const known = new Map<string, { readonly value: Value; readonly at: number }>();
+  const loading = new Map<string, Promise<Value>>();
+
+  async function load(key: string, from: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
+    const value = await from(AbortSignal.timeout(LOAD_MS));
+    known.set(key, { value, at: now() });
+    return value;
+  }
+
+  return {
+    async get(key, from, { signal, maxAgeMs }) {
+      for (;;) {
+        const old = known.get(key);
+        if (old && now() - old.at <= maxAgeMs) return old.value;
+        const others = loading.get(key);
+        if (!others) break;
+        // What failed for another may have failed for who that is: then this one asks for itself.
+        await within(
+          others.catch(() => null),
+          signal,
+        );
+      }
+      const own = load(key, from).finally(() => loading.delete(key));
+      loading.set(key, own);
+      return within(own, signal);
+    },
+  };
+}
+
+async function within<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const over = Promise.withResolvers<never>();
+  const abort = () => over.reject(new BrokerUnavailable('The broker did not answer in time.'));
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  // Of a load that nobody waits for any more.
+  promise.catch(() => {});
+  try {
+    return await Promise.race([promise, over.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}

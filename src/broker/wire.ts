@@ -1,0 +1,57 @@
+// HTTP as every connector needs it. An answer is read to its end, within the call's time and a limit of size, before anybody
+// looks at it; a request leaves once; and where none can have left, that is known.
+
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+const MOST_BYTES = 1_048_576;
+
+/** The given fetch, whose answers are whole: a body that stalls ends with the call's signal. */
+export function wholeAnswers(fetch: Fetch, most: number = MOST_BYTES): Fetch {
+  return async (url, init) => {
+    // Nobody is followed elsewhere, least of all with credentials.
+    const response = await fetch(url, { ...init, redirect: 'error', ...once(init) });
+    const bytes = await readAtMost(most, response);
+    const { status, headers } = response;
+    return new Response(bytes.length > 0 ? bytes : null, { status, headers });
+  };
+}
+
+/** As a stream, because a text would be sent again by fetch itself after some answers (421 is one). */
+function once({ body, headers }: RequestInit): RequestInit {
+  if (typeof body !== 'string') return {};
+  const bytes = Buffer.from(body);
+  const length = new Headers(headers);
+  // Without it the body would go in chunks, which not every server takes.
+  length.set('content-length', String(bytes.length));
+  return { body: new Blob([bytes]).stream(), headers: length, duplex: 'half' } as RequestInit;
+}
+
+async function readAtMost(most: number, { body }: Response): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+    length += chunk.length;
+    if (length > most) throw new Error(`an answer of more than ${most} bytes`);
+    chunks.push(chunk);
+  }
+  return new Uint8Array(Buffer.concat(chunks));
+}
+
+/** Where no connection came about, nothing was written to one. */
+export function isUnsent(fault: unknown): boolean {
+  if (!(fault instanceof Error)) return false;
+  if (fault instanceof AggregateError) return fault.errors.length > 0 && fault.errors.every(isUnsent);
+  const { code, syscall, cause } = fault as NodeJS.ErrnoException;
+  return (
+    syscall === 'connect' ||
+    syscall === 'getaddrinfo' ||
+    code === 'UND_ERR_CONNECT_TIMEOUT' ||
+    isUnsent(cause)
+  );
+}
+
+/** Without what a path must not end with to be continued. */
+export function baseAddress(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return origin + pathname.replace(/\/+$/, '');
+}

@@ -1,0 +1,17 @@
+import { openAlpaca } from '../../src/broker/alpaca/alpaca.ts';
+import { decimal } from '../../src/domain/decimal.ts';
+import { brokerContract } from '../contracts/broker.ts';
+import { stubHarness } from './stub-harness.ts';
+
+const stub = stubHarness('alpaca', (url) => openAlpaca({ url }), 'paper');
+
+brokerContract('alpaca', () =>
+  stub.harness({
+    symbols: { platform: 'NASDAQ:AAPL', broker: 'AAPL', another: 'NYSE:BRK.B', unknown: 'NASDAQ:AAPLE' },
+    quantity: decimal(1),
+    // Answered from a list that was read before.
+    outOfReach: ['resolve', 'instruments'],
+    fraction: decimal('0.01'),
+    never: { position_mode_mismatch: 'there are no hedged accounts at Alpaca' },
+  }),
+);

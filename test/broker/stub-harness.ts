@@ -1,0 +1,116 @@
+// A broker's stub behind its connector, as the contract suite and the connectors' own tests use it: one exchange on a real
+// socket for a test file, and fresh accounts in it.
+
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before } from 'node:test';
+import { openExchange } from '../../chaos/exchange.ts';
+import type { ExchangeLedger } from '../../chaos/exchange-client.ts';
+import { GARBAGE_KINDS } from '../../chaos/exchange-faults.ts';
+import type { Broker, BrokerAccount, OpenBroker } from '../../src/broker/broker.ts';
+import type { AccountId } from '../../src/domain/ids.ts';
+import type { BrokerHarness } from '../contracts/broker.ts';
+import { stubOf } from '../stubs/stubs.ts';
+import { NO_HURRY } from './paper-desk.ts';
+import { type PatientBroker, patient } from './patient.ts';
+
+const FILLS = { filled: 'full', partially_filled: 'partial', cancelled: 'cancel', failed: 'fail' } as const;
+
+export type StubAccount = Awaited<ReturnType<ReturnType<typeof stubHarness>['account']>>;
+
+/** Call it at the top of a test file. `openAt`: the connector at the stub's address. */
+export function stubHarness(broker: string, openAt: (url: string) => OpenBroker, environment = 'live') {
+  let dir = '';
+  let exchange: Awaited<ReturnType<typeof openExchange>>;
+  let open: OpenBroker;
+  before(async () => {
+    dir = await mkdtemp(join(tmpdir(), `fillpath-${broker}-`));
+    exchange = await openExchange({ file: join(dir, 'exchange.db'), dialect: await stubOf(broker) });
+    open = openAt(exchange.url);
+  });
+  after(async () => {
+    await exchange.close();
+    await rm(dir, { recursive: true });
+  });
+  let accounts = 0;
+
+  async function control<Body>(method: string, path: string, body?: object): Promise<Body> {
+    const response = await fetch(`${exchange.url}/control/${path}`, {
+      method,
+      body: body ? JSON.stringify(body) : null,
+    });
+    assert.equal(response.status, 200, `${method} ${path}: ${await response.clone().text()}`);
+    return (await response.json()) as Body;
+  }
+
+  async function account(terms: object = {}) {
+    const id = `${broker}-${++accounts}` as AccountId;
+    const credentials = { api_key: `key-${id}`, api_secret: `secret-${id}`, passphrase: `pass-${id}` };
+    let paper: object = { latency_ms: 0 };
+    await control('POST', `accounts/${id}`, { paper, credentials, ...terms });
+    const given: BrokerAccount = { id, environment, paper: null, credentials };
+    return {
+      id,
+      credentials,
+      connect: (more: Partial<BrokerAccount> = {}): Promise<Broker> => open({ ...given, ...more }, NO_HURRY),
+      open: async (more: Partial<BrokerAccount> = {}): Promise<PatientBroker> =>
+        patient(await open({ ...given, ...more }, NO_HURRY)),
+      /** Of its book. */
+      async set(change: object): Promise<void> {
+        paper = { ...paper, ...change };
+        await control('PATCH', `accounts/${id}`, { paper });
+      },
+      change: (more: object) => control('PATCH', `accounts/${id}`, more),
+      breaks: (kind: string, more: object = {}) =>
+        control('POST', 'faults', { kind, ttl_ms: 60_000, accounts: [id], ...more }),
+      heal: () => control('DELETE', 'faults'),
+      async ledger() {
+        const { orders, positions, requests } = await control<ExchangeLedger>('GET', 'ledger');
+        const own = (row: { account: string }) => row.account === id;
+        return {
+          orders: orders.filter(own),
+          positions: positions.filter(own),
+          requests: requests.filter(own),
+        };
+      },
+    };
+  }
+
+  /** What every stub does by the engine's own means. */
+  async function harness(
+    own: Omit<BrokerHarness, 'open' | 'faults' | 'ledger' | 'end'>,
+    terms: object = {},
+  ): Promise<BrokerHarness> {
+    const { connect, set, breaks, heal, ledger } = await account(terms);
+    const broken = (kind: string, more?: object) => async () => {
+      await breaks(kind, more);
+    };
+    return {
+      ...own,
+      open: () => connect(),
+      faults: {
+        loseAnswer: () => set({ lose_answer: true }),
+        reject: (code) => set({ reject: code }),
+        rest: () => set({ fill: 'never' }),
+        settle: (how) => set({ fill: FILLS[how] }),
+        fillPartly: () => set({ fill: 'partial' }),
+        hang: broken('hang'),
+        disconnect: broken('reset'),
+        limitRate: (ms) => broken('refuse', { retry_after_ms: ms })(),
+        async talkNonsense() {
+          await breaks('garbage', { taken: true });
+          return GARBAGE_KINDS;
+        },
+        heal: async () => {
+          await heal();
+        },
+      },
+      ledger: async () => (await ledger()).orders.map((row) => ({ clientOrderId: row.client_order_id })),
+      end: async () => {},
+    };
+  }
+
+  return { control, account, harness, url: () => exchange.url };
+}
