@@ -69,8 +69,8 @@ export const figuresTable = (figures: readonly Figures[]): string =>
     figures.map(({ when, signals, p50, p99, failed, memory }) => [
       when,
       `${signals}`,
-      p50.toFixed(1),
-      p99.toFixed(1),
+      signals === 0 ? 'none' : p50.toFixed(1),
+      signals === 0 ? 'none' : p99.toFixed(1),
       `${failed}`,
       `${memory}`,
     ]),
