@@ -8,6 +8,8 @@ const OPEN = Date.parse('2026-11-17T10:00:00+08:00');
 const clock = { now: () => OPEN };
 const stub = stubHarness('shioaji', (url) => openShioaji({ url, clock }));
 
+// Answered from a list that was read before.
+const outOfReach = ['resolve', 'instruments'] as const;
 const never = { position_mode_mismatch: 'nobody is asked for a side at SinoPac' };
 
 brokerContract('shioaji, futures', () =>
@@ -19,6 +21,7 @@ brokerContract('shioaji, futures', () =>
       unknown: 'TAIFEX:TXG1!',
     },
     quantity: decimal(1),
+    outOfReach,
     never,
   }),
 );
@@ -27,6 +30,7 @@ brokerContract('shioaji, shares', () =>
   stub.harness({
     symbols: { platform: 'TWSE:2330', broker: '2330', another: 'TPEX:6488', unknown: 'TWSE:2331' },
     quantity: decimal(1),
+    outOfReach,
     never,
   }),
 );
