@@ -144,7 +144,10 @@ export function garbage(
     half: () => wire({ status, body: half }),
     nothing: () => wire({ status: 200, body: '' }),
     object: () => wire({ status: 200, body: '{}' }),
-    gaps: () => json(withGaps(body)),
+    gaps: () => {
+      const torn = withGaps(body);
+      return json(JSON.stringify(torn) === text ? Object.fromEntries(Object.entries(body).slice(1)) : torn);
+    },
     types: () => json(wrongTypes(body)),
     page_404: () => wire({ status: 404, type: 'text/html', body: PAGE }),
     broken_off: () => wire({ status, body: half, length: Buffer.byteLength(text) }),
@@ -157,15 +160,14 @@ export function garbage(
 
 const other = (id: unknown): unknown => (typeof id === 'number' ? id + 1 : `${id}x`);
 
-/** Its innermost parts without what each had first; where there are no rows, one with nothing in it. */
-function withGaps(value: unknown): unknown {
-  if (Array.isArray(value)) return value.length > 0 ? value.map(withGaps) : [{}];
+/** Rows and innermost parts with nothing but what each had last; where there are no rows, one with nothing in it. */
+function withGaps(value: unknown, isRow = false): unknown {
+  if (Array.isArray(value)) return value.length > 0 ? value.map((row) => withGaps(row, true)) : [{}];
   if (!isObject(value)) return value;
   const entries = Object.entries(value);
   const isInnermost = !entries.some(([, part]) => isObject(part));
-  return Object.fromEntries(
-    isInnermost ? entries.slice(1) : entries.map(([key, part]) => [key, withGaps(part)]),
-  );
+  const kept = isRow || isInnermost ? entries.slice(-1) : entries;
+  return Object.fromEntries(kept.map(([key, part]) => [key, withGaps(part)]));
 }
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;

@@ -17,12 +17,20 @@ export function openBrokers({ urls = {}, ...deps }: BrokerDeps): Brokers {
       paper === undefined
         ? openPaper(deps)
         : onDemand(async () => (await import('./paper/remote.ts')).openRemotePaper({ url: paper })),
+    binance: ccxt('binance', urls),
+    bybit: ccxt('bybit', urls),
+    okx: ccxt('okx', urls),
+    gate: ccxt('gate', urls),
+    bitget: ccxt('bitget', urls),
     alpaca: onDemand(async () => (await import('./alpaca/alpaca.ts')).openAlpaca({ url: urls.alpaca })),
     shioaji: onDemand(async () =>
       (await import('./shioaji/shioaji.ts')).openShioaji({ url: urls.shioaji, clock: deps.clock }),
     ),
   };
 }
+
+const ccxt = (name: 'binance' | 'bybit' | 'okx' | 'gate' | 'bitget', urls: BrokerUrls): OpenBroker =>
+  onDemand(async () => (await import('./ccxt/open.ts')).openCcxt(name, { url: urls[name] }));
 
 function onDemand(load: () => Promise<OpenBroker>): OpenBroker {
   let loaded: Promise<OpenBroker> | null = null;

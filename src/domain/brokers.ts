@@ -48,6 +48,47 @@ const complete = <Name extends string>(
   descriptions: Record<Name, BrokerDescription>,
 ): Readonly<Record<Name, BrokerDescription>> => descriptions;
 
+const DAY_MS = 24 * 60 * 60_000;
+
+/** A crypto exchange. Ids are unique among open orders only, if at all: a second market order under one is a second order. */
+const exchange = (findsByClientIdMs: number): Capabilities => ({
+  refusesDuplicateIds: false,
+  findsByClientIdMs,
+  reduceOnly: true,
+  fractionalQuantities: true,
+});
+
+const PERPETUALS = { quirks: { perpetualIsSpot: false } } as const;
+
+const perpetuals = (prefix: string): string =>
+  `Perpetuals in USDT, with .P at the end: ${prefix}:BTCUSDT.P, BTCUSDT.P. Without it a symbol is the spot market, which is ` +
+  'not traded. Quantities are in the base asset: 0.01 is 0.01 BTC.';
+
+/** Labels as the exchange's own pages have them. */
+function keys(words: {
+  readonly key: string;
+  readonly secret: string;
+  readonly passphrase?: string;
+  readonly where: string;
+  readonly permissions: string;
+}): readonly CredentialField[] {
+  const { key, secret, passphrase, where, permissions } = words;
+  const field = (name: CredentialField['field'], label: string, help: string): CredentialField => ({
+    field: name,
+    label,
+    help,
+    secret: name !== 'api_key',
+    required: true,
+  });
+  return [
+    field('api_key', key, `${where}. It needs: ${permissions}. The account must be in one-way mode.`),
+    field('api_secret', secret, 'Shown once, when the key is created.'),
+    ...(passphrase === undefined
+      ? []
+      : [field('passphrase', passphrase, 'The one chosen when the key was created.')]),
+  ];
+}
+
 export const BROKERS = complete({
   paper: {
     title: 'Paper',
@@ -63,6 +104,82 @@ export const BROKERS = complete({
     symbolsHelp:
       'Its own list of crypto pairs, futures and stocks, such as BTCUSDT, ES1! and AAPL. Any exchange in front and any .P ' +
       'at the end are taken off: BINANCE:BTCUSDT.P is BTCUSDT.',
+  },
+  binance: {
+    ...PERPETUALS,
+    title: 'Binance USD-M Futures',
+    environments: ['live', 'testnet', 'demo'],
+    credentials: keys({
+      key: 'API Key',
+      secret: 'Secret Key',
+      where: 'Binance → Account → API Management → Create API (system generated)',
+      permissions: 'Enable Reading and Enable Futures, no withdrawals, restricted to this server’s IP',
+    }),
+    // Orders that ended unfilled are forgotten after 3 days, the others after 90.
+    capabilities: exchange(3 * DAY_MS),
+    symbolsHelp: perpetuals('BINANCE'),
+  },
+  bybit: {
+    ...PERPETUALS,
+    title: 'Bybit',
+    environments: ['live', 'testnet', 'demo'],
+    credentials: keys({
+      key: 'API Key',
+      secret: 'API Secret',
+      where: 'Bybit → Account & Security → API Management → Create New Key (system-generated)',
+      permissions:
+        'Read-Write with Orders and Positions of Contract, no withdrawals, bound to this server’s IP',
+    }),
+    // Cancelled and rejected orders are kept for 24 hours.
+    capabilities: exchange(DAY_MS),
+    symbolsHelp: perpetuals('BYBIT'),
+  },
+  okx: {
+    ...PERPETUALS,
+    title: 'OKX',
+    // The European exchange is one of its own: a key of one fails at the other.
+    environments: ['live', 'demo', 'live_eea'],
+    credentials: keys({
+      key: 'API key',
+      secret: 'Secret key',
+      passphrase: 'Passphrase',
+      where: 'OKX → Profile → API → Create API key (for demo: within Demo Trading)',
+      permissions: 'Read and Trade, no Withdraw, linked to this server’s IP',
+    }),
+    // Orders that were cancelled unfilled are kept for 2 hours.
+    capabilities: exchange(2 * 60 * 60_000),
+    symbolsHelp: perpetuals('OKX'),
+  },
+  gate: {
+    ...PERPETUALS,
+    title: 'Gate',
+    environments: ['live', 'testnet'],
+    credentials: keys({
+      key: 'API Key',
+      secret: 'API Secret',
+      where: 'Gate → Account → API Key Management → Create API Key (v4)',
+      permissions:
+        'Perpetual Futures with Read And Write, Account with Read Only, no Withdraw, this server in the IP whitelist',
+    }),
+    // While it is open, and 60 s after its end.
+    capabilities: exchange(60_000),
+    symbolsHelp: perpetuals('GATE'),
+  },
+  bitget: {
+    ...PERPETUALS,
+    title: 'Bitget',
+    environments: ['live', 'demo'],
+    credentials: keys({
+      key: 'API Key',
+      secret: 'Secret Key',
+      passphrase: 'Passphrase',
+      where: 'Bitget → Account → API Key Management → Create API key (for demo: within Demo trading)',
+      permissions:
+        'Read-write with Futures orders and holdings (of a unified account: Unified account trade), no Withdraw, bound to this server’s IP',
+    }),
+    // Nobody states it; a day is well within every list that it keeps.
+    capabilities: exchange(DAY_MS),
+    symbolsHelp: perpetuals('BITGET'),
   },
   alpaca: {
     title: 'Alpaca',

@@ -47,7 +47,7 @@ export function stubHarness(broker: string, openAt: (url: string) => OpenBroker,
 
   async function account(terms: object = {}) {
     const id = `${broker}-${++accounts}` as AccountId;
-    const credentials = { api_key: `key-${id}`, api_secret: `secret-${id}` };
+    const credentials = { api_key: `key-${id}`, api_secret: `secret-${id}`, passphrase: `pass-${id}` };
     let paper: object = { latency_ms: 0 };
     await control('POST', `accounts/${id}`, { paper, credentials, ...terms });
     const given: BrokerAccount = { id, environment, paper: null, credentials };
@@ -81,8 +81,9 @@ export function stubHarness(broker: string, openAt: (url: string) => OpenBroker,
   /** What every stub does by the engine's own means. */
   async function harness(
     own: Omit<BrokerHarness, 'open' | 'faults' | 'ledger' | 'end'>,
+    terms: object = {},
   ): Promise<BrokerHarness> {
-    const { connect, set, breaks, heal, ledger } = await account();
+    const { connect, set, breaks, heal, ledger } = await account(terms);
     const broken = (kind: string, more?: object) => async () => {
       await breaks(kind, more);
     };

@@ -1,0 +1,233 @@
+// Binance USD-M futures. Ids are unique among open orders only; an order is found by ours for 3 days where it ended
+// unfilled, for 90 otherwise. The answer to an order is the order itself.
+
+import { average, type Decimal, sign } from '../../domain/decimal.ts';
+import { among } from './orders.ts';
+import { type Held, lastPage, type Profile, question, type Refusal, type SeenOrder } from './profile.ts';
+import { amount, at, each, exact, isRow, named, oneOf, type Row, text, word } from './rows.ts';
+import type { Heard } from './wire.ts';
+
+const FATES = {
+  NEW: 'open',
+  PARTIALLY_FILLED: 'open',
+  PENDING_CANCEL: 'open',
+  FILLED: 'ended',
+  CANCELED: 'ended',
+  EXPIRED: 'ended',
+  EXPIRED_IN_MATCH: 'ended',
+  REJECTED: 'failed',
+} as const;
+
+function readOrder(row: unknown): SeenOrder | undefined {
+  const [ref, marketId, status] = [word(row, 'orderId'), text(row, 'symbol'), text(row, 'status')];
+  const [quantity, filled] = [exact(row, 'origQty'), exact(row, 'executedQty')];
+  const side = oneOf({ BUY: 'buy', SELL: 'sell' }, text(row, 'side'));
+  const fate = oneOf(FATES, status);
+  if (!ref || !marketId || !quantity || !filled || !side || !fate) return undefined;
+  return {
+    ref,
+    clientId: text(row, 'clientOrderId') ?? null,
+    marketId,
+    side,
+    quantity,
+    filled,
+    price: averageOf(row, filled),
+    fee: null,
+    fate,
+    reason: fate === 'open' ? null : `the order is ${status}`,
+    reduceOnly: at(row, 'reduceOnly') === true,
+  };
+}
+
+/** The average may come as nothing, with what was paid in all beside it. */
+function averageOf(row: unknown, filled: Decimal): Decimal | null {
+  if (sign(filled) <= 0) return null;
+  const price = amount(row, 'avgPrice');
+  if (price && sign(price) > 0) return price;
+  const paid = amount(row, 'cumQuote');
+  return paid && sign(paid) > 0 ? average(paid, filled) : null;
+}
+
+function readHeld(row: Row): Held | undefined {
+  const [marketId, quantity, averagePrice] = [
+    text(row, 'symbol'),
+    exact(row, 'positionAmt'),
+    amount(row, 'entryPrice'),
+  ];
+  const side = text(row, 'positionSide');
+  if (!marketId || !quantity || !averagePrice || !side) return undefined;
+  return {
+    marketId,
+    quantity,
+    averagePrice,
+    lastPrice: amount(row, 'markPrice') ?? null,
+    openProfit: amount(row, 'unRealizedProfit') ?? null,
+    isHedged: side !== 'BOTH',
+    marginMode: null,
+  };
+}
+
+const refusal = ({ status, body }: Heard): Refusal | null => {
+  const code = word(body, 'code');
+  if (code === undefined || !/^-?\d+$/.test(code)) return null;
+  const isError = code.startsWith('-') || status >= 400;
+  return isError && code !== '200' && code !== '0' ? { code, words: text(body, 'msg') ?? '' } : null;
+};
+
+export const binance: Profile = {
+  name: 'binance',
+  title: 'Binance',
+  environments: {
+    live: { exchange: 'binanceusdm', mode: 'live' },
+    testnet: { exchange: 'binanceusdm', mode: 'sandbox' },
+    demo: { exchange: 'binanceusdm', mode: 'demo' },
+  },
+  options: () => ({
+    fetchMarkets: { types: ['linear'] },
+    warnOnFetchOpenOrdersWithoutSymbol: false,
+    // Asked for before every list of positions otherwise, and only to compute what nobody reads here.
+    leverageBrackets: {},
+    portfolioMargin: false,
+    // ccxt advises demo trading instead; who has keys of the testnet knows what they are for.
+    disableFuturesSandboxWarning: true,
+  }),
+
+  refusal,
+  codes: {
+    '-2019': 'insufficient_margin',
+    '-2018': 'insufficient_margin',
+    '-2024': 'no_position',
+    '-2022': 'no_position',
+    '-4118': 'no_position',
+    '-4141': 'market_closed',
+    '-4140': 'market_closed',
+    '-1122': 'market_closed',
+    '-2016': 'market_closed',
+    '-1121': 'invalid_symbol',
+    '-4144': 'invalid_symbol',
+    '-1111': 'invalid_quantity',
+    '-1013': 'invalid_quantity',
+    '-4003': 'invalid_quantity',
+    '-4004': 'invalid_quantity',
+    '-4005': 'invalid_quantity',
+    '-4023': 'invalid_quantity',
+    '-4164': 'invalid_quantity',
+    '-4061': 'position_mode_mismatch',
+    '-4062': 'position_mode_mismatch',
+    '-1003': 'busy',
+    '-1015': 'busy',
+    // Refused by the exchange's own word: it is overloaded, and has done nothing.
+    '-1008': 'busy',
+    '-1021': 'clock',
+    '-5028': 'clock',
+    '-2014': 'credentials',
+    '-1022': 'credentials',
+    '-2008': 'credentials',
+    '-2015': 'address',
+    '-1005': 'address',
+    '-1011': 'address',
+    '-2017': 'permission',
+    '-1002': 'permission',
+    '-4116': 'duplicate',
+    '-2013': 'not_found',
+    '-2011': 'not_found',
+    // Each carries a code and says nothing of whether the order was taken.
+    '-1000': 'unsaid',
+    '-1001': 'unsaid',
+    '-1006': 'unsaid',
+    '-1007': 'unsaid',
+    '-1016': 'unsaid',
+  },
+  // By its documents: with this text nothing was done, with any other it is not known.
+  refusedWithoutCode: ({ status, text: words }) =>
+    status === 503 && /^\W*Service Unavailable\.?\W*$/i.test(words) ? 'busy' : null,
+  delayMs: ({ headers }) => {
+    const seconds = Number(headers.get('retry-after') ?? '');
+    return seconds > 0 ? seconds * 1000 : null;
+  },
+  deadline: (left) => ({ windowMs: Math.min(left, 60_000) }),
+
+  time: question('fapiPublicGetTime', [], (body) => {
+    const time = Number(word(body, 'serverTime'));
+    return time > 0 ? time : undefined;
+  }),
+  async identify({ ask }) {
+    await ask(POSITION_MODE);
+    return 'classic';
+  },
+  async standing({ ask, hear }, _kind, environment) {
+    const isHedged = await ask(POSITION_MODE);
+    if (environment !== 'live') return { isHedged, problems: [], warnings: [] };
+    const restrictions = question('sapiGetAccountApiRestrictions', [], (body) =>
+      isRow(body) ? body : undefined,
+    );
+    const key: Row = (await hear(restrictions)) ?? {};
+    return {
+      isHedged,
+      problems:
+        key.enableFutures === false
+          ? ['The key may not trade futures: enable "Enable Futures" for it in Binance’s API Management.']
+          : [],
+      warnings: [
+        ...(key.enableWithdrawals === true
+          ? ['The key can withdraw: take off "Enable Withdrawals" in Binance’s API Management.']
+          : []),
+        ...(key.ipRestrict === false
+          ? ['The key is not bound to an address: restrict it to trusted IPs in Binance’s API Management.']
+          : []),
+      ],
+    };
+  },
+  howToSwitch: 'On Binance, Futures → Preferences → Position Mode: choose One-way Mode',
+
+  namesMarginMode: false,
+  place: ({ market, clientOrderId, side, contracts, reduceOnly }) =>
+    question(
+      'createOrder',
+      [
+        market.symbol,
+        'market',
+        side,
+        contracts,
+        undefined,
+        { clientOrderId, ...(reduceOnly && { reduceOnly }) },
+      ],
+      readOrder,
+    ),
+  lookUps: ({ market, clientOrderId, ref, since }) => [
+    question(
+      'fetchOrder',
+      ref === null ? [undefined, market.symbol, { clientOrderId }] : [ref, market.symbol],
+      readOrder,
+    ),
+    question('fetchOrders', [market.symbol, since], (body) => among(each(body, readOrder), clientOrderId)),
+  ],
+  cancel: (ref, market) =>
+    question('cancelOrder', [ref, market.symbol], (body) =>
+      word(body, 'orderId') === ref ? true : undefined,
+    ),
+  openOrders: () => question('fetchOpenOrders', [], (body) => lastPage(each(body, readOrder))),
+  positions: () => question('fetchPositions', [], (body) => lastPage(each(body, readHeld))),
+  balance: () =>
+    question('fetchBalance', [{ type: 'swap' }], (body) => {
+      const [equity, cash, available] = [
+        amount(body, 'totalMarginBalance'),
+        amount(body, 'totalWalletBalance'),
+        amount(body, 'availableBalance'),
+      ];
+      const isWhole = each(at(body, 'assets'), named('asset')) !== undefined;
+      return isWhole && equity && cash && available
+        ? { currency: 'USDT', equity, cash, available }
+        : undefined;
+    }),
+  quote: (market) =>
+    question('fapiPublicGetTickerBookTicker', [{ symbol: market.id }], (body) => {
+      const [bid, ask] = [amount(body, 'bidPrice'), amount(body, 'askPrice')];
+      return bid && ask && text(body, 'symbol') === market.id ? { bid, ask } : undefined;
+    }),
+};
+
+const POSITION_MODE = question('fetchPositionMode', [], (body) => {
+  const dual = at(body, 'dualSidePosition');
+  return typeof dual === 'boolean' ? dual : undefined;
+});

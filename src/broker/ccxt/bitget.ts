@@ -1,0 +1,395 @@
+// Bitget, USDT perpetuals, of classic accounts (v2) and unified ones (v3): the same exchange in two languages, each with
+// endpoints, words and codes of its own. An order is answered with its ids only, a reduce-only one perhaps with ours alone.
+
+import { absolute, negate, sign, subtract, ZERO } from '../../domain/decimal.ts';
+import { acknowledged, among, type Fill, orderOfFills } from './orders.ts';
+import {
+  type AccountKind,
+  type Held,
+  type Page,
+  type Profile,
+  question,
+  type Refusal,
+  type SeenOrder,
+} from './profile.ts';
+import { amount, at, each, exact, isRow, named, oneOf, type Row, text } from './rows.ts';
+import type { Heard } from './wire.ts';
+
+const PRODUCT = 'USDT-FUTURES';
+const FATES = {
+  init: 'open',
+  new: 'open',
+  live: 'open',
+  partially_filled: 'open',
+  partial_fill: 'open',
+  filled: 'ended',
+  full_fill: 'ended',
+  canceled: 'ended',
+  cancelled: 'ended',
+  cancel: 'ended',
+} as const;
+const SIDES = { buy: 'buy', sell: 'sell' } as const;
+
+/** Both languages at once: no field of one means something else in the other. */
+function readOrder(row: unknown): SeenOrder | undefined {
+  const [ref, marketId] = [text(row, 'orderId'), text(row, 'symbol')];
+  const status = text(row, 'orderStatus') ?? text(row, 'state') ?? text(row, 'status');
+  const quantity = exact(row, 'qty') ?? exact(row, 'size');
+  const filled = exact(row, 'cumExecQty') ?? exact(row, 'baseVolume');
+  const side = oneOf(SIDES, text(row, 'side'));
+  const fate = oneOf(FATES, status);
+  if (!ref || !marketId || !quantity || !filled || !side || !fate) return undefined;
+  return {
+    ref,
+    clientId: text(row, 'clientOid') ?? null,
+    marketId,
+    side,
+    quantity,
+    filled,
+    price: sign(filled) > 0 ? (amount(row, 'avgPrice') ?? amount(row, 'priceAvg') ?? null) : null,
+    fee: feeOf(row),
+    fate,
+    reason: fate === 'open' ? null : (text(row, 'cancelReason') ?? `the order is ${status}`),
+    reduceOnly: /^yes$/i.test(text(row, 'reduceOnly') ?? ''),
+  };
+}
+
+/** Classic: below zero is what was charged. Unified: what was charged, coin by coin. */
+function feeOf(row: unknown): SeenOrder['fee'] {
+  const charged = amount(row, 'fee');
+  if (charged) return negate(charged);
+  const details = each(at(row, 'feeDetail'), (detail) => detail);
+  const [detail] = details ?? [];
+  const fee = details?.length === 1 && text(detail, 'feeCoin') === 'USDT' ? amount(detail, 'fee') : undefined;
+  return fee ? absolute(fee) : null;
+}
+
+function readFill(row: Row): Fill | undefined {
+  const ref = text(row, 'orderId');
+  const quantity = exact(row, 'execQty') ?? exact(row, 'baseVolume');
+  const price = amount(row, 'execPrice') ?? amount(row, 'price');
+  if (!ref || !quantity || !price) return undefined;
+  return { ref, clientId: text(row, 'clientOid') ?? null, quantity, price, fee: null };
+}
+
+const MARGIN_MODES = { crossed: 'cross', cross: 'cross', isolated: 'isolated' } as const;
+
+function readHeld(row: Row): Held | undefined {
+  const [marketId, size] = [text(row, 'symbol'), exact(row, 'total')];
+  const side = text(row, 'holdSide') ?? text(row, 'posSide');
+  const mode = text(row, 'posMode') ?? text(row, 'holdMode');
+  const marginMode = oneOf(MARGIN_MODES, text(row, 'marginMode'));
+  if (!marketId || !size || !mode || !marginMode || (side !== 'long' && side !== 'short')) return undefined;
+  const averagePrice = amount(row, 'openPriceAvg') ?? amount(row, 'avgPrice');
+  if (sign(size) !== 0 && !averagePrice) return undefined;
+  return {
+    marketId,
+    quantity: side === 'short' ? negate(size) : size,
+    averagePrice: averagePrice ?? ZERO,
+    lastPrice: amount(row, 'markPrice') ?? null,
+    openProfit: amount(row, 'unrealizedPL') ?? amount(row, 'unrealisedPnl') ?? null,
+    isHedged: isHedgeMode(mode),
+    marginMode,
+  };
+}
+
+const isHedgeMode = (word: string): boolean => word === 'hedge_mode' || word === 'double_hold';
+
+const dataOf = (body: unknown): unknown => (text(body, 'code') === '00000' ? at(body, 'data') : undefined);
+
+/** An empty list comes as null, under its name. */
+function listOf(body: unknown, name: string): unknown {
+  const data = dataOf(body);
+  return isRow(data) && data[name] === null ? [] : at(data, name);
+}
+
+const page = <T>(
+  rows: readonly T[] | undefined,
+  { of, next }: { readonly of: number; readonly next: string | undefined },
+): Page<T> | undefined => rows && { rows, next: rows.length < of ? null : (next ?? null) };
+
+const refusal = ({ body }: Heard): Refusal | null => {
+  const code = text(body, 'code');
+  return code === undefined || code === '00000' || !/^\d{3,6}$/.test(code)
+    ? null
+    : { code, words: text(body, 'msg') ?? '' };
+};
+
+export const bitget: Profile = {
+  name: 'bitget',
+  title: 'Bitget',
+  environments: {
+    live: { exchange: 'bitget', mode: 'live' },
+    demo: { exchange: 'bitget', mode: 'sandbox' },
+  },
+  options: (kind) => ({
+    fetchMarkets: { types: ['swap'] },
+    uta: kind === 'unified',
+    defaultType: 'swap',
+    defaultSubType: 'linear',
+  }),
+  // It would ask for five more kinds of contracts, none of which is traded here.
+  prepare(ccxt) {
+    for (const [method, kind] of [
+      ['publicMixGetV2MixMarketContracts', 'productType'],
+      ['publicUtaGetV3MarketInstruments', 'category'],
+    ] as const) {
+      const asked = ccxt[method] as (params: Row) => Promise<unknown>;
+      ccxt[method] = async (params: Row) => (params[kind] === PRODUCT ? asked(params) : { data: [] });
+    }
+  },
+  // ccxt makes the step of the digits alone, which is too fine where it is a multiple.
+  sizes: ({ info }) => ({ step: text(info, 'quantityMultiplier') ?? text(info, 'sizeMultiplier') }),
+
+  refusal,
+  codes: {
+    '40711': 'insufficient_margin',
+    '40712': 'insufficient_margin',
+    '40754': 'insufficient_margin',
+    '40762': 'insufficient_margin',
+    '43012': 'insufficient_margin',
+    '25202': 'insufficient_margin',
+    '25203': 'insufficient_margin',
+    '25219': 'insufficient_margin',
+    '40200': 'market_closed',
+    '40308': 'market_closed',
+    '40844': 'market_closed',
+    '41114': 'market_closed',
+    '43115': 'market_closed',
+    '45043': 'market_closed',
+    '25101': 'market_closed',
+    '25102': 'market_closed',
+    '25103': 'market_closed',
+    '25105': 'market_closed',
+    '25106': 'market_closed',
+    '25108': 'market_closed',
+    '40034': 'invalid_symbol',
+    '40102': 'invalid_symbol',
+    '40309': 'invalid_symbol',
+    '25100': 'invalid_symbol',
+    '25104': 'invalid_symbol',
+    '40108': 'invalid_quantity',
+    '40808': 'invalid_quantity',
+    '43006': 'invalid_quantity',
+    '45110': 'invalid_quantity',
+    '45111': 'invalid_quantity',
+    '45113': 'invalid_quantity',
+    '25207': 'invalid_quantity',
+    '25208': 'invalid_quantity',
+    '25610': 'invalid_quantity',
+    '25611': 'invalid_quantity',
+    '40017': (words) => (/size|qty|quantity/i.test(words) ? 'invalid_quantity' : undefined),
+    '400172': (words) => (/size|qty|quantity/i.test(words) ? 'invalid_quantity' : undefined),
+    '25200': (words) => (/size|qty|quantity/i.test(words) ? 'invalid_quantity' : undefined),
+    '40774': 'position_mode_mismatch',
+    '25236': 'position_mode_mismatch',
+    '25237': 'position_mode_mismatch',
+    '22002': 'no_position',
+    '25225': 'no_position',
+    '25226': 'no_position',
+    '25227': 'no_position',
+    '25231': 'no_position',
+    '25232': 'no_position',
+    '25574': 'no_position',
+    '429': 'busy',
+    '25004': 'busy',
+    '40004': 'clock',
+    '40005': 'clock',
+    '40008': 'clock',
+    '40001': 'credentials',
+    '40002': 'credentials',
+    '40003': 'credentials',
+    '40006': 'credentials',
+    '40009': 'credentials',
+    '40011': 'credentials',
+    '40012': 'credentials',
+    '40037': 'credentials',
+    // A key of another environment.
+    '40099': 'credentials',
+    '40018': 'address',
+    '40014': 'permission',
+    '40016': 'permission',
+    '40031': 'permission',
+    '40301': 'permission',
+    '25620': 'permission',
+    '40084': 'account_type',
+    '40085': 'account_type',
+    '25245': 'account_type',
+    '40786': 'duplicate',
+    '45034': 'duplicate',
+    '43118': 'duplicate',
+    '25212': 'duplicate',
+    '40708': (words) => (/client/i.test(words) ? 'duplicate' : undefined),
+    '40109': 'not_found',
+    '40768': 'not_found',
+    '43001': 'not_found',
+    '22001': 'not_found',
+    '25204': 'not_found',
+    // "Request timed out", which ccxt takes for wrong credentials.
+    '40010': 'unsaid',
+    '40015': 'unsaid',
+    '40604': 'unsaid',
+    '40725': 'unsaid',
+    '25000': 'unsaid',
+    '25001': 'unsaid',
+    '25003': 'unsaid',
+  },
+  // It refuses what was signed more than 30 s ago: an order that must not come later is signed as if it were older.
+  deadline: (left) => ({ agedMs: Math.max(0, 30_000 - left) }),
+
+  time: question('publicCommonGetV2PublicTime', [], (body) => {
+    const time = Number(text(dataOf(body), 'serverTime'));
+    return time > 0 ? time : undefined;
+  }),
+  async identify({ ask, tell }): Promise<AccountKind> {
+    const unified = await tell(SETTINGS);
+    if ('answer' in unified) return 'unified';
+    // What was refused may be the key, and not the kind of account: the other language tells.
+    await ask(ACCOUNT);
+    return 'classic';
+  },
+  async standing(asking, kind) {
+    const mode =
+      kind === 'unified'
+        ? text(await asking.ask(SETTINGS), 'holdMode')
+        : text(await asking.ask(ACCOUNT), 'posMode');
+    const info = await asking.hear(question('privateSpotGetV2SpotAccountInfo', [], dataOf));
+    const may = at(info, 'authorities');
+    const addresses = at(info, 'ips');
+    return {
+      isHedged: isHedgeMode(mode ?? ''),
+      problems: Array.isArray(may) ? problems(may) : [],
+      warnings: [
+        ...(Array.isArray(may) && may.some((word) => word === 'wwow' || word === 'withdraw')
+          ? ['The key can withdraw: take off Withdraw in Bitget’s API Key Management.']
+          : []),
+        ...(addresses === '' || addresses === null
+          ? [
+              'The key is not bound to an address: bind this server’s IP to it in Bitget’s API Key Management.',
+            ]
+          : []),
+      ],
+    };
+  },
+  howToSwitch: 'On Bitget, Futures → Preferences → Position mode: choose One-way mode',
+
+  namesMarginMode: true,
+  place: ({ market, clientOrderId, side, contracts, reduceOnly, marginMode }) =>
+    question(
+      'createOrder',
+      [
+        market.symbol,
+        'market',
+        side,
+        contracts,
+        undefined,
+        {
+          clientOrderId,
+          ...(reduceOnly && { reduceOnly }),
+          ...(marginMode === 'isolated' && { marginMode }),
+        },
+      ],
+      (body): SeenOrder | undefined => {
+        const data = dataOf(body);
+        const [ref, clientId] = [text(data, 'orderId') ?? null, text(data, 'clientOid')];
+        if (!clientId || (ref === null && !reduceOnly)) return undefined;
+        return acknowledged({ ref, clientId, marketId: market.id, side, quantity: contracts, reduceOnly });
+      },
+    ),
+  lookUps({ market, clientOrderId, ref, side, contracts, since }, kind) {
+    const isUnified = kind === 'unified';
+    return [
+      question(
+        'fetchOrder',
+        ref === null ? [undefined, market.symbol, { clientOrderId }] : [ref, market.symbol],
+        (body) => readOrder(dataOf(body)),
+      ),
+      question('fetchCanceledAndClosedOrders', [market.symbol, since], (body) =>
+        among(each(listOf(body, isUnified ? 'list' : 'entrustedList'), readOrder), clientOrderId),
+      ),
+      question('fetchMyTrades', [market.symbol, since], (body) => {
+        const fills = each(listOf(body, isUnified ? 'list' : 'fillList'), readFill);
+        return fills && orderOfFills(fills, { clientOrderId, marketId: market.id, side, contracts });
+      }),
+    ];
+  },
+  cancel: (ref, market) =>
+    question('cancelOrder', [ref, market.symbol], (body) =>
+      text(dataOf(body), 'orderId') === ref ? true : undefined,
+    ),
+  openOrders: (kind, after) =>
+    kind === 'unified'
+      ? question(
+          'fetchOpenOrders',
+          [undefined, undefined, undefined, { type: 'swap', ...(after !== null && { cursor: after }) }],
+          (body) =>
+            page(each(listOf(body, 'list'), readOrder), { of: 100, next: text(dataOf(body), 'cursor') }),
+        )
+      : question(
+          'fetchOpenOrders',
+          [undefined, undefined, undefined, { type: 'swap', ...(after !== null && { idLessThan: after }) }],
+          (body) =>
+            page(each(listOf(body, 'entrustedList'), readOrder), {
+              of: 100,
+              next: text(dataOf(body), 'endId'),
+            }),
+        ),
+  positions: (_market, kind) =>
+    question('fetchPositions', [], (body) => {
+      const rows = each(kind === 'unified' ? listOf(body, 'list') : dataOf(body), readHeld);
+      return rows && { rows, next: null };
+    }),
+  balance: (kind) =>
+    question('fetchBalance', [], (body) => {
+      const rows =
+        kind === 'unified'
+          ? each(listOf(body, 'assets'), named('coin'))
+          : each(dataOf(body), named('marginCoin'));
+      const row = rows?.find((one) => (text(one, 'coin') ?? text(one, 'marginCoin')) === 'USDT');
+      if (!rows) return undefined;
+      if (!row) return { currency: 'USDT', equity: ZERO, cash: ZERO, available: ZERO };
+      const [equity, available] = [
+        amount(row, 'equity') ?? amount(row, 'accountEquity'),
+        amount(row, 'available'),
+      ];
+      const cash =
+        amount(row, 'balance') ?? (equity && subtract(equity, amount(row, 'unrealizedPL') ?? ZERO));
+      return equity && available && cash ? { currency: 'USDT', equity, cash, available } : undefined;
+    }),
+  quote: (market, kind) =>
+    question(
+      kind === 'unified' ? 'publicUtaGetV3MarketTickers' : 'publicMixGetV2MixMarketTicker',
+      [{ symbol: market.id, [kind === 'unified' ? 'category' : 'productType']: PRODUCT }],
+      (body) => {
+        const row = at(dataOf(body), 0);
+        const bid = amount(row, 'bid1Price') ?? amount(row, 'bidPr');
+        const ask = amount(row, 'ask1Price') ?? amount(row, 'askPr');
+        return bid && ask && text(row, 'symbol') === market.id ? { bid, ask } : undefined;
+      },
+    ),
+};
+
+const SETTINGS = question('privateUtaGetV3AccountSettings', [], (body) => {
+  const settings = dataOf(body);
+  return isRow(settings) && text(settings, 'holdMode') ? settings : undefined;
+});
+const ACCOUNT = question(
+  'privateMixGetV2MixAccountAccount',
+  [{ symbol: 'BTCUSDT', productType: PRODUCT, marginCoin: 'USDT' }],
+  (body) => {
+    const account = dataOf(body);
+    return isRow(account) && text(account, 'posMode') ? account : undefined;
+  },
+);
+
+/** Some keys' permissions are told in words, others in codes of four letters. */
+function problems(may: readonly unknown[]): string[] {
+  const trades = ['trade', 'coow', 'utow', 'uta_trade'];
+  const isReadOnly =
+    may.length > 0 && may.every((word) => word === 'readonly' || /^[a-z0-9]{3}r$/.test(String(word)));
+  return isReadOnly && !may.some((word) => trades.includes(String(word)))
+    ? [
+        'The key may only read: give it Read-write for Futures orders and holdings in Bitget’s API Key Management.',
+      ]
+    : [];
+}

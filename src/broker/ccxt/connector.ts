@@ -1,0 +1,383 @@
+// One trading account at one of ccxt's exchanges. The one file of logic: what differs between the exchanges is in their
+// profiles. Quantities are the user's, in the base asset; contracts are counted below this file only.
+
+import Big from 'big.js';
+import { absolute, compare, type Decimal, decimal, multiply, sign, ZERO } from '../../domain/decimal.ts';
+import { millis } from '../../domain/ids.ts';
+import type { OrderError } from '../../domain/order.ts';
+import {
+  AccountUnfit,
+  type Broker,
+  type BrokerOrder,
+  BrokerUnavailable,
+  type Capabilities,
+  type OpenOrder,
+  type OrderQuery,
+  type PlaceOutcome,
+  type Position,
+} from '../broker.ts';
+import { faultOf, hedged, notAsAgreed, refusedBy, rejectionOf } from './answers.ts';
+import { asker, isGood } from './asking.ts';
+import type { Exchange } from './exchange.ts';
+import { findMarket, type Market, type MarketList, type Markets, unknownSymbol } from './markets.ts';
+import { stateOf } from './orders.ts';
+import type { Held, MarginMode, Page, Question, SeenOrder } from './profile.ts';
+import { type Call, type Credentials, type Heard, Unanswered } from './wire.ts';
+
+/** A position's margin mode is believed for so long after it was read. */
+const MODE_MS = 5_000;
+/** An exchange's clock and ours differ a little even when they were compared. */
+const A_LITTLE_MS = 60_000;
+/** So many pages of a list: what goes on for ever is no list. */
+const MOST_PAGES = 50;
+
+export interface Venue {
+  readonly exchange: Exchange;
+  readonly markets: Markets;
+}
+
+interface Connecting {
+  readonly venue: Venue;
+  readonly credentials: Credentials;
+  readonly capabilities: Capabilities;
+}
+
+export function connect({ venue, credentials, capabilities }: Connecting): Broker {
+  const { exchange, markets } = venue;
+  const { profile, kind, environment } = exchange;
+  const { title } = profile;
+  let isClosed = false;
+  const modes = new Map<string, { readonly mode: MarginMode | null; readonly readAt: number }>();
+
+  function checkOpen(signal: AbortSignal): void {
+    if (isClosed) throw new BrokerUnavailable(`The connection to ${title} is closed.`);
+    if (signal.aborted) throw new BrokerUnavailable(`${title} was not asked in time.`);
+  }
+
+  const ask = <T>(question: Question<T>, signal: AbortSignal): Promise<T> => {
+    checkOpen(signal);
+    return asker(exchange, credentials, signal).ask(question);
+  };
+
+  async function everyPage<T>(
+    page: (next: string | null) => Question<Page<T>>,
+    signal: AbortSignal,
+  ): Promise<T[]> {
+    const rows: T[] = [];
+    let next: string | null = null;
+    for (let pages = 0; pages < MOST_PAGES; pages++) {
+      const answer: Page<T> = await ask(page(next), signal);
+      rows.push(...answer.rows);
+      if (answer.next === null) return rows;
+      next = answer.next;
+    }
+    throw new BrokerUnavailable(`${title} gave a list without an end.`);
+  }
+
+  async function marketOf(symbol: string, signal: AbortSignal): Promise<Market | null> {
+    const known = findMarket(await markets.all(signal), symbol);
+    return known ?? findMarket(await markets.fresh(signal), symbol) ?? null;
+  }
+
+  /** Flat ones of a hedged account too; what is held on two sides at once is no position of ours. */
+  async function held(market: Market | null, signal: AbortSignal): Promise<Held[]> {
+    const rows = await everyPage((next) => profile.positions(market, kind, next), signal);
+    const readAt = performance.now();
+    const open = rows.filter(({ quantity }) => sign(quantity) !== 0);
+    if (open.some(({ isHedged }) => isHedged)) throw new AccountUnfit(hedged(title, profile.howToSwitch));
+    const ids = open.map(({ marketId }) => marketId);
+    if (new Set(ids).size < ids.length)
+      throw new AccountUnfit(
+        `The account holds a cross and an isolated position in one instrument at ${title}. Close one of them there.`,
+      );
+    for (const { marketId, marginMode } of open) modes.set(marketId, { mode: marginMode, readAt });
+    if (market && !ids.includes(market.id)) modes.set(market.id, { mode: null, readAt });
+    return open;
+  }
+
+  /** A close goes to the position in its own margin mode, and an addition to it too. */
+  async function marginModeOf(
+    market: Market,
+    isClose: boolean,
+    signal: AbortSignal,
+  ): Promise<MarginMode | null> {
+    if (!profile.namesMarginMode) return null;
+    const known = modes.get(market.id);
+    const isFresh = known !== undefined && performance.now() - known.readAt < MODE_MS;
+    if (!isFresh && isClose) await held(market, signal);
+    return modes.get(market.id)?.mode ?? null;
+  }
+
+  const positionOf = (list: MarketList, row: Held): Position[] => {
+    const market = list.byId.get(row.marketId);
+    if (!market) return [];
+    return [
+      {
+        symbol: market.instrument.symbol,
+        quantity: multiply(row.quantity, market.contractSize),
+        averagePrice: row.averagePrice,
+        lastPrice: row.lastPrice,
+        openProfit: row.openProfit,
+      },
+    ];
+  };
+
+  async function lookFor(query: OrderQuery, market: Market, signal: AbortSignal): Promise<SeenOrder | null> {
+    const order = {
+      market,
+      clientOrderId: query.clientOrderId,
+      ref: query.brokerRef,
+      side: query.side,
+      contracts: contractsOf(query.quantity, market) ?? ZERO,
+      since: millis(query.sentAt) - exchange.aheadMs() - A_LITTLE_MS,
+    };
+    for (const question of profile.lookUps(order, kind)) {
+      checkOpen(signal);
+      const reply = await asker(exchange, credentials, signal).tell(question);
+      if ('refused' in reply) {
+        if (reply.refused === 'not_found') continue;
+        throw new BrokerUnavailable(`${title} refused to look for the order.`);
+      }
+      const seen = reply.answer;
+      if (seen === null) continue;
+      // With a wrong parameter an exchange answers with any order at all.
+      if (seen.clientId !== query.clientOrderId || (query.brokerRef !== null && seen.ref !== query.brokerRef))
+        throw new BrokerUnavailable(`${title} answered with another order.`);
+      return seen;
+    }
+    return null;
+  }
+
+  async function find(query: OrderQuery, signal: AbortSignal) {
+    checkOpen(signal);
+    const market = await marketOf(query.symbol, signal);
+    if (!market) throw new BrokerUnavailable(`${title} does not list ${query.symbol} any more.`);
+    const seen = await lookFor(query, market, signal);
+    if (seen === null) return null;
+    // Some look by the id alone: the order is then the one that it is, whatever it was looked for in.
+    const its = (await markets.all(signal)).byId.get(seen.marketId);
+    const state = its && stateOf(seen, its.contractSize);
+    if (!state) throw new BrokerUnavailable(`${title} tells of the order in a way that cannot be believed.`);
+    return state;
+  }
+
+  /** Before anything is sent: what cannot be traded as it stands is not rounded. */
+  async function refuseUnsent(
+    order: BrokerOrder,
+    signal: AbortSignal,
+  ): Promise<{ readonly error: OrderError } | { readonly market: Market; readonly contracts: Decimal }> {
+    const { instrument, quantity } = order;
+    let market = await marketOf(instrument.symbol, signal);
+    if (market && !market.instrument.open)
+      market = findMarket(await markets.fresh(signal), instrument.symbol) ?? null;
+    if (!market) return { error: unknownSymbol(await markets.all(signal), instrument.symbol, title) };
+    if (!market.instrument.open)
+      return {
+        error: {
+          code: 'market_closed',
+          message: `${title} has suspended ${instrument.symbol}. Nobody says until when.`,
+        },
+      };
+    const { quantityStep, minQuantity } = market.instrument;
+    const contracts = contractsOf(quantity, market);
+    if (contracts === null || compare(quantity, minQuantity) < 0)
+      return {
+        error: {
+          code: 'invalid_quantity',
+          message:
+            `${title} takes ${instrument.symbol} in steps of ${quantityStep} and not below ${minQuantity}, ` +
+            `and ${quantity} was asked for. Nothing was sent.`,
+        },
+      };
+    if (Date.now() >= millis(order.sendBefore)) return { error: tooLate(order) };
+    return { market, contracts };
+  }
+
+  const tooLate = ({ sendBefore }: BrokerOrder): OrderError => ({
+    code: 'expired',
+    message: `The order was not sent: it had to be at ${title} before ${sendBefore}.`,
+  });
+
+  async function place(order: BrokerOrder, signal: AbortSignal): Promise<PlaceOutcome> {
+    checkOpen(signal);
+    const ready = await refuseUnsent(order, signal);
+    if ('error' in ready) return { outcome: 'rejected', error: ready.error };
+    const { market, contracts } = ready;
+    const { clientOrderId, side, reduceOnly } = order;
+    const marginMode = await marginModeOf(market, reduceOnly, signal);
+    const question = profile.place({ market, clientOrderId, side, contracts, reduceOnly, marginMode }, kind);
+    const left = Math.max(1, millis(order.sendBefore) - Date.now());
+    const call: Call = {
+      signal,
+      credentials,
+      ...profile.deadline(left, Math.round(millis(order.sendBefore) - exchange.aheadMs())),
+    };
+    checkOpen(signal);
+    let heard: Heard;
+    try {
+      heard = await exchange.call(question, call);
+    } catch (fault) {
+      if (!(fault instanceof Unanswered)) throw fault;
+      if (fault.isUnsent) throw new BrokerUnavailable(`${title} was not sent the order: ${fault.message}.`);
+      return { outcome: 'unknown', reason: `${title} gave no answer: ${fault.message}.` };
+    }
+    return (await refusedOutcome(order, heard, signal)) ?? acceptedOutcome(order, heard, question, market);
+  }
+
+  async function refusedOutcome(
+    order: BrokerOrder,
+    heard: Heard,
+    signal: AbortSignal,
+  ): Promise<PlaceOutcome | null> {
+    const refused = refusedBy(heard, exchange, credentials);
+    if (!refused) return null;
+    const error = rejectionOf(refused, exchange);
+    if (error) return { outcome: 'rejected', error };
+    switch (refused.meaning) {
+      case 'clock':
+        if (Date.now() >= millis(order.sendBefore)) return { outcome: 'rejected', error: tooLate(order) };
+        await exchange.compareClocks(signal);
+        throw faultOf(refused, exchange);
+      case 'duplicate':
+        return lookedUp(order, signal);
+      case 'unsaid':
+        return {
+          outcome: 'unknown',
+          reason: `${title} does not say whether it took the order: ${refused.words} (${refused.code}).`,
+        };
+      default:
+        throw faultOf(refused, exchange);
+    }
+  }
+
+  /** There is one under this id, and who sent it can only be us. */
+  async function lookedUp(order: BrokerOrder, signal: AbortSignal): Promise<PlaceOutcome> {
+    const { clientOrderId, instrument, side, quantity } = order;
+    const query = { clientOrderId, brokerRef: null, symbol: instrument.symbol, side, quantity };
+    try {
+      const state = await find(
+        { ...query, sentAt: new Date().toISOString() as OrderQuery['sentAt'] },
+        signal,
+      );
+      if (state) return { outcome: 'accepted', state };
+    } catch (fault) {
+      if (!(fault instanceof BrokerUnavailable)) throw fault;
+    }
+    return {
+      outcome: 'unknown',
+      reason: `${title} has an order under this id already, and does not show it.`,
+    };
+  }
+
+  function acceptedOutcome(
+    { clientOrderId }: BrokerOrder,
+    heard: Heard,
+    question: Question<SeenOrder>,
+    market: Market,
+  ): PlaceOutcome {
+    const seen = isGood(heard) ? question.read(heard.body) : undefined;
+    const isOurs = seen?.clientId === clientOrderId && seen.marketId === market.id;
+    const state = seen && isOurs ? stateOf(seen, market.contractSize) : undefined;
+    if (state) return { outcome: 'accepted', state };
+    return { outcome: 'unknown', reason: `${notAsAgreed(heard, exchange)}.` };
+  }
+
+  return {
+    capabilities,
+    limits: `${profile.name}:${environment}`,
+
+    async verify(signal) {
+      checkOpen(signal);
+      const standing = await profile.standing(asker(exchange, credentials, signal), kind, environment);
+      const problems = [
+        ...(standing.isHedged ? [hedged(title, profile.howToSwitch)] : []),
+        ...standing.problems,
+      ];
+      if (problems.length > 0) throw new AccountUnfit(problems.join(' '));
+      return { warnings: standing.warnings };
+    },
+
+    async resolve(symbol, signal) {
+      checkOpen(signal);
+      const market = await marketOf(symbol, signal);
+      return market?.instrument ?? { rejection: unknownSymbol(await markets.all(signal), symbol, title) };
+    },
+
+    async instruments({ query, after, limit }, signal) {
+      checkOpen(signal);
+      const { names, byName } = await markets.all(signal);
+      const wanted = query.toUpperCase();
+      return names
+        .filter((name) => name.includes(wanted) && (after === null || name > after))
+        .slice(0, limit)
+        .flatMap((name) => byName.get(name)?.instrument ?? []);
+    },
+
+    async position({ symbol }, signal) {
+      checkOpen(signal);
+      const market = await marketOf(symbol, signal);
+      if (!market) throw new BrokerUnavailable(`${title} does not list ${symbol} any more.`);
+      const row = (await held(market, signal)).find(({ marketId }) => marketId === market.id);
+      return row ? multiply(row.quantity, market.contractSize) : ZERO;
+    },
+
+    async positions(signal) {
+      checkOpen(signal);
+      const list = await markets.all(signal);
+      return (await held(null, signal)).flatMap((row) => positionOf(list, row));
+    },
+
+    balance: async (signal) => ask(profile.balance(kind), signal),
+
+    async quote({ symbol }, signal) {
+      checkOpen(signal);
+      const market = await marketOf(symbol, signal);
+      if (!market) throw new BrokerUnavailable(`${title} does not list ${symbol} any more.`);
+      return ask(profile.quote(market, kind), signal);
+    },
+
+    place,
+    find,
+
+    async openOrders(signal) {
+      checkOpen(signal);
+      const { byId } = await markets.all(signal);
+      const rows = await everyPage((next) => profile.openOrders(kind, next), signal);
+      return rows.flatMap((row): OpenOrder[] => {
+        const market = byId.get(row.marketId);
+        if (!market || row.ref === null || row.fate !== 'open') return [];
+        const { clientId, ref: brokerRef, side, reduceOnly } = row;
+        return [
+          {
+            clientOrderId: clientId as OpenOrder['clientOrderId'],
+            brokerRef,
+            symbol: market.instrument.symbol,
+            side,
+            quantity: multiply(row.quantity, market.contractSize),
+            fillQuantity: multiply(row.filled, market.contractSize),
+            reduceOnly,
+          },
+        ];
+      });
+    },
+
+    async cancel({ brokerRef, symbol }, signal) {
+      checkOpen(signal);
+      const market = await marketOf(symbol, signal);
+      if (!market) throw new BrokerUnavailable(`${title} does not list ${symbol} any more.`);
+      const reply = await asker(exchange, credentials, signal).tell(profile.cancel(brokerRef, market, kind));
+      if ('refused' in reply && reply.refused !== 'not_found')
+        throw new BrokerUnavailable(`${title} refused to cancel the order.`);
+    },
+
+    async close() {
+      isClosed = true;
+    },
+  };
+}
+
+/** null: it is beside the step. */
+function contractsOf(quantity: Decimal, { instrument, contractSize }: Market): Decimal | null {
+  if (!new Big(quantity).mod(instrument.quantityStep).eq(0)) return null;
+  return decimal(new Big(absolute(quantity)).div(contractSize));
+}

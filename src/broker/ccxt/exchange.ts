@@ -1,0 +1,180 @@
+// One exchange in one environment, for all its users in this process: ccxt's class, loaded with the first of them, one object
+// of it, the exchange's clock, and the calls. Nothing of a user stays in it: the keys come with each call.
+
+import { BrokerUnavailable } from '../broker.ts';
+import type { AccountKind, ListedMarket, Profile, Question } from './profile.ts';
+import type { Lineage } from './refusals.ts';
+import { Answered, type Call, currentCall, type Heard, inCall, type Send, Unanswered } from './wire.ts';
+
+/** ccxt's exchange, as far as we use it; its methods are called by name. */
+interface Ccxt extends Record<string, unknown> {
+  readonly options: Record<string, unknown>;
+  fetchMarkets(): Promise<readonly ListedMarket[]>;
+  setMarkets(markets: readonly ListedMarket[]): unknown;
+  setSandboxMode(on: boolean): void;
+  enableDemoTrading(on: boolean): void;
+  handleErrors(
+    status: number,
+    reason: string,
+    url: string,
+    method: string,
+    headers: unknown,
+    body: string,
+    response: unknown,
+  ): unknown;
+}
+
+type CcxtClass = new (settings: Readonly<Record<string, unknown>>) => Ccxt;
+
+export interface Exchange {
+  readonly profile: Profile;
+  readonly environment: string;
+  readonly kind: AccountKind;
+  /** What was heard; throws Unanswered. */
+  call(question: Pick<Question<unknown>, 'method' | 'args'>, call: Call): Promise<Heard>;
+  listMarkets(signal: AbortSignal): Promise<readonly ListedMarket[]>;
+  /** Of the error that ccxt makes of it. */
+  lineageOf(heard: Heard): Lineage;
+  /** By the exchange's clock, in ms. */
+  now(): number;
+  /** How far our clock is ahead of the exchange's, in ms. */
+  aheadMs(): number;
+  /** Compares the clocks, unless that was done. */
+  knowClock(signal: AbortSignal): Promise<void>;
+  /** Compares the clocks again; all who want it at once share one question. Fails silently: a later refusal tells. */
+  compareClocks(signal: AbortSignal): Promise<void>;
+}
+
+interface Making {
+  readonly profile: Profile;
+  readonly environment: string;
+  readonly kind: AccountKind;
+  readonly send: Send;
+}
+
+/** Longer than any call: each has a limit of its own, over its body too. */
+const NEVER_MS = 2_000_000_000;
+
+export async function makeExchange({ profile, environment, kind, send }: Making): Promise<Exchange> {
+  const described = profile.environments[environment];
+  if (!described) throw new BrokerUnavailable(`${profile.title} has no environment ${environment}.`);
+  const ccxt = new (await loadClass(described.exchange))({
+    enableRateLimit: false,
+    timeout: NEVER_MS,
+    number: String,
+    fetchImplementation: send,
+    options: { ...profile.options(kind), adjustForTimeDifference: false, timeDifference: 0 },
+  });
+  if (described.mode === 'sandbox') ccxt.setSandboxMode(true);
+  if (described.mode === 'demo') ccxt.enableDemoTrading(true);
+  profile.prepare?.(ccxt);
+  lendKeys(ccxt);
+
+  let aheadMs = 0;
+  let isCompared = false;
+  let comparing: Promise<void> | null = null;
+  Object.defineProperty(ccxt.options, 'timeDifference', { get: () => aheadMs + (currentCall().agedMs ?? 0) });
+
+  async function call(
+    { method, args }: Pick<Question<unknown>, 'method' | 'args'>,
+    call: Call,
+  ): Promise<Heard> {
+    try {
+      await inCall(call, () => (ccxt[method] as (...args: readonly unknown[]) => Promise<unknown>)(...args));
+    } catch (fault) {
+      if (fault instanceof Answered) return fault.heard;
+      if (fault instanceof Unanswered) throw fault;
+      // ccxt itself would not compose it: nothing was sent.
+      throw new Unanswered(`It could not be asked (${fault instanceof Error ? fault.name : 'fault'})`, true);
+    }
+    throw new Error(`ccxt's ${method} asked nobody`);
+  }
+
+  async function compare(signal: AbortSignal): Promise<void> {
+    const began = Date.now();
+    const heard = await call(profile.time, { signal, credentials: null }).catch(() => null);
+    const ended = Date.now();
+    const theirs = heard?.status === 200 ? profile.time.read(heard.body) : undefined;
+    if (theirs === undefined) return;
+    aheadMs = Math.round((began + ended) / 2 - theirs);
+    isCompared = true;
+  }
+
+  function compareClocks(signal: AbortSignal): Promise<void> {
+    comparing ??= compare(signal).finally(() => {
+      comparing = null;
+    });
+    return comparing;
+  }
+
+  return {
+    profile,
+    environment,
+    kind,
+    call,
+    async listMarkets(signal) {
+      try {
+        const call = { signal, credentials: null, isForCcxt: true };
+        const markets = await inCall(call, () => ccxt.fetchMarkets());
+        ccxt.setMarkets(markets);
+        return markets;
+      } catch (fault) {
+        if (fault instanceof Answered || fault instanceof Unanswered) throw fault;
+        throw new Unanswered('Its list of markets is not as agreed', false);
+      }
+    },
+    lineageOf({ status, headers, text, url, body }) {
+      try {
+        ccxt.handleErrors(status, '', url, '', headers, text, body);
+        return [];
+      } catch (fault) {
+        return ancestors(fault);
+      }
+    },
+    now: () => Date.now() - aheadMs,
+    aheadMs: () => aheadMs,
+    compareClocks,
+    async knowClock(signal) {
+      if (!isCompared) await compareClocks(signal);
+    },
+  };
+}
+
+const classes = new Map<string, Promise<CcxtClass>>();
+
+/** By its file: the whole package is a hundred exchanges. */
+function loadClass(name: string): Promise<CcxtClass> {
+  const known = classes.get(name);
+  if (known) return known;
+  const file = new URL(`./src/${name}.js`, import.meta.resolve('ccxt'));
+  const loading = import(file.href).then((module: { default: CcxtClass }) => module.default);
+  classes.set(name, loading);
+  loading.catch(() => classes.delete(name));
+  return loading;
+}
+
+/** Whoever signs does so with the keys of the call, and outside of a call with none. */
+function lendKeys(ccxt: Ccxt): void {
+  const lend = (target: object, property: string, value: (call: Call) => unknown) =>
+    Object.defineProperty(target, property, {
+      get: () => value(currentCall()),
+      set() {},
+      configurable: true,
+    });
+  lend(ccxt, 'apiKey', ({ credentials }) => credentials?.apiKey);
+  lend(ccxt, 'secret', ({ credentials }) => credentials?.secret);
+  lend(ccxt, 'password', ({ credentials }) => credentials?.passphrase);
+  const usual = ccxt.options.recvWindow;
+  if (usual !== undefined) lend(ccxt.options, 'recvWindow', ({ windowMs }) => windowMs ?? usual);
+}
+
+function ancestors(fault: unknown): string[] {
+  const names: string[] = [];
+  for (
+    let type: unknown = (fault as object)?.constructor;
+    typeof type === 'function';
+    type = Object.getPrototypeOf(type)
+  )
+    if (type.name !== '') names.push(type.name);
+  return names;
+}

@@ -1,0 +1,128 @@
+// An exchange's perpetuals, once per process: loaded by whoever comes first while the others wait, looked through anew once a
+// day and where a symbol is missing, and shared by all its users.
+
+import { type Decimal, decimal, multiply, parseDecimal, sign } from '../../domain/decimal.ts';
+import { didYouMean, nearest } from '../../domain/nearest.ts';
+import type { OrderError } from '../../domain/order.ts';
+import { readSymbol } from '../../domain/symbol.ts';
+import { BrokerUnavailable, type Instrument } from '../broker.ts';
+import { createShared } from '../shared.ts';
+import type { Exchange } from './exchange.ts';
+import type { CcxtMarket, ListedMarket, Profile } from './profile.ts';
+
+export interface Market extends CcxtMarket {
+  readonly instrument: Instrument;
+}
+
+export interface Markets {
+  /** Those known; loads them where nobody has. */
+  all(signal: AbortSignal): Promise<MarketList>;
+  /** Looked through anew, unless that was a moment ago. */
+  fresh(signal: AbortSignal): Promise<MarketList>;
+}
+
+export interface MarketList {
+  /** By the name that an alert can send. */
+  readonly byName: ReadonlyMap<string, Market>;
+  readonly byId: ReadonlyMap<string, Market>;
+  /** In order. */
+  readonly names: readonly string[];
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+const SOONEST_MS = 60_000;
+
+export function createMarkets(exchange: Exchange, told: (fault: unknown) => unknown): Markets {
+  const shared = createShared<MarketList>();
+  let list: MarketList | null = null;
+  let loadedAt = 0;
+
+  async function load(signal: AbortSignal): Promise<MarketList> {
+    try {
+      list = readMarkets(await exchange.listMarkets(signal), exchange.profile);
+      loadedAt = performance.now();
+      return list;
+    } catch (fault) {
+      throw told(fault);
+    }
+  }
+
+  const get = (maxAgeMs: number, signal: AbortSignal) => shared.get('', load, { signal, maxAgeMs });
+
+  return {
+    async all(signal) {
+      if (!list) return get(DAY_MS, signal);
+      // Meanwhile the old ones are good.
+      if (performance.now() - loadedAt > DAY_MS) get(DAY_MS, AbortSignal.timeout(SOONEST_MS)).catch(() => {});
+      return list;
+    },
+    fresh: (signal) => get(SOONEST_MS, signal),
+  };
+}
+
+/** Throws where there is none: an exchange without markets is an answer that went wrong. */
+function readMarkets(listed: readonly ListedMarket[], profile: Profile): MarketList {
+  const markets = listed.flatMap((market) => readMarket(market, profile) ?? []);
+  if (markets.length === 0)
+    throw new BrokerUnavailable(`${profile.title} lists no markets that could be read.`);
+  const byName = new Map<string, Market>();
+  for (const market of markets.toSorted((a, b) => (a.instrument.symbol < b.instrument.symbol ? -1 : 1))) {
+    const known = byName.get(market.instrument.symbol);
+    if (!known || (!known.instrument.open && market.instrument.open))
+      byName.set(market.instrument.symbol, market);
+  }
+  return {
+    byName,
+    byId: new Map([...byName.values()].map((market) => [market.id, market])),
+    names: [...byName.keys()],
+  };
+}
+
+/** null: it is no perpetual in USDT, or it cannot be counted exactly. */
+function readMarket(listed: ListedMarket, profile: Profile): Market | null {
+  const { id, symbol, baseId, quoteId, swap, linear, settle, quote, active } = listed;
+  if (!swap || !linear || settle !== 'USDT' || quote !== 'USDT' || !id || !baseId) return null;
+  const own = profile.sizes?.(listed) ?? {};
+  const contractSize = size(own.contractSize ?? listed.contractSize);
+  const step = size(own.step ?? listed.precision.amount);
+  const min = size(own.min ?? listed.limits.amount.min) ?? step;
+  const tickSize = size(listed.precision.price);
+  if (!contractSize || !step || !min || !tickSize) return null;
+  const instrument: Instrument = {
+    symbol: `${baseId}${quoteId}.P`.toUpperCase(),
+    description: `${baseId} / ${quoteId} perpetual`.toUpperCase().replace('PERPETUAL', 'perpetual'),
+    // Quantities are in the base asset, whatever a contract is.
+    contractSize: ONE,
+    quantityStep: multiply(step, contractSize),
+    minQuantity: multiply(min, contractSize),
+    tickSize,
+    open: active !== false,
+    nextOpen: null,
+  };
+  return { id, symbol, contractSize, instrument };
+}
+
+const ONE = decimal(1);
+
+function size(value: unknown): Decimal | null {
+  const read = typeof value === 'string' || typeof value === 'number' ? parseDecimal(String(value)) : null;
+  return read !== null && sign(read) > 0 ? read : null;
+}
+
+export function findMarket({ byName }: MarketList, symbol: string): Market | undefined {
+  const { ticker, market } = readSymbol(symbol);
+  return market.kind === 'perpetual' ? byName.get(`${ticker}.P`) : undefined;
+}
+
+/** Spot is never traded as a perpetual: who leaves `.P` out is told its name, and nothing is guessed. */
+export function unknownSymbol({ byName, names }: MarketList, symbol: string, title: string): OrderError {
+  const { ticker } = readSymbol(symbol);
+  const perpetual = `${ticker}.P`;
+  const hint = byName.has(perpetual)
+    ? ` Only perpetuals are traded there: send ${perpetual} for this one.`
+    : didYouMean(nearest(perpetual, names));
+  return {
+    code: 'invalid_symbol',
+    message: `The symbol ${symbol} is not found in the broker contracts of ${title}.${hint}`,
+  };
+}

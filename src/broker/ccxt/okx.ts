@@ -1,0 +1,306 @@
+// OKX v5, swaps. Sizes are in contracts of ctVal. An order is answered with its ids only, and the refusal of one stands in its
+// row: the answer's own code says no more than that all failed. Some codes carry no decision: what they leave is unknown.
+
+import { multiply, negate, sign, ZERO } from '../../domain/decimal.ts';
+import { acknowledged, among, type Fill, orderOfFills } from './orders.ts';
+import {
+  type Held,
+  lastPage,
+  type Page,
+  type Profile,
+  question,
+  type Refusal,
+  type SeenOrder,
+} from './profile.ts';
+import { amount, at, each, exact, isRow, named, oneOf, type Row, text } from './rows.ts';
+import type { Heard } from './wire.ts';
+
+const FATES = {
+  live: 'open',
+  partially_filled: 'open',
+  filled: 'ended',
+  canceled: 'ended',
+  mmp_canceled: 'ended',
+  order_failed: 'failed',
+} as const;
+const SIDES = { buy: 'buy', sell: 'sell' } as const;
+
+function readOrder(row: unknown): SeenOrder | undefined {
+  const [ref, marketId, status] = [text(row, 'ordId'), text(row, 'instId'), text(row, 'state')];
+  const [quantity, filled] = [exact(row, 'sz'), exact(row, 'accFillSz')];
+  const side = oneOf(SIDES, text(row, 'side'));
+  const fate = oneOf(FATES, status);
+  if (!ref || !marketId || !quantity || !filled || !side || !fate) return undefined;
+  return {
+    ref,
+    clientId: text(row, 'clOrdId') ?? null,
+    marketId,
+    side,
+    quantity,
+    filled,
+    price: sign(filled) > 0 ? (amount(row, 'avgPx') ?? null) : null,
+    fee: feeOf(row, 'feeCcy'),
+    fate,
+    reason: fate === 'open' ? null : (text(row, 'cancelSourceReason') ?? `the order is ${status}`),
+    reduceOnly: text(row, 'reduceOnly') === 'true',
+  };
+}
+
+/** Below zero is what was charged. */
+function feeOf(row: unknown, currency: string): SeenOrder['fee'] {
+  const fee = amount(row, 'fee');
+  return fee && text(row, currency) === 'USDT' ? negate(fee) : null;
+}
+
+function readFill(row: Row): Fill | undefined {
+  const [ref, quantity, price] = [text(row, 'ordId'), exact(row, 'fillSz'), amount(row, 'fillPx')];
+  if (!ref || !quantity || !price) return undefined;
+  return { ref, clientId: text(row, 'clOrdId') ?? null, quantity, price, fee: feeOf(row, 'feeCcy') };
+}
+
+const MARGIN_MODES = { cross: 'cross', isolated: 'isolated' } as const;
+
+function readHeld(row: Row): Held | undefined {
+  const [marketId, quantity, side] = [text(row, 'instId'), exact(row, 'pos'), text(row, 'posSide')];
+  const marginMode = oneOf(MARGIN_MODES, text(row, 'mgnMode'));
+  if (!marketId || !quantity || !side || !marginMode) return undefined;
+  const averagePrice = amount(row, 'avgPx');
+  if (sign(quantity) !== 0 && !averagePrice) return undefined;
+  return {
+    marketId,
+    quantity,
+    averagePrice: averagePrice ?? quantity,
+    lastPrice: amount(row, 'last') ?? amount(row, 'markPx') ?? null,
+    openProfit: amount(row, 'upl') ?? null,
+    isHedged: side !== 'net',
+    marginMode,
+  };
+}
+
+const dataOf = (body: unknown): unknown => (text(body, 'code') === '0' ? at(body, 'data') : undefined);
+
+/** The row's own code, where there is one: without it "all failed" (1) and "some did" (2) say nothing of an order. */
+const refusal = ({ body }: Heard): Refusal | null => {
+  const code = text(body, 'code');
+  if (code === undefined || !/^\d+$/.test(code)) return null;
+  const row = at(body, 'data', 0);
+  const own = text(row, 'sCode');
+  if (own !== undefined && own !== '0') return { code: own, words: text(row, 'sMsg') ?? '' };
+  return ['0', '1', '2'].includes(code) ? null : { code, words: text(body, 'msg') ?? '' };
+};
+
+const PAGE = 100;
+
+export const okx: Profile = {
+  name: 'okx',
+  title: 'OKX',
+  environments: {
+    live: { exchange: 'okx', mode: 'live' },
+    demo: { exchange: 'okx', mode: 'sandbox' },
+    live_eea: { exchange: 'myokx', mode: 'live' },
+  },
+  options: () => ({ fetchMarkets: { types: ['swap'] }, defaultType: 'swap' }),
+  sizes: ({ info }) => {
+    const [value, multiplier] = [exact(info, 'ctVal'), exact(info, 'ctMult')];
+    return {
+      contractSize: value && multiplier && sign(multiplier) > 0 ? multiply(value, multiplier) : value,
+    };
+  },
+
+  refusal,
+  codes: {
+    '51008': 'insufficient_margin',
+    '51119': 'insufficient_margin',
+    '51127': 'insufficient_margin',
+    '51131': 'insufficient_margin',
+    '51021': 'market_closed',
+    '51022': 'market_closed',
+    '51027': 'market_closed',
+    '51028': 'market_closed',
+    '51029': 'market_closed',
+    '51030': 'market_closed',
+    '51124': 'market_closed',
+    '50001': 'market_closed',
+    '51001': 'invalid_symbol',
+    '51015': 'invalid_symbol',
+    '51000': (words) => {
+      if (/posSide/i.test(words)) return 'position_mode_mismatch';
+      if (/instId/i.test(words)) return 'invalid_symbol';
+      return /\bsz\b/i.test(words) ? 'invalid_quantity' : undefined;
+    },
+    '51005': 'invalid_quantity',
+    '51007': 'invalid_quantity',
+    '51020': 'invalid_quantity',
+    '51100': 'invalid_quantity',
+    '51118': 'invalid_quantity',
+    '51120': 'invalid_quantity',
+    '51121': 'invalid_quantity',
+    '51150': 'invalid_quantity',
+    '51202': 'invalid_quantity',
+    '51203': 'invalid_quantity',
+    '51023': 'no_position',
+    '51112': 'no_position',
+    '51134': 'no_position',
+    '51169': 'no_position',
+    '51170': 'no_position',
+    '51205': 'no_position',
+    '50011': 'busy',
+    '50061': 'busy',
+    '50040': 'busy',
+    '50102': 'clock',
+    '50112': 'clock',
+    '50036': 'clock',
+    '50037': 'clock',
+    '50100': 'credentials',
+    '50101': 'credentials',
+    '50103': 'credentials',
+    '50104': 'credentials',
+    '50105': 'credentials',
+    '50111': 'credentials',
+    '50113': 'credentials',
+    '50114': 'credentials',
+    '50119': 'credentials',
+    '50110': 'address',
+    '50035': 'address',
+    '50030': 'permission',
+    '50120': 'permission',
+    '50027': 'permission',
+    '51010': 'account_type',
+    '51016': 'duplicate',
+    '51603': 'not_found',
+    '51400': 'not_found',
+    '51401': 'not_found',
+    '51402': 'not_found',
+    '51405': 'not_found',
+    '51410': 'not_found',
+    '50004': 'unsaid',
+    '50013': 'unsaid',
+    '50026': 'unsaid',
+    '51054': 'unsaid',
+    '51149': 'unsaid',
+    '51412': 'unsaid',
+  },
+  deadline: (_left, at) => ({ headers: { expTime: String(at) } }),
+
+  time: question('publicGetPublicTime', [], (body) => {
+    const time = Number(text(dataOf(body), 0, 'ts'));
+    return time > 0 ? time : undefined;
+  }),
+  async identify({ ask }) {
+    await ask(CONFIG);
+    return 'unified';
+  },
+  async standing({ ask }) {
+    const config = await ask(CONFIG);
+    const may = text(config, 'perm')?.split(',');
+    return {
+      isHedged: text(config, 'posMode') === 'long_short_mode',
+      problems: [
+        ...(may && !may.includes('trade')
+          ? ['The key may only read: give it the permission Trade on OKX’s API page.']
+          : []),
+        ...(text(config, 'acctLv') === '1'
+          ? [
+              'The account is in Spot mode, which has no perpetuals: switch its account mode to Futures mode on OKX.',
+            ]
+          : []),
+      ],
+      warnings: [
+        ...(may?.includes('withdraw') ? ['The key can withdraw: take off Withdraw on OKX’s API page.'] : []),
+        ...(at(config, 'ip') === ''
+          ? ['The key is not bound to an address: link it to this server’s IP on OKX’s API page.']
+          : []),
+      ],
+    };
+  },
+  howToSwitch: 'On OKX, Trade → Settings → Order placement mode: choose One-way mode (Net)',
+
+  namesMarginMode: true,
+  place: ({ market, clientOrderId, side, contracts, reduceOnly, marginMode }) =>
+    question(
+      'createOrder',
+      [
+        market.symbol,
+        'market',
+        side,
+        contracts,
+        undefined,
+        {
+          clientOrderId,
+          ...(reduceOnly && { reduceOnly }),
+          ...(marginMode === 'isolated' && { marginMode }),
+        },
+      ],
+      (body): SeenOrder | undefined => {
+        const row = at(dataOf(body), 0);
+        const [ref, clientId] = [text(row, 'ordId'), text(row, 'clOrdId')];
+        if (text(row, 'sCode') !== '0' || !ref || !clientId) return undefined;
+        return acknowledged({ ref, clientId, marketId: market.id, side, quantity: contracts, reduceOnly });
+      },
+    ),
+  lookUps: ({ market, clientOrderId, ref, side, contracts, since }) => [
+    question(
+      'fetchOrder',
+      ref === null ? [undefined, market.symbol, { clientOrderId }] : [ref, market.symbol],
+      // Without a row it says neither that there is one nor that there is none.
+      (body) => readOrder(at(dataOf(body), 0)),
+    ),
+    question('privateGetTradeOrdersHistory', [{ instId: market.id, instType: 'SWAP' }], (body) =>
+      among(each(dataOf(body), readOrder), clientOrderId),
+    ),
+    question('fetchMyTrades', [market.symbol, since], (body) => {
+      const fills = each(dataOf(body), readFill);
+      return fills && orderOfFills(fills, { clientOrderId, marketId: market.id, side, contracts });
+    }),
+  ],
+  cancel: (ref, market) =>
+    question('cancelOrder', [ref, market.symbol], (body) => {
+      const row = at(dataOf(body), 0);
+      return text(row, 'sCode') === '0' && text(row, 'ordId') === ref ? true : undefined;
+    }),
+  openOrders: (_kind, after) =>
+    question(
+      'fetchOpenOrders',
+      [undefined, undefined, undefined, { instType: 'SWAP', ...(after !== null && { after }) }],
+      (body): Page<SeenOrder> | undefined => {
+        const rows = each(dataOf(body), readOrder);
+        return rows && { rows, next: rows.length < PAGE ? null : (rows.at(-1)?.ref ?? null) };
+      },
+    ),
+  positions: (market) =>
+    question('fetchPositions', market ? [[market.symbol]] : [], (body) => {
+      const data = dataOf(body);
+      const rows = each(data, named('instType'));
+      // Margin and dated futures are not traded here.
+      return (
+        rows &&
+        lastPage(
+          each(
+            rows.filter((row) => text(row, 'instType') === 'SWAP'),
+            readHeld,
+          ),
+        )
+      );
+    }),
+  balance: () =>
+    question('fetchBalance', [], (body) => {
+      const details = each(at(dataOf(body), 0, 'details'), named('ccy'));
+      if (!details) return undefined;
+      const row = details.find((detail) => text(detail, 'ccy') === 'USDT');
+      if (!row) return { currency: 'USDT', equity: ZERO, cash: ZERO, available: ZERO };
+      const [equity, cash] = [amount(row, 'eq'), amount(row, 'cashBal')];
+      const available = amount(row, 'availEq') ?? amount(row, 'availBal') ?? cash;
+      return equity && cash && available ? { currency: 'USDT', equity, cash, available } : undefined;
+    }),
+  quote: (market) =>
+    question('publicGetMarketTicker', [{ instId: market.id }], (body) => {
+      const row = at(dataOf(body), 0);
+      const [bid, ask] = [amount(row, 'bidPx'), amount(row, 'askPx')];
+      return bid && ask && text(row, 'instId') === market.id ? { bid, ask } : undefined;
+    }),
+};
+
+const CONFIG = question('privateGetAccountConfig', [], (body) => {
+  const config = at(dataOf(body), 0);
+  return isRow(config) && text(config, 'posMode') && text(config, 'acctLv') ? config : undefined;
+});

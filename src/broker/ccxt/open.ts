@@ -1,0 +1,73 @@
+// Opens an account at one of ccxt's exchanges. Exchange, markets and clock are shared by all accounts of one environment and
+// kind; an account brings its keys.
+
+import { BROKERS } from '../../domain/brokers.ts';
+import { BrokerUnavailable, CredentialsRejected, type OpenBroker } from '../broker.ts';
+import type { Fetch } from '../wire.ts';
+import { faultOf, refusedBy, unansweredBy } from './answers.ts';
+import { asker } from './asking.ts';
+import { connect, type Venue } from './connector.ts';
+import { type Exchange, makeExchange } from './exchange.ts';
+import { createMarkets } from './markets.ts';
+import type { AccountKind, Profile } from './profile.ts';
+import { PROFILES } from './profiles.ts';
+import { text } from './rows.ts';
+import { Answered, type Credentials, createWire } from './wire.ts';
+
+export interface CcxtDeps {
+  /** Where it is spoken to instead of its own address. */
+  readonly url?: string | undefined;
+  readonly fetch?: Fetch;
+}
+
+export function openCcxt(name: keyof typeof PROFILES, { url, fetch }: CcxtDeps = {}): OpenBroker {
+  const profile = PROFILES[name];
+  const send = createWire({ base: url, fetch });
+  const venues = new Map<string, Promise<Venue>>();
+
+  function venueOf(environment: string, kind: AccountKind): Promise<Venue> {
+    const key = `${environment} ${kind}`;
+    const known = venues.get(key);
+    if (known) return known;
+    const making = makeExchange({ profile, environment, kind, send }).then((exchange) => ({
+      exchange,
+      markets: createMarkets(exchange, (fault) => listingFault(fault, exchange)),
+    }));
+    venues.set(key, making);
+    making.catch(() => venues.delete(key));
+    return making;
+  }
+
+  return async ({ environment, credentials: opened }, signal) => {
+    const credentials = readCredentials(opened, profile, name);
+    if (signal.aborted) throw new BrokerUnavailable(`${profile.title} was not asked in time.`);
+    // Any kind will do to ask which one it is.
+    const { exchange } = await venueOf(environment, 'classic');
+    await exchange.knowClock(signal);
+    const kind = await profile.identify(asker(exchange, credentials, signal), environment);
+    const venue = await venueOf(environment, kind);
+    await venue.exchange.knowClock(signal);
+    await venue.markets.all(signal);
+    return connect({ venue, credentials, capabilities: BROKERS[name].capabilities });
+  };
+}
+
+function listingFault(fault: unknown, exchange: Exchange): unknown {
+  if (!(fault instanceof Answered)) return unansweredBy(fault, exchange);
+  const refused = refusedBy(fault.heard, exchange, null);
+  return refused
+    ? faultOf(refused, exchange)
+    : new BrokerUnavailable(`${exchange.profile.title} did not list its markets as agreed.`);
+}
+
+function readCredentials(opened: unknown, { title }: Profile, name: keyof typeof PROFILES): Credentials {
+  const credentials = {
+    apiKey: text(opened, 'api_key')?.trim() ?? '',
+    secret: text(opened, 'api_secret')?.trim() ?? '',
+    passphrase: text(opened, 'passphrase') ?? '',
+  };
+  const needsPassphrase = BROKERS[name].credentials.some(({ field }) => field === 'passphrase');
+  if (!credentials.apiKey || !credentials.secret || (needsPassphrase && !credentials.passphrase))
+    throw new CredentialsRejected(`The account has no complete credentials for ${title}.`);
+  return credentials;
+}

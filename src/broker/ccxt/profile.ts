@@ -1,0 +1,211 @@
+// What one exchange is to the connector: how each question is put through ccxt, how its answer is read, and what its codes
+// mean. A profile asks nobody and remembers nothing: connector.ts does that, the same for all of them.
+
+import type { Decimal } from '../../domain/decimal.ts';
+import type { ClientOrderId } from '../../domain/ids.ts';
+import type { Side } from '../../domain/order.ts';
+import type { Balance, Quote } from '../broker.ts';
+import type { Call, Heard } from './wire.ts';
+
+/** Asked once, when a connection is opened: ccxt would guess, and remember its guess. */
+export type AccountKind = 'unified' | 'classic';
+
+export type MarginMode = 'cross' | 'isolated';
+
+/** ccxt's method, unified or one of the exchange's own endpoints, and what it is given. */
+export interface Question<T> {
+  readonly method: string;
+  readonly args: readonly unknown[];
+  /** undefined: it is no answer to this question, and is not believed. */
+  read(body: unknown): T | undefined;
+}
+
+/** A perpetual, counted as the exchange counts. */
+export interface CcxtMarket {
+  /** On the wire. */
+  readonly id: string;
+  /** ccxt's own name: BTC/USDT:USDT. */
+  readonly symbol: string;
+  readonly contractSize: Decimal;
+}
+
+/** An order as the exchange has it, in contracts. */
+export interface SeenOrder {
+  /** null: acknowledged without a name. */
+  readonly ref: string | null;
+  readonly clientId: string | null;
+  readonly marketId: string;
+  readonly side: Side;
+  readonly quantity: Decimal;
+  readonly filled: Decimal;
+  /** The average; null where nothing is filled, whatever stands there. */
+  readonly price: Decimal | null;
+  readonly fee: Decimal | null;
+  readonly fate: 'open' | 'ended' | 'failed';
+  readonly reason: string | null;
+  readonly reduceOnly: boolean;
+}
+
+export interface Held {
+  readonly marketId: string;
+  /** Signed, in contracts. */
+  readonly quantity: Decimal;
+  readonly averagePrice: Decimal;
+  readonly lastPrice: Decimal | null;
+  readonly openProfit: Decimal | null;
+  readonly isHedged: boolean;
+  readonly marginMode: MarginMode | null;
+}
+
+/** Longer lists come in pages. */
+export interface Page<T> {
+  readonly rows: readonly T[];
+  /** null: that was the last one. */
+  readonly next: string | null;
+}
+
+interface OrderToSend {
+  readonly market: CcxtMarket;
+  readonly clientOrderId: ClientOrderId;
+  readonly side: Side;
+  readonly contracts: Decimal;
+  readonly reduceOnly: boolean;
+  readonly marginMode: MarginMode | null;
+}
+
+interface OrderToFind {
+  readonly market: CcxtMarket;
+  readonly clientOrderId: ClientOrderId;
+  readonly ref: string | null;
+  readonly side: Side;
+  readonly contracts: Decimal;
+  /** By the exchange's clock, in ms, and a little before. */
+  readonly since: number;
+}
+
+/** What an exchange's refusal means, whatever its code is. */
+export type Meaning =
+  | 'insufficient_margin'
+  | 'market_closed'
+  | 'invalid_symbol'
+  | 'invalid_quantity'
+  | 'position_mode_mismatch'
+  | 'no_position'
+  /** Any other refusal of an order. */
+  | 'refused'
+  /** Too many requests: nothing was done. */
+  | 'busy'
+  | 'credentials'
+  /** The key is bound to other addresses. */
+  | 'address'
+  | 'permission'
+  | 'account_type'
+  /** The request's time, or the order's deadline, does not suit the exchange's clock. */
+  | 'clock'
+  | 'duplicate'
+  | 'not_found'
+  /** It cannot be asked now, and has done nothing. */
+  | 'unavailable'
+  /** It does not say whether it did anything. */
+  | 'unsaid';
+
+export interface Refusal {
+  readonly code: string;
+  readonly words: string;
+}
+
+/** Where one code means several things, its words decide; undefined: neither of them. */
+type Codes = Readonly<Record<string, Meaning | ((words: string) => Meaning | undefined)>>;
+
+export type Reply<T> = { readonly answer: T } | { readonly refused: Meaning };
+
+/** Asks for an account that is being opened or verified. */
+export interface Asking {
+  /** Throws where there is no good answer. */
+  ask<T>(question: Question<T>): Promise<T>;
+  /** A refusal by code is an answer too, unless it is of the credentials themselves. */
+  tell<T>(question: Question<T>): Promise<Reply<T>>;
+  /** What is good to know, and no more: null where it is not answered. */
+  hear<T>(question: Question<T>): Promise<T | null>;
+}
+
+interface Standing {
+  readonly isHedged: boolean;
+  /** What keeps the account from trading, with what to change. */
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+interface Environment {
+  /** ccxt's class. */
+  readonly exchange: string;
+  readonly mode: 'live' | 'sandbox' | 'demo';
+}
+
+/** A market as ccxt lists it, as far as we look at it; numbers are texts. */
+export interface ListedMarket {
+  readonly id: string;
+  readonly symbol: string;
+  readonly baseId: string;
+  readonly quoteId: string;
+  readonly swap: boolean;
+  readonly linear: boolean;
+  readonly settle: string;
+  readonly quote: string;
+  readonly active: boolean;
+  readonly contractSize: string | number;
+  readonly precision: { readonly amount: string; readonly price: string };
+  readonly limits: { readonly amount: { readonly min?: string } };
+  readonly info: unknown;
+}
+
+export interface Profile {
+  readonly name: string;
+  /** As people call it. */
+  readonly title: string;
+  readonly environments: Readonly<Record<string, Environment>>;
+  /** ccxt's options: what makes it ask for no more than was meant, and guess nothing. */
+  options(kind: AccountKind): Readonly<Record<string, unknown>>;
+  /** Where ccxt asks for more than what is traded here. */
+  prepare?(ccxt: Record<string, unknown>): void;
+  /** Contract size, step and least quantity, in contracts, where ccxt's own are not to be trusted. */
+  sizes?(market: ListedMarket): Partial<Readonly<Record<'contractSize' | 'step' | 'min', unknown>>>;
+
+  /** null: the answer is not a refusal by code. */
+  refusal(heard: Heard): Refusal | null;
+  readonly codes: Codes;
+  /** A refusal without a code that is certain all the same; null: nothing is known. */
+  refusedWithoutCode?(heard: Heard): Meaning | null;
+  /** How long a refusal for the rate asks to wait; null: it does not say. `now` is by the exchange's clock. */
+  delayMs?(heard: Heard, now: number): number | null;
+  /** The order's deadline by the exchange's own means. `left`: until then, in ms; `at`: then, by the exchange's clock. */
+  deadline(left: number, at: number): Pick<Call, 'headers' | 'windowMs' | 'agedMs'>;
+
+  readonly time: Question<number>;
+  /** Also proves the credentials. */
+  identify(asking: Asking, environment: string): Promise<AccountKind>;
+  standing(asking: Asking, kind: AccountKind, environment: string): Promise<Standing>;
+  /** What to do about a hedged account, in the exchange's own terms. */
+  readonly howToSwitch: string;
+
+  /** A close must name the margin mode of its position. */
+  readonly namesMarginMode: boolean;
+  place(order: OrderToSend, kind: AccountKind): Question<SeenOrder>;
+  /** One after the other, until one has it: null is "not there". */
+  lookUps(order: OrderToFind, kind: AccountKind): readonly Question<SeenOrder | null>[];
+  cancel(ref: string, market: CcxtMarket, kind: AccountKind): Question<true>;
+  openOrders(kind: AccountKind, page: string | null): Question<Page<SeenOrder>>;
+  /** `market`: of that one, where the exchange can be asked for one. */
+  positions(market: CcxtMarket | null, kind: AccountKind, page: string | null): Question<Page<Held>>;
+  balance(kind: AccountKind): Question<Balance>;
+  quote(market: CcxtMarket, kind: AccountKind): Question<Quote>;
+}
+
+export const question = <T>(
+  method: string,
+  args: readonly unknown[],
+  read: (body: unknown) => T | undefined,
+): Question<T> => ({ method, args, read });
+
+export const lastPage = <T>(rows: readonly T[] | undefined): Page<T> | undefined =>
+  rows && { rows, next: null };

@@ -1,0 +1,16 @@
+// Bitget through the connector, against its stub, for classic accounts and for unified ones.
+
+import { openCcxt } from '../../src/broker/ccxt/open.ts';
+import { brokerContract } from '../contracts/broker.ts';
+import { exchangeTerms } from './ccxt-desk.ts';
+import { stubHarness } from './stub-harness.ts';
+
+const stub = stubHarness('bitget', (url) => openCcxt('bitget', { url }));
+
+for (const kind of ['classic', 'unified'] as const)
+  brokerContract(`bitget, ${kind}`, () =>
+    stub.harness(
+      { ...exchangeTerms('BITGET'), saysNoDelay: true, hasNoFailures: true, readsOneWord: ['verify'] },
+      { account_type: kind },
+    ),
+  );

@@ -1,0 +1,10 @@
+// Bybit through the connector, against its stub: the contract, and what is Bybit's own.
+
+import { openCcxt } from '../../src/broker/ccxt/open.ts';
+import { brokerContract } from '../contracts/broker.ts';
+import { exchangeTerms } from './ccxt-desk.ts';
+import { stubHarness } from './stub-harness.ts';
+
+const stub = stubHarness('bybit', (url) => openCcxt('bybit', { url }));
+
+brokerContract('bybit', () => stub.harness(exchangeTerms('BYBIT')));

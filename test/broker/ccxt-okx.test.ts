@@ -1,0 +1,12 @@
+// OKX through the connector, against its stub: the contract, and what is OKX's own.
+
+import { openCcxt } from '../../src/broker/ccxt/open.ts';
+import { brokerContract } from '../contracts/broker.ts';
+import { exchangeTerms } from './ccxt-desk.ts';
+import { stubHarness } from './stub-harness.ts';
+
+const stub = stubHarness('okx', (url) => openCcxt('okx', { url }));
+
+brokerContract('okx', () =>
+  stub.harness({ ...exchangeTerms('OKX'), saysNoDelay: true, hasNoFailures: true }),
+);
