@@ -30,7 +30,7 @@ export async function journey(t: TestContext, { broker, url, environment, pollSe
       BROKER_TIMEOUT_SECONDS: '2',
     },
   });
-  const owner = await world.makeTrader();
+  const owner = await world.makeTrader({ isAdmin: true });
 
   async function openAccount(more: object = {}): Promise<Trader> {
     const body = { name: 'Mine', broker, ...(environment && { environment }), ...more };
