@@ -207,7 +207,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     probability: 0.5,
     calls: 'orders',
   }),
-  'exchange garbage, taken': atExchange('exchange accepting and answering garbage', {
+  'exchange garbage for what it takes': atExchange('exchange accepting and answering garbage', {
     kind: 'garbage',
     probability: 0.4,
     taken: true,

@@ -1,7 +1,7 @@
 // What can no longer be found out: an exchange that forgets ids is asked too late for an order whose own reference never
 // reached us. Only its ledger can say that this is so.
 
-import { millis } from '../src/domain/ids.ts';
+import { type ClientOrderId, millis } from '../src/domain/ids.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
 import type { Records } from './records.ts';
 import type { Desk } from './traffic.ts';
@@ -34,4 +34,31 @@ export function forgottenLegs(
       )
       .map((leg) => leg.client_order_id),
   );
+}
+
+/** At a broker that takes no ids of ours: legs whose fate it never told us, and nobody can ask for. */
+export const namelessLegs = ({ legs }: Records): Set<string> =>
+  new Set(
+    legs
+      .filter(({ status, broker_ref }) => status === 'unknown' && broker_ref === null)
+      .map((leg) => leg.client_order_id),
+  );
+
+/** The ledger with our ids in it, where the exchange knows our legs by other names. */
+export function withOurIds(
+  ledger: ExchangeLedger,
+  { legs }: Records,
+  nameOf: (clientOrderId: ClientOrderId) => string,
+): ExchangeLedger {
+  const ours = new Map(legs.map(({ client_order_id: id }) => [nameOf(id as ClientOrderId), id]));
+  const renamed = <Row extends { readonly client_order_id: string }>(row: Row): Row => {
+    const [, name = '', copy = ''] = /^(.*?)(#\d+)?$/.exec(row.client_order_id) ?? [];
+    return { ...row, client_order_id: (ours.get(name) ?? name) + copy };
+  };
+  return {
+    ...ledger,
+    orders: ledger.orders.map(renamed),
+    requests: ledger.requests.map(renamed),
+    not_found: ledger.not_found.map(renamed),
+  };
 }

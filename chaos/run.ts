@@ -29,7 +29,7 @@ import { startRedis } from '../test/servers/redis.ts';
 import { type Cluster, openCluster, SEALING_KEY } from './cluster.ts';
 import { type ExchangeControl, exchangeControl } from './exchange-client.ts';
 import { dealWithAllHands, FAULTS, type Scene } from './faults.ts';
-import { forgottenLegs } from './forgotten.ts';
+import { forgottenLegs, namelessLegs, withOurIds } from './forgotten.ts';
 import { judge } from './judge.ts';
 import { measureHang } from './latency.ts';
 import { startPostgres } from './postgres.ts';
@@ -200,7 +200,12 @@ async function main(): Promise<boolean> {
     const signals = await traffic.stop();
     await fillEverything(db, desks, venue, exchange);
     const read = () => readRecords(db, venue.listingOf);
-    const forgottenNow = async () => forgottenLegs(desks, await exchange.ledger(), await read());
+    const ledgerNow = async () => {
+      const ledger = await exchange.ledger();
+      return venue.nameOf ? withOurIds(ledger, await read(), venue.nameOf) : ledger;
+    };
+    const forgottenNow = async () =>
+      venue.nameOf ? namelessLegs(await read()) : forgottenLegs(desks, await ledgerNow(), await read());
     const waited = await untilSettled(db, cluster, apiKey, forgottenNow);
     log(
       `settled ${(waited.ms / 1000).toFixed(0)} s after the last signal; ${waited.deadLetters} dead letters were retried by the operator`,
@@ -211,7 +216,7 @@ async function main(): Promise<boolean> {
       signals,
       records: await read(),
       forgotten: await forgottenNow(),
-      ledger: await exchange.ledger(),
+      ledger: await ledgerNow(),
       positions: await readPositions(cluster, desks, venue),
       db,
     });

@@ -2,8 +2,9 @@
 // broker's connector in front of it. Everything else of a run is the same.
 
 import { CompactEncrypt, importJWK } from 'jose';
+import { wordOf } from '../src/broker/shioaji/recognise.ts';
 import { BROKERS, type BrokerName } from '../src/domain/brokers.ts';
-import type { AccountId, UserId } from '../src/domain/ids.ts';
+import type { AccountId, ClientOrderId, UserId } from '../src/domain/ids.ts';
 import { type PublicJwk, SEAL_ALGORITHM, SEAL_ENCRYPTION, sealingKey } from '../src/domain/sealed.ts';
 import { canonicalSymbol, readSymbol } from '../src/domain/symbol.ts';
 import { SYMBOLS } from '../test/orders/kill-harness.ts';
@@ -25,6 +26,8 @@ export interface Venue {
   readonly second: { readonly near: Partial<Traits>; readonly far: Partial<Traits> };
   /** The engine's listing behind a symbol of ours. */
   listingOf(symbol: string): string;
+  /** What the exchange knows a leg by; null: by our own id. */
+  readonly nameOf: ((clientOrderId: ClientOrderId) => string) | null;
   /** What the exchange is told of an account, besides its manners. */
   terms(account: AccountId, index: number): object;
   /** The credentials of an account, as its user seals them; null: it needs none. */
@@ -52,32 +55,50 @@ const ON_PAPER: Venue = {
   far: DISTANT,
   second: { near: { refusesDuplicates: false }, far: { reduceOnly: false } },
   listingOf: (symbol) => canonicalSymbol('paper', symbol),
+  nameOf: null,
   terms: () => ({}),
   seal: async () => null,
 };
 
-/** Of the others: perpetuals in USDT, in thousandths. */
-const SHARES: Readonly<Record<string, Pick<Venue, 'symbols' | 'unit'>>> = {
-  alpaca: { symbols: ['AAPL', 'NASDAQ:MSFT', 'NASDAQ:AMZN'], unit: 0.001 },
-  shioaji: { symbols: ['TAIFEX:TXF1!', 'MXF1!'], unit: 1 },
+type Market = Pick<Venue, 'symbols' | 'unit' | 'nameOf'> & {
+  /** Of symbols that are not themselves on the wire. */
+  readonly listings: Readonly<Record<string, string>>;
 };
+
+const MARKETS: Readonly<Record<string, Market>> = {
+  alpaca: { symbols: ['AAPL', 'NASDAQ:MSFT', 'NASDAQ:AMZN'], unit: 0.001, nameOf: null, listings: {} },
+  shioaji: {
+    symbols: ['TAIFEX:TXF1!', 'MXF1!'],
+    unit: 1,
+    nameOf: wordOf,
+    listings: { 'TXF1!': 'TXF1!', 'MXF1!': 'MES1!' },
+  },
+};
+
+const perpetuals = (exchange: string): Market => ({
+  symbols: ['BTCUSDT.P', 'ETHUSDT.P', `${exchange.toUpperCase()}:SOLUSDT.P`],
+  unit: 0.001,
+  nameOf: null,
+  listings: {},
+});
 
 export async function venueOf(name: string): Promise<Venue> {
   if (name === 'paper') return ON_PAPER;
   const { traits, markets } = await stubOf(name);
   const broker = name as BrokerName;
-  const perpetuals = ['BTCUSDT.P', 'ETHUSDT.P', `${name.toUpperCase()}:SOLUSDT.P`];
+  const { listings, ...market } = MARKETS[name] ?? perpetuals(name);
   return {
     broker,
     isPaper: false,
-    ...(SHARES[name] ?? { symbols: perpetuals, unit: 0.001 }),
-    near: { ...traits, fillsAfterMs: null },
-    far: { ...traits, fillsAfterMs: { least: 50, most: 1_500 } },
+    ...market,
+    near: { ...traits, limits: name, fillsAfterMs: null },
+    far: { ...traits, limits: name, fillsAfterMs: { least: 50, most: 1_500 } },
     // An order under a known id is taken, or refused while the first is open, as the broker pleases.
     second: { near: {}, far: {} },
     listingOf(symbol) {
       const { ticker } = readSymbol(symbol);
-      return markets?.find((market) => market.symbol === ticker)?.of ?? canonicalSymbol('paper', symbol);
+      const own = canonicalSymbol('paper', symbol);
+      return listings[own] ?? markets?.find((each) => each.symbol === ticker)?.of ?? own;
     },
     terms: (account, index) => ({
       credentials: credentialsOf(broker, account),

@@ -59,7 +59,7 @@ export interface BrokerOrder {
 }
 
 /** All that is known of an order that was sent: a broker without our ids compares the rest. */
-export interface OrderQuery {
+export interface SentOrder {
   readonly clientOrderId: ClientOrderId;
   /** The broker's own id, where it gave one. */
   readonly brokerRef: string | null;
@@ -68,6 +68,14 @@ export interface OrderQuery {
   readonly side: Side;
   readonly quantity: Decimal;
   readonly sentAt: Timestamp;
+}
+
+export interface OrderQuery extends SentOrder {
+  /**
+   * Where the broker takes no ids of ours: what else was sent to it around that time, by anybody. To be asked after the
+   * broker was: whatever the broker shows was written down here before it was sent.
+   */
+  rivals?(): Promise<readonly SentOrder[]>;
 }
 
 /** An order that has not ended at the broker, whoever sent it. */

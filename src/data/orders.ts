@@ -1,9 +1,19 @@
 // order_history and its legs. A change compares the order's version and sets the next one; whoever lost the race
 // learns it and has written nothing.
 
+import type { SentOrder } from '../broker/broker.ts';
 import type { BrokerName } from '../domain/brokers.ts';
 import { type Decimal, decimal } from '../domain/decimal.ts';
-import type { AccountId, ClientOrderId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
+import {
+  type AccountId,
+  type ClientOrderId,
+  earliestId,
+  millis,
+  type OrderId,
+  type Timestamp,
+  timestamp,
+  type UserId,
+} from '../domain/ids.ts';
 import type {
   Action,
   ExitOrderResult,
@@ -98,6 +108,31 @@ export async function unsettledOrders(
         order by case o.status when 'executing' then 0 else 1 end, o.rowid`,
   );
   return { orders: await withLegs(db, rows), version: rows[0]?.connection_version ?? null };
+}
+
+/** So long after its acceptance an order may be sent, and so far clocks may differ. */
+const SENT_WITHIN_MS = 3_600_000;
+const AROUND_MS = 300_000;
+
+/** Legs of real orders that were sent to the broker around that time, or may have been; whoever's they are. */
+export async function legsSentAround(db: Db, broker: BrokerName, time: Timestamp): Promise<SentOrder[]> {
+  const at = millis(time);
+  const [from, to] = [at - AROUND_MS, at + AROUND_MS];
+  // By their ids, which are in the order of acceptance: no other index has the broker in it.
+  const rows = await db.all<LegRow & { symbol: string }>(
+    sql`select l.*, o.symbol from order_history o join order_legs l on l.order_id = o.order_id
+        where o.order_id >= ${earliestId(from - SENT_WITHIN_MS)} and o.order_id < ${earliestId(to)}
+          and o.broker_name = ${broker} and o.simulation = ${false}
+          and l.sent_at >= ${timestamp(from)} and l.sent_at <= ${timestamp(to)}`,
+  );
+  return rows.map((row) => ({
+    clientOrderId: row.client_order_id,
+    brokerRef: row.broker_ref,
+    symbol: row.instrument ?? row.symbol,
+    side: row.side,
+    quantity: decimal(row.quantity),
+    sentAt: row.sent_at ?? timestamp(0),
+  }));
 }
 
 /** Accounts of this user with an order that a worker has to do something about. */

@@ -8,7 +8,7 @@ import type { WorkerOrders } from '../worker/orders.ts';
 import { changeAccountAt, findAccount } from './accounts.ts';
 import { DatabaseUnavailable, type Db, must, type Statement, sql } from './db.ts';
 import { scheduleCheck } from './fill-checks.ts';
-import { accountsUnderWay, findOrder, saveOrder, unsettledOrders } from './orders.ts';
+import { accountsUnderWay, findOrder, legsSentAround, saveOrder, unsettledOrders } from './orders.ts';
 
 /** A commit whose answer was lost is made again so often, each time after twice the time. */
 const MOST_TRIES = 4;
@@ -38,6 +38,7 @@ export function workerOrders(deps: { db: Db; clock: { now(): number }; firstPoll
     find: (id) => findOrder(db, id),
     accountsUnderWay: (user) => accountsUnderWay(db, user),
     unsettled: (user, account) => unsettledOrders(db, user, account),
+    sentAround: (broker, time) => legsSentAround(db, broker, time),
     findAccount: (id) => findAccount(db, id),
     async refuseCredentials(account, version) {
       await db.commit([changeAccountAt(account, version, { credentialsVerified: false })]);

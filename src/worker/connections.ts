@@ -11,10 +11,11 @@ import {
   type Market,
   type OpenBroker,
   type OpenSimulation,
+  type SentOrder,
 } from '../broker/broker.ts';
 import type { Account } from '../data/accounts.ts';
 import { type BrokerName, NEEDS_CREDENTIALS } from '../domain/brokers.ts';
-import type { AccountId } from '../domain/ids.ts';
+import type { AccountId, Timestamp } from '../domain/ids.ts';
 import type { Order } from '../domain/order.ts';
 import { readPaperSettings } from '../domain/paper-settings.ts';
 import { CredentialsUnreadable, type OpenCredentials } from './credentials.ts';
@@ -30,6 +31,8 @@ export interface BrokerAccess {
   findAccount(id: AccountId): Promise<Account | null>;
   /** The broker refuses these credentials: nobody is to trade with them until they are verified again. */
   refuseCredentials(account: AccountId, version: number): Promise<void>;
+  /** Legs that were sent to the broker around that time, whoever's they are. */
+  sentAround(broker: BrokerName, time: Timestamp): Promise<readonly SentOrder[]>;
   wait(ms: number): Promise<void>;
   /** A connector has its own limit, which ends the call itself; this one is for a connector that hangs. */
   readonly brokerTimeoutMs: number;
@@ -162,7 +165,13 @@ export function createConnections(access: BrokerAccess): Connections {
         timeoutMs,
       );
       const credentialsVersion = NEEDS_CREDENTIALS[brokerName] ? account.credentialsVersion : 0;
-      return openLine(opened, { credentialsVersion, discreet, gate: access.gates(opened.limits), timeoutMs });
+      return openLine(opened, {
+        credentialsVersion,
+        discreet,
+        gate: access.gates(opened.limits),
+        timeoutMs,
+        rivals: ({ sentAt }) => access.sentAround(brokerName, sentAt),
+      });
     } catch (fault) {
       if (fault instanceof BrokerUnavailable) throw told(fault, discreet);
       // Whatever broke in there had the credentials in hand: its own text is not shown to anybody.

@@ -18,6 +18,7 @@ import {
   type PlaceOutcome,
   type Position,
   type Quote,
+  type SentOrder,
 } from '../broker/broker.ts';
 import type { Decimal } from '../domain/decimal.ts';
 import type { OrderError } from '../domain/order.ts';
@@ -50,6 +51,8 @@ export interface LineOptions {
   readonly discreet: Discretion;
   readonly gate: Gate;
   readonly timeoutMs: number;
+  /** What else was sent to this broker around the time of the order. */
+  rivals?(order: OrderQuery): Promise<readonly SentOrder[]>;
 }
 
 /** Where a refusal for the rate names no delay. */
@@ -57,7 +60,7 @@ const SHORT_DELAY_S = 1;
 
 export function openLine(
   broker: Broker,
-  { credentialsVersion, discreet, gate, timeoutMs }: LineOptions,
+  { credentialsVersion, discreet, gate, timeoutMs, rivals }: LineOptions,
 ): Line {
   const mustBeFree = () => {
     const busyMs = gate.busyMs();
@@ -122,7 +125,9 @@ export function openLine(
       }
     },
     async find(order, withinMs) {
-      const state = await ask((signal) => broker.find(order, signal), withinMs);
+      const isCompared = rivals !== undefined && broker.capabilities.findsByClientIdMs === 0;
+      const query = isCompared ? { ...order, rivals: () => rivals(order) } : order;
+      const state = await ask((signal) => broker.find(query, signal), withinMs);
       return state && seen(state);
     },
     openOrders: () => ask((signal) => broker.openOrders(signal)),

@@ -1,7 +1,9 @@
 // The worker's view of the database.
 
+import type { SentOrder } from '../broker/broker.ts';
 import type { Account } from '../data/accounts.ts';
-import type { AccountId, OrderId, UserId } from '../domain/ids.ts';
+import type { BrokerName } from '../domain/brokers.ts';
+import type { AccountId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
 import type { Order } from '../domain/order.ts';
 import type { Unsettled } from './work-off.ts';
 
@@ -19,6 +21,8 @@ export interface WorkerOrders {
   save(order: Order, token: string, options: { settled: boolean }): Promise<Order | 'taken'>;
   /** The same, right before a leg is sent: `halted` for an entry of an account that is, or whose user was deactivated. */
   saveSending(order: Order, token: string): Promise<Order | 'taken' | 'halted'>;
+  /** Legs of real orders that were sent to the broker around that time, whoever's they are. */
+  sentAround(broker: BrokerName, time: Timestamp): Promise<readonly SentOrder[]>;
   findAccount(id: AccountId): Promise<Account | null>;
   /** The credentials of this version of the account are no longer verified. */
   refuseCredentials(account: AccountId, version: number): Promise<void>;

@@ -4,9 +4,11 @@
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { BrokerUnavailable, type SentOrder } from '../broker/broker.ts';
 import type { Account } from '../data/accounts.ts';
+import type { BrokerName } from '../domain/brokers.ts';
 import type { Look } from '../domain/fill.ts';
-import type { AccountId, OrderId, UserId } from '../domain/ids.ts';
+import type { AccountId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
 import type { Rules } from '../domain/next-step.ts';
 import { hasEnded, isUnderWay, type Order } from '../domain/order.ts';
 import { clearEntries } from './clear-entries.ts';
@@ -59,7 +61,12 @@ export interface Worker {
 
 export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   const { mailbox, orders, clock, log } = deps;
-  const connections: Connections = createConnections({ ...deps, findAccount, refuseCredentials });
+  const connections: Connections = createConnections({
+    ...deps,
+    findAccount,
+    refuseCredentials,
+    sentAround,
+  });
   /** Whoever began last has the user. */
   const token = randomUUID();
   const execution: Execution = {
@@ -99,6 +106,16 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     await orders
       .refuseCredentials(account, version)
       .catch((fault: unknown) => log.warn({ fault, user }, 'refused credentials could not be marked'));
+  }
+
+  /** A broker that is asked for an order by comparison must not be given another's. */
+  async function sentAround(broker: BrokerName, time: Timestamp): Promise<readonly SentOrder[]> {
+    try {
+      return await orders.sentAround(broker, time);
+    } catch (fault) {
+      log.warn({ fault, user }, 'what else was sent could not be read');
+      throw new BrokerUnavailable('our own record of what was sent cannot be read at present');
+    }
   }
 
   function mine<Saved>(order: Order, saved: Saved | 'taken'): Saved {

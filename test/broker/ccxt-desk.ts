@@ -14,5 +14,5 @@ export const exchangeTerms = (prefix: string) =>
     },
     quantity: decimal('0.05'),
     hasNoHours: true,
-    outOfReach: ['resolve', 'instruments', 'quote'],
+    outOfReach: ['quote'],
   }) as const satisfies Partial<BrokerHarness>;

@@ -302,7 +302,7 @@ function answerTo(office: Office, holder: Holder, isOpen: boolean, request: Wire
           bp: Number(bid),
           bs: 1,
         };
-        return said({ symbol: name, quote: { ...quote, c: ['R'], z: 'C' } });
+        return said({ symbol: name, quote: { ...quote, z: 'C' } });
       });
     default:
       return turnedAway({ status: 404, body: { message: `there is no ${method} ${path} in this stub` } });

@@ -4,11 +4,12 @@ import type { Dialect } from '../../chaos/exchange-dialect.ts';
 
 const STUBS: Readonly<Record<string, () => Promise<Dialect>>> = {
   binance: async () => (await import('./binance.ts')).binance,
-  alpaca: async () => (await import('./alpaca.ts')).alpaca,
   bybit: async () => (await import('./bybit.ts')).bybit,
   okx: async () => (await import('./okx.ts')).okx,
   gate: async () => (await import('./gate.ts')).gate,
   bitget: async () => (await import('./bitget.ts')).bitget,
+  alpaca: async () => (await import('./alpaca.ts')).alpaca,
+  shioaji: async () => (await import('./shioaji.ts')).shioaji,
 };
 
 export async function stubOf(broker: string): Promise<Dialect> {

@@ -128,6 +128,12 @@ export const visit = (
   answer: () => Promise<Answer> | Answer,
 ): OtherVisit => ({ what, account: holder.account, answer: async () => answer() });
 
+export const openly = (answer: () => Answer): OtherVisit => ({
+  what: 'other',
+  account: null,
+  answer: async () => answer(),
+});
+
 interface Manners {
   /** Where a part of the path is a name: the path without it, and the name as a parameter. */
   place?(path: string): { readonly path: string; readonly params: Params };
@@ -147,12 +153,7 @@ export const listener =
     const { path, params } = place?.(request.path) ?? { path: request.path, params: {} };
     const route = `${request.method} ${path}`;
     const anybodys = open[route];
-    if (anybodys)
-      return {
-        what: 'other',
-        account: null,
-        answer: async () => said(anybodys({ ...paramsOf(request), ...params })),
-      };
+    if (anybodys) return openly(() => said(anybodys({ ...paramsOf(request), ...params })));
     const handle = asked[route];
     if (!handle) return turnedAway(unknown(route));
     const call = authenticate(request);

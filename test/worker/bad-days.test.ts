@@ -386,6 +386,7 @@ describe('An order whose outcome could not be saved', () => {
       openCredentials: async () => ({}),
       findAccount: async () => account,
       refuseCredentials: pass,
+      sentAround: async () => [],
       wait: pass,
       brokerTimeoutMs: 1_000,
       gates: createGates(),

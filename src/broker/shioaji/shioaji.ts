@@ -1,4 +1,381 @@
-import type { OpenBroker } from '../broker.ts';
-export const openShioaji = (_: { url: string | undefined; clock: { now(): number } }): OpenBroker => {
-  throw new Error('not yet');
-};
+// SinoPac's Shioaji: futures and shares of Taiwan, over the HTTP server that its user, or the operator of this service, runs.
+// That server is logged in as one person, and its account of each kind is the one that trades.
+//
+// It takes no id of ours and refuses none: what was sent and not answered is known again by comparison (recognise.ts), or
+// stays unknown. Nothing is ever sent twice. Orders are for now or not at all (IOC), so that none is left behind.
+
+import { BROKERS } from '../../domain/brokers.ts';
+import { compare, isWhole, sign, ZERO } from '../../domain/decimal.ts';
+import type { OrderError } from '../../domain/order.ts';
+import {
+  AccountUnfit,
+  type Broker,
+  type BrokerOrder,
+  type BrokerOrderState,
+  BrokerUnavailable,
+  type OpenBroker,
+  type OpenOrder,
+  type OrderQuery,
+  type PlaceOutcome,
+} from '../broker.ts';
+import { type Keys, readKeys } from '../keys.ts';
+import { createShared } from '../shared.ts';
+import {
+  ACCOUNTS,
+  BANK,
+  futuresBalance,
+  type Held,
+  hedgedIn,
+  INFO,
+  isFutures,
+  isStocks,
+  isTradable,
+  isUndecided,
+  MARGIN,
+  POSITIONS,
+  positionsOf,
+  price,
+  quantityOf,
+  SNAPSHOTS,
+  sideOf,
+  stateOf,
+  stocksBalance,
+  TRADE,
+  TRADES,
+  type Trade,
+} from './answers.ts';
+import {
+  type Answer,
+  type Api,
+  type ApiOptions,
+  busy,
+  faultOf,
+  isCertain,
+  openApi,
+  unanswered,
+} from './api.ts';
+import { type Lists, marketOf, openContracts } from './contracts.ts';
+import type { Market } from './hours.ts';
+import { isNamed, recognise, wordOf } from './recognise.ts';
+import { rejectionOf } from './refusals.ts';
+
+export interface ShioajiOptions extends ApiOptions {
+  readonly clock: { now(): number };
+}
+
+/** Which of the person's accounts can be traded. */
+type Signed = Readonly<Record<Market, boolean>>;
+
+interface Server {
+  readonly api: Api;
+  readonly signed: Signed;
+  readonly lists: Lists;
+  now(): number;
+}
+
+export function openShioaji({ clock, ...options }: ShioajiOptions): OpenBroker {
+  const lists: Lists = { contracts: createShared(), months: createShared() };
+  return async ({ environment, credentials }, signal) => {
+    const keys: Keys = readKeys(credentials, { key: 'API Key', secret: 'Secret Key' });
+    const api = openApi(keys, options);
+    await mustBe(environment, api, signal);
+    const answer = await api.ask(signal, 'auth/accounts');
+    if (answer.kind !== 'answer' || !ACCOUNTS.Check(answer.body)) throw unanswered(answer);
+    const accounts = answer.body.filter((account) => account.signed);
+    const signed = { futures: accounts.some(isFutures), stocks: accounts.some(isStocks) };
+    return connection({ api, signed, lists, now: () => clock.now() });
+  };
+}
+
+/** A server trades in earnest or simulates, as it was started: never the one where the other is asked for. */
+async function mustBe(environment: string, api: Api, signal: AbortSignal): Promise<void> {
+  const answer = await api.ask(signal, 'info', undefined, null);
+  if (answer.kind !== 'answer' || !INFO.Check(answer.body)) throw unanswered(answer);
+  const { simulation } = answer.body;
+  if (simulation !== (environment === 'simulation'))
+    throw new AccountUnfit(
+      simulation
+        ? 'The Shioaji server simulates (SJ_PRODUCTION is not set there), and this account is a live one. Start it for production, or make an account with the environment “simulation”.'
+        : 'The Shioaji server trades in earnest (SJ_PRODUCTION is set there), and this account is for the simulation. Start it without, or make a live account.',
+    );
+}
+
+const ACCOUNT_TYPES: Readonly<Record<Market, 'F' | 'S'>> = { futures: 'F', stocks: 'S' };
+
+function connection({ api, signed, lists, now }: Server): Broker {
+  const contracts = openContracts(api, lists, now);
+  const markets = (['futures', 'stocks'] as const).filter((market) => signed[market]);
+  let isClosed = false;
+
+  function checkOpen(signal: AbortSignal): void {
+    if (isClosed) throw new BrokerUnavailable('The connection to the Shioaji server is closed.');
+    if (signal.aborted) throw new BrokerUnavailable('The Shioaji server was not asked in time.');
+  }
+
+  /** `read` gives undefined where the answer is not one to this question. */
+  async function question<Value>(
+    signal: AbortSignal,
+    path: string,
+    body: object | undefined,
+    read: (body: unknown) => Value | undefined,
+  ): Promise<Value> {
+    checkOpen(signal);
+    const answer = await api.ask(signal, path, body);
+    const value = answer.kind === 'answer' ? read(answer.body) : undefined;
+    if (value === undefined) throw unanswered(answer);
+    return value;
+  }
+
+  /** Those of the day: the server asks SinoPac anew. */
+  const trades = (market: Market, signal: AbortSignal): Promise<readonly Trade[]> =>
+    question(signal, 'order/trades', { account_type: ACCOUNT_TYPES[market] }, (body) =>
+      TRADES.Check(body) ? body : undefined,
+    );
+
+  async function held(signal: AbortSignal, only?: Market): Promise<Held[]> {
+    checkOpen(signal);
+    const rows: Held[] = [];
+    for (const market of only ? [only] : markets)
+      rows.push(
+        ...(await question(
+          signal,
+          'portfolio/position_unit',
+          { account_type: ACCOUNT_TYPES[market], ...(market === 'stocks' && { unit: 'Common' }) },
+          (body) => (POSITIONS.Check(body) ? body : undefined),
+        )),
+      );
+    return rows.filter(isTradable);
+  }
+
+  async function send(order: BrokerOrder, signal: AbortSignal): Promise<PlaceOutcome> {
+    const { symbol } = order.instrument;
+    const market = marketOf(symbol);
+    const listed = await contracts.find(symbol, signal);
+    if (!listed) return refused(`無此商品代碼 ${symbol}`, market);
+    checkOpen(signal);
+    const { security_type, exchange, code } = listed.contract;
+    const contract = { security_type, exchange, code };
+    const answer = await api.ask(signal, 'order/place_order', { contract, ...termsOf(order, market) });
+    return outcomeOf(answer, order, market);
+  }
+
+  function outcomeOf(answer: Answer, order: BrokerOrder, market: Market): PlaceOutcome {
+    switch (answer.kind) {
+      case 'busy':
+        throw busy(answer.retryAfterMs);
+      case 'silence':
+        if (answer.isUnsent) throw new BrokerUnavailable(`${answer.why}.`);
+        return unknown(answer.why);
+      case 'fault': {
+        const { status, message } = answer;
+        if (!isCertain(answer)) return unknown(`SinoPac answered “${message}” (${status})`);
+        // What has to do with the order is its rejection; the rest is about the account or the server.
+        if (![400, 404, 406, 422].includes(status)) throw faultOf(answer);
+        return refused(message, market);
+      }
+      case 'answer':
+        return TRADE.Check(answer.body) && isOf(answer.body, order)
+          ? placed(answer.body, market)
+          : unknown('the Shioaji server answered, and not as agreed');
+    }
+  }
+
+  /** HTTP 200 does not mean accepted. */
+  function placed(trade: Trade, market: Market): PlaceOutcome {
+    const words = trade.status.msg ?? '';
+    if (isUndecided(trade)) return unknown(`SinoPac answered “${words}”`);
+    const state = stateOf(trade);
+    if (state?.status === 'failed' && sign(state.fillQuantity) === 0) return refused(words, market);
+    // It is there, whatever else cannot be read of it yet.
+    return { outcome: 'accepted', state: state ?? acknowledged(trade) };
+  }
+
+  const refused = (words: string, market: Market): PlaceOutcome => ({
+    outcome: 'rejected',
+    error: rejectionOf(words, market, now()),
+  });
+
+  async function find(query: OrderQuery, signal: AbortSignal): Promise<BrokerOrderState | null> {
+    const listed = await trades(marketOf(query.symbol), signal);
+    if (query.brokerRef !== null) {
+      const named = listed.find((trade) => isNamed(query, trade));
+      return named ? readable(named) : null;
+    }
+    // After the list: see the port.
+    const found = recognise(query, listed, (await query.rivals?.()) ?? []);
+    if ('trade' in found) return readable(found.trade);
+    if ('none' in found) return null;
+    throw new BrokerUnavailable(`SinoPac takes no ids of ours, and ${found.doubt}. Look there which it is.`);
+  }
+
+  return {
+    capabilities: BROKERS.shioaji.capabilities,
+    // It counts by the person, and a server is logged in as one.
+    limits: `shioaji:${api.address}`,
+
+    async verify(signal) {
+      checkOpen(signal);
+      if (markets.length === 0)
+        throw new AccountUnfit(
+          'None of the accounts is signed for the API. Sign on SinoPac’s API page, finish its test, and verify again.',
+        );
+      const both = signed.futures ? hedgedIn(await held(signal, 'futures')) : undefined;
+      if (both !== undefined)
+        throw new AccountUnfit(
+          `${both} is held on both sides at once, and here a contract has one position. Close one side at SinoPac, and verify again.`,
+        );
+      return { warnings: await warnings(signal) };
+    },
+
+    async resolve(symbol, signal) {
+      checkOpen(signal);
+      const found = await contracts.resolve(symbol, signal);
+      return 'rejection' in found ? found : found.instrument;
+    },
+
+    positions: async (signal) => positionsOf(await held(signal)),
+
+    async position({ symbol }, signal) {
+      const rows = await held(signal, marketOf(symbol));
+      return positionsOf(rows).find((position) => position.symbol === symbol)?.quantity ?? ZERO;
+    },
+
+    async instruments({ query, after, limit }, signal) {
+      checkOpen(signal);
+      return contracts.search(query, after, limit, signal);
+    },
+
+    balance: (signal) =>
+      signed.futures || !signed.stocks
+        ? question(signal, 'portfolio/margin', { account_type: 'F' }, (body) =>
+            MARGIN.Check(body) ? futuresBalance(body) : undefined,
+          )
+        : question(signal, 'portfolio/account_balance', { account_type: 'S' }, (body) => {
+            if (!BANK.Check(body)) return undefined;
+            if (body.errmsg) throw new BrokerUnavailable(`SinoPac has no balance: “${body.errmsg}”.`);
+            return stocksBalance(body);
+          }),
+
+    async quote({ symbol }, signal) {
+      checkOpen(signal);
+      const listed = await contracts.find(symbol, signal);
+      if (!listed) throw new BrokerUnavailable(`SinoPac has no quote of ${symbol}.`);
+      const { security_type, exchange, code } = listed.contract;
+      const body = { contracts: [{ security_type, exchange, code }] };
+      return question(signal, 'data/snapshots', body, (seen) => {
+        const [row] = SNAPSHOTS.Check(seen) ? seen : [];
+        if (row?.code !== symbol) return undefined;
+        const [bid, ask] = [price(row.buy_price), price(row.sell_price)];
+        return compare(bid, ask) <= 0 ? { bid, ask } : undefined;
+      });
+    },
+
+    async place(order, signal) {
+      checkOpen(signal);
+      const wrong = quantityProblem(order);
+      return wrong ? { outcome: 'rejected', error: wrong } : send(order, signal);
+    },
+
+    find,
+
+    async openOrders(signal) {
+      checkOpen(signal);
+      const open: OpenOrder[] = [];
+      for (const market of markets)
+        for (const trade of await trades(market, signal)) {
+          const state = stateOf(trade);
+          if (state?.status === 'placed' || state?.status === 'partially_filled')
+            open.push(openOrderOf(trade, state));
+        }
+      return open;
+    },
+
+    async cancel({ brokerRef, symbol }, signal) {
+      checkOpen(signal);
+      const answer = await api.ask(signal, 'order/cancel_order', { trade_id: brokerRef });
+      if (answer.kind === 'answer' && TRADE.Check(answer.body) && answer.body.order.id === brokerRef) return;
+      // "Filled already", "deleted already", "no such order": the list tells whether there is anything left of it.
+      if (answer.kind !== 'fault' || ![400, 404, 406].includes(answer.status)) throw unanswered(answer);
+      const trade = (await trades(marketOf(symbol), signal)).find(({ order }) => order.id === brokerRef);
+      const state = trade && stateOf(trade);
+      if (state === null || state?.status === 'placed' || state?.status === 'partially_filled')
+        throw unanswered(answer);
+    },
+
+    async close() {
+      isClosed = true;
+    },
+  };
+
+  async function warnings(signal: AbortSignal): Promise<string[]> {
+    const missing = (['futures', 'stocks'] as const).filter((market) => !signed[market]);
+    const unguarded = await api.ask(signal, 'auth/accounts', undefined, null);
+    return [
+      ...missing.map(
+        (market) => `No account for ${market} is signed for the API: orders for them will be refused.`,
+      ),
+      ...(unguarded.kind === 'answer'
+        ? [
+            'The Shioaji server does not check keys, because it listens on a loopback address: every user of this service could trade through it. Bind it to another address unless you are the only one.',
+          ]
+        : []),
+    ];
+  }
+}
+
+const unknown = (why: string): PlaceOutcome => ({ outcome: 'unknown', reason: `${why}.` });
+
+/** At the market, now or not at all. A close says so: it is refused rather than open the other side. */
+function termsOf({ clientOrderId, side, quantity, reduceOnly }: BrokerOrder, market: Market): object {
+  const common = {
+    action: side === 'buy' ? 'Buy' : 'Sell',
+    price: 0,
+    quantity: Number(quantity),
+    price_type: 'MKT',
+    order_type: 'IOC',
+    custom_field: wordOf(clientOrderId),
+  };
+  return market === 'futures'
+    ? { futures_order: { ...common, octype: reduceOnly ? 'Cover' : 'Auto' } }
+    : { stock_order: { ...common, order_lot: 'Common', order_cond: 'Cash' } };
+}
+
+/** Whether that is the order that was sent. */
+const isOf = (trade: Trade, { instrument, side, quantity }: BrokerOrder): boolean =>
+  trade.contract.code === instrument.symbol &&
+  sideOf(trade) === side &&
+  compare(quantityOf(trade), quantity) === 0;
+
+const acknowledged = ({ order }: Trade): BrokerOrderState => ({
+  brokerRef: order.id,
+  status: 'placed',
+  fillQuantity: ZERO,
+  fillPrice: null,
+  fee: null,
+  reason: null,
+});
+
+function readable(trade: Trade): BrokerOrderState {
+  const state = stateOf(trade);
+  if (!state) throw new BrokerUnavailable('SinoPac has the order, and does not yet say what became of it.');
+  return state;
+}
+
+const openOrderOf = (trade: Trade, { fillQuantity }: BrokerOrderState): OpenOrder => ({
+  clientOrderId: null,
+  brokerRef: trade.order.id,
+  symbol: trade.contract.code,
+  side: sideOf(trade),
+  quantity: quantityOf(trade),
+  fillQuantity,
+  reduceOnly: false,
+});
+
+function quantityProblem({ instrument, quantity }: BrokerOrder): OrderError | null {
+  if (sign(quantity) > 0 && isWhole(quantity)) return null;
+  const unit = marketOf(instrument.symbol) === 'futures' ? 'whole contracts' : 'whole lots of 1,000 shares';
+  return {
+    code: 'invalid_quantity',
+    message: `SinoPac trades ${instrument.symbol} in ${unit}, and ${quantity} is none. Nothing was sent; send a whole number.`,
+  };
+}

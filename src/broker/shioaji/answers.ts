@@ -1,0 +1,250 @@
+// What the answers of Shioaji's HTTP server must be to be believed. Its numbers are doubles; only what is used is looked at.
+
+import { type Static, Type } from 'typebox';
+import { Compile } from 'typebox/compile';
+import {
+  add,
+  average,
+  compare,
+  type Decimal,
+  decimal,
+  multiply,
+  rounded,
+  sign,
+  subtract,
+  ZERO,
+} from '../../domain/decimal.ts';
+import type { Side } from '../../domain/order.ts';
+import type { Balance, BrokerOrderState, Position } from '../broker.ts';
+
+const text = Type.String({ minLength: 1 });
+const amount = Type.Number({ minimum: -1e15, maximum: 1e15 });
+const count = Type.Refine(Type.Number({ minimum: 0, maximum: 1e9 }), (value) => Number.isInteger(value));
+const orNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
+  Type.Optional(Type.Union([schema, Type.Null()]));
+const action = Type.Enum(['Buy', 'Sell']);
+
+const exact = (value: number): Decimal => rounded(decimal(value));
+
+export const FAULT = Compile(
+  Type.Object({
+    code: Type.Union([Type.Integer(), Type.String()]),
+    message: text,
+    details: Type.Optional(Type.Unknown()),
+  }),
+);
+
+export const INFO = Compile(Type.Object({ name: text, simulation: Type.Boolean() }));
+
+const Account = Type.Object({ account_type: text, account_id: text, signed: Type.Boolean() });
+export const ACCOUNTS = Compile(Type.Array(Account));
+type Account = Static<typeof Account>;
+export const isFutures = ({ account_type }: Account): boolean => account_type.startsWith('F');
+export const isStocks = ({ account_type }: Account): boolean => account_type.startsWith('S');
+
+const Contract = Type.Object({
+  security_type: text,
+  exchange: text,
+  code: text,
+  target_code: orNull(Type.String()),
+  name: orNull(Type.String()),
+});
+export type Contract = Static<typeof Contract>;
+export const CONTRACT = Compile(Contract);
+export const CONTRACTS = Compile(Type.Object({ contracts: Type.Array(Contract, { minItems: 1 }) }));
+
+const size = Type.Number({ exclusiveMinimum: 0, maximum: 1e9 });
+const Month = Type.Object({
+  code: text,
+  name: orNull(Type.String()),
+  delivery_month: text,
+  target_code: orNull(Type.String()),
+  multiplier: size,
+  tick: orNull(size),
+});
+export type Month = Static<typeof Month>;
+export const MONTHS = Compile(Type.Array(Month));
+
+const Deal = Type.Object({ seq: orNull(Type.Union([text, Type.Number()])), price: size, quantity: count });
+const Status = Type.Object({
+  id: Type.Optional(Type.String()),
+  status: Type.Enum([
+    'PendingSubmit',
+    'PreSubmitted',
+    'Submitted',
+    'PartFilled',
+    'Filled',
+    'Cancelled',
+    'Failed',
+    'Inactive',
+  ]),
+  deal_quantity: orNull(count),
+  cancel_quantity: orNull(count),
+  msg: orNull(Type.String()),
+  order_ts: orNull(Type.Number()),
+  order_datetime: orNull(Type.String()),
+  deals: orNull(Type.Array(Deal)),
+});
+const Trade = Type.Object({
+  contract: Type.Object({ code: text }),
+  order: Type.Object({
+    id: text,
+    action,
+    quantity: count,
+    price_type: orNull(Type.String()),
+    order_type: orNull(Type.String()),
+    custom_field: orNull(Type.String()),
+  }),
+  status: Status,
+});
+export type Trade = Static<typeof Trade>;
+export const TRADE = Compile(Trade);
+export const TRADES = Compile(Type.Array(Trade));
+
+export const sideOf = ({ order }: Trade): Side => (order.action === 'Buy' ? 'buy' : 'sell');
+export const quantityOf = ({ order }: Trade): Decimal => exact(order.quantity);
+
+/** "Being processed", "timed out", "busy: ask again": what became of it is not known there either. */
+export const isUndecided = ({ status }: Trade): boolean =>
+  status.status === 'Failed' && /處理中|逾時|忙線/.test(status.msg ?? '');
+
+/**
+ * null: it says of itself what cannot be, or not yet all: deals that are not counted, a fill without a price. The next
+ * look may see more.
+ */
+export function stateOf(trade: Trade): BrokerOrderState | null {
+  const { order, status } = trade;
+  const quantity = quantityOf(trade);
+  const deals = status.deals ?? [];
+  const fillQuantity = deals.reduce<Decimal>((sum, deal) => add(sum, exact(deal.quantity)), ZERO);
+  if (compare(fillQuantity, exact(status.deal_quantity ?? Number(fillQuantity))) !== 0) return null;
+  const left = subtract(subtract(quantity, fillQuantity), exact(status.cancel_quantity ?? 0));
+  if (compare(fillQuantity, quantity) > 0 || isUndecided(trade)) return null;
+  const fate = fateOf(status.status, { fillQuantity, quantity, left });
+  if (fate === null) return null;
+  return {
+    brokerRef: order.id,
+    status: fate,
+    fillQuantity,
+    fillPrice: sign(fillQuantity) > 0 ? priceOf(deals, fillQuantity) : null,
+    fee: null,
+    reason: fate === 'failed' || fate === 'cancelled' ? reasonOf(trade) : null,
+  };
+}
+
+interface Amounts {
+  readonly fillQuantity: Decimal;
+  readonly quantity: Decimal;
+  readonly left: Decimal;
+}
+
+/** Whatever the word for it: all of it filled is filled, and what is filled in part and has nothing left has ended. */
+function fateOf(
+  word: Trade['status']['status'],
+  { fillQuantity, quantity, left }: Amounts,
+): BrokerOrderState['status'] | null {
+  if (compare(fillQuantity, quantity) === 0) return 'filled';
+  switch (word) {
+    case 'Failed':
+      return 'failed';
+    case 'Cancelled':
+      return 'cancelled';
+    case 'Filled':
+      return sign(fillQuantity) > 0 && sign(left) <= 0 ? 'cancelled' : null;
+    default:
+      if (sign(left) <= 0) return 'cancelled';
+      return sign(fillQuantity) > 0 ? 'partially_filled' : 'placed';
+  }
+}
+
+const priceOf = (deals: readonly Static<typeof Deal>[], fillQuantity: Decimal): Decimal =>
+  average(
+    deals.reduce<Decimal>((sum, deal) => add(sum, multiply(exact(deal.price), exact(deal.quantity))), ZERO),
+    fillQuantity,
+  );
+
+function reasonOf({ status }: Trade): string {
+  if (status.msg) return `“${status.msg}”`;
+  return status.status === 'Failed'
+    ? 'SinoPac gives no reason'
+    : 'what could not be filled at once was taken back (IOC)';
+}
+
+const Held = Type.Object({
+  id: Type.Number(),
+  code: text,
+  direction: action,
+  quantity: count,
+  price: amount,
+  last_price: orNull(amount),
+  pnl: orNull(amount),
+  /** Of shares: how they were bought. */
+  cond: orNull(Type.String()),
+});
+export type Held = Static<typeof Held>;
+export const POSITIONS = Compile(Type.Array(Held));
+
+/** Shares on credit are closed by orders of another kind, which are not sent here. */
+export const isTradable = ({ cond }: Held): boolean => !cond || cond === 'Cash' || cond === 'Netting';
+
+/** Both sides of one contract at once. */
+export const hedgedIn = (held: readonly Held[]): string | undefined =>
+  held.find(({ code, direction }) =>
+    held.some((other) => other.code === code && other.direction !== direction && other.quantity > 0),
+  )?.code;
+
+/** One for each contract: SinoPac has a row for each kind of it. */
+export function positionsOf(held: readonly Held[]): Position[] {
+  const codes = new Set(held.map(({ code }) => code));
+  return [...codes].flatMap((code) => {
+    const rows = held.filter((row) => row.code === code);
+    const quantity = rows.reduce<Decimal>((sum, row) => add(sum, signed(row)), ZERO);
+    if (sign(quantity) === 0) return [];
+    const value = rows.reduce<Decimal>((sum, row) => add(sum, multiply(exact(row.price), signed(row))), ZERO);
+    const profits = rows.map(({ pnl }) => pnl ?? null);
+    return {
+      symbol: code,
+      quantity,
+      averagePrice: average(value, quantity),
+      lastPrice: rows[0]?.last_price ? exact(rows[0].last_price) : null,
+      openProfit: profits.includes(null)
+        ? null
+        : exact(profits.reduce<number>((sum, pnl) => sum + (pnl ?? 0), 0)),
+    };
+  });
+}
+
+const signed = ({ direction, quantity }: Held): Decimal => exact(direction === 'Buy' ? quantity : -quantity);
+
+const Margin = Type.Object({
+  yesterday_balance: amount,
+  equity: amount,
+  today_balance: amount,
+  available_margin: amount,
+});
+export const MARGIN = Compile(Margin);
+export const futuresBalance = ({
+  equity,
+  today_balance,
+  available_margin,
+}: Static<typeof Margin>): Balance => ({
+  currency: 'TWD',
+  equity: exact(equity),
+  cash: exact(today_balance),
+  available: exact(available_margin),
+});
+
+const Bank = Type.Object({ acc_balance: amount, errmsg: orNull(Type.String()) });
+export const BANK = Compile(Bank);
+export function stocksBalance({ acc_balance }: Static<typeof Bank>): Balance {
+  const cash = exact(acc_balance);
+  return { currency: 'TWD', equity: cash, cash, available: cash };
+}
+
+export const SNAPSHOTS = Compile(
+  Type.Array(Type.Object({ ts: Type.Number(), code: text, buy_price: size, sell_price: size }), {
+    minItems: 1,
+    maxItems: 1,
+  }),
+);
+export const price = exact;

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { openAlpaca } from '../../src/broker/alpaca/alpaca.ts';
+import { journey } from './journey.ts';
+import { stubHarness } from './stub-harness.ts';
+
+const stub = stubHarness('alpaca', (url) => openAlpaca({ url }), 'paper');
+const at = () => ({ broker: 'alpaca', url: stub.url(), environment: 'paper' });
+
+describe('with an account at Alpaca', () => {
+  it('sealed keys are verified, signals trade, fills are verified, and the history agrees with the ledger', async (t) => {
+    const account = await stub.account();
+    const { world, ready, until, ask } = await journey(t, at());
+    const trader = await ready(account);
+
+    const bought = await world.send(trader, { symbol: 'NASDAQ:AAPL', quantity: 1.5 });
+    assert.equal(bought.status, 200, JSON.stringify(bought.body));
+    const order = await until(trader, bought.body.order_id, ({ status }) => status === 'filled');
+    const { orders } = await account.ledger();
+    const [leg] = order.legs ?? [];
+    assert.deepEqual(
+      [orders.length, leg?.broker_ref, leg?.client_order_id, order.fill_quantity],
+      [1, orders[0]?.broker_ref, orders[0]?.client_order_id, 1.5],
+    );
+
+    // Long 1.5; a short entry of 2 closes first.
+    const reversed = await world.send(trader, { symbol: 'AAPL', action: 'sell', quantity: 2 });
+    const reversal = await until(trader, reversed.body.order_id, ({ status }) => status === 'filled');
+    assert.deepEqual(
+      reversal.legs?.map(({ leg: name, side, quantity, status }) => `${name} ${side} ${quantity} ${status}`),
+      ['exit sell 1.5 filled', 'entry sell 2 filled'],
+    );
+    const held = await ask<{ items: { symbol: string; quantity: number }[] }>(trader, 'positions');
+    assert.deepEqual(
+      held.body.items.map(({ symbol, quantity }) => [symbol, quantity]),
+      [['AAPL', -2]],
+    );
+    const closed = await world.send(trader, { symbol: 'AAPL', action: 'close_short' });
+    await until(trader, closed.body.order_id, ({ status }) => status === 'filled');
+    assert.deepEqual(
+      (await account.ledger()).positions.filter(({ quantity }) => quantity !== '0'),
+      [],
+    );
+
+    const { body: balance } = await ask<{ currency: string; cash: number }>(trader, 'balance');
+    assert.equal(balance.currency, 'USD');
+    const { body: symbols } = await ask<{ items: { symbol: string; quantity_step: number }[] }>(
+      trader,
+      'symbols?q=gam',
+    );
+    assert.deepEqual(
+      symbols.items.map(({ symbol, quantity_step }) => [symbol, quantity_step]),
+      [['GME', 1]],
+    );
+  });
+
+  it('an answer that is lost is found, and the order is there once', async (t) => {
+    const account = await stub.account();
+    const { world, ready, until } = await journey(t, at());
+    const trader = await ready(account);
+    await account.breaks('lose', { calls: 'orders' });
+    const sent = await world.send(trader, { symbol: 'AAPL', quantity: 1 });
+    const order = await until(trader, sent.body.order_id, ({ status }) => status === 'filled');
+    assert.equal(order.fill_quantity, 1);
+    assert.equal((await account.ledger()).orders.length, 1);
+  });
+
+  it('a closed market and a symbol that is not there are told as such', async (t) => {
+    const account = await stub.account();
+    const { world, ready } = await journey(t, at());
+    const trader = await ready(account);
+    const unknown = await world.send(trader, { symbol: 'NASDAQ:AAPLE', quantity: 1 });
+    assert.equal(unknown.body.error?.code, 'invalid_symbol');
+    assert.match(unknown.body.error?.message ?? '', /Did you mean AAPL\?/);
+    await account.set({ reject: 'market_closed' });
+    const closed = await world.send(trader, { symbol: 'AAPL', quantity: 1 });
+    assert.equal(closed.body.error?.code, 'market_closed');
+    assert.equal(closed.body.error?.market_hours?.timezone, 'America/New_York');
+    assert.deepEqual((await account.ledger()).requests, []);
+  });
+
+  it('wrong keys are refused in Alpaca’s words, without the key in them', async (t) => {
+    const account = await stub.account();
+    const { openAccount, putKeys, verify } = await journey(t, at());
+    const trader = await openAccount();
+    await putKeys(trader, { ...account.credentials, api_secret: 'not-the-secret' });
+    const refused = await verify(trader);
+    assert.deepEqual([refused.status, refused.body.code], [400, 'credentials_rejected']);
+    assert.match(refused.body.detail, /forbidden.*paper account/);
+    assert.doesNotMatch(JSON.stringify(refused.body), /not-the-secret|key-alpaca/);
+  });
+});
