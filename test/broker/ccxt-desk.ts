@@ -14,5 +14,5 @@ export const exchangeTerms = (prefix: string) =>
     },
     quantity: decimal('0.05'),
     hasNoHours: true,
-    outOfReach: ['quote'],
+    outOfReach: ['resolve', 'instruments', 'quote'],
   }) as const satisfies Partial<BrokerHarness>;
