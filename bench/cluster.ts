@@ -17,7 +17,7 @@ import { openRedisStore } from '../src/store/redis/adapter.ts';
 import { createHosts } from '../src/worker/hosts.ts';
 import { createPool } from '../src/worker/pool.ts';
 import { announcedHosts, watchHosts } from '../src/worker/roster.ts';
-import { APP_KEY, makeTrader, startProgram, type Trader } from '../test/orders/kill-harness.ts';
+import { APP_KEY, MESSAGES, makeTrader, startProgram, type Trader } from '../test/orders/kill-harness.ts';
 import { PostgresMissing, startPostgres } from '../test/servers/postgres.ts';
 import { RedisMissing, startRedis } from '../test/servers/redis.ts';
 import { measure, percentile } from './client.ts';
@@ -56,7 +56,7 @@ async function run(): Promise<void> {
   const start = (role: string, env: Record<string, string> = {}) =>
     startProgram(join(dir, role), { ...shared, ROLE: role, ...env });
   const db = await openPostgres({ url: postgres.url });
-  const store = await openRedisStore({ url: redis.url });
+  const store = await openRedisStore({ url: redis.url, ...MESSAGES });
   try {
     await migrate(db, Date.now());
     const traders: Trader[] = [];

@@ -11,7 +11,13 @@ import { openPostgres } from '../src/data/postgres.ts';
 import { openRedisStore } from '../src/store/redis/adapter.ts';
 import { createHosts } from '../src/worker/hosts.ts';
 import { watchHosts } from '../src/worker/roster.ts';
-import { makeTrader, type Program, startProgram, type Trader } from '../test/orders/kill-harness.ts';
+import {
+  MESSAGES,
+  makeTrader,
+  type Program,
+  startProgram,
+  type Trader,
+} from '../test/orders/kill-harness.ts';
 import { PostgresMissing, startPostgres } from '../test/servers/postgres.ts';
 import { RedisMissing, startRedis } from '../test/servers/redis.ts';
 import { openConnection, percentile } from './client.ts';
@@ -36,7 +42,7 @@ async function run(): Promise<void> {
   const start = (role: string, env: Record<string, string> = {}) =>
     startProgram(join(dir, role), { ...shared, ROLE: role, ...env });
   const db = await openPostgres({ url: postgres.url });
-  const store = await openRedisStore({ url: redis.url });
+  const store = await openRedisStore({ url: redis.url, ...MESSAGES });
   const hosts = createHosts({ store });
   const roster = watchHosts({ store, leaseMs: 1_500, log: { warn() {} } });
   const programs = new Set<Program>();
@@ -59,10 +65,10 @@ async function run(): Promise<void> {
     const traders: Trader[] = [];
     for (let n = 0; n < USERS; n++)
       traders.push(await makeTrader(db, { latency_ms: 20, starting_cash: 1e12 }));
-    let alive = [await startHost(), await startHost()];
     const verifier = start('verifier');
     const api = start('api', { WORKER_PUBLIC_KEY: JSON.stringify(publicKey.export({ format: 'jwk' })) });
     programs.add(verifier).add(api);
+    let alive = [await startHost(), await startHost()];
     const [address] = await Promise.all([api.ready, verifier.ready]);
 
     const next = signalsOf(traders);

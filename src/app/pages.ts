@@ -14,7 +14,7 @@ export interface Page<Item> {
 export const onePage = ({ cursor, limit }: PageRequest) => ({ after: cursor, limit: limit + 1 });
 
 /** As JSON. Some items are large, and whoever writes a page's bytes does nothing else meanwhile. */
-const MOST_CHARACTERS = 512 * 1024;
+export const MOST_CHARACTERS = 256 * 1024;
 
 /** As many as are asked for, or fewer where they are large; one at least. */
 export function pageOf<Item extends { readonly id: string }, Shown>(

@@ -1,7 +1,9 @@
 // Trading accounts.
 
 import type { BrokerName } from '../domain/brokers.ts';
+import type { Guards } from '../domain/guards.ts';
 import type { AccountId, Timestamp, UserId } from '../domain/ids.ts';
+import type { OutOfSync } from '../domain/strategy.ts';
 import { type Db, join, must, type Reads, type Statement, sql } from './db.ts';
 
 export interface Account {
@@ -16,6 +18,10 @@ export interface Account {
   readonly webhookSecret: string;
   readonly maxRequestAge: number;
   readonly allowedSymbols: readonly string[];
+  readonly outOfSync: OutOfSync;
+  readonly guards: Guards;
+  /** Seconds; null: nobody is told. */
+  readonly silenceAfter: number | null;
   /** A JWE that only a worker can open; null: none given. */
   readonly sealedCredentials: string | null;
   readonly credentialsVerified: boolean;
@@ -38,6 +44,9 @@ export interface AccountRow {
   webhook_secret: string;
   max_request_age: number;
   allowed_symbols: string;
+  out_of_sync: OutOfSync;
+  guards: string | null;
+  silence_after: number | null;
   sealed_credentials: string | null;
   broker_credentials_verified: number | boolean;
   halted: number | boolean;
@@ -58,6 +67,9 @@ export const toAccount = (row: AccountRow): Account => ({
   webhookSecret: row.webhook_secret,
   maxRequestAge: row.max_request_age,
   allowedSymbols: JSON.parse(row.allowed_symbols) as string[],
+  outOfSync: row.out_of_sync,
+  guards: row.guards === null ? {} : (JSON.parse(row.guards) as Guards),
+  silenceAfter: row.silence_after,
   sealedCredentials: row.sealed_credentials,
   credentialsVerified: Boolean(row.broker_credentials_verified),
   halted: Boolean(row.halted),
@@ -68,13 +80,17 @@ export const toAccount = (row: AccountRow): Account => ({
   createdAt: row.created_at,
 });
 
+const guardsText = (guards: Guards): string | null =>
+  Object.keys(guards).length > 0 ? JSON.stringify(guards) : null;
+
 export function insertAccount(account: Account): Statement {
   return sql`insert into trading_accounts (id, user_id, name, broker_name, environment, webhook_token, webhook_secret,
-      max_request_age, allowed_symbols, sealed_credentials, broker_credentials_verified, halted, paper,
+      max_request_age, allowed_symbols, out_of_sync, guards, silence_after, sealed_credentials, broker_credentials_verified, halted, paper,
       connection_version, credentials_version, revision, created_at)
     values (${account.id}, ${account.userId}, ${account.name}, ${account.brokerName}, ${account.environment},
       ${account.webhookToken},
-      ${account.webhookSecret}, ${account.maxRequestAge}, ${JSON.stringify(account.allowedSymbols)},
+      ${account.webhookSecret}, ${account.maxRequestAge}, ${JSON.stringify(account.allowedSymbols)}, ${account.outOfSync},
+      ${guardsText(account.guards)}, ${account.silenceAfter},
       ${account.sealedCredentials}, ${account.credentialsVerified}, ${account.halted},
       ${account.paper === null ? null : JSON.stringify(account.paper)}, ${account.connectionVersion},
       ${account.credentialsVersion}, ${account.revision}, ${account.createdAt})`;
@@ -87,20 +103,29 @@ export async function findAccount(db: Db, id: AccountId): Promise<Account | null
   return row ? toAccount(row) : null;
 }
 
-/** Of one user, oldest first; `after` is the last account of the page before. */
+/**
+ * Of one user, oldest first; `after` is the last account of the page before. `bytes`: no further than the first whose
+ * symbols go beyond it. The sizes are looked at first: what is read and not shown costs as much as what is shown.
+ */
 export async function listAccounts(
   db: Reads,
   user: UserId,
-  { after, limit }: { after: AccountId | null; limit: number },
+  { after, limit, bytes }: { after: AccountId | null; limit: number; bytes: number },
 ): Promise<Account[]> {
-  const conditions = [sql`where user_id = ${user}`, sql`deleted_at is null`];
+  const conditions = [sql`from trading_accounts where user_id = ${user}`, sql`deleted_at is null`];
   if (after) conditions.push(sql`id > ${after}`);
-  const rows = await db.all<AccountRow>(
-    join(
-      [sql`select * from trading_accounts`, join(conditions, ' and '), sql`order by id limit ${limit}`],
-      ' ',
-    ),
+  const theirs = join(conditions, ' and ');
+  const first = (columns: Statement, count: number) =>
+    join([sql`select`, columns, theirs, sql`order by id limit ${count}`], ' ');
+  const sizes = await db.all<{ size: number }>(
+    first(sql`octet_length(cast(allowed_symbols as text)) as size`, limit),
   );
+  let room = bytes;
+  const count = sizes.findIndex(({ size }) => {
+    room -= Number(size);
+    return room < 0;
+  });
+  const rows = await db.all<AccountRow>(first(sql`*`, count < 0 ? limit : count + 1));
   return rows.map(toAccount);
 }
 
@@ -108,6 +133,9 @@ export interface AccountChange {
   readonly name?: string;
   readonly maxRequestAge?: number;
   readonly allowedSymbols?: readonly string[];
+  readonly outOfSync?: OutOfSync;
+  readonly guards?: Guards;
+  readonly silenceAfter?: number | null;
   readonly webhookToken?: string;
   /** Encrypted under APP_KEY. */
   readonly webhookSecret?: string;
@@ -132,12 +160,15 @@ export function changeAccountAt(id: AccountId, version: number, change: AccountC
 }
 
 function setting(change: AccountChange): Statement {
-  const { name, maxRequestAge, allowedSymbols, webhookToken, webhookSecret, credentialsVerified, halted } =
-    change;
+  const { name, maxRequestAge, allowedSymbols, outOfSync, webhookToken, webhookSecret } = change;
+  const { credentialsVerified, halted, guards, silenceAfter } = change;
   const changes = [
     ...(name === undefined ? [] : [sql`name = ${name}`]),
     ...(maxRequestAge === undefined ? [] : [sql`max_request_age = ${maxRequestAge}`]),
     ...(allowedSymbols === undefined ? [] : [sql`allowed_symbols = ${JSON.stringify(allowedSymbols)}`]),
+    ...(outOfSync === undefined ? [] : [sql`out_of_sync = ${outOfSync}`]),
+    ...(guards === undefined ? [] : [sql`guards = ${guardsText(guards)}`]),
+    ...(silenceAfter === undefined ? [] : [sql`silence_after = ${silenceAfter}`]),
     ...(webhookToken === undefined ? [] : [sql`webhook_token = ${webhookToken}`]),
     ...(webhookSecret === undefined ? [] : [sql`webhook_secret = ${webhookSecret}`]),
     ...(credentialsVerified === undefined ? [] : [sql`broker_credentials_verified = ${credentialsVerified}`]),
@@ -184,6 +215,42 @@ export const deleteAccount = (id: AccountId, now: Timestamp): Statement[] => [
             where o.trading_account_id = ${id} and c.state in ('scheduled', 'running'))`,
   ),
 ];
+
+/** How many real orders of the account have arrived since then. By count: ids and row numbers say nothing of who commits first. */
+export interface RecentOrders {
+  readonly since: Timestamp;
+  readonly count: number;
+}
+
+const countSince = ({ id, userId }: Pick<Account, 'id' | 'userId'>, since: Timestamp): Statement =>
+  sql`select count(*) from order_history where user_id = ${userId} and trading_account_id = ${id}
+      and submitted_at >= ${since} and simulation = ${false}`;
+
+export async function countRecentOrders(
+  db: Db,
+  account: Pick<Account, 'id' | 'userId'>,
+  since: Timestamp,
+): Promise<RecentOrders> {
+  const counted = join([sql`select (`, countSince(account, since), sql`) as orders`], '');
+  return { since, count: (await db.get<{ orders: number }>(counted))?.orders ?? 0 };
+}
+
+/** Guarded by `quiet`: none has come since they were counted. Behind what locks the account's row, as `idle` is. */
+export const noOrderSince = (
+  account: Pick<Account, 'id' | 'userId'>,
+  { since, count }: RecentOrders,
+): Statement =>
+  must(
+    'quiet',
+    join(
+      [
+        sql`update trading_accounts set revision = revision + 1 where id = ${account.id} and ${count} = (`,
+        countSince(account, since),
+        sql`)`,
+      ],
+      '',
+    ),
+  );
 
 /**
  * Guarded by `account`: at the moment in which an order is committed its account is what the order was checked against,

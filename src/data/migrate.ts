@@ -10,6 +10,8 @@ import { brokers } from './migrations/005-brokers.ts';
 import { counts } from './migrations/006-counts.ts';
 import { seals } from './migrations/007-seals.ts';
 import { indexes } from './migrations/008-indexes.ts';
+import { tries } from './migrations/009-tries.ts';
+import { strategies } from './migrations/010-strategies.ts';
 
 const MIGRATIONS: readonly { readonly name: string; readonly script: string }[] = [
   { name: '001-records', script: records },
@@ -20,6 +22,8 @@ const MIGRATIONS: readonly { readonly name: string; readonly script: string }[] 
   { name: '006-counts', script: counts },
   { name: '007-seals', script: seals },
   { name: '008-indexes', script: indexes },
+  { name: '009-tries', script: tries },
+  { name: '010-strategies', script: strategies },
 ];
 
 const TYPES: Record<Db['dialect'], Record<string, string>> = {

@@ -4,6 +4,7 @@
 import type { SentOrder } from '../broker/broker.ts';
 import type { BrokerName } from '../domain/brokers.ts';
 import { type Decimal, decimal } from '../domain/decimal.ts';
+import type { Guards } from '../domain/guards.ts';
 import {
   type AccountId,
   type ClientOrderId,
@@ -26,8 +27,9 @@ import type {
   Side,
   Source,
 } from '../domain/order.ts';
-import { isUnsettled, mainLeg } from '../domain/order.ts';
+import { isUnsettled, mainLeg, NO_NOTES } from '../domain/order.ts';
 import { brokerRefs, exitOrderResult, exitQuantity } from '../domain/order-result.ts';
+import type { Unsettled } from '../worker/orders.ts';
 import { type Db, join, must, type Reads, type Statement, sql } from './db.ts';
 
 /** Guarded by `fingerprint`: a real signal stands once per account. */
@@ -36,11 +38,12 @@ export function insertOrder(order: Order, fingerprint: string | null): Statement
     'fingerprint',
     sql`insert into order_history (order_id, version, user_id, trading_account_id, broker_name, source, simulation,
           symbol, action, order_type, intent, quantity, status, error, broker_refs, submitted_at, deadline_at,
-          auto_exit, trace, fingerprint, unsettled)
+          auto_exit, trace, fingerprint, unsettled, notes)
         values (${order.id}, ${order.version}, ${order.userId}, ${order.accountId}, ${order.brokerName},
           ${order.source}, ${order.simulation}, ${order.symbol}, ${order.action}, ${order.orderType},
           ${JSON.stringify(order.intent)}, ${order.quantity}, ${order.status}, null, '[]', ${order.submittedAt},
-          ${order.deadlineAt}, ${order.autoExit}, ${JSON.stringify(order.trace)}, ${fingerprint}, ${isUnsettled(order)})
+          ${order.deadlineAt}, ${order.autoExit}, ${JSON.stringify(order.trace)}, ${fingerprint}, ${isUnsettled(order)},
+          ${json(order.notes === NO_NOTES ? null : order.notes)})
         on conflict (trading_account_id, fingerprint) do nothing`,
   );
 }
@@ -65,7 +68,7 @@ export function saveOrder(order: Order): Statement[] {
             filled_at = ${order.filledAt}, auto_exit = ${order.autoExit}, exit_quantity = ${exitQuantity(order)},
             position_before = ${order.positionBefore}, exit_order_result = ${json(exitOrderResult(order))},
             trace = ${JSON.stringify(order.trace)}, credentials_version = ${order.credentialsVersion},
-            unsettled = ${isUnsettled(order)}
+            unsettled = ${isUnsettled(order)}, guards = ${order.guards.length > 0 ? JSON.stringify(order.guards) : null}
           where order_id = ${order.id} and version = ${order.version}`,
     ),
     ...order.legs.map(
@@ -97,17 +100,18 @@ export async function findOrder(db: Db, id: OrderId): Promise<Order | null> {
  * predecessor had begun: its legs were planned on the position of then, and nothing may trade before them. The others as
  * they came. (`true` stands in the text: with a value SQLite does not take the index of what is unsettled.)
  */
-export async function unsettledOrders(
-  db: Db,
-  user: UserId,
-  account: AccountId,
-): Promise<{ orders: Order[]; version: number | null }> {
-  const rows = await db.all<OrderRow & { connection_version: number }>(
-    sql`select o.*, a.connection_version from order_history o join trading_accounts a on a.id = o.trading_account_id
+export async function unsettledOrders(db: Db, user: UserId, account: AccountId): Promise<Unsettled> {
+  const rows = await db.all<OrderRow & { connection_version: number; account_guards: string | null }>(
+    sql`select o.*, a.connection_version, a.guards as account_guards from order_history o join trading_accounts a on a.id = o.trading_account_id
         where o.trading_account_id = ${account} and o.unsettled = true and o.user_id = ${user}
         order by case o.status when 'executing' then 0 else 1 end, o.rowid`,
   );
-  return { orders: await withLegs(db, rows), version: rows[0]?.connection_version ?? null };
+  const [first] = rows;
+  return {
+    orders: await withLegs(db, rows),
+    version: first?.connection_version ?? null,
+    guards: first?.account_guards ? (JSON.parse(first.account_guards) as Guards) : null,
+  };
 }
 
 /** So long after its acceptance an order may be sent, and so far clocks may differ. */
@@ -189,6 +193,8 @@ interface OrderRow {
   exit_order_result: string | null;
   trace: string;
   credentials_version: number | null;
+  notes: string | null;
+  guards: string | null;
 }
 
 interface LegRow {
@@ -214,7 +220,7 @@ async function ordersWhere(db: Reads, where: Statement): Promise<Order[]> {
       [
         sql`select order_id, version, user_id, trading_account_id, broker_name, source, simulation, symbol, action,
               order_type, intent, quantity, status, error, submitted_at, deadline_at, filled_at, auto_exit,
-              position_before, exit_order_result, trace, credentials_version
+              position_before, exit_order_result, trace, credentials_version, notes, guards
             from order_history`,
         where,
       ],
@@ -281,6 +287,8 @@ function toOrder(row: OrderRow, legs: Leg[]): Order {
     orderType: row.order_type,
     intent: JSON.parse(row.intent) as Order['intent'],
     quantity: decimal(row.quantity),
+    notes: row.notes === null ? NO_NOTES : (JSON.parse(row.notes) as Order['notes']),
+    guards: row.guards === null ? [] : (JSON.parse(row.guards) as Order['guards']),
     status: row.status,
     error: row.error === null ? null : (JSON.parse(row.error) as Order['error']),
     positionBefore: decimalOrNull(row.position_before),

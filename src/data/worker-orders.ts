@@ -3,18 +3,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AccountId, UserId } from '../domain/ids.ts';
 import { timestamp } from '../domain/ids.ts';
-import { type Order, openLeg } from '../domain/order.ts';
+import { hasEnded, type Order, openLeg } from '../domain/order.ts';
 import type { WorkerOrders } from '../worker/orders.ts';
 import { changeAccountAt, findAccount } from './accounts.ts';
 import { DatabaseUnavailable, type Db, must, type Statement, sql } from './db.ts';
 import { scheduleCheck } from './fill-checks.ts';
+import { entriesSince, firstEquity } from './guard-facts.ts';
 import { accountsUnderWay, findOrder, legsSentAround, saveOrder, unsettledOrders } from './orders.ts';
 
 /** A commit whose answer was lost is made again so often, each time after twice the time. */
 const MOST_TRIES = 4;
 const FIRST_PAUSE_MS = 100;
 
-export function workerOrders(deps: { db: Db; clock: { now(): number }; firstPollMs: number }): WorkerOrders {
+interface WorkerOrdersDeps {
+  readonly db: Db;
+  readonly clock: { now(): number };
+  readonly firstPollMs: number;
+  /** Told of every order that this worker has brought to its end. */
+  onEnd?(order: Order): Promise<void>;
+}
+
+export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
   const { db, clock, firstPollMs } = deps;
   const next = (order: Order): Order => ({ ...order, version: order.version + 1 });
 
@@ -40,6 +49,8 @@ export function workerOrders(deps: { db: Db; clock: { now(): number }; firstPoll
     unsettled: (user, account) => unsettledOrders(db, user, account),
     sentAround: (broker, time) => legsSentAround(db, broker, time),
     findAccount: (id) => findAccount(db, id),
+    entriesSince: (of, since) => entriesSince(db, of, timestamp(since)),
+    firstEquity: (of, day, equity) => firstEquity(db, of, day, equity),
     async refuseCredentials(account, version) {
       await db.commit([changeAccountAt(account, version, { credentialsVerified: false })]);
     },
@@ -53,10 +64,13 @@ export function workerOrders(deps: { db: Db; clock: { now(): number }; firstPoll
       const unit = [isOwner(order.userId, token), ...saveOrder(order)];
       if (settled && openLeg(order))
         unit.push(scheduleCheck(order.id, order.userId, timestamp(clock.now() + firstPollMs)));
-      return (await commit(order, unit)) === null ? next(order) : 'taken';
+      if ((await commit(order, unit)) !== null) return 'taken';
+      if (hasEnded(order.status)) await deps.onEnd?.(order);
+      return next(order);
     },
     async saveSending(order, token) {
-      const isEntry = order.intent.operation === 'PLACE_ENTRY_ORDER';
+      const opens = order.legs.some(({ leg, status }) => leg === 'entry' && status === 'sending');
+      const isEntry = order.intent.operation === 'PLACE_ENTRY_ORDER' || opens;
       const failed = await commit(order, [
         isOwner(order.userId, token),
         ...(isEntry ? [mayEnter(order.userId, order.accountId)] : []),

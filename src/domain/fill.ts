@@ -13,6 +13,7 @@ import {
   openLeg,
   withLeg,
 } from './order.ts';
+import { shortOfTarget } from './position.ts';
 
 /** An order as the broker has it. */
 export interface BrokerOrderState {
@@ -45,7 +46,7 @@ export function recordState(order: Order, name: LegName, state: BrokerOrderState
   const error = errorOf(state);
   if (mainLeg(order)?.leg !== name) return { ...seen, exitError: error };
   const filledAt = status === 'filled' ? timestamp(now) : order.filledAt;
-  return moveTo(seen, status, { error, filledAt });
+  return moveTo(seen, status, { error: error ?? shortOfTarget(order), filledAt });
 }
 
 /** A fill is not taken back: an open order with less of it is an answer from behind, as a broker's replica may give. */

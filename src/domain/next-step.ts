@@ -14,9 +14,11 @@
 
 import { absolute, add, type Decimal, isWhole, negate, sign, smaller, subtract, ZERO } from './decimal.ts';
 import { STALE_MS } from './fill.ts';
+import { guardRefusal } from './guards.ts';
 import { millis, type OrderId } from './ids.ts';
 import {
   clientOrderId,
+  type GuardVerdict,
   hasEnded,
   isLate,
   isOpenLeg,
@@ -37,10 +39,11 @@ import {
   otherMonth,
   rateLimited,
   stopped,
+  superseded,
   undecided,
   wholeOnly,
 } from './outcome.ts';
-import { planOrder } from './position.ts';
+import { planOrder, shortOfTarget } from './position.ts';
 
 /** What the broker can promise; see the port. */
 interface Abilities {
@@ -91,6 +94,8 @@ export interface Facts {
   readonly positionWatch: Watch;
   /** What it should be by our own fills of a moment ago; null: there were none. */
   readonly expected: Decimal | null;
+  /** What the account's guards say of the entry that is about to be sent; none: it has none. */
+  readonly guards: 'none' | 'unjudged' | readonly GuardVerdict[];
   /** Until the broker takes calls again, in ms. */
   readonly busyMs: number;
   /** How often the broker has refused this order for the rate. */
@@ -109,6 +114,7 @@ export type Step =
   | { readonly do: 'wait'; readonly ms: number }
   /** `withinMs`: an answer that comes later is of no use. */
   | { readonly do: 'look'; readonly leg: Leg; readonly afterMs: number; readonly withinMs: number | null }
+  | { readonly do: 'judge the guards'; readonly order: Order }
   | { readonly do: 'send'; readonly order: Order; readonly leg: LegName; readonly again: boolean }
   | { readonly do: 'end'; readonly order: Order };
 
@@ -138,12 +144,13 @@ export const wasSent = (order: Order): boolean => order.legs.some(({ status }) =
 /** Nothing has been sent: whatever was planned before is planned anew, on the position as it is now. */
 function begin(order: Order, facts: Facts, rules: Rules): Step {
   const { now, able, instrument, others, othersWatch, position } = facts;
+  if (order.notes.superseded) return end(stopped(order, 'rejected', superseded(order)));
   if (isLate(order, now)) return end(late(order));
   const busy = unlessBusy(order, facts);
   if (busy) return busy;
   if (instrument === null) return { do: 'resolve the symbol' };
   if (typeof instrument !== 'string') return end(stopped(order, 'rejected', instrument.rejection));
-  if (!able.fractionalQuantities && !isWhole(order.quantity))
+  if (!able.fractionalQuantities && !isWhole(order.intent.target?.position ?? order.quantity))
     return end(stopped(order, 'rejected', wholeOnly(order)));
   const lookElsewhere = watchOthers(others, othersWatch, now, rules);
   if (lookElsewhere) return lookElsewhere;
@@ -155,7 +162,11 @@ function begin(order: Order, facts: Facts, rules: Rules): Step {
   const doubt = closeInDoubt(position.quantity, facts, rules);
   if (doubt && planned.legs.some(({ leg }) => leg === 'exit'))
     return end(stopped(order, 'rejected', undecided(order, doubt)));
-  if (planned.legs.length > 0) return { do: 'send', order: planned, leg: firstLeg(planned), again: false };
+  if (planned.legs.length > 0) return sendGuarded(planned, firstLeg(planned), facts);
+  const short = shortOfTarget(planned);
+  if (short) return end(stopped(planned, 'rejected', short));
+  // It stands where it is to stand.
+  if (planned.intent.target) return end(moveTo(planned, 'done'));
   return end(stopped(planned, 'rejected', whyNothing(planned, others)));
 }
 
@@ -293,7 +304,18 @@ function sendNext(order: Order, leg: Leg, facts: Facts): Step {
   if (typeof instrument !== 'string') return end(stopped(order, 'failed', instrument.rejection));
   if (leg.instrument !== null && leg.instrument !== instrument)
     return end(stopped(order, 'failed', otherMonth(leg, instrument)));
-  return { do: 'send', order, leg: leg.leg, again: false };
+  return sendGuarded(order, leg.leg, facts);
+}
+
+/** An entry is judged right before it is sent; a close is never held back. */
+function sendGuarded(order: Order, leg: LegName, { guards }: Facts): Step {
+  if (leg !== 'entry' || guards === 'none') return { do: 'send', order, leg, again: false };
+  if (guards === 'unjudged') return { do: 'judge the guards', order };
+  const judged = { ...order, guards };
+  const refusal = guardRefusal(guards);
+  return refusal
+    ? end(stopped(judged, 'rejected', refusal))
+    : { do: 'send', order: judged, leg, again: false };
 }
 
 /**

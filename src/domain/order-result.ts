@@ -1,7 +1,7 @@
 // How an order is shown: the OrderResult that answers a signal, and the order_history record. Decimals become JSON
 // numbers here and nowhere else.
 
-import { toNumber, toNumberOrNull } from './decimal.ts';
+import { type Decimal, subtract, toNumber, toNumberOrNull } from './decimal.ts';
 import type { Timestamp } from './ids.ts';
 import { type ExitOrderResult, type Leg, legOf, mainLeg, type Order } from './order.ts';
 
@@ -31,6 +31,12 @@ export function orderResult(order: Order) {
     broker_refs: brokerRefs(order),
     fill_price: toNumberOrNull(main?.fillPrice ?? null),
     fill_quantity: toNumberOrNull(main?.fillQuantity ?? null),
+    market_position: order.notes.marketPosition,
+    target: toNumberOrNull(order.intent.target?.position ?? null),
+    gap: order.notes.gap,
+    ignored: order.notes.ignored,
+    price: toNumberOrNull(order.notes.price),
+    slippage: toNumberOrNull(slippage(order)),
     auto_exit: order.autoExit,
     exit_quantity: toNumberOrNull(exitQuantity(order)),
     position_before: toNumberOrNull(order.positionBefore),
@@ -46,6 +52,7 @@ export function orderRecord(order: Order, verification: Verification) {
   return {
     ...orderSummary(order, verification),
     trace: order.trace,
+    guards: order.guards,
     legs: order.legs.map((leg) => ({
       leg: leg.leg,
       client_order_id: leg.clientOrderId,
@@ -67,6 +74,14 @@ export function orderRecord(order: Order, verification: Verification) {
 export function orderSummary(order: Order, verification: Verification) {
   const { trace: _, ...result } = orderResult(order);
   return { user_id: order.userId, ...result, deadline_at: order.deadlineAt, verification };
+}
+
+/** In units of the price; below zero: worse for the user than the price that the signal saw. */
+export function slippage(order: Order): Decimal | null {
+  const { price } = order.notes;
+  const { side, fillPrice = null } = mainLeg(order) ?? {};
+  if (price === null || fillPrice === null) return null;
+  return side === 'buy' ? subtract(price, fillPrice) : subtract(fillPrice, price);
 }
 
 export const brokerRefs = (order: Order): string[] =>

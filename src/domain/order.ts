@@ -11,6 +11,7 @@ import {
   type Timestamp,
   type UserId,
 } from './ids.ts';
+import type { StanceSide } from './strategy.ts';
 
 export const ACTIONS = [
   'buy',
@@ -21,6 +22,8 @@ export const ACTIONS = [
   'long_exit',
   'short_entry',
   'short_exit',
+  'close',
+  'sync',
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 
@@ -30,11 +33,21 @@ export type OrderType = (typeof ORDER_TYPES)[number];
 export type Side = 'buy' | 'sell';
 export type Direction = 'long' | 'short';
 
-/** What the worker is to do: the spec's internal operations. */
-export type OrderIntent =
+/** Where an order is to bring the position, and in which direction it may open something on the way. */
+export interface Target {
+  /** Signed. */
+  readonly position: Decimal;
+  /** What exceeds or contradicts the target is always closed; opened is only this way. null: either. */
+  readonly opens: Side | null;
+}
+
+/** What the worker is to do: the spec's internal operations, and where the position is to end, if the strategy said so. */
+export type OrderIntent = { readonly target?: Target } & (
   | { readonly operation: 'PLACE_ENTRY_ORDER'; readonly side: Side }
   | { readonly operation: 'PLACE_EXIT_ORDER'; readonly direction: Direction }
-  | { readonly operation: 'CLOSE_POSITION'; readonly direction: Direction };
+  /** null: whichever side is held. */
+  | { readonly operation: 'CLOSE_POSITION'; readonly direction: Direction | null }
+);
 
 export const SOURCES = ['webhook', 'dashboard'] as const;
 export type Source = (typeof SOURCES)[number];
@@ -45,6 +58,7 @@ export const ORDER_STATUSES = [
   'placed',
   'partially_filled',
   'filled',
+  'done',
   'cancelled',
   'failed',
   'rejected',
@@ -64,6 +78,7 @@ const TRANSITIONS: Record<OrderStatus, readonly OrderStatus[]> = {
     'placed',
     'partially_filled',
     'filled',
+    'done',
     'cancelled',
     'failed',
     'rejected',
@@ -75,6 +90,8 @@ const TRANSITIONS: Record<OrderStatus, readonly OrderStatus[]> = {
   // `expired` out of unknown: the broker, asked long enough after the sending, never got it.
   unknown: ['unknown', 'placed', 'partially_filled', 'filled', 'cancelled', 'failed', 'rejected', 'expired'],
   filled: [],
+  // It ended well, and nothing had to be traded for it.
+  done: [],
   cancelled: [],
   failed: [],
   rejected: [],
@@ -99,6 +116,9 @@ export const REJECTION_CODES = [
   'broker_unavailable',
   'expired',
   'account_halted',
+  'out_of_sync',
+  'superseded',
+  'guard_refused',
   'cancelled_by_broker',
   'failed_at_broker',
 ] as const;
@@ -116,6 +136,8 @@ export interface OrderError {
   /** Seconds. */
   readonly retry_after?: number;
   readonly market_hours?: MarketHours;
+  /** Which of the account's guards. */
+  readonly guard?: string;
 }
 
 export type LegName = 'exit' | 'entry';
@@ -173,6 +195,33 @@ export const TRACE_HOPS = ['validated', 'queued', 'taken', 'sent', 'acked', 'ans
 /** Milliseconds since arrival at each hop that the order has passed. */
 type Trace = { readonly [hop in (typeof TRACE_HOPS)[number]]?: number };
 
+/** What a guard of the account's said, right before an entry was sent. */
+export interface GuardVerdict {
+  readonly guard: string;
+  readonly outcome: 'passed' | 'refused';
+  readonly reason: string;
+}
+
+/** What a signal said besides what it asked for. */
+export interface SignalNotes {
+  readonly marketPosition: StanceSide | null;
+  /** An alert before this one never arrived. */
+  readonly gap: boolean;
+  /** The strategy had said something later already: not to be traded. */
+  readonly superseded: boolean;
+  /** Names of fields that nobody knows. */
+  readonly ignored: readonly string[];
+  readonly price: Decimal | null;
+}
+
+export const NO_NOTES: SignalNotes = {
+  marketPosition: null,
+  gap: false,
+  superseded: false,
+  ignored: [],
+  price: null,
+};
+
 /** The first leg is sent first; the last one is what the order is about. */
 export interface Order {
   readonly id: OrderId;
@@ -187,6 +236,8 @@ export interface Order {
   readonly orderType: OrderType | null;
   readonly intent: OrderIntent;
   readonly quantity: Decimal;
+  readonly notes: SignalNotes;
+  readonly guards: readonly GuardVerdict[];
   readonly status: OrderStatus;
   readonly error: OrderError | null;
   readonly positionBefore: Decimal | null;

@@ -98,6 +98,11 @@ export const wholeOnly = (order: Order): OrderError => ({
   message: `The broker trades whole quantities only, and ${order.quantity} is none. Send a whole number.`,
 });
 
+export const superseded = (order: Order): OrderError => ({
+  code: 'superseded',
+  message: `Nothing was traded: the strategy had said something later about ${order.symbol} before this alert arrived.`,
+});
+
 export const nothingHeld = (order: Order): OrderError => ({
   code: 'no_position',
   message: `There is no position in ${order.symbol} for ${order.action} to close.`,

@@ -1,7 +1,7 @@
 // What to send for a signal, given the position held: the spec's auto-reversal table. A position is signed.
 
-import { absolute, type Decimal, negate, sign, smaller } from './decimal.ts';
-import type { Direction, LegName, OrderIntent, Side } from './order.ts';
+import { absolute, add, compare, type Decimal, negate, sign, smaller, subtract, ZERO } from './decimal.ts';
+import type { Direction, LegName, Order, OrderError, OrderIntent, Side, Target } from './order.ts';
 
 interface PlannedLeg {
   readonly leg: LegName;
@@ -12,21 +12,29 @@ interface PlannedLeg {
 }
 
 export interface Plan {
-  /** In the order in which they are sent; empty: there is nothing to close. */
+  /** In the order in which they are sent; empty: there is nothing to trade. */
   readonly legs: readonly PlannedLeg[];
   readonly autoExit: boolean;
+  /** Part of the target is not traded: it would have to be opened against the action. */
+  readonly isOutOfSync: boolean;
 }
 
-const NOTHING: Plan = { legs: [], autoExit: false };
+const planOf = (...legs: readonly PlannedLeg[]): Plan => ({
+  legs,
+  autoExit: legs.length > 1,
+  isOutOfSync: false,
+});
+const NOTHING = planOf();
 
 export function planOrder(intent: OrderIntent, quantity: Decimal, position: Decimal): Plan {
+  if (intent.target) return planTarget(intent.target, position);
   switch (intent.operation) {
     case 'PLACE_ENTRY_ORDER':
       return planEntry(intent.side, quantity, position);
     case 'PLACE_EXIT_ORDER':
       return planExit(intent.direction, quantity, position);
     case 'CLOSE_POSITION':
-      return planExit(intent.direction, absolute(position), position);
+      return planExit(intent.direction ?? directionOf(position), absolute(position), position);
   }
 }
 
@@ -34,17 +42,71 @@ function planEntry(side: Side, quantity: Decimal, position: Decimal): Plan {
   const entry: PlannedLeg = { leg: 'entry', side, quantity, reduceOnly: false };
   const held = sign(position);
   const isOpposite = side === 'buy' ? held < 0 : held > 0;
-  if (!isOpposite) return { legs: [entry], autoExit: false };
-  return { legs: [closing(side, absolute(position)), entry], autoExit: true };
+  return isOpposite ? planOf(closing(side, absolute(position)), entry) : planOf(entry);
 }
+
+/**
+ * Moves the position to the target. What exceeds or contradicts it is always closed; the rest is opened only in the
+ * direction of the action: a "sell" after a missed entry never buys.
+ */
+function planTarget({ position: target, opens }: Target, position: Decimal): Plan {
+  const isContrary = sign(position) !== 0 && sign(position) !== sign(target);
+  const kept = isContrary ? ZERO : smaller(absolute(position), absolute(target));
+  const [excess, rest] = [subtract(absolute(position), kept), subtract(absolute(target), kept)];
+  const closes = sign(excess) > 0 ? [closing(sign(position) > 0 ? 'sell' : 'buy', excess)] : [];
+  const side = sideTowards(target);
+  if (compare(rest, ZERO) === 0) return planOf(...closes);
+  if (opens !== null && opens !== side) return { ...planOf(...closes), isOutOfSync: true };
+  return planOf(...closes, { leg: 'entry', side, quantity: rest, reduceOnly: false });
+}
+
+/** What an order that was planned leaves undone of its target: null: nothing. */
+export function shortOfTarget({
+  intent,
+  quantity,
+  positionBefore,
+  action,
+  symbol,
+}: Order): OrderError | null {
+  const { target } = intent;
+  if (!target || positionBefore === null) return null;
+  if (!planOrder(intent, quantity, positionBefore).isOutOfSync) return null;
+  return {
+    code: 'out_of_sync',
+    message:
+      `The strategy stands at ${target.position} ${symbol}, the account stood at ${positionBefore}: a ${action} does not ` +
+      'open what is missing. An alert was lost, or the account traded otherwise. Align the account, or set out_of_sync to follow.',
+  };
+}
+
+/** Signed: what was held before, and what was filled since; null: it was not read. */
+export const positionAfter = ({ positionBefore, legs }: Order): Decimal | null =>
+  positionBefore === null
+    ? null
+    : legs.reduce((held, { side, fillQuantity }) => {
+        const filled = fillQuantity ?? ZERO;
+        return side === 'buy' ? add(held, filled) : subtract(held, filled);
+      }, positionBefore);
+
+/** Signed: when all that is planned is filled. */
+export const plannedPosition = ({ positionBefore, legs }: Order): Decimal =>
+  legs.reduce<Decimal>(
+    (held, { side, quantity }) => (side === 'buy' ? add(held, quantity) : subtract(held, quantity)),
+    positionBefore ?? ZERO,
+  );
 
 /** Takes at most what is held on that side: an exit never flips a position. */
 function planExit(direction: Direction, quantity: Decimal, position: Decimal): Plan {
   const heldThatWay = direction === 'long' ? position : negate(position);
   if (sign(heldThatWay) <= 0) return NOTHING;
   const side = direction === 'long' ? 'sell' : 'buy';
-  return { legs: [closing(side, smaller(quantity, heldThatWay))], autoExit: false };
+  return planOf(closing(side, smaller(quantity, heldThatWay)));
 }
+
+/** Which side has to be traded to stand there from flat. */
+export const sideTowards = (position: Decimal): Side => (sign(position) < 0 ? 'sell' : 'buy');
+
+const directionOf = (position: Decimal): Direction => (sign(position) < 0 ? 'short' : 'long');
 
 const closing = (side: Side, quantity: Decimal): PlannedLeg => ({
   leg: 'exit',

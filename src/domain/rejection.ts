@@ -17,6 +17,10 @@ export const REJECTIONS: Readonly<Record<RejectionCode, string>> = {
   expired: 'The order could not be sent before its deadline, and was not sent. Send a new signal.',
   account_halted:
     'The kill switch came between the acceptance of the order and its sending. Nothing was sent.',
+  out_of_sync:
+    'The strategy holds what the account does not, and this action does not open it. Align the account, or set `out_of_sync` to `follow`.',
+  superseded: 'The strategy had said something later before this alert arrived. Nothing is to be done.',
+  guard_refused: 'One of the account’s guards held the entry back; `guard` says which. Nothing was sent.',
   cancelled_by_broker: 'The broker took the order and cancelled it later. Ask the broker why.',
   failed_at_broker: 'The broker took the order and could not execute it. Ask the broker why.',
 };

@@ -1,8 +1,19 @@
 // A webhook's body → a Signal, or why it is none; a signal's action → what to do (the spec's mapping tables).
 
-import { type Decimal, parseDecimal, sign } from './decimal.ts';
+import { type Decimal, parseDecimal, sign, ZERO } from './decimal.ts';
 import { type JsonObject, type JsonValue, NumberText, readJson } from './json.ts';
-import { ACTIONS, type Action, ORDER_TYPES, type OrderIntent, type OrderType } from './order.ts';
+import {
+  ACTIONS,
+  type Action,
+  type Direction,
+  ORDER_TYPES,
+  type OrderIntent,
+  type OrderType,
+  type Side,
+} from './order.ts';
+import { sideTowards } from './position.ts';
+import { insteadOf } from './refused-fields.ts';
+import { positionOf, STANCE_SIDES, type Stance } from './strategy.ts';
 import { isSymbol } from './symbol.ts';
 
 export interface Signal {
@@ -14,14 +25,40 @@ export interface Signal {
   /** Epoch milliseconds; null only in simulation. */
   readonly timestamp: number | null;
   readonly secret: string | null;
+  /** The strategy's position before and after it; null: not said. */
+  readonly before: Stance | null;
+  readonly after: Stance | null;
+  /** The sender's, to compare with. */
+  readonly price: Decimal | null;
+  /** Names of fields that nobody knows. */
+  readonly ignored: readonly string[];
   /** What the replay fingerprint is made of. */
   readonly asReceived: {
     readonly action: string;
     readonly symbol: string;
     readonly timestamp: string;
     readonly secret: string;
+    /** What tells several alerts of one second apart; null: nothing was sent for it. */
+    readonly apart: { readonly id: string; readonly side: string; readonly size: string } | null;
   };
 }
+
+const FIELDS = [
+  'action',
+  'symbol',
+  'quantity',
+  'order_type',
+  'timestamp',
+  'id',
+  'market_position',
+  'market_position_size',
+  'prev_market_position',
+  'prev_market_position_size',
+  'price',
+  'simulation',
+  'secret',
+];
+const MOST_IGNORED = 20;
 
 export type SignalReading = { readonly signal: Signal } | { readonly problem: string };
 
@@ -30,7 +67,7 @@ export type BodyReading = { readonly fields: JsonObject } | { readonly problem: 
 
 export function readBody(body: Uint8Array): BodyReading {
   const json = readJson(body);
-  if ('problem' in json) return json;
+  if ('problem' in json) return { problem: unfilledIn(body) ?? json.problem };
   return isObject(json.value) ? { fields: json.value } : { problem: 'The body must be a JSON object.' };
 }
 
@@ -50,10 +87,21 @@ export function proofIn(reading: BodyReading): Proof {
   };
 }
 
+interface ReadingOptions {
+  readonly simulation: boolean;
+  /** The account's setting: what the strategy holds and the account does not is opened, whatever the action. */
+  readonly follow?: boolean;
+}
+
 /** Real trading needs `timestamp` and `secret`; in simulation they may be absent but not malformed. */
-export function readSignal(reading: BodyReading, { simulation }: { simulation: boolean }): SignalReading {
+export function readSignal(
+  reading: BodyReading,
+  { simulation, follow = false }: ReadingOptions,
+): SignalReading {
   if ('problem' in reading) return reading;
   const { fields } = reading;
+  const wrongField = unfilledOrRefused(fields);
+  if (wrongField) return wrongField;
 
   const actionText = field(fields, 'action');
   if (typeof actionText !== 'string') return missing('action', `one of ${ACTIONS.join(', ')}`);
@@ -64,17 +112,19 @@ export function readSignal(reading: BodyReading, { simulation }: { simulation: b
   if (typeof symbol !== 'string') return missing('symbol', 'the instrument, as a string');
   if (!isSymbol(symbol)) return { problem: '"symbol" must be 1 to 64 characters without white space.' };
 
-  const quantityField = field(fields, 'quantity');
-  if (quantityField === null) return missing('quantity', 'a number above zero');
-  const quantity = readQuantity(quantityField);
-  if (quantity === null)
-    return { problem: '"quantity" must be a number above zero with at most 15 significant digits.' };
+  const quantity = quantityFor(action, field(fields, 'quantity'));
+  if (typeof quantity === 'object') return quantity;
 
   const orderTypeField = field(fields, 'order_type');
   const orderType = ORDER_TYPES.find((known) => known === orderTypeField) ?? null;
   if (orderTypeField !== null && orderType === null)
     return { problem: '"order_type" must be "entry" or "exit".' };
-  const mapped = mapAction(action, orderType);
+
+  const before = readStance(fields, 'prev_market_position');
+  if (before && 'problem' in before) return before;
+  const after = readStance(fields, 'market_position');
+  if (after && 'problem' in after) return after;
+  const mapped = after ? mapStance(action, orderType, after, follow) : mapAction(action, orderType);
   if ('problem' in mapped) return mapped;
 
   // Said in the wrong place, it would be an order in earnest.
@@ -83,6 +133,14 @@ export function readSignal(reading: BodyReading, { simulation }: { simulation: b
     return {
       problem: '"simulation" contradicts the URL: say ?simulation=true there, and nothing in the body.',
     };
+
+  const priceField = optional(fields, 'price');
+  const price = priceField === null ? null : readNumber(priceField);
+  if (priceField !== null && (price === null || sign(price) <= 0))
+    return { problem: '"price" must be a number above zero: the price that the signal saw.' };
+  const id = optional(fields, 'id');
+  if (id !== null && (typeof id !== 'string' || id.length > 64))
+    return { problem: '"id" must be a string of 1 to 64 characters.' };
 
   const timestampField = field(fields, 'timestamp');
   const timestamp = readTimestamp(timestampField);
@@ -104,12 +162,137 @@ export function readSignal(reading: BodyReading, { simulation }: { simulation: b
       quantity,
       timestamp,
       secret,
-      asReceived: { action: actionText, symbol, timestamp: sourceText(timestampField), secret: secret ?? '' },
+      before,
+      after,
+      price,
+      ignored: Object.keys(fields)
+        .filter((name) => !FIELDS.includes(name))
+        .slice(0, MOST_IGNORED),
+      asReceived: {
+        action: actionText,
+        symbol,
+        timestamp: sourceText(timestampField),
+        secret: secret ?? '',
+        apart:
+          id === null && after === null
+            ? null
+            : {
+                id: id ?? '',
+                side: sourceText(optional(fields, 'market_position')),
+                size: optional(fields, 'market_position_size') === null ? '' : (after?.size ?? ''),
+              },
+      },
     },
   };
 }
 
+/** What the platform writes where it has no value for a placeholder, and what it leaves where it does not know it. */
+const UNFILLED = /\{\{[^{}]*\}\}|^(?:NaN|na)$/;
+
+const notFilledIn = (name: string, value: string) => ({
+  problem:
+    `"${name}" is ${value.slice(0, 80)}: the platform did not fill it in. ` +
+    'Use a placeholder that this kind of alert has, or write the value itself.',
+});
+
+function unfilledOrRefused(fields: JsonObject): { readonly problem: string } | null {
+  for (const name of FIELDS) {
+    const value = field(fields, name);
+    if (name !== 'secret' && typeof value === 'string' && UNFILLED.test(value.trim()))
+      return notFilledIn(name, value.trim());
+  }
+  for (const name of Object.keys(fields)) {
+    const instead = FIELDS.includes(name) || optional(fields, name) === null ? null : insteadOf(name);
+    if (instead !== null) return { problem: `"${name.slice(0, 64)}" is not understood here. ${instead}` };
+  }
+  return null;
+}
+
+/** Where a placeholder stands as it is, outside of quotes, the body is no JSON. */
+const UNFILLED_IN_TEXT = /"([^"\\]{1,64})"\s*:\s*(\{\{[^{}]{0,80}\}\}|NaN\b|na\b)/;
+
+function unfilledIn(body: Uint8Array): string | null {
+  const [, name, value] = UNFILLED_IN_TEXT.exec(new TextDecoder().decode(body)) ?? [];
+  return name === undefined || value === undefined ? null : notFilledIn(name, value).problem;
+}
+
+/** `close` and `sync` are about the whole position, whatever it is. */
+function quantityFor(action: Action, value: JsonValue): Decimal | { readonly problem: string } {
+  if (action === 'close' || action === 'sync') {
+    if (value === null || value === '') return ZERO;
+    return {
+      problem:
+        `"quantity" does not go with the action ${action}: leave it out. ` +
+        'To close a part, send buy or sell with "order_type": "exit".',
+    };
+  }
+  if (value === null) return missing('quantity', 'a number above zero');
+  const quantity = readNumber(value);
+  return quantity !== null && sign(quantity) > 0
+    ? quantity
+    : { problem: '"quantity" must be a number above zero with at most 15 significant digits.' };
+}
+
+function readStance(
+  fields: JsonObject,
+  name: 'market_position' | 'prev_market_position',
+): Stance | { readonly problem: string } | null {
+  const [sideField, sizeField] = [optional(fields, name), optional(fields, `${name}_size`)];
+  if (sideField === null)
+    return sizeField === null
+      ? null
+      : { problem: `"${name}_size" needs "${name}": ${STANCE_SIDES.join(', ')}.` };
+  const text = typeof sideField === 'string' ? sideField.trim().toLowerCase() : '';
+  const side = STANCE_SIDES.find((known) => known === text);
+  if (!side)
+    return { problem: `"${name}" is ${shown(sideField)}: it must be one of ${STANCE_SIDES.join(', ')}.` };
+  if (sizeField === null) return { side, size: side === 'flat' ? ZERO : null };
+  const size = readNumber(sizeField);
+  if (size === null || sign(size) < 0)
+    return { problem: `"${name}_size" is ${shown(sizeField)}: it must be a number, 0 or above.` };
+  if ((sign(size) === 0) !== (side === 'flat'))
+    return {
+      problem: `"${name}_size" is ${size} and "${name}" is ${side}: 0 goes with flat, and only with it.`,
+    };
+  return { side, size };
+}
+
 type Mapping = { readonly intent: OrderIntent; readonly orderType: OrderType | null };
+
+/** Where the strategy stands afterwards decides between entry, exit and close; with its size also how much is traded. */
+function mapStance(
+  action: Action,
+  orderType: OrderType | null,
+  stance: Stance,
+  follow: boolean,
+): Mapping | { readonly problem: string } {
+  if (action !== 'buy' && action !== 'sell' && action !== 'sync')
+    return {
+      problem: `"market_position" does not go with the action ${action}: send buy, sell or sync, or leave it out.`,
+    };
+  if (orderType !== null)
+    return { problem: '"order_type" does not go with "market_position", which decides it: leave one out.' };
+  const position = positionOf(stance);
+  if (action === 'sync')
+    return position === null || stance.size === null
+      ? missing('market_position_size', 'where the strategy stands')
+      : alignment(position);
+  const opens = follow ? null : action;
+  const target = position === null ? {} : { target: { position, opens } };
+  if (stance.side === 'flat')
+    return { intent: { operation: 'CLOSE_POSITION', direction: null, ...target }, orderType: null };
+  const isEntry = stance.side === (action === 'buy' ? 'long' : 'short');
+  const { intent, orderType: type } = isEntry ? entry(action) : exit(stance.side);
+  return { intent: { ...intent, ...target }, orderType: type };
+}
+
+/** Moves the position to where the strategy stands, whatever has to be traded for it. */
+export function alignment(position: Decimal): Mapping {
+  const target = { position, opens: null };
+  return sign(position) === 0
+    ? { intent: { operation: 'CLOSE_POSITION', direction: null, target }, orderType: null }
+    : { intent: { ...entry(sideTowards(position)).intent, target }, orderType: 'entry' };
+}
 
 /** The webhook action mapping and the supported signals. A signal that says two things is refused, never guessed. */
 export function mapAction(
@@ -119,9 +302,12 @@ export function mapAction(
   switch (action) {
     case 'buy':
     case 'sell':
-      return orderType === 'exit'
-        ? exit(action === 'buy' ? 'short' : 'long')
-        : { intent: { operation: 'PLACE_ENTRY_ORDER', side: action }, orderType: 'entry' };
+      return orderType === 'exit' ? exit(action === 'buy' ? 'short' : 'long') : entry(action);
+    case 'close':
+      if (orderType === 'entry') return { problem: '"order_type" entry contradicts the action close.' };
+      return alignment(ZERO);
+    case 'sync':
+      return missing('market_position', 'where the strategy stands, with its size');
     case 'close_long':
     case 'close_short':
       return {
@@ -131,10 +317,7 @@ export function mapAction(
     case 'long_entry':
     case 'short_entry':
       if (orderType === 'exit') return { problem: `"order_type" exit contradicts the action ${action}.` };
-      return {
-        intent: { operation: 'PLACE_ENTRY_ORDER', side: action === 'long_entry' ? 'buy' : 'sell' },
-        orderType: 'entry',
-      };
+      return entry(action === 'long_entry' ? 'buy' : 'sell');
     case 'long_exit':
     case 'short_exit':
       if (orderType === 'entry') return { problem: `"order_type" entry contradicts the action ${action}.` };
@@ -142,7 +325,12 @@ export function mapAction(
   }
 }
 
-const exit = (direction: 'long' | 'short'): Mapping => ({
+const entry = (side: Side): Mapping => ({
+  intent: { operation: 'PLACE_ENTRY_ORDER', side },
+  orderType: 'entry',
+});
+
+const exit = (direction: Direction): Mapping => ({
   intent: { operation: 'PLACE_EXIT_ORDER', direction },
   orderType: 'exit',
 });
@@ -154,15 +342,24 @@ const isObject = (value: JsonValue): value is JsonObject =>
 const field = (fields: JsonObject, name: string): JsonValue =>
   Object.hasOwn(fields, name) ? (fields[name] ?? null) : null;
 
+/** Of a field that may be left out; an empty text is the same as none. */
+function optional(fields: JsonObject, name: string): JsonValue {
+  const value = field(fields, name);
+  return typeof value === 'string' && value.trim() === '' ? null : value;
+}
+
+const shown = (value: JsonValue): string =>
+  value instanceof NumberText ? value.text.slice(0, 40) : (JSON.stringify(value)?.slice(0, 40) ?? '');
+
 const missing = (name: string, what: string) => ({ problem: `"${name}" is missing: ${what}.` });
 
 const sourceText = (value: JsonValue): string =>
   value instanceof NumberText ? value.text : typeof value === 'string' ? value : '';
 
-function readQuantity(value: JsonValue): Decimal | null {
+/** A number, or a text that is one. */
+function readNumber(value: JsonValue): Decimal | null {
   const text = value instanceof NumberText ? value.text : typeof value === 'string' ? value.trim() : '';
-  const quantity = parseDecimal(text);
-  return quantity !== null && sign(quantity) > 0 ? quantity : null;
+  return parseDecimal(text);
 }
 
 const ISO = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(Z|[+-]\d{2}(?::?\d{2})?)?$/i;

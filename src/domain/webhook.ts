@@ -31,9 +31,12 @@ export const isGenuine = (
  */
 export function fingerprint(userId: UserId, signal: Signal): string | null {
   if (signal.timestamp === null) return null;
-  const { action, symbol, timestamp, secret } = signal.asReceived;
+  const { action, symbol, timestamp, secret, apart } = signal.asReceived;
   const identity = `${userId}:${action}:${symbol}:${signal.quantity}:${timestamp}:${secret}`;
-  return sha256(identity).toString('hex').slice(0, 32);
+  const more = apart === null ? '' : `:${apart.id}:${apart.side}:${apart.size}`;
+  return sha256(identity + more)
+    .toString('hex')
+    .slice(0, 32);
 }
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();

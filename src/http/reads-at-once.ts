@@ -1,9 +1,9 @@
-// A user's reads that are under way at one moment, in this process. They share one thread with the orders of everybody:
-// who asks for more at once waits for the answers to some of them. What acts has a rate limit of its own.
+// Reads that are under way at one moment, in this process: of one credential, before anybody has looked whose it is, and of
+// one user. They share one thread with the orders of everybody: who asks for more at once waits for the answers to some of
+// them. What acts has a rate limit of its own.
 
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { deny } from '../domain/denial.ts';
-import type { UserId } from '../domain/ids.ts';
 import { sendDenial } from './problem.ts';
 
 /** More than a page of the dashboard asks for, its event streams included. */
@@ -11,20 +11,32 @@ const MOST = 24;
 
 export const READING: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
+/** Before the guard: what is refused here has cost nothing but its reading. */
+export const limitReadsOfCredential = (server: FastifyInstance): void =>
+  limitReads(server, ({ cookies, headers }) => cookies.access_token ?? headers.authorization);
+
 /** After the guard, which knows who is asking. */
-export function limitReads(server: FastifyInstance): void {
-  const underWay = new Map<UserId, number>();
+export const limitReadsOfUser = (server: FastifyInstance): void =>
+  limitReads(server, ({ caller }) => caller.user.id);
+
+function limitReads(
+  server: FastifyInstance,
+  readerOf: (request: FastifyRequest) => string | undefined,
+): void {
+  const underWay = new Map<string, number>();
   server.addHook('onRequest', async (request, reply) => {
     const { access = 'open' } = request.routeOptions.config;
     if (!READING.has(request.method) || access === 'open' || access === 'admin_ip') return;
-    const { id } = request.caller.user;
-    const count = underWay.get(id) ?? 0;
+    const reader = readerOf(request);
+    // The guard refuses it.
+    if (reader === undefined) return;
+    const count = underWay.get(reader) ?? 0;
     if (count >= MOST) return sendDenial(request, reply, deny('too_many_at_once', { retryAfter: 1 }));
-    underWay.set(id, count + 1);
+    underWay.set(reader, count + 1);
     reply.raw.once('close', () => {
-      const left = (underWay.get(id) ?? 1) - 1;
-      if (left > 0) underWay.set(id, left);
-      else underWay.delete(id);
+      const left = (underWay.get(reader) ?? 1) - 1;
+      if (left > 0) underWay.set(reader, left);
+      else underWay.delete(reader);
     });
   });
 }

@@ -1,7 +1,8 @@
-// The two cookies of a session. Neither is ever visible to a script, nor sent along by another site; the refresh token
-// goes to /auth alone.
+// The two cookies of a session, and the one by which its device is known the next time. None is ever visible to a script,
+// nor sent along by another site; the refresh token and the device's go to /auth alone.
 
 import type { FastifyReply } from 'fastify';
+import { DEVICE_MS } from '../app/identity/devices.ts';
 
 export interface CookieSettings {
   readonly accessTokenMs: number;
@@ -12,6 +13,7 @@ export interface CookieSettings {
 
 const ACCESS_COOKIE = 'access_token';
 export const REFRESH_COOKIE = 'refresh_token';
+export const DEVICE_COOKIE = 'known_device';
 
 const FLAGS = { httpOnly: true, secure: true, sameSite: 'strict' } as const;
 
@@ -31,6 +33,11 @@ export function setAccessCookie(reply: FastifyReply, token: string, settings: Co
 
 export function setRefreshCookie(reply: FastifyReply, token: string, settings: CookieSettings): void {
   reply.setCookie(REFRESH_COOKIE, token, { ...REFRESH_FLAGS, maxAge: seconds(settings.refreshTokenMs) });
+}
+
+/** It outlives the session: at the next login nobody else's guesses count against it. */
+export function setDeviceCookie(reply: FastifyReply, token: string): void {
+  reply.setCookie(DEVICE_COOKIE, token, { ...REFRESH_FLAGS, maxAge: seconds(DEVICE_MS) });
 }
 
 export function clearSessionCookies(reply: FastifyReply, settings: CookieSettings): void {

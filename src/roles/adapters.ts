@@ -37,11 +37,12 @@ export async function openDatabase({ data }: Config, closers: Closers, { alone =
 /** Redis only where it is asked for: a start without it need not load it. */
 export async function openStore(
   { data }: Config,
-  { clock, log }: { clock: Clock; log: Logger },
+  deps: { clock: Clock; ticking: Clock; log: Logger; messageKey(): Promise<Buffer> },
 ): Promise<Store> {
-  if (!data.redisUrl) return openMemoryStore({ clock });
+  const { clock, ticking, log, messageKey } = deps;
+  if (!data.redisUrl) return openMemoryStore({ clock: ticking });
   const { openRedisStore } = await import('../store/redis/adapter.ts');
-  return openRedisStore({ url: data.redisUrl, log });
+  return openRedisStore({ url: data.redisUrl, key: await messageKey(), clock, log });
 }
 
 /** Whether there is one without making it. */

@@ -37,6 +37,7 @@ import { writeAudit } from '../app/audit/audit.ts';
 import { auditKeyOf } from '../app/audit/chain.ts';
 import type { Sealer } from '../app/audit/sealing.ts';
 import { readAuditLog, readSecurityAttacks } from '../app/audit/security-events.ts';
+import { countStrangers } from '../app/audit/strangers.ts';
 import { afterwards } from '../app/background.ts';
 import { admitTradingRequest, authenticate } from '../app/identity/access.ts';
 import { createCaptcha } from '../app/identity/captcha.ts';
@@ -69,9 +70,13 @@ import { bindSecrets } from '../app/operation/bind-secrets.ts';
 import { type FirstUser, publishFirstTerms, seedFirstUser } from '../app/operation/first-start.ts';
 import { readHealth } from '../app/operation/health.ts';
 import { METRICS_TYPE, readMetrics } from '../app/operation/metrics.ts';
+import { alignPosition } from '../app/orders/align.ts';
+import { checkMessage } from '../app/orders/check-message.ts';
 import { placeDashboardOrder } from '../app/orders/dashboard-order.ts';
 import { haltAccount, resumeAccount } from '../app/orders/halt.ts';
+import { planDashboardOrder } from '../app/orders/plan-order.ts';
 import { readOrder, readOrders } from '../app/orders/read-orders.ts';
+import { readSignal, readSignals } from '../app/orders/read-signals.ts';
 import { receiveWebhook } from '../app/orders/receive-webhook.ts';
 import { createSecretBox, randomToken } from '../app/secret-box.ts';
 import type { Config } from '../config/config.ts';
@@ -82,6 +87,7 @@ import { openOutbox } from '../mail/outbox.ts';
 import { openSmtp } from '../mail/smtp.ts';
 import { appKeyOf } from './adapters.ts';
 import type { Foundation } from './foundation.ts';
+import { leaveMessageKey } from './message-key.ts';
 
 /** At a stop, for the mails under way. */
 const MAIL_PATIENCE_MS = 3_000;
@@ -112,8 +118,11 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
   closers.push(() => later.settled(MAIL_PATIENCE_MS));
   const mailer = parts.mailer ?? openMailer(config, closers);
   closers.push(() => later.settled(MAIL_PATIENCE_MS));
+  const strangers = countStrangers({ db, clock, log });
+  closers.push(() => strangers.stop());
   const tokens = createTokens({ secret: config.keys.jwt ?? keptKey(config.data.dir, 'JWT_SECRET'), clock });
 
+  if (config.data.redisUrl) await leaveMessageKey(config, base);
   await bindSecrets({ db, secrets, log });
   const termsVersion = await publishFirstTerms({ db, clock });
   const firstUser = config.seedUser
@@ -122,7 +131,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
 
   // What the service's functions take their dependencies from; each names the few that it uses.
   const deps = {
-    ...{ ...base, secrets, tokens, plans, rateLimit, ...timings },
+    ...{ ...base, secrets, tokens, strangers, plans, rateLimit, ...timings },
     ...{ hasher, turns: createTurns(), decoyHash, captcha, mailer, later, baseUrl, lifetimes: config.auth },
     role: config.role,
     sealer,
@@ -192,6 +201,12 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     },
     admission: { admit: bind(admitTradingRequest) },
     trading: { place: bind(placeDashboardOrder), readOrder: bind(readOrder), readOrders: bind(readOrders) },
+    signals: {
+      readSignals: bind(readSignals),
+      readSignal: bind(readSignal),
+      checkMessage: bind(checkMessage),
+      planOrder: bind(planDashboardOrder),
+    },
     accounts: {
       readAccounts: bind(readAccounts),
       readAccount: bind(readAccount),
@@ -205,6 +220,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       verifyAccount: bind(verifyAccount),
       readPositions: bind(readPositions),
       resetSimulation: bind(resetSimulation),
+      alignPosition: bind(alignPosition),
       readBalance: bind(readBalance),
       readSymbols: bind(readSymbols),
       haltAccount: bind(haltAccount),

@@ -17,6 +17,7 @@ import { createMailbox, type Mailbox } from '../worker/mailbox.ts';
 import { createPool, type Launcher, type Placement, type Pool } from '../worker/pool.ts';
 import { type Roster, watchHosts } from '../worker/roster.ts';
 import { openDatabase, openStore } from './adapters.ts';
+import { obtainMessageKey } from './message-key.ts';
 
 /** What a test may bring of its own: at our own ports, and nowhere else. */
 export interface Parts {
@@ -64,7 +65,8 @@ export async function layFoundation(
   const opened = await openDatabase(config, closers);
   const db = parts.db?.(opened) ?? opened;
   await migrate(db, clock.now());
-  const store = parts.store ?? (await openStore(config, { clock: ticking, log }));
+  const messageKey = () => obtainMessageKey(config, { db, log });
+  const store = parts.store ?? (await openStore(config, { clock, ticking, log, messageKey }));
   closers.push(() => store.close());
   const { startTimeoutMs, leaseMs } = config.workers;
   const roster = watchHosts({ store, leaseMs, log });

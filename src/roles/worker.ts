@@ -1,6 +1,7 @@
 // ROLE=worker: a host of many users' workers. The only role with a key that opens broker credentials.
 
 import { hostname } from 'node:os';
+import { noteEnd } from '../app/orders/strategy.ts';
 import { flattenSimulated } from '../broker/paper/flatten.ts';
 import { openSimulated } from '../broker/paper/paper.ts';
 import { openBrokers } from '../broker/registry.ts';
@@ -26,7 +27,12 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
   const ledger = openPaperLedger(db);
   const deps: WorkerDeps = {
     mailbox,
-    orders: workerOrders({ db, clock, firstPollMs: timings.fillFirstPollMs }),
+    orders: workerOrders({
+      db,
+      clock,
+      firstPollMs: timings.fillFirstPollMs,
+      onEnd: (order) => noteEnd({ db, clock, log }, order),
+    }),
     brokers: { ...openBrokers({ ledger, clock, wait, urls }), ...parts.brokers },
     simulated: openSimulated({ ledger, clock }),
     flattenSimulated: flattenSimulated({ ledger, clock }),

@@ -95,11 +95,6 @@ export function openMemoryStore({ clock }: { readonly clock: Clock }): Store {
       return log.count(now, limit, windowMs);
     },
 
-    async clearWindow(key) {
-      timeNow();
-      windows.delete(key);
-    },
-
     async acquireLease(key, holder, ttlMs, instead) {
       const now = timeNow();
       const held = leases.get(key, now);
@@ -204,6 +199,9 @@ export function openMemoryStore({ clock }: { readonly clock: Clock }): Store {
       const counts = tallies.get(group, timeNow())?.counts ?? [];
       return [...counts].map(([name, count]) => ({ name, count }));
     },
+
+    // Nobody else can write here.
+    refused: () => 0,
 
     async ping() {
       timeNow();

@@ -48,8 +48,6 @@ export interface Store {
 
   /** An exact sliding window: at most `limit` allowed calls in any `windowMs`. A refused call is not counted. */
   countInWindow(key: string, limit: number, windowMs: number): Promise<WindowCount>;
-  /** Forgets every call counted under this key. */
-  clearWindow(key: string): Promise<void>;
 
   /**
    * The lease, if it is free, expired, or held by this holder already (then it is prolonged), or if it is still the one
@@ -90,6 +88,9 @@ export interface Store {
   /** Adds one to the name's count in this group. The whole group is forgotten `ttlMs` after the last addition. */
   tally(group: string, name: string, ttlMs: number): Promise<void>;
   tallied(group: string): Promise<{ readonly name: string; readonly count: number }[]>;
+
+  /** Messages and words of presence that no process of ours had written, since the opening. They were dropped. */
+  refused(): number;
 
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -20,12 +20,12 @@ export type OpenCredentials = (
   owner: { readonly id: AccountId; readonly userId: UserId },
 ) => Promise<object>;
 
-export function credentialsOpener(keys: readonly PrivateJwk[]): OpenCredentials {
+/** Rejects for what was not sealed to one of these keys. */
+export function sealOpener(keys: readonly PrivateJwk[]): (sealed: string) => Promise<unknown> {
   const byKid = new Map(
     keys.map((key) => [sealingKey(key).kid, createPrivateKey({ key: { ...key }, format: 'jwk' })]),
   );
-
-  async function read(sealed: string): Promise<unknown> {
+  return async (sealed) => {
     const { plaintext } = await compactDecrypt(
       sealed,
       ({ kid }) => {
@@ -40,8 +40,11 @@ export function credentialsOpener(keys: readonly PrivateJwk[]): OpenCredentials 
       },
     );
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(plaintext));
-  }
+  };
+}
 
+export function credentialsOpener(keys: readonly PrivateJwk[]): OpenCredentials {
+  const read = sealOpener(keys);
   return async (sealed, { id, userId }) => {
     const content = await read(sealed).catch(() => null);
     if (isObject(content) && content.user_id === userId && content.trading_account_id === id)

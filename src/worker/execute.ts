@@ -11,6 +11,7 @@ import {
 } from '../broker/broker.ts';
 import { type Decimal, negate, sign, subtract, ZERO } from '../domain/decimal.ts';
 import { CLOCKS_APART_MS, recordState, STALE_MS } from '../domain/fill.ts';
+import type { Guards } from '../domain/guards.ts';
 import { millis, timestamp } from '../domain/ids.ts';
 import {
   type Facts,
@@ -18,11 +19,10 @@ import {
   nextStep,
   type OtherLeg,
   type Rules,
-  UNWATCHED,
-  type Watch,
   wasSent,
 } from '../domain/next-step.ts';
 import {
+  type GuardVerdict,
   isLate,
   isOpenLeg,
   type Leg,
@@ -37,7 +37,9 @@ import {
 } from '../domain/order.ts';
 import { givenUp, heldBack, late, lost, rateLimited, recordOutcome, unreachable } from '../domain/outcome.ts';
 import type { Connections } from './connections.ts';
+import type { GuardedEntry } from './guarding.ts';
 import type { Line } from './line.ts';
+import { pauseSince, stopwatch } from './watches.ts';
 
 export interface Execution {
   readonly connections: Connections;
@@ -49,6 +51,8 @@ export interface Execution {
   readonly clock: { now(): number };
   wait(ms: number): Promise<void>;
   readonly rules: Rules;
+  /** What the account's guards say of an entry that is about to be sent. */
+  judge(entry: GuardedEntry): Promise<readonly GuardVerdict[]>;
 }
 
 /** What a worker has in hand: an order, what else of its account is open, and which connection its account asks for. */
@@ -58,6 +62,8 @@ export interface Task {
   readonly others: readonly Order[];
   /** The account's connection version; null: look it up. */
   readonly version: number | null;
+  /** The account's; null: it has none. */
+  readonly guards: Guards | null;
   readonly trades: Trades;
 }
 
@@ -80,7 +86,7 @@ const SPREAD_MS = 100;
 
 export async function executeOrder(
   deps: Execution,
-  { order: accepted, others, version, trades }: Task,
+  { order: accepted, others, version, guards, trades }: Task,
 ): Promise<Order> {
   const now = () => deps.clock.now();
   const answered = (order: Order) => passed(order, 'answered', now());
@@ -121,6 +127,7 @@ export async function executeOrder(
     let open = otherLegs(others);
     let position: Facts['position'] = null;
     let isMissing = false;
+    let judged: { readonly verdicts: readonly GuardVerdict[]; readonly at: number } | null = null;
     // The order as it goes on, yet to be saved.
     let current = order;
 
@@ -137,6 +144,8 @@ export async function executeOrder(
         position,
         positionWatch: watches.position.read(),
         expected: typeof symbol === 'string' ? trades.expected(symbol) : null,
+        guards:
+          guards === null ? 'none' : judged && now() - judged.at < STALE_MS ? judged.verdicts : 'unjudged',
         busyMs: line.busyMs(),
         refusals,
         watch: watches.leg.read(),
@@ -185,12 +194,18 @@ export async function executeOrder(
             else isMissing = isFound;
             break;
           }
+          case 'judge the guards': {
+            const entry = { order: step.order, guards: guards ?? {}, line, instrument: tradable(instrument) };
+            judged = { verdicts: await deps.judge(entry), at: now() };
+            break;
+          }
           case 'send':
             if (!wasSent(current))
               trades.planned(tradable(instrument).symbol, step.order.positionBefore ?? ZERO);
             current = await send(line, tradable(instrument), step);
             isMissing = false;
             position = null;
+            judged = null;
             for (const watch of Object.values(watches)) watch.begin();
         }
       } catch (fault) {
@@ -337,36 +352,6 @@ export function queryOf({ instrument, sentAt, ...leg }: Leg, symbol: string): Or
     quantity,
     sentAt: sentAt ?? timestamp(0),
   };
-}
-
-/** Counts by the clock that never jumps and by what was waited, whichever is more. */
-function stopwatch() {
-  let begun = performance.now();
-  let waitedMs = 0;
-  let looks = 0;
-  return {
-    begin(): void {
-      begun = performance.now();
-      waitedMs = 0;
-      looks = 0;
-    },
-    pass(ms: number): void {
-      waitedMs += ms;
-    },
-    looked(): void {
-      looks++;
-    },
-    read: (): Watch =>
-      looks === 0 && waitedMs === 0
-        ? UNWATCHED
-        : { looks, ms: Math.max(waitedMs, performance.now() - begun) },
-  };
-}
-
-/** By both clocks: one stands still while a machine sleeps, the other can be set back. */
-function pauseSince(now: () => number): () => number {
-  const [wall, steady] = [now(), performance.now()];
-  return () => Math.max(now() - wall, performance.now() - steady);
 }
 
 function legNamed(order: Order, name: LegName): Leg {

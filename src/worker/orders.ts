@@ -3,9 +3,24 @@
 import type { SentOrder } from '../broker/broker.ts';
 import type { Account } from '../data/accounts.ts';
 import type { BrokerName } from '../domain/brokers.ts';
+import type { Decimal } from '../domain/decimal.ts';
+import type { Guards } from '../domain/guards.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
 import type { Order } from '../domain/order.ts';
-import type { Unsettled } from './work-off.ts';
+
+/** An account's orders that have not come to their end: those under way, and those with a leg that is open. */
+export interface Unsettled {
+  readonly orders: readonly Order[];
+  /** The account's connection version; null: it has no such orders. */
+  readonly version: number | null;
+  /** Of the account; null: it has none. */
+  readonly guards: Guards | null;
+}
+
+export interface SentEntry {
+  readonly instrument: string | null;
+  readonly sentAt: Timestamp;
+}
 
 export interface WorkerOrders {
   find(id: OrderId): Promise<Order | null>;
@@ -23,6 +38,17 @@ export interface WorkerOrders {
   saveSending(order: Order, token: string): Promise<Order | 'taken' | 'halted'>;
   /** Legs of real orders that were sent to the broker around that time, whoever's they are. */
   sentAround(broker: BrokerName, time: Timestamp): Promise<readonly SentOrder[]>;
+  /** Entries of the account and mode that were sent since then, oldest first; what was refused at once is none. */
+  entriesSince(
+    of: Pick<Order, 'userId' | 'accountId' | 'simulation'>,
+    since: number,
+  ): Promise<readonly SentEntry[]>;
+  /** The equity at the day's first order: this one's, where there was none. */
+  firstEquity(
+    of: Pick<Order, 'userId' | 'accountId' | 'simulation'>,
+    day: string,
+    equity: Decimal,
+  ): Promise<Decimal>;
   findAccount(id: AccountId): Promise<Account | null>;
   /** The credentials of this version of the account are no longer verified. */
   refuseCredentials(account: AccountId, version: number): Promise<void>;

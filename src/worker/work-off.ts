@@ -7,13 +7,7 @@ import { add, type Decimal } from '../domain/decimal.ts';
 import type { OrderId } from '../domain/ids.ts';
 import { isUnderWay, moveTo, type Order, openLeg } from '../domain/order.ts';
 import { type Execution, executeOrder, OrderTaken, type Trades } from './execute.ts';
-
-/** An account's orders that have not come to their end: those under way, and those with a leg that is open. */
-export interface Unsettled {
-  readonly orders: readonly Order[];
-  /** The account's connection version; null: it has no such orders. */
-  readonly version: number | null;
-}
+import type { Unsettled } from './orders.ts';
 
 export interface WorkOff {
   /** Up to this order and with it; null: all of them. */
@@ -34,7 +28,7 @@ export async function workOff(
   { upTo, tradesOf, faults, signal, log }: WorkOff,
 ): Promise<Order | null> {
   const tried = new Set<OrderId>();
-  let { orders, version } = await read();
+  let { orders, version, guards } = await read();
   for (;;) {
     const order = orders.find(({ id, status }) => isUnderWay(status) && !tried.has(id));
     if (!order) return null;
@@ -46,7 +40,13 @@ export async function workOff(
     try {
       // Saving bumps the version: a predecessor that still lives can save, and therefore send, nothing more.
       const mine = order.status === 'executing' ? await execution.save(moveTo(order, 'executing')) : order;
-      const done = await executeOrder(execution, { order: mine, others, version, trades: tradesOf(order) });
+      const done = await executeOrder(execution, {
+        order: mine,
+        others,
+        version,
+        guards,
+        trades: tradesOf(order),
+      });
       if (order.id === upTo) return done;
       orders = orders.map((other) => (other.id === order.id ? done : other));
     } catch (fault) {
@@ -56,7 +56,7 @@ export async function workOff(
       if (fault instanceof OrderTaken || order.id === upTo || times < MOST_FAULTS) throw fault;
       log.error({ fault, order: order.id }, 'an order could not be recovered');
       // What it left is in the database and nowhere else, and the next one is planned on that.
-      ({ orders, version } = await read());
+      ({ orders, version, guards } = await read());
     }
   }
 }

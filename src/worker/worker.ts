@@ -21,12 +21,15 @@ import {
   resetSimulation,
   searchSymbols,
   type Unavailable,
+  unavailable,
   verifyCredentials,
 } from './enquiries.ts';
 import { type Execution, OrderTaken } from './execute.ts';
+import { judgeGuards } from './guarding.ts';
 import { createLanes } from './lanes.ts';
 import type { Envelope, Mailbox, WorkRequest } from './mailbox.ts';
 import type { WorkerOrders } from './orders.ts';
+import { planAhead } from './plan-ahead.ts';
 import { Interrupted, recentTrades, workOff } from './work-off.ts';
 
 const BEGIN_AGAIN_MS = 500;
@@ -72,6 +75,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   const execution: Execution = {
     ...deps,
     connections,
+    judge: (entry) => judgeGuards(deps, entry),
     save: async (order, options = { settled: false }) =>
       mine(order, await orders.save(order, token, options)),
     saveSending: async (order) => mine(order, await orders.saveSending(order, token)),
@@ -206,6 +210,14 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         return asking(request.accountId, () => searchSymbols(connections, request.accountId, request));
       case 'balance':
         return asking(request.accountId, () => readBalance(connections, request.accountId));
+      case 'plan':
+        return asking(request.accountId, async () => {
+          try {
+            return { planned: await planAhead(execution, request.draft, request.guards) };
+          } catch (fault) {
+            return unavailable(fault);
+          }
+        });
       case 'resetSimulation':
         return startOver(request.accountId);
     }

@@ -144,6 +144,8 @@ describe('on PostgreSQL', () => {
     assert.equal((await call<{ code: string }>('DELETE', url)).body.code, 'positions_open');
     assert.equal((await call('DELETE', `${url}?keep_positions=true`)).status, 204);
     assert.equal((await call('DELETE', url)).status, 404);
+    const { id: flat } = await newAccount();
+    assert.equal((await call('DELETE', `/trading/accounts/${flat}`)).status, 204);
   });
 
   test('an order that rests keeps its account from being deleted', async (t) => {

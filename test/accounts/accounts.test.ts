@@ -112,6 +112,18 @@ describe('a new account', () => {
     assert.deepEqual(rest, {
       ...body,
       environment: 'live',
+      out_of_sync: 'hold',
+      silence_after: null,
+      guards: {
+        max_order_quantity: null,
+        max_position: null,
+        max_orders_per_minute: null,
+        cooldown_seconds: null,
+        max_daily_loss: null,
+        max_price_deviation_percent: null,
+        trading_hours: null,
+        pauses: null,
+      },
       halted: false,
       broker_credentials_verified: true,
       has_credentials: false,
@@ -361,6 +373,35 @@ describe('a deletion', () => {
     assert.equal((await order).body.status, 'filled');
     assert.equal((await remove(world, trader)).status, 204);
     assert.deepEqual((await actionsOf(world, trader)).toSorted(), ['account_deleted 1', 'webhook_order 1']);
+  });
+
+  test('is 409 where an order came in while the broker was asked, however soon it was filled', async (t) => {
+    const broker = scriptedBroker(t);
+    const world = await openWorld(t, { brokers: broker.brokers });
+    const trader = await world.makeTrader();
+    const other = await world.addAccount(trader);
+    assert.equal((await world.send(trader, { action: 'long_entry' })).body.status, 'filled');
+    assert.equal((await world.send(trader, { action: 'close_long' })).body.status, 'filled');
+    const tradeMeanwhile = (...trade: Parameters<typeof world.send>) =>
+      broker.script(
+        'positions',
+        async (goodAnswer) => {
+          const nothing = await goodAnswer();
+          assert.equal((await world.send(...trade)).body.status, 'filled');
+          return nothing;
+        },
+        1,
+      );
+    tradeMeanwhile(trader, { action: 'long_entry' });
+    const refused = await remove(world, trader, '');
+    assert.deepEqual([refused.status, refused.body?.code], [409, 'orders_under_way']);
+    assert.equal(broker.position(trader.account.id), '1');
+    assert.equal((await world.send(trader, { action: 'close_long' })).body.status, 'filled', 'it trades on');
+    // What can hold nothing there is no reason.
+    tradeMeanwhile(trader, {}, { query: '?simulation=true' });
+    assert.equal((await remove(world, trader, '')).status, 204);
+    tradeMeanwhile(await world.addAccount(trader));
+    assert.equal((await remove(world, other, '')).status, 204);
   });
 
   test('is 409 while an order is followed by fill verification, and passes when that has given up', async (t) => {

@@ -9,6 +9,8 @@ brokerContract('alpaca', () =>
   stub.harness({
     symbols: { platform: 'NASDAQ:AAPL', broker: 'AAPL', another: 'NYSE:BRK.B', unknown: 'NASDAQ:AAPLE' },
     quantity: decimal(1),
+    // Answered from a list that was read before.
+    outOfReach: ['resolve', 'instruments'],
     fraction: decimal('0.01'),
     never: { position_mode_mismatch: 'there are no hedged accounts at Alpaca' },
   }),

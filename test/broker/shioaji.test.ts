@@ -8,12 +8,9 @@ const OPEN = Date.parse('2026-11-17T10:00:00+08:00');
 const clock = { now: () => OPEN };
 const stub = stubHarness('shioaji', (url) => openShioaji({ url, clock }));
 
-const common = {
-  quantity: decimal(1),
-  never: { position_mode_mismatch: 'nobody is asked for a side at SinoPac' },
-  // The list of contracts was read before.
-  outOfReach: ['instruments'],
-} as const;
+// Answered from a list that was read before.
+const outOfReach = ['resolve', 'instruments'] as const;
+const never = { position_mode_mismatch: 'nobody is asked for a side at SinoPac' };
 
 brokerContract('shioaji, futures', () =>
   stub.harness({
@@ -23,13 +20,17 @@ brokerContract('shioaji, futures', () =>
       another: 'TAIFEX_DLY:MXF1!',
       unknown: 'TAIFEX:TXG1!',
     },
-    ...common,
+    quantity: decimal(1),
+    outOfReach,
+    never,
   }),
 );
 
 brokerContract('shioaji, shares', () =>
   stub.harness({
     symbols: { platform: 'TWSE:2330', broker: '2330', another: 'TPEX:6488', unknown: 'TWSE:2331' },
-    ...common,
+    quantity: decimal(1),
+    outOfReach,
+    never,
   }),
 );

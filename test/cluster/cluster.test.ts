@@ -367,7 +367,11 @@ async function watchLooks({ redis }: Cluster) {
     // What a script does is shown too, and there each message stands once.
     for (const arg of args[0]?.toLowerCase() === 'rpush' ? args : []) {
       if (!arg.includes('"kind":"look"')) continue;
-      const { replyTo, request } = JSON.parse(arg) as { replyTo: string; request: { orderId: string } };
+      // Behind its signature.
+      const { replyTo, request } = JSON.parse(arg.slice(arg.indexOf('{'))) as {
+        replyTo: string;
+        request: { orderId: string };
+      };
       count(perOrder, request.orderId);
       // Each process has a group of its own for its replies.
       count(perVerifier, /\{(.+)\}/.exec(replyTo)?.[1] ?? '');

@@ -19,7 +19,13 @@ import type { OrderResult } from '../../src/domain/order-result.ts';
 import { openRedisStore } from '../../src/store/redis/adapter.ts';
 import { createHosts } from '../../src/worker/hosts.ts';
 import { openVisitor } from '../http/visitor.ts';
-import { type Trader as Account, makeTrader, startProgram, webhookPath } from '../orders/kill-harness.ts';
+import {
+  type Trader as Account,
+  MESSAGES,
+  makeTrader,
+  startProgram,
+  webhookPath,
+} from '../orders/kill-harness.ts';
 import { PostgresMissing, startPostgres } from '../servers/postgres.ts';
 import { RedisMissing, type RedisServer, startRedis } from '../servers/redis.ts';
 import type { Answer, Problem } from '../world.ts';
@@ -120,7 +126,7 @@ export async function openCluster({ redis: server }: Servers, env: Env = {}) {
     ...env,
   };
   const db = await openPostgres({ url: databaseUrl, poolSize: 3 });
-  const store = await openRedisStore({ url: redisUrl });
+  const store = await openRedisStore({ url: redisUrl, ...MESSAGES });
   const redis = new Redis(redisUrl, { protocol: 2 });
   redis.on('error', () => {});
   const hosts = createHosts({ store });

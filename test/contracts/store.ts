@@ -110,16 +110,6 @@ export function storeContract(adapter: StoreUnderTest): void {
         assert.equal((await store.countInWindow(key, 6, LONG)).allowed, true);
       });
 
-      test('once cleared it is as new, others are not, and clearing what nobody counted does nothing', async () => {
-        const [key, other] = [newKey(), newKey()];
-        await store.clearWindow(key);
-        for (const counted of [key, other]) await store.countInWindow(counted, 1, LONG);
-        await store.clearWindow(key);
-        assert.deepEqual(await store.countInWindow(key, 1, LONG), { allowed: true, retryAfterMs: 0 });
-        assert.equal((await store.countInWindow(key, 1, LONG)).allowed, false);
-        assert.equal((await store.countInWindow(other, 1, LONG)).allowed, false);
-      });
-
       test('a limit of zero allows nothing', async () => {
         const answer = await store.countInWindow(newKey(), 0, LONG);
         assert.equal(answer.allowed, false);
@@ -385,7 +375,6 @@ export function storeContract(adapter: StoreUnderTest): void {
         () => closing.prolong(queue, LONG),
         () => closing.finish(queue, LONG),
         () => closing.countInWindow(queue, 1, LONG),
-        () => closing.clearWindow(queue),
         () => closing.acquireLease(queue, 'a', LONG),
         () => closing.renewLease(queue, { holder: 'a', fence: 1 }, LONG),
         () => closing.releaseLease(queue, { holder: 'a', fence: 1 }),

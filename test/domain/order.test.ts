@@ -16,20 +16,20 @@ import { readBody, readSignal } from '../../src/domain/signal.ts';
 import { fingerprint, isFresh, isSameSecret } from '../../src/domain/webhook.ts';
 
 describe('Order statuses', () => {
-  const ends = ['filled', 'cancelled', 'failed', 'rejected', 'expired'];
+  const ends = ['filled', 'done', 'cancelled', 'failed', 'rejected', 'expired'];
   test('the way of an order: queued → executing → placed → partially_filled → filled', () => {
     const way: OrderStatus[] = ['queued', 'executing', 'placed', 'partially_filled', 'filled'];
     for (const [index, status] of way.slice(1).entries())
       assert.ok(canMove(way[index] as OrderStatus, status));
   });
-  test('the ends are filled, cancelled, failed, rejected and expired, and nothing leaves an end', () => {
+  test('the ends are filled, done, cancelled, failed, rejected and expired, and nothing leaves an end', () => {
     assert.deepEqual(ORDER_STATUSES.filter(hasEnded).sort(), [...ends].sort());
     for (const from of ends)
       for (const to of ORDER_STATUSES) assert.equal(canMove(from as OrderStatus, to), false);
   });
   test('unknown can become everything that a broker can say, and never queued or executing again', () => {
     for (const to of ORDER_STATUSES)
-      assert.equal(canMove('unknown', to), to !== 'queued' && to !== 'executing');
+      assert.equal(canMove('unknown', to), !['queued', 'executing', 'done'].includes(to));
   });
   test('nothing goes back to queued', () => {
     for (const from of ORDER_STATUSES) assert.equal(canMove(from, 'queued'), false);

@@ -75,7 +75,7 @@ describe('the security headers', () => {
     ['a webhook body that is too large', 413, (scene) => ({ method: 'POST', url: webhookUrl(scene), payload: 'x'.repeat(17 * 1024) })],
     ['a content type that nobody reads', 415, () => ({ method: 'POST', url: '/auth/login', headers: { 'content-type': 'image/png' }, payload: 'x' })],
     ['the user’s rate limit', 429, ({ trader }) => ({ method: 'POST', url: '/trading/order', headers: { ...JSON_TYPE, authorization: `Bearer ${trader.apiKey}` }, payload: JSON.stringify({ trading_account_id: trader.account.id, action: 'buy', symbol: 'BTCUSDT', quantity: 1 }) })],
-    ['a store that is away', 503, () => ({ method: 'POST', url: '/auth/login', headers: JSON_TYPE, payload: '{"email":"a@example.com","password":"not at all"}' })],
+    ['a store that is away', 503, ({ trader }) => ({ method: 'GET', url: `/trading/accounts/${trader.account.id}/positions`, headers: { authorization: `Bearer ${trader.apiKey}` } })],
   ];
 
   test('stand on every kind of response, with the spec’s values', async (t) => {
@@ -91,7 +91,7 @@ describe('the security headers', () => {
     const scene = { world, trader, session, cookie: visitor.cookieHeader('/') };
     for (const [name, status, request] of RESPONSES) {
       if (status === 429) await world.as(trader, 'POST', `/trading/accounts/${trader.account.id}/resume`);
-      if (status === 503) store.countInWindow = () => Promise.reject(new StoreUnavailable('gone'));
+      if (status === 503) store.leaseHolder = () => Promise.reject(new StoreUnavailable('gone'));
       await t.test(`${status}: ${name}`, async () => {
         const response = await world.server.inject(request(scene));
         assert.equal(response.statusCode, status, response.body);

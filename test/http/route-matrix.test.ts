@@ -316,9 +316,14 @@ describe('the route matrix', () => {
     assert.ok(routes.length > 20);
     for (const route of routes)
       await t.test(`${route.method} ${route.url} (${route.access})`, async () => {
-        await Promise.all(
-          Object.entries(ACTORS).map(([name, actor]) => checkCell(world, route, name, actor)),
+        const cells = Object.entries(ACTORS).map(
+          ([name, actor]) =>
+            () =>
+              checkCell(world, route, name, actor),
         );
+        // Only so many passwords are checked at once.
+        if (route.url.startsWith('/auth/')) for (const check of cells) await check();
+        else await Promise.all(cells.map((check) => check()));
         await checkStrangers(world, route);
       });
   });

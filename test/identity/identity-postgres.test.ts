@@ -106,6 +106,21 @@ describe('two processes on one PostgreSQL', 'missing' in server ? { skip: server
     assert.equal((await again.call('GET', '/auth/session')).status, 401);
   });
 
+  test('thirty guesses at one moment over both are ten tries, and a device has its own at both', async (t) => {
+    const { one, two, login, carry, clock, email } = await openTwo(t, url);
+    const device = await login(one);
+    const guesses = await Promise.all(
+      Array.from({ length: 30 }, (_, index) => login(index % 2 ? one : two, `guess ${index}`)),
+    );
+    const statuses = guesses.map(({ answer }) => answer.status);
+    assert.equal(statuses.filter((status) => status === 401).length, 10, `${statuses}`);
+    assert.equal((await login(two)).answer.status, 429);
+    const again = carry(device, two);
+    assert.equal((await again.call('POST', '/auth/login', { email, password: PASSWORD })).status, 200);
+    clock.advance(15 * 60_000);
+    assert.equal((await login(two)).answer.status, 200);
+  });
+
   test('fifty refreshes at one moment over both leave one family', async (t) => {
     const { one, two, login, carry, db, clock, user } = await openTwo(t, url);
     const visitor = await login(one);

@@ -267,7 +267,8 @@ describe('guessing', () => {
       Array.from({ length: 100 }, (_, index) => (index % 2 ? login : token)(world, email, `guess ${index}`)),
     );
     assert.equal(hasher.verified.length, 10);
-    assert.equal(answers.filter(({ status }) => status === 429).length, 90);
+    // Locked out, or too many at once.
+    assert.equal(answers.filter(({ status }) => status === 429 || status === 503).length, 90);
   });
 
   test('a success forgives the failures before it', async (t) => {
@@ -494,16 +495,22 @@ describe('a forgotten password', () => {
     await stop;
   });
 
-  test('without the store no mail is sent, and the log says so', async (t) => {
-    const { log, line } = logbook();
+  test('mails are counted by the database: whatever the store says, nobody is sent a fourth', async (t) => {
     const { mailer, mails } = letterbox();
     const store = openMemoryStore({ clock: { now: () => Date.now() } });
-    const world = await openWorld(t, { hasher: countingHasher(), log, mailer, store });
+    const world = await openWorld(t, { hasher: countingHasher(), mailer, store });
     const { email } = await world.register();
     store.countInWindow = () => Promise.reject(new StoreUnavailable('gone'));
-    assert.equal((await post(world, '/auth/forgot-password', { email })).status, 202);
-    await line('a task after the answer failed');
-    assert.deepEqual(mails, []);
+    for (let n = 0; n < 4; n++)
+      assert.equal((await post(world, '/auth/forgot-password', { email })).status, 202);
+    await world.eventually(
+      () => auditsOf(world, 'forgot_password'),
+      (rows) => rows.length === 4,
+    );
+    await world.eventually(
+      async () => mails.length,
+      (count) => count === 3,
+    );
   });
 });
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createTokens } from '../../src/app/identity/tokens.ts';
-import { sql } from '../../src/data/db.ts';
+import { type Db, NotCommitted, sql } from '../../src/data/db.ts';
 import type { SessionId, UserId } from '../../src/domain/ids.ts';
+import { openMemoryStore } from '../../src/store/memory.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { countingHasher, type LoggedIn, setCookies, type Visitor } from '../http/visitor.ts';
 import { openWorld, PASSWORD, type Problem, settableClock, type World } from '../world.ts';
@@ -83,7 +84,7 @@ describe('login', () => {
     assert.equal(answer.body.expires_in, 1800);
     assert.equal(Buffer.from(answer.body.csrf_token, 'base64url').length, 32);
     assert.equal(answer.headers['cache-control'], 'no-store');
-    const [access = '', refresh = '', ...more] = setCookies(answer);
+    const [access = '', refresh = '', device = '', ...more] = setCookies(answer);
     assert.deepEqual(more, []);
     assert.match(
       access,
@@ -92,6 +93,10 @@ describe('login', () => {
     assert.match(
       refresh,
       /^refresh_token=[\w.-]+; Max-Age=2592000; Path=\/auth; HttpOnly; Secure; SameSite=Strict$/,
+    );
+    assert.match(
+      device,
+      /^known_device=[\w.-]+; Max-Age=15552000; Path=\/auth; HttpOnly; Secure; SameSite=Strict$/,
     );
   });
 
@@ -242,7 +247,8 @@ describe('a session', () => {
     const stolen = { access: visitor.cookie('access_token'), refresh: visitor.cookie('refresh_token') };
     const answer = await visitor.call('POST', '/auth/logout');
     assert.equal(answer.status, 204);
-    assert.equal(visitor.cookies.size, 0);
+    // The device is known for the next login.
+    assert.deepEqual([...visitor.cookies.keys()], ['known_device']);
     const authorization = `Bearer ${stolen.access}`;
     const session = await world.request({ method: 'GET', url: '/auth/session', headers: { authorization } });
     assert.equal(session.status, 401);
@@ -295,7 +301,7 @@ describe('a session', () => {
       assert.equal((await second.call('DELETE', `/auth/sessions/${id}`)).status, 404);
     assert.equal((await list()).items.length, 1);
     assert.equal((await second.call('DELETE', `/auth/sessions/${all.items[0]?.id}`)).status, 204);
-    assert.equal(second.cookies.size, 0);
+    assert.deepEqual([...second.cookies.keys()], ['known_device']);
   });
 
   test('that nobody can refresh any more is not listed', async (t) => {
@@ -533,23 +539,32 @@ describe('the token endpoint', () => {
     assert.equal(answer.status, 415);
   });
 
-  test('is closed while the store does not answer, as login is', async (t) => {
-    const { openMemoryStore } = await import('../../src/store/memory.ts');
+  test('is closed while the database does not count tries, as login is; the store is not asked', async (t) => {
     const store = openMemoryStore({ clock: { now: () => Date.now() } });
-    const world = await open(t, { store });
+    let isAway = false;
+    const db = (opened: Db): Db => ({
+      ...opened,
+      lists: opened.lists,
+      commit: (unit) =>
+        isAway && unit.some(({ parts }) => parts.join('').includes('into tries'))
+          ? Promise.reject(new NotCommitted('gone'))
+          : opened.commit(unit),
+    });
+    const world = await open(t, { store, db });
     const { email } = await world.register();
     store.countInWindow = () => Promise.reject(new StoreUnavailable('gone'));
-    const token = await tokenCall<OAuthProblem>(world, {
-      grant_type: 'password',
-      username: email,
-      password: PASSWORD,
-    });
+    const form = { grant_type: 'password', username: email, password: PASSWORD };
+    const body = { email, password: PASSWORD };
+    isAway = true;
+    const token = await tokenCall<OAuthProblem>(world, form);
     assert.deepEqual([token.status, token.body.error], [503, 'temporarily_unavailable']);
     assert.ok(token.headers['retry-after']);
-    const body = { email, password: PASSWORD };
     const login = await world.request<Problem>({ method: 'POST', url: '/auth/login', body });
-    assert.deepEqual([login.status, login.body.code], [503, 'store_unavailable']);
+    assert.deepEqual([login.status, login.body.code], [503, 'database_unavailable']);
     assert.ok(login.headers['retry-after']);
     assert.equal((await world.db.all(sql`select id from user_sessions`)).length, 0);
+    isAway = false;
+    assert.equal((await tokenCall(world, form)).status, 200);
+    assert.equal((await world.request({ method: 'POST', url: '/auth/login', body })).status, 200);
   });
 });

@@ -27,6 +27,7 @@ const TABLES = [
   'refresh_tokens',
   'user_sessions',
   'password_resets',
+  'tries',
   'alert_mails',
   'api_keys',
   'daily_order_counts',
@@ -132,6 +133,7 @@ for (const [name, openPlace] of PLACES)
               retention: {
                 auditMs: audit === undefined ? null : audit * DAY,
                 orderMs: order === undefined ? null : order * DAY,
+                signalMs: 90 * DAY,
               },
               accessTokenMs: 60_000,
               alertIntervalMs: 60_000,
@@ -169,6 +171,10 @@ for (const [name, openPlace] of PLACES)
           (expires) => sql`insert into password_resets (token_hash, user_id, expires_at)
               values (${String(expires)}, ${USER}, ${ago(expires)})`,
         ),
+        ...[16, 14].map(
+          (minutes) =>
+            sql`insert into tries (subject, try_1) values (${`${minutes}`}, ${ago(minutes * 60_000)})`,
+        ),
         ...old.unit,
         ...young.unit,
         sql`insert into alert_mails (user_id, last_at) values (${USER}, ${ago(3 * DAY)})`,
@@ -188,8 +194,15 @@ for (const [name, openPlace] of PLACES)
         ).map((row) => row.token_hash),
         ['d', 'e'],
       );
-      const left = ['password_resets', 'idempotency_keys', 'alert_mails', 'api_keys', 'daily_order_counts'];
-      assert.deepEqual(await Promise.all(left.map(count)), [1, 1, 0, 2, 2]);
+      const left = [
+        'password_resets',
+        'idempotency_keys',
+        'alert_mails',
+        'api_keys',
+        'daily_order_counts',
+        'tries',
+      ];
+      assert.deepEqual(await Promise.all(left.map(count)), [1, 1, 0, 2, 2, 1]);
       // Nobody set how long they are kept.
       assert.deepEqual(await Promise.all(['order_history', 'audit_logs'].map(count)), [2, 0]);
       assert.deepEqual(
@@ -202,6 +215,7 @@ for (const [name, openPlace] of PLACES)
           ['password_resets', 1],
           ['refresh_tokens', 3],
           ['rounds', 1],
+          ['tries', 1],
         ],
       );
     });

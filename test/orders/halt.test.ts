@@ -239,7 +239,7 @@ describe('flatten', () => {
     assert.equal(await counted(), 2);
   });
 
-  test('a close that the broker rejects is in the orders, with its error', async (t) => {
+  test('a close that the broker rejects is in the orders, with its error, and is no success', async (t) => {
     const world = await openWorld(t);
     const trader = await world.makeTrader();
     await world.send(trader);
@@ -249,22 +249,47 @@ describe('flatten', () => {
       body.orders.map(({ status, error }) => [status, error?.code]),
       [['rejected', 'market_closed']],
     );
-    assert.equal(body.flatten_error, null);
+    assert.equal(body.flatten_error?.code, 'close_unconfirmed');
+    assert.match(body.flatten_error?.message ?? '', /^The account is halted, but .*BTCUSDT.*rejected/);
   });
 
-  test('a close that is not answered in time is in the orders as known so far', async (t) => {
+  test('a close that is not answered in time is in the orders as known so far, and not confirmed', async (t) => {
     const world = await openWorld(t, { env: { RESPONSE_WAIT_SECONDS: '0.2' } });
     const trader = await world.makeTrader();
     await world.send(trader);
     await world.setPaper(trader, { latency_ms: 600 });
     const { status, body } = await halt(world, trader, { flatten: true });
     const [order] = body.orders;
-    assert.deepEqual([status, order?.status, body.flatten_error], [200, 'executing', null]);
+    assert.deepEqual([status, order?.status], [200, 'executing']);
+    assert.equal(body.flatten_error?.code, 'close_unconfirmed');
+    assert.match(body.flatten_error?.message ?? '', new RegExp(order?.order_id ?? 'none'));
     await world.eventually(
       () => world.order(trader, order?.order_id ?? ''),
       (seen) => seen.status === 'filled',
     );
   });
+});
+
+test('a flatten succeeds by what the database says, and not by what a message says', async (t) => {
+  const store = openStore();
+  const world = await openWorld(t, { store, env: { RESPONSE_WAIT_SECONDS: '2' } });
+  const trader = await world.makeTrader();
+  await world.send(trader);
+  await world.setPaper(trader, { reject: 'market_closed' });
+  const { reply } = store;
+  store.reply = (address, message) => {
+    const answer = JSON.parse(message) as { status?: string; error: unknown } | null;
+    const isRejected = answer?.status === 'rejected';
+    return reply(
+      address,
+      isRejected ? JSON.stringify({ ...answer, status: 'filled', error: null }) : message,
+    );
+  };
+  const { body } = await halt(world, trader, { flatten: true });
+  assert.deepEqual(
+    [body.orders.map(({ status }) => status), body.flatten_error?.code],
+    [['rejected'], 'close_unconfirmed'],
+  );
 });
 
 describe('a flatten that fails leaves the account halted, and says so', () => {

@@ -9,10 +9,13 @@ import type { Db } from '../../src/data/db.ts';
 import { insertUser, type User } from '../../src/data/users.ts';
 import type { BrokerName } from '../../src/domain/brokers.ts';
 import { type AccountId, timestamp, type UserId } from '../../src/domain/ids.ts';
+import { messageKeyOf } from '../../src/roles/message-key.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 export const APP_KEY = Buffer.alloc(32, 7).toString('base64url');
 const secrets = createSecretBox(Buffer.from(APP_KEY, 'base64url'));
+/** What a store beside the program's own is opened with, to understand its messages. */
+export const MESSAGES = { key: messageKeyOf(Buffer.from(APP_KEY, 'base64url')), clock: { now: Date.now } };
 
 export interface Program {
   /** Its address, once it says that it is ready; fails where it ends before. */
@@ -123,6 +126,9 @@ export async function makeTrader(db: Db, paper: unknown, of?: User, elsewhere?: 
     webhookSecret: secrets.seal(secret, id),
     maxRequestAge: 300,
     allowedSymbols: [],
+    outOfSync: 'hold',
+    guards: {},
+    silenceAfter: null,
     sealedCredentials: (await elsewhere?.seal({ id, userId: user.id })) ?? null,
     credentialsVerified: true,
     halted: false,

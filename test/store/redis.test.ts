@@ -18,6 +18,7 @@ import { RedisMissing, type RedisServer, startRedis } from '../servers/redis.ts'
 const LONG = 60_000;
 const DEADLINE = 10_000;
 const AT_ONCE = { timeoutMs: 0 };
+const MESSAGES = { key: Buffer.alloc(32, 1), clock: { now: Date.now } };
 /** The time for a command, and what a busy machine adds. */
 const TOO_LONG = 2_000 + 1_500;
 
@@ -34,7 +35,7 @@ if ('missing' in server) {
   // The two halves wait more than they work: side by side.
   describe('Redis', { concurrency: true }, () => {
     describe('one server', { concurrency: 1 }, () => {
-      const open = () => openRedisStore({ url: server.url });
+      const open = () => openRedisStore({ ...MESSAGES, url: server.url });
       storeContract({ name: 'Redis', open, openAnother: open });
       describe('store: Redis, beyond the contract', () => singleTests(server));
     });
@@ -45,17 +46,20 @@ if ('missing' in server) {
         cluster = await startRedis({ cluster: true });
       });
       after(() => cluster.stop());
-      const open = () => openRedisStore({ url: cluster.url });
+      const open = () => openRedisStore({ ...MESSAGES, url: cluster.url });
       storeContract({ name: 'Redis Cluster', open, openAnother: open });
       describe('store: Redis Cluster, beyond the contract', () => clusterTests(() => cluster));
     });
 
     test('where no server answers in time it does not open, and does not tell the address', async () => {
-      await assert.rejects(openRedisStore({ url: 'redis://user:secret@127.0.0.1:1' }), (fault) => {
-        assert.ok(fault instanceof StoreUnavailable && fault.cause instanceof Error);
-        assert.doesNotMatch(fault.message, /secret|user|127/);
-        return true;
-      });
+      await assert.rejects(
+        openRedisStore({ ...MESSAGES, url: 'redis://user:secret@127.0.0.1:1' }),
+        (fault) => {
+          assert.ok(fault instanceof StoreUnavailable && fault.cause instanceof Error);
+          assert.doesNotMatch(fault.message, /secret|user|127/);
+          return true;
+        },
+      );
     });
   });
 }
@@ -300,7 +304,7 @@ function singleTests(redis: RedisServer): void {
       [address.replace('pass', 'wrong'), 'WRONGPASS'],
       [`${address}/99999`, 'ERR'],
     ] as const)
-      await assert.rejects(openRedisStore({ url }), (fault) => {
+      await assert.rejects(openRedisStore({ ...MESSAGES, url }), (fault) => {
         assert.ok(fault instanceof StoreUnavailable && fault.cause instanceof Error);
         assert.equal(fault.message, `Redis refused: ${code}`);
         return true;
@@ -321,11 +325,11 @@ function singleTests(redis: RedisServer): void {
   test('a memory policy that forgets is warned of, once', async (t) => {
     const warnings: object[] = [];
     const log = { warn: (context: object) => warnings.push(context) };
-    await (await openRedisStore({ url: redis.url, log })).close();
+    await (await openRedisStore({ ...MESSAGES, url: redis.url, log })).close();
     assert.deepEqual(warnings, []);
     await admin.config('SET', 'maxmemory-policy', 'allkeys-lru');
     t.after(() => admin.config('SET', 'maxmemory-policy', 'noeviction'));
-    await (await openRedisStore({ url: redis.url, log })).close();
+    await (await openRedisStore({ ...MESSAGES, url: redis.url, log })).close();
     assert.deepEqual(warnings, [{ policy: 'allkeys-lru' }]);
   });
 
@@ -342,12 +346,12 @@ function singleTests(redis: RedisServer): void {
     await once(old, 'listening');
     const { port } = old.address() as AddressInfo;
     await assert.rejects(
-      openRedisStore({ url: `redis://127.0.0.1:${port}` }),
+      openRedisStore({ ...MESSAGES, url: `redis://127.0.0.1:${port}` }),
       /Redis 7 or newer .* 6\.2\.14/,
     );
-    await assert.rejects(openRedisStore({ url: `${redis.url},${redis.url}` }), /Redis Cluster/);
+    await assert.rejects(openRedisStore({ ...MESSAGES, url: `${redis.url},${redis.url}` }), /Redis Cluster/);
     for (const url of ['localhost:6379', 'http://localhost', 'redis://:pass#word@localhost'])
-      await assert.rejects(openRedisStore({ url }), /URL/);
+      await assert.rejects(openRedisStore({ ...MESSAGES, url }), /URL/);
   });
 
   test('a process that has closed the store ends, be the server there or not', async () => {
@@ -446,7 +450,7 @@ function clusterTests(cluster: () => RedisServer): void {
 const newKey = () => `test:${randomUUID()}`;
 
 async function opened(t: TestContext, url: string): Promise<Store> {
-  const store = await openRedisStore({ url });
+  const store = await openRedisStore({ ...MESSAGES, url });
   t.after(() => store.close());
   return store;
 }
@@ -561,7 +565,7 @@ async function endsByItself(url: string, code: string): Promise<void> {
   const module = `
     import { setTimeout as pause } from 'node:timers/promises';
     import { openRedisStore } from ${source};
-    const store = await openRedisStore({ url: ${JSON.stringify(url)} });
+    const store = await openRedisStore({ url: ${JSON.stringify(url)}, key: Buffer.alloc(32), clock: Date });
     ${code}
     console.log('closed');`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', module], {

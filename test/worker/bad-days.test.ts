@@ -7,7 +7,7 @@ import type { Account } from '../../src/data/accounts.ts';
 import { DatabaseUnavailable, sql } from '../../src/data/db.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { type AccountId, type OrderId, timestamp, type UserId } from '../../src/domain/ids.ts';
-import type { Order } from '../../src/domain/order.ts';
+import { NO_NOTES, type Order } from '../../src/domain/order.ts';
 import { createConnections } from '../../src/worker/connections.ts';
 import type { Execution } from '../../src/worker/execute.ts';
 import { createGates } from '../../src/worker/gate.ts';
@@ -353,6 +353,8 @@ describe('An order whose outcome could not be saved', () => {
     orderType: null,
     intent: { operation: 'CLOSE_POSITION', direction: 'long' },
     quantity: decimal(3),
+    notes: NO_NOTES,
+    guards: [],
     status: 'queued',
     error: null,
     positionBefore: null,
@@ -400,6 +402,7 @@ describe('An order whose outcome could not be saved', () => {
     let commits = 0;
     const execution: Execution = {
       connections,
+      judge: async () => [],
       // The database is away for the one commit that follows the broker's acknowledgement.
       save: async (order) => {
         if (++commits === 1) throw new DatabaseUnavailable('away');
@@ -413,7 +416,7 @@ describe('An order whose outcome could not be saved', () => {
     };
     const trades = recentTrades();
     const options = { upTo: null, tradesOf: () => trades, faults: new Map(), log: { error: () => {} } };
-    await workOff(execution, async () => ({ orders: [...standing.values()], version: 1 }), {
+    await workOff(execution, async () => ({ orders: [...standing.values()], version: 1, guards: null }), {
       ...options,
       signal: new AbortController().signal,
     }).catch(() => {});

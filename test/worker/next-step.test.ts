@@ -25,7 +25,7 @@ import {
   timestamp,
   type UserId,
 } from '../../src/domain/ids.ts';
-import { isUnderWay, type Order, type OrderIntent, openLeg } from '../../src/domain/order.ts';
+import { isUnderWay, NO_NOTES, type Order, type OrderIntent, openLeg } from '../../src/domain/order.ts';
 import { type BrokerAccess, createConnections } from '../../src/worker/connections.ts';
 import { lookAtOrder } from '../../src/worker/enquiries.ts';
 import { type Execution, OrderTaken } from '../../src/worker/execute.ts';
@@ -253,6 +253,7 @@ function model(capabilities: Capabilities, start: number, luck: readonly Luck[],
     const connections = createConnections(access);
     const execution: Execution = {
       connections,
+      judge: async () => [],
       save: (order) => commit(alive(order)),
       saveSending: (order) => commit(alive(order)),
       saveSeen: (order) => commit(alive(order)),
@@ -275,7 +276,7 @@ function model(capabilities: Capabilities, start: number, luck: readonly Luck[],
         [...saved.values()].toSorted(
           (a, b) => Number(b.status === 'executing') - Number(a.status === 'executing'),
         );
-      await workOff(execution, async () => ({ orders: first(), version: 1 }), {
+      await workOff(execution, async () => ({ orders: first(), version: 1, guards: null }), {
         upTo: null,
         tradesOf: () => trades,
         faults: new Map(),
@@ -335,6 +336,8 @@ const newOrder = (id: OrderId, intent: OrderIntent, quantity: number, now: numbe
   orderType: null,
   intent,
   quantity: decimal(quantity),
+  notes: NO_NOTES,
+  guards: [],
   status: 'queued',
   error: null,
   positionBefore: null,

@@ -3,10 +3,13 @@
 
 import { type Account, changeAccountAt } from '../../data/accounts.ts';
 import type { Db } from '../../data/db.ts';
+import { type StrategyState, strategiesOf } from '../../data/strategies.ts';
 import { NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
-import { toNumber, toNumberOrNull } from '../../domain/decimal.ts';
+import { type Decimal, toNumber, toNumberOrNull, ZERO } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial, ruleOf } from '../../domain/denial.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
+import { positionOf } from '../../domain/strategy.ts';
+import { canonicalSymbol } from '../../domain/symbol.ts';
 import type { Mailbox, Work } from '../../worker/mailbox.ts';
 import type { Pool } from '../../worker/pool.ts';
 import { audit, writeAudit } from '../audit/audit.ts';
@@ -19,9 +22,9 @@ export interface AskDeps {
   readonly responseWaitMs: number;
 }
 
-type Enquiry = 'verify' | 'positions' | 'balance' | 'flatten' | 'symbols' | 'resetSimulation';
+type Enquiry = 'verify' | 'positions' | 'balance' | 'flatten' | 'symbols' | 'plan' | 'resetSimulation';
 
-async function askWorker<K extends Enquiry>(
+export async function askWorker<K extends Enquiry>(
   { pool, mailbox, responseWaitMs }: AskDeps,
   user: UserId,
   request: { kind: K } & Work[K]['request'],
@@ -124,14 +127,40 @@ export async function readPositions(
   if (isDenial(account)) return account;
   const positions = await heldPositions(deps, user, account.id, book);
   if (isDenial(positions)) return positions;
+  const strategies = new Map(
+    (await strategiesOf(deps.db.lists, account.id, book)).map((state) => [state.key.symbol, state]),
+  );
+  const canonical = (symbol: string) => canonicalSymbol(account.brokerName, symbol);
+  const held = positions.map(({ symbol, quantity, averagePrice, lastPrice, openProfit }) => ({
+    symbol,
+    quantity: toNumber(quantity),
+    average_price: toNumber(averagePrice),
+    last_price: toNumberOrNull(lastPrice),
+    open_profit: toNumberOrNull(openProfit),
+    ...besides(strategies.get(canonical(symbol)), quantity),
+  }));
+  const listed = new Set(positions.map(({ symbol }) => canonical(symbol)));
+  // What only the strategy holds.
+  const missing = [...strategies.values()]
+    .filter(({ key, word }) => !listed.has(key.symbol) && word.after !== null && word.after.side !== 'flat')
+    .map((state) => ({
+      symbol: state.key.symbol,
+      quantity: 0,
+      average_price: null,
+      last_price: null,
+      open_profit: null,
+      ...besides(state, ZERO),
+    }));
+  return { items: [...held, ...missing] };
+}
+
+/** Where the strategy stands beside what is held; nulls where none has said anything. */
+function besides(state: StrategyState | undefined, held: Decimal) {
+  const position = state?.word.after ? positionOf(state.word.after) : null;
   return {
-    items: positions.map(({ symbol, quantity, averagePrice, lastPrice, openProfit }) => ({
-      symbol,
-      quantity: toNumber(quantity),
-      average_price: toNumber(averagePrice),
-      last_price: toNumberOrNull(lastPrice),
-      open_profit: toNumberOrNull(openProfit),
-    })),
+    strategy_position: toNumberOrNull(position),
+    in_sync: position === null ? null : position === held,
+    last_signal_at: state?.arrivedAt ?? null,
   };
 }
 

@@ -2,6 +2,7 @@
 
 import {
   type Account,
+  accountStands,
   changeAccount,
   changePaper,
   findAccount,
@@ -14,12 +15,14 @@ import { roomFor } from '../../data/room.ts';
 import type { User } from '../../data/users.ts';
 import { BROKERS, type BrokerName, environmentOf, NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
+import { mergeGuards, showGuards } from '../../domain/guard-settings.ts';
 import { type AccountId, isUuid, timestamp, type UserId } from '../../domain/ids.ts';
 import { mergePaperSettings, type PaperSettings, readPaperSettings } from '../../domain/paper-settings.ts';
 import { type SealingKey, sealProblem } from '../../domain/sealed.ts';
+import type { OutOfSync } from '../../domain/strategy.ts';
 import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
-import { onePage, type Page, type PageRequest, pageOf } from '../pages.ts';
+import { MOST_CHARACTERS, onePage, type Page, type PageRequest, pageOf } from '../pages.ts';
 import { randomToken, type SecretBox } from '../secret-box.ts';
 import { type RoomDeps, roomOfUser } from './room.ts';
 
@@ -52,6 +55,9 @@ function showAccount({ baseUrl }: Pick<AccountDeps, 'baseUrl'>, account: Account
     environment: account.environment,
     max_request_age: account.maxRequestAge,
     allowed_symbols: account.allowedSymbols,
+    out_of_sync: account.outOfSync,
+    guards: showGuards(account.guards),
+    silence_after: account.silenceAfter,
     halted: account.halted,
     broker_credentials_verified: account.credentialsVerified,
     has_credentials: account.sealedCredentials !== null,
@@ -82,7 +88,11 @@ export async function readAccounts(
   page: PageRequest,
 ): Promise<Page<ShownAccount>> {
   const { after, limit } = onePage(page);
-  const found = await listAccounts(deps.db.lists, user, { after: after as AccountId | null, limit });
+  const found = await listAccounts(deps.db.lists, user, {
+    after: after as AccountId | null,
+    limit,
+    bytes: MOST_CHARACTERS,
+  });
   return pageOf(found, page, (account) => showAccount(deps, account));
 }
 
@@ -102,6 +112,10 @@ export interface NewAccount {
   readonly environment: string | undefined;
   readonly maxRequestAge: number;
   readonly allowedSymbols: readonly string[];
+  readonly outOfSync: OutOfSync;
+  readonly silenceAfter: number | null;
+  /** Those that are to hold entries back; undefined: none. */
+  readonly guards: unknown;
   /** undefined: not given. */
   readonly paper: unknown;
 }
@@ -113,6 +127,8 @@ export async function createAccount(
 ): Promise<WithSecret | Denial> {
   if (fields.allowedSymbols.length > MOST_SYMBOLS) return tooManySymbols();
   const paper = broker === 'paper' ? readPaperSettings(fields.paper) : null;
+  const guards = mergeGuards({}, fields.guards ?? {});
+  if ('problems' in guards) return deny('request_invalid', { detail: guards.problems.join(' ') });
   if (paper && 'problems' in paper) return deny('request_invalid', { detail: paper.problems.join(' ') });
   if (!paper && fields.paper !== undefined) return notPaper();
   const environment = environmentOf(broker, fields.environment);
@@ -130,6 +146,9 @@ export async function createAccount(
     webhookSecret: deps.secrets.seal(secret, id),
     maxRequestAge: fields.maxRequestAge,
     allowedSymbols: fields.allowedSymbols,
+    outOfSync: fields.outOfSync,
+    guards: guards.guards,
+    silenceAfter: fields.silenceAfter,
     sealedCredentials: null,
     credentialsVerified: !NEEDS_CREDENTIALS[broker],
     halted: false,
@@ -167,6 +186,10 @@ export interface AccountFields {
   readonly name?: string;
   readonly maxRequestAge?: number;
   readonly allowedSymbols?: readonly string[];
+  readonly outOfSync?: OutOfSync;
+  readonly silenceAfter?: number | null;
+  /** Merged guard by guard. */
+  readonly guards?: unknown;
   /** Merged into what is there. */
   readonly paper?: unknown;
 }
@@ -178,13 +201,16 @@ export async function updateAccount(
   deps: AccountDeps,
   owner: Owner,
   id: string,
-  { paper: patch, ...fields }: AccountFields,
+  { paper: patch, guards: guardsPatch, ...fields }: AccountFields,
 ): Promise<ShownAccount | Denial> {
   if ((fields.allowedSymbols?.length ?? 0) > MOST_SYMBOLS) return tooManySymbols();
   for (let round = 0; round < ROUNDS; round++) {
     const account = await ownAccount(deps, owner.id, id);
     if (isDenial(account)) return account;
     const unit: Statement[] = [];
+    const guards = guardsPatch === undefined ? null : mergeGuards(account.guards, guardsPatch);
+    if (guards && 'problems' in guards) return deny('request_invalid', { detail: guards.problems.join(' ') });
+    if (guards) unit.push(accountStands(account), changeAccount(account.id, guards));
     if (Object.keys(fields).length > 0) unit.push(changeAccount(account.id, fields));
     if (patch !== undefined) {
       if (account.brokerName !== 'paper') return notPaper();
@@ -192,11 +218,16 @@ export async function updateAccount(
       if ('problems' in merged) return deny('request_invalid', { detail: merged.problems.join(' ') });
       unit.push(changePaper(account.id, account.connectionVersion, merged.settings));
     }
-    const changed = [...Object.keys(fields).map(asShown), ...(patch === undefined ? [] : ['paper'])];
+    const changed = [
+      ...Object.keys(fields).map(asShown),
+      ...(patch === undefined ? [] : ['paper']),
+      ...(guards ? ['guards'] : []),
+    ];
     unit.push(noted(owner, account.id, 'account_updated', deps.clock.now(), { changed }));
     const lost = await deps.db.commit(unit);
     if (lost === null) return readAccount(deps, owner.id, id);
-    if (lost !== 'version') return noSuchAccount();
+    // Halted, changed or gone since it was read.
+    if (lost !== 'version' && !guards) return noSuchAccount();
   }
   return deny('account_changed');
 }

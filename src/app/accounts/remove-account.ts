@@ -1,18 +1,26 @@
-// Deleting a trading account. Whoever deletes one that holds something would have nothing left to close it with.
+// Deleting a trading account. Whoever deletes one that holds something would have nothing left to close it with. The broker
+// is asked before, and may be slow: an order that is accepted meanwhile, though it has ended by then, makes the answer void.
 
-import { deleteAccount } from '../../data/accounts.ts';
+import { countRecentOrders, deleteAccount, noOrderSince } from '../../data/accounts.ts';
 import { accountsUnderWay } from '../../data/orders.ts';
 import { NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
 import { sign } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
-import { timestamp } from '../../domain/ids.ts';
+import { type Timestamp, timestamp } from '../../domain/ids.ts';
 import { audit } from '../audit/audit.ts';
 import { type AskDeps, heldPositions } from './account-broker.ts';
 import { type AccountDeps, noSuchAccount, type Owner, ownAccount } from './accounts.ts';
 
+export interface RemoveDeps extends Pick<AccountDeps, 'db' | 'clock'>, AskDeps {
+  readonly entryDeadlineMs: number;
+}
+
+/** How far the clock of another API process may be behind ours, and much more. */
+const CLOCKS_APART_MS = 3_600_000;
+
 /** Softly: its webhook stops at once, its orders stay readable. Null: done. */
 export async function removeAccount(
-  deps: Pick<AccountDeps, 'db' | 'clock'> & AskDeps,
+  deps: RemoveDeps,
   owner: Owner,
   id: string,
   { keepPositions }: { readonly keepPositions: boolean },
@@ -20,17 +28,21 @@ export async function removeAccount(
   const { db, clock } = deps;
   const account = await ownAccount(deps, owner.id, id);
   if (isDenial(account)) return account;
+  // Before anything else is looked at: what is accepted from now on is found by the unit that deletes.
+  const seen = await countRecentOrders(db, account, recently(deps));
   // Looked at again by the unit that deletes; here, because the worker would not answer before they have ended.
   const underWay = await accountsUnderWay(db, owner.id);
   if (underWay.includes(account.id)) return deny('orders_under_way');
   // Without credentials nothing was ever traded there, and nobody can be asked.
   const canHold = !NEEDS_CREDENTIALS[account.brokerName] || account.sealedCredentials !== null;
-  const held = canHold && !keepPositions ? await positionsOpen(deps, owner, account.id) : null;
+  const mustBeFlat = canHold && !keepPositions;
+  const held = mustBeFlat ? await positionsOpen(deps, owner, account.id) : null;
   if (held) return held;
 
   const now = clock.now();
   const lost = await db.commit([
     ...deleteAccount(account.id, timestamp(now)),
+    ...(mustBeFlat ? [noOrderSince(account, seen)] : []),
     audit(
       owner.context,
       {
@@ -44,9 +56,16 @@ export async function removeAccount(
     ),
   ]);
   if (lost === 'idle') return deny('orders_under_way');
+  if (lost === 'quiet') return deny('orders_under_way', { detail: `${CAME_BETWEEN} Try again, ${KEEP}` });
   return lost === null ? null : noSuchAccount();
 }
 
+/** An order that is accepted now has not arrived before: a later one would have been refused. */
+function recently({ clock, entryDeadlineMs }: RemoveDeps): Timestamp {
+  return timestamp(clock.now() - entryDeadlineMs - CLOCKS_APART_MS);
+}
+
+const CAME_BETWEEN = 'An order came in while the broker was asked what it holds.';
 const KEEP =
   'or delete it with ?keep_positions=true: what is held then stays at the broker, and is yours to look after.';
 

@@ -2,6 +2,7 @@
 
 import { credentialsByEmail, credentialsOf, type UserCredentials } from '../../data/credentials.ts';
 import { insertSession, type Session } from '../../data/sessions.ts';
+import type { Tried } from '../../data/tries.ts';
 import type { User } from '../../data/users.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { normalEmail } from '../../domain/email.ts';
@@ -10,10 +11,11 @@ import { audit, type RequestContext, storable, writeAudit } from '../audit/audit
 import { newId } from '../new-id.ts';
 import { randomToken, type SecretBox } from '../secret-box.ts';
 import type { Captcha } from './captcha.ts';
-import { type CheckPasswordDeps, checkPassword, forgiveTries, takeTry } from './passwords.ts';
+import { deviceToken, knownDevice, stampOf } from './devices.ts';
+import { type CheckPasswordDeps, checkPassword } from './passwords.ts';
 import { type CodeProof, hasSecondFactor, proofByCode } from './second-factor.ts';
 import { newAccessToken, newRefreshToken, type SessionDeps } from './sessions.ts';
-import { hashToken } from './tokens.ts';
+import { byDevice, byStrangers, forgive, takeTry } from './tries.ts';
 
 export interface LoginDeps extends SessionDeps, CheckPasswordDeps {
   readonly secrets: SecretBox;
@@ -26,6 +28,8 @@ export interface Entered {
   readonly session: Session;
   readonly accessToken: string;
   readonly refreshToken: string;
+  /** For the device that it began on. */
+  readonly deviceToken: string;
 }
 
 /** The password was right; the second factor is asked for. */
@@ -62,17 +66,19 @@ export interface LoginAttempt {
   readonly email: string;
   readonly password: string;
   readonly captchaToken: string | undefined;
+  /** As the device shows it, if it shows one. */
+  readonly deviceToken: string | undefined;
   readonly context: RequestContext;
 }
 
 export function login(
   deps: LoginDeps,
-  { email, password, captchaToken, context }: LoginAttempt,
+  { captchaToken, context, ...typed }: LoginAttempt,
 ): Promise<Denial | Entered | CodeAsked> {
   return audited(deps, context, async (findings) => {
     const bot = await deps.captcha.verify({ token: captchaToken, action: 'login', context });
     if (bot) return bot;
-    const proven = await provePassword(deps, { email, password }, findings);
+    const proven = await provePassword(deps, typed, findings);
     if (isDenial(proven)) return proven;
     if (!(await hasSecondFactor(deps, proven.user.id))) return enter(deps, proven, null, context);
 
@@ -87,20 +93,26 @@ export function login(
   });
 }
 
+export interface LoginCode extends Pick<LoginAttempt, 'deviceToken' | 'context'> {
+  readonly loginToken: string;
+  readonly code: string;
+}
+
 /** The second step, with the code. */
 export function completeLogin(
   deps: LoginDeps,
-  { loginToken, code, context }: { loginToken: string; code: string; context: RequestContext },
+  { loginToken, code, deviceToken, context }: LoginCode,
 ): Promise<Denial | Entered> {
   return audited(deps, context, async (findings) => {
     const claims = deps.tokens.read('login', loginToken);
-    const proven = claims && (await credentialsOf(deps.db, claims.user));
-    if (!proven || stampOf(proven) !== claims.stamp) return deny('login_token_invalid');
-    findings.user = proven.user;
-    if (!proven.user.isActive) return deny('user_deactivated');
-    const locked = await takeTry(deps, proven.user.email);
+    const found = claims && (await credentialsOf(deps.db, claims.user));
+    if (!found || stampOf(found) !== claims.stamp) return deny('login_token_invalid');
+    findings.user = found.user;
+    if (!found.user.isActive) return deny('user_deactivated');
+    const from = cameFrom(deps, found.user.email, { found, deviceToken });
+    const locked = await takeTry(deps, from.tried);
     if (locked) return locked;
-    return enterByCode(deps, proven, code, context);
+    return enterByCode(deps, { ...found, ...from }, code, context);
   });
 }
 
@@ -117,7 +129,8 @@ export function loginAtOnce(
   { email, password, code, context }: PasswordGrant,
 ): Promise<Denial | Entered | { codeMissing: true }> {
   return audited<Entered | { codeMissing: true }>(deps, context, async (findings) => {
-    const proven = await provePassword(deps, { email, password }, findings);
+    // Programs keep no cookies: they try with the strangers.
+    const proven = await provePassword(deps, { email, password, deviceToken: undefined }, findings);
     if (isDenial(proven)) return proven;
     if (!(await hasSecondFactor(deps, proven.user.id))) return enter(deps, proven, null, context);
     if (code !== undefined) return enterByCode(deps, proven, code, context);
@@ -126,18 +139,38 @@ export function loginAtOnce(
   });
 }
 
+/** From where a try is made, and with which others it counts. */
+interface From {
+  /** The device's id; null: not known to the user. */
+  readonly device: string | null;
+  readonly tried: Tried;
+}
+
+function cameFrom(
+  deps: LoginDeps,
+  email: string,
+  { found, deviceToken }: { found: UserCredentials | null; deviceToken: string | undefined },
+): From {
+  const device = knownDevice(deps, deviceToken, found);
+  return { device, tried: device === null ? byStrangers(email) : byDevice(device) };
+}
+
+type Proven = UserCredentials & From;
+
 async function provePassword(
   deps: LoginDeps,
-  { email: given, password }: { email: string; password: string },
+  typed: Pick<LoginAttempt, 'email' | 'password' | 'deviceToken'>,
   findings: Findings,
-): Promise<Denial | UserCredentials> {
-  const email = normalEmail(given);
+): Promise<Denial | Proven> {
+  const { password, deviceToken } = typed;
+  const email = normalEmail(typed.email);
   const found = await credentialsByEmail(deps.db, email);
   if (found) findings.user = found.user;
-  const denial = await checkPassword(deps, { email, password, found });
+  const from = cameFrom(deps, email, { found, deviceToken });
+  const denial = await checkPassword(deps, { tried: from.tried, password, found });
   if (denial) return denial;
   // Only now: a stranger does not learn that the user exists.
-  return found?.user.isActive ? found : deny('user_deactivated');
+  return found?.user.isActive ? { ...found, ...from } : deny('user_deactivated');
 }
 
 const wrongCode = (): Denial =>
@@ -147,7 +180,7 @@ const wrongCode = (): Denial =>
 
 async function enterByCode(
   deps: LoginDeps,
-  proven: UserCredentials,
+  proven: Proven,
   code: string,
   context: RequestContext,
 ): Promise<Denial | Entered> {
@@ -155,14 +188,15 @@ async function enterByCode(
   return proof ? enter(deps, proven, proof, context) : wrongCode();
 }
 
-/** The session, its first refresh token, the use of the code and the audit entry are one unit. */
+/** The session, its first refresh token, the use of the code, the tries forgiven and the audit entry are one unit. */
 async function enter(
   deps: LoginDeps,
-  { user, passwordHash }: UserCredentials,
+  proven: Proven,
   proof: CodeProof | null,
   context: RequestContext,
 ): Promise<Denial | Entered> {
   const { db, clock } = deps;
+  const { user, passwordHash } = proven;
   const now = clock.now();
   const session: Session = {
     id: newId() as SessionId,
@@ -178,6 +212,7 @@ async function enter(
     insertSession(session, passwordHash),
     ...(proof ? [proof.use] : []),
     insert,
+    forgive(proven.tried),
     audit(
       context,
       {
@@ -193,8 +228,11 @@ async function enter(
   if (lost === 'code_unused') return wrongCode();
   // The password was changed, or the user deactivated, while we looked at it.
   if (lost !== null) return deny('invalid_credentials');
-  await forgiveTries(deps, user.email);
-  return { user, session, accessToken: newAccessToken(deps, session), refreshToken };
+  return {
+    user,
+    session,
+    accessToken: newAccessToken(deps, session),
+    refreshToken,
+    deviceToken: deviceToken(deps, proven, proven.device),
+  };
 }
-
-const stampOf = ({ passwordHash }: UserCredentials): string => hashToken(passwordHash).slice(0, 32);

@@ -1,10 +1,11 @@
-// Passwords: registering with one, checking one, setting a new one by mail. Whoever guesses gets ten tries per account
-// in a quarter of an hour, and no word on whether the account exists.
+// Passwords: registering with one, checking one, setting a new one by mail. Whoever guesses gets no word on whether the
+// account exists.
 
 import { hash, verify } from '@node-rs/argon2';
 import { revokeApiKeysOf } from '../../data/api-keys.ts';
 import {
   credentialsByEmail,
+  credentialsOf,
   insertPasswordReset,
   setPassword,
   type UserCredentials,
@@ -13,19 +14,21 @@ import {
 } from '../../data/credentials.ts';
 import type { Db } from '../../data/db.ts';
 import { revokeSessionsOf } from '../../data/sessions.ts';
+import type { Tried } from '../../data/tries.ts';
 import { currentTermsVersion, insertUser, type User } from '../../data/users.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { isEmail, normalEmail } from '../../domain/email.ts';
 import { timestamp, type UserId } from '../../domain/ids.ts';
 import { passwordProblem } from '../../domain/password.ts';
 import type { Mailer } from '../../mail/mailer.ts';
-import { type Store, StoreUnavailable } from '../../store/store.ts';
 import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import { resetMail } from '../audit/mails.ts';
+import type { Strangers } from '../audit/strangers.ts';
 import { newId } from '../new-id.ts';
 import { randomToken } from '../secret-box.ts';
 import type { Captcha } from './captcha.ts';
 import { hashToken } from './tokens.ts';
+import { bySession, byStrangers, forgive, resetMails, type TryDeps, takeIfFree, takeTry } from './tries.ts';
 import type { Turns } from './turns.ts';
 
 /** A port, so that a test can count the work. */
@@ -42,56 +45,24 @@ export const argon2id: PasswordHasher = {
 };
 
 interface Log {
-  warn(context: object, text: string): void;
   error(context: object, text: string): void;
 }
 
-export interface CheckPasswordDeps {
-  readonly store: Pick<Store, 'countInWindow' | 'clearWindow'>;
+export interface CheckPasswordDeps extends TryDeps {
   readonly hasher: PasswordHasher;
   readonly turns: Turns;
   /** The hash of a password that nobody knows: what an unknown address is checked against. */
   readonly decoyHash: string;
-  readonly log: Log;
-}
-
-const TRIES = 10;
-const TRIES_WINDOW_MS = 15 * 60_000;
-const triesKey = (email: string): string => `password:${hashToken(email)}`;
-
-/** Counted before the work is done, so that guesses in parallel are no way around it. Fails closed. */
-export async function takeTry(
-  { store }: Pick<CheckPasswordDeps, 'store'>,
-  email: string,
-): Promise<Denial | null> {
-  try {
-    const count = await store.countInWindow(triesKey(email), TRIES, TRIES_WINDOW_MS);
-    if (count.allowed) return null;
-    return deny('login_locked', { retryAfter: Math.max(1, Math.ceil(count.retryAfterMs / 1000)) });
-  } catch (fault) {
-    if (!(fault instanceof StoreUnavailable)) throw fault;
-    return deny('store_unavailable', { detail: 'Nobody can log in at the moment. Try again.' });
-  }
-}
-
-/** After a success: earlier mistakes no longer count. */
-export async function forgiveTries(
-  { store, log }: { readonly store: Pick<Store, 'clearWindow'>; readonly log: Log },
-  email: string,
-): Promise<void> {
-  await store.clearWindow(triesKey(email)).catch((fault: unknown) => {
-    log.warn({ fault }, 'failed tries could not be forgotten; they end by themselves');
-  });
 }
 
 /** The same work, one verification, whether or not there is such a user. The try stays counted until forgiven. */
 export async function checkPassword(
   deps: CheckPasswordDeps,
-  { email, password, found }: { email: string; password: string; found: UserCredentials | null },
+  { tried, password, found }: { tried: Tried; password: string; found: UserCredentials | null },
 ): Promise<Denial | null> {
   return deps.turns.take(async () => {
     // In its turn: who is sent away without a check has used up no try.
-    const locked = await takeTry(deps, email);
+    const locked = await takeTry(deps, tried);
     if (locked) return locked;
     const isRight = await deps.hasher.verify(found?.passwordHash ?? deps.decoyHash, password);
     return found && isRight ? null : deny('invalid_credentials');
@@ -100,17 +71,14 @@ export async function checkPassword(
 
 /** Of somebody who has a session and must prove once more to be the one who began it. */
 export async function checkOwnPassword(
-  deps: CheckPasswordDeps & { readonly db: Db },
-  { email }: User,
+  deps: CheckPasswordDeps,
+  { id }: User,
   password: string,
 ): Promise<Denial | null> {
-  const denial = await checkPassword(deps, {
-    email,
-    password,
-    found: await credentialsByEmail(deps.db, email),
-  });
+  const tried = bySession(id);
+  const denial = await checkPassword(deps, { tried, password, found: await credentialsOf(deps.db, id) });
   if (denial?.code === 'invalid_credentials') return deny('password_wrong');
-  if (!denial) await forgiveTries(deps, email);
+  if (!denial) await deps.db.commit([forgive(tried)]);
   return denial;
 }
 
@@ -186,31 +154,27 @@ async function checkAndRegister(
 export interface ForgotPasswordDeps {
   readonly db: Db;
   readonly clock: { now(): number };
-  readonly store: Pick<Store, 'countInWindow'>;
   readonly mailer: Mailer;
   readonly baseUrl: string;
   readonly log: Log;
 }
 
 const RESET_LIFE_MS = 30 * 60_000;
-/** Nobody's mailbox is to be flooded by strangers. */
-const RESET_MAILS = 3;
-const RESET_MAILS_WINDOW_MS = 15 * 60_000;
 
 /** Mails a link for a new password. It answers nothing: whether there is such a user is nobody's business. */
 export async function forgotPassword(
   deps: ForgotPasswordDeps,
   { email, context }: { email: string; context: RequestContext },
 ): Promise<void> {
-  const { db, clock, store, mailer, log } = deps;
+  const { db, clock, mailer, log } = deps;
   const found = await credentialsByEmail(db, normalEmail(email));
   const user = found?.user ?? null;
   const refuse = (failure: string) =>
     writeAudit(deps, context, { userId: user?.id ?? null, action: 'forgot_password', failure });
   if (!user) return refuse('There is no user with this address.');
   if (!user.isActive) return refuse('The user is deactivated.');
-  const mails = await store.countInWindow(`reset-mail:${user.id}`, RESET_MAILS, RESET_MAILS_WINDOW_MS);
-  if (!mails.allowed) return refuse('The user was sent enough mails for now.');
+  if ((await takeIfFree(deps, resetMails(user.id))) > 0)
+    return refuse('The user was sent enough mails for now.');
 
   const token = randomToken();
   const now = clock.now();
@@ -231,10 +195,9 @@ export async function forgotPassword(
 export interface ResetPasswordDeps {
   readonly db: Db;
   readonly clock: { now(): number };
-  readonly store: Pick<Store, 'clearWindow'>;
+  readonly strangers: Strangers;
   readonly hasher: PasswordHasher;
   readonly turns: Turns;
-  readonly log: Log;
 }
 
 /** Null: the new password holds, and every session and API key has ended: whoever knew the old one may have made it. */
@@ -254,7 +217,11 @@ export async function resetPassword(
     });
     return denial;
   };
-  if (!user) return refuse(deny('reset_token_invalid'));
+  if (!user) {
+    const denial = deny('reset_token_invalid');
+    const isTold = deps.strangers.count(context, { code: denial.code, target: null });
+    return isTold ? refuse(denial) : denial;
+  }
   const problem = passwordProblem(password, user.email);
   if (problem) return refuse(deny('password_weak', { detail: problem }));
 
@@ -266,6 +233,7 @@ export async function resetPassword(
     setPassword(user.id, passwordHash),
     revokeSessionsOf(user.id),
     revokeApiKeysOf(user.id, timestamp(now)),
+    forgive(byStrangers(user.email)),
     audit(
       context,
       {
@@ -277,7 +245,5 @@ export async function resetPassword(
       now,
     ),
   ]);
-  if (lost !== null) return refuse(deny('reset_token_invalid'));
-  await forgiveTries(deps, user.email);
-  return null;
+  return lost === null ? null : refuse(deny('reset_token_invalid'));
 }

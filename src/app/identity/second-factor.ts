@@ -25,12 +25,11 @@ import {
 } from '../../domain/totp.ts';
 import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import type { SecretBox } from '../secret-box.ts';
-import { type CheckPasswordDeps, checkOwnPassword, forgiveTries, takeTry } from './passwords.ts';
+import { type CheckPasswordDeps, checkOwnPassword } from './passwords.ts';
 import { hashToken } from './tokens.ts';
+import { bySession, forgive, takeTry } from './tries.ts';
 
 export interface SecondFactorDeps extends CheckPasswordDeps {
-  readonly db: Db;
-  readonly clock: { now(): number };
   readonly secrets: SecretBox;
 }
 
@@ -84,7 +83,8 @@ export async function confirmTotp(
   const factor = await findSecondFactor(db, user.id);
   if (!factor) return refuse(deps, by, action, deny('totp_not_enrolled'));
   if (factor.confirmed) return refuse(deps, by, action, deny('totp_already_enabled'));
-  const locked = await takeTry(deps, user.email);
+  const tried = bySession(user.id);
+  const locked = await takeTry(deps, tried);
   if (locked) return refuse(deps, by, action, locked);
   const now = clock.now();
   const step = matchingStep(secretOf(deps, user.id, factor.totpSecret), code.trim(), now);
@@ -94,11 +94,11 @@ export async function confirmTotp(
   const lost = await db.commit([
     confirmSecondFactor(user.id, factor.totpSecret, step, timestamp(now)),
     ...codes.map((made) => insertRecoveryCode(user.id, hashToken(plainRecoveryCode(made)))),
+    forgive(tried),
     audit(context, { userId: user.id, action, failure: null }, now),
   ]);
   // Another enrolment came between.
   if (lost !== null) return refuse(deps, by, action, deny('totp_code_wrong'));
-  await forgiveTries(deps, user.email);
   return { recovery_codes: codes };
 }
 

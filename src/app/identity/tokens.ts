@@ -11,14 +11,17 @@ export type TokenKind =
   | 'access'
   | 'refresh'
   /** Between the password and the second factor of one login. */
-  | 'login';
+  | 'login'
+  /** Of a device that its user has logged in with: see devices.ts. */
+  | 'device';
 
 interface Claims {
   readonly user: UserId;
   /** Of access and refresh tokens. */
   readonly session: SessionId | null;
-  /** Of login tokens: which password was right. With another one since then, the token is worth nothing. */
+  /** Of login and device tokens: which password was right. With another one since then, the token is worth nothing. */
   readonly stamp?: string;
+  readonly device?: string;
 }
 
 export interface Tokens {
@@ -31,6 +34,7 @@ interface Payload {
   sub: UserId;
   sid?: SessionId;
   pws?: string;
+  did?: string;
   typ: TokenKind;
   exp: number;
 }
@@ -48,7 +52,7 @@ export function createTokens({ secret, clock }: { secret: string; clock: { now()
     ignoreExpiration: true,
   });
   return {
-    issue(kind, { user, session, stamp }, lifetimeMs) {
+    issue(kind, { user, session, stamp, device }, lifetimeMs) {
       const now = clock.now();
       return sign({
         iss: ISSUER,
@@ -56,6 +60,7 @@ export function createTokens({ secret, clock }: { secret: string; clock: { now()
         sub: user,
         ...(session ? { sid: session } : {}),
         ...(stamp ? { pws: stamp } : {}),
+        ...(device ? { did: device } : {}),
         typ: kind,
         jti: randomUUID(),
         iat: Math.floor(now / 1000),
@@ -67,8 +72,13 @@ export function createTokens({ secret, clock }: { secret: string; clock: { now()
         const payload = verify(token) as Payload;
         if (payload.typ !== kind || typeof payload.exp !== 'number' || payload.exp * 1000 <= clock.now())
           return null;
-        const { sub: user, sid: session = null, pws: stamp } = payload;
-        return { user, session, ...(stamp === undefined ? {} : { stamp }) };
+        const { sub: user, sid: session = null, pws: stamp, did: device } = payload;
+        return {
+          user,
+          session,
+          ...(stamp === undefined ? {} : { stamp }),
+          ...(device === undefined ? {} : { device }),
+        };
       } catch {
         return null;
       }

@@ -1,4 +1,5 @@
-// What Prometheus reads: figures of the whole deployment, the same from every process of it.
+// What Prometheus reads: figures of the whole deployment, the same from every process of it, but for what a process alone
+// can know: which messages it did not believe.
 
 import type { Db } from '../../data/db.ts';
 import { countChecks } from '../../data/fill-checks.ts';
@@ -13,7 +14,7 @@ import { unsealedMs } from './health.ts';
 export interface MetricsDeps {
   readonly db: Db;
   readonly clock: { now(): number };
-  readonly store: Pick<Store, 'queueLength'>;
+  readonly store: Pick<Store, 'queueLength' | 'refused'>;
   readonly hosts: Pick<Hosts, 'list' | 'lost'>;
   readonly version: string;
   readonly role: string;
@@ -82,6 +83,11 @@ export async function readMetrics(deps: MetricsDeps): Promise<string> {
   return [
     family('info', 'The program.', { [`{version="${version}",role="${role}"}`]: 1 }),
     family('part_up', 'Whether a part answers.', parts),
+    counter(
+      'messages_refused_total',
+      'Messages in Redis that were not ours, or not new, and were dropped by this process.',
+      store.refused(),
+    ),
     ...(ofDatabase ?? []),
     ...(ofStore ?? []),
   ].join('');

@@ -4,8 +4,10 @@
 
 import type { Position } from '../../broker/broker.ts';
 import { type Account, changeAccount } from '../../data/accounts.ts';
+import { findOrder } from '../../data/orders.ts';
 import { absolute, sign } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
+import type { Order } from '../../domain/order.ts';
 import { type OrderResult, orderResult } from '../../domain/order-result.ts';
 import { clearEntries } from '../accounts/account-broker.ts';
 import {
@@ -36,7 +38,7 @@ export interface Halted {
   readonly account: ShownAccount;
   /** One per position that was closed, or is being closed. */
   readonly orders: readonly OrderResult[];
-  /** Null: nothing was left out. The halt holds in any case. */
+  /** Null: nothing is left open, by the broker's word and by what is saved of each close. The halt holds in any case. */
   readonly flatten_error: { readonly code: string; readonly message: string } | null;
 }
 
@@ -79,10 +81,27 @@ async function closeAll(
   const outcomes = await Promise.all(
     held.map((position) => attempt(deps, () => close(deps, request, account, position))),
   );
-  const orders = outcomes.flatMap((outcome) => (isDenial(outcome) ? [] : [orderResult(outcome.order)]));
   const denial = outcomes.find((outcome) => isDenial(outcome));
   const open = held.filter((_, index) => isDenial(outcomes[index] ?? {})).map(({ symbol }) => symbol);
-  return { orders, flatten_error: denial ? notClosed(denial, open) : mayYetOpen(cleared.open) };
+  const placed = outcomes.flatMap((outcome) => (isDenial(outcome) ? [] : [outcome.order]));
+  const { orders, unconfirmed } = await asSaved(deps, placed);
+  return {
+    orders: orders.map(orderResult),
+    flatten_error: denial ? notClosed(denial, open) : (notConfirmed(unconfirmed) ?? mayYetOpen(cleared.open)),
+  };
+}
+
+/** What became of the closes is what their worker wrote down. An answer can be lost, and one that came is no proof. */
+async function asSaved(
+  { db }: Pick<HaltDeps, 'db'>,
+  placed: readonly Order[],
+): Promise<{ readonly orders: readonly Order[]; readonly unconfirmed: readonly Order[] }> {
+  const saved = await Promise.all(placed.map(({ id }) => findOrder(db, id).catch(() => null)));
+  const orders = placed.map((order, index) => saved[index] ?? order);
+  // Closed by this order, or by another one before it.
+  const isClosed = (order: Order | null | undefined) =>
+    order?.status === 'filled' || order?.error?.code === 'no_position';
+  return { orders, unconfirmed: orders.filter((_, index) => !isClosed(saved[index])) };
 }
 
 async function close(
@@ -126,6 +145,17 @@ async function attempt<T>({ log }: HaltDeps, work: () => Promise<T>): Promise<T 
       unavailability(fault) ?? deny('broker_unavailable', { detail: 'Something went wrong on our side.' })
     );
   }
+}
+
+function notConfirmed(closes: readonly Order[]): Halted['flatten_error'] {
+  if (closes.length === 0) return null;
+  const named = closes.map(({ id, symbol, status }) => `${symbol} (order ${id}: ${status})`).join(', ');
+  return {
+    code: 'close_unconfirmed',
+    message:
+      `The account is halted, but it is not confirmed that everything is closed: ${named}. ` +
+      'Look at these orders again in a moment and at your broker, and close there, or ask for it again, what is still open.',
+  };
 }
 
 function mayYetOpen(entries: readonly { readonly orderId: string; readonly symbol: string }[]) {

@@ -12,7 +12,7 @@ import type { Decimal } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import {
   effectivePlan,
-  entitlement,
+  entitlements,
   isEntry,
   type Plan,
   type Plans,
@@ -23,10 +23,12 @@ import { millis, type OrderId, timestamp } from '../../domain/ids.ts';
 import {
   type Action,
   hasEnded,
+  NO_NOTES,
   type Order,
   type OrderIntent,
   type OrderType,
   passed,
+  type SignalNotes,
   type Source,
 } from '../../domain/order.ts';
 import { StoreUnavailable } from '../../store/store.ts';
@@ -64,6 +66,7 @@ export interface NewOrder extends Placing {
   readonly intent: OrderIntent;
   readonly symbol: string;
   readonly quantity: Decimal;
+  readonly notes?: SignalNotes;
   readonly arrivedAt: number;
   readonly context: RequestContext;
   /** Of a real webhook order. */
@@ -99,7 +102,7 @@ export async function placeOrder(
   const { user, account, limits } = request;
   const now = clock.now();
   const plan = planOf(deps.plans, user, now);
-  const refusal = limits && entitlement(standingOf(request, limits, plan, now));
+  const refusal = refusalOf(deps, request);
   if (refusal) return refusal;
 
   try {
@@ -152,9 +155,27 @@ export async function placeOrder(
   return { order: known ?? order, answered: false };
 }
 
+/** Of halt, plan, terms, credentials and daily limit the first; null: none. */
+export const refusalOf = (...of: Parameters<typeof refusalsOf>): Denial | null =>
+  refusalsOf(...of)[0] ?? null;
+
+export function refusalsOf(
+  { plans, clock }: Pick<PlaceOrderDeps, 'plans' | 'clock'>,
+  request: Placing & Pick<NewOrder, 'intent' | 'simulation'>,
+): Denial[] {
+  const { user, limits } = request;
+  const now = clock.now();
+  return limits ? entitlements(standingOf(request, limits, planOf(plans, user, now), now)) : [];
+}
+
 const CHANGING = 'The account is being changed at this moment. Nothing was queued. Send the order again.';
 
-function standingOf(request: NewOrder, limits: Limits, plan: Plan, now: number): Standing {
+function standingOf(
+  request: Placing & Pick<NewOrder, 'intent' | 'simulation'>,
+  limits: Limits,
+  plan: Plan,
+  now: number,
+): Standing {
   const { user, account, intent, simulation } = request;
   const { termsVersion, hadPlan, ordersToday } = limits;
   const areAccepted = termsVersion === null || user.termsVersion === termsVersion;
@@ -241,6 +262,8 @@ function accept(deps: PlaceOrderDeps, request: NewOrder): Order {
     orderType: request.orderType,
     intent: request.intent,
     quantity: request.quantity,
+    notes: request.notes ?? NO_NOTES,
+    guards: [],
     status: 'queued',
     error: null,
     positionBefore: null,
@@ -268,9 +291,9 @@ function planOf(plans: Plans, user: User, now: number): Plan {
 export async function recordRefusal(
   { db, log }: Pick<PlaceOrderDeps, 'db' | 'log'>,
   { code }: Denial,
-  entry: Statement,
+  entries: readonly Statement[],
 ): Promise<void> {
-  const recorded = db.commit([entry]);
+  const recorded = db.commit(entries);
   if (code !== 'outcome_unknown') await recorded;
   // Its failure must not turn "it may have been accepted" into "nothing was queued".
   else

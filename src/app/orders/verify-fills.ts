@@ -15,6 +15,7 @@ import { afterLook, type FillRules, type Look } from '../../domain/fill.ts';
 import { timestamp } from '../../domain/ids.ts';
 import type { Mailbox } from '../../worker/mailbox.ts';
 import type { Pool } from '../../worker/pool.ts';
+import { noteEnd } from './strategy.ts';
 
 export interface VerifyDeps {
   readonly db: Db;
@@ -50,6 +51,7 @@ async function verifyOne(deps: VerifyDeps, due: FillCheck): Promise<void> {
   const { order: after, verdict } = afterLook(order, look, check.attempts, rules, clock.now());
   const changes = after === order ? [] : saveOrder(after);
   const lost = await db.commit([concludeCheck(check, verdict), ...changes]);
+  if (lost === null && after !== order) await noteEnd(deps, after);
   if (lost) log.warn({ order: order.id, lost }, 'a fill check was overtaken; it will be made again');
   if (verdict.check === 'dead_letter')
     log.warn({ order: order.id, reason: verdict.reason }, 'fill verification gave up: dead letter');

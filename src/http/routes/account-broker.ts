@@ -4,22 +4,28 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import type { Owner } from '../../app/accounts/accounts.ts';
 import type { RequestContext } from '../../app/audit/audit.ts';
+import type { Alignment } from '../../app/orders/align.ts';
+import type { Placed } from '../../app/orders/place-order.ts';
 import type { PageRequest } from '../../app/pages.ts';
-import type { Denial } from '../../domain/denial.ts';
+import { type Denial, isDenial } from '../../domain/denial.ts';
 import type { UserId } from '../../domain/ids.ts';
 import { answer } from '../answers.ts';
+import { sendDenial } from '../problem.ts';
 import { Balance, Instrument, Positions, VerifiedAccount } from '../schemas/answers.ts';
 import { pageOf as pageSchema } from '../schemas/parts.ts';
-import { SymbolsQuery } from '../schemas/requests.ts';
+import { AlignBody, SymbolsQuery } from '../schemas/requests.ts';
 import { ASKS_BROKER, action, type OfAccount, type Outcome, ofOne, owners, user } from './of-account.ts';
+import { NOT_PLACED, PLACED, sendPlaced } from './webhook.ts';
 
 export interface AccountBrokerRoutes {
   verifyAccount(owner: Owner, id: string): Outcome;
   readPositions(user: UserId, id: string, book: { readonly simulation: boolean }): Outcome;
   resetSimulation(owner: Owner, id: string): Promise<Denial | null>;
   readBalance(user: UserId, id: string): Outcome;
+  alignPosition(request: Alignment): Promise<Denial | Placed>;
   readSymbols(user: UserId, id: string, search: PageRequest & { query: string }): Outcome;
   contextOf(request: FastifyRequest): RequestContext;
+  readonly clock: { now(): number };
 }
 
 export function accountBrokerRoutes(server: FastifyInstance, deps: AccountBrokerRoutes): void {
@@ -82,6 +88,34 @@ export function accountBrokerRoutes(server: FastifyInstance, deps: AccountBroker
       }),
     ),
     positions(true),
+  );
+
+  server.post<OfAccount & { Body: Static<typeof AlignBody> }>(
+    '/trading/accounts/:id/align',
+    {
+      ...user(
+        ofOne({
+          id: 'alignPosition',
+          summary: 'Move a position to where the strategy stands',
+          description: 'By the last word of the strategy; whatever has to be closed or opened for it.',
+          answers: PLACED,
+          denials: ['account_changed', ...NOT_PLACED],
+        }),
+      ),
+      schema: { body: AlignBody },
+    },
+    async (request, reply) => {
+      const { symbol, simulation = false } = request.body;
+      const outcome = await deps.alignPosition({
+        user: request.caller.user,
+        accountId: request.params.id,
+        symbol,
+        simulation,
+        arrivedAt: deps.clock.now(),
+        context: deps.contextOf(request),
+      });
+      return isDenial(outcome) ? sendDenial(request, reply, outcome) : sendPlaced(reply, outcome);
+    },
   );
 
   server.post<OfAccount>(

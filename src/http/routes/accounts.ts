@@ -84,13 +84,17 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
       schema: { body: AccountBody },
     },
     async (request, reply) => {
-      const { name, broker, environment, max_request_age, allowed_symbols, paper } = request.body;
+      const { name, broker, environment, paper, guards } = request.body;
+      const { max_request_age, allowed_symbols, out_of_sync, silence_after } = request.body;
       const made = await deps.createAccount(ownerOf(request), {
         name,
         broker,
         environment,
         maxRequestAge: max_request_age ?? DEFAULT_MAX_REQUEST_AGE,
         allowedSymbols: allowed_symbols ?? [],
+        outOfSync: out_of_sync ?? 'hold',
+        guards,
+        silenceAfter: silence_after ?? null,
         paper,
       });
       return secretAnswer(request, reply, made, 201);
@@ -120,10 +124,14 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
     },
     async (request, reply) => {
       const { name, max_request_age: maxRequestAge, allowed_symbols: allowedSymbols, paper } = request.body;
+      const { out_of_sync: outOfSync, guards, silence_after: silenceAfter } = request.body;
       const changed = await deps.updateAccount(ownerOf(request), request.params.id, {
         ...(name === undefined ? {} : { name }),
         ...(maxRequestAge === undefined ? {} : { maxRequestAge }),
         ...(allowedSymbols === undefined ? {} : { allowedSymbols }),
+        ...(outOfSync === undefined ? {} : { outOfSync }),
+        ...(guards === undefined ? {} : { guards }),
+        ...(silenceAfter === undefined ? {} : { silenceAfter }),
         ...(paper === undefined ? {} : { paper }),
       });
       return answer(request, reply, changed);

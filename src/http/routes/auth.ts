@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import type { RequestContext } from '../../app/audit/audit.ts';
 import type { Caller, Session, User } from '../../app/identity/access.ts';
-import type { CodeAsked, Entered, LoginAttempt } from '../../app/identity/login.ts';
+import type { CodeAsked, Entered, LoginAttempt, LoginCode } from '../../app/identity/login.ts';
 import type { Registration } from '../../app/identity/passwords.ts';
 import { type Refreshed, shownUser } from '../../app/identity/sessions.ts';
 import type { PageRequest } from '../../app/pages.ts';
@@ -34,9 +34,11 @@ import { NoBody, PageQuery } from '../schemas/requests.ts';
 import {
   type CookieSettings,
   clearSessionCookies,
+  DEVICE_COOKIE,
   REFRESH_COOKIE,
   seconds,
   setAccessCookie,
+  setDeviceCookie,
   setRefreshCookie,
 } from '../session-cookies.ts';
 import { type SecondFactorRoutes, secondFactorRoutes } from './second-factor.ts';
@@ -45,11 +47,7 @@ import { type TokenRoutes, tokenRoutes } from './token.ts';
 export interface AuthRoutes {
   register(registration: Registration): Promise<Denial | User>;
   login(attempt: LoginAttempt): Promise<Denial | Entered | CodeAsked>;
-  completeLogin(step: {
-    loginToken: string;
-    code: string;
-    context: RequestContext;
-  }): Promise<Denial | Entered>;
+  completeLogin(step: LoginCode): Promise<Denial | Entered>;
   refresh(request: {
     refreshToken: string | undefined;
     context: RequestContext;
@@ -83,7 +81,10 @@ const open = ({ denials = [], ...doc }: Doc) =>
   }) as const;
 const session = (doc: Doc) => ({ config: { access: 'session', doc: documented(doc) } }) as const;
 
-const SETS_COOKIES = { 'Set-Cookie': 'access_token and refresh_token.' };
+const SETS_COOKIES = {
+  'Set-Cookie':
+    'access_token and refresh_token; and known_device, by which this device tries apart from strangers.',
+};
 
 export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
   const { contextOf, cookies } = deps;
@@ -133,7 +134,7 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
         id: 'login',
         summary: 'Log in',
         description:
-          'Sets both cookies; or, where the user has a second factor, asks for its code, and sets none. After 10 failed tries for an account in 15 minutes, further ones are refused.',
+          'Sets both cookies; or, where the user has a second factor, asks for its code, and sets none. After 10 failed tries for an account in 15 minutes, further ones are refused. A device that its user has logged in with before has 10 of its own.',
         answers: {
           200: {
             text: 'The session, or the question for the code.',
@@ -156,7 +157,8 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
     async (request, reply) => {
       const { email, password, captcha_token: captchaToken } = request.body;
       const context = contextOf(request);
-      const outcome = await deps.login({ email, password, captchaToken, context });
+      const deviceToken = request.cookies[DEVICE_COOKIE];
+      const outcome = await deps.login({ email, password, captchaToken, deviceToken, context });
       if (isDenial(outcome)) return sendDenial(request, reply, outcome);
       if ('session' in outcome) return sendEntered(reply, outcome);
       return {
@@ -174,26 +176,23 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
         id: 'completeLogin',
         summary: 'Log in: the code of the second factor',
         answers: { 200: { text: 'The session.', schema: LoggedIn, headers: SETS_COOKIES } },
-        denials: [
-          'login_token_invalid',
-          'invalid_credentials',
-          'login_locked',
-          'user_deactivated',
-          'store_unavailable',
-        ],
+        denials: ['login_token_invalid', 'invalid_credentials', 'login_locked', 'user_deactivated'],
       }),
       schema: { body: LoginTotpBody },
     },
     async (request, reply) => {
       const { login_token: loginToken, code } = request.body;
-      const outcome = await deps.completeLogin({ loginToken, code, context: contextOf(request) });
+      const deviceToken = request.cookies[DEVICE_COOKIE];
+      const context = contextOf(request);
+      const outcome = await deps.completeLogin({ loginToken, code, deviceToken, context });
       return isDenial(outcome) ? sendDenial(request, reply, outcome) : sendEntered(reply, outcome);
     },
   );
 
-  function sendEntered(reply: FastifyReply, { user, session, accessToken, refreshToken }: Entered) {
-    setAccessCookie(reply, accessToken, cookies);
-    setRefreshCookie(reply, refreshToken, cookies);
+  function sendEntered(reply: FastifyReply, { user, session, ...tokens }: Entered) {
+    setAccessCookie(reply, tokens.accessToken, cookies);
+    setRefreshCookie(reply, tokens.refreshToken, cookies);
+    setDeviceCookie(reply, tokens.deviceToken);
     return { user: shownUser(user), csrf_token: session.csrfToken, expires_in };
   }
 

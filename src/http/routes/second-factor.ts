@@ -17,7 +17,7 @@ export interface SecondFactorRoutes {
   contextOf(request: FastifyRequest): RequestContext;
 }
 
-/** Each of them counts as a try at the password, and there are ten in a quarter of an hour. */
+/** Each of them counts as a try, and a user’s sessions have ten in a quarter of an hour, apart from those of the login. */
 const session = (doc: Omit<RouteDoc, 'tag'>) =>
   ({
     config: {
@@ -25,7 +25,7 @@ const session = (doc: Omit<RouteDoc, 'tag'>) =>
       doc: {
         tag: 'Second factor',
         ...doc,
-        denials: [...(doc.denials ?? []), 'login_locked', 'store_unavailable'],
+        denials: [...(doc.denials ?? []), 'login_locked'],
       },
     },
   }) as const;

@@ -7,7 +7,7 @@ import type { RequestContext } from '../../app/audit/audit.ts';
 import type { DashboardOrder } from '../../app/orders/dashboard-order.ts';
 import type { Placed } from '../../app/orders/place-order.ts';
 import type { OrderFilter } from '../../app/orders/read-orders.ts';
-import { decimal } from '../../domain/decimal.ts';
+import { type Decimal, decimal, ZERO } from '../../domain/decimal.ts';
 import { type Denial, isDenial } from '../../domain/denial.ts';
 import {
   type AccountId,
@@ -67,7 +67,7 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
         action: body.action,
         orderType: body.order_type ?? null,
         symbol: body.symbol,
-        quantity: decimal(body.quantity),
+        quantity: quantityOf(body),
         simulation: body.simulation ?? false,
         idempotency: idempotencyOf(request),
         arrivedAt,
@@ -134,6 +134,15 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
       });
     },
   );
+}
+
+/** `close` is about the whole position. */
+export function quantityOf({ action, quantity }: Static<typeof NewOrderBody>): Decimal {
+  if (action === 'close' && quantity !== undefined)
+    throw new RequestInvalid('"quantity" does not go with close, which closes the whole position.');
+  if (action === 'close') return ZERO;
+  if (quantity === undefined) throw new RequestInvalid('"quantity" is missing: a number above zero.');
+  return decimal(quantity);
 }
 
 /** The schema lets leap seconds pass, the year 0 and, by their offset, years beyond 9999: none sorts among our times. */

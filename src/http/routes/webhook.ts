@@ -1,19 +1,22 @@
 // POST /webhook/{token}/order: the request as plain values, and the outcome as an answer.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import type { RequestContext } from '../../app/audit/audit.ts';
 import type { Placed } from '../../app/orders/place-order.ts';
 import type { WebhookRequest } from '../../app/orders/receive-webhook.ts';
+import type { Synced } from '../../app/orders/sync.ts';
+import { toNumber, toNumberOrNull } from '../../domain/decimal.ts';
 import { type Denial, type DenialCode, isDenial } from '../../domain/denial.ts';
 import { orderResult } from '../../domain/order-result.ts';
 import type { Answer } from '../docs/route-doc.ts';
 import { sendDenial, sendFault } from '../problem.ts';
 import { queryProblem } from '../query.ts';
-import { OrderResult } from '../schemas/order-answers.ts';
+import { OrderResult, SyncResult } from '../schemas/order-answers.ts';
 import { WebhookBody, WebhookQuery } from '../schemas/requests.ts';
 
 export interface WebhookRoutes {
-  receive(request: WebhookRequest): Promise<Denial | Placed>;
+  receive(request: WebhookRequest): Promise<Denial | Placed | Synced>;
   contextOf(request: FastifyRequest): RequestContext;
   readonly clock: { now(): number };
 }
@@ -37,6 +40,10 @@ export const PLACED: Readonly<Record<number, Answer>> = {
       trace: { validated: 1, queued: 1 },
     },
   },
+};
+const PLACED_OR_SYNCED: Answer = {
+  text: 'What became of the order; of a `sync`, whether the position is where the strategy stands.',
+  schema: Type.Union([OrderResult, SyncResult]),
 };
 export const NOT_PLACED: readonly DenialCode[] = [
   'account_halted',
@@ -77,7 +84,7 @@ export function webhookRoutes(server: FastifyInstance, { receive, contextOf, clo
           params: { token: "The account's webhook token." },
           reads: { body: WebhookBody, query: WebhookQuery },
           bodyTypes: ['application/json', 'text/plain'],
-          answers: PLACED,
+          answers: { ...PLACED, 200: PLACED_OR_SYNCED },
           denials: [
             'payload_too_large',
             'webhook_not_found',
@@ -116,9 +123,18 @@ export function webhookRoutes(server: FastifyInstance, { receive, contextOf, clo
       arrivedAt: clock.now(),
       context: contextOf(request),
     });
-    return isDenial(outcome) ? sendDenial(request, reply, outcome) : sendPlaced(reply, outcome);
+    if (isDenial(outcome)) return sendDenial(request, reply, outcome);
+    return 'inSync' in outcome ? reply.send(syncResult(outcome)) : sendPlaced(reply, outcome);
   }
 }
+
+const syncResult = ({ inSync, strategyPosition, brokerPosition, gap, order }: Synced) => ({
+  in_sync: inSync,
+  strategy_position: toNumberOrNull(strategyPosition),
+  broker_position: toNumber(brokerPosition),
+  gap,
+  order: order && orderResult(order),
+});
 
 const PARAMETERS = Object.keys(WebhookQuery.properties);
 

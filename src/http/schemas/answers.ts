@@ -3,8 +3,10 @@
 import { Type } from 'typebox';
 import { BROKER_NAMES } from '../../domain/brokers.ts';
 import { SECURITY_EVENTS } from '../../domain/denial.ts';
+import { DAYS } from '../../domain/guards.ts';
 import { FILLS, REHEARSALS } from '../../domain/paper-settings.ts';
 import { SEAL_ALGORITHM } from '../../domain/sealed.ts';
+import { OUT_OF_SYNC } from '../../domain/strategy.ts';
 import { OrderResult } from './order-answers.ts';
 import { count, flag, id, map, number, orNull, pageOf, saying, text, time } from './parts.ts';
 import { oneOf } from './requests.ts';
@@ -29,6 +31,44 @@ const PaperSettings = Type.Object(
   },
 );
 
+const perSymbol = (what: string) =>
+  orNull(Type.Union([Type.Number(), Type.Record(Type.String(), Type.Number())]), {
+    description: `${what}: for every symbol, or symbol by symbol, "*" for the others`,
+    examples: [null],
+  });
+const Guards = Type.Object(
+  {
+    max_order_quantity: perSymbol('the most that one entry may be'),
+    max_position: perSymbol('the most that may be held after it'),
+    max_orders_per_minute: orNull(count('entries'), { examples: [null] }),
+    cooldown_seconds: orNull(number('between two entries in one symbol', 60), { examples: [null] }),
+    max_daily_loss: orNull(number('of equity, since the first order of the UTC day', 500), {
+      examples: [null],
+    }),
+    max_price_deviation_percent: orNull(number("between the broker's price and the signal's", 0.5), {
+      examples: [null],
+    }),
+    trading_hours: orNull(
+      Type.Object({
+        timezone: text('of the clock', ['America/New_York']),
+        windows: Type.Array(
+          Type.Object({
+            days: Type.Array(oneOf(DAYS)),
+            from: text('inside', ['09:30']),
+            to: text('not inside; before `from`: on the next day', ['16:00']),
+          }),
+        ),
+      }),
+      { examples: [null] },
+    ),
+    pauses: orNull(
+      Type.Array(Type.Object({ from: time('inside'), to: time('not inside'), label: text('why', ['FOMC']) })),
+      { examples: [null] },
+    ),
+  },
+  { title: 'Guards', description: 'What holds an entry back; null: it is not set. Exits always pass.' },
+);
+
 const accountFields = {
   id: id('of the account'),
   name: text('as its owner calls it', ['Futures']),
@@ -38,6 +78,12 @@ const accountFields = {
   allowed_symbols: Type.Array(Type.String(), {
     description: 'empty: what the broker has',
     examples: [['BTCUSDT']],
+  }),
+  out_of_sync: oneOf(OUT_OF_SYNC, { description: 'what becomes of what the action does not open' }),
+  guards: Guards,
+  silence_after: orNull(count('seconds'), {
+    description: 'null: nobody is told of silence',
+    examples: [null],
   }),
   halted: flag('true: the kill switch is on'),
   broker_credentials_verified: flag('true: real orders are accepted', true),
@@ -79,9 +125,12 @@ export const Positions = Type.Object(
         {
           symbol: text('as an alert can send it', ['BTCUSDT']),
           quantity: number('signed: below zero is short'),
-          average_price: number('at which it was entered', 60_000),
+          average_price: orNull(number('at which it was entered; null: nothing is held', 60_000)),
           last_price: orNull(number('null: the broker does not say', 61_000)),
           open_profit: orNull(number("in the account's currency; null: the broker does not say", 1000)),
+          strategy_position: orNull(number('signed: where the strategy stands, by its last signal', 1)),
+          in_sync: orNull(flag('true: both are the same; null: the strategy has not said', true)),
+          last_signal_at: orNull(time('when the strategy last said so')),
         },
         { title: 'Position' },
       ),
@@ -119,8 +168,12 @@ export const Halted = Type.Object(
     account: Account,
     orders: Type.Array(OrderResult, saying('one per position that was closed, or is being closed')),
     flatten_error: orNull(
-      Type.Object({ code: text('of the denial'), message: text('what is still open, and what to do') }),
-      { description: 'null: nothing was left open. The halt holds in any case', examples: [null] },
+      Type.Object({ code: text('of the denial'), message: text('what is or may be open, and what to do') }),
+      {
+        description:
+          'null: nothing is left open, by the broker’s word and by what is saved of each close. The halt holds in any case',
+        examples: [null],
+      },
     ),
   },
   { title: 'Halted' },

@@ -11,14 +11,16 @@ import {
   SOURCES,
   TRACE_HOPS,
 } from '../../domain/order.ts';
+import { STANCE_SIDES } from '../../domain/strategy.ts';
 import { count, flag, id, number, orNull, saying, text, time } from './parts.ts';
 import { oneOf } from './requests.ts';
 
-const OrderError = Type.Object(
+export const OrderError = Type.Object(
   {
     code: oneOf(REJECTION_CODES),
     message: text('for a person: what happened and what to do'),
     retry_after: Type.Optional(number('seconds; what the broker asks to wait', 5)),
+    guard: Type.Optional(text('which of the account’s guards held it back', ['max_position'])),
     market_hours: Type.Optional(
       Type.Object(
         {
@@ -54,6 +56,15 @@ const Trace = Type.Object(
   { title: 'Trace', description: 'Milliseconds since arrival at each hop that the order has passed.' },
 );
 
+export const GuardVerdict = Type.Object(
+  {
+    guard: text('which one', ['max_position']),
+    outcome: oneOf(['passed', 'refused']),
+    reason: text('with the figures', ['the position would be 2, and 5 may be']),
+  },
+  { title: 'GuardVerdict' },
+);
+
 const orderFields = {
   order_id: id('of the order; GET /trading/orders/{id} shows it'),
   status: oneOf(ORDER_STATUSES, { examples: ['filled'] }),
@@ -72,6 +83,15 @@ const orderFields = {
   }),
   fill_price: orNull(number('the average price', 60_000)),
   fill_quantity: orNull(number('what was filled')),
+  market_position: orNull(oneOf(STANCE_SIDES), saying('as the signal said it')),
+  target: orNull(number('signed: where the position was to end', 1)),
+  gap: flag('true: an alert before this one never arrived'),
+  ignored: Type.Array(Type.String(), {
+    description: 'names of fields that nobody knows, at most 20',
+    examples: [[]],
+  }),
+  price: orNull(number('that the signal saw', 60_000)),
+  slippage: orNull(number('fill_price against it; below zero is worse for the user', 0)),
   auto_exit: flag('true: an opposite position was closed first'),
   exit_quantity: orNull(number('of that close'), { examples: [null] }),
   position_before: orNull(number('signed; before anything was sent', 0)),
@@ -87,6 +107,20 @@ const orderFields = {
 export const OrderResult = Type.Object(
   { ...orderFields, trace: Trace },
   { title: 'OrderResult', description: 'The outcome of a signal, as far as it is known.' },
+);
+
+export const SyncResult = Type.Object(
+  {
+    in_sync: flag('true: the position is the strategy’s', true),
+    strategy_position: orNull(number('signed: where the strategy stands', 1)),
+    broker_position: number('signed: what the account holds', 1),
+    gap: flag('true: an alert before this one never arrived'),
+    order: orNull(OrderResult, {
+      description: 'what aligned it, where the account follows',
+      examples: [null],
+    }),
+  },
+  { title: 'SyncResult', description: 'The answer to a `sync`, as found.' },
 );
 
 const summaryFields = {
@@ -112,6 +146,10 @@ export const OrderRecord = Type.Object(
   {
     ...summaryFields,
     trace: Trace,
+    guards: Type.Array(GuardVerdict, {
+      description: 'what the account’s guards said of the entry',
+      examples: [[]],
+    }),
     legs: Type.Array(
       Type.Object(
         {

@@ -5,7 +5,9 @@ import { BROKER_NAMES } from '../../domain/brokers.ts';
 import { SECURITY_EVENTS } from '../../domain/denial.ts';
 import { ACTIONS, ORDER_STATUSES, ORDER_TYPES, SOURCES } from '../../domain/order.ts';
 import { MOST_SEALED_CHARACTERS } from '../../domain/sealed.ts';
+import { OUT_OF_SYNC, STANCE_SIDES } from '../../domain/strategy.ts';
 import { SYMBOL } from '../../domain/symbol.ts';
+import { SIGNAL_OUTCOMES } from '../../domain/webhook-checks.ts';
 
 export const oneOf = <T extends string>(values: readonly T[], more: TSchemaOptions = {}) =>
   Type.Enum([...values] as [T, ...T[]], more);
@@ -58,10 +60,50 @@ export const WebhookBody = Type.Object({
     description: 'as the charting platform writes it, such as BINANCE:BTCUSDT.P, ES1! or AAPL',
     examples: ['BTCUSDT'],
   }),
-  quantity: Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.String()], {
-    description: 'contracts or lots, as a number or a numeric text; at most 15 significant digits',
-    examples: [1],
-  }),
+  quantity: Type.Optional(
+    Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.String()], {
+      description:
+        'needed by every action but close and sync, which take none: contracts or lots, as a number or a numeric text; at most 15 significant digits',
+      examples: [1],
+    }),
+  ),
+  market_position: Type.Optional(
+    oneOf(STANCE_SIDES, {
+      description: "the strategy's side after this alert; it decides between entry, exit and close",
+      examples: ['long'],
+    }),
+  ),
+  market_position_size: Type.Optional(
+    Type.Union([Type.Number({ minimum: 0 }), Type.String()], {
+      description: 'its size after this alert: the position is moved there, and `quantity` is only recorded',
+      examples: [1],
+    }),
+  ),
+  prev_market_position: Type.Optional(
+    oneOf(STANCE_SIDES, {
+      description: 'its side before this alert: a lost alert is noticed',
+      examples: ['flat'],
+    }),
+  ),
+  prev_market_position_size: Type.Optional(
+    Type.Union([Type.Number({ minimum: 0 }), Type.String()], {
+      description: 'its size before',
+      examples: [0],
+    }),
+  ),
+  id: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: 'tells several alerts of one second apart',
+      examples: ['Long'],
+    }),
+  ),
+  price: Type.Optional(
+    Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.String()], {
+      description: 'that the signal saw; never sizes an order nor becomes its price',
+      examples: [60_000],
+    }),
+  ),
   order_type: Type.Optional(
     oneOf(ORDER_TYPES, { default: 'entry', description: 'exit makes buy and sell take out what is held' }),
   ),
@@ -96,8 +138,45 @@ export const NewOrderBody = Type.Object(
     trading_account_id: uuid,
     action: oneOf(ACTIONS),
     symbol,
-    quantity: Type.Number({ exclusiveMinimum: 0 }),
+    quantity: Type.Optional(
+      Type.Number({ exclusiveMinimum: 0, description: 'needed by every action but close, which takes none' }),
+    ),
     order_type: Type.Optional(oneOf(ORDER_TYPES, { default: 'entry' })),
+    simulation: Type.Optional(Type.Boolean({ default: false, description: 'true: on the simulated book' })),
+  },
+  { additionalProperties: false },
+);
+
+export const CheckBody = Type.Object(
+  {
+    message: Type.String({
+      maxLength: 32_768,
+      description: 'as the alert would send it, with its placeholders or without',
+      examples: ['{"action": "buy", "symbol": "BTCUSDT", "quantity": 1}'],
+    }),
+    simulation: Type.Optional(Type.Boolean({ default: false, description: 'true: for the simulated book' })),
+  },
+  { additionalProperties: false },
+);
+
+export const SignalsQuery = Type.Object(
+  {
+    ...page,
+    trading_account_id: Type.Optional(uuid),
+    outcome: Type.Optional(oneOf(SIGNAL_OUTCOMES, { description: 'only those that came to this' })),
+    code: Type.Optional(
+      Type.String({ pattern: '^[a-z_]{1,64}$', description: 'only those refused for this' }),
+    ),
+    symbol: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'as it was sent' })),
+    from: Type.Optional(timeOf('arrived at or after')),
+    to: Type.Optional(timeOf('arrived at or before')),
+  },
+  { additionalProperties: false },
+);
+
+export const AlignBody = Type.Object(
+  {
+    symbol,
     simulation: Type.Optional(Type.Boolean({ default: false, description: 'true: on the simulated book' })),
   },
   { additionalProperties: false },
@@ -173,6 +252,23 @@ const accountFields = {
   ),
   allowed_symbols: Type.Optional(
     Type.Array(symbol, { maxItems: 500, description: 'at most 100; empty: what the broker has' }),
+  ),
+  out_of_sync: Type.Optional(
+    oneOf(OUT_OF_SYNC, {
+      default: 'hold',
+      description:
+        'hold: what the strategy holds and the account does not is opened only in the direction of the action; follow: always',
+    }),
+  ),
+  silence_after: Type.Optional(
+    Type.Union([Type.Integer({ minimum: 60, maximum: 31_536_000 }), Type.Null()], {
+      description: 'seconds without a genuine signal after which you are told once; null: never',
+      examples: [86_400],
+    }),
+  ),
+  // Read by domain/guard-settings.ts, which names every guard that is wrong.
+  guards: Type.Optional(
+    Type.Object({}, { description: 'what holds an entry back; merged guard by guard, null removes one' }),
   ),
   // Read by domain/paper-settings.ts, which names every setting that is wrong.
   paper: Type.Optional(Type.Object({}, { description: 'of a paper account; PaperSettings has them all' })),

@@ -1,10 +1,12 @@
 // The store in Redis, or in a Redis Cluster: shared by every process that is given the same address. Every operation is
 // one command or one script on one key, or on two of the same slot; every key expires; and all times are the server's.
 
+import type { Clock } from '../../domain/clock.ts';
 import { Replies } from '../replies.ts';
 import { type Store, StoreUnavailable } from '../store.ts';
 import { connect, inTime, type Log } from './connection.ts';
 import { openQueues } from './queues.ts';
+import { createSignatures } from './signatures.ts';
 import { type Ask, openTurns } from './turns.ts';
 
 /** The next fence is larger by the clock as well: what remembers the last one is for a clock that goes back. */
@@ -29,19 +31,26 @@ const wholeMs = (ms: number): number => Math.max(1, Math.ceil(ms));
 
 /**
  * `url` is redis:// or rediss:// with user, password and database as they are usual, or several of them, separated by
- * commas, where they are nodes of a Redis Cluster. Rejects with StoreUnavailable where none of them answers.
+ * commas, where they are nodes of a Redis Cluster. `key` is what all our processes know and Redis does not: what they tell
+ * each other is believed by it. Rejects with StoreUnavailable where none of the addresses answers.
  */
 export async function openRedisStore({
   url,
+  key,
+  clock,
   log,
 }: {
   readonly url: string;
+  readonly key: Buffer;
+  readonly clock: Clock;
   readonly log?: Log;
 }): Promise<Store> {
   const connection = await connect(url, log);
   const turns = openTurns(connection);
   const replies = new Replies();
-  const queues = await openQueues({ connection, turns, keyOf: queueKey, replies }).catch(async (fault) => {
+  const signatures = createSignatures({ key, clock, log });
+  const opening = openQueues({ connection, turns, keyOf: queueKey, replies, signatures });
+  const queues = await opening.catch(async (fault) => {
     await connection.close();
     throw fault;
   });
@@ -84,10 +93,6 @@ export async function openRedisStore({
     async countInWindow(key, limit, windowMs) {
       const retryAfterMs = Number(await ask('countCall', [windowKey(key)], [limit, wholeMs(windowMs)]));
       return { allowed: retryAfterMs === 0, retryAfterMs };
-    },
-
-    async clearWindow(key) {
-      await command('del', windowKey(key));
     },
 
     async acquireLease(key, holder, ttlMs, instead) {
@@ -134,7 +139,8 @@ export async function openRedisStore({
     },
 
     async announce(group, name, says, ttlMs) {
-      return (await ask('announcePresence', [presentKey(group)], [name, says, wholeMs(ttlMs)])) === 1;
+      const signed = signatures.sign(['present', group, name], says);
+      return (await ask('announcePresence', [presentKey(group)], [name, signed, wholeMs(ttlMs)])) === 1;
     },
 
     async withdraw(group, name) {
@@ -143,7 +149,10 @@ export async function openRedisStore({
 
     async announced(group) {
       const present = (await ask('listPresent', [presentKey(group)], [])) as [string, string, number][];
-      return present.map(([name, says, leftMs]) => ({ name, says, leftMs }));
+      return present.flatMap(([name, signed, leftMs]) => {
+        const says = signatures.read(['present', group, name], signed);
+        return says === null ? [] : [{ name, says, leftMs }];
+      });
     },
 
     async tally(group, name, ttlMs) {
@@ -155,6 +164,8 @@ export async function openRedisStore({
       const names = fields.filter((_, index) => index % 2 === 0);
       return names.map((name, index) => ({ name, count: Number(fields[2 * index + 1]) }));
     },
+
+    refused: () => signatures.refused(),
 
     async ping() {
       mustBeOpen();

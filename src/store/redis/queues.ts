@@ -7,6 +7,7 @@ import { Fifo } from '../fifo.ts';
 import type { Replies } from '../replies.ts';
 import { type Store, StoreUnavailable } from '../store.ts';
 import { ANSWER_MS, type Connection, inTime, unavailable } from './connection.ts';
+import type { Signatures } from './signatures.ts';
 import type { Ask } from './turns.ts';
 import { channelOf, listenForWakes, replyChannelOf } from './wakes.ts';
 
@@ -44,13 +45,24 @@ export interface QueuesDeps {
   readonly turns: Ask;
   keyOf(queue: string): string;
   readonly replies: Replies;
+  readonly signatures: Signatures;
 }
 
-export async function openQueues({ connection, turns, keyOf, replies }: QueuesDeps): Promise<Queues> {
+export async function openQueues(deps: QueuesDeps): Promise<Queues> {
+  const { connection, turns, keyOf, signatures } = deps;
   const lines = new Map<string, Line>();
   const failed = new Set<Line>();
   let retry: NodeJS.Timeout | undefined;
 
+  // Answers of others are not delivered: who waits goes on waiting for the right one.
+  const replies = {
+    group: deps.replies.group,
+    missed: () => deps.replies.missed(),
+    deliver(address: string, signed: string) {
+      const answer = signatures.read(['reply', address], signed);
+      if (answer !== null) deps.replies.deliver(address, answer);
+    },
+  };
   const wakes = await listenForWakes(connection, replies, (queue) => {
     const line = lines.get(queue);
     if (!line) return;
@@ -95,8 +107,11 @@ export async function openQueues({ connection, turns, keyOf, replies }: QueuesDe
       return;
     }
     let served = 0;
-    for (let taker = takers.first; taker && served < messages.length; taker = takers.first)
-      taker.settle(messages[served++] as string);
+    for (let taker = takers.first; taker && served < messages.length; taker = takers.first) {
+      // Not before somebody takes it: what goes back is to be taken yet.
+      const message = signatures.readRequest(queue, messages[served++] as string);
+      if (message !== null) taker.settle(message);
+    }
     // Where this fails the store is gone, and all its messages with it.
     if (served < messages.length)
       await put('LPUSH', queue, messages.slice(served).reverse(), livesMs).catch(() => {});
@@ -149,7 +164,7 @@ export async function openQueues({ connection, turns, keyOf, replies }: QueuesDe
 
   return {
     async push(queue, message, ttlMs) {
-      await put('RPUSH', queue, [message], ttlMs);
+      await put('RPUSH', queue, [signatures.signRequest(queue, message, ttlMs)], ttlMs);
     },
 
     async take(queue, { timeoutMs, signal }) {
@@ -185,13 +200,14 @@ export async function openQueues({ connection, turns, keyOf, replies }: QueuesDe
     },
 
     async reply(address, message) {
-      await inTime(() => connection.commands.publish(replyChannelOf(address), `${address}\n${message}`));
+      const signed = signatures.sign(['reply', address], message);
+      await inTime(() => connection.commands.publish(replyChannelOf(address), `${address}\n${signed}`));
     },
 
     async close() {
       clearTimeout(retry);
       clearInterval(sweeping);
-      replies.close();
+      deps.replies.close();
       const looks = [...lines.values()].map((line) => line.looking);
       for (const { takers } of [...lines.values()])
         for (const taker of [...takers])

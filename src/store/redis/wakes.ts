@@ -39,7 +39,7 @@ export interface Wakes {
 
 export async function listenForWakes(
   connection: Connection,
-  replies: Replies,
+  replies: Pick<Replies, 'group' | 'deliver' | 'missed'>,
   look: (queue: string) => void,
 ): Promise<Wakes> {
   const groups = new Map<string, Group>();

@@ -1,0 +1,194 @@
+// What a strategy says of itself, heard in order: every genuine word is kept, executed or not, and the next one shows
+// whether one was missed. And whether the broker's position is the strategy's.
+
+import type { Account } from '../../data/accounts.ts';
+import type { Db, Statement } from '../../data/db.ts';
+import {
+  findStrategy,
+  keepWord,
+  type StrategyKey,
+  type StrategyState,
+  setDrift,
+  strategyStands,
+} from '../../data/strategies.ts';
+import type { Decimal } from '../../domain/decimal.ts';
+import { type Denial, deny, isDenial } from '../../domain/denial.ts';
+import { timestamp, type UserId } from '../../domain/ids.ts';
+import { hasEnded, NO_NOTES, type Order, type SignalNotes } from '../../domain/order.ts';
+import { positionAfter } from '../../domain/position.ts';
+import type { Signal } from '../../domain/signal.ts';
+import { hasGap, isRepeated, isSuperseded, positionOf, type StrategyWord } from '../../domain/strategy.ts';
+import { canonicalSymbol } from '../../domain/symbol.ts';
+import { fingerprint } from '../../domain/webhook.ts';
+import { type AuditEvent, audit, type RequestContext } from '../audit/audit.ts';
+import type { Contested, Placed } from './place-order.ts';
+
+/** A strategy that speaks faster than this is not worth a longer wait. */
+const MOST_TRIES = 4;
+
+/** A word as it was heard: what is noted with its order, and what is to be committed with it, guarded by `strategy`. */
+export interface Heard {
+  readonly notes: SignalNotes;
+  readonly unit: readonly Statement[];
+}
+
+export interface Hearing {
+  readonly account: Account;
+  readonly signal: Signal;
+  readonly simulation: boolean;
+  readonly arrivedAt: number;
+  readonly context: RequestContext;
+}
+
+export const keyOf = (account: Account, symbol: string, simulation: boolean): StrategyKey => ({
+  accountId: account.id,
+  symbol: canonicalSymbol(account.brokerName, symbol),
+  simulation,
+});
+
+async function hear(db: Db, hearing: Hearing): Promise<Heard> {
+  const { account, signal, simulation, arrivedAt, context } = hearing;
+  const { before, after, price, ignored } = signal;
+  const plain = { ...NO_NOTES, price, ignored };
+  if (before === null && after === null)
+    return { notes: price === null && ignored.length === 0 ? NO_NOTES : plain, unit: [] };
+
+  const key = keyOf(account, signal.symbol, simulation);
+  const print = fingerprint(account.userId, signal);
+  const word: StrategyWord = { before, after, timestamp: signal.timestamp ?? arrivedAt, print };
+  const known = await findStrategy(db, key);
+  const last = known?.word ?? null;
+  const superseded = isSuperseded(last, word);
+  const gap = !superseded && hasGap(last, word, { isSync: signal.action === 'sync' });
+  const notes: SignalNotes = {
+    ...plain,
+    marketPosition: after?.side ?? null,
+    gap,
+    // Only a target is not traded for it; whatever it was, it does not change where the strategy stands.
+    superseded: superseded && signal.intent.target !== undefined,
+  };
+  if (known && (superseded || after === null || isRepeated(known.word, word)))
+    return { notes, unit: [strategyStands(known), ...(gap ? [gapNoted()] : [])] };
+  if (after === null) return { notes, unit: [] };
+  return {
+    notes,
+    unit: [keepWord(key, known, word, timestamp(arrivedAt)), ...(gap ? [gapNoted()] : [])],
+  };
+
+  function gapNoted(): Statement {
+    const event = {
+      userId: account.userId,
+      action: 'webhook_signal_gap',
+      failure: null,
+      resource: { type: 'account', id: account.id },
+      metadata: {
+        trading_account_id: account.id,
+        symbol: key.symbol,
+        simulation,
+        expected: last?.after ?? null,
+        said: before ?? after,
+      },
+    };
+    return audit(context, event, arrivedAt);
+  }
+}
+
+/** Places with what was heard; where the strategy says something else meanwhile, it is heard again. A refused word is kept too. */
+export async function heardAnd(
+  { db }: { readonly db: Db },
+  hearing: Hearing,
+  place: (heard: Heard) => Promise<Denial | Contested | Placed>,
+): Promise<Denial | Contested | Placed> {
+  for (let tries = 1; tries <= MOST_TRIES; tries++) {
+    const heard = await hear(db, hearing);
+    const outcome = await place(heard);
+    if ('contested' in outcome && outcome.contested === 'strategy') continue;
+    if (isDenial(outcome) && heard.unit.length > 0) await keepHeard(db, hearing);
+    return outcome;
+  }
+  return deny('database_unavailable', {
+    detail: 'The strategy is saying more at this moment. Nothing was queued. Send the signal again.',
+  });
+}
+
+export async function keepHeard(db: Db, hearing: Hearing): Promise<Heard> {
+  for (let tries = 1; ; tries++) {
+    const heard = await hear(db, hearing);
+    if (heard.unit.length === 0 || tries === MOST_TRIES || (await db.commit(heard.unit)) === null)
+      return heard;
+  }
+}
+
+interface DriftDeps {
+  readonly db: Db;
+  readonly clock: { now(): number };
+  readonly log: { warn(context: object, text: string): void };
+}
+
+/** Once an order of a strategy's has ended: is the position where the strategy stands? Never in the way of anything. */
+export async function noteEnd(deps: DriftDeps, order: Order): Promise<void> {
+  const position = positionAfter(order);
+  if (position === null || !hasEnded(order.status) || order.notes.marketPosition === null) return;
+  const { accountId, brokerName, symbol, simulation } = order;
+  const key = { accountId, symbol: canonicalSymbol(brokerName, symbol), simulation };
+  try {
+    await noteDrift(deps, key, order.userId, position, { order_id: order.id });
+  } catch (fault) {
+    deps.log.warn({ fault, order: order.id }, 'whether the position drifts could not be noted');
+  }
+}
+
+/** What was found by comparing. */
+export interface Comparison {
+  readonly strategyPosition: Decimal | null;
+  readonly brokerPosition: Decimal;
+  readonly inSync: boolean;
+}
+
+/** Audited when it begins and when it ends. */
+export async function noteDrift(
+  { db, clock }: Pick<DriftDeps, 'db' | 'clock'>,
+  key: StrategyKey,
+  userId: UserId,
+  brokerPosition: Decimal,
+  metadata: Readonly<Record<string, unknown>>,
+): Promise<Comparison> {
+  for (let tries = 1; ; tries++) {
+    const state = await findStrategy(db, key);
+    const found = compareWith(state, brokerPosition);
+    const wasInSync = state?.driftSince === null;
+    if (!state || found.strategyPosition === null || found.inSync === wasInSync) return found;
+    const now = clock.now();
+    const event: AuditEvent = {
+      userId,
+      action: found.inSync ? 'position_drift_ended' : 'position_drift',
+      failure: null,
+      resource: { type: 'account', id: key.accountId },
+      metadata: {
+        trading_account_id: key.accountId,
+        symbol: key.symbol,
+        simulation: key.simulation,
+        strategy_position: Number(found.strategyPosition),
+        broker_position: Number(brokerPosition),
+        ...metadata,
+      },
+    };
+    const lost = await db.commit([
+      setDrift(state, found.inSync ? null : timestamp(now)),
+      audit(OURSELVES, event, now),
+    ]);
+    if (lost === null || tries === MOST_TRIES) return found;
+  }
+}
+
+/** Nobody's request: the worker found it. */
+const OURSELVES: RequestContext = { requestId: '', ip: '', userAgent: null, path: '', method: '' };
+
+function compareWith(state: StrategyState | null, brokerPosition: Decimal): Comparison {
+  const strategyPosition = state?.word.after ? positionOf(state.word.after) : null;
+  return {
+    strategyPosition,
+    brokerPosition,
+    inSync: strategyPosition === null || strategyPosition === brokerPosition,
+  };
+}

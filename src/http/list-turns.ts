@@ -1,0 +1,127 @@
+// Lists take turns. Reading, showing and writing one keeps the thread busy for milliseconds, and an order comes to that
+// thread ten times on its way. So one user's lists come one after the other, few are worked on at once, and a user's next
+// list waits a little after the last one, longer while somebody trades: reading as fast as one can delays nobody's order.
+
+import type { FastifyInstance, FastifyReply, RouteOptions } from 'fastify';
+import type { UserId } from '../domain/ids.ts';
+import { READING } from './reads-at-once.ts';
+
+export interface ListTurns {
+  /** Resolves when the turn comes, with what ends it. */
+  take(user: UserId): Promise<() => void>;
+  /** Somebody trades, until what is returned is called. */
+  trading(): () => void;
+}
+
+/** As many as the database has connections for lists. */
+const AT_ONCE = 2;
+/** Between two lists of one user: for the thread to hear who else is there; and while somebody trades. */
+const PAUSES = { pauseMs: 10, tradingPauseMs: 100 };
+/** Of users whose last list is remembered; what is older than the pause is of no use. */
+const REMEMBERED = 1_000;
+
+export function createListTurns(
+  { atOnce, pauseMs, tradingPauseMs } = { atOnce: AT_ONCE, ...PAUSES },
+): ListTurns {
+  /** The user who was served last comes last. */
+  const waiting = new Map<UserId, (() => void)[]>();
+  const underWay = new Set<UserId>();
+  const endedAt = new Map<UserId, number>();
+  let traders = 0;
+  let timer: NodeJS.Timeout | undefined;
+
+  const pauseOf = (user: UserId): number =>
+    (endedAt.get(user) ?? Number.NEGATIVE_INFINITY) +
+    (traders === 0 ? pauseMs : tradingPauseMs) -
+    performance.now();
+
+  function serve(): void {
+    clearTimeout(timer);
+    let soonest = Number.POSITIVE_INFINITY;
+    for (const [user, line] of waiting) {
+      if (underWay.size >= atOnce) return;
+      if (underWay.has(user)) continue;
+      const pause = pauseOf(user);
+      if (pause > 0) {
+        soonest = Math.min(soonest, pause);
+        continue;
+      }
+      waiting.delete(user);
+      const begin = line.shift();
+      if (line.length > 0) waiting.set(user, line);
+      underWay.add(user);
+      begin?.();
+    }
+    if (soonest < Number.POSITIVE_INFINITY) timer = setTimeout(serve, soonest).unref();
+  }
+
+  function end(user: UserId): void {
+    underWay.delete(user);
+    const now = performance.now();
+    if (endedAt.size >= REMEMBERED)
+      for (const [each, at] of endedAt) if (at < now - tradingPauseMs) endedAt.delete(each);
+    endedAt.set(user, now);
+    // Not at once: else the lists of many would follow each other without a pause for anything else.
+    setImmediate(serve);
+  }
+
+  return {
+    take: (user) =>
+      new Promise((resolve) => {
+        const line = waiting.get(user) ?? [];
+        line.push(() => resolve(once(() => end(user))));
+        waiting.set(user, line);
+        serve();
+      }),
+    trading() {
+      traders++;
+      return once(() => {
+        if (--traders === 0) serve();
+      });
+    },
+  };
+}
+
+function once(does: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (isDone) return;
+    isDone = true;
+    does();
+  };
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Of the database: what is asked of a broker waits elsewhere. */
+    isList?: boolean;
+  }
+}
+
+export function takeTurns(server: FastifyInstance): void {
+  const turns = createListTurns();
+  const endings = new WeakMap<FastifyReply, () => void>();
+  server.addHook('onRoute', (route) => {
+    route.config = { ...route.config, isList: isList(route) };
+  });
+  server.addHook('onRequest', async (request, reply) => {
+    const { url = '' } = request.routeOptions;
+    const acts = url.startsWith('/webhook/') || (url.startsWith('/trading/') && !READING.has(request.method));
+    if (acts) reply.raw.once('close', turns.trading());
+  });
+  server.addHook('preHandler', async (request, reply) => {
+    if (!request.routeOptions.config.isList) return;
+    const end = await turns.take(request.caller.user.id);
+    endings.set(reply, end);
+    // Where it is never sent.
+    reply.raw.once('close', end);
+    if (reply.raw.closed) end();
+  });
+  // Its text is made; what remains is the network's.
+  server.addHook('onSend', async (_request, reply) => endings.get(reply)?.());
+}
+
+const isList = ({ schema, url }: RouteOptions): boolean => {
+  const { properties = {} } = (schema?.querystring ?? {}) as { properties?: object };
+  return 'limit' in properties && !url.startsWith('/trading/accounts/:id/');
+};

@@ -1,0 +1,66 @@
+// What an account's guards have to know of an entry that is about to be sent. Only what a guard that is set asks for is
+// looked up, and what cannot be found out is null: the guard refuses then.
+
+import type { Instrument } from '../broker/broker.ts';
+import { dayOf } from '../domain/entitlement.ts';
+import { type GuardFacts, type Guards, judgeEntry } from '../domain/guards.ts';
+import { type GuardVerdict, mainLeg, type Order } from '../domain/order.ts';
+import { plannedPosition } from '../domain/position.ts';
+import { canonicalSymbol } from '../domain/symbol.ts';
+import type { Line } from './line.ts';
+import type { WorkerOrders } from './orders.ts';
+
+interface GuardDeps {
+  readonly orders: Pick<WorkerOrders, 'entriesSince' | 'firstEquity'>;
+  readonly clock: { now(): number };
+}
+
+export interface GuardedEntry {
+  readonly order: Order;
+  readonly guards: Guards;
+  readonly line: Line;
+  readonly instrument: Instrument;
+}
+
+const MINUTE_MS = 60_000;
+
+export async function judgeGuards(
+  { orders, clock }: GuardDeps,
+  { order, guards, line, instrument }: GuardedEntry,
+): Promise<GuardVerdict[]> {
+  const entry = mainLeg(order);
+  if (entry?.leg !== 'entry') return [];
+  const now = clock.now();
+  const found = <Fact>(isNeeded: boolean, find: () => Promise<Fact>): Promise<Fact | null> =>
+    isNeeded ? find().catch(() => null) : Promise.resolve(null);
+  const cooldownMs = (guards.cooldown_seconds ?? 0) * 1000;
+  const backTo = now - Math.max(MINUTE_MS, cooldownMs);
+  const counts = guards.max_orders_per_minute !== undefined || guards.cooldown_seconds !== undefined;
+  const [entries, equity, brokerPrice] = await Promise.all([
+    found(counts, () => orders.entriesSince(order, backTo)),
+    found(guards.max_daily_loss !== undefined, async () => {
+      const { equity: current } = await line.balance();
+      return { now: current, first: await orders.firstEquity(order, dayOf(now), current) };
+    }),
+    found(guards.max_price_deviation_percent !== undefined, async () => {
+      const { bid, ask } = await line.quote(instrument);
+      return entry.side === 'buy' ? ask : bid;
+    }),
+  ]);
+  const last = entries?.findLast((sent) => sent.instrument === instrument.symbol);
+  const facts: GuardFacts = {
+    now,
+    source: order.source,
+    side: entry.side,
+    quantity: entry.quantity,
+    positionAfter: plannedPosition(order),
+    isSymbol: (name) =>
+      canonicalSymbol(order.brokerName, name) === canonicalSymbol(order.brokerName, order.symbol),
+    entriesInLastMinute: entries?.filter(({ sentAt }) => Date.parse(sentAt) > now - MINUTE_MS).length ?? null,
+    lastEntry: entries && { at: last?.sentAt ?? null },
+    equity,
+    price: order.notes.price,
+    brokerPrice,
+  };
+  return judgeEntry(guards, facts);
+}

@@ -1,0 +1,84 @@
+// What the owner of an account has of the service meanwhile: how long webhooks take, how many fail, and how much memory
+// the process has.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import { percentile } from '../../bench/client.ts';
+import type { Desk, TradingAccount } from './desk.ts';
+
+export interface Figures {
+  readonly when: string;
+  readonly signals: number;
+  readonly p50: number;
+  readonly p99: number;
+  /** Without an answer, or with another than that the order was filled. */
+  readonly failed: number;
+  /** The most, in MB. */
+  readonly memory: number;
+}
+
+const PAUSE_MS = 20;
+const LEAST = 8;
+
+/** Sends signals, each over a connection of its own as a charting platform does, for as long and until there are some. */
+export async function observe(
+  desk: Desk,
+  when: string,
+  account: TradingAccount,
+  forMs: number,
+): Promise<Figures> {
+  const from = desk.newAddress();
+  const times: number[] = [];
+  let failed = 0;
+  let memory = desk.product.memory();
+  const watching = setInterval(() => {
+    memory = Math.max(memory, desk.product.memory());
+  }, 100);
+  const begun = performance.now();
+  for (let index = 0; performance.now() - begun < forMs || times.length + failed < LEAST; index++) {
+    const order = index % 2 === 0 ? { action: 'buy' } : { action: 'sell', order_type: 'exit' };
+    const sent = performance.now();
+    try {
+      const signal = desk.signal(account, order);
+      const answer = await desk.webhook(account, signal, { from, fresh: true, timeoutMs: 20_000 });
+      times.push(performance.now() - sent);
+      if (answer.body.status !== 'filled') failed++;
+    } catch {
+      failed++;
+    }
+    await pause(PAUSE_MS);
+  }
+  clearInterval(watching);
+  return {
+    when,
+    signals: times.length,
+    p50: percentile(times, 50),
+    p99: percentile(times, 99),
+    failed,
+    memory,
+  };
+}
+
+const COLUMNS = ['', 'signals', 'p50 ms', 'p99 ms', 'failed', 'memory MB'];
+
+export const figuresTable = (figures: readonly Figures[]): string =>
+  table(
+    COLUMNS,
+    figures.map(({ when, signals, p50, p99, failed, memory }) => [
+      when,
+      `${signals}`,
+      p50.toFixed(1),
+      p99.toFixed(1),
+      `${failed}`,
+      `${memory}`,
+    ]),
+  );
+
+/** As Markdown has it. */
+export function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = columns.map((name, index) =>
+    Math.max(name.length, ...rows.map((row) => row[index]?.length ?? 0)),
+  );
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join(' | ')} |`;
+  return [line(columns), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
+}

@@ -1,0 +1,110 @@
+// Lists take turns, so that who reads as fast as he can delays nobody's order.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { UserId } from '../../src/domain/ids.ts';
+import { createListTurns } from '../../src/http/list-turns.ts';
+import { openWorld } from '../world.ts';
+
+const [ADA, BOB, EVE] = ['ada', 'bob', 'eve'] as [UserId, UserId, UserId];
+
+/** Whose turn has come, in that order; each is ended by its name's next end. */
+function desk(settings: { atOnce: number; pauseMs: number; tradingPauseMs: number }) {
+  const turns = createListTurns(settings);
+  const begun: UserId[] = [];
+  const endings: (() => void)[] = [];
+  return {
+    turns,
+    begun,
+    async ask(...users: UserId[]) {
+      for (const user of users)
+        void turns.take(user).then((end) => {
+          begun.push(user);
+          endings.push(end);
+        });
+      await pause(0);
+    },
+    async endFirst() {
+      endings.shift()?.();
+      await pause(5);
+    },
+  };
+}
+
+describe('lists', () => {
+  test('of one user come one after the other; users take turns, and few are worked on at once', async () => {
+    const { begun, ask, endFirst } = desk({ atOnce: 2, pauseMs: 0, tradingPauseMs: 1_000 });
+    await ask(EVE, EVE, EVE, ADA, BOB);
+    assert.deepEqual(begun, [EVE, ADA]);
+    await endFirst();
+    assert.deepEqual(begun, [EVE, ADA, EVE]);
+    await endFirst();
+    assert.deepEqual(begun, [EVE, ADA, EVE, BOB]);
+    await endFirst();
+    assert.deepEqual(begun, [EVE, ADA, EVE, BOB, EVE]);
+  });
+
+  test('of one user wait a little for the next one while somebody trades, and no longer', async () => {
+    const { turns, begun, ask, endFirst } = desk({ atOnce: 2, pauseMs: 0, tradingPauseMs: 60 });
+    const done = turns.trading();
+    await ask(EVE, EVE);
+    await endFirst();
+    assert.deepEqual(begun, [EVE]);
+    // The first of another user does not.
+    await ask(ADA);
+    assert.deepEqual(begun, [EVE, ADA]);
+    const waited = performance.now();
+    while (begun.length < 3) await pause(5);
+    assert.ok(performance.now() - waited < 2_000);
+    await endFirst();
+    await endFirst();
+    await ask(EVE);
+    assert.equal(begun.length, 3);
+    done();
+    await pause(5);
+    assert.equal(begun.length, 4);
+  });
+
+  test('that are ended twice, or given up, hold up nobody', async () => {
+    const turns = createListTurns({ atOnce: 1, pauseMs: 0, tradingPauseMs: 10 });
+    const end = await turns.take(ADA);
+    const next = turns.take(BOB);
+    end();
+    end();
+    (await next)();
+    (await turns.take(EVE))();
+  });
+});
+
+test('twenty readers of one user’s list leave the orders of another as they were, but for a few milliseconds', async (t) => {
+  const world = await openWorld(t, { env: { RATE_LIMIT_REQUESTS: '100000' } });
+  const [owner, reader] = [await world.makeTrader(), await world.makeTrader()];
+  const allowedSymbols = Array.from({ length: 100 }, (_, index) => `${index}`.padStart(64, 'X'));
+  for (let index = 0; index < 60; index++) await world.addAccount(reader, { allowedSymbols });
+  const median = async () => {
+    const times: number[] = [];
+    for (let index = 0; index < 15; index++) {
+      const begun = performance.now();
+      assert.equal((await world.send(owner, { quantity: 0.01 })).body.status, 'filled');
+      times.push(performance.now() - begun);
+    }
+    return times.sort((a, b) => a - b)[7] as number;
+  };
+  await median();
+  const calm = await median();
+  let isOver = false;
+  let lists = 0;
+  const reading = Array.from({ length: 20 }, async () => {
+    while (!isOver) {
+      const { status } = await world.as(reader, 'GET', '/trading/accounts?limit=200');
+      assert.equal(status, 200);
+      lists++;
+    }
+  });
+  const busy = await median();
+  isOver = true;
+  await Promise.all(reading);
+  t.diagnostic(`${calm.toFixed(1)} ms before, ${busy.toFixed(1)} ms beside ${lists} lists`);
+  assert.ok(busy < calm * 5 + 50, `${calm} ms before, ${busy} ms beside the readers`);
+});

@@ -1,0 +1,231 @@
+// Guards: what holds an entry back, at its bound; never an exit.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type Decimal, decimal } from '../../src/domain/decimal.ts';
+import { mergeGuards } from '../../src/domain/guard-settings.ts';
+import { type GuardFacts, type Guards, judgeEntry } from '../../src/domain/guards.ts';
+import { type Timestamp, timestamp } from '../../src/domain/ids.ts';
+import { openWorld, type Problem, type Trader, type World } from '../world.ts';
+
+const NOW = Date.parse('2026-11-16T15:00:00Z');
+const FACTS: GuardFacts = {
+  now: NOW,
+  source: 'webhook',
+  side: 'buy',
+  quantity: decimal(1),
+  positionAfter: decimal(1),
+  isSymbol: (name) => name === 'BTCUSDT.P',
+  entriesInLastMinute: 0,
+  lastEntry: { at: null },
+  equity: { now: decimal(1000), first: decimal(1000) },
+  price: decimal(100),
+  brokerPrice: decimal(100),
+};
+
+const passes = (guards: Guards, facts: Partial<GuardFacts> = {}): boolean =>
+  judgeEntry(guards, { ...FACTS, ...facts }).every(({ outcome }) => outcome === 'passed');
+const ago = (seconds: number): Timestamp => timestamp(NOW - seconds * 1000);
+const amount = (value: number | string): Decimal => decimal(value);
+
+describe('A guard at its bound', () => {
+  // biome-ignore format: a table, one row a line
+  const rows: [string, Guards, Partial<GuardFacts>, Partial<GuardFacts>][] = [
+    ['max_order_quantity', { max_order_quantity: 1 }, { quantity: amount(1) }, { quantity: amount('1.00000001') }],
+    ['max_order_quantity of its symbol', { max_order_quantity: { 'BTCUSDT.P': 1, '*': 9 } }, { quantity: amount(1) }, { quantity: amount(2) }],
+    ['max_order_quantity of the others', { max_order_quantity: { ETH: 1, '*': 2 } }, { quantity: amount(2) }, { quantity: amount(3) }],
+    ['max_position, long', { max_position: 5 }, { positionAfter: amount(5) }, { positionAfter: amount('5.1') }],
+    ['max_position, short', { max_position: 5 }, { positionAfter: amount(-5) }, { positionAfter: amount(-6) }],
+    ['max_orders_per_minute', { max_orders_per_minute: 3 }, { entriesInLastMinute: 2 }, { entriesInLastMinute: 3 }],
+    ['cooldown_seconds', { cooldown_seconds: 60 }, { lastEntry: { at: ago(60) } }, { lastEntry: { at: ago(59.999) } }],
+    ['max_daily_loss', { max_daily_loss: 50 }, { equity: { now: amount(950), first: amount(1000) } }, { equity: { now: amount('949.99'), first: amount(1000) } }],
+    ['max_price_deviation_percent', { max_price_deviation_percent: 1 }, { brokerPrice: amount(101) }, { brokerPrice: amount('98.99') }],
+  ];
+  for (const [what, guards, inside, outside] of rows)
+    test(`${what} passes, and is refused right beyond it`, () => {
+      assert.equal(passes(guards, inside), true);
+      assert.equal(passes(guards, outside), false);
+    });
+
+  test('a symbol that is not named, without "*", is not limited', () => {
+    assert.equal(passes({ max_position: { ETH: 1 } }, { positionAfter: amount(99) }), true);
+  });
+
+  test('what cannot be verified is refused', () => {
+    for (const [guards, facts] of [
+      [{ max_orders_per_minute: 3 }, { entriesInLastMinute: null }],
+      [{ cooldown_seconds: 3 }, { lastEntry: null }],
+      [{ max_daily_loss: 3 }, { equity: null }],
+      [{ max_price_deviation_percent: 3 }, { brokerPrice: null }],
+      [{ max_price_deviation_percent: 3 }, { price: null }],
+    ] as [Guards, Partial<GuardFacts>][])
+      assert.equal(passes(guards, facts), false, JSON.stringify(guards));
+  });
+
+  test("a dashboard's entry brings no price, and is not concerned", () => {
+    const guards = { max_price_deviation_percent: 1 };
+    assert.deepEqual(judgeEntry(guards, { ...FACTS, source: 'dashboard', price: null }), []);
+  });
+
+  test('a pause begins with its first moment and ends before its last', () => {
+    const pauses = [{ from: ago(60), to: ago(-60), label: 'FOMC' }];
+    for (const [seconds, isFree] of [
+      [60.001, true],
+      [60, false],
+      [-59.999, false],
+      [-60, true],
+    ] as const)
+      assert.equal(passes({ pauses }, { now: NOW - seconds * 1000 }), isFree, `${seconds}`);
+  });
+});
+
+describe('Trading hours', () => {
+  const isOpen = (hours: Guards['trading_hours'], at: string): boolean =>
+    passes({ trading_hours: hours } as Guards, { now: Date.parse(at) });
+  const NEW_YORK = {
+    timezone: 'America/New_York',
+    windows: [{ days: ['mon', 'tue', 'wed', 'thu', 'fri'], from: '09:30', to: '16:00' }],
+  } as const;
+
+  test('from is inside and to is not', () => {
+    // A Monday in November: five hours behind.
+    assert.equal(isOpen(NEW_YORK, '2026-11-16T14:29:59.999Z'), false);
+    assert.equal(isOpen(NEW_YORK, '2026-11-16T14:30:00Z'), true);
+    assert.equal(isOpen(NEW_YORK, '2026-11-16T20:59:59.999Z'), true);
+    assert.equal(isOpen(NEW_YORK, '2026-11-16T21:00:00Z'), false);
+    assert.equal(isOpen(NEW_YORK, '2026-11-15T15:00:00Z'), false, 'a Sunday');
+  });
+
+  test('the place decides, also on the days on which its clocks are set', () => {
+    // The Fridays before and the Mondays after the changes of 2026: 8 March and 1 November.
+    assert.equal(isOpen(NEW_YORK, '2026-03-06T14:30:00Z'), true);
+    assert.equal(isOpen(NEW_YORK, '2026-03-06T14:29:00Z'), false);
+    assert.equal(isOpen(NEW_YORK, '2026-03-09T13:30:00Z'), true);
+    assert.equal(isOpen(NEW_YORK, '2026-03-09T13:29:00Z'), false);
+    assert.equal(isOpen(NEW_YORK, '2026-10-30T13:30:00Z'), true);
+    assert.equal(isOpen(NEW_YORK, '2026-11-02T13:30:00Z'), false);
+    assert.equal(isOpen(NEW_YORK, '2026-11-02T14:30:00Z'), true);
+  });
+
+  test('a window that passes midnight belongs to the day it begins on', () => {
+    const nights = {
+      timezone: 'Asia/Taipei',
+      windows: [{ days: ['fri'], from: '15:00', to: '05:00' }],
+    } as const;
+    assert.equal(isOpen(nights, '2026-11-20T06:59:00Z'), false, 'Friday 14:59');
+    assert.equal(isOpen(nights, '2026-11-20T07:00:00Z'), true, 'Friday 15:00');
+    assert.equal(isOpen(nights, '2026-11-20T20:59:00Z'), true, 'Saturday 04:59');
+    assert.equal(isOpen(nights, '2026-11-20T21:00:00Z'), false, 'Saturday 05:00');
+    assert.equal(isOpen(nights, '2026-11-19T20:00:00Z'), false, 'Friday 04:00 is the night of Thursday');
+  });
+
+  test('a whole day ends at 24:00', () => {
+    const all = { timezone: 'UTC', windows: [{ days: ['mon'], from: '00:00', to: '24:00' }] } as const;
+    assert.equal(isOpen(all, '2026-11-16T23:59:59Z'), true);
+    assert.equal(isOpen(all, '2026-11-17T00:00:00Z'), false);
+  });
+});
+
+describe('Guards that make no sense', () => {
+  // biome-ignore format: a table, one row a line
+  const rows: [string, unknown][] = [
+    ['a guard that nobody knows', { max_fun: 1 }],
+    ['a negative quantity', { max_order_quantity: -1 }],
+    ['a limit of nothing', { max_position: 0 }],
+    ['a limit by no symbol', { max_position: {} }],
+    ['a limit by a name that is no symbol', { max_position: { 'a b': 1 } }],
+    ['half an order a minute', { max_orders_per_minute: 0.5 }],
+    ['a place that does not exist', { trading_hours: { timezone: 'Mars/Base', windows: [{ days: ['mon'], from: '09:00', to: '10:00' }] } }],
+    ['an offset, which knows no daylight saving', { trading_hours: { timezone: '+02:00', windows: [{ days: ['mon'], from: '09:00', to: '10:00' }] } }],
+    ['hours without windows', { trading_hours: { timezone: 'UTC', windows: [] } }],
+    ['a window of no time', { trading_hours: { timezone: 'UTC', windows: [{ days: ['mon'], from: '09:00', to: '09:00' }] } }],
+    ['a window on no day', { trading_hours: { timezone: 'UTC', windows: [{ days: [], from: '09:00', to: '10:00' }] } }],
+    ['an hour that is none', { trading_hours: { timezone: 'UTC', windows: [{ days: ['mon'], from: '9:00', to: '25:00' }] } }],
+    ['a pause that ends before it begins', { pauses: [{ from: '2026-11-18T19:00:00Z', to: '2026-11-18T18:00:00Z', label: '' }] }],
+    ['a pause without an offset', { pauses: [{ from: '2026-11-18T18:00:00', to: '2026-11-18T19:00:00', label: '' }] }],
+    ['a list', []],
+  ];
+  for (const [what, guards] of rows)
+    test(`${what} is refused in words`, () => {
+      const reading = mergeGuards({}, guards);
+      assert.ok('problems' in reading && reading.problems.every((problem) => problem.startsWith('guards')));
+    });
+});
+
+describe('An account with guards', () => {
+  const change = (world: World, trader: Trader, guards: object) =>
+    world.as<{ guards: Record<string, unknown> } & Problem>(
+      trader,
+      'PATCH',
+      `/trading/accounts/${trader.account.id}`,
+      { guards },
+    );
+  const held = async (world: World, trader: Trader) =>
+    Number(await world.position(trader.account.id, 'BTCUSDT'));
+
+  test('refuses the entry, keeps every verdict with it, and lets exits pass', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    await change(world, trader, { max_order_quantity: 2, max_position: { 'BTCUSDT.P': 3 } });
+    assert.equal((await world.send(trader, { quantity: 2 })).body.status, 'filled');
+    const { body } = await world.send(trader, { quantity: 2 });
+    assert.deepEqual(
+      [body.status, body.error?.code, body.error?.guard],
+      ['rejected', 'guard_refused', 'max_position'],
+    );
+    const { guards } = await world.order(trader, body.order_id);
+    assert.deepEqual(
+      guards.map(({ guard, outcome }) => [guard, outcome]),
+      [
+        ['max_order_quantity', 'passed'],
+        ['max_position', 'refused'],
+      ],
+    );
+    assert.equal(await held(world, trader), 2);
+    assert.equal((await world.send(trader, { action: 'close_long', quantity: 9 })).body.status, 'filled');
+    assert.equal(await held(world, trader), 0);
+  });
+
+  test('in a reversal the close is made, and the entry is not', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    await world.send(trader, { action: 'short_entry', quantity: 2 });
+    await change(world, trader, { max_order_quantity: 1 });
+    const { body } = await world.send(trader, { action: 'long_entry', quantity: 3 });
+    assert.deepEqual([body.status, body.error?.guard], ['failed', 'max_order_quantity']);
+    assert.equal(body.exit_order_result?.status, 'filled');
+    assert.equal(await held(world, trader), 0);
+  });
+
+  test('counts its entries by the minute, and waits between two of one symbol', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    await change(world, trader, { max_orders_per_minute: 2 });
+    for (const status of ['filled', 'filled', 'rejected'])
+      assert.equal((await world.send(trader)).body.status, status);
+    await change(world, trader, { max_orders_per_minute: null, cooldown_seconds: 60 });
+    assert.equal((await world.send(trader)).body.error?.guard, 'cooldown_seconds');
+    assert.equal((await world.send(trader, { symbol: 'ETHUSDT' })).body.status, 'filled');
+  });
+
+  test('compares with the equity of the first order of the day, and with the broker’s price', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    await change(world, trader, { max_daily_loss: 0.01 });
+    assert.equal((await world.send(trader)).body.status, 'filled', 'the first of the day');
+    assert.equal((await world.send(trader)).body.error?.guard, 'max_daily_loss', 'it has cost its spread');
+    await change(world, trader, { max_daily_loss: null, max_price_deviation_percent: 1 });
+    assert.equal((await world.send(trader)).body.error?.guard, 'max_price_deviation_percent', 'no price');
+    const { body } = await world.send(trader, { action: 'short_entry', price: 1 });
+    assert.equal(body.error?.guard, 'max_price_deviation_percent');
+  });
+
+  test('merges them guard by guard, null removes one, and nonsense changes nothing', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    await change(world, trader, { max_position: 5, cooldown_seconds: 10 });
+    assert.equal((await change(world, trader, { max_position: 'much' })).status, 400);
+    const { body } = await change(world, trader, { cooldown_seconds: null });
+    assert.deepEqual([body.guards.max_position, body.guards.cooldown_seconds], [5, null]);
+  });
+});
