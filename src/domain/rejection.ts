@@ -22,5 +22,6 @@ export const REJECTIONS: Readonly<Record<RejectionCode, string>> = {
   superseded: 'The strategy had said something later before this alert arrived. Nothing is to be done.',
   guard_refused: 'One of the account’s guards held the entry back; `guard` says which. Nothing was sent.',
   cancelled_by_broker: 'The broker took the order and cancelled it later. Ask the broker why.',
-  failed_at_broker: 'The broker took the order and could not execute it. Ask the broker why.',
+  failed_at_broker:
+    'The broker refused the order for a reason of its own, or took it and could not execute it. Its words are in the message.',
 };
