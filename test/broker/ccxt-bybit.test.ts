@@ -7,4 +7,5 @@ import { stubHarness } from './stub-harness.ts';
 
 const stub = stubHarness('bybit', (url) => openCcxt('bybit', { url }));
 
-brokerContract('bybit', () => stub.harness(exchangeTerms('BYBIT')));
+for (const kind of ['unified', 'classic'] as const)
+  brokerContract(`bybit, ${kind}`, () => stub.harness(exchangeTerms('BYBIT'), { account_type: kind }));

@@ -139,6 +139,30 @@ for (const name of ['binance', 'bybit', 'okx', 'gate', 'bitget'] as const satisf
       while ((await again.position(instrument)) !== '0') assert.ok(Date.now() - begun < 10_000);
     });
 
+    test('an order without an id, and another one’s, are not ours: unknown, and not found', async () => {
+      for (const garbage of ['nameless', 'another']) {
+        const account = await stub.account();
+        const broker = await account.open();
+        const order = orderOf(await btc(broker));
+        await account.breaks('garbage', { garbage, taken: true });
+        assert.equal((await broker.place(order)).outcome, 'unknown', garbage);
+        await assert.rejects(broker.find(order), BrokerUnavailable, garbage);
+        await account.heal();
+        const found = await broker.find(order);
+        assert.ok(found, 'it is there all the same');
+        assert.equal((await account.ledger()).orders.length, 1);
+      }
+    });
+
+    test('accounts of both kinds have a balance', async () => {
+      for (const account_type of name === 'okx'
+        ? (['unified'] as const)
+        : (['unified', 'classic'] as const)) {
+        const broker = await (await stub.account({ account_type })).open();
+        assert.ok(Number((await broker.balance()).equity) > 0, account_type);
+      }
+    });
+
     test('a clock that is 40 s off is corrected for', async () => {
       const own = openCcxt(name, { url: stub.url() });
       const account = await stub.account();
@@ -169,6 +193,17 @@ for (const name of ['binance', 'bybit', 'okx', 'gate', 'bitget'] as const satisf
       }
     });
   });
+
+describe('keys of another environment', () => {
+  for (const name of ['okx', 'bitget'] as const) {
+    const stub = stubHarness(name, (url) => openCcxt(name, { url }), 'demo');
+    test(`are refused at ${name}, and those of its demo are good there`, async () => {
+      const account = await stub.account({ demo: true });
+      assert.deepEqual((await (await account.open()).verify()).warnings.length >= 0, true);
+      await assert.rejects(account.open({ environment: 'live' }), CredentialsRejected);
+    });
+  }
+});
 
 describe('an exchange whose answer begins and does not go on', () => {
   const server = createServer((_request, response) => {

@@ -277,6 +277,37 @@ for (const [name, cases] of Object.entries(TABLE) as [ExchangeName, (typeof TABL
     });
   });
 
+test('an id that is refused as used is looked for: the order under it is ours', async () => {
+  const order = {
+    orderId: 283194212,
+    symbol: 'BTCUSDT',
+    status: 'FILLED',
+    clientOrderId: ID,
+    avgPrice: '50000.10',
+    origQty: '0.010',
+    executedQty: '0.010',
+    cumQuote: '500.001',
+    side: 'BUY',
+    reduceOnly: false,
+  };
+  const twice = binance(-4116, 'ClientOrderId is duplicated.');
+  const found = await (await placed('binance', [twice, { body: order }])).outcome;
+  assert.deepEqual(found, {
+    outcome: 'accepted',
+    state: {
+      brokerRef: '283194212',
+      status: 'filled',
+      fillQuantity: '0.01',
+      fillPrice: '50000.1',
+      fee: null,
+      reason: null,
+    },
+  });
+  const other = { ...order, clientOrderId: 'somebody-elses' };
+  assert.equal((await (await placed('binance', [twice, { body: other }])).outcome).outcome, 'unknown');
+  assert.equal((await (await placed('binance', [{ body: other }])).outcome).outcome, 'unknown');
+});
+
 test('the delay of a refusal is in each one’s own spelling', async () => {
   const inFive = Date.now() + 5_000;
   const cases: readonly (readonly [ExchangeName, Answer, number])[] = [

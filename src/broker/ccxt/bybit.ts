@@ -2,7 +2,7 @@
 // of the exchange forgets), then in the history, then among the executions.
 
 import { average, type Decimal, negate, sign, ZERO } from '../../domain/decimal.ts';
-import { acknowledged, among, type Fill, orderOfFills } from './orders.ts';
+import { acknowledged, among, type Fill, only, orderOfFills } from './orders.ts';
 import { type Held, type Page, type Profile, question, type SeenOrder } from './profile.ts';
 import { amount, at, each, exact, isRow, named, oneOf, type Row, text, word } from './rows.ts';
 
@@ -246,12 +246,12 @@ export const bybit: Profile = {
     ),
   lookUps({ market, clientOrderId, ref, side, contracts, since }) {
     const named = ref === null ? { orderLinkId: clientOrderId } : { orderId: ref };
-    const ours = (body: unknown) => among(each(listOf(body), readOrder), clientOrderId);
+    const ours = (body: unknown) => among(only(each(listOf(body), readOrder), clientOrderId), clientOrderId);
     return [
       question('privateGetV5OrderRealtime', [{ symbol: market.id, ...named, category: 'linear' }], ours),
       question('fetchCanceledAndClosedOrders', [market.symbol, undefined, undefined, named], ours),
       question('fetchMyTrades', [market.symbol, since, undefined, named], (body) => {
-        const fills = each(listOf(body), readFill);
+        const fills = only(each(listOf(body), readFill), clientOrderId);
         return fills && orderOfFills(fills, { clientOrderId, marketId: market.id, side, contracts });
       }),
     ];

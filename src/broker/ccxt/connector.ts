@@ -102,9 +102,10 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
     signal: AbortSignal,
   ): Promise<MarginMode | null> {
     if (!profile.namesMarginMode) return null;
-    const known = modes.get(market.id);
-    const isFresh = known !== undefined && performance.now() - known.readAt < MODE_MS;
-    if (!isFresh && isClose) await held(market, signal);
+    const isFresh = () =>
+      performance.now() - (modes.get(market.id)?.readAt ?? Number.NEGATIVE_INFINITY) < MODE_MS;
+    if (isClose && !isFresh()) await held(market, signal);
+    if (!isFresh()) return null;
     return modes.get(market.id)?.mode ?? null;
   }
 

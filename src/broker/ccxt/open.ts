@@ -3,13 +3,14 @@
 
 import { BROKERS } from '../../domain/brokers.ts';
 import { BrokerUnavailable, CredentialsRejected, type OpenBroker } from '../broker.ts';
+import { readKeys } from '../keys.ts';
 import type { Fetch } from '../wire.ts';
 import { faultOf, refusedBy, unansweredBy } from './answers.ts';
 import { asker } from './asking.ts';
 import { connect, type Venue } from './connector.ts';
 import { type Clock, type Exchange, makeExchange, newClock } from './exchange.ts';
 import { createMarkets } from './markets.ts';
-import type { AccountKind, Profile } from './profile.ts';
+import type { AccountKind } from './profile.ts';
 import { PROFILES } from './profiles.ts';
 import { text } from './rows.ts';
 import { Answered, type Credentials, createWire } from './wire.ts';
@@ -42,7 +43,7 @@ export function openCcxt(name: keyof typeof PROFILES, { url, fetch }: CcxtDeps =
   }
 
   return async ({ environment, credentials: opened }, signal) => {
-    const credentials = readCredentials(opened, profile, name);
+    const credentials = readCredentials(opened, name);
     if (signal.aborted) throw new BrokerUnavailable(`${profile.title} was not asked in time.`);
     // Any kind will do to ask which one it is.
     const { exchange } = await venueOf(environment, 'classic');
@@ -62,14 +63,20 @@ function listingFault(fault: unknown, exchange: Exchange): unknown {
     : new BrokerUnavailable(`${exchange.profile.title} did not list its markets as agreed.`);
 }
 
-function readCredentials(opened: unknown, { title }: Profile, name: keyof typeof PROFILES): Credentials {
-  const credentials = {
-    apiKey: text(opened, 'api_key')?.trim() ?? '',
-    secret: text(opened, 'api_secret')?.trim() ?? '',
-    passphrase: text(opened, 'passphrase') ?? '',
-  };
-  const needsPassphrase = BROKERS[name].credentials.some(({ field }) => field === 'passphrase');
-  if (!credentials.apiKey || !credentials.secret || (needsPassphrase && !credentials.passphrase))
-    throw new CredentialsRejected(`The account has no complete credentials for ${title}.`);
-  return credentials;
+/** Chosen by the user: it may have spaces. */
+const PHRASE = /^[\x20-\x7e]{1,512}$/;
+
+function readCredentials(opened: unknown, name: keyof typeof PROFILES): Credentials {
+  const labels = new Map(BROKERS[name].credentials.map(({ field, label }) => [field, label]));
+  const { apiKey, apiSecret: secret } = readKeys(opened, {
+    key: labels.get('api_key') ?? 'key',
+    secret: labels.get('api_secret') ?? 'secret',
+  });
+  const passphrase = text(opened, 'passphrase') ?? '';
+  const label = labels.get('passphrase');
+  if (label !== undefined && !PHRASE.test(passphrase))
+    throw new CredentialsRejected(
+      `The ${label} is missing, or has a line break in it. Seal the credentials again.`,
+    );
+  return { apiKey, secret, passphrase };
 }

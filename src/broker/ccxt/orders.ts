@@ -42,6 +42,13 @@ export const among = (
 ): SeenOrder | null | undefined =>
   orders && (orders.find(({ clientId }) => clientId === clientOrderId) ?? null);
 
+/** Where it was asked for by its id: another one's answers nothing. */
+export const only = <Row extends { readonly clientId: string | null }>(
+  rows: readonly Row[] | undefined,
+  clientOrderId: string,
+): readonly Row[] | undefined =>
+  rows?.every(({ clientId }) => clientId === clientOrderId) ? rows : undefined;
+
 export interface Fill {
   readonly ref: string;
   readonly clientId: string | null;
