@@ -1,0 +1,111 @@
+// Messages written for other services, in our words. Nothing is guessed: what comes out would be accepted by our own reader
+// however the platform fills the placeholders in, or nothing comes out, and `lost` says why.
+
+import { NOW, type OwnFields } from './foreign-fields.ts';
+import { FOREIGN_SERVICES } from './foreign-services.ts';
+import { readBody, readSignal } from './signal.ts';
+
+export interface ForeignReading {
+  readonly service: string;
+  /** Ours, without the secret, with the platform's placeholders as they stand; none where the message cannot be turned. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** What the message asks for and we would not do, and what kept it from being turned; each names its field. */
+  readonly lost: readonly string[];
+}
+
+/** Longer than any alert that we would take. */
+const MAX_LENGTH = 16_384;
+
+/** null: it was written for none of them. */
+export function recogniseForeign(text: string): ForeignReading | null {
+  if (text.length > MAX_LENGTH) return null;
+  for (const { name, read, turn } of FOREIGN_SERVICES) {
+    const said = read(text);
+    if (said === null) continue;
+    const lost: string[] = [];
+    const turned = turn(said, lost);
+    const left = [...lost, ...said.left()];
+    const why =
+      said.odd !== null
+        ? `"${said.odd}" is not as ${name} has it.`
+        : 'unclear' in turned
+          ? turned.unclear
+          : problemWith(turned.fields);
+    return why === null && 'fields' in turned
+      ? { service: name, fields: inOrder(turned.fields), lost: left }
+      : { service: name, fields: {}, lost: [why ?? '', ...left] };
+  }
+  return null;
+}
+
+const NUMBERS = ['quantity', 'market_position_size', 'prev_market_position_size', 'price'];
+const ORDER = [
+  'action',
+  'symbol',
+  'quantity',
+  'order_type',
+  'market_position',
+  'market_position_size',
+  'prev_market_position',
+  'prev_market_position_size',
+  'id',
+  'price',
+  'timestamp',
+];
+const SECRET = '<your webhook secret>';
+
+const inOrder = (fields: OwnFields): OwnFields =>
+  Object.fromEntries(ORDER.filter((name) => name in fields).map((name) => [name, fields[name]]));
+
+/** The text to paste into an alert: a placeholder of a number stands without quotes. null: there is nothing to paste. */
+export function renderMessage(fields: Readonly<Record<string, unknown>>): string | null {
+  const entries = Object.entries({ ...fields, secret: SECRET });
+  if (entries.length === 1) return null;
+  return `{ ${entries.map(([name, value]) => `"${name}": ${rendered(name, value)}`).join(', ')} }`;
+}
+
+const rendered = (name: string, value: unknown): string =>
+  NUMBERS.includes(name) && typeof value === 'string' && value.startsWith('{{')
+    ? value
+    : JSON.stringify(value);
+
+/** What the platform may put in the placeholders' places: a side, and where the strategy stood and stands. */
+const CASES = [
+  { action: 'buy', before: 0, after: 1 },
+  { action: 'sell', before: 1, after: 0 },
+  { action: 'sell', before: 1, after: -2 },
+  { action: 'buy', before: -2, after: -1 },
+];
+type Case = (typeof CASES)[number];
+
+/** null: our own reader takes it, whatever stands in the placeholders' places. */
+function problemWith(fields: OwnFields): string | null {
+  const message = renderMessage(fields) ?? '';
+  for (const example of CASES) {
+    const body = new TextEncoder().encode(filledIn(message, example));
+    const reading = readSignal(readBody(body), { simulation: false });
+    if ('problem' in reading) return reading.problem;
+  }
+  return null;
+}
+
+/** Those that stand for a number above zero. */
+const ABOVE_ZERO =
+  /^\{\{(?:open|high|low|close|volume|plot_\d{1,2}|plot\("[^"]*"\)|strategy\.order\.(?:contracts|price))\}\}$/;
+
+function filledIn(message: string, { action, before, after }: Case): string {
+  const side = (held: number) => (held === 0 ? 'flat' : held > 0 ? 'long' : 'short');
+  const values: Readonly<Record<string, string>> = {
+    '{{strategy.order.action}}': action,
+    '{{strategy.market_position}}': side(after),
+    '{{strategy.market_position_size}}': String(Math.abs(after)),
+    '{{strategy.position_size}}': String(after),
+    '{{strategy.prev_market_position}}': side(before),
+    '{{strategy.prev_market_position_size}}': String(Math.abs(before)),
+    [NOW]: '2026-01-01T00:00:00Z',
+  };
+  return message.replaceAll(
+    /\{\{[^{}]*\}\}/g,
+    (placeholder) => values[placeholder] ?? (ABOVE_ZERO.test(placeholder) ? '1' : 'text'),
+  );
+}
