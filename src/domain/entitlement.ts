@@ -65,19 +65,22 @@ export interface Standing {
 export const isEntry = ({ operation }: OrderIntent): boolean => operation === 'PLACE_ENTRY_ORDER';
 
 /** Exits and closes pass where an entry does not: nothing that changed since may keep anybody in a position. */
-export function entitlement(standing: Standing): Denial | null {
-  const { simulation, plan } = standing;
+export const entitlement = (standing: Standing): Denial | null => entitlements(standing)[0] ?? null;
+
+/** Every refusal there would be, in the contract's order. */
+export function entitlements(standing: Standing): Denial[] {
+  const { simulation, plan, terms } = standing;
   const isExit = !isEntry(standing.intent);
-  if (standing.halted && !isExit) return deny('account_halted');
-  if (!simulation) {
-    if (plan.simulation_only && !(isExit && standing.hadPlan)) return deny('plan_simulation_only');
-    const termsPass = standing.terms === 'accepted' || (isExit && standing.terms === 'outdated');
-    if (!termsPass) return deny('terms_not_accepted');
-    if (!standing.credentialsVerified) return deny('credentials_not_verified');
-  }
-  if (plan.daily_orders !== null && !isExit && standing.ordersToday >= plan.daily_orders)
-    return deny('daily_limit_reached', { retryAfter: standing.secondsLeftToday });
-  return null;
+  const mayTrade = simulation || !plan.simulation_only || (isExit && standing.hadPlan);
+  const termsPass = simulation || terms === 'accepted' || (isExit && terms === 'outdated');
+  const isUsedUp = plan.daily_orders !== null && !isExit && standing.ordersToday >= plan.daily_orders;
+  return [
+    ...(standing.halted && !isExit ? [deny('account_halted')] : []),
+    ...(mayTrade ? [] : [deny('plan_simulation_only')]),
+    ...(termsPass ? [] : [deny('terms_not_accepted')]),
+    ...(simulation || standing.credentialsVerified ? [] : [deny('credentials_not_verified')]),
+    ...(isUsedUp ? [deny('daily_limit_reached', { retryAfter: standing.secondsLeftToday })] : []),
+  ];
 }
 
 /** A day is a UTC day. */

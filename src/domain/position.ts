@@ -88,6 +88,13 @@ export const positionAfter = ({ positionBefore, legs }: Order): Decimal | null =
         return side === 'buy' ? add(held, filled) : subtract(held, filled);
       }, positionBefore);
 
+/** Signed: when all that is planned is filled. */
+export const plannedPosition = ({ positionBefore, legs }: Order): Decimal =>
+  legs.reduce<Decimal>(
+    (held, { side, quantity }) => (side === 'buy' ? add(held, quantity) : subtract(held, quantity)),
+    positionBefore ?? ZERO,
+  );
+
 /** Takes at most what is held on that side: an exit never flips a position. */
 function planExit(direction: Direction, quantity: Decimal, position: Decimal): Plan {
   const heldThatWay = direction === 'long' ? position : negate(position);

@@ -21,6 +21,7 @@ interface Problem {
 }
 
 function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply {
+  reply.problemCode = problem.code;
   return reply.code(problem.status).type('application/problem+json').send(problemText(problem, request.id));
 }
 

@@ -28,11 +28,13 @@ import { type Middleware, securityHeaders, standBefore } from './middleware.ts';
 import { RequestInvalid, sendClientError, sendDenial, sendFault, sendInvalid } from './problem.ts';
 import { refuseUnknownParameters } from './query.ts';
 import { limitReads } from './reads-at-once.ts';
+import { logRequests } from './request-log.ts';
 import { type AccountRoutes, accountRoutes } from './routes/accounts.ts';
 import { type AdminRoutes, adminRoutes } from './routes/admin.ts';
 import { type AuthRoutes, authRoutes } from './routes/auth.ts';
 import { type PublicRoutes, publicRoutes } from './routes/public.ts';
 import { type SettingsRoutes, settingsRoutes } from './routes/settings.ts';
+import { type SignalRoutes, signalRoutes } from './routes/signals.ts';
 import { type TradingRoutes, tradingRoutes } from './routes/trading.ts';
 import { type WebhookRoutes, webhookRoutes } from './routes/webhook.ts';
 import { Health as HealthSchema, Live } from './schemas/identity-answers.ts';
@@ -51,6 +53,7 @@ export interface ServerDeps {
   readonly admission: Omit<Admission, keyof Ambient>;
   readonly trading: Omit<TradingRoutes, keyof Ambient>;
   readonly accounts: Omit<AccountRoutes, keyof Ambient>;
+  readonly signals: SignalRoutes;
   readonly settings: Omit<SettingsRoutes, keyof Ambient>;
   readonly open: PublicRoutes;
   readonly admin: Omit<AdminRoutes, keyof Ambient>;
@@ -162,12 +165,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   refuseUnknownParameters(server);
   server.setErrorHandler(sendFault);
   server.setNotFoundHandler((request, reply) => sendDenial(request, reply, deny('not_found')));
-  server.addHook('onResponse', async (request, reply) => {
-    const { method, id: request_id } = request;
-    const route = request.routeOptions.url ?? 'none';
-    const ms = Math.round(reply.elapsedTime * 10) / 10;
-    deps.log.info({ request_id, method, route, status: reply.statusCode, ms }, 'request');
-  });
+  logRequests(server, { log: deps.log, ipOf });
 
   server.removeAllContentTypeParsers();
   server.addContentTypeParser(
@@ -221,6 +219,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     admitTradingRequests(scope, { ...deps.admission, ...ambient });
     tradingRoutes(scope, { ...deps.trading, ...ambient });
     accountRoutes(scope, { ...deps.accounts, ...ambient });
+    signalRoutes(scope, deps.signals);
   });
   server.register(async (scope) => authRoutes(scope, { ...deps.auth, ...ambient }));
   server.register(async (scope) => settingsRoutes(scope, { ...deps.settings, ...ambient }));

@@ -37,6 +37,7 @@ import { writeAudit } from '../app/audit/audit.ts';
 import { auditKeyOf } from '../app/audit/chain.ts';
 import type { Sealer } from '../app/audit/sealing.ts';
 import { readAuditLog, readSecurityAttacks } from '../app/audit/security-events.ts';
+import { countStrangers } from '../app/audit/strangers.ts';
 import { afterwards } from '../app/background.ts';
 import { admitTradingRequest, authenticate } from '../app/identity/access.ts';
 import { createCaptcha } from '../app/identity/captcha.ts';
@@ -70,9 +71,12 @@ import { type FirstUser, publishFirstTerms, seedFirstUser } from '../app/operati
 import { readHealth } from '../app/operation/health.ts';
 import { METRICS_TYPE, readMetrics } from '../app/operation/metrics.ts';
 import { alignPosition } from '../app/orders/align.ts';
+import { checkMessage } from '../app/orders/check-message.ts';
 import { placeDashboardOrder } from '../app/orders/dashboard-order.ts';
 import { haltAccount, resumeAccount } from '../app/orders/halt.ts';
+import { planDashboardOrder } from '../app/orders/plan-order.ts';
 import { readOrder, readOrders } from '../app/orders/read-orders.ts';
+import { readSignal, readSignals } from '../app/orders/read-signals.ts';
 import { receiveWebhook } from '../app/orders/receive-webhook.ts';
 import { createSecretBox, randomToken } from '../app/secret-box.ts';
 import type { Config } from '../config/config.ts';
@@ -113,6 +117,8 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
   closers.push(() => later.settled(MAIL_PATIENCE_MS));
   const mailer = parts.mailer ?? openMailer(config, closers);
   closers.push(() => later.settled(MAIL_PATIENCE_MS));
+  const strangers = countStrangers({ db, clock, log });
+  closers.push(() => strangers.stop());
   const tokens = createTokens({ secret: config.keys.jwt ?? keptKey(config.data.dir, 'JWT_SECRET'), clock });
 
   await bindSecrets({ db, secrets, log });
@@ -123,7 +129,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
 
   // What the service's functions take their dependencies from; each names the few that it uses.
   const deps = {
-    ...{ ...base, secrets, tokens, plans, rateLimit, ...timings },
+    ...{ ...base, secrets, tokens, strangers, plans, rateLimit, ...timings },
     ...{ hasher, turns: createTurns(), decoyHash, captcha, mailer, later, baseUrl, lifetimes: config.auth },
     role: config.role,
     sealer,
@@ -193,6 +199,12 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     },
     admission: { admit: bind(admitTradingRequest) },
     trading: { place: bind(placeDashboardOrder), readOrder: bind(readOrder), readOrders: bind(readOrders) },
+    signals: {
+      readSignals: bind(readSignals),
+      readSignal: bind(readSignal),
+      checkMessage: bind(checkMessage),
+      planOrder: bind(planDashboardOrder),
+    },
     accounts: {
       readAccounts: bind(readAccounts),
       readAccount: bind(readAccount),

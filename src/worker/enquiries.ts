@@ -157,7 +157,7 @@ function whyDoubt(
 
 const real = (accountId: AccountId) => ({ accountId, simulation: false });
 
-function unavailable(fault: unknown): Unavailable {
+export function unavailable(fault: unknown): Unavailable {
   if (!(fault instanceof BrokerUnavailable)) throw fault;
   return {
     unavailable: fault.message,

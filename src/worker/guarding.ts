@@ -2,10 +2,10 @@
 // looked up, and what cannot be found out is null: the guard refuses then.
 
 import type { Instrument } from '../broker/broker.ts';
-import { add, type Decimal, subtract, ZERO } from '../domain/decimal.ts';
 import { dayOf } from '../domain/entitlement.ts';
 import { type GuardFacts, type Guards, judgeEntry } from '../domain/guards.ts';
 import { type GuardVerdict, mainLeg, type Order } from '../domain/order.ts';
+import { plannedPosition } from '../domain/position.ts';
 import { canonicalSymbol } from '../domain/symbol.ts';
 import type { Line } from './line.ts';
 import type { WorkerOrders } from './orders.ts';
@@ -56,8 +56,7 @@ export async function judgeGuards(
     positionAfter: plannedPosition(order),
     isSymbol: (name) =>
       canonicalSymbol(order.brokerName, name) === canonicalSymbol(order.brokerName, order.symbol),
-    entriesInLastMinute:
-      entries?.filter(({ sentAt }) => Date.parse(sentAt) > now - MINUTE_MS).length ?? null,
+    entriesInLastMinute: entries?.filter(({ sentAt }) => Date.parse(sentAt) > now - MINUTE_MS).length ?? null,
     lastEntry: entries && { at: last?.sentAt ?? null },
     equity,
     price: order.notes.price,
@@ -65,10 +64,3 @@ export async function judgeGuards(
   };
   return judgeEntry(guards, facts);
 }
-
-/** Signed: when all that is planned is filled. */
-const plannedPosition = ({ positionBefore, legs }: Order): Decimal =>
-  legs.reduce<Decimal>(
-    (held, { side, quantity }) => (side === 'buy' ? add(held, quantity) : subtract(held, quantity)),
-    positionBefore ?? ZERO,
-  );

@@ -5,6 +5,7 @@
 
 import type { Balance, Position } from '../broker/broker.ts';
 import type { Look } from '../domain/fill.ts';
+import type { Guards } from '../domain/guards.ts';
 import type { AccountId, OrderId, UserId } from '../domain/ids.ts';
 import type { Order } from '../domain/order.ts';
 import type { Store } from '../store/store.ts';
@@ -27,6 +28,11 @@ export interface Work {
   };
   balance: { request: { accountId: AccountId }; answer: { readonly balance: Balance } | Unavailable };
   symbols: { request: { accountId: AccountId } & SymbolSearch; answer: SymbolPage | Unavailable };
+  /** The order as it would be sent now, or as it would end. */
+  plan: {
+    request: { accountId: AccountId; draft: Order; guards: Guards | null };
+    answer: { readonly planned: Order } | Unavailable;
+  };
   resetSimulation: { request: { accountId: AccountId }; answer: Reset | Unavailable };
 }
 type Kind = keyof Work;

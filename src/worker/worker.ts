@@ -19,6 +19,7 @@ import {
   resetSimulation,
   searchSymbols,
   type Unavailable,
+  unavailable,
   verifyCredentials,
 } from './enquiries.ts';
 import { type Execution, OrderTaken } from './execute.ts';
@@ -26,6 +27,7 @@ import { judgeGuards } from './guarding.ts';
 import { createLanes } from './lanes.ts';
 import type { Envelope, Mailbox, WorkRequest } from './mailbox.ts';
 import type { WorkerOrders } from './orders.ts';
+import { planAhead } from './plan-ahead.ts';
 import { Interrupted, recentTrades, workOff } from './work-off.ts';
 
 const BEGIN_AGAIN_MS = 500;
@@ -191,6 +193,14 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         return asking(request.accountId, () => searchSymbols(connections, request.accountId, request));
       case 'balance':
         return asking(request.accountId, () => readBalance(connections, request.accountId));
+      case 'plan':
+        return asking(request.accountId, async () => {
+          try {
+            return { planned: await planAhead(execution, request.draft, request.guards) };
+          } catch (fault) {
+            return unavailable(fault);
+          }
+        });
       case 'resetSimulation':
         return startOver(request.accountId);
     }

@@ -4,19 +4,20 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { request } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { Agent, request } from 'node:https';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { openClient } from './client.ts';
+import { connect as connectTls } from 'node:tls';
+import { openClient, type Question } from './client.ts';
 import { eventually } from './kept.ts';
-import { type Edge, missingPackages, startEdge } from './nginx.ts';
+import { type Edge, missingPackages, SERVER_NAME, startEdge } from './nginx.ts';
 
 const skip = missingPackages();
 if (skip) console.error(`The edge is not tested: ${skip}`);
 
 const TRUSTED_PROXY = '127.0.0.99';
 const CHARTING = ['52.89.214.238', '34.212.75.30', '54.218.53.128', '52.32.178.7'];
-const LIMITS = { all: 40, auth: 10 };
+const LIMITS = { all: 40, auth: 10, connections: 4, connectionsInAll: 20, headersSeconds: 1 };
 
 describe('the door', { skip, timeout: 120_000 }, () => {
   let upstream: Server;
@@ -260,6 +261,110 @@ describe('the door', { skip, timeout: 120_000 }, () => {
       const seen = await statuses(42, (i) => client.ask('/health', as(`2001:db8:0:7::${i.toString(16)}`)));
       assert.deepEqual(seen, [...times(40, 200), 429, 429]);
       assert.equal((await client.ask('/health', as('2001:db8:0:8::1'))).status, 200);
+    });
+
+    it('and of a /48 as four, however many networks it has', async () => {
+      const seen = await statuses(162, (i) => client.ask('/health', as(`2001:db8:1:${i.toString(16)}::1`)));
+      assert.deepEqual(seen, [...times(160, 200), 429, 429]);
+      const logins = await statuses(42, (i) =>
+        client.ask('/auth/login', { ...as(`2001:db8:2:${i.toString(16)}::1`), body: {} }),
+      );
+      assert.deepEqual(logins, [...times(40, 200), 429, 429]);
+      assert.equal((await client.ask('/health', as('2001:db8:3::1'))).status, 200);
+    });
+  });
+
+  describe('limits the connections', () => {
+    /** A stream that is read and does not end: its status, and how to hang up. */
+    const hold = async (question: Question) => {
+      const outgoing = request({ ...client.options('/trading/orders/stream', question), agent: newAgent() });
+      const [response] = (await once(outgoing.end(), 'response')) as [IncomingMessage];
+      response.on('error', () => {}).resume();
+      return { status: response.statusCode, hangUp: () => outgoing.destroy() };
+    };
+    const newAgent = () => new Agent({ ca: edge.tls.ca, servername: SERVER_NAME });
+    const holdAll = async (count: number, question: (i: number) => Question) => {
+      const held: Awaited<ReturnType<typeof hold>>[] = [];
+      for (let i = 0; i < count; i++) held.push(await hold(question(i)));
+      return {
+        statuses: held.map(({ status }) => status),
+        hangUp: () => {
+          for (const each of held) each.hangUp();
+        },
+      };
+    };
+    /** nginx needs a moment to see that somebody is gone. */
+    const isServed = (question: Question) =>
+      eventually(
+        async () => ((await client.ask('/health', question)).status === 200 ? true : null),
+        edge.logs,
+      );
+
+    it('of an address: the next one is 429 and says when to come back, until one of them ends', async () => {
+      const from = newAddress();
+      const { statuses, hangUp } = await holdAll(5, () => ({ from }));
+      assert.deepEqual(statuses, [200, 200, 200, 200, 429]);
+      const refused = await client.ask('/health', { from });
+      assert.deepEqual([refused.status, refused.body.code], [429, 'rate_limited']);
+      assert.equal(refused.headers['retry-after'], '1');
+      assert.equal(refused.headers['content-type'], 'application/problem+json');
+      assert.equal((await client.ask('/health', { from: newAddress() })).status, 200);
+      assert.equal(edge.accessLog().at(-2)?.connections, 'REJECTED');
+      hangUp();
+      await isServed({ from });
+    });
+
+    it('of an IPv6 network as of one address, and of a /48 as of four', async () => {
+      const network = await holdAll(5, (i) => as(`2001:db8:4:1::${i}`));
+      assert.deepEqual(network.statuses, [200, 200, 200, 200, 429]);
+      network.hangUp();
+      await isServed(as('2001:db8:4:1::1'));
+      const site = await holdAll(17, (i) => as(`2001:db8:5:${i}::1`));
+      assert.deepEqual(site.statuses, [...Array.from({ length: 16 }, () => 200), 429]);
+      assert.equal((await client.ask('/health', as('2001:db8:6::1'))).status, 200);
+      site.hangUp();
+      await isServed(as('2001:db8:5:99::1'));
+    });
+
+    it('in all, and the charting platform finds room on /webhook nevertheless', async () => {
+      const everybody = await holdAll(21, (i) => as(`192.0.2.${100 + i}`));
+      assert.deepEqual(everybody.statuses, [...Array.from({ length: 20 }, () => 200), 429]);
+      assert.equal((await client.ask('/health', { from: newAddress() })).status, 429);
+      for (const ip of CHARTING)
+        assert.equal((await client.ask('/webhook/abc/order', { ...as(ip), body: {} })).status, 200);
+      everybody.hangUp();
+      await isServed({ from: newAddress() });
+    });
+  });
+
+  describe('does not wait for who takes his time', () => {
+    /** How long it lasts, in seconds. */
+    const lifeOf = async (socket: Socket): Promise<number> => {
+      const begun = performance.now();
+      socket.on('error', () => {}).resume();
+      if (!socket.closed) await once(socket, 'close');
+      return (performance.now() - begun) / 1000;
+    };
+    const tls = () =>
+      connectTls({ host: '127.0.0.1', port: edge.https, ca: edge.tls.ca, servername: SERVER_NAME });
+
+    it('to say anything at all: neither on 80, nor before or after the handshake', async () => {
+      const silent = [connect(edge.http, '127.0.0.1'), connect(edge.https, '127.0.0.1'), tls()];
+      for (const life of await Promise.all(silent.map(lifeOf)))
+        assert.ok(life > 0.5 && life < 5, `${life} s`);
+    });
+
+    it('and to say it drop by drop', async () => {
+      const socket = tls();
+      const life = lifeOf(socket);
+      await once(socket, 'secureConnect');
+      socket.write(`GET /health HTTP/1.1\r\nHost: ${SERVER_NAME}\r\n`);
+      const drops = setInterval(() => socket.write('x: y\r\n'), 100);
+      try {
+        assert.ok((await life) < 5);
+      } finally {
+        clearInterval(drops);
+      }
     });
   });
 

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { request as plainRequest } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
+import { connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { type Answer, openClient, type Question } from './client.ts';
@@ -435,6 +436,27 @@ describe('the edge in front of the product', { skip, timeout: 240_000 }, () => {
         assert.equal(headers[name] ?? null, direct.headers.get(name), name);
     }
     for (const { headers } of [...own, await ask('/health')]) assert.equal(headers.server, 'nginx');
+  });
+
+  it('takes alerts while an address holds more silent connections than there are', async (t) => {
+    const silent: Socket[] = [];
+    t.after(() => {
+      for (const socket of silent) socket.destroy();
+    });
+    // Twice the 1,024 of a worker, and some.
+    for (let i = 0; i < 2_200; i++) {
+      const socket = connect({ host: '127.0.0.1', port: edge.https, localAddress: '127.0.0.50' });
+      silent.push(socket.on('error', () => {}).resume());
+      if (i % 100 === 99) await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    for (let i = 0; i < 20; i++) {
+      // Each over a connection of its own.
+      const fresh = openClient(edge);
+      const headers = { 'x-forwarded-for': CHARTING };
+      const answer = await fresh.ask(webhook(), { from: TRUSTED_PROXY, headers, body: signal() });
+      fresh.close();
+      assert.equal(answer.status, 200, answer.text);
+    }
   });
 
   describe('limits rates to the numbers of the spec', () => {

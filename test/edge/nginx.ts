@@ -68,8 +68,18 @@ export interface EdgeSettings {
   readonly productPort: number;
   /** Files of local/, instead of the shipped ones. */
   readonly local?: Readonly<Record<string, string>>;
-  /** Requests in five minutes, instead of the shipped ones; multiples of five. */
-  readonly limits?: { readonly all: number; readonly auth: number };
+  /** Instead of the shipped ones. */
+  readonly limits?: Limits;
+}
+
+interface Limits {
+  /** Requests of an address in five minutes; multiples of five. */
+  readonly all: number;
+  readonly auth: number;
+  /** Connections of an address. */
+  readonly connections: number;
+  readonly connectionsInAll: number;
+  readonly headersSeconds: number;
 }
 
 export async function startEdge({ productPort, local = {}, limits }: EdgeSettings) {
@@ -158,12 +168,20 @@ const jsonLines = (text: string): unknown[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line));
 
-const limitReplacements = ({ all, auth }: { all: number; auth: number }) =>
+const limitReplacements = ({ all, auth, connections, connectionsInAll, headersSeconds }: Limits) =>
   [
     ['rate=400r/m', `rate=${all / 5}r/m`],
     ['burst=1999', `burst=${all - 1}`],
+    ['rate=1600r/m', `rate=${(all * 4) / 5}r/m`],
+    ['burst=7999', `burst=${all * 4 - 1}`],
     ['rate=20r/m', `rate=${auth / 5}r/m`],
     ['burst=99 ', `burst=${auth - 1} `],
+    ['rate=80r/m', `rate=${(auth * 4) / 5}r/m`],
+    ['burst=399 ', `burst=${auth * 4 - 1} `],
+    ['limit_conn fillpath_connections      100', `limit_conn fillpath_connections ${connections}`],
+    ['limit_conn fillpath_connections_site 400', `limit_conn fillpath_connections_site ${connections * 4}`],
+    ['limit_conn fillpath_connections_all  800', `limit_conn fillpath_connections_all ${connectionsInAll}`],
+    ['client_header_timeout 10s', `client_header_timeout ${headersSeconds}s`],
   ] as const;
 
 /** Copies deploy/edge. A replacement that finds nothing fails: the test would be of something else than it says. */

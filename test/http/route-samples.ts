@@ -49,6 +49,12 @@ const aligned: MakeSample = async ({ world, trader }) => {
   return { params: { id: trader.account.id }, body: { symbol: 'BTCUSDT' } };
 };
 
+const signal: MakeSample = async ({ world, trader }) => {
+  await world.send(trader, {}, { query: '?simulation=true' });
+  const { body } = await world.as<{ items: { id: string }[] }>(trader, 'GET', '/trading/signals');
+  return { params: { id: body.items[0]?.id ?? '' } };
+};
+
 const otherUser: MakeSample = async ({ world }) => ({ params: { id: (await world.makeTrader()).user.id } });
 
 /** A second factor that is enrolled, and confirmed or not. */
@@ -113,6 +119,12 @@ export const SAMPLES: Readonly<Record<string, MakeSample>> = {
   'POST /trading/accounts/:id/verify': ofAccount(),
   'GET /trading/accounts/:id/positions': ofAccount(),
   'POST /trading/accounts/:id/align': aligned,
+  'POST /trading/accounts/:id/check': ofAccount({ message: '{"action": "buy"}' }),
+  'GET /trading/signals/:id': signal,
+  'POST /trading/order/plan': ({ trader }) => ({
+    body: { trading_account_id: trader.account.id, action: 'buy', symbol: 'BTCUSDT', quantity: 1 },
+    owned: true,
+  }),
   'GET /trading/accounts/:id/simulation/positions': ofAccount(),
   'POST /trading/accounts/:id/simulation/reset': ofAccount(),
   'GET /trading/accounts/:id/balance': ofAccount(),

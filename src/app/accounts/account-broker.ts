@@ -22,9 +22,9 @@ export interface AskDeps {
   readonly responseWaitMs: number;
 }
 
-type Enquiry = 'verify' | 'positions' | 'balance' | 'flatten' | 'symbols' | 'resetSimulation';
+type Enquiry = 'verify' | 'positions' | 'balance' | 'flatten' | 'symbols' | 'plan' | 'resetSimulation';
 
-async function askWorker<K extends Enquiry>(
+export async function askWorker<K extends Enquiry>(
   { pool, mailbox, responseWaitMs }: AskDeps,
   user: UserId,
   request: { kind: K } & Work[K]['request'],

@@ -24,13 +24,14 @@ export interface AuditEvent {
 
 export function audit(context: RequestContext, event: AuditEvent, now: number): Statement {
   const at: Timestamp = timestamp(now);
+  const length = event.userId === null ? STRANGERS_TEXT : 512;
   const entry: AuditEntry = {
     userId: event.userId,
     action: event.action,
     success: event.failure === null,
     ipAddress: context.ip,
-    userAgent: context.userAgent === null ? null : storable(context.userAgent, 512),
-    requestPath: storable(context.path, 512),
+    userAgent: context.userAgent === null ? null : storable(context.userAgent, length),
+    requestPath: storable(context.path, length),
     requestMethod: context.method,
     errorMessage: event.failure === null ? null : storable(event.failure, 1024),
     resourceType: event.resource?.type ?? null,
@@ -40,6 +41,9 @@ export function audit(context: RequestContext, event: AuditEvent, now: number): 
   };
   return insertAuditEntry(entry);
 }
+
+/** Of somebody whom we do not know. */
+const STRANGERS_TEXT = 128;
 
 /** An entry of its own, for what commits nothing else. */
 export async function writeAudit(

@@ -22,6 +22,7 @@ import type { Mailer } from '../../mail/mailer.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import { resetMail } from '../audit/mails.ts';
+import type { Strangers } from '../audit/strangers.ts';
 import { newId } from '../new-id.ts';
 import { randomToken } from '../secret-box.ts';
 import type { Captcha } from './captcha.ts';
@@ -231,6 +232,7 @@ export async function forgotPassword(
 export interface ResetPasswordDeps {
   readonly db: Db;
   readonly clock: { now(): number };
+  readonly strangers: Strangers;
   readonly store: Pick<Store, 'clearWindow'>;
   readonly hasher: PasswordHasher;
   readonly turns: Turns;
@@ -254,7 +256,11 @@ export async function resetPassword(
     });
     return denial;
   };
-  if (!user) return refuse(deny('reset_token_invalid'));
+  if (!user) {
+    const denial = deny('reset_token_invalid');
+    const isTold = deps.strangers.count(context, { code: denial.code, target: null });
+    return isTold ? refuse(denial) : denial;
+  }
   const problem = passwordProblem(password, user.email);
   if (problem) return refuse(deny('password_weak', { detail: problem }));
 

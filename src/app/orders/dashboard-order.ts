@@ -47,7 +47,7 @@ export async function placeDashboardOrder(
       },
       deps.clock.now(),
     );
-    await recordRefusal(deps, outcome, entry);
+    await recordRefusal(deps, outcome, [entry]);
   }
   return outcome;
 }

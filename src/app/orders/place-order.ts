@@ -12,7 +12,7 @@ import type { Decimal } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import {
   effectivePlan,
-  entitlement,
+  entitlements,
   isEntry,
   type Plan,
   type Plans,
@@ -155,14 +155,17 @@ export async function placeOrder(
   return { order: known ?? order, answered: false };
 }
 
-/** Halt, plan, terms, credentials, daily limit. */
-export function refusalOf(
+/** Of halt, plan, terms, credentials and daily limit the first; null: none. */
+export const refusalOf = (...of: Parameters<typeof refusalsOf>): Denial | null =>
+  refusalsOf(...of)[0] ?? null;
+
+export function refusalsOf(
   { plans, clock }: Pick<PlaceOrderDeps, 'plans' | 'clock'>,
   request: Placing & Pick<NewOrder, 'intent' | 'simulation'>,
-): Denial | null {
+): Denial[] {
   const { user, limits } = request;
   const now = clock.now();
-  return limits && entitlement(standingOf(request, limits, planOf(plans, user, now), now));
+  return limits ? entitlements(standingOf(request, limits, planOf(plans, user, now), now)) : [];
 }
 
 const CHANGING = 'The account is being changed at this moment. Nothing was queued. Send the order again.';
@@ -288,9 +291,9 @@ function planOf(plans: Plans, user: User, now: number): Plan {
 export async function recordRefusal(
   { db, log }: Pick<PlaceOrderDeps, 'db' | 'log'>,
   { code }: Denial,
-  entry: Statement,
+  entries: readonly Statement[],
 ): Promise<void> {
-  const recorded = db.commit([entry]);
+  const recorded = db.commit(entries);
   if (code !== 'outcome_unknown') await recorded;
   // Its failure must not turn "it may have been accepted" into "nothing was queued".
   else

@@ -3,26 +3,22 @@
 
 import type { Account } from '../../data/accounts.ts';
 import { hasFingerprint } from '../../data/orders.ts';
+import { insertSignal } from '../../data/signals.ts';
 import { findByWebhookToken, type Target } from '../../data/targets.ts';
-import type { User } from '../../data/users.ts';
 import { type Denial, deny, isDenial, isOurFault, ruleOf } from '../../domain/denial.ts';
 import { dayOf } from '../../domain/entitlement.ts';
+import type { OrderId } from '../../domain/ids.ts';
 
-import {
-  type BodyReading,
-  type Proof,
-  proofIn,
-  readBody,
-  readSignal,
-  type Signal,
-} from '../../domain/signal.ts';
-import { isAllowedSymbol } from '../../domain/symbol.ts';
-import { fingerprint, isFresh, isGenuine, isSameSecret, memoryMs } from '../../domain/webhook.ts';
+import { type BodyReading, type Proof, proofIn, readBody, type Signal } from '../../domain/signal.ts';
+import { fingerprint, isGenuine, memoryMs } from '../../domain/webhook.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import { type AlertDeps, alertUser } from '../audit/alerts.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
+import type { Strangers } from '../audit/strangers.ts';
 import { checkRate, isAllowedIp, type RateLimit, type RequestCount } from '../identity/access.ts';
 import type { SecretBox } from '../secret-box.ts';
+import { arrivedSignal, type Findings } from './arrived-signal.ts';
+import { isSecretOf, judgeMessage, malformed, type Refused } from './judge-message.ts';
 import { type Attempt, attemptOnce, type OnceDeps } from './once.ts';
 import { type Placed, type PlaceOrderDeps, placeOrder, recordRefusal } from './place-order.ts';
 import { type Heard, heardAnd } from './strategy.ts';
@@ -32,6 +28,7 @@ export interface WebhookDeps extends PlaceOrderDeps, AlertDeps {
   readonly store: OnceDeps['store'] & Pick<Store, 'countInWindow'>;
   readonly secrets: SecretBox;
   readonly rateLimit: RateLimit;
+  readonly strangers: Strangers;
 }
 
 export interface WebhookRequest {
@@ -46,13 +43,6 @@ export interface WebhookRequest {
   readonly context: RequestContext;
 }
 
-/** What is known of a request by the time it is denied; it goes into the audit entry. */
-interface Findings {
-  user?: User;
-  account?: Account;
-  metadata: Readonly<Record<string, unknown>>;
-}
-
 export async function receiveWebhook(
   deps: WebhookDeps,
   request: WebhookRequest,
@@ -60,7 +50,10 @@ export async function receiveWebhook(
   const findings: Findings = { metadata: {} };
   const outcome = await checkAndPlace(deps, request, findings);
   if (isDenial(outcome)) {
-    const { user, account, metadata } = findings;
+    const { user, account, isStranger, metadata } = findings;
+    const { code } = outcome;
+    if (isStranger && !deps.strangers.count(request.context, { code, target: user?.id ?? null }))
+      return outcome;
     const entry = audit(
       request.context,
       {
@@ -72,7 +65,8 @@ export async function receiveWebhook(
       },
       deps.clock.now(),
     );
-    await recordRefusal(deps, outcome, entry);
+    const kept = arrivedSignal(deps, request, findings, outcome);
+    await recordRefusal(deps, outcome, [entry, ...(kept ? [insertSignal(kept)] : [])]);
     if (user)
       alertUser(deps, {
         code: outcome.code,
@@ -95,7 +89,10 @@ async function checkAndPlace(
   // Level 1
   const find = async (): Promise<Target | Denial> => {
     const target = await findByWebhookToken(deps.db, token, { day });
-    if (!target) return deny('webhook_not_found');
+    if (!target) {
+      findings.isStranger = true;
+      return deny('webhook_not_found');
+    }
     Object.assign(findings, { user: target.user, account: target.account });
     return target.user.isActive ? target : deny('user_deactivated');
   };
@@ -108,12 +105,18 @@ async function checkAndPlace(
   const { user, account } = target;
 
   const reading = readBody(body);
-  const tooMany = await checkRate(deps, user.id, senderOf(deps, account, proofIn(reading), arrivedAt));
-  if (tooMany) return tooMany;
+  const sender = senderOf(deps, account, proofIn(reading), arrivedAt);
+  const tooMany = await checkRate(deps, user.id, sender);
+  if (tooMany) {
+    findings.isStranger = sender === 'other';
+    return tooMany;
+  }
 
   const check = (against: Target) => {
     const checked = checkSignal(deps, request, reading, against);
-    if ('denial' in checked) findings.metadata = checked.metadata;
+    if ('denial' in checked)
+      Object.assign(findings, { metadata: checked.metadata, refusedBy: checked.check });
+    else Object.assign(findings, { signal: checked.signal, simulation: checked.simulation });
     return checked;
   };
   const checked = check(target);
@@ -131,6 +134,10 @@ async function checkAndPlace(
   if (attempt === 'decided') return replay();
   if (attempt !== null && isDenial(attempt)) return attempt;
 
+  const keep = (order: OrderId | 'sync') => {
+    const kept = arrivedSignal(deps, request, findings, order);
+    return kept ? [insertSignal(kept)] : [];
+  };
   const place = ({ notes, unit }: Heard) =>
     placeOrder(deps, {
       ...target,
@@ -151,7 +158,7 @@ async function checkAndPlace(
         const checkedAgain = check(current);
         return 'denial' in checkedAgain ? checkedAgain.denial : current;
       },
-      claims: () => [...unit],
+      claims: (order) => [...unit, ...keep(order)],
       onAccepted: () => attempt?.decided(),
     });
 
@@ -161,6 +168,7 @@ async function checkAndPlace(
       const synced = await syncStrategy(deps, { target, hearing, place });
       if (isDenial(synced) && isOurFault(synced)) await attempt?.forget();
       else attempt?.decided();
+      if (!isDenial(synced) && synced.order === null) await deps.db.commit(keep('sync'));
       return synced;
     }
     const outcome = await heardAnd(deps, hearing, place);
@@ -198,14 +206,6 @@ function senderOf(deps: WebhookDeps, account: Account, proof: Proof, now: number
   return isGenuine(proof, now, { maxRequestAge: account.maxRequestAge, isSecret }) ? 'own' : 'other';
 }
 
-const isSecretOf = ({ secrets }: WebhookDeps, { id, webhookSecret }: Account, given: string): boolean =>
-  isSameSecret(given, secrets.open(webhookSecret, id));
-
-interface Refused {
-  readonly denial: Denial;
-  readonly metadata: Readonly<Record<string, unknown>>;
-}
-
 /** The address, the payload, and levels 2 and 3. */
 function checkSignal(
   deps: WebhookDeps,
@@ -214,24 +214,18 @@ function checkSignal(
   { account, allowedIps }: Target,
 ): { readonly signal: Signal; readonly simulation: boolean } | Refused {
   if (!isAllowedIp(allowedIps, context.ip))
-    return { denial: deny('webhook_ip_blocked'), metadata: { attack_type: 'ip_not_allowed' } };
-  const malformed = (detail: string, attackType = 'malformed_payload'): Refused => ({
-    denial: deny('webhook_payload_invalid', { detail }),
-    metadata: { attack_type: attackType },
-  });
+    return {
+      check: 'ip',
+      denial: deny('webhook_ip_blocked'),
+      metadata: { attack_type: 'ip_not_allowed' },
+    };
   if (queryProblem !== null) return malformed(queryProblem);
   const simulation = readFlag(flag);
   if (simulation === null) return malformed('?simulation= takes true, 1, yes, false, 0 or no.');
-  const read = readSignal(reading, { simulation, follow: account.outOfSync === 'follow' });
-  if ('problem' in read) return malformed(read.problem);
-  const { signal } = read;
-  if (!isAllowedSymbol(account.brokerName, account.allowedSymbols, signal.symbol))
-    return malformed(
-      `The symbol ${signal.symbol} is not in the account's allowed list.`,
-      'symbol_not_allowed',
-    );
-  const attack = simulation ? null : proveGenuine(deps, account, signal, arrivedAt);
-  return attack ?? { signal, simulation };
+  const { signal, refusals } = judgeMessage(deps, account, reading, { simulation, now: arrivedAt });
+  const [refusal] = refusals;
+  if (refusal || !signal) return refusal ?? malformed('The message could not be understood.');
+  return { signal, simulation };
 }
 
 /** Closed where the store is away, unlike the rate limiter: without this check a replay could trade. */
@@ -248,18 +242,6 @@ async function attemptAt(
     if (fault instanceof StoreUnavailable) return deny('store_unavailable');
     throw fault;
   }
-}
-
-/** Levels 2 and 3. */
-function proveGenuine(deps: WebhookDeps, account: Account, signal: Signal, now: number): Refused | null {
-  const age = now - (signal.timestamp ?? 0);
-  if (!isFresh(signal.timestamp ?? 0, now, account.maxRequestAge)) {
-    const metadata = { attack_type: 'expired_timestamp', request_age_seconds: age / 1000 };
-    return { denial: deny('webhook_timestamp_expired'), metadata };
-  }
-  if (!isSecretOf(deps, account, signal.secret ?? ''))
-    return { denial: deny('webhook_credential_attack'), metadata: { attack_type: 'wrong_secret' } };
-  return null;
 }
 
 /** Absent is real trading; anything that is not plainly yes or no is never guessed. */

@@ -25,6 +25,37 @@ create table day_equity (
 -- seconds without a genuine signal after which the owner is told; null: never
 alter table trading_accounts add column silence_after integer;
 
+-- every arrival at a user's webhooks; what became of an order stands with the order
+create table signals (
+  id {uuid} primary key,
+  user_id {uuid} not null references users (id),
+  trading_account_id {uuid} not null references trading_accounts (id),
+  arrived_at {time} not null,
+  simulation {boolean} not null,
+  symbol text,
+  action text,
+  quantity {decimal},
+  outcome text not null,
+  code text,
+  detail text,
+  refused_by text,
+  order_id {uuid},
+  total_ms integer,
+  ip_address text not null,
+  -- as received, the secret masked; null: too large, or no longer kept
+  message text,
+  understood {json},
+  ignored {json}
+);
+create index signals_by_time on signals (user_id, arrived_at, id);
+create index signals_by_account on signals (user_id, trading_account_id, arrived_at, id);
+create index signals_by_outcome on signals (user_id, outcome, arrived_at, id);
+create index signals_by_code on signals (user_id, code, arrived_at, id);
+create index signals_by_symbol on signals (user_id, symbol, arrived_at, id);
+-- what is pruned: refused ones after a time, those of orders with their orders
+create index signals_without_order on signals (arrived_at) where order_id is null;
+create index signals_of_orders on signals (order_id) where order_id is not null;
+
 -- the last genuine word, per account, symbol (in its canonical form) and mode; the later one by the strategy's own time
 create table strategy_positions (
   trading_account_id {uuid} not null references trading_accounts (id),

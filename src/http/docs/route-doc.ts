@@ -7,6 +7,7 @@ import type { DenialCode } from '../../domain/denial.ts';
 export const TAGS = {
   Webhook: 'Where a charting platform sends its signals.',
   Orders: 'Orders of your own, and what became of every order.',
+  Signals: 'What arrived at the webhooks and what became of it; what would become of a message.',
   'Trading accounts': 'Accounts at brokers: their webhooks, credentials, positions and the kill switch.',
   Settings: 'API keys, allowed addresses, the terms, the plan, and who knocked at the door.',
   Authentication: 'Registering, logging in and out, sessions, tokens for programs.',

@@ -137,7 +137,7 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
 }
 
 /** `close` is about the whole position. */
-function quantityOf({ action, quantity }: Static<typeof NewOrderBody>): Decimal {
+export function quantityOf({ action, quantity }: Static<typeof NewOrderBody>): Decimal {
   if (action === 'close' && quantity !== undefined)
     throw new RequestInvalid('"quantity" does not go with close, which closes the whole position.');
   if (action === 'close') return ZERO;

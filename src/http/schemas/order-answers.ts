@@ -15,7 +15,7 @@ import { STANCE_SIDES } from '../../domain/strategy.ts';
 import { count, flag, id, number, orNull, saying, text, time } from './parts.ts';
 import { oneOf } from './requests.ts';
 
-const OrderError = Type.Object(
+export const OrderError = Type.Object(
   {
     code: oneOf(REJECTION_CODES),
     message: text('for a person: what happened and what to do'),
@@ -56,7 +56,7 @@ const Trace = Type.Object(
   { title: 'Trace', description: 'Milliseconds since arrival at each hop that the order has passed.' },
 );
 
-const GuardVerdict = Type.Object(
+export const GuardVerdict = Type.Object(
   {
     guard: text('which one', ['max_position']),
     outcome: oneOf(['passed', 'refused']),

@@ -7,6 +7,7 @@ import { ACTIONS, ORDER_STATUSES, ORDER_TYPES, SOURCES } from '../../domain/orde
 import { MOST_SEALED_CHARACTERS } from '../../domain/sealed.ts';
 import { OUT_OF_SYNC, STANCE_SIDES } from '../../domain/strategy.ts';
 import { SYMBOL } from '../../domain/symbol.ts';
+import { SIGNAL_OUTCOMES } from '../../domain/webhook-checks.ts';
 
 export const oneOf = <T extends string>(values: readonly T[], more: TSchemaOptions = {}) =>
   Type.Enum([...values] as [T, ...T[]], more);
@@ -142,6 +143,33 @@ export const NewOrderBody = Type.Object(
     ),
     order_type: Type.Optional(oneOf(ORDER_TYPES, { default: 'entry' })),
     simulation: Type.Optional(Type.Boolean({ default: false, description: 'true: on the simulated book' })),
+  },
+  { additionalProperties: false },
+);
+
+export const CheckBody = Type.Object(
+  {
+    message: Type.String({
+      maxLength: 32_768,
+      description: 'as the alert would send it, with its placeholders or without',
+      examples: ['{"action": "buy", "symbol": "BTCUSDT", "quantity": 1}'],
+    }),
+    simulation: Type.Optional(Type.Boolean({ default: false, description: 'true: for the simulated book' })),
+  },
+  { additionalProperties: false },
+);
+
+export const SignalsQuery = Type.Object(
+  {
+    ...page,
+    trading_account_id: Type.Optional(uuid),
+    outcome: Type.Optional(oneOf(SIGNAL_OUTCOMES, { description: 'only those that came to this' })),
+    code: Type.Optional(
+      Type.String({ pattern: '^[a-z_]{1,64}$', description: 'only those refused for this' }),
+    ),
+    symbol: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'as it was sent' })),
+    from: Type.Optional(timeOf('arrived at or after')),
+    to: Type.Optional(timeOf('arrived at or before')),
   },
   { additionalProperties: false },
 );

@@ -1,0 +1,63 @@
+// Attempts of those of whom we know nothing but an address. Each of the first few has its entry in the audit log; of the
+// rest one entry a minute says how many there were: else whoever likes to be refused fills the disk.
+
+import type { Db } from '../../data/db.ts';
+import type { UserId } from '../../domain/ids.ts';
+import { type Bounds, StrangerCount } from '../../domain/strangers.ts';
+import { type Background, every } from '../background.ts';
+import { audit, type RequestContext } from './audit.ts';
+
+export interface Strangers {
+  /** True: the attempt is to have an entry of its own. False: it is counted. `target`: whose webhook it was, if any. */
+  count(context: RequestContext, attempt: { readonly code: string; readonly target: UserId | null }): boolean;
+}
+
+export interface StrangersDeps {
+  readonly db: Db;
+  readonly clock: { now(): number };
+  readonly log: { error(context: object, text: string): void };
+}
+
+const EVERY_MS = 60_000;
+const BOUNDS: Bounds = { ofAddress: 30, inAll: 300, addresses: 10_000 };
+
+interface Counted {
+  readonly attempts: StrangerCount;
+  last: RequestContext;
+}
+
+export function countStrangers(deps: StrangersDeps): Strangers & Background {
+  const byTarget = new Map<UserId | null, Counted>();
+
+  async function settle(): Promise<void> {
+    const now = deps.clock.now();
+    const entries = [...byTarget].flatMap(([target, { attempts, last }]) => {
+      const untold = attempts.take();
+      if (!untold) return [];
+      const { count, kinds, addresses, loudest } = untold;
+      const event = {
+        userId: target,
+        action: 'strangers_counted',
+        failure: `${count} more attempts of strangers in the last minute.`,
+        metadata: { attempts: count, codes: kinds, addresses, loudest },
+      };
+      return [audit({ ...last, ip: loudest[0]?.ip ?? last.ip }, event, now)];
+    });
+    byTarget.clear();
+    if (entries.length > 0) await deps.db.commit(entries);
+  }
+
+  const rounds = every(EVERY_MS, settle, deps.log);
+  return {
+    count(context, { code, target }) {
+      const counted = byTarget.get(target) ?? { attempts: new StrangerCount(BOUNDS), last: context };
+      counted.last = context;
+      byTarget.set(target, counted);
+      return counted.attempts.count(context.ip, code);
+    },
+    async stop() {
+      await rounds.stop();
+      await settle();
+    },
+  };
+}

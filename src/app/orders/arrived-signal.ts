@@ -1,0 +1,84 @@
+// What is kept of every arrival at a user's webhook: the message as received, the secret masked, and what was made of it.
+
+import type { Account } from '../../data/accounts.ts';
+import type { ArrivedSignal } from '../../data/signals.ts';
+import type { User } from '../../data/users.ts';
+import { toNumberOrNull } from '../../domain/decimal.ts';
+import type { Denial } from '../../domain/denial.ts';
+import { type OrderId, timestamp } from '../../domain/ids.ts';
+import { maskMessage } from '../../domain/masking.ts';
+import type { Signal } from '../../domain/signal.ts';
+import { positionOf } from '../../domain/strategy.ts';
+import { type Check, checkOf } from '../../domain/webhook-checks.ts';
+import { type RequestContext, storable } from '../audit/audit.ts';
+import { newId } from '../new-id.ts';
+import type { SecretBox } from '../secret-box.ts';
+
+interface Arrival {
+  readonly body: Uint8Array | null;
+  readonly arrivedAt: number;
+  readonly context: RequestContext;
+}
+
+/** What is known of a request by the time it is denied; it goes into the audit entry. */
+export interface Findings {
+  user?: User;
+  account?: Account;
+  /** Whoever it is had no secret, and was not even listened to. */
+  isStranger?: boolean;
+  metadata: Readonly<Record<string, unknown>>;
+  /** Where its code does not say it. */
+  refusedBy?: Check;
+  signal?: Signal;
+  simulation?: boolean;
+}
+
+/** `end`: the order that it became, the report that it was, or why it was refused. null: it was at nobody's webhook. */
+export function arrivedSignal(
+  { secrets, clock }: { readonly secrets: SecretBox; readonly clock: { now(): number } },
+  { body, arrivedAt, context }: Arrival,
+  { user, account, signal, simulation, refusedBy }: Findings,
+  end: OrderId | 'sync' | Denial,
+): ArrivedSignal | null {
+  if (!user || !account) return null;
+  const denial = typeof end === 'object' ? end : null;
+  return {
+    id: newId(),
+    userId: user.id,
+    accountId: account.id,
+    arrivedAt: timestamp(arrivedAt),
+    simulation: simulation ?? false,
+    symbol: signal?.symbol ?? null,
+    action: signal?.action ?? null,
+    quantity: signal?.quantity ?? null,
+    outcome: denial ? 'refused' : signal?.action === 'sync' ? 'sync' : 'order',
+    code: denial?.code ?? null,
+    detail: denial && storable(denial.detail, 1024),
+    refusedBy: denial && (refusedBy ?? checkOf(denial.code)),
+    orderId: denial || end === 'sync' ? null : (end as OrderId),
+    totalMs: denial || end === 'sync' ? Math.max(0, clock.now() - arrivedAt) : null,
+    ip: context.ip,
+    message:
+      body && storable(maskMessage(body, [secrets.open(account.webhookSecret, account.id)]), MOST_CHARACTERS),
+    understood: signal ? understanding(signal) : null,
+    ignored: signal?.ignored ?? [],
+  };
+}
+
+const MOST_CHARACTERS = 16_384;
+
+/** A signal as it was understood. */
+export const understanding = (signal: Signal) => ({
+  action: signal.action,
+  symbol: signal.symbol,
+  quantity: toNumberOrNull(signal.quantity),
+  operation: signal.intent.operation,
+  order_type: signal.orderType,
+  target: toNumberOrNull(signal.intent.target?.position ?? null),
+  market_position: signal.after?.side ?? null,
+  strategy_position: signal.after && toNumberOrNull(positionOf(signal.after)),
+  prev_market_position: signal.before?.side ?? null,
+  prev_strategy_position: signal.before && toNumberOrNull(positionOf(signal.before)),
+  price: toNumberOrNull(signal.price),
+  signal_time: signal.timestamp === null ? null : timestamp(signal.timestamp),
+});

@@ -1,0 +1,113 @@
+// What would become of a message at the account's webhook: every check's word, the order that it would give, and a message
+// that works. Nothing is sent, counted, remembered or mailed. The checks are the webhook's own.
+
+import { hasFingerprint } from '../../data/orders.ts';
+import { findTarget } from '../../data/targets.ts';
+import { type Denial, isDenial } from '../../domain/denial.ts';
+import { dayOf } from '../../domain/entitlement.ts';
+import { recogniseForeign, renderMessage } from '../../domain/foreign-messages.ts';
+import { type AccountId, isUuid, type UserId } from '../../domain/ids.ts';
+import { NO_NOTES } from '../../domain/order.ts';
+import { readBody, type Signal } from '../../domain/signal.ts';
+import { fillTemplate, workingMessage } from '../../domain/template.ts';
+import { fingerprint } from '../../domain/webhook.ts';
+import { CHECKS, type Check, type CheckVerdict, checkOf } from '../../domain/webhook-checks.ts';
+import type { AskDeps } from '../accounts/account-broker.ts';
+import { noSuchAccount } from '../accounts/accounts.ts';
+import type { SecretBox } from '../secret-box.ts';
+import { understanding } from './arrived-signal.ts';
+import { judgeMessage } from './judge-message.ts';
+import { type PlaceOrderDeps, refusalsOf } from './place-order.ts';
+import { type OrderPlan, planFor } from './plan-order.ts';
+
+const MOST_BYTES = 16 * 1024;
+
+export interface CheckedMessage {
+  readonly checks: readonly CheckVerdict[];
+  readonly understood: object | null;
+  readonly ignored: readonly string[];
+  readonly plan: OrderPlan | null;
+  /** To paste; null: the message works as it stands. */
+  readonly corrected: string | null;
+  /** For which service the message was written, if not for this one; and what of it gets lost. */
+  readonly service: string | null;
+  readonly lost: readonly string[];
+}
+
+export async function checkMessage(
+  deps: PlaceOrderDeps & AskDeps & { readonly secrets: SecretBox },
+  user: UserId,
+  id: string,
+  { message, simulation }: { readonly message: string; readonly simulation: boolean },
+): Promise<CheckedMessage | Denial> {
+  const now = deps.clock.now();
+  const target = isUuid(id) ? await findTarget(deps.db, id as AccountId, { day: dayOf(now) }) : null;
+  if (target?.user.id !== user) return noSuchAccount();
+  const { account } = target;
+  const foreign = recogniseForeign(message);
+  // A template is judged as the platform would fill it in.
+  const turned = foreign && renderMessage(foreign.fields);
+  const filled = fillTemplate(turned ?? message, now);
+  const reading = readBody(new TextEncoder().encode(filled));
+  const { signal, refusals } = judgeMessage(deps, account, reading, { simulation, now });
+  const found = new Map<Check, string>(refusals.map(({ check, denial }) => [check, denial.detail]));
+  if (Buffer.byteLength(message) > MOST_BYTES) found.set('size', 'A webhook’s message has at most 16 KiB.');
+
+  if (signal) {
+    const print = fingerprint(user, signal);
+    if (print !== null && !simulation && (await hasFingerprint(deps.db, account.id, print)))
+      found.set('replay', 'This very signal was accepted before.');
+    for (const { code, detail } of refusalsOf(deps, { ...target, intent: signal.intent, simulation }))
+      found.set(checkOf(code), detail);
+  }
+  const plan =
+    signal && !found.has('symbol') ? await planFor(deps, account, wishOf(signal, simulation)) : null;
+  if (plan && isDenial(plan)) found.set('worker', plan.detail);
+  if (turned && found.has('secret'))
+    found.set('secret', 'Put your webhook secret into the message that works.');
+
+  return {
+    checks: CHECKS.map((check) => verdictOf(check, found, signal !== null)),
+    understood: signal && understanding(signal),
+    ignored: signal?.ignored ?? [],
+    plan: plan && isDenial(plan) ? null : plan,
+    corrected: turned ?? (found.has('payload') || found.has('secret') ? workingMessage(message) : null),
+    service: foreign?.service ?? null,
+    lost: foreign?.lost ?? [],
+  };
+}
+
+/** Of these nothing can be said before the message is understood. */
+const NEED_SIGNAL: readonly Check[] = [
+  'symbol',
+  'replay',
+  'halt',
+  'plan',
+  'terms',
+  'credentials',
+  'daily_limit',
+  'worker',
+];
+/** Passed, and why that is not all there is to say. */
+const NOT_ASKED: { readonly [check in Check]?: string } = {
+  rate: 'Not counted here.',
+  ip: 'Not asked here: it depends on where the message comes from.',
+};
+
+function verdictOf(check: Check, found: ReadonlyMap<Check, string>, isUnderstood: boolean): CheckVerdict {
+  const detail = found.get(check);
+  if (detail !== undefined) return { check, outcome: 'refused', detail };
+  if (!isUnderstood && NEED_SIGNAL.includes(check)) return { check, outcome: 'not_reached', detail: null };
+  return { check, outcome: 'passed', detail: NOT_ASKED[check] ?? null };
+}
+
+const wishOf = (signal: Signal, simulation: boolean) => ({
+  source: 'webhook' as const,
+  simulation,
+  action: signal.action,
+  orderType: signal.orderType,
+  intent: signal.intent,
+  symbol: signal.symbol,
+  quantity: signal.quantity,
+  notes: { ...NO_NOTES, marketPosition: signal.after?.side ?? null, price: signal.price },
+});

@@ -1,0 +1,112 @@
+// What an order would do: asked of the worker, who decides it as it decides every order, and sends nothing.
+
+import type { Account } from '../../data/accounts.ts';
+import { type Decimal, toNumber } from '../../domain/decimal.ts';
+import { type Denial, deny, isDenial } from '../../domain/denial.ts';
+import { type OrderId, timestamp, type UserId } from '../../domain/ids.ts';
+import {
+  type Action,
+  NO_NOTES,
+  type Order,
+  type OrderIntent,
+  type OrderType,
+  type SignalNotes,
+  type Source,
+} from '../../domain/order.ts';
+import { describePlan } from '../../domain/plan-words.ts';
+import { mapAction } from '../../domain/signal.ts';
+import { isAllowedSymbol } from '../../domain/symbol.ts';
+import { type AskDeps, askWorker } from '../accounts/account-broker.ts';
+import { ownAccount } from '../accounts/accounts.ts';
+import { newId } from '../new-id.ts';
+import type { PlaceOrderDeps } from './place-order.ts';
+
+export interface Wish {
+  readonly source: Source;
+  readonly simulation: boolean;
+  readonly action: Action;
+  readonly orderType: OrderType | null;
+  readonly intent: OrderIntent;
+  readonly symbol: string;
+  readonly quantity: Decimal;
+  readonly notes: SignalNotes;
+}
+
+export interface OrderPlan {
+  readonly legs: readonly { readonly leg: string; readonly side: string; readonly quantity: number }[];
+  readonly text: string;
+  readonly guards: Order['guards'];
+  readonly error: Order['error'];
+}
+
+export async function planFor(
+  deps: AskDeps & Pick<PlaceOrderDeps, 'clock'>,
+  account: Account,
+  wish: Wish,
+): Promise<OrderPlan | Denial> {
+  const hasGuards = Object.keys(account.guards).length > 0;
+  const answer = await askWorker(deps, account.userId, {
+    kind: 'plan',
+    accountId: account.id,
+    draft: draftOf(account, wish, deps.clock.now()),
+    guards: hasGuards ? account.guards : null,
+  });
+  if (isDenial(answer)) return answer;
+  const { planned } = answer;
+  return {
+    legs: planned.legs.map(({ leg, side, quantity }) => ({ leg, side, quantity: toNumber(quantity) })),
+    text: describePlan(planned),
+    guards: planned.guards,
+    error: planned.error,
+  };
+}
+
+export interface PlanRequest {
+  readonly userId: UserId;
+  readonly accountId: string;
+  readonly action: Action;
+  readonly orderType: OrderType | null;
+  readonly symbol: string;
+  readonly quantity: Decimal;
+  readonly simulation: boolean;
+}
+
+/** Of a manual order. */
+export async function planDashboardOrder(
+  deps: AskDeps & Pick<PlaceOrderDeps, 'clock' | 'db'>,
+  { userId, accountId, action, orderType, ...wish }: PlanRequest,
+): Promise<OrderPlan | Denial> {
+  const mapped = mapAction(action, orderType);
+  if ('problem' in mapped) return deny('request_invalid', { detail: mapped.problem });
+  const account = await ownAccount(deps, userId, accountId);
+  if (isDenial(account)) return account;
+  if (!isAllowedSymbol(account.brokerName, account.allowedSymbols, wish.symbol))
+    return deny('request_invalid', {
+      detail: `The symbol ${wish.symbol} is not in the account's allowed list.`,
+    });
+  return planFor(deps, account, { source: 'dashboard', action, ...mapped, ...wish, notes: NO_NOTES });
+}
+
+const LIFE_MS = 60_000;
+
+/** It stands in no database, and is never sent. */
+const draftOf = (account: Account, wish: Wish, now: number): Order => ({
+  ...wish,
+  id: newId() as OrderId,
+  version: 1,
+  userId: account.userId,
+  accountId: account.id,
+  brokerName: account.brokerName,
+  status: 'executing',
+  guards: [],
+  error: null,
+  positionBefore: null,
+  autoExit: false,
+  legs: [],
+  credentialsVersion: null,
+  exitError: null,
+  submittedAt: timestamp(now),
+  deadlineAt: timestamp(now + LIFE_MS),
+  filledAt: null,
+  trace: {},
+});

@@ -1,0 +1,56 @@
+// What a user can see of what arrived at their webhooks.
+
+import type { Db } from '../../data/db.ts';
+import { findSignal, type ListedSignal, listSignals, type SignalFilter } from '../../data/signals.ts';
+
+export type { SignalFilter };
+
+import { toNumberOrNull } from '../../domain/decimal.ts';
+import { type Denial, deny } from '../../domain/denial.ts';
+import { isUuid, type UserId } from '../../domain/ids.ts';
+import { mainLeg } from '../../domain/order.ts';
+import { slippage } from '../../domain/order-result.ts';
+import { verdictsUpTo } from '../../domain/webhook-checks.ts';
+import { onePage, type PageRequest, pageOf } from '../pages.ts';
+
+export async function readSignals(
+  { db }: { db: Db },
+  user: UserId,
+  { filter, ...page }: PageRequest & { readonly filter: SignalFilter },
+) {
+  const found = await listSignals(db.lists, user, { filter, ...onePage(page) });
+  return pageOf(found, page, showSignal);
+}
+
+/** In a wrapping of its own: a refused signal has a code and a detail too, and is no denial. */
+export async function readSignal(
+  { db }: { db: Db },
+  user: UserId,
+  id: string,
+): Promise<Denial | { readonly signal: object }> {
+  const found = isUuid(id) ? await findSignal(db.lists, user, id) : null;
+  if (!found) return deny('not_found', { detail: 'You have no such signal.' });
+  const { message, understood, ignored, refusedBy, detail } = found.signal;
+  const checks = verdictsUpTo(refusedBy, detail);
+  return { signal: { ...showSignal(found), message, understood, ignored, checks } };
+}
+
+const showSignal = ({ signal, order }: ListedSignal) => ({
+  id: signal.id,
+  arrived_at: signal.arrivedAt,
+  trading_account_id: signal.accountId,
+  simulation: signal.simulation,
+  symbol: signal.symbol,
+  action: signal.action,
+  quantity: toNumberOrNull(signal.quantity),
+  outcome: signal.outcome,
+  code: signal.code,
+  detail: signal.detail,
+  order_id: signal.orderId,
+  order_status: order?.status ?? null,
+  position_before: toNumberOrNull(order?.positionBefore ?? null),
+  fill_price: toNumberOrNull((order && mainLeg(order)?.fillPrice) ?? null),
+  slippage: toNumberOrNull(order && slippage(order)),
+  total_ms: order ? (order.trace.answered ?? null) : signal.totalMs,
+  ip_address: signal.ip,
+});

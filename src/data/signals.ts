@@ -1,0 +1,150 @@
+// signals: every arrival at a user's webhooks.
+
+import { type Decimal, decimal } from '../domain/decimal.ts';
+import type { AccountId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
+import type { Order } from '../domain/order.ts';
+import type { Check, SignalOutcome } from '../domain/webhook-checks.ts';
+import { join, type Reads, type Statement, sql } from './db.ts';
+import { ordersByIds } from './orders.ts';
+
+export interface ArrivedSignal {
+  readonly id: string;
+  readonly userId: UserId;
+  readonly accountId: AccountId;
+  readonly arrivedAt: Timestamp;
+  readonly simulation: boolean;
+  /** Null where it could not be read. */
+  readonly symbol: string | null;
+  readonly action: string | null;
+  readonly quantity: Decimal | null;
+  readonly outcome: SignalOutcome;
+  readonly code: string | null;
+  readonly detail: string | null;
+  readonly refusedBy: Check | null;
+  readonly orderId: OrderId | null;
+  /** Until it was answered; of an order, its own trace tells. */
+  readonly totalMs: number | null;
+  readonly ip: string;
+  readonly message: string | null;
+  readonly understood: object | null;
+  readonly ignored: readonly string[];
+}
+
+export const insertSignal = (signal: ArrivedSignal): Statement =>
+  sql`insert into signals (id, user_id, trading_account_id, arrived_at, simulation, symbol, action, quantity, outcome,
+        code, detail, refused_by, order_id, total_ms, ip_address, message, understood, ignored)
+      values (${signal.id}, ${signal.userId}, ${signal.accountId}, ${signal.arrivedAt}, ${signal.simulation},
+        ${signal.symbol}, ${signal.action}, ${signal.quantity}, ${signal.outcome}, ${signal.code}, ${signal.detail},
+        ${signal.refusedBy}, ${signal.orderId}, ${signal.totalMs}, ${signal.ip}, ${signal.message},
+        ${signal.understood && JSON.stringify(signal.understood)},
+        ${signal.ignored.length > 0 ? JSON.stringify(signal.ignored) : null})`;
+
+export interface SignalFilter {
+  readonly accountId?: AccountId;
+  readonly outcome?: SignalOutcome;
+  readonly code?: string;
+  readonly symbol?: string;
+  readonly from?: Timestamp;
+  readonly to?: Timestamp;
+}
+
+/** With its order, where it became one. */
+export interface ListedSignal {
+  readonly id: string;
+  readonly signal: ArrivedSignal;
+  readonly order: Order | null;
+}
+
+interface SignalRow {
+  id: string;
+  user_id: UserId;
+  trading_account_id: AccountId;
+  arrived_at: Timestamp;
+  simulation: number | boolean;
+  symbol: string | null;
+  action: string | null;
+  quantity: string | null;
+  outcome: SignalOutcome;
+  code: string | null;
+  detail: string | null;
+  refused_by: Check | null;
+  order_id: OrderId | null;
+  total_ms: number | null;
+  ip_address: string;
+  message: string | null;
+  understood: string | null;
+  ignored: string | null;
+}
+
+/** Newest first; `after` is the last one of the page before. Without their messages, which can be large. */
+export async function listSignals(
+  db: Reads,
+  user: UserId,
+  { filter, after, limit }: { filter: SignalFilter; after: string | null; limit: number },
+): Promise<ListedSignal[]> {
+  const { accountId, outcome, code, symbol, from, to } = filter;
+  const conditions = [
+    sql`where user_id = ${user}`,
+    ...(accountId === undefined ? [] : [sql`trading_account_id = ${accountId}`]),
+    ...(outcome === undefined ? [] : [sql`outcome = ${outcome}`]),
+    ...(code === undefined ? [] : [sql`code = ${code}`]),
+    ...(symbol === undefined ? [] : [sql`symbol = ${symbol}`]),
+    ...(from === undefined ? [] : [sql`arrived_at >= ${from}`]),
+    ...(to === undefined ? [] : [sql`arrived_at <= ${to}`]),
+    ...(after === null
+      ? []
+      : [
+          sql`(arrived_at, id) < (select arrived_at, id from signals where id = ${after} and user_id = ${user})`,
+        ]),
+  ];
+  const rows = await db.all<SignalRow>(
+    join(
+      [
+        sql`select id, user_id, trading_account_id, arrived_at, simulation, symbol, action, quantity, outcome, code, detail,
+              refused_by, order_id, total_ms, ip_address, null as message, null as understood, null as ignored
+            from signals`,
+        join(conditions, ' and '),
+        sql`order by arrived_at desc, id desc limit ${limit}`,
+      ],
+      ' ',
+    ),
+  );
+  return withOrders(db, rows);
+}
+
+export async function findSignal(db: Reads, user: UserId, id: string): Promise<ListedSignal | null> {
+  const rows = await db.all<SignalRow>(sql`select * from signals where id = ${id} and user_id = ${user}`);
+  const [found] = await withOrders(db, rows);
+  return found ?? null;
+}
+
+async function withOrders(db: Reads, rows: readonly SignalRow[]): Promise<ListedSignal[]> {
+  const ids = rows.flatMap(({ order_id }) => order_id ?? []);
+  const orders = new Map((await ordersByIds(db, ids)).map((order) => [order.id, order]));
+  return rows.map((row) => ({
+    id: row.id,
+    signal: toSignal(row),
+    order: (row.order_id && orders.get(row.order_id)) || null,
+  }));
+}
+
+const toSignal = (row: SignalRow): ArrivedSignal => ({
+  id: row.id,
+  userId: row.user_id,
+  accountId: row.trading_account_id,
+  arrivedAt: row.arrived_at,
+  simulation: Boolean(row.simulation),
+  symbol: row.symbol,
+  action: row.action,
+  quantity: row.quantity === null ? null : decimal(row.quantity),
+  outcome: row.outcome,
+  code: row.code,
+  detail: row.detail,
+  refusedBy: row.refused_by,
+  orderId: row.order_id,
+  totalMs: row.total_ms,
+  ip: row.ip_address,
+  message: row.message,
+  understood: row.understood === null ? null : (JSON.parse(row.understood) as object),
+  ignored: row.ignored === null ? [] : (JSON.parse(row.ignored) as string[]),
+});

@@ -1,0 +1,32 @@
+// A message as it was received, with the secret's value masked wherever it stands, whether or not it is the right one.
+
+import { type JsonObject, NumberText, readJson } from './json.ts';
+
+export const MASK = '••••••';
+const MOST_CHARACTERS = 16_384;
+
+/** In a text that is no JSON, whatever follows a name like this. */
+const NAMED = /("?(?:secret|password|passphrase|api_?key|token)"?\s*[:=]\s*)("[^"]*"?|[^\s,;}\]]+)/gi;
+
+export function maskMessage(body: Uint8Array, known: readonly string[]): string {
+  const text = new TextDecoder().decode(body).replaceAll('\0', '\ufffd').slice(0, MOST_CHARACTERS);
+  const json = readJson(body);
+  const given = 'value' in json && isObject(json.value) ? secretIn(json.value) : null;
+  const values = [...known, ...(given === null ? [] : [given])].filter((value) => value.length > 0);
+  const masked = values
+    .flatMap((value) => [value, JSON.stringify(value).slice(1, -1)])
+    .toSorted((a, b) => b.length - a.length)
+    .reduce((left, value) => left.replaceAll(value, MASK), text);
+  return masked.replace(NAMED, (_all, name: string, value: string) =>
+    value.startsWith('"') ? `${name}"${MASK}"` : `${name}${MASK}`,
+  );
+}
+
+/** A number can be meant as one, too. */
+function secretIn({ secret }: JsonObject): string | null {
+  if (secret instanceof NumberText) return secret.text;
+  return typeof secret === 'string' ? secret : null;
+}
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof NumberText);

@@ -1,0 +1,52 @@
+// One line for every request. What nobody in particular asks for or is refused is not worth so many: of one address, and of
+// all, the first few of a minute have their lines, and one line tells of the rest.
+
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify';
+import { type Bounds, StrangerCount } from '../domain/strangers.ts';
+import { READING } from './reads-at-once.ts';
+
+declare module 'fastify' {
+  interface FastifyReply {
+    /** The code of the problem that is answered; null: none. */
+    problemCode: string | null;
+  }
+}
+
+const EVERY_MS = 60_000;
+const BOUNDS: Bounds = { ofAddress: 5, inAll: 100, addresses: 10_000 };
+
+export function logRequests(
+  server: FastifyInstance,
+  { log, ipOf }: { readonly log: FastifyBaseLogger; ipOf(request: FastifyRequest): string },
+): void {
+  const strangers = new StrangerCount(BOUNDS);
+  server.decorateReply('problemCode', null);
+  server.addHook('onResponse', async (request, reply) => {
+    const { method, id: request_id } = request;
+    const { statusCode: status, problemCode } = reply;
+    const isTold =
+      !isOfStranger(request, status) || strangers.count(ipOf(request), problemCode ?? `${status}`);
+    if (!isTold) return;
+    const route = request.routeOptions.url ?? 'none';
+    const ms = Math.round(reply.elapsedTime * 10) / 10;
+    log.info({ request_id, method, route, status, ms }, 'request');
+  });
+
+  const tellRest = () => {
+    const untold = strangers.take();
+    if (!untold) return;
+    const { count: requests, kinds: codes, addresses, loudest } = untold;
+    log.info({ requests, codes, addresses, loudest }, 'requests of strangers');
+  };
+  const rounds = setInterval(tellRest, EVERY_MS).unref();
+  server.addHook('onClose', async () => {
+    clearInterval(rounds);
+    tellRest();
+  });
+}
+
+/** Nobody has logged in, and nothing was done: what is refused, and what anybody may read. A fault is always told. */
+function isOfStranger(request: FastifyRequest, status: number): boolean {
+  const { caller } = request as { caller?: FastifyRequest['caller'] };
+  return !caller && status < 500 && (status >= 400 || READING.has(request.method));
+}

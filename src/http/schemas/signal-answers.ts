@@ -1,0 +1,95 @@
+// The shapes of answers about signals, and of what would become of one.
+
+import { Type } from 'typebox';
+import { CHECKS, SIGNAL_OUTCOMES } from '../../domain/webhook-checks.ts';
+import { GuardVerdict, OrderError } from './order-answers.ts';
+import { flag, id, number, orNull, text, time } from './parts.ts';
+import { oneOf } from './requests.ts';
+
+const signalFields = {
+  id: id('of the signal'),
+  arrived_at: time('when it arrived'),
+  trading_account_id: id('of the account'),
+  simulation: flag('true: for the simulated book'),
+  symbol: orNull(text('null: it could not be read', ['BTCUSDT'])),
+  action: orNull(text('null: it could not be read', ['buy'])),
+  quantity: orNull(number('null: it could not be read')),
+  outcome: oneOf(SIGNAL_OUTCOMES),
+  code: orNull(text('why it was refused'), { examples: [null] }),
+  detail: orNull(text('the same for a person'), { examples: [null] }),
+  order_id: orNull(id('of the order that it became')),
+  order_status: orNull(text('of that order', ['filled'])),
+  position_before: orNull(number('signed; before that order', 0)),
+  fill_price: orNull(number('of that order', 60_000)),
+  slippage: orNull(number('against the price that the signal saw', 0)),
+  total_ms: orNull(number('from its arrival to the answer', 12)),
+  ip_address: text('where it came from', ['52.89.214.238']),
+};
+
+export const SignalSummary = Type.Object(signalFields, {
+  title: 'SignalSummary',
+  description: 'An arrival at a webhook.',
+});
+
+const Verdicts = Type.Array(
+  Type.Object(
+    {
+      check: oneOf(CHECKS),
+      outcome: oneOf(['passed', 'refused', 'not_reached']),
+      detail: orNull(text('what to do'), { examples: [null] }),
+    },
+    { title: 'CheckVerdict' },
+  ),
+  { description: 'in the order of the checks' },
+);
+const understood = orNull(Type.Object({}, { additionalProperties: true }), {
+  description: 'what the message says, as it was understood; null: it was not',
+});
+const ignored = Type.Array(Type.String(), { description: 'names of fields that nobody knows' });
+
+export const SignalRecord = Type.Object(
+  {
+    ...signalFields,
+    message: orNull(
+      text('as it was received, the secret masked; null: it was too large, or is no longer kept'),
+    ),
+    understood,
+    ignored,
+    checks: Verdicts,
+  },
+  { title: 'SignalRecord' },
+);
+
+export const OrderPlan = Type.Object(
+  {
+    legs: Type.Array(
+      Type.Object({ leg: oneOf(['exit', 'entry']), side: oneOf(['buy', 'sell']), quantity: number('of it') }),
+      { description: 'in the order of sending' },
+    ),
+    text: text('the same in words', [
+      'Buy 1 BTCUSDT at the market to open a long position. The position would go from 0 to 1.',
+    ]),
+    guards: Type.Array(GuardVerdict, { description: 'what the guards say of the entry', examples: [[]] }),
+    error: orNull(OrderError, {
+      description: 'how it would end, where it would not be filled',
+      examples: [null],
+    }),
+  },
+  { title: 'OrderPlan', description: 'What would be sent; nothing is.' },
+);
+
+export const CheckedMessage = Type.Object(
+  {
+    checks: Verdicts,
+    understood,
+    ignored,
+    plan: orNull(OrderPlan, { description: 'null: it would give no order' }),
+    corrected: orNull(text('to paste; null: the message works as it stands')),
+    service: orNull(text('for which the message was written', ['TradersPost']), { examples: [null] }),
+    lost: Type.Array(Type.String(), {
+      description: 'what it asks for that is not done here',
+      examples: [[]],
+    }),
+  },
+  { title: 'CheckedMessage' },
+);

@@ -1,0 +1,71 @@
+// What an order would do, were it sent now: the worker's own decision on the broker's own answers, up to the moment in
+// which something would be sent. Nothing is.
+
+import { BrokerUnavailable, type Instrument } from '../broker/broker.ts';
+import type { Guards } from '../domain/guards.ts';
+import { type Facts, nextStep, type Rules, UNWATCHED } from '../domain/next-step.ts';
+import type { GuardVerdict, Order, OrderError } from '../domain/order.ts';
+import type { Connections } from './connections.ts';
+import type { GuardedEntry } from './guarding.ts';
+import type { Line } from './line.ts';
+
+interface PlanDeps {
+  readonly connections: Connections;
+  readonly clock: { now(): number };
+  readonly rules: Rules;
+  judge(entry: GuardedEntry): Promise<readonly GuardVerdict[]>;
+}
+
+/** The order as it would be sent, or as it would end. */
+export async function planAhead(deps: PlanDeps, draft: Order, guards: Guards | null): Promise<Order> {
+  return deps.connections.use(draft, (line) => decide(deps, draft, guards, line));
+}
+
+async function decide(
+  { clock, rules, judge }: PlanDeps,
+  draft: Order,
+  guards: Guards | null,
+  line: Line,
+): Promise<Order> {
+  let instrument: Instrument | { readonly rejection: OrderError } | null = null;
+  let position: Facts['position'] = null;
+  for (;;) {
+    const facts: Facts = {
+      now: clock.now(),
+      able: line.capabilities,
+      instrument: instrument && ('rejection' in instrument ? instrument : instrument.symbol),
+      isSameLogin: true,
+      others: [],
+      othersWatch: UNWATCHED,
+      position,
+      positionWatch: UNWATCHED,
+      expected: null,
+      // They are asked for in any case, also where a close comes first.
+      guards: 'none',
+      busyMs: line.busyMs(),
+      refusals: 0,
+      watch: UNWATCHED,
+      isMissing: false,
+    };
+    const step = nextStep(draft, facts, rules);
+    switch (step.do) {
+      case 'resolve the symbol':
+        instrument = await line.resolve(draft.symbol);
+        break;
+      case 'read the position':
+        if (instrument === null || 'rejection' in instrument) throw new Error('there is no instrument');
+        position = { quantity: await line.position(instrument), readAt: clock.now() };
+        break;
+      case 'send': {
+        const { order } = step;
+        const opens = order.legs.some(({ leg }) => leg === 'entry');
+        if (!guards || !opens || instrument === null || 'rejection' in instrument) return order;
+        return { ...order, guards: await judge({ order, guards, line, instrument }) };
+      }
+      case 'end':
+        return step.order;
+      default:
+        throw new BrokerUnavailable('the broker limits the rate of requests');
+    }
+  }
+}

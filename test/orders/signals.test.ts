@@ -1,0 +1,251 @@
+// Every arrival at a webhook can be looked at afterwards; what would become of a message, or of an order, beforehand.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { MASK, maskMessage } from '../../src/domain/masking.ts';
+import { CHECKS } from '../../src/domain/webhook-checks.ts';
+import { openWorld, type Trader, type World } from '../world.ts';
+
+interface Listed {
+  id: string;
+  outcome: string;
+  code: string | null;
+  order_id: string | null;
+  order_status: string | null;
+  symbol: string | null;
+  fill_price: number | null;
+  total_ms: number | null;
+}
+interface Shown extends Listed {
+  message: string | null;
+  understood: Record<string, unknown> | null;
+  ignored: string[];
+  checks: { check: string; outcome: string; detail: string | null }[];
+}
+
+const signalsOf = async (world: World, trader: Trader, query = '') =>
+  (await world.as<{ items: Listed[] }>(trader, 'GET', `/trading/signals${query}`)).body.items;
+const shown = async (world: World, trader: Trader, id: string) =>
+  (await world.as<Shown>(trader, 'GET', `/trading/signals/${id}`)).body;
+const outcomes = ({ checks }: Pick<Shown, 'checks'>) =>
+  checks.map(({ check, outcome }) => `${check} ${outcome}`);
+
+describe('What arrived at a webhook', () => {
+  test('is listed newest first: what became an order, what was refused, what reported', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    const { body: order } = await world.send(trader, { price: 60_000 });
+    await world.send(trader, { secret: 'wrong' });
+    await world.send(trader, {
+      action: 'sync',
+      quantity: null,
+      market_position: 'flat',
+      market_position_size: 0,
+    });
+    const [sync, refused, placed] = await signalsOf(world, trader);
+    assert.deepEqual([sync?.outcome, sync?.order_id], ['sync', null]);
+    assert.deepEqual([refused?.outcome, refused?.code], ['refused', 'webhook_credential_attack']);
+    assert.deepEqual(
+      [placed?.outcome, placed?.order_id, placed?.order_status, placed?.fill_price],
+      ['order', order.order_id, 'filled', order.fill_price],
+    );
+    assert.equal(placed?.total_ms, order.trace.answered);
+    assert.deepEqual(
+      (await signalsOf(world, trader, '?outcome=refused')).map(({ id }) => id),
+      [refused?.id],
+    );
+    assert.deepEqual(
+      (await signalsOf(world, trader, '?code=webhook_credential_attack')).map(({ id }) => id),
+      [refused?.id],
+    );
+  });
+
+  test('comes in pages without a gap', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    for (let sent = 0; sent < 5; sent++) await world.send(trader);
+    const seen: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const url: string = `/trading/signals?limit=2${cursor && `&cursor=${cursor}`}`;
+      const { body } = await world.as<{ items: Listed[]; next_cursor: string | null }>(trader, 'GET', url);
+      seen.push(...body.items.map(({ id }) => id));
+      cursor = body.next_cursor;
+    }
+    assert.deepEqual(
+      seen,
+      (await signalsOf(world, trader)).map(({ id }) => id),
+    );
+    assert.equal(seen.length, 5);
+  });
+
+  test('shows the message as received, the secret masked, and what every check said', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    await world.send(trader, { comment: `my ${trader.secret}` });
+    const [listed] = await signalsOf(world, trader);
+    const one = await shown(world, trader, listed?.id ?? '');
+    assert.ok(one.message?.includes(MASK) && !one.message.includes(trader.secret));
+    assert.deepEqual([one.understood?.action, one.understood?.operation], ['buy', 'PLACE_ENTRY_ORDER']);
+    assert.deepEqual(one.ignored, ['comment']);
+    assert.deepEqual(
+      outcomes(one),
+      CHECKS.map((check) => `${check} passed`),
+    );
+  });
+
+  test('a refusal names its check: those before it passed, those after it were not reached', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader({}, { allowedSymbols: ['ETHUSDT'] });
+    await world.send(trader);
+    await world.webhook(trader, '{"action": "buy", "secret": "hunter2 is my secret"');
+    const [broken, symbol] = await signalsOf(world, trader);
+    const refused = (await shown(world, trader, symbol?.id ?? '')).checks.find(
+      ({ outcome }) => outcome === 'refused',
+    );
+    assert.equal(refused?.check, 'symbol');
+    const text = await shown(world, trader, broken?.id ?? '');
+    assert.equal(text.understood, null);
+    assert.ok(!text.message?.includes('hunter2'), text.message ?? '');
+    assert.deepEqual(outcomes(text).slice(4, 7), ['ip passed', 'payload refused', 'symbol not_reached']);
+  });
+
+  test("is its owner's alone", async (t) => {
+    const world = await openWorld(t);
+    const [trader, other] = [await world.makeTrader(), await world.makeTrader()];
+    await world.send(trader);
+    assert.deepEqual(await signalsOf(world, other), []);
+    const [own] = await signalsOf(world, trader);
+    assert.equal((await world.as(other, 'GET', `/trading/signals/${own?.id}`)).status, 404);
+  });
+
+  test('a secret is masked however it is written', () => {
+    for (const text of [
+      '{"secret": "s3cret"}',
+      '{"secret":"s3cret","comment":"s3cret"}',
+      '{"secret": 1234567, "note": "1234567"}',
+      'secret=s3cret;action=buy',
+      '{"secret": "s3cr\\u0065t", "x": {{close}}',
+    ]) {
+      const masked = maskMessage(new TextEncoder().encode(text), ['s3cret']);
+      assert.ok(!/s3cret|1234567|s3cr\\u0065t/.test(masked), masked);
+      assert.ok(masked.includes(MASK));
+    }
+  });
+});
+
+interface Plan {
+  legs: { leg: string; side: string; quantity: number }[];
+  text: string;
+  guards: { guard: string; outcome: string }[];
+  error: { code: string } | null;
+}
+interface Checked extends Pick<Shown, 'checks' | 'understood' | 'ignored'> {
+  plan: Plan | null;
+  corrected: string | null;
+  service: string | null;
+  lost: string[];
+}
+
+const check = async (world: World, trader: Trader, message: string) =>
+  (await world.as<Checked>(trader, 'POST', `/trading/accounts/${trader.account.id}/check`, { message })).body;
+
+describe('A message, checked before it is sent', () => {
+  test('says what would be traded, and nothing is sent, counted or remembered', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    await world.send(trader, { action: 'short_entry', quantity: 2 });
+    const message = JSON.stringify(world.signal(trader));
+    const checked = await check(world, trader, message);
+    assert.deepEqual(
+      outcomes(checked),
+      CHECKS.map((name) => `${name} passed`),
+    );
+    assert.deepEqual(checked.plan?.legs, [
+      { leg: 'exit', side: 'buy', quantity: 2 },
+      { leg: 'entry', side: 'buy', quantity: 1 },
+    ]);
+    assert.equal(
+      checked.plan?.text,
+      'Buy 2 BTCUSDT at the market to close the short position, then, once that is filled, buy 1 at the market to open a long position. The position would go from -2 to 1.',
+    );
+    assert.equal(checked.corrected, null);
+    assert.equal((await signalsOf(world, trader)).length, 1);
+    assert.equal((await world.paperOrders(trader.account.id)).length, 1);
+    // As it stands it trades: it was not remembered.
+    assert.equal((await world.webhook(trader, message)).body.status, 'filled');
+    const again = await check(world, trader, message);
+    assert.ok(outcomes(again).includes('replay refused'));
+  });
+
+  test('every layer has its say, and the message that works is there to paste', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader({ plan: 'free', termsVersion: null });
+    await world.as(trader, 'POST', `/trading/accounts/${trader.account.id}/halt`, {});
+    const old = world.signal(trader, { timestamp: '2020-01-01T00:00:00Z', secret: 'wrong' });
+    const checked = await check(world, trader, JSON.stringify(old));
+    assert.deepEqual(
+      outcomes(checked).filter((word) => word.endsWith('refused')),
+      ['age refused', 'secret refused', 'halt refused', 'plan refused', 'terms refused'],
+    );
+    assert.ok(checked.corrected?.includes('<your webhook secret>'));
+    assert.ok(!JSON.stringify(checked).includes(trader.secret));
+  });
+
+  test('a template is read as the platform would fill it in', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    const template = `{"action": "{{strategy.order.action}}", "symbol": "{{ticker}}", "quantity": {{strategy.order.contracts}},
+      "market_position": "{{strategy.market_position}}", "market_position_size": {{strategy.market_position_size}},
+      "timestamp": "{{timenow}}", "secret": "${trader.secret}"}`;
+    const checked = await check(world, trader, template);
+    assert.deepEqual(
+      outcomes(checked),
+      CHECKS.map((name) => `${name} passed`),
+    );
+    assert.equal(checked.understood?.target, 1);
+    const wrong = await check(
+      world,
+      trader,
+      template.replace('strategy.order.contracts', 'strategy.order.lots'),
+    );
+    assert.match(
+      wrong.checks.find(({ check: name }) => name === 'payload')?.detail ?? '',
+      /strategy\.order\.lots/,
+    );
+  });
+
+  test("another service's message is turned into ours, and what gets lost is named", async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    const message =
+      '{"ticker": "BTCUSDT", "action": "buy", "quantity": 2, "stopLoss": {"type": "stop", "percent": 1}}';
+    const checked = await check(world, trader, message);
+    assert.equal(checked.service, 'TradersPost');
+    assert.ok(checked.lost.some((what) => what.includes('stopLoss')));
+    assert.match(checked.corrected ?? '', /"symbol": "BTCUSDT"/);
+    assert.deepEqual(checked.plan?.legs, [{ leg: 'entry', side: 'buy', quantity: 2 }]);
+  });
+});
+
+describe('An order, planned', () => {
+  test('is told leg by leg, in words and with its guards, and not sent', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader({}, { guards: { max_position: 1 } });
+    const plan = async (fields: object) => {
+      const body = { trading_account_id: trader.account.id, symbol: 'BTCUSDT', ...fields };
+      return (await world.as<Plan>(trader, 'POST', '/trading/order/plan', body)).body;
+    };
+    const { legs, guards, text } = await plan({ action: 'buy', quantity: 2 });
+    assert.deepEqual(legs, [{ leg: 'entry', side: 'buy', quantity: 2 }]);
+    assert.deepEqual(
+      guards.map(({ guard, outcome }) => [guard, outcome]),
+      [['max_position', 'refused']],
+    );
+    assert.match(text, /from 0 to 2/);
+    const nothing = await plan({ action: 'close_long', quantity: 1 });
+    assert.deepEqual([nothing.legs, nothing.error?.code], [[], 'no_position']);
+    assert.match((await plan({ action: 'close' })).text, /is 0 already/);
+    assert.match((await plan({ action: 'buy', quantity: 1, symbol: 'NOSUCH' })).text, /not found/);
+    assert.deepEqual(await world.paperOrders(trader.account.id), []);
+  });
+});
