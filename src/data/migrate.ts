@@ -11,6 +11,7 @@ import { counts } from './migrations/006-counts.ts';
 import { seals } from './migrations/007-seals.ts';
 import { indexes } from './migrations/008-indexes.ts';
 import { strategies } from './migrations/010-strategies.ts';
+import { unitValues } from './migrations/011-unit-values.ts';
 
 const MIGRATIONS: readonly { readonly name: string; readonly script: string }[] = [
   { name: '001-records', script: records },
@@ -22,6 +23,7 @@ const MIGRATIONS: readonly { readonly name: string; readonly script: string }[] 
   { name: '007-seals', script: seals },
   { name: '008-indexes', script: indexes },
   { name: '010-strategies', script: strategies },
+  { name: '011-unit-values', script: unitValues },
 ];
 
 const TYPES: Record<Db['dialect'], Record<string, string>> = {

@@ -33,6 +33,8 @@ interface Quirks {
 
 interface BrokerDescription {
   readonly title: string;
+  /** What its accounts are kept in: profits and fees are in it. */
+  readonly currency: string;
   /** The first is an account's that asks for none. */
   readonly environments: readonly [string, ...string[]];
   /** None: its accounts can trade from their creation. */
@@ -51,6 +53,7 @@ const complete = <Name extends string>(
 export const BROKERS = complete({
   paper: {
     title: 'Paper',
+    currency: 'USD',
     environments: ['live'],
     credentials: [],
     capabilities: {

@@ -1,0 +1,189 @@
+// What a user's orders came to: by day and by symbol. Profit is by average cost from our own fills, less their fees, so far as
+// those are known; what was traded elsewhere is not in it. Orders come one by one, so that a history of any length is
+// counted in little memory, and what was opened long before the range keeps its cost.
+
+import { FLAT, type Holding, heldToo, net } from './average-cost.ts';
+import { BROKERS, type BrokerName } from './brokers.ts';
+import {
+  add,
+  type Decimal,
+  decimal,
+  multiply,
+  negate,
+  rounded,
+  sign,
+  subtract,
+  toNumber,
+  ZERO,
+} from './decimal.ts';
+import type { Timestamp } from './ids.ts';
+import { type Leg, mainLeg, type Order, type OrderStatus } from './order.ts';
+import { slippage } from './order-result.ts';
+import { canonicalSymbol } from './symbol.ts';
+
+/** Both ends are in it. */
+export interface Range {
+  readonly from?: Timestamp;
+  readonly to?: Timestamp;
+}
+
+/** What a leg traded, at its average price. */
+interface Fill {
+  readonly at: Timestamp;
+  readonly order: Order;
+  readonly leg: Leg;
+  /** Signed. */
+  readonly quantity: Decimal;
+  readonly price: Decimal;
+  readonly isFirst: boolean;
+}
+
+interface Day {
+  realised: Decimal;
+  readonly orders: Partial<Record<OrderStatus, number>>;
+  readonly latencies: number[];
+  slippage: Decimal | null;
+}
+
+interface SymbolTotals {
+  realised: Decimal;
+  orders: number;
+  volume: Decimal;
+}
+
+export type Performance = ReturnType<ReturnType<typeof openPerformance>['read']>;
+
+/** Of orders of one mode, which are counted in the order of their submission. */
+export function openPerformance({ from, to }: Range) {
+  const holdings = new Map<string, Holding>();
+  const days = new Map<string, Day>();
+  const symbols = new Map<string, SymbolTotals>();
+  const currencies = new Set<string>();
+  /** In the order of filling; an order that is yet to come was filled no earlier than it was submitted. */
+  const waiting: Fill[] = [];
+
+  const isInRange = (at: Timestamp) => (from === undefined || at >= from) && (to === undefined || at <= to);
+  const dayOf = (at: Timestamp) =>
+    entryOf(days, at.slice(0, 10), () => ({ realised: ZERO, orders: {}, latencies: [], slippage: null }));
+  const totalsOf = ({ brokerName, symbol }: Order) =>
+    entryOf(symbols, canonicalSymbol(brokerName, symbol), () => ({
+      realised: ZERO,
+      orders: 0,
+      volume: ZERO,
+    }));
+
+  function count(order: Order): void {
+    const day = dayOf(order.submittedAt);
+    day.orders[order.status] = (day.orders[order.status] ?? 0) + 1;
+    totalsOf(order).orders++;
+    const { queued, acked } = order.trace;
+    if (queued !== undefined && acked !== undefined) day.latencies.push(acked - queued);
+    const missed = slippage(order);
+    const { fillQuantity, unitValue } = mainLeg(order) ?? {};
+    if (missed === null || !fillQuantity) return;
+    currencies.add(currencyOf(order));
+    const money = multiply(multiply(missed, fillQuantity), unitValue ?? ONE);
+    day.slippage = add(day.slippage ?? ZERO, money);
+  }
+
+  function book({ at, order, leg, quantity, price, isFirst }: Fill): void {
+    const instrument = leg.instrument ?? canonicalSymbol(order.brokerName, order.symbol);
+    const key = `${order.accountId} ${instrument}`;
+    const before = holdings.get(key) ?? FLAT;
+    // A simulated book fills at once and is ours alone: what it no longer held then, a reset had taken.
+    const held =
+      order.simulation && isFirst && order.positionBefore !== null
+        ? heldToo(before, order.positionBefore)
+        : before;
+    const { holding, realised } = net(held, { quantity, price, unitValue: leg.unitValue ?? ONE });
+    if (sign(holding.quantity) === 0) holdings.delete(key);
+    else holdings.set(key, holding);
+    if (!isInRange(at)) return;
+    currencies.add(currencyOf(order));
+    const earned = subtract(realised, leg.fee ?? ZERO);
+    const [day, totals] = [dayOf(at), totalsOf(order)];
+    day.realised = add(day.realised, earned);
+    totals.realised = add(totals.realised, earned);
+    totals.volume = add(totals.volume, leg.fillQuantity ?? ZERO);
+  }
+
+  function bookBefore(at: Timestamp | null): void {
+    let due = 0;
+    for (let fill = waiting[due]; fill && (at === null || fill.at < at); fill = waiting[++due]) book(fill);
+    waiting.splice(0, due);
+  }
+
+  return {
+    take(order: Order): void {
+      bookBefore(order.submittedAt);
+      if (isInRange(order.submittedAt)) count(order);
+      for (const fill of fillsOf(order)) {
+        const later = waiting.findLastIndex((other) => other.at <= fill.at);
+        waiting.splice(later + 1, 0, fill);
+      }
+    },
+    /** All that was taken so far; money is null where it would be of several currencies. */
+    read() {
+      bookBefore(null);
+      const money = (amount: Decimal | null) =>
+        amount === null || currencies.size > 1 ? null : toNumber(rounded(amount));
+      return {
+        days: inOrder(days).map(([day, { realised, orders, latencies, slippage: missed }]) => ({
+          day,
+          realised: money(realised),
+          orders,
+          latency_ms: percentiles(latencies),
+          slippage: money(missed),
+        })),
+        symbols: inOrder(symbols).map(([symbol, { realised, orders, volume }]) => ({
+          symbol,
+          realised: money(realised),
+          orders,
+          volume: toNumber(rounded(volume)),
+        })),
+        currency: currencies.size === 1 ? ([...currencies][0] ?? null) : null,
+      };
+    },
+  };
+}
+
+/** Of a leg that was sent before it was noted. */
+const ONE = decimal(1);
+
+const currencyOf = ({ brokerName }: { brokerName: BrokerName }): string => BROKERS[brokerName].currency;
+
+function fillsOf(order: Order): Fill[] {
+  const traded = order.legs.filter(({ fillQuantity }) => fillQuantity !== null && sign(fillQuantity) > 0);
+  return traded.flatMap((leg, index) => {
+    const { fillQuantity, fillPrice, side } = leg;
+    if (fillQuantity === null || fillPrice === null) return [];
+    // A part that was filled before the rest was cancelled has no time of its own.
+    const seen = leg.filledAt ?? leg.ackedAt ?? leg.sentAt ?? order.submittedAt;
+    return {
+      at: seen < order.submittedAt ? order.submittedAt : seen,
+      order,
+      leg,
+      quantity: side === 'buy' ? fillQuantity : negate(fillQuantity),
+      price: fillPrice,
+      isFirst: index === 0,
+    };
+  });
+}
+
+/** By nearest rank: each is a latency that was measured. */
+function percentiles(latencies: readonly number[]) {
+  const sorted = latencies.toSorted((a, b) => a - b);
+  const rank = (percent: number) => sorted[Math.ceil((percent / 100) * sorted.length) - 1] ?? null;
+  return { p50: rank(50), p90: rank(90), p99: rank(99) };
+}
+
+function entryOf<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
+}
+
+const inOrder = <Value>(map: ReadonlyMap<string, Value>): [string, Value][] =>
+  [...map].sort(([a], [b]) => (a < b ? -1 : 1));
