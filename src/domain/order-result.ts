@@ -6,6 +6,7 @@ import type { Timestamp } from './ids.ts';
 import { type ExitOrderResult, type Leg, legOf, mainLeg, type Order } from './order.ts';
 
 export type OrderResult = ReturnType<typeof orderResult>;
+export type OrderSummary = ReturnType<typeof orderSummary>;
 export type OrderRecord = ReturnType<typeof orderRecord>;
 
 export interface Verification {
