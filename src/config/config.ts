@@ -37,7 +37,12 @@ export interface Config {
     readonly redisUrl: string | undefined;
   };
   /** null: for ever. */
-  readonly retention: { readonly auditMs: number | null; readonly orderMs: number | null };
+  readonly retention: {
+    readonly auditMs: number | null;
+    readonly orderMs: number | null;
+    /** Of what became no order. */
+    readonly signalMs: number;
+  };
   /** What is undefined here is kept in `data.dir`, made there at the first start. */
   readonly keys: {
     /** 32 bytes in base64url. */
@@ -227,6 +232,7 @@ function assemble(values: Values): Config {
     retention: {
       auditMs: values.AUDIT_DAYS === undefined ? null : values.AUDIT_DAYS * DAY_MS,
       orderMs: values.ORDER_DAYS === undefined ? null : values.ORDER_DAYS * DAY_MS,
+      signalMs: values.SIGNAL_DAYS * DAY_MS,
     },
     keys: {
       app: values.APP_KEY,

@@ -68,6 +68,7 @@ export const VARIABLES = {
   REDIS_URL: { secret: true, parse: listOf(addressOf('redis', 'rediss')), otherwise: 'none: in-process', means: 'the in-memory store and the queues: redis://user:password@host/0; several, separated by commas, for a cluster' },
 
   AUDIT_DAYS: { parse: wholeNumber(1, 36_500), otherwise: 'none: for ever', means: 'audit entries that are older are pruned; what is left of the log still verifies' },
+  SIGNAL_DAYS: { parse: wholeNumber(1, 36_500), fallback: '90', means: 'arrivals at webhooks that became no order, and their messages, are kept for so long' },
   ORDER_DAYS: { parse: wholeNumber(1, 36_500), otherwise: 'none: for ever', means: 'orders that are older and have ended for good are pruned' },
 
   APP_KEY: { heading: 'Keys', secret: true, parse: aesKey, otherwise: 'generated into DATA_DIR outside production', means: 'encrypts webhook secrets at rest: 32 bytes in base64url' },

@@ -19,7 +19,7 @@ import type {
 } from '../domain/order.ts';
 import { isUnsettled, mainLeg, NO_NOTES } from '../domain/order.ts';
 import { brokerRefs, exitOrderResult, exitQuantity } from '../domain/order-result.ts';
-import type { Unsettled } from '../worker/work-off.ts';
+import type { Unsettled } from '../worker/orders.ts';
 import { type Db, join, must, type Reads, type Statement, sql } from './db.ts';
 
 /** Guarded by `fingerprint`: a real signal stands once per account. */

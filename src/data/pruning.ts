@@ -1,6 +1,6 @@
 // What is kept no longer: found by an index, a few at a time, and deleted by its keys.
 
-import type { OrderId, SessionId, Timestamp, UserId } from '../domain/ids.ts';
+import type { AccountId, OrderId, SessionId, Timestamp, UserId } from '../domain/ids.ts';
 import { hasEnded, OPEN_LEG_STATUSES, ORDER_STATUSES } from '../domain/order.ts';
 import { type Db, join, must, type Reads, type SqlValue, type Statement, sql } from './db.ts';
 
@@ -99,6 +99,25 @@ export async function oldDayCounts(db: Db, beforeDay: string, limit: number): Pr
   return { rows: rows.length, unit };
 }
 
+export async function oldDayEquity(db: Db, beforeDay: string, limit: number): Promise<Batch> {
+  const rows = await db.all<{ trading_account_id: AccountId; day: string }>(
+    sql`select distinct trading_account_id, day from day_equity where day < ${beforeDay} limit ${limit}`,
+  );
+  const unit = rows.map(({ trading_account_id, day }) =>
+    mustDelete('day_equity', sql`trading_account_id = ${trading_account_id} and day = ${day}`),
+  );
+  return { rows: rows.length, unit };
+}
+
+/** Those that became no order; the others go with theirs. */
+export async function oldSignals(db: Db, before: Timestamp, limit: number): Promise<Batch> {
+  const rows = await db.all<{ id: string }>(
+    sql`select id from signals where order_id is null and arrived_at < ${before} order by arrived_at limit ${limit}`,
+  );
+  const ids = rows.map(({ id }) => id);
+  return { rows: rows.length, unit: [mustDelete('signals', among('id', ids))] };
+}
+
 /** Of an order that has ended, so that nothing can change about it any more. */
 const FINAL = join(
   [
@@ -145,6 +164,7 @@ export async function oldOrders(
     unit: [
       deleteFrom('order_legs', among('order_id', ids)),
       deleteFrom('fill_checks', among('order_id', ids)),
+      deleteFrom('signals', among('order_id', ids)),
       mustDelete('order_history', among('order_id', ids)),
     ],
     last: rows.at(-1)?.order_id ?? null,

@@ -64,10 +64,10 @@ export interface Standing {
 
 export const isEntry = ({ operation }: OrderIntent): boolean => operation === 'PLACE_ENTRY_ORDER';
 
-/** Exits and closes pass where an entry does not: nothing that changed since may keep anybody in a position. */
-export const entitlement = (standing: Standing): Denial | null => entitlements(standing)[0] ?? null;
-
-/** Every refusal there would be, in the contract's order. */
+/**
+ * Every refusal there would be, in the contract's order. Exits and closes pass where an entry does not: nothing that
+ * changed since may keep anybody in a position.
+ */
 export function entitlements(standing: Standing): Denial[] {
   const { simulation, plan, terms } = standing;
   const isExit = !isEntry(standing.intent);

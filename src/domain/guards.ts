@@ -6,18 +6,18 @@ import { millis, type Timestamp } from './ids.ts';
 import type { GuardVerdict, OrderError, Side, Source } from './order.ts';
 
 /** For every symbol, or symbol by symbol; "*" is every other one. */
-export type PerSymbol = number | Readonly<Record<string, number>>;
+type PerSymbol = number | Readonly<Record<string, number>>;
 
 export const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
-export type Day = (typeof DAYS)[number];
+type Day = (typeof DAYS)[number];
 
-export interface TradingHours {
+interface TradingHours {
   readonly timezone: string;
   /** One that ends before it begins passes midnight; its day is the one it begins on. */
   readonly windows: readonly { readonly days: readonly Day[]; readonly from: string; readonly to: string }[];
 }
 
-export interface Pause {
+interface Pause {
   readonly from: Timestamp;
   readonly to: Timestamp;
   readonly label: string;
@@ -196,7 +196,7 @@ function localTime(now: number, timezone: string): { day: number; minute: number
       .formatToParts(now)
       .map(({ type, value }) => [type, value]),
   );
-  const day = DAYS.findIndex((name) => name === parts.weekday?.toLowerCase());
+  const day = DAYS.indexOf(parts.weekday?.toLowerCase() as Day);
   return { day, minute: Number(parts.hour) * 60 + Number(parts.minute) };
 }
 

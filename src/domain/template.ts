@@ -3,7 +3,7 @@
 
 import { insteadOf } from './refused-fields.ts';
 
-export const SECRET_TO_PASTE = '<your webhook secret>';
+const SECRET_TO_PASTE = '<your webhook secret>';
 
 /** Numbers stand without quotes: the platform fills in a number. */
 export const templateWith = (secret: string): string => `{

@@ -20,8 +20,6 @@ import {
   nextStep,
   type OtherLeg,
   type Rules,
-  UNWATCHED,
-  type Watch,
   wasSent,
 } from '../domain/next-step.ts';
 import {
@@ -42,6 +40,7 @@ import { givenUp, heldBack, late, lost, rateLimited, recordOutcome, unreachable 
 import type { Connections } from './connections.ts';
 import type { GuardedEntry } from './guarding.ts';
 import type { Line } from './line.ts';
+import { pauseSince, stopwatch } from './watches.ts';
 
 export interface Execution {
   readonly connections: Connections;
@@ -355,36 +354,6 @@ export function queryOf({ instrument, sentAt, ...leg }: Leg, symbol: string): Or
     quantity,
     sentAt: sentAt ?? timestamp(0),
   };
-}
-
-/** Counts by the clock that never jumps and by what was waited, whichever is more. */
-function stopwatch() {
-  let begun = performance.now();
-  let waitedMs = 0;
-  let looks = 0;
-  return {
-    begin(): void {
-      begun = performance.now();
-      waitedMs = 0;
-      looks = 0;
-    },
-    pass(ms: number): void {
-      waitedMs += ms;
-    },
-    looked(): void {
-      looks++;
-    },
-    read: (): Watch =>
-      looks === 0 && waitedMs === 0
-        ? UNWATCHED
-        : { looks, ms: Math.max(waitedMs, performance.now() - begun) },
-  };
-}
-
-/** By both clocks: one stands still while a machine sleeps, the other can be set back. */
-function pauseSince(now: () => number): () => number {
-  const [wall, steady] = [now(), performance.now()];
-  return () => Math.max(now() - wall, performance.now() - steady);
 }
 
 function legNamed(order: Order, name: LegName): Leg {

@@ -2,9 +2,18 @@
 
 import type { Account } from '../data/accounts.ts';
 import type { Decimal } from '../domain/decimal.ts';
+import type { Guards } from '../domain/guards.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
 import type { Order } from '../domain/order.ts';
-import type { Unsettled } from './work-off.ts';
+
+/** An account's orders that have not come to their end: those under way, and those with a leg that is open. */
+export interface Unsettled {
+  readonly orders: readonly Order[];
+  /** The account's connection version; null: it has no such orders. */
+  readonly version: number | null;
+  /** Of the account; null: it has none. */
+  readonly guards: Guards | null;
+}
 
 export interface SentEntry {
   readonly instrument: string | null;

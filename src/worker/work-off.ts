@@ -4,19 +4,10 @@
 // `expired` or `unknown`: executeOrder decides that from what was saved.
 
 import { add, type Decimal } from '../domain/decimal.ts';
-import type { Guards } from '../domain/guards.ts';
 import type { OrderId } from '../domain/ids.ts';
 import { isUnderWay, moveTo, type Order, openLeg } from '../domain/order.ts';
 import { type Execution, executeOrder, OrderTaken, type Trades } from './execute.ts';
-
-/** An account's orders that have not come to their end: those under way, and those with a leg that is open. */
-export interface Unsettled {
-  readonly orders: readonly Order[];
-  /** The account's connection version; null: it has no such orders. */
-  readonly version: number | null;
-  /** Of the account; null: it has none. */
-  readonly guards: Guards | null;
-}
+import type { Unsettled } from './orders.ts';
 
 export interface WorkOff {
   /** Up to this order and with it; null: all of them. */

@@ -73,6 +73,7 @@ const DEFAULTS: readonly (readonly [string, (config: Config) => unknown, unknown
   ['EXIT_DEADLINE_SECONDS', (config) => config.timings.exitDeadlineMs, 300_000],
   ['WORKER_LEASE_SECONDS', (config) => config.workers.leaseMs, 1_500],
   ['BROKER_TIMEOUT_SECONDS', (config) => config.brokers.timeoutMs, 10_000],
+  ['SIGNAL_DAYS', (config) => config.retention.signalMs, 90 * 86_400_000],
   ['BROKER_URLS', (config) => config.brokers.urls, {}],
   ['ALERT_INTERVAL_MINUTES', (config) => config.mail.alertIntervalMs, 30 * 60_000],
   ['EDGE', (config) => config.edge.mode, 'builtin'],

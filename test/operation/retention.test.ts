@@ -132,6 +132,7 @@ for (const [name, openPlace] of PLACES)
               retention: {
                 auditMs: audit === undefined ? null : audit * DAY,
                 orderMs: order === undefined ? null : order * DAY,
+                signalMs: 90 * DAY,
               },
               accessTokenMs: 60_000,
               alertIntervalMs: 60_000,

@@ -7,6 +7,7 @@ import { insertApiKey } from '../../data/api-keys.ts';
 import type { Db } from '../../data/db.ts';
 import { claimFirstAdmin, currentTermsVersion, hasUsers, insertTerms, insertUser } from '../../data/users.ts';
 import { type AccountId, timestamp, type UserId } from '../../domain/ids.ts';
+import { templateWith } from '../../domain/template.ts';
 import type { PasswordHasher } from '../identity/passwords.ts';
 import { hashToken } from '../identity/tokens.ts';
 import { newId } from '../new-id.ts';
@@ -128,6 +129,10 @@ curl -sS '${webhook}?simulation=true' -d '{"action":"buy","symbol":"BTCUSDT","qu
 Place an order on the paper account:
 
 curl -sS '${webhook}' -d '${real}'
+
+The message for a strategy's alert on the charting platform, whose webhook URL is ${webhook}:
+
+${templateWith(first.webhookSecret)}
 
 See your orders:
 

@@ -13,8 +13,10 @@ import {
   notePruned,
   oldAlerts,
   oldDayCounts,
+  oldDayEquity,
   oldIdempotencyKeys,
   oldOrders,
+  oldSignals,
   revokedApiKeys,
 } from '../../data/pruning.ts';
 import { type ChainHead, checkpointMac, GENESIS } from '../../domain/audit-chain.ts';
@@ -30,7 +32,11 @@ export interface RetentionDeps {
   readonly log: { error(context: object, text: string): void };
   readonly auditKey: Buffer;
   /** null: for ever. */
-  readonly retention: { readonly auditMs: number | null; readonly orderMs: number | null };
+  readonly retention: {
+    readonly auditMs: number | null;
+    readonly orderMs: number | null;
+    readonly signalMs: number;
+  };
   readonly accessTokenMs: number;
   readonly alertIntervalMs: number;
 }
@@ -84,7 +90,7 @@ function kindsOf(deps: RetentionDeps): Record<string, Next> {
   const { db, clock, retention } = deps;
   const now = clock.now();
   const ago = (ms: number) => timestamp(now - ms);
-  const { auditMs, orderMs } = retention;
+  const { auditMs, orderMs, signalMs } = retention;
   return {
     idempotency_keys: until(() => oldIdempotencyKeys(db, ago(KEY_LIFE_MS), ROWS)),
     // Its last access token may outlive a refresh token.
@@ -93,6 +99,8 @@ function kindsOf(deps: RetentionDeps): Record<string, Next> {
     alert_mails: until(() => oldAlerts(db, ago(deps.alertIntervalMs + DAY_MS), ROWS)),
     api_keys: until(() => revokedApiKeys(db, ago(REVOKED_LIFE_MS), ROWS)),
     daily_order_counts: until(() => oldDayCounts(db, ago(COUNTS_LIFE_MS).slice(0, 10), ROWS)),
+    day_equity: until(() => oldDayEquity(db, ago(COUNTS_LIFE_MS).slice(0, 10), ROWS)),
+    signals: until(() => oldSignals(db, ago(signalMs), ROWS)),
     ...(orderMs === null ? {} : { orders: ordersBefore(db, now - orderMs) }),
     ...(auditMs === null ? {} : { audit_entries: () => oldEntries(deps, now - auditMs) }),
   };

@@ -46,7 +46,7 @@ export const keyOf = (account: Account, symbol: string, simulation: boolean): St
   simulation,
 });
 
-export async function hear(db: Db, hearing: Hearing): Promise<Heard> {
+async function hear(db: Db, hearing: Hearing): Promise<Heard> {
   const { account, signal, simulation, arrivedAt, context } = hearing;
   const { before, after, price, ignored } = signal;
   const plain = { ...NO_NOTES, price, ignored };
@@ -184,7 +184,7 @@ export async function noteDrift(
 /** Nobody's request: the worker found it. */
 const OURSELVES: RequestContext = { requestId: '', ip: '', userAgent: null, path: '', method: '' };
 
-export function compareWith(state: StrategyState | null, brokerPosition: Decimal): Comparison {
+function compareWith(state: StrategyState | null, brokerPosition: Decimal): Comparison {
   const strategyPosition = state?.word.after ? positionOf(state.word.after) : null;
   return {
     strategyPosition,

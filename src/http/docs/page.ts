@@ -1,6 +1,7 @@
 // The page under /docs, made from the OpenAPI document. No script, and no style but the one stylesheet of ours: the
 // strict policy of the service holds here as everywhere.
 
+import { templateWith } from '../../domain/template.ts';
 import { type Call, callArticle, errorRow, methodBadge } from './call.ts';
 import { anchor, type Html, html, type Links, line, prose } from './html.ts';
 import type { OpenApi } from './openapi.ts';
@@ -55,7 +56,7 @@ export function docsPage(document: OpenApi): string {
 <nav class="index" id="index" aria-label="All calls">
 <details>
 <summary class="fold">All calls</summary>
-${chapterLink('Conventions')}${chapters.map(chapterIndex)}${chapterLink('Shapes')}${chapterLink('All errors')}
+${chapterLink('Conventions')}${chapterLink('The message of an alert')}${chapters.map(chapterIndex)}${chapterLink('Shapes')}${chapterLink('All errors')}
 </details>
 </nav>
 <main id="content">
@@ -64,7 +65,7 @@ ${chapterLink('Conventions')}${chapters.map(chapterIndex)}${chapterLink('Shapes'
 <p class="lead">${info.summary}</p>
 <p class="where">Base address <code>${document.servers[0]?.url ?? ''}</code></p>
 ${prose(info.description, links)}</section>
-${chapters.map((chapter) => chapterSection(chapter, document, links))}${shapesSection(document, links)}${errorsSection(document, links)}</main>
+${messageSection()}${chapters.map((chapter) => chapterSection(chapter, document, links))}${shapesSection(document, links)}${errorsSection(document, links)}</main>
 </body>
 </html>
 `.text;
@@ -90,6 +91,13 @@ const chapterSection = (
 <h2>${name}</h2>
 <p class="lead">${line(description, links)}</p>
 ${calls.map((call) => callArticle(call, document, links))}</section>
+`;
+
+const messageSection = (): Html => html`<section class="chapter" id="${anchor('The message of an alert')}">
+<h2>The message of an alert</h2>
+<p class="lead">What a strategy's alert on the charting platform sends. Where the strategy stands afterwards decides what is traded: a closed long is flat and not short, a reversal is of the right size, and an alert that got lost is noticed.</p>
+<pre>${templateWith('<your webhook secret>')}</pre>
+</section>
 `;
 
 const shapesSection = (
