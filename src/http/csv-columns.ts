@@ -1,6 +1,7 @@
 // What stands in the columns of each list's CSV. A column may be added at the end; none changes its place.
 
 import type { shown } from '../app/audit/security-events.ts';
+import type { ShownSignal } from '../app/orders/read-signals.ts';
 import { ORDER_STATUSES } from '../domain/order.ts';
 import type { OrderSummary } from '../domain/order-result.ts';
 import type { Performance } from '../domain/performance.ts';
@@ -46,6 +47,29 @@ export const ORDERS_CSV: Csv<OrderSummary> = {
     ['verification', ({ verification }) => verification.state],
     ...fields<OrderSummary>('deadline_at'),
   ],
+};
+
+export const SIGNALS_CSV: Csv<ShownSignal> = {
+  name: 'signals',
+  columns: fields<ShownSignal>(
+    'id',
+    'arrived_at',
+    'trading_account_id',
+    'simulation',
+    'symbol',
+    'action',
+    'quantity',
+    'outcome',
+    'code',
+    'detail',
+    'order_id',
+    'order_status',
+    'position_before',
+    'fill_price',
+    'slippage',
+    'total_ms',
+    'ip_address',
+  ),
 };
 
 export type AuditRow = ReturnType<typeof shown>;

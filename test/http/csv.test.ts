@@ -185,6 +185,20 @@ describe('The other lists as CSV', () => {
     );
   });
 
+  test('the signals, refused ones too', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    await world.send(trader, { quantity: 2 });
+    await world.send(trader, { symbol: '=1+1', quantity: 0 });
+    const { records, file } = await csv(world, trader, '/trading/signals');
+    assert.equal(file, 'attachment; filename="fillpath-signals.csv"');
+    assert.deepEqual(records.map((row) => [row.outcome, row.code]).toSorted(), [
+      ['order', ''],
+      ['refused', 'webhook_payload_invalid'],
+    ]);
+    assert.equal((await csv(world, trader, '/trading/signals?outcome=order')).records[0]?.quantity, '2');
+  });
+
   test('the performance, day by day', async (t) => {
     const world = await openWorld(t);
     const trader = await world.makeTrader();
