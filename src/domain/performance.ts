@@ -5,6 +5,7 @@
 import { FLAT, type Holding, heldToo, net } from './average-cost.ts';
 import { BROKERS, type BrokerName } from './brokers.ts';
 import {
+  absolute,
   add,
   type Decimal,
   decimal,
@@ -12,6 +13,7 @@ import {
   negate,
   rounded,
   sign,
+  smaller,
   subtract,
   toNumber,
   ZERO,
@@ -55,7 +57,7 @@ export type Performance = ReturnType<ReturnType<typeof openPerformance>['read']>
 
 /** Of orders of one mode, which are counted in the order of their submission. */
 export function openPerformance({ from, to }: Range) {
-  const holdings = new Map<string, Holding>();
+  const books = new Map<string, { readonly holding: Holding; readonly filledAt: Timestamp }>();
   const days = new Map<string, Day>();
   const symbols = new Map<string, SymbolTotals>();
   const currencies = new Set<string>();
@@ -87,17 +89,14 @@ export function openPerformance({ from, to }: Range) {
   }
 
   function book({ at, order, leg, quantity, price, isFirst }: Fill): void {
-    const instrument = leg.instrument ?? canonicalSymbol(order.brokerName, order.symbol);
-    const key = `${order.accountId} ${instrument}`;
-    const before = holdings.get(key) ?? FLAT;
-    // A simulated book fills at once and is ours alone: what it no longer held then, a reset had taken.
-    const held =
-      order.simulation && isFirst && order.positionBefore !== null
-        ? heldToo(before, order.positionBefore)
-        : before;
-    const { holding, realised } = net(held, { quantity, price, unitValue: leg.unitValue ?? ONE });
-    if (sign(holding.quantity) === 0) holdings.delete(key);
-    else holdings.set(key, holding);
+    const key = bookOf(order, leg);
+    const known = books.get(key);
+    const held = known?.holding ?? FLAT;
+    const seen = isFirst && isSettled(key, order, leg, known?.filledAt) ? order.positionBefore : null;
+    const { ours, foreign } = seen === null ? { ours: held, foreign: ZERO } : apart(held, seen, quantity);
+    const trade = { quantity: subtract(quantity, foreign), price, unitValue: leg.unitValue ?? ONE };
+    const { holding, realised } = net(ours, trade);
+    books.set(key, { holding, filledAt: at });
     if (!isInRange(at)) return;
     currencies.add(currencyOf(order));
     const earned = subtract(realised, leg.fee ?? ZERO);
@@ -107,10 +106,21 @@ export function openPerformance({ from, to }: Range) {
     totals.volume = add(totals.volume, leg.fillQuantity ?? ZERO);
   }
 
+  /** Whether the position that the order was planned on has all our earlier fills in it, and no later one. */
+  const isSettled = (
+    key: string,
+    { submittedAt }: Order,
+    leg: Leg,
+    filledAt: Timestamp | undefined,
+  ): boolean =>
+    (filledAt === undefined || (leg.sentAt !== null && filledAt <= leg.sentAt)) &&
+    !waiting.some((fill) => fill.order.submittedAt < submittedAt && bookOf(fill.order, fill.leg) === key);
+
   function bookBefore(at: Timestamp | null): void {
-    let due = 0;
-    for (let fill = waiting[due]; fill && (at === null || fill.at < at); fill = waiting[++due]) book(fill);
-    waiting.splice(0, due);
+    for (let fill = waiting[0]; fill && (at === null || fill.at < at); fill = waiting[0]) {
+      waiting.shift();
+      book(fill);
+    }
   }
 
   return {
@@ -145,6 +155,23 @@ export function openPerformance({ from, to }: Range) {
       };
     },
   };
+}
+
+/** One per account and instrument. */
+const bookOf = ({ accountId, brokerName, symbol }: Order, { instrument }: Leg): string =>
+  `${accountId} ${instrument ?? canonicalSymbol(brokerName, symbol)}`;
+
+/**
+ * What is ours of the position at the broker. What is held there no longer was closed elsewhere, or by a reset of the simulated
+ * book: its cost is forgotten. What is held there besides was opened elsewhere, or so long ago that its order is gone: the
+ * part of a trade that closes it is none of our fills', and earns nothing that we could know.
+ */
+function apart(held: Holding, there: Decimal, quantity: Decimal): { ours: Holding; foreign: Decimal } {
+  const ours = heldToo(held, there);
+  if (sign(quantity) * sign(there) >= 0) return { ours, foreign: ZERO };
+  const closes = (position: Decimal) => smaller(absolute(quantity), absolute(position));
+  const foreign = subtract(closes(there), closes(ours.quantity));
+  return { ours, foreign: sign(quantity) > 0 ? foreign : negate(foreign) };
 }
 
 /** Of a leg that was sent before it was noted. */

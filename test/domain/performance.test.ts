@@ -185,6 +185,37 @@ describe('Realised profit', () => {
     ];
     assert.deepEqual(realised(taken), [10]);
   });
+  test('of what was opened elsewhere is not known: closing it earns nothing, and opens nothing', () => {
+    const held = (position: number) => ({ positionBefore: decimal(position) });
+    const taken = [
+      order(0, [sell(2, 100)], held(2)),
+      order(1, [buy(1, 50)], held(0)),
+      order(2, [sell(1, 60)], held(1)),
+    ];
+    assert.deepEqual(realised(taken), [10]);
+    // Of 1 of ours and 2 of others, ours are closed first.
+    assert.deepEqual(realised([order(0, [buy(1, 50)], held(2)), order(1, [sell(3, 60)], held(3))]), [10]);
+  });
+  test('of what was closed elsewhere is not known either: its cost is forgotten', () => {
+    const held = (position: number) => ({ positionBefore: decimal(position) });
+    const taken = [
+      order(0, [buy(2, 100)], held(0)),
+      order(1, [buy(1, 50)], held(0)),
+      order(2, [sell(1, 60)], held(1)),
+    ];
+    assert.deepEqual(realised(taken), [10]);
+  });
+  test('is not misled by a position that was read while an earlier order was yet to be filled, as far as we knew', () => {
+    const held = (position: number) => ({ positionBefore: decimal(position) });
+    const taken = [
+      order(0, [buy(1, 100)], held(0)),
+      // Closed at once, and we learnt it late: the next order saw a flat position.
+      order(1_000, [sell(1, 110, { filledAt: 9_000 })], held(1)),
+      order(2_000, [buy(1, 105)], held(0)),
+      order(10_000, [sell(1, 115)], held(1)),
+    ];
+    assert.deepEqual(realised(taken), [20]);
+  });
   test('is nothing where nothing was traded', () => {
     assert.deepEqual(performanceOf([]), { days: [], symbols: [], currency: null });
     assert.deepEqual(realised([order(0, [], { status: 'rejected' })]), [0]);
