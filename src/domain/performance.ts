@@ -19,7 +19,7 @@ import {
   ZERO,
 } from './decimal.ts';
 import type { Timestamp } from './ids.ts';
-import { type Leg, mainLeg, type Order, type OrderStatus } from './order.ts';
+import type { Leg, Order, OrderStatus } from './order.ts';
 import { slippage } from './order-result.ts';
 import { canonicalSymbol } from './symbol.ts';
 
@@ -29,11 +29,32 @@ export interface Range {
   readonly to?: Timestamp;
 }
 
+/** What is counted of an order. */
+export type CountedLeg = Pick<
+  Leg,
+  | 'side'
+  | 'fillPrice'
+  | 'fillQuantity'
+  | 'fee'
+  | 'instrument'
+  | 'unitValue'
+  | 'sentAt'
+  | 'ackedAt'
+  | 'filledAt'
+>;
+export interface CountedOrder
+  extends Pick<
+    Order,
+    'accountId' | 'brokerName' | 'symbol' | 'status' | 'submittedAt' | 'positionBefore' | 'trace' | 'notes'
+  > {
+  readonly legs: readonly CountedLeg[];
+}
+
 /** What a leg traded, at its average price. */
 interface Fill {
   readonly at: Timestamp;
-  readonly order: Order;
-  readonly leg: Leg;
+  readonly order: CountedOrder;
+  readonly leg: CountedLeg;
   /** Signed. */
   readonly quantity: Decimal;
   readonly price: Decimal;
@@ -67,21 +88,21 @@ export function openPerformance({ from, to }: Range) {
   const isInRange = (at: Timestamp) => (from === undefined || at >= from) && (to === undefined || at <= to);
   const dayOf = (at: Timestamp) =>
     entryOf(days, at.slice(0, 10), () => ({ realised: ZERO, orders: {}, latencies: [], slippage: null }));
-  const totalsOf = ({ brokerName, symbol }: Order) =>
+  const totalsOf = ({ brokerName, symbol }: CountedOrder) =>
     entryOf(symbols, canonicalSymbol(brokerName, symbol), () => ({
       realised: ZERO,
       orders: 0,
       volume: ZERO,
     }));
 
-  function count(order: Order): void {
+  function count(order: CountedOrder): void {
     const day = dayOf(order.submittedAt);
     day.orders[order.status] = (day.orders[order.status] ?? 0) + 1;
     totalsOf(order).orders++;
     const { queued, acked } = order.trace;
     if (queued !== undefined && acked !== undefined) day.latencies.push(acked - queued);
     const missed = slippage(order);
-    const { fillQuantity, unitValue } = mainLeg(order) ?? {};
+    const { fillQuantity, unitValue } = order.legs.at(-1) ?? {};
     if (missed === null || !fillQuantity) return;
     currencies.add(currencyOf(order));
     const money = multiply(multiply(missed, fillQuantity), unitValue ?? ONE);
@@ -109,8 +130,8 @@ export function openPerformance({ from, to }: Range) {
   /** Whether the position that the order was planned on has all our earlier fills in it, and no later one. */
   const isSettled = (
     key: string,
-    { submittedAt }: Order,
-    leg: Leg,
+    { submittedAt }: CountedOrder,
+    leg: CountedLeg,
     filledAt: Timestamp | undefined,
   ): boolean =>
     (filledAt === undefined || (leg.sentAt !== null && filledAt <= leg.sentAt)) &&
@@ -124,7 +145,7 @@ export function openPerformance({ from, to }: Range) {
   }
 
   return {
-    take(order: Order): void {
+    take(order: CountedOrder): void {
       bookBefore(order.submittedAt);
       if (isInRange(order.submittedAt)) count(order);
       for (const fill of fillsOf(order)) {
@@ -158,7 +179,7 @@ export function openPerformance({ from, to }: Range) {
 }
 
 /** One per account and instrument. */
-const bookOf = ({ accountId, brokerName, symbol }: Order, { instrument }: Leg): string =>
+const bookOf = ({ accountId, brokerName, symbol }: CountedOrder, { instrument }: CountedLeg): string =>
   `${accountId} ${instrument ?? canonicalSymbol(brokerName, symbol)}`;
 
 /**
@@ -179,7 +200,7 @@ const ONE = decimal(1);
 
 const currencyOf = ({ brokerName }: { brokerName: BrokerName }): string => BROKERS[brokerName].currency;
 
-function fillsOf(order: Order): Fill[] {
+function fillsOf(order: CountedOrder): Fill[] {
   const traded = order.legs.filter(({ fillQuantity }) => fillQuantity !== null && sign(fillQuantity) > 0);
   return traded.flatMap((leg, index) => {
     const { fillQuantity, fillPrice, side } = leg;
