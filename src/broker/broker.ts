@@ -4,7 +4,7 @@
 // `unknown` for an order.
 
 import type { BrokerName, Capabilities } from '../domain/brokers.ts';
-import type { Decimal } from '../domain/decimal.ts';
+import { type Decimal, multiply } from '../domain/decimal.ts';
 import type { BrokerOrderState } from '../domain/fill.ts';
 import type { AccountId, ClientOrderId, Timestamp } from '../domain/ids.ts';
 import type { OrderError, Side } from '../domain/order.ts';
@@ -16,6 +16,8 @@ export interface Instrument {
   readonly symbol: string;
   readonly description: string;
   readonly contractSize: Decimal;
+  /** What one unit of the currency that it is quoted in is worth in the account's; without it they are the same. */
+  readonly currencyRate?: Decimal;
   readonly quantityStep: Decimal;
   readonly minQuantity: Decimal;
   readonly tickSize: Decimal;
@@ -23,6 +25,10 @@ export interface Instrument {
   /** null while it is open, or where nobody knows. */
   readonly nextOpen: Timestamp | null;
 }
+
+/** Of one, at a price of 1, in the account's currency. */
+export const unitValueOf = ({ contractSize, currencyRate }: Instrument): Decimal =>
+  currencyRate === undefined ? contractSize : multiply(contractSize, currencyRate);
 
 export interface Position {
   /** As an alert can send it. */

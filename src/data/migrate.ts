@@ -12,6 +12,7 @@ import { seals } from './migrations/007-seals.ts';
 import { indexes } from './migrations/008-indexes.ts';
 import { tries } from './migrations/009-tries.ts';
 import { strategies } from './migrations/010-strategies.ts';
+import { unitValues } from './migrations/011-unit-values.ts';
 
 const MIGRATIONS: readonly { readonly name: string; readonly script: string }[] = [
   { name: '001-records', script: records },
@@ -24,6 +25,7 @@ const MIGRATIONS: readonly { readonly name: string; readonly script: string }[] 
   { name: '008-indexes', script: indexes },
   { name: '009-tries', script: tries },
   { name: '010-strategies', script: strategies },
+  { name: '011-unit-values', script: unitValues },
 ];
 
 const TYPES: Record<Db['dialect'], Record<string, string>> = {

@@ -74,13 +74,13 @@ export function saveOrder(order: Order): Statement[] {
     ...order.legs.map(
       (leg, position) =>
         sql`insert into order_legs (order_id, leg, position, client_order_id, broker_ref, side, quantity, status,
-              fill_price, fill_quantity, fee, instrument, sent_at, acked_at, filled_at)
+              fill_price, fill_quantity, fee, instrument, unit_value, sent_at, acked_at, filled_at)
             values (${order.id}, ${leg.leg}, ${position}, ${leg.clientOrderId}, ${leg.brokerRef}, ${leg.side},
               ${leg.quantity}, ${leg.status}, ${leg.fillPrice}, ${leg.fillQuantity}, ${leg.fee},
-              ${leg.instrument}, ${leg.sentAt}, ${leg.ackedAt}, ${leg.filledAt})
+              ${leg.instrument}, ${leg.unitValue}, ${leg.sentAt}, ${leg.ackedAt}, ${leg.filledAt})
             on conflict (order_id, leg) do update set broker_ref = excluded.broker_ref, status = excluded.status,
               fill_price = excluded.fill_price, fill_quantity = excluded.fill_quantity, fee = excluded.fee,
-              instrument = excluded.instrument, sent_at = excluded.sent_at, acked_at = excluded.acked_at,
+              instrument = excluded.instrument, unit_value = excluded.unit_value, sent_at = excluded.sent_at, acked_at = excluded.acked_at,
               filled_at = excluded.filled_at`,
     ),
     // Nothing of it was sent, and it will be planned anew.
@@ -209,6 +209,7 @@ interface LegRow {
   fill_quantity: string | null;
   fee: string | null;
   instrument: string | null;
+  unit_value: string | null;
   sent_at: Timestamp | null;
   acked_at: Timestamp | null;
   filled_at: Timestamp | null;
@@ -261,6 +262,7 @@ async function legsOf(db: Reads, ids: readonly OrderId[]): Promise<Map<OrderId, 
       fillQuantity: decimalOrNull(row.fill_quantity),
       fee: decimalOrNull(row.fee),
       instrument: row.instrument,
+      unitValue: decimalOrNull(row.unit_value),
       sentAt: row.sent_at,
       ackedAt: row.acked_at,
       filledAt: row.filled_at,

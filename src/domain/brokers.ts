@@ -33,6 +33,8 @@ interface Quirks {
 
 interface BrokerDescription {
   readonly title: string;
+  /** What its accounts are kept in: profits and fees are in it. */
+  readonly currency: string;
   /** The first is an account's that asks for none. */
   readonly environments: readonly [string, ...string[]];
   /** None: its accounts can trade from their creation. */
@@ -92,6 +94,7 @@ function keys(words: {
 export const BROKERS = complete({
   paper: {
     title: 'Paper',
+    currency: 'USD',
     environments: ['live'],
     credentials: [],
     capabilities: {
@@ -108,6 +111,7 @@ export const BROKERS = complete({
   binance: {
     ...PERPETUALS,
     title: 'Binance USD-M Futures',
+    currency: 'USDT',
     environments: ['live', 'testnet', 'demo'],
     credentials: keys({
       key: 'API Key',
@@ -122,6 +126,7 @@ export const BROKERS = complete({
   bybit: {
     ...PERPETUALS,
     title: 'Bybit',
+    currency: 'USDT',
     environments: ['live', 'testnet', 'demo'],
     credentials: keys({
       key: 'API Key',
@@ -137,6 +142,7 @@ export const BROKERS = complete({
   okx: {
     ...PERPETUALS,
     title: 'OKX',
+    currency: 'USDT',
     // The European exchange is one of its own: a key of one fails at the other.
     environments: ['live', 'demo', 'live_eea'],
     credentials: keys({
@@ -153,6 +159,7 @@ export const BROKERS = complete({
   gate: {
     ...PERPETUALS,
     title: 'Gate',
+    currency: 'USDT',
     environments: ['live', 'testnet'],
     credentials: keys({
       key: 'API Key',
@@ -168,6 +175,7 @@ export const BROKERS = complete({
   bitget: {
     ...PERPETUALS,
     title: 'Bitget',
+    currency: 'USDT',
     environments: ['live', 'demo'],
     credentials: keys({
       key: 'API Key',
@@ -183,6 +191,7 @@ export const BROKERS = complete({
   },
   alpaca: {
     title: 'Alpaca',
+    currency: 'USD',
     environments: ['live', 'paper'],
     credentials: [
       {
@@ -216,6 +225,7 @@ export const BROKERS = complete({
   },
   shioaji: {
     title: 'Shioaji (SinoPac)',
+    currency: 'TWD',
     environments: ['live', 'simulation'],
     credentials: [
       {

@@ -70,34 +70,42 @@ const rendered = (name: string, value: unknown): string =>
     : JSON.stringify(value);
 
 /** What the platform may put in the placeholders' places: a side, and where the strategy stood and stands. */
-const CASES: readonly Readonly<Record<string, string>>[] = [
-  { action: 'buy', side: 'long', size: '1', before: 'flat', size_before: '0' },
-  { action: 'sell', side: 'flat', size: '0', before: 'long', size_before: '1' },
-  { action: 'sell', side: 'short', size: '2', before: 'long', size_before: '1' },
-  { action: 'buy', side: 'short', size: '1', before: 'short', size_before: '2' },
+const CASES = [
+  { action: 'buy', before: 0, after: 1 },
+  { action: 'sell', before: 1, after: 0 },
+  { action: 'sell', before: 1, after: -2 },
+  { action: 'buy', before: -2, after: -1 },
 ];
+type Case = (typeof CASES)[number];
 
 /** null: our own reader takes it, whatever stands in the placeholders' places. */
 function problemWith(fields: OwnFields): string | null {
   const message = renderMessage(fields) ?? '';
   for (const example of CASES) {
-    const reading = readSignal(readBody(new TextEncoder().encode(filledIn(message, example))), {
-      simulation: false,
-    });
+    const body = new TextEncoder().encode(filledIn(message, example));
+    const reading = readSignal(readBody(body), { simulation: false });
     if ('problem' in reading) return reading.problem;
   }
   return null;
 }
 
-function filledIn(message: string, example: Readonly<Record<string, string>>): string {
-  const values: Readonly<Record<string, string | undefined>> = {
-    '{{strategy.order.action}}': example.action,
-    '{{strategy.market_position}}': example.side,
-    '{{strategy.market_position_size}}': example.size,
-    '{{strategy.prev_market_position}}': example.before,
-    '{{strategy.prev_market_position_size}}': example.size_before,
-    '{{ticker}}': 'BTCUSDT',
+/** Those that stand for a number above zero. */
+const ABOVE_ZERO =
+  /^\{\{(?:open|high|low|close|volume|plot_\d{1,2}|plot\("[^"]*"\)|strategy\.order\.(?:contracts|price))\}\}$/;
+
+function filledIn(message: string, { action, before, after }: Case): string {
+  const side = (held: number) => (held === 0 ? 'flat' : held > 0 ? 'long' : 'short');
+  const values: Readonly<Record<string, string>> = {
+    '{{strategy.order.action}}': action,
+    '{{strategy.market_position}}': side(after),
+    '{{strategy.market_position_size}}': String(Math.abs(after)),
+    '{{strategy.position_size}}': String(after),
+    '{{strategy.prev_market_position}}': side(before),
+    '{{strategy.prev_market_position_size}}': String(Math.abs(before)),
     [NOW]: '2026-01-01T00:00:00Z',
   };
-  return message.replaceAll(/\{\{[^{}]*\}\}/g, (placeholder) => values[placeholder] ?? '1');
+  return message.replaceAll(
+    /\{\{[^{}]*\}\}/g,
+    (placeholder) => values[placeholder] ?? (ABOVE_ZERO.test(placeholder) ? '1' : 'text'),
+  );
 }

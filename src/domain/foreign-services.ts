@@ -84,11 +84,13 @@ const tradersPost: ForeignService = {
   },
   turn(said, lost) {
     const action = said.take('action');
+    const symbol = said.take('ticker');
     const sentiment = said.take('sentiment');
     const quantity = said.take('quantity');
     const quantityType = plain(said.take('quantityType'));
     for (const name of ['optionType', 'intrinsicValue', 'expiration', 'strikePrice', 'strikesAway'])
-      if (said.has(name)) return unclear(name, 'the message asks for an option: send its own symbol.');
+      if (said.take(name) !== null)
+        return unclear(name, 'the message asks for an option: send its own symbol.');
     const saw = said.take('signalPrice');
     const price = said.take('price');
     const type = plain(said.take('orderType'));
@@ -97,7 +99,7 @@ const tradersPost: ForeignService = {
       lost.push(without('price', 'no limit order is made of it; it only says which price the signal saw.'));
     said.drop('interval', 'extras');
     const rest = {
-      symbol: said.take('ticker'),
+      symbol,
       ...priced(saw ?? price),
       ...timestamp('time', said.take('time'), lost),
     };
@@ -188,7 +190,7 @@ function fromSignalBot(said: ForeignFields, lost: string[]): Turning {
     if (stance === null) continue;
     fields[name] = stance;
     const held = info.take(`${name}_size`);
-    if (held !== null) fields[`${name}_size`] = isPlaceholder(held) ? held : wholeNumber(held);
+    if (held !== null) fields[`${name}_size`] = isPlaceholder(held) ? held : numberIn(held);
   }
   if (fields.market_position === undefined) return unclear('strategy_info', NO_SIDE);
   lost.push(...info.left());
@@ -196,7 +198,7 @@ function fromSignalBot(said: ForeignFields, lost: string[]): Turning {
 }
 
 /** 0 too; what is none is left for the reader of our own messages to refuse. */
-function wholeNumber(text: string): number | string {
+function numberIn(text: string): number | string {
   const value = parseDecimal(text);
   return value === null ? text : toNumber(value);
 }
@@ -260,8 +262,8 @@ const crossTrade: ForeignService = {
 
     const position = said.take('market_position');
     const before = said.take('prev_market_position');
-    said.drop('sync_strategy');
     if (position !== null) {
+      said.drop('sync_strategy');
       const stance = stanceOf(position);
       if (stance === null || flattens) return unclear(stance ? 'flatten_first' : 'market_position', NO_SIDE);
       const held = ofStrategy(stance, quantity);
@@ -334,8 +336,8 @@ const openAlgo: ForeignService = {
     const type = plain(said.take('pricetype'));
     if (type !== '' && type !== 'market') lost.push(without('pricetype', MARKET));
     for (const name of ['price', 'trigger_price', 'disclosed_quantity']) {
-      const said0 = said.take(name);
-      if (said0 !== null && parseDecimal(said0) !== '0') lost.push(without(name, MARKET));
+      const value = said.take(name);
+      if (value !== null && parseDecimal(value) !== '0') lost.push(without(name, MARKET));
     }
     if (said.take('product') !== null)
       lost.push(without('product', 'how a position is financed is a matter of the account here.'));

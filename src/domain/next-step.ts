@@ -205,6 +205,7 @@ function plan(order: Order, position: Decimal, instrument: string, facts: Facts)
       fillPrice: null,
       fillQuantity: null,
       fee: null,
+      unitValue: null,
       sentAt: null,
       ackedAt: null,
       filledAt: null,

@@ -6,6 +6,7 @@ import type { Timestamp } from './ids.ts';
 import { type ExitOrderResult, type Leg, legOf, mainLeg, type Order } from './order.ts';
 
 export type OrderResult = ReturnType<typeof orderResult>;
+export type OrderSummary = ReturnType<typeof orderSummary>;
 export type OrderRecord = ReturnType<typeof orderRecord>;
 
 export interface Verification {
@@ -77,9 +78,12 @@ export function orderSummary(order: Order, verification: Verification) {
 }
 
 /** In units of the price; below zero: worse for the user than the price that the signal saw. */
-export function slippage(order: Order): Decimal | null {
-  const { price } = order.notes;
-  const { side, fillPrice = null } = mainLeg(order) ?? {};
+export function slippage({
+  notes: { price },
+  legs,
+}: Pick<Order, 'notes'> & { readonly legs: readonly Pick<Leg, 'side' | 'fillPrice'>[] }): Decimal | null {
+  // Of the last leg: it is what the order is about.
+  const { side, fillPrice = null } = legs.at(-1) ?? {};
   if (price === null || fillPrice === null) return null;
   return side === 'buy' ? subtract(price, fillPrice) : subtract(fillPrice, price);
 }

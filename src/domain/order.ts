@@ -174,6 +174,8 @@ export interface Leg {
   readonly fee: Decimal | null;
   /** The broker's own symbol of what it trades, pinned when it is sent: it is looked up under no other. */
   readonly instrument: string | null;
+  /** What one is worth at a price of 1, in the account's currency, noted when it is sent; null: it was not. */
+  readonly unitValue: Decimal | null;
   readonly sentAt: Timestamp | null;
   /** When we first learnt that the broker has it. */
   readonly ackedAt: Timestamp | null;

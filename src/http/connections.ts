@@ -58,6 +58,8 @@ export function limitConnections(
     // Until the last byte is taken. Before the platform's own listener, which sets its time for the next request, unless
     // that is there already and being worked on.
     response.once('prefinish', () => socket.setTimeout(sendMs));
+    // What is sent piece by piece waits for the client all the while.
+    response.once('pipe', () => socket.setTimeout(sendMs));
     response.prependOnceListener('finish', () => socket.setTimeout(0));
     response.once('close', () => {
       if (asked.get(socket) === request) asked.delete(socket);

@@ -77,6 +77,7 @@ import { placeDashboardOrder } from '../app/orders/dashboard-order.ts';
 import { haltAccount, resumeAccount } from '../app/orders/halt.ts';
 import { planDashboardOrder } from '../app/orders/plan-order.ts';
 import { readOrder, readOrders } from '../app/orders/read-orders.ts';
+import { readPerformance } from '../app/orders/read-performance.ts';
 import { readSignal, readSignals } from '../app/orders/read-signals.ts';
 import { receiveWebhook } from '../app/orders/receive-webhook.ts';
 import { createSecretBox, randomToken } from '../app/secret-box.ts';
@@ -211,6 +212,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     },
     admission: { admit: bind(admitTradingRequest) },
     trading: { place: bind(placeDashboardOrder), readOrder: bind(readOrder), readOrders: bind(readOrders) },
+    performance: { readPerformance: bind(readPerformance) },
     signals: {
       readSignals: bind(readSignals),
       readSignal: bind(readSignal),

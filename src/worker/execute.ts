@@ -8,6 +8,7 @@ import {
   BrokerUnavailable,
   type Instrument,
   type OrderQuery,
+  unitValueOf,
 } from '../broker/broker.ts';
 import { type Decimal, negate, sign, subtract, ZERO } from '../domain/decimal.ts';
 import { CLOCKS_APART_MS, recordState, STALE_MS } from '../domain/fill.ts';
@@ -259,7 +260,8 @@ export async function executeOrder(
     { order: planned, leg: name, again }: { order: Order; leg: LegName; again: boolean },
   ): Promise<Order> {
     const pause = pauseSince(now);
-    const sending = { status: 'sending', sentAt: timestamp(now()) } as const;
+    const unitValue = unitValueOf(instrument);
+    const sending = { status: 'sending', sentAt: timestamp(now()), unitValue } as const;
     const toSend = {
       ...withLeg(passed(planned, 'sent', now()), name, sending),
       credentialsVersion: line.credentialsVersion,

@@ -104,6 +104,7 @@ export const SAMPLES: Readonly<Record<string, MakeSample>> = {
     },
   }),
   'GET /trading/orders/:id': order,
+  'GET /trading/performance': () => ({ query: '?simulation=true' }),
 
   'POST /trading/accounts': () => ({ body: { name: 'Paper', broker: 'paper' } }),
   'GET /trading/accounts/:id': ofAccount(),

@@ -28,7 +28,7 @@ export async function readAuditLog(
   return pageOf(entries, page, shown);
 }
 
-const shown = ({ id, metadata, ...entry }: StoredEntry) => ({
+export const shown = ({ id, metadata, ...entry }: StoredEntry) => ({
   id: Number(id),
   ...entry,
   metadata: JSON.parse(metadata) as Record<string, unknown>,

@@ -35,6 +35,8 @@ export async function readSignal(
   return { signal: { ...showSignal(found), message, understood, ignored, checks } };
 }
 
+export type ShownSignal = ReturnType<typeof showSignal>;
+
 const showSignal = ({ signal, order }: ListedSignal) => ({
   id: signal.id,
   arrived_at: signal.arrivedAt,

@@ -1,11 +1,11 @@
 // The book's arithmetic: what a fill does to a position and to the profit, and what margin a book needs.
 
 import Big from 'big.js';
+import { FLAT, net } from '../../domain/average-cost.ts';
 import {
   absolute,
   add,
   average,
-  canonical,
   compare,
   type Decimal,
   decimal,
@@ -13,7 +13,6 @@ import {
   negate,
   rounded,
   sign,
-  smaller,
   subtract,
   ZERO,
 } from '../../domain/decimal.ts';
@@ -23,8 +22,6 @@ import type { Book, Holding, PaperOrder } from './ledger.ts';
 import { findListing, type Listing, listingAbroad } from './market.ts';
 
 export type Quotes = (listing: Listing) => Quote;
-
-const FLAT: Holding = { quantity: ZERO, cost: ZERO };
 
 export const held = (book: Book, symbol: string): Decimal => (book.holdings[symbol] ?? FLAT).quantity;
 
@@ -76,7 +73,11 @@ export interface Fill {
 /** The book after a fill: netted, with what it earned or lost and its fee in the profit. */
 export function applyFill(book: Book, listing: Listing, fill: Fill): Book {
   const signed = fill.side === 'buy' ? fill.quantity : negate(fill.quantity);
-  const { holding, realised } = net(book.holdings[listing.symbol] ?? FLAT, listing, signed, fill.price);
+  const { holding, realised } = net(book.holdings[listing.symbol] ?? FLAT, {
+    quantity: signed,
+    price: fill.price,
+    unitValue: unitValue(listing),
+  });
   const kept = listing.abroad ? { ...holding, instrument: listing.abroad } : holding;
   const { [listing.symbol]: _before, ...others } = book.holdings;
   return {
@@ -85,28 +86,6 @@ export function applyFill(book: Book, listing: Listing, fill: Fill): Book {
     holdings: sign(holding.quantity) === 0 ? others : { ...others, [listing.symbol]: kept },
   };
 }
-
-function net(
-  before: Holding,
-  listing: Listing,
-  signed: Decimal,
-  price: Decimal,
-): { holding: Holding; realised: Decimal } {
-  const quantity = add(before.quantity, signed);
-  if (sign(before.quantity) * sign(signed) >= 0)
-    return { holding: { quantity, cost: add(before.cost, value(listing, signed, price)) }, realised: ZERO };
-  const closed = smaller(absolute(signed), absolute(before.quantity));
-  const closedCost = share(before.cost, closed, absolute(before.quantity));
-  const closedValue = value(listing, sign(signed) > 0 ? closed : negate(closed), price);
-  const realised = negate(add(closedValue, closedCost));
-  const isFlipped = sign(quantity) === sign(signed);
-  const cost = isFlipped ? value(listing, quantity, price) : subtract(before.cost, closedCost);
-  return { holding: { quantity, cost }, realised };
-}
-
-/** The one rounding, to 20 places. What is left keeps the difference, so that nothing is lost or made by it. */
-const share = (total: Decimal, part: Decimal, whole: Decimal): Decimal =>
-  part === whole ? total : canonical(new Big(total).times(part).div(whole));
 
 /** Of one, at a price of 1, in the book's currency. */
 const unitValue = (listing: Listing): Decimal => multiply(listing.contractSize, listing.currencyRate);

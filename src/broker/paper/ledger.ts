@@ -1,5 +1,6 @@
 // The port to the paper broker's ledger: what survives a restart, and what two processes may share.
 
+import type { Holding as AverageCost } from '../../domain/average-cost.ts';
 import type { Decimal } from '../../domain/decimal.ts';
 import type { BrokerOrderState } from '../../domain/fill.ts';
 import type { ClientOrderId, Timestamp } from '../../domain/ids.ts';
@@ -18,13 +19,8 @@ export interface PaperOrder extends BrokerOrderState {
   readonly updatedAt: Timestamp;
 }
 
-/**
- * A position, both signed. The cost is what it was entered for, in the book's currency. It is kept instead of an
- * average price because it needs no rounding to grow, so that profit stays exact.
- */
-export interface Holding {
-  readonly quantity: Decimal;
-  readonly cost: Decimal;
+/** A position; its cost is in the book's currency. */
+export interface Holding extends AverageCost {
   /** Of another broker's market; our own list is known. */
   readonly instrument?: Instrument;
 }

@@ -141,10 +141,11 @@ export function searchListings(query: string): readonly Listing[] {
 }
 
 export function describe(listing: Listing, now: number, session: Session = listing.session): Instrument {
-  const { symbol, description, contractSize, quantityStep, minQuantity, tickSize } = listing;
+  const { symbol, description, contractSize, currencyRate, quantityStep, minQuantity, tickSize } = listing;
   const open = session.isOpen(now);
   const nextOpen = open ? null : timestamp(session.nextOpen(now));
-  return { symbol, description, contractSize, quantityStep, minQuantity, tickSize, open, nextOpen };
+  const terms = { symbol, description, contractSize, currencyRate, quantityStep, minQuantity, tickSize };
+  return { ...terms, open, nextOpen };
 }
 
 const SECOND = 1000;

@@ -12,6 +12,7 @@ export const CONVENTIONS = `Fillpath takes signals from a charting platform, or 
 - A query parameter that a call does not know, or that is given twice, is refused with 400. So is a field of the body, except by the webhook and by POST /auth/token, which ignore it. Answers may gain fields: ignore those that you do not know.
 - A creation answers 201 with the thing made, an action without an answer 204, the rest 200.
 - Lists take \`limit\` (1 to 200, 50 by default) and \`cursor\`, and answer \`items\` and \`next_cursor\`; null: this was the last page. A page of large items may have fewer than the limit.
+- Where a list is also to be had as \`text/csv\`, a request that asks for it by \`Accept\` gets the whole filtered list, whatever \`limit\` and \`cursor\` say. A text that a spreadsheet would take for a formula has an apostrophe before it.
 - Every GET also answers HEAD.
 - A body may have 64 KiB, a webhook's 16 KiB.
 

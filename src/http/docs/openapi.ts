@@ -187,10 +187,12 @@ function requestBodyOf({ doc, body: read }: Route, shapes: Shapes): Operation['r
 }
 
 function responsesOf(route: Route, shapes: Shapes): Operation['responses'] {
-  const { answers, answerType = 'application/json' } = route.doc;
+  const { answers, answerType = 'application/json', csv } = route.doc;
   const responses: Record<string, Response> = {};
   for (const [status, answer] of Object.entries(answers))
     responses[status] = answerResponse(Number(status), answer, answerType, shapes);
+  if (csv && responses[200])
+    responses[200] = { ...responses[200], content: { ...responses[200].content, 'text/csv': CSV } };
   for (const [status, failures] of Map.groupBy(failuresOf(route), (failure) => failure.status)) {
     const own = responses[status];
     const problem = problemResponse(failures, shapes);
@@ -198,6 +200,8 @@ function responsesOf(route: Route, shapes: Shapes): Operation['responses'] {
   }
   return responses;
 }
+
+const CSV: Media = { schema: { type: 'string' } };
 
 const DONE: Readonly<Record<number, string>> = {
   201: 'Made.',

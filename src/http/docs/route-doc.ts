@@ -50,6 +50,8 @@ export interface RouteDoc {
   /** It has no field that must be there, and yet nothing comes of a request without it. */
   readonly needsBody?: true;
   readonly answerType?: string;
+  /** `Accept: text/csv` gets the list as CSV, all of it. */
+  readonly csv?: true;
   /** Instead of what follows from the access: the one scheme that opens it. */
   readonly opensWith?: 'refresh_cookie';
 }

@@ -5,10 +5,12 @@ import type { Static } from 'typebox';
 import type { Maker, Owner } from '../../app/accounts/accounts.ts';
 import type { RequestContext } from '../../app/audit/audit.ts';
 import type { User } from '../../app/identity/access.ts';
-import type { PageRequest } from '../../app/pages.ts';
+import type { Page, PageRequest } from '../../app/pages.ts';
 import type { Denial, SecurityEvent } from '../../domain/denial.ts';
 import type { UserId } from '../../domain/ids.ts';
 import { answer, pageOf, secretAnswer } from '../answers.ts';
+import { pagesOf, sendCsv, wantsCsv } from '../csv.ts';
+import { ATTACKS_CSV, AUDIT_CSV, type AuditRow } from '../csv-columns.ts';
 import type { RouteDoc } from '../docs/route-doc.ts';
 import {
   AllowedIp,
@@ -38,8 +40,11 @@ export interface SettingsRoutes {
   removeAllowedIp(owner: Owner, id: string): Promise<Denial | null>;
   acceptTerms(owner: Owner, version: string): Promise<Denial | null>;
   readSubscription(user: User): Promise<object>;
-  readSecurityAttacks(user: UserId, page: PageRequest & { type: SecurityEvent | null }): Promise<object>;
-  readAuditLog(user: UserId, page: PageRequest & { action: string | null }): Promise<object>;
+  readSecurityAttacks(
+    user: UserId,
+    page: PageRequest & { type: SecurityEvent | null },
+  ): Promise<Page<AuditRow>>;
+  readAuditLog(user: UserId, page: PageRequest & { action: string | null }): Promise<Page<AuditRow>>;
   contextOf(request: FastifyRequest): RequestContext;
 }
 
@@ -179,12 +184,15 @@ export function settingsRoutes(server: FastifyInstance, deps: SettingsRoutes): v
         summary: 'List the attacks',
         description: 'The classified entries of your audit log, newest first.',
         answers: { 200: pageSchema(SecurityAttack) },
+        csv: true,
       }),
       schema: { querystring: SecurityAttacksQuery },
     },
-    (request) => {
-      const { type = null, ...page } = request.query;
-      return deps.readSecurityAttacks(request.caller.user.id, { type, ...pageOf(page, isEntryId) });
+    (request, reply) => {
+      const { type = null, ...query } = request.query;
+      const page = pageOf(query, isEntryId);
+      const read = (each: PageRequest) => deps.readSecurityAttacks(request.caller.user.id, { type, ...each });
+      return wantsCsv(request) ? sendCsv(request, reply, ATTACKS_CSV, pagesOf(read)) : read(page);
     },
   );
 
@@ -196,12 +204,15 @@ export function settingsRoutes(server: FastifyInstance, deps: SettingsRoutes): v
         summary: 'List the audit log',
         description: 'Every attempt and its outcome, newest first.',
         answers: { 200: pageSchema(AuditEntry) },
+        csv: true,
       }),
       schema: { querystring: AuditLogQuery },
     },
-    (request) => {
-      const { action = null, ...page } = request.query;
-      return deps.readAuditLog(request.caller.user.id, { action, ...pageOf(page, isEntryId) });
+    (request, reply) => {
+      const { action = null, ...query } = request.query;
+      const page = pageOf(query, isEntryId);
+      const read = (each: PageRequest) => deps.readAuditLog(request.caller.user.id, { action, ...each });
+      return wantsCsv(request) ? sendCsv(request, reply, AUDIT_CSV, pagesOf(read)) : read(page);
     },
   );
 

@@ -3,11 +3,13 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { PlanRequest } from '../../app/orders/plan-order.ts';
-import type { SignalFilter } from '../../app/orders/read-signals.ts';
-import type { PageRequest } from '../../app/pages.ts';
+import type { ShownSignal, SignalFilter } from '../../app/orders/read-signals.ts';
+import type { Page, PageRequest } from '../../app/pages.ts';
 import { type Denial, isDenial } from '../../domain/denial.ts';
 import { type AccountId, isUuid, type UserId } from '../../domain/ids.ts';
 import { answer } from '../answers.ts';
+import { pagesOf, sendCsv, wantsCsv } from '../csv.ts';
+import { SIGNALS_CSV } from '../csv-columns.ts';
 import { RequestInvalid, sendDenial } from '../problem.ts';
 import { pageOf } from '../schemas/parts.ts';
 import { CheckBody, NewOrderBody, SignalsQuery } from '../schemas/requests.ts';
@@ -16,7 +18,7 @@ import { ASKS_BROKER, type OfAccount, ofOne } from './of-account.ts';
 import { asTimestamp, quantityOf } from './trading.ts';
 
 export interface SignalRoutes {
-  readSignals(user: UserId, page: PageRequest & { filter: SignalFilter }): Promise<object>;
+  readSignals(user: UserId, page: PageRequest & { filter: SignalFilter }): Promise<Page<ShownSignal>>;
   readSignal(user: UserId, id: string): Promise<Denial | { readonly signal: object }>;
   checkMessage(
     user: UserId,
@@ -38,26 +40,26 @@ export function signalRoutes(server: FastifyInstance, deps: SignalRoutes): void 
           summary: 'List what arrived at the webhooks',
           description: 'Newest first: what became an order, what was refused and why, and what reported.',
           answers: { 200: pageOf(SignalSummary) },
+          csv: true,
         },
       },
       schema: { querystring: SignalsQuery },
     },
-    async (request) => {
+    async (request, reply) => {
       const { limit = 50, cursor, trading_account_id, outcome, code, symbol, from, to } = request.query;
       if (cursor !== undefined && !isUuid(cursor))
         throw new RequestInvalid('"cursor" must be the next_cursor of a page.');
-      return deps.readSignals(request.caller.user.id, {
-        filter: {
-          ...(trading_account_id ? { accountId: trading_account_id as AccountId } : {}),
-          ...(outcome ? { outcome } : {}),
-          ...(code ? { code } : {}),
-          ...(symbol ? { symbol } : {}),
-          ...(from ? { from: asTimestamp('from', from) } : {}),
-          ...(to ? { to: asTimestamp('to', to) } : {}),
-        },
-        cursor: cursor ?? null,
-        limit,
-      });
+      const filter: SignalFilter = {
+        ...(trading_account_id ? { accountId: trading_account_id as AccountId } : {}),
+        ...(outcome ? { outcome } : {}),
+        ...(code ? { code } : {}),
+        ...(symbol ? { symbol } : {}),
+        ...(from ? { from: asTimestamp('from', from) } : {}),
+        ...(to ? { to: asTimestamp('to', to) } : {}),
+      };
+      const read = (page: PageRequest) => deps.readSignals(request.caller.user.id, { filter, ...page });
+      if (wantsCsv(request)) return sendCsv(request, reply, SIGNALS_CSV, pagesOf(read));
+      return read({ limit, cursor: cursor ?? null });
     },
   );
 

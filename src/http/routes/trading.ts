@@ -7,6 +7,7 @@ import type { RequestContext } from '../../app/audit/audit.ts';
 import type { DashboardOrder } from '../../app/orders/dashboard-order.ts';
 import type { Placed } from '../../app/orders/place-order.ts';
 import type { OrderFilter } from '../../app/orders/read-orders.ts';
+import type { Page, PageRequest } from '../../app/pages.ts';
 import { type Decimal, decimal, ZERO } from '../../domain/decimal.ts';
 import { type Denial, isDenial } from '../../domain/denial.ts';
 import {
@@ -17,6 +18,9 @@ import {
   timestamp,
   type UserId,
 } from '../../domain/ids.ts';
+import type { OrderSummary as Summary } from '../../domain/order-result.ts';
+import { pagesOf, sendCsv, wantsCsv } from '../csv.ts';
+import { ORDERS_CSV } from '../csv-columns.ts';
 import { RequestInvalid, sendDenial } from '../problem.ts';
 import { OrderRecord, OrderSummary } from '../schemas/order-answers.ts';
 import { pageOf } from '../schemas/parts.ts';
@@ -29,7 +33,7 @@ export interface TradingRoutes {
   readOrders(
     user: UserId,
     page: { filter: OrderFilter; cursor: OrderId | null; limit: number },
-  ): Promise<object>;
+  ): Promise<Page<Summary>>;
   contextOf(request: FastifyRequest): RequestContext;
   readonly clock: { now(): number };
 }
@@ -110,28 +114,42 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
           summary: 'List the orders',
           description: 'Newest first.',
           answers: { 200: pageOf(OrderSummary) },
+          csv: true,
         },
       },
       schema: { querystring: OrdersQuery },
     },
-    async (request) => {
-      const { limit, cursor, trading_account_id, status, source, symbol, simulation, from, to } =
-        request.query;
+    async (request, reply) => {
+      const {
+        limit = 50,
+        cursor,
+        trading_account_id,
+        status,
+        source,
+        symbol,
+        simulation,
+        from,
+        to,
+      } = request.query;
       if (cursor !== undefined && !isUuid(cursor))
         throw new RequestInvalid('"cursor" must be the next_cursor of a page.');
-      return readOrders(request.caller.user.id, {
-        filter: {
-          ...(trading_account_id ? { accountId: trading_account_id as AccountId } : {}),
-          ...(status ? { status } : {}),
-          ...(source ? { source } : {}),
-          ...(symbol ? { symbol } : {}),
-          ...(simulation === undefined ? {} : { simulation }),
-          ...(from ? { from: asTimestamp('from', from) } : {}),
-          ...(to ? { to: asTimestamp('to', to) } : {}),
-        },
-        cursor: (cursor ?? null) as OrderId | null,
-        limit: limit ?? 50,
-      });
+      const filter: OrderFilter = {
+        ...(trading_account_id ? { accountId: trading_account_id as AccountId } : {}),
+        ...(status ? { status } : {}),
+        ...(source ? { source } : {}),
+        ...(symbol ? { symbol } : {}),
+        ...(simulation === undefined ? {} : { simulation }),
+        ...(from ? { from: asTimestamp('from', from) } : {}),
+        ...(to ? { to: asTimestamp('to', to) } : {}),
+      };
+      const read = (page: PageRequest) =>
+        readOrders(request.caller.user.id, {
+          filter,
+          limit: page.limit,
+          cursor: page.cursor as OrderId | null,
+        });
+      if (wantsCsv(request)) return sendCsv(request, reply, ORDERS_CSV, pagesOf(read));
+      return read({ limit, cursor: cursor ?? null });
     },
   );
 }

@@ -12,7 +12,7 @@ import {
   TRACE_HOPS,
 } from '../../domain/order.ts';
 import { STANCE_SIDES } from '../../domain/strategy.ts';
-import { count, flag, id, number, orNull, saying, text, time } from './parts.ts';
+import { count, flag, id, map, number, orNull, saying, text, time } from './parts.ts';
 import { oneOf } from './requests.ts';
 
 export const OrderError = Type.Object(
@@ -171,4 +171,53 @@ export const OrderRecord = Type.Object(
     ),
   },
   { title: 'OrderRecord', description: 'Everything that is known of an order.' },
+);
+
+const latency = (share: string, example: number) =>
+  orNull(number(`${share} of the orders were not slower; null: the broker answered to none`, example));
+
+export const Performance = Type.Object(
+  {
+    days: Type.Array(
+      Type.Object(
+        {
+          day: text('of UTC', ['2026-11-16']),
+          realised: orNull(number('what was filled on it earned, less the known fees', 12.5)),
+          orders: map(count('orders', 3), {
+            description: 'those submitted on it, by status',
+            examples: [{ filled: 3 }],
+          }),
+          latency_ms: Type.Object(
+            { p50: latency('half', 20), p90: latency('90 %', 35), p99: latency('99 %', 60) },
+            { description: 'from the acceptance of an order to the broker’s answer' },
+          ),
+          slippage: orNull(
+            number(
+              'summed, in money: of every order that had a price, what its fill brought more than that price; below zero is worse; null: none had one',
+              -0.75,
+            ),
+          ),
+        },
+        { title: 'PerformanceDay' },
+      ),
+    ),
+    symbols: Type.Array(
+      Type.Object(
+        {
+          symbol: text('in its shortest spelling', ['BTCUSDT']),
+          realised: orNull(number('of its fills, less the known fees', 12.5)),
+          orders: count('submitted', 3),
+          volume: number('filled, in units of the symbol', 3),
+        },
+        { title: 'PerformanceSymbol' },
+      ),
+    ),
+    currency: orNull(
+      text(
+        'of all money here; null: there is none, or the accounts are kept in several currencies, and money is null too: ask for one account',
+        ['USD'],
+      ),
+    ),
+  },
+  { title: 'Performance', description: 'What the orders came to.' },
 );

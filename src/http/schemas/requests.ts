@@ -204,6 +204,18 @@ export const OrdersQuery = Type.Object(
   { additionalProperties: false },
 );
 
+export const PerformanceQuery = Type.Object(
+  {
+    trading_account_id: Type.Optional(uuid),
+    simulation: Type.Optional(
+      Type.Boolean({ default: false, description: 'true: of simulated orders instead of the real ones' }),
+    ),
+    from: Type.Optional(timeOf('submitted or filled at or after')),
+    to: Type.Optional(timeOf('submitted or filled at or before')),
+  },
+  { additionalProperties: false },
+);
+
 export const PageQuery = Type.Object(page, { additionalProperties: false });
 
 /** Of an action that takes nothing: no body, or an empty object. */

@@ -1,0 +1,53 @@
+// What the user's orders came to, by day and by symbol.
+
+import type { FastifyInstance } from 'fastify';
+import type { Static } from 'typebox';
+import type { PerformanceRequest } from '../../app/orders/read-performance.ts';
+import type { AccountId, UserId } from '../../domain/ids.ts';
+import type { Performance } from '../../domain/performance.ts';
+import { sendCsv, wantsCsv } from '../csv.ts';
+import { performanceCsv } from '../csv-columns.ts';
+import { Performance as PerformanceSchema } from '../schemas/order-answers.ts';
+import { PerformanceQuery } from '../schemas/requests.ts';
+import { asTimestamp } from './trading.ts';
+
+export interface PerformanceRoutes {
+  readPerformance(user: UserId, request: PerformanceRequest): Promise<Performance>;
+}
+
+export function performanceRoutes(server: FastifyInstance, { readPerformance }: PerformanceRoutes): void {
+  server.get<{ Querystring: Static<typeof PerformanceQuery> }>(
+    '/trading/performance',
+    {
+      config: {
+        access: 'user',
+        doc: {
+          id: 'readPerformance',
+          tag: 'Orders',
+          summary: 'See what the orders came to',
+          description:
+            'Profit by average cost from the fills of your orders, less the fees that the broker tells: what was traded elsewhere is not in it, and a position that was opened before `from` keeps its cost. Days are those of UTC, and only those on which there was something. As CSV: the days.',
+          answers: { 200: PerformanceSchema },
+          denials: ['list_too_slow'],
+          csv: true,
+        },
+      },
+      schema: { querystring: PerformanceQuery },
+    },
+    async (request, reply) => {
+      const { trading_account_id, simulation = false, from, to } = request.query;
+      const found = await readPerformance(request.caller.user.id, {
+        ...(trading_account_id ? { accountId: trading_account_id as AccountId } : {}),
+        simulation,
+        ...(from ? { from: asTimestamp('from', from) } : {}),
+        ...(to ? { to: asTimestamp('to', to) } : {}),
+      });
+      if (!wantsCsv(request)) return found;
+      return sendCsv(request, reply, performanceCsv(found.currency), once(found.days));
+    },
+  );
+}
+
+async function* once<Row>(rows: readonly Row[]): AsyncGenerator<readonly Row[]> {
+  yield rows;
+}
