@@ -35,7 +35,11 @@ const ccxt = (name: 'binance' | 'bybit' | 'okx' | 'gate' | 'bitget', urls: Broke
 function onDemand(load: () => Promise<OpenBroker>): OpenBroker {
   let loaded: Promise<OpenBroker> | null = null;
   return async (account, signal) => {
-    loaded ??= load();
+    // One that failed is tried again by the next account.
+    loaded ??= load().catch((fault: unknown) => {
+      loaded = null;
+      throw fault;
+    });
     return (await loaded)(account, signal);
   };
 }

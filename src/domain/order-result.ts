@@ -53,7 +53,6 @@ export function orderRecord(order: Order, verification: Verification) {
   return {
     ...orderSummary(order, verification),
     trace: order.trace,
-    guards: order.guards,
     legs: order.legs.map((leg) => ({
       leg: leg.leg,
       client_order_id: leg.clientOrderId,
@@ -74,7 +73,13 @@ export function orderRecord(order: Order, verification: Verification) {
 /** The record as it stands in a list. */
 export function orderSummary(order: Order, verification: Verification) {
   const { trace: _, ...result } = orderResult(order);
-  return { user_id: order.userId, ...result, deadline_at: order.deadlineAt, verification };
+  return {
+    user_id: order.userId,
+    ...result,
+    deadline_at: order.deadlineAt,
+    guards: order.guards,
+    verification,
+  };
 }
 
 /** In units of the price; below zero: worse for the user than the price that the signal saw. */

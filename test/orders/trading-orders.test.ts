@@ -225,7 +225,7 @@ describe('GET /trading/orders', () => {
       '9'.repeat(30),
     ].map((limit) => `limit=${limit}`);
     queries.push('cursor=', 'cursor=x', 'cursor=%00', `cursor=${'x'.repeat(300)}`, 'cursor=0&cursor=1');
-    queries.push('status=', 'status=done', 'status=FILLED', 'status=filled&status=filled', 'source=api');
+    queries.push('status=', 'status=finished', 'status=FILLED', 'status=filled&status=filled', 'source=api');
     queries.push(
       'trading_account_id=x',
       'symbol=',

@@ -127,6 +127,10 @@ const summaryFields = {
   user_id: id('of the owner'),
   ...orderFields,
   deadline_at: time('after this nothing is sent any more'),
+  guards: Type.Array(GuardVerdict, {
+    description: 'what the account’s guards said of the entry',
+    examples: [[]],
+  }),
   verification: Type.Object(
     {
       state: oneOf(['none', 'scheduled', 'done', 'dead_letter']),
@@ -146,10 +150,6 @@ export const OrderRecord = Type.Object(
   {
     ...summaryFields,
     trace: Trace,
-    guards: Type.Array(GuardVerdict, {
-      description: 'what the account’s guards said of the entry',
-      examples: [[]],
-    }),
     legs: Type.Array(
       Type.Object(
         {
