@@ -160,14 +160,16 @@ export function garbage(
 
 const other = (id: unknown): unknown => (typeof id === 'number' ? id + 1 : `${id}x`);
 
-/** Rows and innermost parts with nothing but what each had last; where there are no rows, one with nothing in it. */
-function withGaps(value: unknown, isRow = false): unknown {
-  if (Array.isArray(value)) return value.length > 0 ? value.map((row) => withGaps(row, true)) : [{}];
+/** Its parts with nothing but what each had last; where there are no rows, one with nothing in it. */
+function withGaps(value: unknown, depth = 0): unknown {
+  if (Array.isArray(value)) return value.length > 0 ? value.map((row) => withGaps(row, depth + 1)) : [{}];
   if (!isObject(value)) return value;
   const entries = Object.entries(value);
-  const isInnermost = !entries.some(([, part]) => isObject(part));
-  const kept = isRow || isInnermost ? entries.slice(-1) : entries;
-  return Object.fromEntries(kept.map(([key, part]) => [key, withGaps(part)]));
+  const words = entries.filter(([, part]) => !isObject(part));
+  const isEnvelope = depth === 0 && words.length < entries.length;
+  const last = words.at(-1);
+  const kept = entries.filter((entry) => isEnvelope || isObject(entry[1]) || entry[0] === last?.[0]);
+  return Object.fromEntries(kept.map(([key, part]) => [key, withGaps(part, depth + 1)]));
 }
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;

@@ -156,7 +156,7 @@ const tellSpot = (coin: string) => ({
 const authoritiesOf = (permissions: readonly string[]) => [
   ...['coor', 'cpor'],
   ...(permissions.includes('trade') ? ['coow', 'cpow'] : []),
-  ...(permissions.includes('withdraw') ? ['wtow'] : []),
+  ...(permissions.includes('withdraw') ? ['wwow'] : []),
 ];
 
 export function classicRoutes(office: Office): Routes {

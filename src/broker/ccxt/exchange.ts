@@ -45,8 +45,18 @@ export interface Exchange {
   compareClocks(signal: AbortSignal): Promise<void>;
 }
 
+/** How far our clock is ahead of an exchange's: one for all who ask there, whatever kind of account they have. */
+export interface Clock {
+  aheadMs: number;
+  isCompared: boolean;
+  comparing: Promise<void> | null;
+}
+
+export const newClock = (): Clock => ({ aheadMs: 0, isCompared: false, comparing: null });
+
 interface Making {
   readonly profile: Profile;
+  readonly clock: Clock;
   readonly environment: string;
   readonly kind: AccountKind;
   readonly send: Send;
@@ -55,7 +65,7 @@ interface Making {
 /** Longer than any call: each has a limit of its own, over its body too. */
 const NEVER_MS = 2_000_000_000;
 
-export async function makeExchange({ profile, environment, kind, send }: Making): Promise<Exchange> {
+export async function makeExchange({ profile, clock, environment, kind, send }: Making): Promise<Exchange> {
   const described = profile.environments[environment];
   if (!described) throw new BrokerUnavailable(`${profile.title} has no environment ${environment}.`);
   const ccxt = new (await loadClass(described.exchange))({
@@ -70,10 +80,9 @@ export async function makeExchange({ profile, environment, kind, send }: Making)
   profile.prepare?.(ccxt);
   lendKeys(ccxt);
 
-  let aheadMs = 0;
-  let isCompared = false;
-  let comparing: Promise<void> | null = null;
-  Object.defineProperty(ccxt.options, 'timeDifference', { get: () => aheadMs + (currentCall().agedMs ?? 0) });
+  Object.defineProperty(ccxt.options, 'timeDifference', {
+    get: () => clock.aheadMs + (currentCall().agedMs ?? 0),
+  });
 
   async function call(
     { method, args }: Pick<Question<unknown>, 'method' | 'args'>,
@@ -96,15 +105,15 @@ export async function makeExchange({ profile, environment, kind, send }: Making)
     const ended = Date.now();
     const theirs = heard?.status === 200 ? profile.time.read(heard.body) : undefined;
     if (theirs === undefined) return;
-    aheadMs = Math.round((began + ended) / 2 - theirs);
-    isCompared = true;
+    clock.aheadMs = Math.round((began + ended) / 2 - theirs);
+    clock.isCompared = true;
   }
 
   function compareClocks(signal: AbortSignal): Promise<void> {
-    comparing ??= compare(signal).finally(() => {
-      comparing = null;
+    clock.comparing ??= compare(signal).finally(() => {
+      clock.comparing = null;
     });
-    return comparing;
+    return clock.comparing;
   }
 
   return {
@@ -131,11 +140,11 @@ export async function makeExchange({ profile, environment, kind, send }: Making)
         return ancestors(fault);
       }
     },
-    now: () => Date.now() - aheadMs,
-    aheadMs: () => aheadMs,
+    now: () => Date.now() - clock.aheadMs,
+    aheadMs: () => clock.aheadMs,
     compareClocks,
     async knowClock(signal) {
-      if (!isCompared) await compareClocks(signal);
+      if (!clock.isCompared) await compareClocks(signal);
     },
   };
 }

@@ -7,7 +7,7 @@ import type { Fetch } from '../wire.ts';
 import { faultOf, refusedBy, unansweredBy } from './answers.ts';
 import { asker } from './asking.ts';
 import { connect, type Venue } from './connector.ts';
-import { type Exchange, makeExchange } from './exchange.ts';
+import { type Clock, type Exchange, makeExchange, newClock } from './exchange.ts';
 import { createMarkets } from './markets.ts';
 import type { AccountKind, Profile } from './profile.ts';
 import { PROFILES } from './profiles.ts';
@@ -24,12 +24,15 @@ export function openCcxt(name: keyof typeof PROFILES, { url, fetch }: CcxtDeps =
   const profile = PROFILES[name];
   const send = createWire({ base: url, fetch });
   const venues = new Map<string, Promise<Venue>>();
+  const clocks = new Map<string, Clock>();
 
   function venueOf(environment: string, kind: AccountKind): Promise<Venue> {
     const key = `${environment} ${kind}`;
     const known = venues.get(key);
     if (known) return known;
-    const making = makeExchange({ profile, environment, kind, send }).then((exchange) => ({
+    const clock = clocks.get(environment) ?? newClock();
+    clocks.set(environment, clock);
+    const making = makeExchange({ profile, clock, environment, kind, send }).then((exchange) => ({
       exchange,
       markets: createMarkets(exchange, (fault) => listingFault(fault, exchange)),
     }));
@@ -46,7 +49,6 @@ export function openCcxt(name: keyof typeof PROFILES, { url, fetch }: CcxtDeps =
     await exchange.knowClock(signal);
     const kind = await profile.identify(asker(exchange, credentials, signal), environment);
     const venue = await venueOf(environment, kind);
-    await venue.exchange.knowClock(signal);
     await venue.markets.all(signal);
     return connect({ venue, credentials, capabilities: BROKERS[name].capabilities });
   };

@@ -117,7 +117,7 @@ export interface Refusal {
 /** Where one code means several things, its words decide; undefined: neither of them. */
 type Codes = Readonly<Record<string, Meaning | ((words: string) => Meaning | undefined)>>;
 
-export type Reply<T> = { readonly answer: T } | { readonly refused: Meaning };
+type Reply<T> = { readonly answer: T } | { readonly refused: Meaning };
 
 /** Asks for an account that is being opened or verified. */
 export interface Asking {

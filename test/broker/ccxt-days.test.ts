@@ -1,0 +1,196 @@
+// The five exchanges on their bad days, at their stubs: each has a code, and words that tell what to do.
+
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, describe, test } from 'node:test';
+import {
+  AccountUnfit,
+  BrokerUnavailable,
+  CredentialsRejected,
+  type Instrument,
+} from '../../src/broker/broker.ts';
+import { openCcxt } from '../../src/broker/ccxt/open.ts';
+import { decimal } from '../../src/domain/decimal.ts';
+import type { AccountId, ClientOrderId } from '../../src/domain/ids.ts';
+import type { ExchangeName } from './ccxt-script.ts';
+import { NEVER, NO_HURRY } from './paper-desk.ts';
+import { stubHarness } from './stub-harness.ts';
+
+let orders = 0;
+const orderOf = (instrument: Instrument, more: object = {}) => ({
+  clientOrderId: `days${String(++orders).padStart(16, '0')}` as ClientOrderId,
+  instrument,
+  side: 'buy' as const,
+  quantity: decimal('0.05'),
+  reduceOnly: false,
+  sendBefore: NEVER,
+  ...more,
+});
+
+for (const name of ['binance', 'bybit', 'okx', 'gate', 'bitget'] as const satisfies readonly ExchangeName[])
+  describe(`at ${name}`, () => {
+    const stub = stubHarness(name, (url) => openCcxt(name, { url }));
+
+    async function btc(broker: Awaited<ReturnType<Awaited<ReturnType<typeof stub.account>>['open']>>) {
+      const instrument = await broker.resolve('BTCUSDT.P');
+      assert.ok(!('rejection' in instrument));
+      return instrument;
+    }
+
+    test('a hedged account is told how to switch, on a flat account too', async () => {
+      const account = await stub.account({ position_mode: 'hedged' });
+      const broker = await account.open();
+      await assert.rejects(broker.verify(), (fault: Error) => {
+        assert.ok(fault instanceof AccountUnfit);
+        assert.match(fault.message, /one-way mode/i);
+        return true;
+      });
+    });
+
+    test('a key that can withdraw, and one that is bound to no address, are warned about', async () => {
+      const free = await (
+        await stub.account({ permissions: ['read', 'trade', 'withdraw'], addresses: null })
+      ).open();
+      const { warnings } = await free.verify();
+      assert.equal(
+        warnings.some((words) => /withdraw/i.test(words)),
+        true,
+        warnings.join(),
+      );
+      assert.equal(
+        warnings.some((words) => /not bound/i.test(words)),
+        true,
+        warnings.join(),
+      );
+      const bound = await stub.account({
+        permissions: ['read', 'trade'],
+        addresses: ['127.0.0.1', '::1', '::ffff:127.0.0.1'],
+      });
+      assert.deepEqual((await (await bound.open()).verify()).warnings, []);
+    });
+
+    test('a key that may only read is unfit, or its order is refused', async () => {
+      const account = await stub.account({ permissions: ['read'] });
+      const broker = await account.open();
+      const verified = await broker.verify().catch((fault: unknown) => fault);
+      if (verified instanceof Error) assert.ok(verified instanceof AccountUnfit, String(verified));
+      await assert.rejects(broker.place(orderOf(await btc(broker))), (fault: Error) => {
+        assert.ok(fault instanceof AccountUnfit || fault instanceof CredentialsRejected, String(fault));
+        return true;
+      });
+      assert.deepEqual((await account.ledger()).orders, []);
+    });
+
+    test('a key that is bound to another address is told so', async () => {
+      const account = await stub.account({ addresses: ['203.0.113.9'] });
+      await assert.rejects(account.open(), (fault: Error) => {
+        assert.ok(fault instanceof CredentialsRejected, String(fault));
+        assert.match(fault.message, /allow/);
+        assert.doesNotMatch(fault.message, /key-|secret-|https?:/);
+        return true;
+      });
+    });
+
+    test('wrong keys are refused in the exchange’s words, without the keys', async () => {
+      const account = await stub.account();
+      for (const wrong of [{ api_key: 'nobodys-key-00' }, { api_secret: 'nobodys-secret-00' }])
+        await assert.rejects(
+          account.open({ credentials: { ...account.credentials, ...wrong } }),
+          (fault: Error) => {
+            assert.ok(fault instanceof CredentialsRejected, String(fault));
+            assert.doesNotMatch(fault.message, /nobodys|key-\w+-\d|secret-\w+-\d|https?:/);
+            return true;
+          },
+        );
+    });
+
+    test('a symbol without .P is refused with the name of the perpetual, a wrong one with the nearest', async () => {
+      const broker = await (await stub.account()).open();
+      const spot = await broker.resolve('BTCUSDT');
+      assert.ok('rejection' in spot);
+      assert.match(spot.rejection.message, /not found in the broker contracts.*BTCUSDT\.P/);
+      const wrong = await broker.resolve('BTCUDST.P');
+      assert.ok('rejection' in wrong);
+      assert.match(wrong.rejection.message, /Did you mean .*BTCUSDT\.P/);
+      assert.deepEqual(await broker.resolve('BINANCE_DLY:btcusdt.p'), await btc(broker));
+    });
+
+    test('a quantity below the least is refused before it is sent', async () => {
+      const account = await stub.account();
+      const broker = await account.open();
+      const instrument = await btc(broker);
+      const tiny = await broker.place(orderOf(instrument, { quantity: decimal('0.0000001') }));
+      assert.equal(tiny.outcome === 'rejected' && tiny.error.code, 'invalid_quantity');
+      assert.deepEqual((await account.ledger()).requests, []);
+    });
+
+    test('a close finds the position in its own margin mode', async () => {
+      const account = await stub.account({ margin_mode: 'isolated' });
+      const broker = await account.open();
+      const instrument = await btc(broker);
+      const bought = orderOf(instrument);
+      assert.equal((await broker.place(bought)).outcome, 'accepted');
+      const begun = Date.now();
+      while ((await broker.position(instrument)) === '0') assert.ok(Date.now() - begun < 5_000);
+      const again = await account.open();
+      const closed = await again.place(orderOf(instrument, { side: 'sell', reduceOnly: true }));
+      assert.equal(closed.outcome, 'accepted', JSON.stringify(closed));
+      while ((await again.position(instrument)) !== '0') assert.ok(Date.now() - begun < 10_000);
+    });
+
+    test('a clock that is 40 s off is corrected for', async () => {
+      const own = openCcxt(name, { url: stub.url() });
+      const account = await stub.account();
+      for (const ahead_ms of [40_000, -40_000]) {
+        await stub.control('POST', 'clock', { ahead_ms });
+        try {
+          const given = {
+            id: account.id,
+            environment: 'live',
+            paper: null,
+            credentials: account.credentials,
+          };
+          const broker = await own(given, NO_HURRY).catch(async (fault: unknown) => {
+            // One that was right before is compared anew when it is refused: the next try is good.
+            assert.ok(fault instanceof BrokerUnavailable && /clock/.test(fault.message), String(fault));
+            return own(given, NO_HURRY);
+          });
+          const instrument = await broker.resolve('BTCUSDT.P', NO_HURRY);
+          assert.ok(!('rejection' in instrument));
+          const soon = new Date(Date.now() + 20_000).toISOString() as ReturnType<
+            typeof orderOf
+          >['sendBefore'];
+          const placed = await broker.place(orderOf(instrument, { sendBefore: soon }), NO_HURRY);
+          assert.equal(placed.outcome, 'accepted', JSON.stringify(placed));
+        } finally {
+          await stub.control('POST', 'clock', { ahead_ms: 0 });
+        }
+      }
+    });
+  });
+
+describe('an exchange whose answer begins and does not go on', () => {
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.write('{"serverTime":');
+  });
+  const listening = new Promise<string>((resolve) => {
+    server.listen(0, '127.0.0.1', () =>
+      resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+    );
+  });
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  test('is left when the time is over', async () => {
+    const open = openCcxt('binance', { url: await listening });
+    const credentials = { api_key: 'some-key-0001', api_secret: 'some-secret-01' };
+    const account = { id: 'stalled' as AccountId, environment: 'live', paper: null, credentials };
+    const begun = performance.now();
+    await assert.rejects(open(account, AbortSignal.timeout(200)), BrokerUnavailable);
+    assert.ok(performance.now() - begun < 2_000);
+  });
+});
