@@ -206,8 +206,9 @@ test('a flood from 50,000 addresses leaves memory bounded and genuine signals se
     REQUESTS,
   );
   const known = ['401 unauthenticated', '401 invalid_credentials', '404 webhook_not_found', '404 not_found'];
-  for (const refusal of refusals.keys())
-    assert.ok([...known, '429 login_locked', '429 edge_rate_limited'].includes(refusal), refusal);
+  // On a slow machine more passwords than can wait come before the account is locked.
+  const others = ['429 login_locked', '503 passwords_busy', '429 edge_rate_limited'];
+  for (const refusal of refusals.keys()) assert.ok([...known, ...others].includes(refusal), refusal);
   // The hammering address got its 2,000 and no more, and nobody else was blocked.
   assert.equal(refusals.get('429 edge_rate_limited'), REQUESTS / HAMMERING.every - 2000);
   assert.ok(times.length > 0);
