@@ -524,8 +524,9 @@ describe('an API process', () => {
       files.filter((file) => pattern.test(readFileSync(new URL(file, root), 'utf8'))).toSorted();
     assert.deepEqual(naming(/compactDecrypt|from 'jose'/), ['worker/credentials.ts']);
     assert.deepEqual(naming(/credentialsOpener/), ['roles/worker.ts', 'worker/credentials.ts']);
-    // launch.ts: a process that has the key may start a worker host that needs it.
-    const holders = ['config/keys.ts', 'roles/launch.ts', 'roles/worker.ts'];
+    // launch.ts: a process that has the key may start a worker host that needs it; message-key.ts: that host opens what
+    // an API process has left for it.
+    const holders = ['config/keys.ts', 'roles/launch.ts', 'roles/message-key.ts', 'roles/worker.ts'];
     assert.deepEqual(naming(/keptWorkerKeys|openingKeys/), holders);
     assert.deepEqual(
       naming(/PrivateJwk/).filter(

@@ -432,7 +432,17 @@ describe('open to everybody', () => {
     const { status, body } = await get(await openWorld(t), '/public/brokers');
     const [{ symbols_help, ...paper }, ...others] = (body as { items: [Record<string, unknown>] }).items;
     assert.equal(status, 200);
-    assert.deepEqual(others, []);
+    assert.deepEqual(
+      others.map(({ name }) => name),
+      ['binance', 'bybit', 'okx', 'gate', 'bitget', 'alpaca', 'shioaji'],
+    );
+    for (const { name, credentials, environments } of others) {
+      const fields = (credentials as { field: string; label: string; help: string }[]).map(
+        ({ field }) => field,
+      );
+      assert.deepEqual(fields.slice(0, 2), ['api_key', 'api_secret'], String(name));
+      assert.equal((environments as string[])[0], 'live');
+    }
     assert.match(String(symbols_help), /BINANCE:BTCUSDT.P is BTCUSDT/);
     assert.deepEqual(paper, {
       name: 'paper',
