@@ -217,6 +217,23 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     probability: 0.4,
     taken: false,
   }),
+  'exchange naming others': atExchange("exchange answering with another order's ids", {
+    kind: 'garbage',
+    garbage: 'another',
+    probability: 0.4,
+    taken: true,
+  }),
+  'exchange naming nobody': atExchange('exchange accepting orders without naming them', {
+    kind: 'garbage',
+    garbage: 'nameless',
+    probability: 0.4,
+    taken: true,
+    calls: 'orders',
+  }),
+  'exchange stalling': atExchange('exchange stopping in the middle of an answer', {
+    kind: 'stall',
+    probability: 0.3,
+  }),
   'exchange refusing': atExchange('exchange answering 429', {
     kind: 'refuse',
     probability: 0.6,

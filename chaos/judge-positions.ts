@@ -143,6 +143,26 @@ export function judgeClosings(desks: readonly Desk[], { orders }: ExchangeLedger
 
 const absoluteOf = (value: Decimal): Decimal => (sign(value) < 0 ? negate(value) : value);
 
+/** Whatever was lost, refused or too late on the way: after its last report a strategy's account stands where it does. */
+export function judgeStrategies(
+  desks: readonly Desk[],
+  { positions }: ExchangeLedger,
+  listingOf: (symbol: string) => string,
+): Finding {
+  const problems: string[] = [];
+  let checked = 0;
+  for (const { name, trader, strategy } of desks)
+    for (const [symbol, stands] of strategy ?? []) {
+      checked++;
+      const held =
+        positions.find((row) => row.account === trader.account.id && row.symbol === listingOf(symbol))
+          ?.quantity ?? '0';
+      if (Number(held) !== stands)
+        problems.push(`the strategy of ${name} stands at ${stands} ${symbol}, the exchange has ${held}`);
+    }
+  return { invariant: "a strategy's position is the exchange's", kind: 'other', checked, problems };
+}
+
 export function judgePositions({
   ledger,
   records,

@@ -8,7 +8,13 @@ import { millis } from '../src/domain/ids.ts';
 import { hasEnded } from '../src/domain/order.ts';
 import { APP_KEY } from '../test/orders/kill-harness.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
-import { judgeClosings, judgeNothingHeld, judgePlans, judgePositions } from './judge-positions.ts';
+import {
+  judgeClosings,
+  judgeNothingHeld,
+  judgePlans,
+  judgePositions,
+  judgeStrategies,
+} from './judge-positions.ts';
 import { type Finding, firstDeliveries, type LegRow, type OrderRow, type Records } from './records.ts';
 import type { Delivery, Desk, Signal } from './traffic.ts';
 
@@ -21,9 +27,11 @@ export async function judge(evidence: {
   readonly ledger: ExchangeLedger;
   /** As the API tells them, by account. */
   readonly positions: ReadonlyMap<string, readonly { symbol: string; quantity: number }[]>;
+  /** The exchange's name for a symbol of ours. */
+  listingOf(symbol: string): string;
   readonly db: Db;
 }): Promise<Finding[]> {
-  const { desks, signals, records, forgotten, ledger, positions, db } = evidence;
+  const { desks, signals, records, forgotten, ledger, positions, listingOf, db } = evidence;
   const orderOf = new Map(records.orders.map((row) => [row.order_id, row]));
   const legOf = new Map(records.legs.map((leg) => [leg.client_order_id, leg]));
   const rowsOf = Map.groupBy(records.orders, (row) => `${row.trading_account_id} ${decimal(row.quantity)}`);
@@ -43,6 +51,7 @@ export async function judge(evidence: {
     judgeNothingHeld(signals, ledger, orderOf),
     judgeClosings(desks, ledger),
     judgePositions({ ledger, records, forgotten, told: positions }),
+    judgeStrategies(desks, ledger, listingOf),
     judgeAuditEntries(records),
     await judgeChain(db),
   ];
@@ -109,7 +118,8 @@ function judgeLost(signals: readonly Signal[], rowsFor: (signal: Signal) => read
 function judgeStrangers(signals: readonly Signal[], { orders }: Records): Finding {
   const sent = new Set(signals.map((signal) => `${signal.accountId} ${signal.quantity}`));
   const problems = orders
-    .filter((row) => !sent.has(`${row.trading_account_id} ${decimal(row.quantity)}`))
+    // A report makes an order of its own where the account follows.
+    .filter((row) => row.action !== 'sync' && !sent.has(`${row.trading_account_id} ${decimal(row.quantity)}`))
     .map((row) => `order ${row.order_id} was never sent`);
   return { invariant: 'every order comes from a signal', kind: 'other', checked: orders.length, problems };
 }

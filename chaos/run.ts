@@ -24,7 +24,7 @@ import { migrate } from '../src/data/migrate.ts';
 import { openPostgres } from '../src/data/postgres.ts';
 import { timestamp, type UserId } from '../src/domain/ids.ts';
 import type { OrderError } from '../src/domain/order.ts';
-import { seeded } from '../test/orders/kill-harness.ts';
+import { seeded, webhookPath } from '../test/orders/kill-harness.ts';
 import { startRedis } from '../test/servers/redis.ts';
 import { type Cluster, openCluster, SEALING_KEY } from './cluster.ts';
 import { type ExchangeControl, exchangeControl } from './exchange-client.ts';
@@ -34,7 +34,7 @@ import { judge } from './judge.ts';
 import { measureHang } from './latency.ts';
 import { startPostgres } from './postgres.ts';
 import { type Finding, readRecords } from './records.ts';
-import { type Desk, openDesks, startTraffic } from './traffic.ts';
+import { type Desk, openDesks, stanceOf, startTraffic } from './traffic.ts';
 import { type Venue, venueOf } from './venue.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -75,8 +75,8 @@ const BREAKS: Readonly<Record<string, readonly { file: string; find: string; put
   ownership: [
     {
       file: 'src/worker/work-off.ts',
-      find: 'orders.filter(({ status }) => isUnderWay(status))',
-      put: 'orders.filter(({ id, status }) => isUnderWay(status) && id === (upTo ?? id))',
+      find: 'isUnderWay(status) && !tried.has(id));',
+      put: 'isUnderWay(status) && !tried.has(id) && id === (upTo ?? id));',
     },
     { file: 'src/worker/worker.ts', find: 'stop() {\n      stopping.abort();', put: 'stop() {' },
     {
@@ -105,8 +105,8 @@ const BREAKS: Readonly<Record<string, readonly { file: string; find: string; put
   settling: [
     {
       file: 'src/domain/next-step.ts',
-      find: 'if (areRecent(others, now) &&',
-      put: 'if (now < 0 && areRecent(others, now) &&',
+      find: 'if (open.length === 0 || withinMs <= 0) return null;',
+      put: 'if (open.length === 0 || withinMs <= 0 || now > 0) return null;',
     },
   ],
 };
@@ -207,6 +207,8 @@ async function main(): Promise<boolean> {
     const forgottenNow = async () =>
       venue.nameOf ? namelessLegs(await read()) : forgottenLegs(desks, await ledgerNow(), await read());
     const waited = await untilSettled(db, cluster, apiKey, forgottenNow);
+    await reportStrategies(cluster, desks);
+    await untilSettled(db, cluster, apiKey, forgottenNow);
     log(
       `settled ${(waited.ms / 1000).toFixed(0)} s after the last signal; ${waited.deadLetters} dead letters were retried by the operator`,
     );
@@ -218,6 +220,7 @@ async function main(): Promise<boolean> {
       forgotten: await forgottenNow(),
       ledger: await ledgerNow(),
       positions: await readPositions(cluster, desks, venue),
+      listingOf: venue.listingOf,
       db,
     });
     findings.push(...hang);
@@ -299,7 +302,7 @@ async function untilSettled(
     }
     const open = await db.all<{ order_id: string | null }>(
       sql`select order_id from order_history
-            where status not in ('filled', 'cancelled', 'failed', 'rejected', 'expired')
+            where status not in ('filled', 'done', 'cancelled', 'failed', 'rejected', 'expired')
           union all select order_id from fill_checks where state <> 'done'
           union all select null from audit_logs a
             where not exists (select 1 from audit_seals s where s.entry_id = a.id)`,
@@ -310,6 +313,19 @@ async function untilSettled(
     await sleep(hopeless.length > 0 ? 1_000 : 200);
   }
   return { ms: Date.now() - begun, deadLetters };
+}
+
+/** Each strategy says once more where it stands, and its account follows it. */
+async function reportStrategies(cluster: Cluster, desks: readonly Desk[]): Promise<void> {
+  for (const { trader, strategy } of desks)
+    for (const [symbol, position] of strategy ?? []) {
+      const body = { action: 'sync', symbol, ...stanceOf(position), timestamp: timestamp(Date.now()) };
+      const answer = await fetch(`${cluster.apis[0]?.url}${webhookPath(trader)}`, {
+        method: 'POST',
+        body: JSON.stringify({ ...body, secret: trader.secret }),
+      });
+      if (!answer.ok) throw new Error(`a report was answered ${answer.status} ${await answer.text()}`);
+    }
 }
 
 async function readPositions(cluster: Cluster, desks: readonly Desk[], { listingOf }: Venue) {

@@ -2,7 +2,7 @@
 // sent again as it was; some are delivered twice at once, and some once more long after.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Db } from '../src/data/db.ts';
+import { type Db, sql } from '../src/data/db.ts';
 import type { User } from '../src/data/users.ts';
 import { type Decimal, decimal } from '../src/domain/decimal.ts';
 import type { AccountId } from '../src/domain/ids.ts';
@@ -22,6 +22,8 @@ export interface Desk {
   readonly paper: object;
   /** Every order is filled as it comes, or a moment later; otherwise it rests, or is refused. */
   readonly isFilling: boolean;
+  /** Where its strategy stands, by symbol, which says so with every alert; null: its alerts say only what to do. */
+  readonly strategy: Map<string, number> | null;
   /** Signals that come at nearly the same time. With one, the order of signals is that of trading. */
   readonly burst: number;
 }
@@ -101,14 +103,25 @@ export async function openDesks(
         traits,
         paper,
         isFilling,
+        // One at a time: a strategy's alerts come in the order of its trades.
+        strategy: kind === 'well' && which === 'a' && n % 3 !== 0 ? new Map() : null,
         burst: kind === 'well' && n % 3 === (which === 'a' ? 0 : 1) ? BURST : 1,
       };
     };
     const one = await desk('a', first);
+    if (one.strategy)
+      await db.commit([
+        sql`update trading_accounts set out_of_sync = 'follow' where id = ${one.trader.account.id}`,
+      ]);
     desks.push(one, await desk('b', second, one.trader.user));
   }
   return desks;
 }
+
+export const stanceOf = (position: number, prefix: '' | 'prev_' = '') => ({
+  [`${prefix}market_position`]: position > 0 ? 'long' : position < 0 ? 'short' : 'flat',
+  [`${prefix}market_position_size`]: Math.abs(position),
+});
 
 export interface TrafficOptions {
   readonly desks: readonly Desk[];
@@ -127,7 +140,7 @@ export function startTraffic({ desks, apis, random, rate, venue }: TrafficOption
 
   function make(desk: Desk, symbol: string): Signal {
     const { account, secret } = desk.trader;
-    const order = pick(ACTIONS);
+    const order = desk.strategy ? nextTrade(desk.strategy, symbol) : pick(ACTIONS);
     // Quantities are unique: they tell signals apart.
     const quantity = Number(((signals.length + 1) * venue.unit).toFixed(3));
     const body = JSON.stringify({ ...order, symbol, quantity, timestamp: timestamp(Date.now()), secret });
@@ -143,6 +156,19 @@ export function startTraffic({ desks, apis, random, rate, venue }: TrafficOption
     };
     signals.push(signal);
     return signal;
+  }
+
+  /** It moves on, whatever becomes of its alert. */
+  function nextTrade(strategy: Map<string, number>, symbol: string) {
+    const before = strategy.get(symbol) ?? 0;
+    const steps = [-3, -2, -1, 0, 1, 2, 3].map((step) => Number((step * 7 * venue.unit).toFixed(3)));
+    const after = pick(steps.filter((step) => step !== before));
+    strategy.set(symbol, after);
+    return {
+      action: after > before ? 'buy' : 'sell',
+      ...stanceOf(after),
+      ...stanceOf(before, 'prev_'),
+    } as const;
   }
 
   async function post(signal: Signal): Promise<Delivery> {

@@ -119,6 +119,14 @@ export async function oldDayEquity(db: Db, beforeDay: string, limit: number): Pr
   return { rows: rows.length, unit };
 }
 
+export async function oldNotices(db: Db, before: Timestamp, limit: number): Promise<Batch> {
+  const rows = await db.all<{ id: string }>(
+    sql`select id from notices where created_at < ${before} order by created_at limit ${limit}`,
+  );
+  const ids = rows.map(({ id }) => id);
+  return { rows: rows.length, unit: [mustDelete('notices', among('id', ids))] };
+}
+
 /** Those that became no order; the others go with theirs. */
 export async function oldSignals(db: Db, before: Timestamp, limit: number): Promise<Batch> {
   const rows = await db.all<{ id: string }>(

@@ -38,7 +38,7 @@ import { auditKeyOf } from '../app/audit/chain.ts';
 import type { Sealer } from '../app/audit/sealing.ts';
 import { readAuditLog, readSecurityAttacks } from '../app/audit/security-events.ts';
 import { countStrangers } from '../app/audit/strangers.ts';
-import { afterwards } from '../app/background.ts';
+import { afterwards, every } from '../app/background.ts';
 import { admitTradingRequest, authenticate } from '../app/identity/access.ts';
 import { createCaptcha } from '../app/identity/captcha.ts';
 import { completeLogin, login, loginAtOnce } from '../app/identity/login.ts';
@@ -70,6 +70,7 @@ import { bindSecrets } from '../app/operation/bind-secrets.ts';
 import { type FirstUser, publishFirstTerms, seedFirstUser } from '../app/operation/first-start.ts';
 import { readHealth } from '../app/operation/health.ts';
 import { METRICS_TYPE, readMetrics } from '../app/operation/metrics.ts';
+import { tellNotices, watchSilence } from '../app/operation/notices.ts';
 import { alignPosition } from '../app/orders/align.ts';
 import { checkMessage } from '../app/orders/check-message.ts';
 import { placeDashboardOrder } from '../app/orders/dashboard-order.ts';
@@ -98,6 +99,9 @@ export interface Api {
   readonly firstUser: FirstUser | null;
 }
 
+const TELL_EVERY_MS = 5_000;
+const SILENCE_EVERY_MS = 15_000;
+
 /** `sealer`: where this process has one, it knows first that the audit log is not sealed any more. */
 export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> | null): Promise<Api> {
   const { config, parts, log, clock, ticking, db, store, closers } = base;
@@ -118,6 +122,12 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
   closers.push(() => later.settled(MAIL_PATIENCE_MS));
   const mailer = parts.mailer ?? openMailer(config, closers);
   closers.push(() => later.settled(MAIL_PATIENCE_MS));
+  const notices = { db, clock, log, mailer, baseUrl };
+  const telling = [
+    every(TELL_EVERY_MS, () => tellNotices(notices), log),
+    every(SILENCE_EVERY_MS, () => watchSilence(notices), log),
+  ];
+  closers.push(async () => void (await Promise.all(telling.map((round) => round.stop()))));
   const strangers = countStrangers({ db, clock, log });
   closers.push(() => strangers.stop());
   const tokens = createTokens({ secret: config.keys.jwt ?? keptKey(config.data.dir, 'JWT_SECRET'), clock });

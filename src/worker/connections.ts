@@ -241,20 +241,41 @@ export function createConnections(access: BrokerAccess): Connections {
       again(RETRIES, async () => {
         const target = { accountId, simulation: false };
         // Beside what is open: an order may be on its way over that.
-        const connection = await openAccount(await existing(accountId), target);
-        const fitness = await connection.line.verify().catch((fault: unknown) => {
+        const account = await existing(accountId);
+        const connection = await openAccount(account, target);
+        const { warnings } = await connection.line.verify().catch((fault: unknown) => {
           connection.line.close();
           throw fault;
         });
+        const unlisted = await unlistedOf(connection.line, account.allowedSymbols);
         refused.delete(keyOf(target));
         replace(keyOf(target), connection);
-        return { ...fitness, version: connection.version };
+        return { warnings: [...warnings, ...unlisted], version: connection.version };
       }),
     close() {
       for (const [key, connection] of open) drop(key, connection);
     },
     count: () => open.size,
   };
+}
+
+/** So many are asked for: a long list is not to use up what the broker answers in a minute. */
+const MOST_CHECKED = 20;
+
+/** Symbols that the account allows and its broker does not have, in words. */
+async function unlistedOf(line: Line, symbols: readonly string[] = []): Promise<string[]> {
+  const warnings: string[] = [];
+  try {
+    for (const symbol of symbols.slice(0, MOST_CHECKED)) {
+      const found = await line.resolve(symbol);
+      if ('rejection' in found)
+        warnings.push(`An allowed symbol can never trade. ${found.rejection.message}`);
+    }
+  } catch (fault) {
+    // The credentials are good all the same.
+    if (!(fault instanceof BrokerUnavailable)) throw fault;
+  }
+  return warnings;
 }
 
 /** One that opens after all, when nobody waits for it any more, is closed. */

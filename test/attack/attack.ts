@@ -1,64 +1,138 @@
 // Everything that an attack once got, done again from outside against the product as it is run: `npm run test:attack`.
-// It prints what each gets now, and fails where one is open. `--against DIR` does it to another checkout, which need not
-// pass; `--items 1,5` does only those.
+// It prints what each gets now, and fails where one is open. `-- --items 1,5` does only those; `-- --against DIR` does it to
+// another checkout, which need not withstand.
 
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Attack } from './attacks.ts';
+import { DEFAULT_PLANS } from '../../src/domain/entitlement.ts';
+import { PostgresMissing, startPostgres } from '../servers/postgres.ts';
+import { RedisMissing, startRedis } from '../servers/redis.ts';
+import type { Attack, Outcome } from './attacks.ts';
 import { openDesk } from './desk.ts';
+import { firstAdmin, lockFile, packages } from './doors.ts';
 import { connections, readers } from './exhaustion.ts';
 import { figuresTable } from './figures.ts';
+import { forEver, forgedAnswers, forgedLog, liftedLock, movedSecret } from './inside.ts';
+import { deletedPosition, guesses, keyAfterReset, lapsed, stolenKey, usedUpSignal } from './owners.ts';
 import { type Setting, startProduct } from './product.ts';
+import { diary, ipv6Site, oddities, passwordFlood, rehearsals, rubbish, tokenLimit } from './strangers.ts';
 
-const { values } = parseArgs({
-  options: { against: { type: 'string' }, items: { type: 'string' } },
-});
+const { values } = parseArgs({ options: { against: { type: 'string' }, items: { type: 'string' } } });
 const checkout = values.against ?? join(import.meta.dirname, '../..');
 const items = values.items?.split(',').map(Number);
 
 interface Round {
   readonly name: string;
   readonly setting: Omit<Setting, 'checkout'>;
+  /** In this order: the last ones leave nothing whole. */
   readonly attacks: readonly Attack[];
 }
 
+/** A plan whose day is short enough to be used up here. */
+const plans = { ...DEFAULT_PLANS, small: { simulation_only: false, daily_orders: 3 } };
+const PLANS = { PLANS: JSON.stringify(plans) };
 /** Only so that there is enough to measure: what is measured is what others do to it. */
 const OFTEN = { RATE_LIMIT_REQUESTS: '100000' };
+const CARELESS = { SEED_USER: 'false', TRUSTED_PROXIES: '127.0.0.1/32' };
 
-const ROUNDS: readonly Round[] = (['default', 'production'] as const).flatMap((mode) => [
-  { name: `${mode}, under load`, setting: { mode, env: OFTEN }, attacks: [readers] },
-  {
-    name: `${mode}, with 1,024 file handles`,
-    setting: { mode, env: OFTEN, handles: 1_024 },
-    attacks: [connections],
-  },
-]);
+const EACH = [
+  ...[firstAdmin, rubbish, rehearsals, stolenKey, keyAfterReset, usedUpSignal, deletedPosition, lapsed],
+  ...[
+    forEver,
+    tokenLimit,
+    ipv6Site,
+    passwordFlood,
+    guesses,
+    movedSecret,
+    lockFile,
+    packages,
+    oddities,
+    diary,
+  ],
+  ...[forgedAnswers, liftedLock, forgedLog],
+];
 
-let open = 0;
-for (const { name, setting, attacks } of ROUNDS) {
-  const chosen = attacks.filter(
-    ({ item, modes }) => modes.includes(setting.mode) && (items?.includes(item) ?? true),
-  );
-  if (chosen.length === 0) continue;
-  console.log(`\n## ${name}`);
+async function rounds(): Promise<Round[]> {
+  const embedded = (['default', 'production'] as const).flatMap((mode): Round[] => [
+    { name: `${mode}, under load`, setting: { mode, env: OFTEN }, attacks: [readers] },
+    {
+      name: `${mode}, with 1,024 file handles`,
+      setting: { mode, env: OFTEN, handles: 1_024 },
+      attacks: [connections],
+    },
+    {
+      name: mode,
+      setting: { mode, env: PLANS },
+      // With the defaults there is an admin from the start.
+      attacks: mode === 'production' ? EACH : EACH.filter((attack) => attack !== firstAdmin),
+    },
+  ]);
+  const careless: Round = {
+    name: 'default, behind a proxy',
+    setting: { mode: 'default', env: CARELESS },
+    attacks: [firstAdmin],
+  };
+  return [...embedded, careless, ...(await overServers())];
+}
+
+const stops: (() => Promise<void>)[] = [];
+
+async function overServers(): Promise<Round[]> {
+  try {
+    const [postgres, redis] = [await startPostgres(), await startRedis()];
+    stops.push(postgres.stop, redis.stop);
+    const env = { ...PLANS, DATABASE_URL: postgres.url, REDIS_URL: redis.url, RESPONSE_WAIT_SECONDS: '4' };
+    return [{ name: 'PostgreSQL and Redis', setting: { mode: 'servers', env }, attacks: EACH }];
+  } catch (fault) {
+    if (!(fault instanceof PostgresMissing || fault instanceof RedisMissing)) throw fault;
+    console.log(`Nothing is done over PostgreSQL and Redis: ${fault.message}`);
+    return [];
+  }
+}
+
+const isChosen = ({ item }: Attack): boolean => items?.includes(item) ?? true;
+const results: { round: string; attack: Attack; outcome: Outcome }[] = [];
+
+async function carryOut({ name, setting, attacks }: Round): Promise<void> {
+  const chosen = attacks.filter((attack) => attack.modes.includes(setting.mode) && isChosen(attack));
+  if (chosen.length === 0) return;
+  console.log(`\n## ${name}\n`);
   const product = await startProduct({ checkout, ...setting });
   const desk = await openDesk(product);
   try {
-    for (const { item, title, before, run } of chosen) {
+    for (const attack of chosen) {
       const begun = performance.now();
-      const outcome = await run(desk).catch((fault: unknown) => ({
-        got: `it failed: ${fault}`,
-        isClosed: false,
-      }));
-      if (!outcome.isClosed) open++;
+      const outcome = await attack
+        .run(desk)
+        .catch(
+          (fault: Error): Outcome => ({ got: `it could not be done: ${fault.message}`, isClosed: false }),
+        );
       const seconds = ((performance.now() - begun) / 1000).toFixed(1);
-      console.log(`\n${item}. ${title}\n   ${outcome.isClosed ? 'closed' : 'OPEN'} (${seconds} s)`);
-      console.log(`   before: ${before}\n   now:    ${outcome.got}`);
-      if ('figures' in outcome && outcome.figures) console.log(`\n${figuresTable(outcome.figures)}`);
+      console.log(`${outcome.isClosed ? 'closed' : 'OPEN  '} ${attack.item}. ${attack.title} (${seconds} s)`);
+      if (outcome.figures) console.log(`\n${figuresTable(outcome.figures)}\n`);
+      results.push({ round: name, attack, outcome });
     }
   } finally {
     desk.close();
     await product.stop();
   }
 }
+
+const begun = performance.now();
+try {
+  for (const round of await rounds()) await carryOut(round);
+} finally {
+  for (const stop of stops) await stop();
+}
+console.log('\n| | where | attack | it got | it gets now | |\n|---|---|---|---|---|---|');
+for (const { round, attack, outcome } of results.toSorted((a, b) => a.attack.item - b.attack.item)) {
+  const { item, title, before } = attack;
+  console.log(
+    `| ${item} | ${round} | ${title} | ${before} | ${outcome.got} | ${outcome.isClosed ? 'closed' : 'OPEN'} |`,
+  );
+}
+const open = results.filter(({ outcome }) => !outcome.isClosed).length;
+console.log(
+  `\n${results.length} attacks, ${open} open, in ${Math.round((performance.now() - begun) / 1000)} s`,
+);
 process.exitCode = open > 0 && values.against === undefined ? 1 : 0;

@@ -10,8 +10,8 @@ export interface Question {
   /** An object is sent as JSON, a text as it is. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whose address: a number of ours; or what the proxy says, in production. */
-  readonly from?: number | string;
+  /** Whose address: a number of ours; or what a trusted proxy says, and null where it says nothing. */
+  readonly from?: number | string | null;
   /** A connection of its own. */
   readonly fresh?: boolean;
   readonly timeoutMs?: number;
@@ -60,8 +60,9 @@ export async function openDesk(product: Product) {
   const newAddress = (): number => ++addresses;
 
   /** Where it connects from, and whom the proxy names. */
-  function placeOf(from: number | string): { localAddress: string; headers: Record<string, string> } {
+  function placeOf(from: number | string | null): { localAddress: string; headers: Record<string, string> } {
     if (typeof from === 'string') return { localAddress: '127.0.0.1', headers: { 'x-forwarded-for': from } };
+    if (from === null) return { localAddress: '127.0.0.1', headers: {} };
     const ends = `${from >> 8}.${from & 255}`;
     if (!isProduction) return { localAddress: `127.7.${ends}`, headers: {} };
     return { localAddress: '127.0.0.1', headers: { 'x-forwarded-for': `198.18.${ends}` } };

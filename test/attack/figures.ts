@@ -18,6 +18,7 @@ export interface Figures {
 
 const PAUSE_MS = 20;
 const LEAST = 8;
+const LONGEST_MS = 20_000;
 
 /** Sends signals, each over a connection of its own as a charting platform does, for as long and until there are some. */
 export async function observe(
@@ -34,7 +35,9 @@ export async function observe(
     memory = Math.max(memory, desk.product.memory());
   }, 100);
   const begun = performance.now();
-  for (let index = 0; performance.now() - begun < forMs || times.length + failed < LEAST; index++) {
+  const elapsed = () => performance.now() - begun;
+  const isEnough = () => elapsed() > LONGEST_MS || (elapsed() > forMs && times.length + failed >= LEAST);
+  for (let index = 0; !isEnough(); index++) {
     const order = index % 2 === 0 ? { action: 'buy' } : { action: 'sell', order_type: 'exit' };
     const sent = performance.now();
     try {
@@ -66,15 +69,15 @@ export const figuresTable = (figures: readonly Figures[]): string =>
     figures.map(({ when, signals, p50, p99, failed, memory }) => [
       when,
       `${signals}`,
-      p50.toFixed(1),
-      p99.toFixed(1),
+      signals === 0 ? 'none' : p50.toFixed(1),
+      signals === 0 ? 'none' : p99.toFixed(1),
       `${failed}`,
       `${memory}`,
     ]),
   );
 
 /** As Markdown has it. */
-export function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {
+function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = columns.map((name, index) =>
     Math.max(name.length, ...rows.map((row) => row[index]?.length ?? 0)),
   );

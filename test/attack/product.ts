@@ -47,6 +47,8 @@ export async function startProduct({ checkout, mode, env = {}, handles }: Settin
       port,
       dataDir,
       checkout,
+      databaseUrl: settings.DATABASE_URL,
+      redisUrl: settings.REDIS_URL,
       /** Of the first user, an admin; undefined: there is none yet. */
       adminKey,
       output: kept.output,

@@ -502,6 +502,20 @@ describe('a question to Alpaca', () => {
     );
   });
 
+  it('for a price while nobody bids or asks is answered with the last one', async () => {
+    const { broker } = await opened({
+      'GET /v2/stocks/AAPL/quotes/latest': json({
+        symbol: 'AAPL',
+        quote: { t: '2026-11-17T23:00:00Z', bp: 179, ap: 0 },
+      }),
+      'GET /v2/stocks/AAPL/trades/latest': json({
+        symbol: 'AAPL',
+        trade: { t: '2026-11-17T22:00:00Z', p: 179.4 },
+      }),
+    });
+    assert.deepEqual(await broker.quote(order().instrument), { bid: '179.4', ask: '179.4' });
+  });
+
   it('for a price that is none is unavailable, and does not blame the key', async () => {
     const quote = 'GET /v2/stocks/AAPL/quotes/latest';
     for (const answer of [

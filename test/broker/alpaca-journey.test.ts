@@ -79,6 +79,17 @@ describe('with an account at Alpaca', () => {
     assert.deepEqual((await account.ledger()).requests, []);
   });
 
+  it('symbols that are allowed and that it does not have are named when the keys are verified', async (t) => {
+    const account = await stub.account();
+    const { openAccount, putKeys, verify } = await journey(t, at());
+    const trader = await openAccount({ allowed_symbols: ['NASDAQ:AAPL', 'MSFTT'] });
+    await putKeys(trader, account.credentials);
+    const verified = await verify(trader);
+    assert.equal(verified.body.broker_credentials_verified, true);
+    assert.equal(verified.body.warnings?.length, 1);
+    assert.match(verified.body.warnings?.[0] ?? '', /never trade.*MSFTT is not found.*Did you mean MSFT\?/);
+  });
+
   it('wrong keys are refused in Alpaca’s words, without the key in them', async (t) => {
     const account = await stub.account();
     const { openAccount, putKeys, verify } = await journey(t, at());

@@ -108,6 +108,31 @@ describe('a fault at the exchange', () => {
     await desk.heal();
   });
 
+  for (const garbage of ['another', 'nameless'])
+    it(`an answer about ${garbage === 'another' ? 'another order' : 'no order in particular'} is not believed`, async () => {
+      const id = newAccount();
+      const broker = await desk.open(id);
+      const order = await orderOf(broker, 'buy', 1);
+      await desk.breaks(id, 'garbage', { garbage, taken: true });
+      assert.equal((await broker.place(order)).outcome, 'unknown');
+      await assert.rejects(broker.find(order), BrokerUnavailable);
+      await desk.heal();
+      assert.equal((await broker.find(order))?.status, 'filled');
+    });
+
+  it('stall: the order is taken, and the answer never comes to its end', async () => {
+    const id = newAccount();
+    const { broker, die } = await desk.openMortal(id, '/stalled');
+    const order = await orderOf(broker, 'buy', 1);
+    await desk.breaks(id, 'stall', { calls: 'orders' });
+    const placing = broker.place(order);
+    await until(async () => (await desk.outcomes(id)).length > 0);
+    die();
+    assert.equal((await placing).outcome, 'unknown');
+    assert.deepEqual(await desk.outcomes(id), ['accepted']);
+    await desk.heal();
+  });
+
   it('hang: an order is not taken where its sender has gone', async () => {
     const id = newAccount();
     const { broker, die } = await desk.openMortal(id, '/hung');

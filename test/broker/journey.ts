@@ -30,10 +30,10 @@ export async function journey(t: TestContext, { broker, url, environment, pollSe
       BROKER_TIMEOUT_SECONDS: '2',
     },
   });
-  const owner = await world.makeTrader();
+  const owner = await world.makeTrader({ isAdmin: true });
 
-  async function openAccount(): Promise<Trader> {
-    const body = { name: 'Mine', broker, ...(environment && { environment }) };
+  async function openAccount(more: object = {}): Promise<Trader> {
+    const body = { name: 'Mine', broker, ...(environment && { environment }), ...more };
     const made = await world.as<Made>(owner, 'POST', '/trading/accounts', body);
     assert.equal(made.status, 201, JSON.stringify(made.body));
     const account = {

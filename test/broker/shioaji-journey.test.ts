@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openShioaji } from '../../src/broker/shioaji/shioaji.ts';
+import type { OrderRecord } from '../../src/domain/order-result.ts';
 import { journey } from './journey.ts';
 import { stubHarness } from './stub-harness.ts';
 
@@ -65,20 +66,20 @@ describe('with an account at SinoPac', () => {
     const account = await stub.account();
     const { world, ready, until } = await journey(t, at());
     const trader = await ready(account);
-    // What was looked for alone would be found: both are in doubt before anybody looks.
     await account.breaks('lose', { calls: 'orders' });
-    await account.breaks('reset', { calls: 'look_ups', ttl_ms: 1_500 });
+    // What is looked for alone would be found: nobody gets an answer before both were sent.
+    await account.breaks('reset', { calls: 'look_ups' });
     const sent = [
       await world.send(trader, { symbol: 'TXF1!', quantity: 1 }),
       await world.send(trader, { symbol: 'TXF1!', quantity: 1 }),
-    ];
-    for (const { body } of sent) {
-      const order = await until(
-        trader,
-        body.order_id,
-        ({ verification }) => verification?.state === 'dead_letter',
-      );
-      assert.equal(order.status, 'unknown');
+    ].map(({ body }) => body.order_id);
+    const isGivenUp = ({ verification }: OrderRecord) => verification?.state === 'dead_letter';
+    for (const id of sent) await until(trader, id, isGivenUp);
+    await account.heal();
+    for (const id of sent) {
+      const again = await world.as(trader, 'POST', `/deployment/dead-letters/${id}/retry`);
+      assert.ok(again.status < 300, JSON.stringify(again.body));
+      assert.equal((await until(trader, id, isGivenUp)).status, 'unknown');
     }
     assert.equal((await account.ledger()).orders.length, 2);
   });

@@ -1,5 +1,6 @@
 // The words of our mails.
 
+import { NOTICE_TITLES, type NoticeKind } from '../../domain/notice.ts';
 import type { Mail } from '../../mail/mailer.ts';
 
 type Words = Omit<Mail, 'to'>;
@@ -39,6 +40,28 @@ export function alertMail(attack: {
     text: `${before}\n\n${facts.map(([name, value]) => wrapped(`${name}: ${oneLine(value)}`)).join('\n')}\n\n${wrapped(after)}\n`,
     html: `<p>${before}</p><table>${facts
       .map(([name, value]) => `<tr><th align="left">${name}</th><td>${escaped(oneLine(value))}</td></tr>`)
+      .join('')}</table><p>${escaped(after)}</p>`,
+  };
+}
+
+export function noticeMail(notice: {
+  readonly kind: NoticeKind;
+  readonly accountName: string;
+  readonly detail: string;
+  readonly createdAt: string;
+  readonly baseUrl: string;
+}): Words {
+  const title = NOTICE_TITLES[notice.kind];
+  const facts = [
+    ['Account', oneLine(notice.accountName)],
+    ['Time (UTC)', notice.createdAt],
+  ] as const;
+  const after = `Positions, signals and orders: ${notice.baseUrl}.`;
+  return {
+    subject: `${title}: ${oneLine(notice.accountName).slice(0, 60)}`,
+    text: `${wrapped(notice.detail)}\n\n${facts.map(([name, value]) => `${name}: ${value}`).join('\n')}\n\n${wrapped(after)}\n`,
+    html: `<p>${escaped(notice.detail)}</p><table>${facts
+      .map(([name, value]) => `<tr><th align="left">${name}</th><td>${escaped(value)}</td></tr>`)
       .join('')}</table><p>${escaped(after)}</p>`,
   };
 }

@@ -15,6 +15,7 @@ import {
   oldDayCounts,
   oldDayEquity,
   oldIdempotencyKeys,
+  oldNotices,
   oldOrders,
   oldSignals,
   oldTries,
@@ -60,6 +61,7 @@ const PAUSE_MS = 50;
 const KEY_LIFE_MS = 25 * HOUR_MS;
 /** Nobody sees a key that was revoked; the audit log tells of it. */
 const REVOKED_LIFE_MS = 30 * DAY_MS;
+const NOTICES_LIFE_MS = 30 * DAY_MS;
 /** Only today's count is asked for. */
 const COUNTS_LIFE_MS = 40 * DAY_MS;
 
@@ -103,6 +105,7 @@ function kindsOf(deps: RetentionDeps): Record<string, Next> {
     api_keys: until(() => revokedApiKeys(db, ago(REVOKED_LIFE_MS), ROWS)),
     daily_order_counts: until(() => oldDayCounts(db, ago(COUNTS_LIFE_MS).slice(0, 10), ROWS)),
     day_equity: until(() => oldDayEquity(db, ago(COUNTS_LIFE_MS).slice(0, 10), ROWS)),
+    notices: until(() => oldNotices(db, ago(NOTICES_LIFE_MS), ROWS)),
     signals: until(() => oldSignals(db, ago(signalMs), ROWS)),
     ...(orderMs === null ? {} : { orders: ordersBefore(db, now - orderMs) }),
     ...(auditMs === null ? {} : { audit_entries: () => oldEntries(deps, now - auditMs) }),

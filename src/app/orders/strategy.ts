@@ -3,6 +3,7 @@
 
 import type { Account } from '../../data/accounts.ts';
 import type { Db, Statement } from '../../data/db.ts';
+import { insertNotice } from '../../data/notices.ts';
 import {
   findStrategy,
   keepWord,
@@ -21,6 +22,7 @@ import { hasGap, isRepeated, isSuperseded, positionOf, type StrategyWord } from 
 import { canonicalSymbol } from '../../domain/symbol.ts';
 import { fingerprint } from '../../domain/webhook.ts';
 import { type AuditEvent, audit, type RequestContext } from '../audit/audit.ts';
+import { newId } from '../new-id.ts';
 import type { Contested, Placed } from './place-order.ts';
 
 /** A strategy that speaks faster than this is not worth a longer wait. */
@@ -68,14 +70,14 @@ async function hear(db: Db, hearing: Hearing): Promise<Heard> {
     superseded: superseded && signal.intent.target !== undefined,
   };
   if (known && (superseded || after === null || isRepeated(known.word, word)))
-    return { notes, unit: [strategyStands(known), ...(gap ? [gapNoted()] : [])] };
+    return { notes, unit: [strategyStands(known), ...(gap ? gapNoted() : [])] };
   if (after === null) return { notes, unit: [] };
   return {
     notes,
-    unit: [keepWord(key, known, word, timestamp(arrivedAt)), ...(gap ? [gapNoted()] : [])],
+    unit: [keepWord(key, known, word, timestamp(arrivedAt)), ...(gap ? gapNoted() : [])],
   };
 
-  function gapNoted(): Statement {
+  function gapNoted(): Statement[] {
     const event = {
       userId: account.userId,
       action: 'webhook_signal_gap',
@@ -89,7 +91,8 @@ async function hear(db: Db, hearing: Hearing): Promise<Heard> {
         said: before ?? after,
       },
     };
-    return audit(context, event, arrivedAt);
+    const detail = `An alert of the strategy in ${key.symbol} never arrived: this one begins where the last one did not end.`;
+    return [audit(context, event, arrivedAt), noticeOf(key, account.userId, 'gap', detail, arrivedAt)];
   }
 }
 
@@ -176,9 +179,24 @@ export async function noteDrift(
     const lost = await db.commit([
       setDrift(state, found.inSync ? null : timestamp(now)),
       audit(OURSELVES, event, now),
+      ...(found.inSync ? [] : [noticeOf(key, userId, 'drift', drifted(key.symbol, found), now)]),
     ]);
     if (lost === null || tries === MOST_TRIES) return found;
   }
+}
+
+const drifted = (symbol: string, { strategyPosition, brokerPosition }: Comparison): string =>
+  `The strategy stands at ${strategyPosition} ${symbol}, the account holds ${brokerPosition}. Align the position, or the strategy.`;
+
+function noticeOf(
+  { accountId, simulation }: StrategyKey,
+  userId: UserId,
+  kind: 'gap' | 'drift',
+  detail: string,
+  now: number,
+): Statement {
+  const words = simulation ? `In simulation: ${detail}` : detail;
+  return insertNotice({ id: newId(), userId, accountId, kind, detail: words, createdAt: timestamp(now) });
 }
 
 /** Nobody's request: the worker found it. */

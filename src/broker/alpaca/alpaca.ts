@@ -27,6 +27,7 @@ import {
   type Clock,
   hoursOf,
   isShares,
+  LAST_TRADE,
   OPEN_ORDERS,
   ORDER,
   openOrderOf,
@@ -245,10 +246,16 @@ function connection(
 
     async quote({ symbol }, signal) {
       checkOpen(signal);
-      const answer = await ask((init) => api.stocks.stockLatestQuoteSingleRaw({ symbol }, init), signal);
+      let answer = await ask((init) => api.stocks.stockLatestQuoteSingleRaw({ symbol }, init), signal);
       if (answer.kind === 'answer' && QUOTE.Check(answer.body) && answer.body.symbol === symbol) {
-        const [bid, asked] = [priceOf(answer.body.quote.bp), priceOf(answer.body.quote.ap)];
-        if (compare(bid, asked) <= 0) return { bid, ask: asked };
+        const { bp, ap } = answer.body.quote;
+        if (bp > 0 && bp <= ap) return { bid: priceOf(bp), ask: priceOf(ap) };
+        // Nobody bids, or asks, while the market is closed: the last price is what there is.
+        answer = await ask((init) => api.stocks.stockLatestTradeSingleRaw({ symbol }, init), signal);
+        if (answer.kind === 'answer' && LAST_TRADE.Check(answer.body) && answer.body.symbol === symbol) {
+          const last = priceOf(answer.body.trade.p);
+          return { bid: last, ask: last };
+        }
       }
       // The key of an account without market data is a good one all the same.
       if (answer.kind === 'refusal')
@@ -262,7 +269,7 @@ function connection(
       if (wrong) return { outcome: 'rejected', error: wrong };
       const clock = await marketClock(signal);
       if (!clock.is_open) return { outcome: 'rejected', error: marketClosed(clock) };
-      if (isClosed) checkOpen(signal);
+      checkOpen(signal);
       return send(order, signal);
     },
 

@@ -208,7 +208,9 @@ function signed({ qty, side }: Static<typeof Held>): Decimal {
 }
 
 // Of market data, which has numbers where trading has texts. 0: nobody bids, or asks.
-const price = Type.Number({ exclusiveMinimum: 0, maximum: 1e12 });
+const price = Type.Number({ minimum: 0, maximum: 1e12 });
+const traded = Type.Number({ exclusiveMinimum: 0, maximum: 1e12 });
+export const LAST_TRADE = Compile(Type.Object({ symbol: text, trade: Type.Object({ t: time, p: traded }) }));
 export const QUOTE = Compile(
   Type.Object({ symbol: text, quote: Type.Object({ t: time, bp: price, ap: price }) }),
 );

@@ -151,7 +151,7 @@ function connection({ api, signed, lists, now }: Server): Broker {
     const { symbol } = order.instrument;
     const market = marketOf(symbol);
     const listed = await contracts.find(symbol, signal);
-    if (!listed) return refused(`無此商品代碼 ${symbol}`, market);
+    if (!listed) return refused(`contract ${symbol} not found`, market);
     checkOpen(signal);
     const { security_type, exchange, code } = listed.contract;
     const contract = { security_type, exchange, code };

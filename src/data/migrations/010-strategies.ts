@@ -24,6 +24,22 @@ create table day_equity (
 
 -- seconds without a genuine signal after which the owner is told; null: never
 alter table trading_accounts add column silence_after integer;
+alter table trading_accounts add column silence_told_at {time};
+
+-- what an owner is to be told of, written with what it is about and sent afterwards
+create table notices (
+  id {uuid} primary key,
+  user_id {uuid} not null references users (id),
+  trading_account_id {uuid} not null references trading_accounts (id),
+  kind text not null,
+  detail text not null,
+  created_at {time} not null,
+  attempts integer not null,
+  -- null: it was told, or given up
+  next_at {time}
+);
+create index notices_due on notices (next_at) where next_at is not null;
+create index notices_by_time on notices (created_at);
 
 -- every arrival at a user's webhooks; what became of an order stands with the order
 create table signals (
