@@ -222,7 +222,13 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
       if (fault.isUnsent) throw new BrokerUnavailable(`${title} was not sent the order: ${fault.message}.`);
       return { outcome: 'unknown', reason: `${title} gave no answer: ${fault.message}.` };
     }
-    return (await refusedOutcome(order, heard, signal)) ?? acceptedOutcome(order, heard, question, market);
+    const refused = await refusedOutcome(order, heard, signal);
+    if (refused) return refused;
+    const taken = acceptedOutcome(order, heard, question, market);
+    // Acknowledged by our id alone: the exchange's own may be all that it can be found by later.
+    const isNameless = taken.outcome === 'accepted' && taken.state.brokerRef === null;
+    const named = isNameless ? await lookedUp(order, signal) : taken;
+    return named.outcome === 'accepted' ? named : taken;
   }
 
   async function refusedOutcome(
