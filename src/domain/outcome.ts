@@ -2,7 +2,16 @@
 // having traded what it was to trade.
 
 import { type BrokerOrderState, recordState } from './fill.ts';
-import { type Leg, type LegName, mainLeg, moveTo, type Order, type OrderError, withLeg } from './order.ts';
+import {
+  type Leg,
+  type LegName,
+  mainLeg,
+  moveTo,
+  type Order,
+  type OrderError,
+  openLeg,
+  withLeg,
+} from './order.ts';
 
 /** As the port has it. */
 export type Outcome =
@@ -38,18 +47,19 @@ export function lost(order: Order, name: LegName): Order {
 
 /** Nothing more is done about it. What was certainly not sent has ended; what may have been is unknown. */
 export function givenUp(order: Order, error: OrderError): Order {
-  const sending = order.legs.find(({ status }) => status === 'sending');
-  const current = sending ? lost(order, sending.leg) : order;
+  const open = openLeg(order);
+  const current = open?.status === 'sending' ? lost(order, open.leg) : order;
   if (current.status !== 'executing') return current;
-  const status = error.code === 'broker_rate_limited' ? 'rejected' : 'failed';
-  return stopped(current, sending ? 'failed' : status, sending ? mayHaveClosed(error, sending) : error);
+  // A reversal's close: it is at the broker, or may be.
+  if (open) return stopped(current, 'failed', mayHaveClosed(error, open));
+  return stopped(current, error.code === 'broker_rate_limited' ? 'rejected' : 'failed', error);
 }
 
 const mayHaveClosed = (error: OrderError, close: Leg): OrderError => ({
   ...error,
   message:
     `${error.message} The close of the reversal (${close.side} ${close.quantity}, client order id ${close.clientOrderId}) ` +
-    'may have been made; the entry was not sent. Check the position and act by hand.',
+    'may have been made, or may yet be; the entry was not sent. Check the position and act by hand.',
 });
 
 /** Ends before its next leg is sent. A reversal that has closed already has failed, whatever stopped it. */
