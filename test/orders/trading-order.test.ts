@@ -32,7 +32,8 @@ const outcome = ({ status, body }: Answer<unknown>): string =>
 // biome-ignore format: the contract's list
 const ORDER_RESULT = ['order_id', 'status', 'simulation', 'source', 'trading_account_id', 'broker_name', 'symbol', 'action',
   'operation', 'order_type', 'quantity', 'broker_refs', 'fill_price', 'fill_quantity', 'auto_exit', 'exit_quantity',
-  'position_before', 'exit_order_result', 'error', 'submitted_at', 'filled_at', 'trace'];
+  'position_before', 'exit_order_result', 'error', 'submitted_at', 'filled_at', 'trace', 'market_position', 'target', 'gap',
+  'ignored', 'price', 'slippage'];
 
 describe('POST /trading/order', () => {
   test('the OrderResult has exactly the contract’s fields, and its source is the dashboard', async (t) => {
@@ -55,6 +56,12 @@ describe('POST /trading/order', () => {
       order_type: 'entry',
       quantity: 0.5,
       fill_quantity: 0.5,
+      market_position: null,
+      target: null,
+      gap: false,
+      ignored: [],
+      price: null,
+      slippage: null,
       auto_exit: false,
       exit_quantity: null,
       position_before: 0,
