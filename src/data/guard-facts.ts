@@ -37,6 +37,16 @@ export async function firstEquity(
         values (${accountId}, ${simulation}, ${day}, ${equity})
         on conflict (trading_account_id, simulation, day) do nothing`,
   ]);
+  return knownEquity(db, { accountId, simulation }, day, equity);
+}
+
+/** That of the day's first order, or this one. */
+export async function knownEquity(
+  db: Db,
+  { accountId, simulation }: Pick<Book, 'accountId' | 'simulation'>,
+  day: string,
+  equity: Decimal,
+): Promise<Decimal> {
   const row = await db.get<{ equity: string }>(
     sql`select equity from day_equity where trading_account_id = ${accountId} and simulation = ${simulation}
           and day = ${day}`,

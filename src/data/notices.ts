@@ -80,6 +80,7 @@ export async function watchedAccounts(db: Db): Promise<SilentAccount[]> {
     sql`select * from (
           select a.id, a.user_id, a.silence_after, a.silence_told_at, coalesce(
               (select max(s.arrived_at) from signals s where s.user_id = a.user_id and s.trading_account_id = a.id
+                 and s.simulation = false
                  and (s.outcome <> 'refused'
                    or s.refused_by in ('halt', 'plan', 'terms', 'credentials', 'daily_limit', 'worker'))),
               a.created_at) as last_at

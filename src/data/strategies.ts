@@ -81,6 +81,16 @@ export function keepWord(
   );
 }
 
+/** A genuine signal that says nothing of the position: what was said before holds no longer. Where nothing was, nothing is done. */
+export const forgetStance = (
+  { accountId, symbol, simulation }: StrategyKey,
+  arrivedAt: Timestamp,
+): Statement =>
+  sql`update strategy_positions set version = version + 1, arrived_at = ${arrivedAt}, side = null, size = null,
+        before_side = null, before_size = null
+      where trading_account_id = ${accountId} and symbol = ${symbol} and simulation = ${simulation}
+        and side is not null`;
+
 /** Guarded by `strategy`, for what was decided on the state and changes nothing of it. */
 export const strategyStands = ({ key, version }: StrategyState): Statement =>
   must(

@@ -8,7 +8,7 @@ import type { WorkerOrders } from '../worker/orders.ts';
 import { changeAccountAt, findAccount } from './accounts.ts';
 import { DatabaseUnavailable, type Db, must, type Statement, sql } from './db.ts';
 import { scheduleCheck } from './fill-checks.ts';
-import { entriesSince, firstEquity } from './guard-facts.ts';
+import { entriesSince, firstEquity, knownEquity } from './guard-facts.ts';
 import { accountsUnderWay, findOrder, legsSentAround, saveOrder, unsettledOrders } from './orders.ts';
 
 /** A commit whose answer was lost is made again so often, each time after twice the time. */
@@ -51,6 +51,7 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
     findAccount: (id) => findAccount(db, id),
     entriesSince: (of, since) => entriesSince(db, of, timestamp(since)),
     firstEquity: (of, day, equity) => firstEquity(db, of, day, equity),
+    knownEquity: (of, day, equity) => knownEquity(db, of, day, equity),
     async refuseCredentials(account, version) {
       await db.commit([changeAccountAt(account, version, { credentialsVerified: false })]);
     },

@@ -6,7 +6,8 @@ export const MASK = '••••••';
 const MOST_CHARACTERS = 16_384;
 
 /** In a text that is no JSON, whatever follows a name like this. */
-const NAMED = /("?(?:secret|password|passphrase|api_?key|token)"?\s*[:=]\s*)("[^"]*"?|[^\s,;}\]]+)/gi;
+const NAMED =
+  /(["']?(?:secret|password|passphrase|api_?key|token)["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|\[[^\]]*\]?|[^\n,;}\]]+)/gi;
 
 export function maskMessage(body: Uint8Array, known: readonly string[]): string {
   const text = new TextDecoder().decode(body).replaceAll('\0', '\ufffd').slice(0, MOST_CHARACTERS);
@@ -18,7 +19,7 @@ export function maskMessage(body: Uint8Array, known: readonly string[]): string 
     .toSorted((a, b) => b.length - a.length)
     .reduce((left, value) => left.replaceAll(value, MASK), text);
   return masked.replace(NAMED, (_all, name: string, value: string) =>
-    value.startsWith('"') ? `${name}"${MASK}"` : `${name}${MASK}`,
+    /^["']/.test(value) ? `${name}"${MASK}"` : `${name}${MASK}`,
   );
 }
 

@@ -28,6 +28,7 @@ import {
   moveTo,
   type Order,
   type OrderError,
+  type OrderIntent,
 } from './order.ts';
 import {
   closeUnfilled,
@@ -43,7 +44,7 @@ import {
   undecided,
   wholeOnly,
 } from './outcome.ts';
-import { planOrder, shortOfTarget } from './position.ts';
+import { plannedPosition, planOrder, shortOfTarget, sideTowards } from './position.ts';
 
 /** What the broker can promise; see the port. */
 interface Abilities {
@@ -56,6 +57,13 @@ interface Abilities {
 export interface OtherLeg {
   readonly orderId: OrderId;
   readonly leg: Leg;
+}
+
+/** What guards said, and of which entry: another plan is judged anew. */
+export interface Judgement {
+  readonly verdicts: readonly GuardVerdict[];
+  readonly quantity: Decimal;
+  readonly positionAfter: Decimal;
 }
 
 /** How often, and for how long, something was looked at. By the clock and by what was waited, whichever is more. */
@@ -95,7 +103,7 @@ export interface Facts {
   /** What it should be by our own fills of a moment ago; null: there were none. */
   readonly expected: Decimal | null;
   /** What the account's guards say of the entry that is about to be sent; none: it has none. */
-  readonly guards: 'none' | 'unjudged' | readonly GuardVerdict[];
+  readonly guards: 'none' | 'unjudged' | Judgement;
   /** Until the broker takes calls again, in ms. */
   readonly busyMs: number;
   /** How often the broker has refused this order for the rate. */
@@ -163,6 +171,9 @@ function begin(order: Order, facts: Facts, rules: Rules): Step {
   if (doubt && planned.legs.some(({ leg }) => leg === 'exit'))
     return end(stopped(order, 'rejected', undecided(order, doubt)));
   if (planned.legs.length > 0) return sendGuarded(planned, firstLeg(planned), facts);
+  // What is under way of our own decides where the position will stand.
+  const open = others.find(({ leg }) => isOpenLeg(leg));
+  if (planned.intent.target && open) return end(stopped(planned, 'rejected', nothingToTake(planned, open)));
   const short = shortOfTarget(planned);
   if (short) return end(stopped(planned, 'rejected', short));
   // It stands where it is to stand.
@@ -189,9 +200,11 @@ function watchOthers(others: readonly OtherLeg[], watch: Watch, now: number, rul
 }
 
 function plan(order: Order, position: Decimal, instrument: string, facts: Facts): Order {
-  const { legs, autoExit } = planOrder(order.intent, order.quantity, takeable(position, facts));
+  const intent = withoutOpening(order.intent, facts);
+  const { legs, autoExit } = planOrder(intent, order.quantity, takeable(position, facts));
   return {
     ...order,
+    intent,
     positionBefore: position,
     autoExit,
     legs: legs.map(({ leg, side, quantity }) => ({
@@ -211,6 +224,14 @@ function plan(order: Order, position: Decimal, instrument: string, facts: Facts)
       filledAt: null,
     })),
   };
+}
+
+/** Towards a target nothing is opened while a leg of our own may yet be filled: it may be what is missing. */
+function withoutOpening(intent: OrderIntent, { others }: Facts): OrderIntent {
+  const { target } = intent;
+  if (!target || !others.some(({ leg }) => isOpenLeg(leg))) return intent;
+  const opens = sideTowards(target.position) === 'buy' ? 'sell' : 'buy';
+  return { ...intent, target: { ...target, opens } };
 }
 
 /**
@@ -311,9 +332,14 @@ function sendNext(order: Order, leg: Leg, facts: Facts): Step {
 /** An entry is judged right before it is sent; a close is never held back. */
 function sendGuarded(order: Order, leg: LegName, { guards }: Facts): Step {
   if (leg !== 'entry' || guards === 'none') return { do: 'send', order, leg, again: false };
-  if (guards === 'unjudged') return { do: 'judge the guards', order };
-  const judged = { ...order, guards };
-  const refusal = guardRefusal(guards);
+  const entry = mainLeg(order);
+  const isJudged =
+    guards !== 'unjudged' &&
+    guards.quantity === entry?.quantity &&
+    guards.positionAfter === plannedPosition(order);
+  if (!isJudged) return { do: 'judge the guards', order };
+  const judged = { ...order, guards: guards.verdicts };
+  const refusal = guardRefusal(guards.verdicts);
   return refusal
     ? end(stopped(judged, 'rejected', refusal))
     : { do: 'send', order: judged, leg, again: false };

@@ -2,6 +2,7 @@
 // with the platform's placeholders is read before the platform has filled them in.
 
 import { insteadOf } from './refused-fields.ts';
+import { readBody, readSignal } from './signal.ts';
 
 const SECRET_TO_PASTE = '<your webhook secret>';
 
@@ -48,22 +49,25 @@ const EXAMPLES: Readonly<Record<string, string>> = {
 export const fillTemplate = (text: string, now: number): string =>
   text.replace(/\{\{\s*([\w.]+)\s*\}\}/g, (whole, name: string) => {
     if (name === 'timenow' || name === 'time') return `${new Date(now).toISOString().slice(0, 19)}Z`;
-    return EXAMPLES[name] ?? whole;
+    return Object.hasOwn(EXAMPLES, name) ? (EXAMPLES[name] ?? whole) : whole;
   });
 
 /** What can be kept of a message that does not work, in one that does; else the template. */
-export function workingMessage(message: string): string {
-  let fields: Record<string, unknown>;
+export function workingMessage(message: string, now: number): string {
+  const kept = keptFields(message);
+  const text = kept && JSON.stringify(kept, null, 2);
+  const reads = (filled: string) =>
+    'signal' in readSignal(readBody(new TextEncoder().encode(filled)), { simulation: false });
+  return text !== null && reads(fillTemplate(text, now)) ? text : templateWith(SECRET_TO_PASTE);
+}
+
+function keptFields(message: string): object | null {
   try {
     const read: unknown = JSON.parse(message);
-    if (typeof read !== 'object' || read === null || Array.isArray(read))
-      return templateWith(SECRET_TO_PASTE);
-    fields = { ...read };
+    if (typeof read !== 'object' || read === null || Array.isArray(read)) return null;
+    const fields = Object.entries(read).filter(([name]) => insteadOf(name) === null);
+    return { ...Object.fromEntries(fields), timestamp: '{{timenow}}', secret: SECRET_TO_PASTE };
   } catch {
-    return templateWith(SECRET_TO_PASTE);
+    return null;
   }
-  for (const name of Object.keys(fields)) if (insteadOf(name) !== null) delete fields[name];
-  const { action, symbol } = fields;
-  if (typeof action !== 'string' || typeof symbol !== 'string') return templateWith(SECRET_TO_PASTE);
-  return JSON.stringify({ ...fields, timestamp: '{{timenow}}', secret: SECRET_TO_PASTE }, null, 2);
 }

@@ -17,6 +17,7 @@ import { millis, timestamp } from '../domain/ids.ts';
 import {
   type Facts,
   isWorthWaiting,
+  type Judgement,
   nextStep,
   type OtherLeg,
   type Rules,
@@ -37,6 +38,7 @@ import {
   withLeg,
 } from '../domain/order.ts';
 import { givenUp, heldBack, late, lost, rateLimited, recordOutcome, unreachable } from '../domain/outcome.ts';
+import { plannedPosition } from '../domain/position.ts';
 import type { Connections } from './connections.ts';
 import type { GuardedEntry } from './guarding.ts';
 import type { Line } from './line.ts';
@@ -54,6 +56,8 @@ export interface Execution {
   readonly rules: Rules;
   /** What the account's guards say of an entry that is about to be sent. */
   judge(entry: GuardedEntry): Promise<readonly GuardVerdict[]>;
+  /** Of the day's first order, whatever it is. Never in its way. */
+  noteEquity(order: Order, line: Line): void;
 }
 
 /** What a worker has in hand: an order, what else of its account is open, and which connection its account asks for. */
@@ -128,7 +132,7 @@ export async function executeOrder(
     let open = otherLegs(others);
     let position: Facts['position'] = null;
     let isMissing = false;
-    let judged: { readonly verdicts: readonly GuardVerdict[]; readonly at: number } | null = null;
+    let judged: (Judgement & { readonly at: number }) | null = null;
     // The order as it goes on, yet to be saved.
     let current = order;
 
@@ -145,8 +149,7 @@ export async function executeOrder(
         position,
         positionWatch: watches.position.read(),
         expected: typeof symbol === 'string' ? trades.expected(symbol) : null,
-        guards:
-          guards === null ? 'none' : judged && now() - judged.at < STALE_MS ? judged.verdicts : 'unjudged',
+        guards: guards === null ? 'none' : judged && now() - judged.at < STALE_MS ? judged : 'unjudged',
         busyMs: line.busyMs(),
         refusals,
         watch: watches.leg.read(),
@@ -176,6 +179,8 @@ export async function executeOrder(
           case 'read the position':
             await pass(step.afterMs);
             if (position === null) watches.position.begin();
+            // Beside it, and not waited for: what the day began with.
+            if (guards?.max_daily_loss !== undefined) deps.noteEquity(current, line);
             position = { quantity: await line.position(tradable(instrument)), readAt: now() };
             watches.position.looked();
             break;
@@ -197,7 +202,12 @@ export async function executeOrder(
           }
           case 'judge the guards': {
             const entry = { order: step.order, guards: guards ?? {}, line, instrument: tradable(instrument) };
-            judged = { verdicts: await deps.judge(entry), at: now() };
+            judged = {
+              verdicts: await deps.judge(entry),
+              quantity: mainLeg(step.order)?.quantity ?? ZERO,
+              positionAfter: plannedPosition(step.order),
+              at: now(),
+            };
             break;
           }
           case 'send':

@@ -15,6 +15,15 @@ interface GuardDeps {
   readonly clock: { now(): number };
 }
 
+/** The equity at the day's first order; an order that only closes has one too. */
+export function noteEquity({ orders, clock }: GuardDeps, order: Order, line: Line): void {
+  line
+    .balance()
+    .then(({ equity }) => orders.firstEquity(order, dayOf(clock.now()), equity))
+    // The guard refuses, or takes the next order's, where it is not known.
+    .catch(() => {});
+}
+
 export interface GuardedEntry {
   readonly order: Order;
   readonly guards: Guards;

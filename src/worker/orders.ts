@@ -49,6 +49,12 @@ export interface WorkerOrders {
     day: string,
     equity: Decimal,
   ): Promise<Decimal>;
+  /** The same, and nothing is kept. */
+  knownEquity(
+    of: Pick<Order, 'userId' | 'accountId' | 'simulation'>,
+    day: string,
+    equity: Decimal,
+  ): Promise<Decimal>;
   findAccount(id: AccountId): Promise<Account | null>;
   /** The credentials of this version of the account are no longer verified. */
   refuseCredentials(account: AccountId, version: number): Promise<void>;

@@ -25,7 +25,7 @@ import {
   verifyCredentials,
 } from './enquiries.ts';
 import { type Execution, OrderTaken } from './execute.ts';
-import { judgeGuards } from './guarding.ts';
+import { judgeGuards, noteEquity } from './guarding.ts';
 import { createLanes } from './lanes.ts';
 import type { Envelope, Mailbox, WorkRequest } from './mailbox.ts';
 import type { WorkerOrders } from './orders.ts';
@@ -76,6 +76,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     ...deps,
     connections,
     judge: (entry) => judgeGuards(deps, entry),
+    noteEquity: (order, line) => noteEquity(deps, order, line),
     save: async (order, options = { settled: false }) =>
       mine(order, await orders.save(order, token, options)),
     saveSending: async (order) => mine(order, await orders.saveSending(order, token)),
@@ -89,6 +90,9 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       return again === 'taken' ? current : again;
     },
   };
+  /** As it would be judged; nothing is remembered of it. */
+  const foresee: Execution['judge'] = (entry) =>
+    judgeGuards({ ...deps, orders: { ...orders, firstEquity: orders.knownEquity } }, entry);
   const lanes = createLanes();
   const trades = new Map<string, ReturnType<typeof recentTrades>>();
   const faults = new Map<OrderId, number>();
@@ -213,7 +217,9 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       case 'plan':
         return asking(request.accountId, async () => {
           try {
-            return { planned: await planAhead(execution, request.draft, request.guards) };
+            return {
+              planned: await planAhead({ ...execution, judge: foresee }, request.draft, request.guards),
+            };
           } catch (fault) {
             return unavailable(fault);
           }

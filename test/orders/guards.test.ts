@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { sql } from '../../src/data/db.ts';
 import { type Decimal, decimal } from '../../src/domain/decimal.ts';
 import { mergeGuards } from '../../src/domain/guard-settings.ts';
 import { type GuardFacts, type Guards, judgeEntry } from '../../src/domain/guards.ts';
@@ -218,6 +219,26 @@ describe('An account with guards', () => {
     assert.equal((await world.send(trader)).body.error?.guard, 'max_price_deviation_percent', 'no price');
     const { body } = await world.send(trader, { action: 'short_entry', price: 1 });
     assert.equal(body.error?.guard, 'max_price_deviation_percent');
+  });
+
+  test('a day begins with its first order, whatever it is, and a plan is none', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    await world.send(trader, { quantity: 1 });
+    await change(world, trader, { max_daily_loss: 0.01 });
+    const kept = async () =>
+      (await world.db.all(sql`select equity from day_equity where trading_account_id = ${trader.account.id}`))
+        .length;
+    const order = { trading_account_id: trader.account.id, action: 'buy', symbol: 'BTCUSDT', quantity: 1 };
+    await world.as(trader, 'POST', '/trading/order/plan', order);
+    assert.equal(await kept(), 0);
+    await world.send(trader, { action: 'long_exit', quantity: 0.5 });
+    while ((await kept()) === 0);
+    assert.equal(
+      (await world.send(trader)).body.error?.guard,
+      'max_daily_loss',
+      'the exit has cost its spread',
+    );
   });
 
   test('merges them guard by guard, null removes one, and nonsense changes nothing', async (t) => {

@@ -125,9 +125,12 @@ describe('What arrived at a webhook', () => {
       '{"secret": 1234567, "note": "1234567"}',
       'secret=s3cret;action=buy',
       '{"secret": "s3cr\\u0065t", "x": {{close}}',
+      "{'secret': 's3cret of another'}",
+      'secret=my s3cret of long ago',
+      '{"secret":["s3cret b"]}',
     ]) {
       const masked = maskMessage(new TextEncoder().encode(text), ['s3cret']);
-      assert.ok(!/s3cret|1234567|s3cr\\u0065t/.test(masked), masked);
+      assert.ok(!/s3cret|1234567|s3cr\\u0065t|another|long ago| b/.test(masked), masked);
       assert.ok(masked.includes(MASK));
     }
   });
@@ -189,6 +192,29 @@ describe('A message, checked before it is sent', () => {
     );
     assert.ok(checked.corrected?.includes('<your webhook secret>'));
     assert.ok(!JSON.stringify(checked).includes(trader.secret));
+  });
+
+  test('what it corrects works, and a report is judged as one', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    for (const message of [
+      '{"action": "purchase", "symbol": "BTCUSDT", "quantity": "abc"}',
+      '{"action": "buy", "symbol": "BTCUSDT"}',
+      '{"action": "buy", "symbol": "{{constructor}}", "quantity": 1}',
+    ]) {
+      const { corrected } = await check(world, trader, message);
+      const working = (corrected ?? assert.fail(message)).replace('<your webhook secret>', trader.secret);
+      const again = await check(world, trader, working);
+      assert.deepEqual(
+        outcomes(again),
+        CHECKS.map((name) => `${name} passed`),
+      );
+    }
+    await world.as(trader, 'POST', `/trading/accounts/${trader.account.id}/halt`, {});
+    const stance = { market_position: 'long', market_position_size: 1 };
+    const { quantity: _, ...sync } = world.signal(trader, { action: 'sync', ...stance });
+    const report = await check(world, trader, JSON.stringify(sync));
+    assert.deepEqual([report.plan, outcomes(report).includes('halt refused')], [null, false]);
   });
 
   test('a template is read as the platform would fill it in', async (t) => {

@@ -42,6 +42,7 @@ function strategy(trader: Trader, startedAt: number) {
         ...said(),
       };
     },
+    said,
     sync: () => ({ action: 'sync', ...stance(position), ...said() }),
   };
 }
@@ -215,6 +216,33 @@ describe('What the strategy holds and the account does not', () => {
   });
 });
 
+describe('What is under way of our own', () => {
+  const resting = async (t: Parameters<typeof openWorld>[0]) => {
+    const found = await desk(t, { outOfSync: 'follow', paper: { latency_ms: 0, fill: 'never' } });
+    const first = await found.world.webhook(found.trader, found.own.trade(1));
+    assert.equal(first.body.status, 'placed');
+    found.own.next(1);
+    return found;
+  };
+
+  test('is not bought a second time: while an entry rests, nothing more is opened towards the target', async (t) => {
+    const { world, trader, own } = await resting(t);
+    const { body } = await world.webhook(trader, own.trade(2));
+    assert.deepEqual([body.status, body.broker_refs], ['rejected', []]);
+    assert.match(body.error?.message ?? '', /still open at the broker/);
+    own.next(1);
+    const report = await world.webhook<SyncAnswer>(trader, own.sync());
+    assert.deepEqual([report.body.in_sync, report.body.order?.status], [false, 'rejected']);
+    assert.equal((await world.paperOrders(trader.account.id)).length, 1);
+  });
+
+  test('keeps a close of nothing from being done: what rests may yet be filled', async (t) => {
+    const { world, trader, own } = await resting(t);
+    const { body } = await world.webhook(trader, own.trade(0));
+    assert.deepEqual([body.status, body.error?.code], ['rejected', 'no_position']);
+  });
+});
+
 describe('A missed alert', () => {
   test('is a gap at the next one, audited, and healed by its size', async (t) => {
     const { world, trader, own } = await desk(t);
@@ -321,6 +349,57 @@ describe('A missed alert', () => {
       (await actionsOf(world, trader)).filter((action) => action.includes('drift')),
       ['position_drift', 'position_drift_ended'],
     );
+  });
+
+  test('a close needs no stance to be one: the strategy is flat afterwards', async (t) => {
+    const { world, trader, own } = await desk(t);
+    await world.webhook(trader, own.trade(2));
+    own.next(1);
+    await world.webhook(trader, { action: 'close', ...own.said() });
+    const positions = `/trading/accounts/${trader.account.id}/positions`;
+    const { body } = await asOwner<{ items: object[] }>(world, trader, 'GET', positions);
+    assert.deepEqual(body.items, []);
+    const aligned = await asOwner<{ status: string }>(
+      world,
+      trader,
+      'POST',
+      `/trading/accounts/${trader.account.id}/align`,
+      { symbol: SYMBOL },
+    );
+    assert.equal(aligned.body.status, 'done');
+  });
+
+  test('after a signal that says nothing of the strategy nobody knows where it stands', async (t) => {
+    const { world, trader, own } = await desk(t);
+    await world.webhook(trader, own.trade(2));
+    await world.send(trader, { action: 'long_exit', quantity: 1 });
+    const { body } = await asOwner<{
+      items: { strategy_position: number | null; in_sync: boolean | null }[];
+    }>(world, trader, 'GET', `/trading/accounts/${trader.account.id}/positions`);
+    assert.deepEqual([body.items[0]?.strategy_position, body.items[0]?.in_sync], [null, null]);
+  });
+
+  test('a simulated word from far ahead is not the last one for ever, and one beyond all years is refused', async (t) => {
+    const { world, trader } = await desk(t);
+    const rehearse = (fields: object) =>
+      world.send(
+        trader,
+        { market_position: 'long', market_position_size: 1, ...fields },
+        { query: '?simulation=true' },
+      );
+    assert.equal((await rehearse({ timestamp: '9999-12-31T23:59:59Z' })).body.status, 'filled');
+    const beyond = (await rehearse({ timestamp: '9999-12-31T23:59:59-14:00' })) as unknown as Answer<Problem>;
+    assert.deepEqual([beyond.status, beyond.body.code], [400, 'webhook_payload_invalid']);
+  });
+
+  test('an account that follows opens with an exit only what it might enter', async (t) => {
+    const { world, trader, own } = await desk(t, { outOfSync: 'follow' });
+    own.trade(5);
+    own.next(1);
+    await asOwner(world, trader, 'POST', `/trading/accounts/${trader.account.id}/halt`, {});
+    const { body } = await world.webhook(trader, own.trade(3));
+    assert.deepEqual([body.status, body.error?.code], ['rejected', 'out_of_sync']);
+    assert.equal(await held(world, trader), 0);
   });
 
   test('a simulated strategy is another one', async (t) => {

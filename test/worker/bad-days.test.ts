@@ -403,6 +403,7 @@ describe('An order whose outcome could not be saved', () => {
     const execution: Execution = {
       connections,
       judge: async () => [],
+      noteEquity: () => {},
       // The database is away for the one commit that follows the broker's acknowledgement.
       save: async (order) => {
         if (++commits === 1) throw new DatabaseUnavailable('away');

@@ -254,6 +254,7 @@ function model(capabilities: Capabilities, start: number, luck: readonly Luck[],
     const execution: Execution = {
       connections,
       judge: async () => [],
+      noteEquity: () => {},
       save: (order) => commit(alive(order)),
       saveSending: (order) => commit(alive(order)),
       saveSeen: (order) => commit(alive(order)),

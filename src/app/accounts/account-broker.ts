@@ -159,7 +159,13 @@ function besides(state: StrategyState | undefined, held: Decimal) {
   const position = state?.word.after ? positionOf(state.word.after) : null;
   return {
     strategy_position: toNumberOrNull(position),
-    in_sync: position === null ? null : position === held,
+    // A continuous month is held under the month's own name: what was last compared tells.
+    in_sync:
+      position === null
+        ? null
+        : state?.key.symbol.endsWith('!')
+          ? state.driftSince === null
+          : position === held,
     last_signal_at: state?.arrivedAt ?? null,
   };
 }

@@ -7,8 +7,7 @@ import { type Denial, isDenial } from '../../domain/denial.ts';
 import { dayOf } from '../../domain/entitlement.ts';
 import { recogniseForeign, renderMessage } from '../../domain/foreign-messages.ts';
 import { type AccountId, isUuid, type UserId } from '../../domain/ids.ts';
-import { NO_NOTES } from '../../domain/order.ts';
-import { readBody, type Signal } from '../../domain/signal.ts';
+import { readBody } from '../../domain/signal.ts';
 import { fillTemplate, workingMessage } from '../../domain/template.ts';
 import { fingerprint } from '../../domain/webhook.ts';
 import { CHECKS, type Check, type CheckVerdict, checkOf } from '../../domain/webhook-checks.ts';
@@ -18,7 +17,8 @@ import type { SecretBox } from '../secret-box.ts';
 import { understanding } from './arrived-signal.ts';
 import { judgeMessage } from './judge-message.ts';
 import { type PlaceOrderDeps, refusalsOf } from './place-order.ts';
-import { type OrderPlan, planFor } from './plan-order.ts';
+import { type OrderPlan, planFor, wishOf } from './plan-order.ts';
+import { isReport, REPORT } from './sync.ts';
 
 const MOST_BYTES = 16 * 1024;
 
@@ -57,11 +57,12 @@ export async function checkMessage(
     const print = fingerprint(user, signal);
     if (print !== null && !simulation && (await hasFingerprint(deps.db, account.id, print)))
       found.set('replay', 'This very signal was accepted before.');
-    for (const { code, detail } of refusalsOf(deps, { ...target, intent: signal.intent, simulation }))
+    const intent = isReport(signal) ? REPORT : signal.intent;
+    for (const { code, detail } of refusalsOf(deps, { ...target, intent, simulation }))
       found.set(checkOf(code), detail);
   }
-  const plan =
-    signal && !found.has('symbol') ? await planFor(deps, account, wishOf(signal, simulation)) : null;
+  const trades = signal && !found.has('symbol') && (!isReport(signal) || account.outOfSync === 'follow');
+  const plan = trades ? await planFor(deps, account, wishOf(signal, simulation)) : null;
   if (plan && isDenial(plan)) found.set('worker', plan.detail);
   if (turned && found.has('secret'))
     found.set('secret', 'Put your webhook secret into the message that works.');
@@ -71,7 +72,7 @@ export async function checkMessage(
     understood: signal && understanding(signal),
     ignored: signal?.ignored ?? [],
     plan: plan && isDenial(plan) ? null : plan,
-    corrected: turned ?? (found.has('payload') || found.has('secret') ? workingMessage(message) : null),
+    corrected: turned ?? (found.has('payload') || found.has('secret') ? workingMessage(message, now) : null),
     service: foreign?.service ?? null,
     lost: foreign?.lost ?? [],
   };
@@ -100,14 +101,3 @@ function verdictOf(check: Check, found: ReadonlyMap<Check, string>, isUnderstood
   if (!isUnderstood && NEED_SIGNAL.includes(check)) return { check, outcome: 'not_reached', detail: null };
   return { check, outcome: 'passed', detail: NOT_ASKED[check] ?? null };
 }
-
-const wishOf = (signal: Signal, simulation: boolean) => ({
-  source: 'webhook' as const,
-  simulation,
-  action: signal.action,
-  orderType: signal.orderType,
-  intent: signal.intent,
-  symbol: signal.symbol,
-  quantity: signal.quantity,
-  notes: { ...NO_NOTES, marketPosition: signal.after?.side ?? null, price: signal.price },
-});

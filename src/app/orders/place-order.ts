@@ -72,7 +72,7 @@ export interface NewOrder extends Placing {
   /** Of a real webhook order. */
   readonly fingerprint: string | null;
   /** What was read is no longer so: it is read again, and the caller's own checks are made again. */
-  again(): Promise<Placing | Denial>;
+  again(): Promise<(Placing & { readonly intent?: OrderIntent }) | Denial>;
   /** What the order claims besides, each guarded by its own name. */
   claims(order: OrderId): Statement[];
   /** Called once the order is committed: whatever becomes of the answer, it stands. */

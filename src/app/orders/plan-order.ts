@@ -14,14 +14,14 @@ import {
   type Source,
 } from '../../domain/order.ts';
 import { describePlan } from '../../domain/plan-words.ts';
-import { mapAction } from '../../domain/signal.ts';
+import { mapAction, type Signal } from '../../domain/signal.ts';
 import { isAllowedSymbol } from '../../domain/symbol.ts';
 import { type AskDeps, askWorker } from '../accounts/account-broker.ts';
 import { ownAccount } from '../accounts/accounts.ts';
 import { newId } from '../new-id.ts';
 import type { PlaceOrderDeps } from './place-order.ts';
 
-export interface Wish {
+interface Wish {
   readonly source: Source;
   readonly simulation: boolean;
   readonly action: Action;
@@ -60,6 +60,33 @@ export async function planFor(
     error: planned.error,
   };
 }
+
+/** What is held of the symbol, as an order would find it; null: the broker has no such symbol. */
+export async function positionFor(
+  deps: AskDeps & Pick<PlaceOrderDeps, 'clock'>,
+  account: Account,
+  wish: Wish,
+): Promise<{ readonly position: Decimal | null } | Denial> {
+  const answer = await askWorker(deps, account.userId, {
+    kind: 'plan',
+    accountId: account.id,
+    draft: draftOf(account, wish, deps.clock.now()),
+    guards: null,
+  });
+  return isDenial(answer) ? answer : { position: answer.planned.positionBefore };
+}
+
+/** What a signal would order. */
+export const wishOf = (signal: Signal, simulation: boolean): Wish => ({
+  source: 'webhook',
+  simulation,
+  action: signal.action,
+  orderType: signal.orderType,
+  intent: signal.intent,
+  symbol: signal.symbol,
+  quantity: signal.quantity,
+  notes: { ...NO_NOTES, marketPosition: signal.after?.side ?? null, price: signal.price },
+});
 
 export interface PlanRequest {
   readonly userId: UserId;

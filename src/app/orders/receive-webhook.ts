@@ -6,8 +6,9 @@ import { hasFingerprint } from '../../data/orders.ts';
 import { insertSignal } from '../../data/signals.ts';
 import { findByWebhookToken, type Target } from '../../data/targets.ts';
 import { type Denial, deny, isDenial, isOurFault, ruleOf } from '../../domain/denial.ts';
-import { dayOf } from '../../domain/entitlement.ts';
+import { dayOf, isEntry } from '../../domain/entitlement.ts';
 import type { OrderId } from '../../domain/ids.ts';
+import type { OrderIntent } from '../../domain/order.ts';
 
 import { type BodyReading, type Proof, proofIn, readBody, type Signal } from '../../domain/signal.ts';
 import { fingerprint, isGenuine, memoryMs } from '../../domain/webhook.ts';
@@ -20,7 +21,7 @@ import type { SecretBox } from '../secret-box.ts';
 import { arrivedSignal, type Findings } from './arrived-signal.ts';
 import { isSecretOf, judgeMessage, malformed, type Refused } from './judge-message.ts';
 import { type Attempt, attemptOnce, type OnceDeps } from './once.ts';
-import { type Placed, type PlaceOrderDeps, placeOrder, recordRefusal } from './place-order.ts';
+import { type Placed, type PlaceOrderDeps, placeOrder, recordRefusal, refusalOf } from './place-order.ts';
 import { type Heard, heardAnd } from './strategy.ts';
 import { type Synced, syncStrategy } from './sync.ts';
 
@@ -145,7 +146,7 @@ async function checkAndPlace(
       simulation,
       action: signal.action,
       orderType: signal.orderType,
-      intent: signal.intent,
+      intent: intentOf(deps, target, signal, simulation),
       symbol: signal.symbol,
       quantity: signal.quantity,
       notes,
@@ -156,7 +157,8 @@ async function checkAndPlace(
         const current = await find();
         if (isDenial(current)) return current;
         const checkedAgain = check(current);
-        return 'denial' in checkedAgain ? checkedAgain.denial : current;
+        if ('denial' in checkedAgain) return checkedAgain.denial;
+        return { ...current, intent: intentOf(deps, current, checkedAgain.signal, simulation) };
       },
       claims: (order) => [...unit, ...keep(order)],
       onAccepted: () => attempt?.decided(),
@@ -194,6 +196,15 @@ async function checkAndPlace(
   async function wasAccepted(known: string | null): Promise<boolean> {
     return known !== null && !simulation && (await hasFingerprint(deps.db, account.id, known));
   }
+}
+
+/** An exit that may open what is missing, as the account follows, needs an entry's rights for that; else it only closes. */
+function intentOf(deps: WebhookDeps, target: Target, signal: Signal, simulation: boolean): OrderIntent {
+  const { intent, action } = signal;
+  if (!intent.target || isEntry(intent) || (action !== 'buy' && action !== 'sell')) return intent;
+  const entry = { operation: 'PLACE_ENTRY_ORDER', side: action } as const;
+  if (refusalOf(deps, { ...target, intent: entry, simulation }) === null) return intent;
+  return { ...intent, target: { ...intent.target, opens: action } };
 }
 
 /** Per account and mode: a rehearsal does not use up the real signal. */

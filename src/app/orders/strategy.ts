@@ -6,19 +6,27 @@ import type { Db, Statement } from '../../data/db.ts';
 import { insertNotice } from '../../data/notices.ts';
 import {
   findStrategy,
+  forgetStance,
   keepWord,
   type StrategyKey,
   type StrategyState,
   setDrift,
   strategyStands,
 } from '../../data/strategies.ts';
-import type { Decimal } from '../../domain/decimal.ts';
+import { type Decimal, ZERO } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { timestamp, type UserId } from '../../domain/ids.ts';
 import { hasEnded, NO_NOTES, type Order, type SignalNotes } from '../../domain/order.ts';
 import { positionAfter } from '../../domain/position.ts';
 import type { Signal } from '../../domain/signal.ts';
-import { hasGap, isRepeated, isSuperseded, positionOf, type StrategyWord } from '../../domain/strategy.ts';
+import {
+  hasGap,
+  isRepeated,
+  isSuperseded,
+  positionOf,
+  type Stance,
+  type StrategyWord,
+} from '../../domain/strategy.ts';
 import { canonicalSymbol } from '../../domain/symbol.ts';
 import { fingerprint } from '../../domain/webhook.ts';
 import { type AuditEvent, audit, type RequestContext } from '../audit/audit.ts';
@@ -27,6 +35,8 @@ import type { Contested, Placed } from './place-order.ts';
 
 /** A strategy that speaks faster than this is not worth a longer wait. */
 const MOST_TRIES = 4;
+
+const FLAT: Stance = { side: 'flat', size: ZERO };
 
 /** A word as it was heard: what is noted with its order, and what is to be committed with it, guarded by `strategy`. */
 export interface Heard {
@@ -50,24 +60,33 @@ export const keyOf = (account: Account, symbol: string, simulation: boolean): St
 
 async function hear(db: Db, hearing: Hearing): Promise<Heard> {
   const { account, signal, simulation, arrivedAt, context } = hearing;
-  const { before, after, price, ignored } = signal;
+  const { before, price, ignored } = signal;
+  // Who closes is flat, and need not say so.
+  const after = signal.action === 'close' ? FLAT : signal.after;
   const plain = { ...NO_NOTES, price, ignored };
-  if (before === null && after === null)
-    return { notes: price === null && ignored.length === 0 ? NO_NOTES : plain, unit: [] };
-
   const key = keyOf(account, signal.symbol, simulation);
+  if (before === null && after === null)
+    return {
+      notes: price === null && ignored.length === 0 ? NO_NOTES : plain,
+      // It trades, and does not say where the strategy stands now.
+      unit: [forgetStance(key, timestamp(arrivedAt))],
+    };
+
   const print = fingerprint(account.userId, signal);
-  const word: StrategyWord = { before, after, timestamp: signal.timestamp ?? arrivedAt, print };
+  // In simulation nobody has proven a time: one from far ahead would be the last word for ever.
+  const latest = arrivedAt + account.maxRequestAge * 1000;
+  const said = Math.min(signal.timestamp ?? arrivedAt, latest);
+  const word: StrategyWord = { before, after, timestamp: said, print };
   const known = await findStrategy(db, key);
   const last = known?.word ?? null;
   const superseded = isSuperseded(last, word);
   const gap = !superseded && hasGap(last, word, { isSync: signal.action === 'sync' });
   const notes: SignalNotes = {
     ...plain,
-    marketPosition: after?.side ?? null,
+    marketPosition: signal.after?.side ?? null,
     gap,
     // Only a target is not traded for it; whatever it was, it does not change where the strategy stands.
-    superseded: superseded && signal.intent.target !== undefined,
+    superseded: superseded && signal.after !== null && signal.intent.target !== undefined,
   };
   if (known && (superseded || after === null || isRepeated(known.word, word)))
     return { notes, unit: [strategyStands(known), ...(gap ? gapNoted() : [])] };
@@ -92,13 +111,13 @@ async function hear(db: Db, hearing: Hearing): Promise<Heard> {
       },
     };
     const detail = `An alert of the strategy in ${key.symbol} never arrived: this one begins where the last one did not end.`;
-    return [audit(context, event, arrivedAt), noticeOf(key, account.userId, 'gap', detail, arrivedAt)];
+    return [audit(context, event, arrivedAt), ...noticeOf(key, account.userId, 'gap', detail, arrivedAt)];
   }
 }
 
 /** Places with what was heard; where the strategy says something else meanwhile, it is heard again. A refused word is kept too. */
 export async function heardAnd(
-  { db }: { readonly db: Db },
+  { db, log }: Pick<DriftDeps, 'db' | 'log'>,
   hearing: Hearing,
   place: (heard: Heard) => Promise<Denial | Contested | Placed>,
 ): Promise<Denial | Contested | Placed> {
@@ -106,7 +125,11 @@ export async function heardAnd(
     const heard = await hear(db, hearing);
     const outcome = await place(heard);
     if ('contested' in outcome && outcome.contested === 'strategy') continue;
-    if (isDenial(outcome) && heard.unit.length > 0) await keepHeard(db, hearing);
+    if (isDenial(outcome) && outcome.code !== 'outcome_unknown' && heard.unit.length > 0)
+      // The refusal is the answer, whether or not this can be kept.
+      await keepHeard(db, hearing).catch((fault: unknown) =>
+        log.warn({ fault }, 'what a refused signal said could not be kept'),
+      );
     return outcome;
   }
   return deny('database_unavailable', {
@@ -135,6 +158,11 @@ export async function noteEnd(deps: DriftDeps, order: Order): Promise<void> {
   const { accountId, brokerName, symbol, simulation } = order;
   const key = { accountId, symbol: canonicalSymbol(brokerName, symbol), simulation };
   try {
+    // Behind an alert that came meanwhile the position is not yet where the strategy stands.
+    const state = await findStrategy(deps.db, key);
+    const said = state?.word.after ? positionOf(state.word.after) : null;
+    const { target } = order.intent;
+    if (target && said !== target.position) return;
     await noteDrift(deps, key, order.userId, position, { order_id: order.id });
   } catch (fault) {
     deps.log.warn({ fault, order: order.id }, 'whether the position drifts could not be noted');
@@ -179,7 +207,7 @@ export async function noteDrift(
     const lost = await db.commit([
       setDrift(state, found.inSync ? null : timestamp(now)),
       audit(OURSELVES, event, now),
-      ...(found.inSync ? [] : [noticeOf(key, userId, 'drift', drifted(key.symbol, found), now)]),
+      ...(found.inSync ? [] : noticeOf(key, userId, 'drift', drifted(key.symbol, found), now)),
     ]);
     if (lost === null || tries === MOST_TRIES) return found;
   }
@@ -188,15 +216,16 @@ export async function noteDrift(
 const drifted = (symbol: string, { strategyPosition, brokerPosition }: Comparison): string =>
   `The strategy stands at ${strategyPosition} ${symbol}, the account holds ${brokerPosition}. Align the position, or the strategy.`;
 
+/** A rehearsal is shown, and nobody is mailed: whoever knows the URL can make one. */
 function noticeOf(
   { accountId, simulation }: StrategyKey,
   userId: UserId,
   kind: 'gap' | 'drift',
   detail: string,
   now: number,
-): Statement {
-  const words = simulation ? `In simulation: ${detail}` : detail;
-  return insertNotice({ id: newId(), userId, accountId, kind, detail: words, createdAt: timestamp(now) });
+): Statement[] {
+  if (simulation) return [];
+  return [insertNotice({ id: newId(), userId, accountId, kind, detail, createdAt: timestamp(now) })];
 }
 
 /** Nobody's request: the worker found it. */

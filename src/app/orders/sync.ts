@@ -1,13 +1,16 @@
 // A `sync`: the strategy reports where it stands, at each bar's close, and trades nothing. It finds a missed last alert,
 // and a position that is not the strategy's.
 
+import { findStrategy, strategyStands } from '../../data/strategies.ts';
 import type { Target } from '../../data/targets.ts';
 import { type Decimal, ZERO } from '../../domain/decimal.ts';
 import { type Denial, isDenial } from '../../domain/denial.ts';
 import type { Order } from '../../domain/order.ts';
-import { canonicalSymbol } from '../../domain/symbol.ts';
-import { heldPositions } from '../accounts/account-broker.ts';
-import { type Contested, type Placed, type PlaceOrderDeps, refusalOf } from './place-order.ts';
+import type { Signal } from '../../domain/signal.ts';
+import { fingerprint } from '../../domain/webhook.ts';
+import type { Contested, Placed, PlaceOrderDeps } from './place-order.ts';
+import { refusalOf } from './place-order.ts';
+import { positionFor, wishOf } from './plan-order.ts';
 import { type Heard, type Hearing, keepHeard, keyOf, noteDrift } from './strategy.ts';
 
 export interface Synced {
@@ -31,28 +34,26 @@ export async function syncStrategy(
 ): Promise<Denial | Synced> {
   const { account, signal, simulation } = hearing;
   const refusal = refusalOf(deps, { ...target, intent: REPORT, simulation });
-  if (refusal) {
-    await keepHeard(deps.db, hearing);
-    return refusal;
-  }
   const { notes } = await keepHeard(deps.db, hearing);
-  const positions = await heldPositions(deps, account.userId, account.id, { simulation });
-  if (isDenial(positions)) return positions;
+  if (refusal) return refusal;
+  // By the worker, as an order would read it: a continuous month is the month that it stands for.
+  const held = await positionFor(deps, account, wishOf(signal, simulation));
+  if (isDenial(held)) return held;
   const key = keyOf(account, signal.symbol, simulation);
-  const held = positions.find(({ symbol }) => canonicalSymbol(account.brokerName, symbol) === key.symbol);
-  const { inSync, strategyPosition, brokerPosition } = await noteDrift(
-    deps,
-    key,
-    account.userId,
-    held?.quantity ?? ZERO,
-    { found_by: 'sync' },
-  );
-  const found = { inSync, strategyPosition, brokerPosition, gap: notes.gap };
-  if (inSync || account.outOfSync !== 'follow' || notes.superseded) return { ...found, order: null };
-  const placed = await place({ notes, unit: [] });
-  if (isDenial(placed)) return placed;
-  return { ...found, order: 'contested' in placed ? null : placed.order };
+  const found = await noteDrift(deps, key, account.userId, held.position ?? ZERO, { found_by: 'sync' });
+  const { inSync, strategyPosition, brokerPosition } = found;
+  const report = { inSync, strategyPosition, brokerPosition, gap: notes.gap, order: null };
+  if (inSync || account.outOfSync !== 'follow') return report;
+  // The strategy may have said something else while the broker was asked.
+  const state = await findStrategy(deps.db, key);
+  if (!state || state.word.print !== fingerprint(account.userId, signal)) return report;
+  const placed = await place({ notes, unit: [strategyStands(state)] });
+  // What is refused, halted or overtaken is not aligned; the report stands.
+  return isDenial(placed) || 'contested' in placed ? report : { ...report, order: placed.order };
 }
 
 /** Neither an entry nor counted: whoever may close may report. */
-const REPORT = { operation: 'CLOSE_POSITION', direction: null } as const;
+export const REPORT = { operation: 'CLOSE_POSITION', direction: null } as const;
+
+/** Whether it would trade: only where the account follows. */
+export const isReport = ({ action }: Signal): boolean => action === 'sync';
