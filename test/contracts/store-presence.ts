@@ -6,7 +6,6 @@ import type { Shared } from './store.ts';
 
 const LONG = 60_000;
 const SHORT = 40;
-const LONG = 60_000;
 const DEADLINE = 5_000;
 
 export function presenceContract({ store, newKey, holdsAfter }: Shared): void {
