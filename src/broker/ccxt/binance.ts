@@ -131,6 +131,12 @@ export const binance: Profile = {
     '-4116': 'duplicate',
     '-2013': 'not_found',
     '-2011': 'not_found',
+    // ccxt takes these for a lack of permission: what is refused is this order, and another may be taken.
+    '-4087': 'refused',
+    '-4088': 'refused',
+    '-4192': 'refused',
+    '-4400': 'refused',
+    '-4401': 'refused',
     // Each carries a code and says nothing of whether the order was taken.
     '-1000': 'unsaid',
     '-1001': 'unsaid',

@@ -132,9 +132,10 @@ export async function makeExchange({ profile, clock, environment, kind, send }: 
         throw new Unanswered('Its list of markets is not as agreed', false);
       }
     },
-    lineageOf({ status, headers, text, url, body }) {
+    lineageOf({ status, headers, text, url }) {
       try {
-        ccxt.handleErrors(status, '', url, '', headers, text, body);
+        // Its tables are asked with plain numbers: a code as it was written is none that it knows.
+        ccxt.handleErrors(status, '', url, '', headers, text, plain(text));
         return [];
       } catch (fault) {
         return ancestors(fault);
@@ -148,6 +149,14 @@ export async function makeExchange({ profile, clock, environment, kind, send }: 
     },
   };
 }
+
+const plain = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
 
 const classes = new Map<string, Promise<CcxtClass>>();
 
