@@ -110,7 +110,11 @@ const TABLE: Readonly<Record<ExchangeName, readonly (readonly [Answer, Expected]
     [binance(-4400, 'Futures Trading Quantitative Rules violated'), 'failed_at_broker'],
     [binance(-4401, 'Compliance restricted: can only place reduceOnly order.'), 'failed_at_broker'],
     [binance(-1008, 'Server is currently overloaded with other requests.', 503), 'busy'],
-    [{ status: 503, text: 'Service Unavailable.' }, 'busy'],
+    [{ status: 503, body: { msg: 'Service Unavailable.' } }, 'busy'],
+    // The words of any proxy on the way, which may have passed the order on.
+    [{ status: 503, text: 'Service Unavailable.' }, 'unknown'],
+    [{ status: 503, text: 'Service Unavailable' }, 'unknown'],
+    [{ status: 503, body: { message: 'Service Unavailable' } }, 'unknown'],
     [{ status: 503, text: 'Unknown error, please check your request or try again later.' }, 'unknown'],
     [
       binance(-1007, 'Timeout waiting for response from backend server. Send status unknown.', 408),

@@ -144,9 +144,10 @@ export const binance: Profile = {
     '-1007': 'unsaid',
     '-1016': 'unsaid',
   },
-  // By its documents: with this text nothing was done, with any other it is not known.
-  refusedWithoutCode: ({ status, text: words }) =>
-    status === 503 && /^\W*Service Unavailable\.?\W*$/i.test(words) ? 'busy' : null,
+  // By its documents: with this message nothing was done, with any other it is not known. In its own JSON only: a proxy
+  // says the same in words of its own, and may have passed the order on.
+  refusedWithoutCode: ({ status, body }) =>
+    status === 503 && text(body, 'msg') === 'Service Unavailable.' ? 'busy' : null,
   delayMs: ({ headers }) => {
     const seconds = Number(headers.get('retry-after') ?? '');
     return seconds > 0 ? seconds * 1000 : null;
