@@ -26,8 +26,19 @@ type Expected =
   | 'unavailable'
   | Extract<PlaceOutcome, { outcome: 'rejected' }>['error']['code'];
 
-async function placed(name: ExchangeName, answers: readonly Answer[], more: Partial<BrokerOrder> = {}) {
-  const { broker, asked } = await scriptedExchange(name, answers);
+/** Where an order names its margin mode, the position that it may add to is asked for before it. */
+const FLAT: Readonly<Partial<Record<ExchangeName, Answer>>> = {
+  okx: { body: { code: '0', data: [] } },
+  bitget: { body: { code: '00000', data: [] } },
+};
+
+async function placed(
+  name: ExchangeName,
+  answers: readonly Answer[],
+  more: Partial<BrokerOrder> = {},
+  held: Answer | undefined = FLAT[name],
+) {
+  const { broker, asked } = await scriptedExchange(name, [...(held ? [held] : []), ...answers]);
   const instrument = await broker.resolve('BTCUSDT.P', NO_HURRY);
   assert.ok(!('rejection' in instrument));
   const order: BrokerOrder = {
@@ -281,7 +292,7 @@ for (const [name, cases] of Object.entries(TABLE) as [ExchangeName, (typeof TABL
     test('nobody’s commission stands on an order', async () => {
       const { outcome, asked } = await placed(name, [page()]);
       await outcome;
-      const [sent] = asked;
+      const sent = asked.at(-1);
       for (const mark of ['referer', 'x-gate-channel-id', 'x-channel-api-code'])
         assert.equal(sent?.headers.get(mark), null);
       assert.doesNotMatch(sent?.body ?? '', /"tag"|x-xcKt|ccxt/i);
@@ -355,4 +366,49 @@ test('the address that is to be allowed is told where the exchange names it', as
     assert.doesNotMatch(fault.message, /script-key/);
     return true;
   });
+});
+
+test('an addition goes to the position in its own margin mode, however long ago that was read', async () => {
+  const row = { total: '0.5', holdSide: 'long', posMode: 'one_way_mode', openPriceAvg: '100' };
+  const cases: readonly (readonly [ExchangeName, Answer, RegExp])[] = [
+    [
+      'okx',
+      {
+        body: {
+          code: '0',
+          data: [
+            {
+              instType: 'SWAP',
+              instId: 'BTC-USDT-SWAP',
+              pos: '5',
+              posSide: 'net',
+              mgnMode: 'isolated',
+              avgPx: '100',
+            },
+          ],
+        },
+      },
+      /"tdMode":"isolated"/,
+    ],
+    [
+      'bitget',
+      { body: { code: '00000', data: [{ ...row, symbol: 'BTCUSDT', marginMode: 'isolated' }] } },
+      /"marginMode":"isolated"/,
+    ],
+  ];
+  for (const [name, held, words] of cases) {
+    const { outcome, asked } = await placed(name, [page()], {}, held);
+    assert.equal((await outcome).outcome, 'unknown');
+    assert.match(asked.at(-1)?.body ?? '', words);
+  }
+});
+
+test('an order whose deadline passes while its position is read is not sent', async () => {
+  for (const [name, flat] of Object.entries(FLAT) as [ExchangeName, Answer][]) {
+    const more = { sendBefore: timestamp(Date.now() + 400) };
+    const { outcome, asked } = await placed(name, [page()], more, { ...flat, afterMs: 450 });
+    const state = await outcome;
+    assert.equal(state.outcome === 'rejected' ? state.error.code : state.outcome, 'expired');
+    assert.ok(asked.every(({ method }) => method === 'GET'));
+  }
 });
