@@ -154,6 +154,15 @@ describe('a key at Alpaca', () => {
     await assert.rejects(broker.place(order()), fails(CredentialsRejected, /forbidden/));
   });
 
+  it('is a good one where the order is refused by a code, whatever the words', async () => {
+    for (const words of ['account not authorized to trade this symbol', 'asset AAPL is forbidden to you']) {
+      const { broker } = await opened({ 'POST /v2/orders': refusal(403, 40310000, words) });
+      await isRejected(await broker.place(order()), 'failed_at_broker', new RegExp(words));
+    }
+    const { broker } = await opened({ 'POST /v2/orders': refusal(401, 40110000, 'not authorized') });
+    await assert.rejects(broker.place(order()), CredentialsRejected);
+  });
+
   it('is sent to Alpaca’s own hosts, and to the other for prices', async () => {
     const hosts = new Set<string>();
     for (const environment of ['live', 'paper']) {
