@@ -64,6 +64,8 @@ interface Making {
 
 /** Longer than any call: each has a limit of its own, over its body too. */
 const NEVER_MS = 2_000_000_000;
+/** For all who want the clocks compared: it is nobody's call. */
+const COMPARE_MS = 10_000;
 
 export async function makeExchange({ profile, clock, environment, kind, send }: Making): Promise<Exchange> {
   const described = profile.environments[environment];
@@ -110,10 +112,10 @@ export async function makeExchange({ profile, clock, environment, kind, send }: 
   }
 
   function compareClocks(signal: AbortSignal): Promise<void> {
-    clock.comparing ??= compare(signal).finally(() => {
+    clock.comparing ??= compare(AbortSignal.timeout(COMPARE_MS)).finally(() => {
       clock.comparing = null;
     });
-    return clock.comparing;
+    return endOrAbort(clock.comparing, signal);
   }
 
   return {
@@ -148,6 +150,16 @@ export async function makeExchange({ profile, clock, environment, kind, send }: 
       if (!clock.isCompared) await compareClocks(signal);
     },
   };
+}
+
+/** Whoever has no time left leaves it to the others. */
+async function endOrAbort(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  const over = Promise.withResolvers<void>();
+  const leave = () => over.resolve();
+  if (signal.aborted) leave();
+  signal.addEventListener('abort', leave, { once: true });
+  await Promise.race([promise, over.promise]);
+  signal.removeEventListener('abort', leave);
 }
 
 const plain = (text: string): unknown => {
