@@ -412,3 +412,15 @@ test('an order whose deadline passes while its position is read is not sent', as
     assert.ok(asked.every(({ method }) => method === 'GET'));
   }
 });
+
+test('a market with a side for each direction is hedged, though nothing is held on either', async () => {
+  const row = { symbol: 'BTCUSDT', size: '0', side: '', avgPrice: '0' };
+  const list = [
+    { ...row, positionIdx: 1 },
+    { ...row, positionIdx: 2 },
+  ];
+  const { broker } = await scriptedExchange('bybit', [{ body: { retCode: 0, result: { list } } }]);
+  const instrument = await broker.resolve('BTCUSDT.P', NO_HURRY);
+  assert.ok(!('rejection' in instrument));
+  await assert.rejects(broker.position(instrument, NO_HURRY), AccountUnfit);
+});

@@ -84,7 +84,9 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
     const rows = await everyPage((next) => profile.positions(market, kind, next), signal);
     const readAt = performance.now();
     const open = rows.filter(({ quantity }) => sign(quantity) !== 0);
-    if (open.some(({ isHedged }) => isHedged)) throw new AccountUnfit(hedged(title, profile.howToSwitch));
+    const asked = rows.filter(({ marketId }) => marketId === market?.id);
+    if ([...open, ...asked].some(({ isHedged }) => isHedged))
+      throw new AccountUnfit(hedged(title, profile.howToSwitch));
     const ids = open.map(({ marketId }) => marketId);
     if (new Set(ids).size < ids.length)
       throw new AccountUnfit(
