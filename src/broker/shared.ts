@@ -1,7 +1,7 @@
 // What all accounts at a broker share and nobody wants to load for each of them: its list of contracts. Loaded once per
 // process, however many ask at once, and again when it is older than the asker takes it.
 
-import { BrokerUnavailable } from './broker.ts';
+import { AccountUnfit, BrokerUnavailable, CredentialsRejected } from './broker.ts';
 
 export interface Shared<Value> {
   /** `load` is given its own time: whoever loses patience leaves it to the others. */
@@ -31,9 +31,10 @@ export function createShared<Value>(now: () => number = () => performance.now())
         if (old && now() - old.at <= maxAgeMs) return old.value;
         const others = loading.get(key);
         if (!others) break;
-        // What failed for another may have failed for who that is: then this one asks for itself.
         await within(
-          others.catch(() => null),
+          others.catch((fault: unknown) => {
+            if (!isAboutTheAsker(fault)) throw fault;
+          }),
           signal,
         );
       }
@@ -43,6 +44,10 @@ export function createShared<Value>(now: () => number = () => performance.now())
     },
   };
 }
+
+/** What failed for who another is need not fail for this one, who then asks for itself; the rest failed for all. */
+const isAboutTheAsker = (fault: unknown): boolean =>
+  fault instanceof CredentialsRejected || fault instanceof AccountUnfit;
 
 async function within<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const over = Promise.withResolvers<never>();

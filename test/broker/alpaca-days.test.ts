@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { openAlpaca } from '../../src/broker/alpaca/alpaca.ts';
 import {
   AccountUnfit,
@@ -12,7 +13,7 @@ import {
   type PlaceOutcome,
 } from '../../src/broker/broker.ts';
 import { decimal } from '../../src/domain/decimal.ts';
-import type { AccountId, ClientOrderId } from '../../src/domain/ids.ts';
+import { type AccountId, type ClientOrderId, millis, timestamp } from '../../src/domain/ids.ts';
 import type { RejectionCode } from '../../src/domain/order.ts';
 import { NEVER, NO_HURRY } from './paper-desk.ts';
 import { patient } from './patient.ts';
@@ -153,6 +154,15 @@ describe('a key at Alpaca', () => {
     await assert.rejects(broker.place(order()), fails(CredentialsRejected, /forbidden/));
   });
 
+  it('is a good one where the order is refused by a code, whatever the words', async () => {
+    for (const words of ['account not authorized to trade this symbol', 'asset AAPL is forbidden to you']) {
+      const { broker } = await opened({ 'POST /v2/orders': refusal(403, 40310000, words) });
+      await isRejected(await broker.place(order()), 'failed_at_broker', new RegExp(words));
+    }
+    const { broker } = await opened({ 'POST /v2/orders': refusal(401, 40110000, 'not authorized') });
+    await assert.rejects(broker.place(order()), CredentialsRejected);
+  });
+
   it('is sent to Alpaca’s own hosts, and to the other for prices', async () => {
     const hosts = new Set<string>();
     for (const environment of ['live', 'paper']) {
@@ -282,12 +292,36 @@ describe('an order at Alpaca', () => {
     assert.ok(!asked.includes('POST /v2/orders'));
   });
 
+  it('is not sent in the last seconds before the close: it would wait until morning', async () => {
+    const at = (timestamp: string) => json({ ...CLOCK, timestamp });
+    const { broker, asked } = await opened({ 'GET /v2/clock': at('2026-11-17T15:59:50-05:00') });
+    const outcome = await broker.place(order());
+    await isRejected(outcome, 'market_closed', /2026-11-18T14:30:00.000Z; send it again then/);
+    const { error } = outcome as Extract<PlaceOutcome, { outcome: 'rejected' }>;
+    assert.equal(error.market_hours?.next_open, '2026-11-18T14:30:00.000Z');
+    assert.ok(!asked.includes('POST /v2/orders'));
+    const before = await opened({ 'GET /v2/clock': at('2026-11-17T15:59:40-05:00') });
+    assert.equal((await before.broker.place(order())).outcome, 'accepted');
+  });
+
   it('is not sent where the clock cannot be read', async () => {
     for (const answer of [json({}), json({ ...CLOCK, next_open: 'soon' }), refusal(500, null, 'oh')]) {
       const { broker, asked } = await opened({ 'GET /v2/clock': answer });
       await assert.rejects(broker.place(order()), BrokerUnavailable);
       assert.ok(!asked.includes('POST /v2/orders'));
     }
+  });
+
+  it('is not sent once its time is over, though the clock was asked for in time', async () => {
+    const sendBefore = timestamp(Date.now() + 200);
+    const { broker, asked } = await opened({
+      'GET /v2/clock': async () => {
+        while (Date.now() < millis(sendBefore)) await setTimeout(20);
+        return Response.json(CLOCK);
+      },
+    });
+    await isRejected(await broker.place(order({ sendBefore })), 'expired', /not sent.*before/);
+    assert.ok(!asked.includes('POST /v2/orders'));
   });
 
   it('off the step is refused before it is sent', async () => {

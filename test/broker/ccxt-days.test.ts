@@ -10,7 +10,10 @@ import {
   CredentialsRejected,
   type Instrument,
 } from '../../src/broker/broker.ts';
+import { makeExchange, newClock } from '../../src/broker/ccxt/exchange.ts';
 import { openCcxt } from '../../src/broker/ccxt/open.ts';
+import { PROFILES } from '../../src/broker/ccxt/profiles.ts';
+import { type Send, Unanswered } from '../../src/broker/ccxt/wire.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import type { AccountId, ClientOrderId } from '../../src/domain/ids.ts';
 import type { ExchangeName } from './ccxt-script.ts';
@@ -228,4 +231,25 @@ describe('an exchange whose answer begins and does not go on', () => {
     await assert.rejects(open(account, AbortSignal.timeout(200)), BrokerUnavailable);
     assert.ok(performance.now() - begun < 2_000);
   });
+});
+
+test('who has no time left does not wait until the clocks are compared for another', async () => {
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<never>();
+  const send: Send = () => {
+    asked.resolve();
+    return answer.promise;
+  };
+  const { bybit: profile } = PROFILES;
+  const clock = newClock();
+  const exchange = await makeExchange({ profile, clock, environment: 'live', kind: 'unified', send });
+  const first = exchange.compareClocks(NO_HURRY);
+  await asked.promise;
+  await exchange.compareClocks(AbortSignal.abort());
+  const soon = new AbortController();
+  const second = exchange.knowClock(soon.signal);
+  soon.abort();
+  await second;
+  answer.reject(new Unanswered('It broke off', false));
+  await first;
 });

@@ -26,8 +26,19 @@ type Expected =
   | 'unavailable'
   | Extract<PlaceOutcome, { outcome: 'rejected' }>['error']['code'];
 
-async function placed(name: ExchangeName, answers: readonly Answer[], more: Partial<BrokerOrder> = {}) {
-  const { broker, asked } = await scriptedExchange(name, answers);
+/** Where an order names its margin mode, the position that it may add to is asked for before it. */
+const FLAT: Readonly<Partial<Record<ExchangeName, Answer>>> = {
+  okx: { body: { code: '0', data: [] } },
+  bitget: { body: { code: '00000', data: [] } },
+};
+
+async function placed(
+  name: ExchangeName,
+  answers: readonly Answer[],
+  more: Partial<BrokerOrder> = {},
+  held: Answer | undefined = FLAT[name],
+) {
+  const { broker, asked } = await scriptedExchange(name, [...(held ? [held] : []), ...answers]);
   const instrument = await broker.resolve('BTCUSDT.P', NO_HURRY);
   assert.ok(!('rejection' in instrument));
   const order: BrokerOrder = {
@@ -103,8 +114,18 @@ const TABLE: Readonly<Record<ExchangeName, readonly (readonly [Answer, Expected]
       binance(-4131, 'The counterparty’s best price does not meet the PERCENT_PRICE filter limit'),
       'failed_at_broker',
     ],
+    [binance(-1010, 'ERROR_MSG_RECEIVED.'), 'unknown'],
+    [binance(-4087, 'User can only place reduce only order'), 'failed_at_broker'],
+    [binance(-4088, 'User can not place order currently'), 'failed_at_broker'],
+    [binance(-4192, 'Trade forbidden due to Cooling-off Period.'), 'failed_at_broker'],
+    [binance(-4400, 'Futures Trading Quantitative Rules violated'), 'failed_at_broker'],
+    [binance(-4401, 'Compliance restricted: can only place reduceOnly order.'), 'failed_at_broker'],
     [binance(-1008, 'Server is currently overloaded with other requests.', 503), 'busy'],
-    [{ status: 503, text: 'Service Unavailable.' }, 'busy'],
+    [{ status: 503, body: { msg: 'Service Unavailable.' } }, 'busy'],
+    // The words of any proxy on the way, which may have passed the order on.
+    [{ status: 503, text: 'Service Unavailable.' }, 'unknown'],
+    [{ status: 503, text: 'Service Unavailable' }, 'unknown'],
+    [{ status: 503, body: { message: 'Service Unavailable' } }, 'unknown'],
     [{ status: 503, text: 'Unknown error, please check your request or try again later.' }, 'unknown'],
     [
       binance(-1007, 'Timeout waiting for response from backend server. Send status unknown.', 408),
@@ -129,6 +150,8 @@ const TABLE: Readonly<Record<ExchangeName, readonly (readonly [Answer, Expected]
     [bybit(10001, 'Qty invalid'), 'invalid_quantity'],
     [bybit(110017, 'current position is zero, cannot fix reduce-only order qty'), 'no_position'],
     [bybit(110003, 'Order price is out of permissible range'), 'failed_at_broker'],
+    [bybit(110068, 'The tokens you’re trading are not allowed for leveraged users'), 'failed_at_broker'],
+    [bybit(110069, 'Do not allow OTC lending users to trade'), 'failed_at_broker'],
     [bybit(10016, 'Internal System Error.'), 'unknown'],
     [bybit(10000, 'Server Timeout'), 'unknown'],
     [bybit(10006, 'Too many visits!'), 'busy'],
@@ -269,7 +292,7 @@ for (const [name, cases] of Object.entries(TABLE) as [ExchangeName, (typeof TABL
     test('nobody’s commission stands on an order', async () => {
       const { outcome, asked } = await placed(name, [page()]);
       await outcome;
-      const [sent] = asked;
+      const sent = asked.at(-1);
       for (const mark of ['referer', 'x-gate-channel-id', 'x-channel-api-code'])
         assert.equal(sent?.headers.get(mark), null);
       assert.doesNotMatch(sent?.body ?? '', /"tag"|x-xcKt|ccxt/i);
@@ -343,4 +366,61 @@ test('the address that is to be allowed is told where the exchange names it', as
     assert.doesNotMatch(fault.message, /script-key/);
     return true;
   });
+});
+
+test('an addition goes to the position in its own margin mode, however long ago that was read', async () => {
+  const row = { total: '0.5', holdSide: 'long', posMode: 'one_way_mode', openPriceAvg: '100' };
+  const cases: readonly (readonly [ExchangeName, Answer, RegExp])[] = [
+    [
+      'okx',
+      {
+        body: {
+          code: '0',
+          data: [
+            {
+              instType: 'SWAP',
+              instId: 'BTC-USDT-SWAP',
+              pos: '5',
+              posSide: 'net',
+              mgnMode: 'isolated',
+              avgPx: '100',
+            },
+          ],
+        },
+      },
+      /"tdMode":"isolated"/,
+    ],
+    [
+      'bitget',
+      { body: { code: '00000', data: [{ ...row, symbol: 'BTCUSDT', marginMode: 'isolated' }] } },
+      /"marginMode":"isolated"/,
+    ],
+  ];
+  for (const [name, held, words] of cases) {
+    const { outcome, asked } = await placed(name, [page()], {}, held);
+    assert.equal((await outcome).outcome, 'unknown');
+    assert.match(asked.at(-1)?.body ?? '', words);
+  }
+});
+
+test('an order whose deadline passes while its position is read is not sent', async () => {
+  for (const [name, flat] of Object.entries(FLAT) as [ExchangeName, Answer][]) {
+    const more = { sendBefore: timestamp(Date.now() + 400) };
+    const { outcome, asked } = await placed(name, [page()], more, { ...flat, afterMs: 450 });
+    const state = await outcome;
+    assert.equal(state.outcome === 'rejected' ? state.error.code : state.outcome, 'expired');
+    assert.ok(asked.every(({ method }) => method === 'GET'));
+  }
+});
+
+test('a market with a side for each direction is hedged, though nothing is held on either', async () => {
+  const row = { symbol: 'BTCUSDT', size: '0', side: '', avgPrice: '0' };
+  const list = [
+    { ...row, positionIdx: 1 },
+    { ...row, positionIdx: 2 },
+  ];
+  const { broker } = await scriptedExchange('bybit', [{ body: { retCode: 0, result: { list } } }]);
+  const instrument = await broker.resolve('BTCUSDT.P', NO_HURRY);
+  assert.ok(!('rejection' in instrument));
+  await assert.rejects(broker.position(instrument, NO_HURRY), AccountUnfit);
 });

@@ -30,6 +30,26 @@ describe('what accounts share', () => {
     assert.equal(await asked, 'the list');
   });
 
+  it('that cannot be loaded is asked for once, however many wait for it', async () => {
+    const shared = createShared<string>();
+    let loads = 0;
+    const failure = new BrokerUnavailable('down');
+    const get = () =>
+      shared.get(
+        'a',
+        async () => {
+          loads++;
+          throw failure;
+        },
+        options,
+      );
+    const results = await Promise.allSettled([get(), get(), get()]);
+    assert.ok(results.every((result) => result.status === 'rejected' && result.reason === failure));
+    assert.equal(loads, 1);
+    await assert.rejects(get(), failure);
+    assert.equal(loads, 2, 'who asks later is not told of it');
+  });
+
   it('goes on loading for the others when one has lost patience', async () => {
     const shared = createShared<string>();
     const list = Promise.withResolvers<string>();

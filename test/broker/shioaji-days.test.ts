@@ -21,6 +21,7 @@ import { stubHarness } from './stub-harness.ts';
 
 const KEYS = { api_key: 'an-api-key', api_secret: 'a-secret-of-somebody' };
 const ID = 'fe0123456789012345678901' as ClientOrderId;
+const ADDRESS = 'http://10.0.0.5:8080';
 const NOW = Date.parse('2026-11-17T10:00:00+08:00');
 const taipei = (time: string) => Date.parse(`${time}+08:00`);
 
@@ -67,7 +68,7 @@ const fault = (status: number, message: string): Said =>
 const NONE = fault(404, 'Contract not found');
 
 /** The server as it is on a good day, but for what is given, by "POST order/trades". */
-async function opened(answers: Record<string, Said> = {}, environment = 'live') {
+async function opened(answers: Record<string, Said> = {}, environment = 'live', now = () => NOW) {
   const asked: string[] = [];
   const good: Record<string, Said> = {
     'GET info': json({ name: 'Shioaji API Server', simulation: environment === 'simulation' }),
@@ -82,7 +83,8 @@ async function opened(answers: Record<string, Said> = {}, environment = 'live') 
     'POST order/trades': json([]),
   };
   const open = openShioaji({
-    clock: { now: () => NOW },
+    url: ADDRESS,
+    clock: { now },
     fetch: async (url, init) => {
       const what = `${init.method ?? 'GET'} ${new URL(url).pathname.replace('/api/v1/', '')}`;
       asked.push(what);
@@ -130,9 +132,10 @@ const fails = (kind: typeof BrokerUnavailable, words: RegExp) => (problem: unkno
 };
 
 describe('the Shioaji server', () => {
-  it('is asked at its usual address, with both keys as a bearer', async () => {
+  it('is asked where the operator says it is, with both keys as a bearer', async () => {
     const seen: string[] = [];
     const open = openShioaji({
+      url: ADDRESS,
       clock: { now: () => NOW },
       fetch: async (url, { headers }) => {
         seen.push(`${url} ${new Headers(headers).get('authorization')}`);
@@ -143,9 +146,15 @@ describe('the Shioaji server', () => {
     });
     await open({ id: 'a' as AccountId, environment: 'live', paper: null, credentials: KEYS }, NO_HURRY);
     assert.deepEqual(seen, [
-      'http://127.0.0.1:8080/api/v1/info null',
-      'http://127.0.0.1:8080/api/v1/auth/accounts Bearer an-api-key:a-secret-of-somebody',
+      `${ADDRESS}/api/v1/info null`,
+      `${ADDRESS}/api/v1/auth/accounts Bearer an-api-key:a-secret-of-somebody`,
     ]);
+  });
+
+  it('that no operator named is not looked for: whoever listens on this machine gets no keys, and lends no account', async () => {
+    const open = openShioaji({ clock: { now: () => NOW }, fetch: () => assert.fail('nobody is asked') });
+    const account = { id: 'a' as AccountId, environment: 'live', paper: null, credentials: KEYS };
+    await assert.rejects(open(account, NO_HURRY), fails(AccountUnfit, /operator.*BROKER_URLS/));
   });
 
   for (const [status, said, kind, words] of [
@@ -298,6 +307,23 @@ describe('an order at SinoPac', () => {
     assert.equal((await broker.place(order(given))).outcome, 'accepted');
     return JSON.parse(body);
   }
+
+  it('is not sent once its time is over, though its contract was asked for in time', async () => {
+    let now = NOW;
+    const { broker, asked } = await opened(
+      {
+        'GET data/contracts/TXFL6': () => {
+          now += 1_000;
+          return Response.json(TXF);
+        },
+      },
+      'live',
+      () => now,
+    );
+    const late = order({ sendBefore: timestamp(NOW + 1_000) });
+    isRejected(await broker.place(late), 'expired', /not sent.*before/);
+    assert.ok(!asked.includes('POST order/place_order'));
+  });
 
   it('for futures is at the market, now or not at all, with a word of ours', async () => {
     const { contract, futures_order } = await sentWith({}, TXF);

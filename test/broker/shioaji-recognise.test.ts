@@ -76,6 +76,23 @@ describe('an order whose answer was lost', () => {
     );
   });
 
+  it('is none without a word where the server gives words back: somebody placed that one by hand', () => {
+    const word = (name: string) => ({ custom_field: wordOf(`fe${name}` as ClientOrderId) });
+    const byHand = trade('x', NOON + 2_000);
+    for (const [echoed, others] of [
+      [trade('r', NOON + 60_000, word('b'), 'MXFL6'), [sent('b', { symbol: 'MXFL6', brokerRef: 'r' })]],
+      // Ours by its word, and of another size: it is not the one, but the server does give words back.
+      [trade('r', NOON, { ...word('a'), quantity: 2 }), []],
+    ] as const)
+      assert.equal(refOf(recognise(sent('a'), [byHand, echoed], others)), 'none');
+    const strangers = trade('r', NOON, { custom_field: 'abcdef' }, 'MXFL6');
+    assert.equal(refOf(recognise(sent('a'), [byHand, strangers], [])), 'x');
+  });
+
+  it('is none that came a minute and more after it, where there are no words', () => {
+    assert.equal(refOf(recognise(sent('a'), [trade('x', NOON + 65_000)], [])), 'none');
+  });
+
   it('is found though the clocks differ by 40 s, and not where there is no time', () => {
     for (const apart of [-40_000, 40_000])
       assert.equal(refOf(recognise(sent('a'), [trade('x', NOON + apart)], [])), 'x');

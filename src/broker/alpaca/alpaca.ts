@@ -5,6 +5,7 @@
 
 import { BROKERS } from '../../domain/brokers.ts';
 import { compare, decimal, isOnStep, sign, ZERO } from '../../domain/decimal.ts';
+import { millis } from '../../domain/ids.ts';
 import type { OrderError } from '../../domain/order.ts';
 import {
   AccountUnfit,
@@ -55,6 +56,8 @@ import { DUPLICATE, isAboutTheId, type Refusal, rejectionOf } from './refusals.t
 const DAY_MS = 24 * 3_600_000;
 /** A symbol that is missing may be new, but not twice in a minute. */
 const MINUTE_MS = 60_000;
+/** So long before the close nothing is sent: longer than a call takes. */
+const CLOSING_MS = 15_000;
 
 export function openAlpaca(options: AlpacaOptions): OpenBroker {
   const lists = createShared<Assets>();
@@ -268,8 +271,9 @@ function connection(
       const wrong = quantityProblem(order);
       if (wrong) return { outcome: 'rejected', error: wrong };
       const clock = await marketClock(signal);
-      if (!clock.is_open) return { outcome: 'rejected', error: marketClosed(clock) };
+      if (!clock.is_open || isClosing(clock)) return { outcome: 'rejected', error: marketClosed(clock) };
       checkOpen(signal);
+      if (Date.now() >= millis(order.sendBefore)) return { outcome: 'rejected', error: tooLate(order) };
       return send(order, signal);
     },
 
@@ -332,11 +336,21 @@ function quantityProblem({ instrument, quantity }: BrokerOrder): OrderError | nu
   };
 }
 
+const tooLate = ({ sendBefore }: BrokerOrder): OrderError => ({
+  code: 'expired',
+  message: `The order was not sent: it had to be at Alpaca before ${sendBefore}.`,
+});
+
+/** By its own clock: what arrives after the close waits until morning. */
+const isClosing = ({ timestamp, next_close }: Clock): boolean =>
+  Date.parse(next_close) - Date.parse(timestamp) < CLOSING_MS;
+
 function marketClosed(clock: Clock): OrderError {
   const hours = hoursOf(clock);
+  const state = clock.is_open ? 'closes in a few seconds' : 'is closed';
   return {
     code: 'market_closed',
-    message: `The American market is closed, and Alpaca would keep the order until it opens: it was not sent. It opens at ${hours.next_open}; send it again then.`,
+    message: `The American market ${state}, and Alpaca would keep the order until it opens: it was not sent. It opens at ${hours.next_open}; send it again then.`,
     market_hours: hours,
   };
 }

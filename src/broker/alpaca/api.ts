@@ -119,7 +119,7 @@ export function unanswered(answer: Answer, environment: string): BrokerUnavailab
     case 'answer':
       return new BrokerUnavailable(`${notAsAgreed(answer.status)}.`);
     case 'refusal':
-      return isAboutKeys(answer)
+      return isAboutKeys(answer) || isForbidden(answer)
         ? keysRefused(answer, environment)
         : new BrokerUnavailable(`Alpaca answered: “${brief(answer.message)}”.`);
   }
@@ -128,10 +128,13 @@ export function unanswered(answer: Answer, environment: string): BrokerUnavailab
 export const busy = (retryAfterMs: number): BrokerBusy =>
   new BrokerBusy('Alpaca limits the rate of requests.', retryAfterMs);
 
-/** Other refusals with this status carry a code of their own. */
-export const isAboutKeys = ({ status, code, message }: Refusal): boolean =>
-  status === 401 ||
-  (status === 403 && (code === null || /forbidden|authori[sz]|credential|api key/i.test(message)));
+/** Other refusals with this status, of orders above all, carry a code of their own. */
+export const isAboutKeys = ({ status, code }: Refusal): boolean =>
+  status === 401 || (status === 403 && code === null);
+
+/** What is only asked has nothing else to be forbidden for. */
+const isForbidden = ({ status, message }: Refusal): boolean =>
+  status === 403 && /forbidden|authori[sz]|credential|api key/i.test(message);
 
 export const keysRefused = ({ message }: Refusal, environment: string): CredentialsRejected =>
   new CredentialsRejected(

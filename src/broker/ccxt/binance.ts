@@ -131,6 +131,12 @@ export const binance: Profile = {
     '-4116': 'duplicate',
     '-2013': 'not_found',
     '-2011': 'not_found',
+    // ccxt takes these for a lack of permission: what is refused is this order, and another may be taken.
+    '-4087': 'refused',
+    '-4088': 'refused',
+    '-4192': 'refused',
+    '-4400': 'refused',
+    '-4401': 'refused',
     // Each carries a code and says nothing of whether the order was taken.
     '-1000': 'unsaid',
     '-1001': 'unsaid',
@@ -138,9 +144,10 @@ export const binance: Profile = {
     '-1007': 'unsaid',
     '-1016': 'unsaid',
   },
-  // By its documents: with this text nothing was done, with any other it is not known.
-  refusedWithoutCode: ({ status, text: words }) =>
-    status === 503 && /^\W*Service Unavailable\.?\W*$/i.test(words) ? 'busy' : null,
+  // By its documents: with this message nothing was done, with any other it is not known. In its own JSON only: a proxy
+  // says the same in words of its own, and may have passed the order on.
+  refusedWithoutCode: ({ status, body }) =>
+    status === 503 && text(body, 'msg') === 'Service Unavailable.' ? 'busy' : null,
   delayMs: ({ headers }) => {
     const seconds = Number(headers.get('retry-after') ?? '');
     return seconds > 0 ? seconds * 1000 : null;

@@ -164,6 +164,12 @@ export const bybit: Profile = {
     '110001': 'not_found',
     '110008': 'not_found',
     '110010': 'not_found',
+    // ccxt takes these for a lack of permission: what is refused is this order, and another may be taken.
+    '110068': 'refused',
+    '110069': 'refused',
+    '30011': 'refused',
+    '30012': 'refused',
+    '30013': 'refused',
     '10000': 'unsaid',
     '10016': 'unsaid',
     '5004': 'unsaid',

@@ -84,7 +84,9 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
     const rows = await everyPage((next) => profile.positions(market, kind, next), signal);
     const readAt = performance.now();
     const open = rows.filter(({ quantity }) => sign(quantity) !== 0);
-    if (open.some(({ isHedged }) => isHedged)) throw new AccountUnfit(hedged(title, profile.howToSwitch));
+    const asked = rows.filter(({ marketId }) => marketId === market?.id);
+    if ([...open, ...asked].some(({ isHedged }) => isHedged))
+      throw new AccountUnfit(hedged(title, profile.howToSwitch));
     const ids = open.map(({ marketId }) => marketId);
     if (new Set(ids).size < ids.length)
       throw new AccountUnfit(
@@ -96,16 +98,10 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
   }
 
   /** A close goes to the position in its own margin mode, and an addition to it too. */
-  async function marginModeOf(
-    market: Market,
-    isClose: boolean,
-    signal: AbortSignal,
-  ): Promise<MarginMode | null> {
+  async function marginModeOf(market: Market, signal: AbortSignal): Promise<MarginMode | null> {
     if (!profile.namesMarginMode) return null;
-    const isFresh = () =>
-      performance.now() - (modes.get(market.id)?.readAt ?? Number.NEGATIVE_INFINITY) < MODE_MS;
-    if (isClose && !isFresh()) await held(market, signal);
-    if (!isFresh()) return null;
+    const readAt = modes.get(market.id)?.readAt ?? Number.NEGATIVE_INFINITY;
+    if (performance.now() - readAt >= MODE_MS) await held(market, signal);
     return modes.get(market.id)?.mode ?? null;
   }
 
@@ -190,9 +186,11 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
             `and ${quantity} was asked for. Nothing was sent.`,
         },
       };
-    if (Date.now() >= millis(order.sendBefore)) return { error: tooLate(order) };
+    if (isLate(order)) return { error: tooLate(order) };
     return { market, contracts };
   }
+
+  const isLate = ({ sendBefore }: BrokerOrder): boolean => Date.now() >= millis(sendBefore);
 
   const tooLate = ({ sendBefore }: BrokerOrder): OrderError => ({
     code: 'expired',
@@ -205,7 +203,9 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
     if ('error' in ready) return { outcome: 'rejected', error: ready.error };
     const { market, contracts } = ready;
     const { clientOrderId, side, reduceOnly } = order;
-    const marginMode = await marginModeOf(market, reduceOnly, signal);
+    const marginMode = await marginModeOf(market, signal);
+    // The position may have taken its time.
+    if (isLate(order)) return { outcome: 'rejected', error: tooLate(order) };
     const question = profile.place({ market, clientOrderId, side, contracts, reduceOnly, marginMode }, kind);
     const left = Math.max(1, millis(order.sendBefore) - Date.now());
     const call: Call = {
@@ -242,7 +242,7 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
     if (error) return { outcome: 'rejected', error };
     switch (refused.meaning) {
       case 'clock':
-        if (Date.now() >= millis(order.sendBefore)) return { outcome: 'rejected', error: tooLate(order) };
+        if (isLate(order)) return { outcome: 'rejected', error: tooLate(order) };
         await exchange.compareClocks(signal);
         throw faultOf(refused, exchange);
       case 'duplicate':

@@ -64,6 +64,8 @@ interface Making {
 
 /** Longer than any call: each has a limit of its own, over its body too. */
 const NEVER_MS = 2_000_000_000;
+/** For all who want the clocks compared: it is nobody's call. */
+const COMPARE_MS = 10_000;
 
 export async function makeExchange({ profile, clock, environment, kind, send }: Making): Promise<Exchange> {
   const described = profile.environments[environment];
@@ -110,10 +112,10 @@ export async function makeExchange({ profile, clock, environment, kind, send }: 
   }
 
   function compareClocks(signal: AbortSignal): Promise<void> {
-    clock.comparing ??= compare(signal).finally(() => {
+    clock.comparing ??= compare(AbortSignal.timeout(COMPARE_MS)).finally(() => {
       clock.comparing = null;
     });
-    return clock.comparing;
+    return endOrAbort(clock.comparing, signal);
   }
 
   return {
@@ -132,9 +134,10 @@ export async function makeExchange({ profile, clock, environment, kind, send }: 
         throw new Unanswered('Its list of markets is not as agreed', false);
       }
     },
-    lineageOf({ status, headers, text, url, body }) {
+    lineageOf({ status, headers, text, url }) {
       try {
-        ccxt.handleErrors(status, '', url, '', headers, text, body);
+        // Its tables are asked with plain numbers: a code as it was written is none that it knows.
+        ccxt.handleErrors(status, '', url, '', headers, text, plain(text));
         return [];
       } catch (fault) {
         return ancestors(fault);
@@ -148,6 +151,24 @@ export async function makeExchange({ profile, clock, environment, kind, send }: 
     },
   };
 }
+
+/** Whoever has no time left leaves it to the others. */
+async function endOrAbort(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  const over = Promise.withResolvers<void>();
+  const leave = () => over.resolve();
+  if (signal.aborted) leave();
+  signal.addEventListener('abort', leave, { once: true });
+  await Promise.race([promise, over.promise]);
+  signal.removeEventListener('abort', leave);
+}
+
+const plain = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
 
 const classes = new Map<string, Promise<CcxtClass>>();
 

@@ -6,13 +6,12 @@ import { baseAddress, type Fetch, isUnsent, wholeAnswers } from '../wire.ts';
 import { FAULT } from './answers.ts';
 import { brief } from './refusals.ts';
 
-/** Where the server listens unless it is told otherwise: there is no public one. */
-const USUAL_ADDRESS = 'http://127.0.0.1:8080';
 /** The lists of contracts are long. */
 const MOST_BYTES = 32 * 1_048_576;
 
 export interface ApiOptions {
-  readonly url?: string | undefined;
+  /** There is no public one. */
+  readonly url: string;
   readonly fetch?: Fetch;
 }
 
@@ -33,7 +32,7 @@ export interface Api {
 
 const NAME = 'the Shioaji server';
 
-export function openApi(own: Keys, { url = USUAL_ADDRESS, fetch = globalThis.fetch }: ApiOptions): Api {
+export function openApi(own: Keys, { url, fetch = globalThis.fetch }: ApiOptions): Api {
   const address = baseAddress(url);
   const askOnce = wholeAnswers(fetch, MOST_BYTES);
   return {

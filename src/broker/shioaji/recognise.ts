@@ -18,6 +18,8 @@ export const wordOf = (id: ClientOrderId): string =>
 /** Their clock and ours differ, and a request may lie in a buffer. */
 const BEFORE_MS = 60_000;
 const AFTER_MS = 90_000;
+/** What is known by its looks alone has to be nearer: the longer after, the likelier it was placed by hand. */
+const ALIKE_AFTER_MS = 60_000;
 
 export type Recognition =
   | { readonly trade: Trade }
@@ -37,10 +39,14 @@ export function recognise(
   if (named.length > 0) return only(named, 'carry its word');
 
   const rivals = others.filter((other) => other.clientOrderId !== sent.clientOrderId);
+  // This server gives words back, so that one without is nobody's here: it was placed by hand.
+  const words = new Set([word, ...rivals.map(({ clientOrderId }) => wordOf(clientOrderId))]);
+  if (trades.some((trade) => words.has(wordWith(trade)))) return { none: true };
+
   const taken = new Set(rivals.flatMap(({ brokerRef }) => brokerRef ?? []));
   // One with another's word is another's.
   const candidates = same.filter(
-    (trade) => wordWith(trade) === '' && !taken.has(trade.order.id) && isNear(sent, trade),
+    (trade) => wordWith(trade) === '' && !taken.has(trade.order.id) && isNear(sent, trade, ALIKE_AFTER_MS),
   );
   const [first] = candidates;
   if (!first) return { none: true };
@@ -81,11 +87,11 @@ function isAlike({ symbol, side, quantity }: SentOrder, trade: Trade): boolean {
 export const isNamed = (sent: SentOrder, trade: Trade): boolean =>
   trade.order.id === sent.brokerRef && isAlike(sent, trade) && isNear(sent, trade);
 
-function isNear({ sentAt }: SentOrder, trade: Trade): boolean {
+function isNear({ sentAt }: SentOrder, trade: Trade, afterMs = AFTER_MS): boolean {
   const time = timeOf(trade);
   if (time === null) return true;
   const later = time - millis(sentAt);
-  return later >= -BEFORE_MS && later <= AFTER_MS;
+  return later >= -BEFORE_MS && later <= afterMs;
 }
 
 const DIGITS = [

@@ -6,6 +6,7 @@
 
 import { BROKERS } from '../../domain/brokers.ts';
 import { compare, isWhole, sign, ZERO } from '../../domain/decimal.ts';
+import { millis } from '../../domain/ids.ts';
 import type { OrderError } from '../../domain/order.ts';
 import {
   AccountUnfit,
@@ -59,7 +60,9 @@ import type { Market } from './hours.ts';
 import { isNamed, recognise, wordOf } from './recognise.ts';
 import { rejectionOf } from './refusals.ts';
 
-export interface ShioajiOptions extends ApiOptions {
+export interface ShioajiOptions extends Omit<ApiOptions, 'url'> {
+  /** undefined: the operator has named no server. */
+  readonly url?: string | undefined;
   readonly clock: { now(): number };
 }
 
@@ -73,11 +76,16 @@ interface Server {
   now(): number;
 }
 
-export function openShioaji({ clock, ...options }: ShioajiOptions): OpenBroker {
+export function openShioaji({ clock, url, ...options }: ShioajiOptions): OpenBroker {
   const lists: Lists = { contracts: createShared(), months: createShared() };
   return async ({ environment, credentials }, signal) => {
     const keys: Keys = readKeys(credentials, { key: 'API Key', secret: 'Secret Key' });
-    const api = openApi(keys, options);
+    // Never one that merely listens on this machine: it may be anybody, and checks no keys, so that every user could trade there.
+    if (url === undefined)
+      throw new AccountUnfit(
+        'The operator of this service has named no Shioaji server: its address has to stand in BROKER_URLS, as {"shioaji": "http://10.0.0.5:8080"}.',
+      );
+    const api = openApi(keys, { ...options, url });
     await mustBe(environment, api, signal);
     const answer = await api.ask(signal, 'auth/accounts');
     if (answer.kind !== 'answer' || !ACCOUNTS.Check(answer.body)) throw unanswered(answer);
@@ -153,6 +161,7 @@ function connection({ api, signed, lists, now }: Server): Broker {
     const listed = await contracts.find(symbol, signal);
     if (!listed) return refused(`contract ${symbol} not found`, market);
     checkOpen(signal);
+    if (now() >= millis(order.sendBefore)) return { outcome: 'rejected', error: tooLate(order) };
     const { security_type, exchange, code } = listed.contract;
     const contract = { security_type, exchange, code };
     const answer = await api.ask(signal, 'order/place_order', { contract, ...termsOf(order, market) });
@@ -369,6 +378,11 @@ const openOrderOf = (trade: Trade, { fillQuantity }: BrokerOrderState): OpenOrde
   quantity: quantityOf(trade),
   fillQuantity,
   reduceOnly: false,
+});
+
+const tooLate = ({ sendBefore }: BrokerOrder): OrderError => ({
+  code: 'expired',
+  message: `The order was not sent: it had to be at SinoPac before ${sendBefore}.`,
 });
 
 function quantityProblem({ instrument, quantity }: BrokerOrder): OrderError | null {
