@@ -207,11 +207,13 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
     // The position may have taken its time.
     if (isLate(order)) return { outcome: 'rejected', error: tooLate(order) };
     const question = profile.place({ market, clientOrderId, side, contracts, reduceOnly, marginMode }, kind);
-    const left = Math.max(1, millis(order.sendBefore) - Date.now());
+    // Rather too soon than too late: by how much the clocks differ is known only so well.
+    const sendBefore = millis(order.sendBefore) - exchange.doubtMs();
+    const left = Math.max(1, sendBefore - Date.now());
     const call: Call = {
       signal,
       credentials,
-      ...profile.deadline(left, Math.round(millis(order.sendBefore) - exchange.aheadMs())),
+      ...profile.deadline(left, Math.round(sendBefore - exchange.aheadMs())),
     };
     checkOpen(signal);
     let heard: Heard;

@@ -39,6 +39,8 @@ export interface Exchange {
   now(): number;
   /** How far our clock is ahead of the exchange's, in ms. */
   aheadMs(): number;
+  /** By so much that may be wrong. */
+  doubtMs(): number;
   /** Compares the clocks, unless that was done. */
   knowClock(signal: AbortSignal): Promise<void>;
   /** Compares the clocks again; all who want it at once share one question. Fails silently: a later refusal tells. */
@@ -48,11 +50,13 @@ export interface Exchange {
 /** How far our clock is ahead of an exchange's: one for all who ask there, whatever kind of account they have. */
 export interface Clock {
   aheadMs: number;
+  /** By so much that may be wrong: half of the time that the question took. */
+  doubtMs: number;
   isCompared: boolean;
   comparing: Promise<void> | null;
 }
 
-export const newClock = (): Clock => ({ aheadMs: 0, isCompared: false, comparing: null });
+export const newClock = (): Clock => ({ aheadMs: 0, doubtMs: 0, isCompared: false, comparing: null });
 
 interface Making {
   readonly profile: Profile;
@@ -108,6 +112,7 @@ export async function makeExchange({ profile, clock, environment, kind, send }: 
     const theirs = heard?.status === 200 ? profile.time.read(heard.body) : undefined;
     if (theirs === undefined) return;
     clock.aheadMs = Math.round((began + ended) / 2 - theirs);
+    clock.doubtMs = Math.ceil((ended - began) / 2);
     clock.isCompared = true;
   }
 
@@ -145,6 +150,7 @@ export async function makeExchange({ profile, clock, environment, kind, send }: 
     },
     now: () => Date.now() - clock.aheadMs,
     aheadMs: () => clock.aheadMs,
+    doubtMs: () => clock.doubtMs,
     compareClocks,
     async knowClock(signal) {
       if (!clock.isCompared) await compareClocks(signal);
