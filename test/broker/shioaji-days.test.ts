@@ -609,6 +609,20 @@ describe('a stub of SinoPac', () => {
     assert.equal((await patient(connection).find(order()))?.status, 'filled');
   });
 
+  it('that names another order than ours is not believed for long: ours is known by the rest', async () => {
+    const account = await stub.account();
+    const broker = await account.open();
+    await account.breaks('garbage', { garbage: 'another', taken: true, calls: 'orders' });
+    const sent = order();
+    const placed = await broker.place(sent);
+    assert.equal(placed.outcome, 'accepted');
+    await account.heal();
+    const [own] = (await account.ledger()).orders;
+    const { brokerRef } = placed.outcome === 'accepted' ? placed.state : assert.fail();
+    assert.notEqual(brokerRef, own?.broker_ref);
+    assert.equal((await broker.find(sent, { brokerRef }))?.brokerRef, own?.broker_ref);
+  });
+
   it('has hedged accounts, unsigned ones, keys bound to addresses and keys that may only read', async () => {
     const hedged = await (await stub.account({ position_mode: 'hedged' })).open();
     await assert.rejects(hedged.verify(), fails(AccountUnfit, /both sides/));

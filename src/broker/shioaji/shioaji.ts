@@ -208,7 +208,8 @@ function connection({ api, signed, lists, now }: Server): Broker {
     const listed = await trades(marketOf(query.symbol), signal);
     if (query.brokerRef !== null) {
       const named = listed.find((trade) => isNamed(query, trade));
-      return named ? readable(named) : null;
+      if (named) return readable(named);
+      // The name that it was told by may have been another's: then it is known by the rest, as one without a name is.
     }
     // After the list: see the port.
     const found = recognise(query, listed, (await query.rivals?.()) ?? []);
