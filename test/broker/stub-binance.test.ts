@@ -127,8 +127,8 @@ describe("Binance's stub", () => {
   it('takes no order that comes to its turn too late', async () => {
     const { ccxt, breaks, ledger } = await desk.open();
     await ccxt.loadMarkets();
-    await breaks('slow', { ms: 120, calls: 'orders' });
-    const late = ccxt.createOrder(BTC, 'market', 'buy', 0.01, undefined, { recvWindow: 100 });
+    await breaks('slow', { ms: 2_100, calls: 'orders' });
+    const late = ccxt.createOrder(BTC, 'market', 'buy', 0.01, undefined, { recvWindow: 2_000 });
     await assert.rejects(late, refuses('BadRequest', /-5028/));
     assert.equal((await ledger()).requests[0]?.outcome, 'late');
   });
