@@ -59,8 +59,8 @@ it('OKX takes no order after its expTime, and no key of the demo', async () => {
   expTime = Date.now() - 1;
   await assert.rejects(send(ccxt, 'buy'), refuses('ExchangeError', /50036/));
   assert.deepEqual((await ledger()).requests, []);
-  await breaks('slow', { ms: 250, calls: 'orders' });
-  expTime = Date.now() + 200;
+  await breaks('slow', { ms: 2_100, calls: 'orders' });
+  expTime = Date.now() + 2_000;
   await assert.rejects(send(ccxt, 'buy'), refuses('ExchangeError', /50037/));
   assert.deepEqual(
     (await ledger()).requests.map(({ outcome }) => outcome),
