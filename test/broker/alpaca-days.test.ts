@@ -574,9 +574,9 @@ describe('a stub of Alpaca', () => {
     const connection = await account.connect();
     await account.breaks('stall', { calls: 'orders' });
     const start = performance.now();
-    const outcome = await connection.place(order(), AbortSignal.timeout(300));
+    const outcome = await connection.place(order(), AbortSignal.timeout(1_500));
     assert.equal(outcome.outcome, 'unknown');
-    assert.ok(performance.now() - start < 2_000);
+    assert.ok(performance.now() - start < 10_000);
     assert.equal((await account.ledger()).orders.length, 1);
     await account.heal();
     assert.equal((await patient(connection).find(order()))?.status, 'filled');

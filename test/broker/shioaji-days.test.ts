@@ -602,7 +602,7 @@ describe('a stub of SinoPac', () => {
     const account = await stub.account();
     const connection = await account.connect();
     await account.breaks('stall', { calls: 'orders' });
-    const outcome = await connection.place(order(), AbortSignal.timeout(300));
+    const outcome = await connection.place(order(), AbortSignal.timeout(1_500));
     assert.equal(outcome.outcome, 'unknown');
     assert.equal((await account.ledger()).orders.length, 1);
     await account.heal();
