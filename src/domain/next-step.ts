@@ -39,6 +39,7 @@ import {
   otherLogin,
   otherMonth,
   rateLimited,
+  stillPending,
   stopped,
   superseded,
   undecided,
@@ -166,14 +167,14 @@ function begin(order: Order, facts: Facts, rules: Rules): Step {
   // A position may lag behind the fill that made it; after a while the broker is believed.
   if (facts.expected !== null && facts.expected !== position.quantity && facts.positionWatch.ms < LAG_MS)
     return { do: 'read the position', afterMs: pause(facts.positionWatch, rules, LAG_MS) };
-  const planned = plan(order, position.quantity, instrument, facts);
+  const planned = plan(order, position.quantity, instrument, facts, rules);
   const doubt = closeInDoubt(position.quantity, facts, rules);
   if (doubt && planned.legs.some(({ leg }) => leg === 'exit'))
     return end(stopped(order, 'rejected', undecided(order, doubt)));
   if (planned.legs.length > 0) return sendGuarded(planned, firstLeg(planned), facts);
   // What is under way of our own decides where the position will stand.
-  const open = others.find(({ leg }) => isOpenLeg(leg));
-  if (planned.intent.target && open) return end(stopped(planned, 'rejected', nothingToTake(planned, open)));
+  const pending = planned.intent.target && pendingLeg(facts, rules);
+  if (pending) return end(stopped(planned, 'rejected', stillPending(planned, pending)));
   const short = shortOfTarget(planned);
   if (short) return end(stopped(planned, 'rejected', short));
   // It stands where it is to stand.
@@ -199,8 +200,8 @@ function watchOthers(others: readonly OtherLeg[], watch: Watch, now: number, rul
   return { do: 'look at others', afterMs, withinMs: withinMs - afterMs };
 }
 
-function plan(order: Order, position: Decimal, instrument: string, facts: Facts): Order {
-  const intent = withoutOpening(order.intent, facts);
+function plan(order: Order, position: Decimal, instrument: string, facts: Facts, rules: Rules): Order {
+  const intent = withoutOpening(order.intent, pendingLeg(facts, rules));
   const { legs, autoExit } = planOrder(intent, order.quantity, takeable(position, facts));
   return {
     ...order,
@@ -226,12 +227,17 @@ function plan(order: Order, position: Decimal, instrument: string, facts: Facts)
   };
 }
 
+/** One that rests, or may be on its way: what was sent long ago is in the position by now, or never will be. */
+function pendingLeg({ others, now }: Facts, { giveUpMs }: Rules): OtherLeg | undefined {
+  const isYoung = ({ sentAt }: Leg) => sentAt !== null && now - millis(sentAt) < giveUpMs;
+  return others.find(({ leg }) => isResting(leg) || (isOpenLeg(leg) && isYoung(leg)));
+}
+
 /** Towards a target nothing is opened while a leg of our own may yet be filled: it may be what is missing. */
-function withoutOpening(intent: OrderIntent, { others }: Facts): OrderIntent {
-  const { target } = intent;
-  if (!target || !others.some(({ leg }) => isOpenLeg(leg))) return intent;
-  const opens = sideTowards(target.position) === 'buy' ? 'sell' : 'buy';
-  return { ...intent, target: { ...target, opens } };
+function withoutOpening(intent: OrderIntent, pending: OtherLeg | undefined): OrderIntent {
+  if (!intent.target || !pending) return intent;
+  const opens = sideTowards(intent.target.position) === 'buy' ? 'sell' : 'buy';
+  return { ...intent, target: { ...intent.target, opens } };
 }
 
 /**
@@ -241,8 +247,7 @@ function withoutOpening(intent: OrderIntent, { others }: Facts): OrderIntent {
 function takeable(position: Decimal, { able, others }: Facts): Decimal {
   if (able.reduceOnly) return position;
   const taken = others
-    .filter(({ leg }) => leg.status === 'placed' || leg.status === 'partially_filled')
-    .filter(({ leg }) => closes(leg, position))
+    .filter(({ leg }) => isResting(leg) && closes(leg, position))
     .reduce<Decimal>((sum, { leg }) => add(sum, subtract(leg.quantity, leg.fillQuantity ?? ZERO)), ZERO);
   const left = subtract(absolute(position), smaller(taken, absolute(position)));
   return sign(position) < 0 ? negate(left) : left;
@@ -263,6 +268,8 @@ function closeInDoubt(
       now - millis(leg.sentAt) < giveUpMs,
   );
 }
+
+const isResting = ({ status }: Leg): boolean => status === 'placed' || status === 'partially_filled';
 
 const closes = (leg: Leg, position: Decimal): boolean =>
   leg.leg === 'exit' && sign(position) === (leg.side === 'sell' ? 1 : -1);
@@ -332,10 +339,9 @@ function sendNext(order: Order, leg: Leg, facts: Facts): Step {
 /** An entry is judged right before it is sent; a close is never held back. */
 function sendGuarded(order: Order, leg: LegName, { guards }: Facts): Step {
   if (leg !== 'entry' || guards === 'none') return { do: 'send', order, leg, again: false };
-  const entry = mainLeg(order);
   const isJudged =
     guards !== 'unjudged' &&
-    guards.quantity === entry?.quantity &&
+    guards.quantity === mainLeg(order)?.quantity &&
     guards.positionAfter === plannedPosition(order);
   if (!isJudged) return { do: 'judge the guards', order };
   const judged = { ...order, guards: guards.verdicts };

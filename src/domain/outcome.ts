@@ -128,6 +128,16 @@ export const nothingToTake = (
     'is still open at the broker. Look at it, and send the order again when it has ended.',
 });
 
+export const stillPending = (
+  order: Order,
+  { orderId, leg }: { readonly orderId: string; readonly leg: Leg },
+): OrderError => ({
+  code: 'out_of_sync',
+  message:
+    `Nothing was traded in ${order.symbol}: order ${orderId} (${leg.side} ${leg.quantity}) is still open at the broker, or may be. ` +
+    'Where the position will stand is not known before it has ended; the next alert, or a sync, tells.',
+});
+
 export const undecided = (
   order: Order,
   { orderId, leg }: { readonly orderId: string; readonly leg: Leg },
