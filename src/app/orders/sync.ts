@@ -55,5 +55,5 @@ export async function syncStrategy(
 /** Neither an entry nor counted: whoever may close may report. */
 export const REPORT = { operation: 'CLOSE_POSITION', direction: null } as const;
 
-/** Whether it would trade: only where the account follows. */
+/** It trades nothing, but where the account follows. */
 export const isReport = ({ action }: Signal): boolean => action === 'sync';
