@@ -3,7 +3,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BrokerName } from '../domain/brokers.ts';
-import { type Decimal, decimal } from '../domain/decimal.ts';
+import { decimalOrNull } from '../domain/decimal.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
 import { NO_NOTES, type Order, type OrderStatus, type Side } from '../domain/order.ts';
 import type { CountedLeg, CountedOrder } from '../domain/performance.ts';
@@ -101,5 +101,3 @@ const toLeg = (row: Row): CountedLeg | null =>
     ackedAt: row.acked_at,
     filledAt: row.filled_at,
   };
-
-const decimalOrNull = (text: string | null): Decimal | null => (text === null ? null : decimal(text));

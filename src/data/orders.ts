@@ -3,7 +3,7 @@
 
 import type { SentOrder } from '../broker/broker.ts';
 import type { BrokerName } from '../domain/brokers.ts';
-import { type Decimal, decimal } from '../domain/decimal.ts';
+import { decimal, decimalOrNull } from '../domain/decimal.ts';
 import type { Guards } from '../domain/guards.ts';
 import {
   type AccountId,
@@ -311,4 +311,3 @@ const listOf = (ids: readonly OrderId[]): Statement =>
     ', ',
   );
 const json = (value: object | null): string | null => (value === null ? null : JSON.stringify(value));
-const decimalOrNull = (text: string | null): Decimal | null => (text === null ? null : decimal(text));

@@ -1,6 +1,6 @@
 // strategy_positions: where strategies stand, by their own word.
 
-import { type Decimal, decimal } from '../domain/decimal.ts';
+import { decimalOrNull } from '../domain/decimal.ts';
 import { type AccountId, millis, type Timestamp, timestamp } from '../domain/ids.ts';
 import type { Stance, StanceSide, StrategyWord } from '../domain/strategy.ts';
 import { type Db, must, type Reads, type Statement, sql } from './db.ts';
@@ -123,5 +123,3 @@ const toState = (row: StrategyRow): StrategyState => ({
 
 const toStance = (side: StanceSide | null, size: string | null): Stance | null =>
   side === null ? null : { side, size: decimalOrNull(size) };
-
-const decimalOrNull = (text: string | null): Decimal | null => (text === null ? null : decimal(text));

@@ -30,6 +30,8 @@ export function parseDecimal(text: string): Decimal | null {
 /** For literals and values read back from the database, which are decimals by construction. */
 export const decimal = (value: string | number | Big): Decimal => canonical(new Big(value));
 
+export const decimalOrNull = (text: string | null): Decimal | null => (text === null ? null : decimal(text));
+
 export const ZERO = decimal(0);
 
 export const add = (a: Decimal, b: Decimal): Decimal => canonical(new Big(a).plus(b));
