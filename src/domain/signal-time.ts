@@ -33,7 +33,7 @@ export function readTimestamp(value: JsonValue): number | null {
   const offset = zone ? offsetMinutes(zone) : 0;
   const at = offset === null ? null : asUtc - offset * 60_000;
   // By its offset, a time may lie beyond what any database keeps.
-  return at === null || at < YEAR_1 || at >= YEAR_10000 ? null : at;
+  return at !== null && isInOurYears(at) ? at : null;
 }
 
 function offsetMinutes(zone: string): number | null {
@@ -43,3 +43,6 @@ function offsetMinutes(zone: string): number | null {
   if (hours > 14 || minutes > 59) return null;
   return (zone[0] === '-' ? -1 : 1) * (hours * 60 + minutes);
 }
+
+/** The years 1 to 9999: what every database keeps, and what sorts among our times. */
+export const isInOurYears = (ms: number): boolean => ms >= YEAR_1 && ms < YEAR_10000;

@@ -19,6 +19,7 @@ import {
   type UserId,
 } from '../../domain/ids.ts';
 import type { OrderSummary as Summary } from '../../domain/order-result.ts';
+import { isInOurYears } from '../../domain/signal-time.ts';
 import { pagesOf, sendCsv, wantsCsv } from '../csv.ts';
 import { ORDERS_CSV } from '../csv-columns.ts';
 import { RequestInvalid, sendDenial } from '../problem.ts';
@@ -37,9 +38,6 @@ export interface TradingRoutes {
   contextOf(request: FastifyRequest): RequestContext;
   readonly clock: { now(): number };
 }
-
-const YEAR_1 = Date.parse('0001-01-01T00:00:00Z');
-const YEAR_10000 = Date.UTC(10_000, 0);
 
 export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): void {
   const { place, readOrder, readOrders, contextOf, clock } = deps;
@@ -166,8 +164,7 @@ export function quantityOf({ action, quantity }: Static<typeof NewOrderBody>): D
 /** The schema lets leap seconds pass, the year 0 and, by their offset, years beyond 9999: none sorts among our times. */
 export function asTimestamp(name: string, text: string): Timestamp {
   const ms = Date.parse(text);
-  if (!(ms >= YEAR_1 && ms < YEAR_10000))
-    throw new RequestInvalid(`"${name}" must be a point in time, in RFC 3339.`);
+  if (!isInOurYears(ms)) throw new RequestInvalid(`"${name}" must be a point in time, in RFC 3339.`);
   return timestamp(ms);
 }
 
