@@ -4,6 +4,7 @@
 import cors from '@fastify/cors';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Denial, deny } from '../domain/denial.ts';
+import { isPage } from './pages.ts';
 import { sendDenial } from './problem.ts';
 
 export interface Middleware {
@@ -59,7 +60,7 @@ export function securityHeaders(captcha: CaptchaProvider | null): Readonly<Recor
 /** Paths that others than browsers call, or that are for everybody: no origin is asked for there. */
 const OPEN_TO_ALL =
   /^\/(?:webhook\/|public\/|setup\/|static\/|health(?:\/live)?$|docs(?:\/|$)|metrics$|$|robots\.txt$|sitemap\.xml$|favicon\.ico$)/;
-export const isOpenToAll = (path: string): boolean => OPEN_TO_ALL.test(path);
+export const isOpenToAll = (path: string): boolean => OPEN_TO_ALL.test(path) || isPage(path);
 /** Where a program may call without any of the headers that tell a browser. */
 const OPEN_TO_PROGRAMS = new Set(['/auth/token', '/auth/public-key', '/openapi.json']);
 

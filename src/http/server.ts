@@ -26,6 +26,7 @@ import { type Edge, openEdge } from './edge.ts';
 import { type Guard, guardRoutes } from './guards.ts';
 import { takeTurns } from './list-turns.ts';
 import { type Middleware, securityHeaders, standBefore } from './middleware.ts';
+import { openPages } from './pages.ts';
 import { RequestInvalid, sendClientError, sendDenial, sendFault, sendInvalid } from './problem.ts';
 import { refuseUnknownParameters } from './query.ts';
 import { limitReadsOfCredential, limitReadsOfUser } from './reads-at-once.ts';
@@ -68,6 +69,8 @@ export interface ServerDeps {
   readHealth(): Promise<Health>;
   readonly metrics: { read(): Promise<string>; readonly type: string };
   readonly about: About;
+  /** Where the built dashboard lies. */
+  readonly pagesFolder: string;
   readonly trustedProxies: IpList;
   readonly connections: ConnectionLimits;
   readonly log: FastifyBaseLogger;
@@ -169,7 +172,10 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   takeTurns(server);
   refuseUnknownParameters(server);
   server.setErrorHandler(sendFault);
-  server.setNotFoundHandler((request, reply) => sendDenial(request, reply, deny('not_found')));
+  const pages = openPages(deps.pagesFolder);
+  server.setNotFoundHandler(
+    (request, reply) => pages.answer(request, reply) ?? sendDenial(request, reply, deny('not_found')),
+  );
   logRequests(server, { log: deps.log, ipOf });
 
   server.removeAllContentTypeParsers();

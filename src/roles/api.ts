@@ -163,6 +163,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     readHealth: bind(readHealth),
     metrics: { read: bind(readMetrics), type: METRICS_TYPE },
     about: { version: base.version, baseUrl },
+    pagesFolder: join(import.meta.dirname, '..', '..', 'web', 'dist'),
     edge:
       config.edge.mode === 'external'
         ? null

@@ -1,0 +1,58 @@
+// The API, typed by its own description. Every call carries the session's CSRF token; one that finds the session expired
+// refreshes it once and is made again; one that finds it ended says so to the whole page.
+
+import createClient, { type Middleware } from 'openapi-fetch';
+import { heard } from './clock.ts';
+import { Problem } from './problem.ts';
+import type { components, paths } from './schema.ts';
+import { csrf, forget, refresh } from './session.ts';
+
+export type Schemas = components['schemas'];
+
+const CHANGES_NOTHING = new Set(['GET', 'HEAD']);
+/** They answer 401 for reasons of their own. */
+const WITHOUT_SESSION =
+  /^\/(?:auth\/(?:login|register|forgot-password|reset-password|silent-refresh)|public)\b/;
+
+let onEnd: () => void = () => {};
+/** Called when the session is found to be over, with no request of the user's doing. */
+export function whenSessionEnds(tell: () => void): void {
+  onEnd = tell;
+}
+
+function withCsrf(request: Request): Request {
+  const token = csrf();
+  if (token && !CHANGES_NOTHING.has(request.method)) request.headers.set('X-CSRF-Token', token);
+  return request;
+}
+
+async function send(input: Request): Promise<Response> {
+  const started = performance.now();
+  // A body can be read once: the second try needs its own.
+  const again = input.clone();
+  const response = await fetch(withCsrf(input));
+  if (response.status !== 401 || WITHOUT_SESSION.test(new URL(input.url).pathname)) return response;
+  if (await refresh(started)) return fetch(withCsrf(again));
+  forget();
+  onEnd();
+  return response;
+}
+
+const problems: Middleware = {
+  async onResponse({ response }) {
+    heard(response.headers.get('date'));
+    if (response.ok) return;
+    const document = await response.json().catch(() => ({}));
+    throw new Problem(document, response.status, response.headers.get('retry-after'));
+  },
+};
+
+/** Throws a Problem for every answer that is not a success, and a TypeError where none came. */
+export const api = createClient<paths>({ baseUrl: location.origin, fetch: send });
+api.use(problems);
+
+/** The body of a success. */
+export async function read<T>(call: Promise<{ data?: T }>): Promise<T> {
+  const { data } = await call;
+  return data as T;
+}

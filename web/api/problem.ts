@@ -1,0 +1,47 @@
+// What went wrong, as the API's problem documents say it; where no answer came, in the same shape.
+
+import type { components } from './schema.ts';
+
+type ProblemDocument = Partial<components['schemas']['Problem']> & { readonly advice?: string };
+
+export class Problem extends Error {
+  override readonly name = 'Problem';
+  readonly title: string;
+  readonly detail: string;
+  readonly code: string;
+  /** 0: no answer came. */
+  readonly status: number;
+  readonly requestId: string | null;
+  readonly advice: string | null;
+  readonly retryAfterSeconds: number | null;
+
+  constructor(document: ProblemDocument, status: number, retryAfter: string | null = null) {
+    super(document.title ?? 'Something went wrong');
+    this.title = document.title ?? 'Something went wrong';
+    this.detail = document.detail ?? '';
+    this.code = document.code ?? 'unknown';
+    this.status = status;
+    this.requestId = document.request_id ?? null;
+    this.advice = document.advice ?? null;
+    this.retryAfterSeconds = retryAfter === null ? null : Number(retryAfter);
+  }
+}
+
+export const unreachable = (): Problem =>
+  new Problem(
+    {
+      title: 'Fillpath does not answer',
+      detail:
+        'Your network or the service is away. What is shown may be old; nothing that you did here was lost without a word.',
+      code: 'unreachable',
+    },
+    0,
+  );
+
+/** Of whatever was thrown. */
+export function problemOf(fault: unknown): Problem {
+  if (fault instanceof Problem) return fault;
+  // What fetch throws where no answer came.
+  if (fault instanceof TypeError) return unreachable();
+  return new Problem({ title: 'This page has a fault', detail: String(fault), code: 'page_fault' }, 0);
+}

@@ -1,0 +1,51 @@
+// What more than one page reads. A page's own questions stand with the page. Keys begin with the API's noun, so that a
+// change of an order can tell which answers are old (live/live.tsx).
+
+import { queryOptions } from '@tanstack/react-query';
+import { api, read } from './client.ts';
+import { enter } from './session.ts';
+
+export const ownSession = queryOptions({
+  queryKey: ['session'],
+  async queryFn() {
+    const session = await read(api.GET('/auth/session'));
+    enter(session.csrf_token);
+    return session;
+  },
+  staleTime: 60_000,
+});
+
+export const accounts = queryOptions({
+  queryKey: ['accounts'],
+  async queryFn() {
+    const all = [];
+    let cursor: string | null = null;
+    do {
+      const page: Awaited<ReturnType<typeof readAccounts>> = await readAccounts(cursor);
+      all.push(...page.items);
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+    return all;
+  },
+});
+const readAccounts = (cursor: string | null) =>
+  read(api.GET('/trading/accounts', { params: { query: { limit: 200, ...(cursor ? { cursor } : {}) } } }));
+
+/** What an account trades through, and how it is opened: by the connectors' own description. */
+export const brokers = queryOptions({
+  queryKey: ['brokers'],
+  queryFn: () => read(api.GET('/public/brokers')),
+  staleTime: Number.POSITIVE_INFINITY,
+});
+
+export const publicConfig = queryOptions({
+  queryKey: ['config'],
+  queryFn: () => read(api.GET('/public/config')),
+  staleTime: Number.POSITIVE_INFINITY,
+});
+
+export const order = (id: string) =>
+  queryOptions({
+    queryKey: ['orders', 'one', id],
+    queryFn: () => read(api.GET('/trading/orders/{id}', { params: { path: { id } } })),
+  });

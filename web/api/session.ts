@@ -1,0 +1,78 @@
+// The session as the pages know it. Its tokens are in cookies that no script sees; here is the CSRF token, in memory, and in
+// the browser's storage the mere fact that somebody logged in, so that a stranger's visit asks for nothing.
+
+const HINT = 'fillpath.logged-in';
+const LOCK = 'fillpath.refresh';
+const CHANNEL = 'fillpath.session';
+
+let csrfToken: string | null = null;
+/** By the page's own clock, which stands still for nobody: the machine's may be an hour off. */
+let refreshedAt = Number.NEGATIVE_INFINITY;
+
+export const csrf = (): string | null => csrfToken;
+export const mayBeLoggedIn = (): boolean => readHint() !== null;
+
+type Word = { readonly said: 'in' | 'out' };
+const channel = new BroadcastChannel(CHANNEL);
+
+export function enter(token: string): void {
+  csrfToken = token;
+  refreshedAt = performance.now();
+  writeHint('1');
+}
+
+/** Tabs of one browser share their session: what ends here ends there. */
+export function leave(): void {
+  forget();
+  channel.postMessage({ said: 'out' } satisfies Word);
+}
+
+export function forget(): void {
+  csrfToken = null;
+  writeHint(null);
+}
+
+export function announceEntry(): void {
+  channel.postMessage({ said: 'in' } satisfies Word);
+}
+
+export function onOtherTabs(tell: (word: Word['said']) => void): () => void {
+  const hear = ({ data }: MessageEvent<Word>) => tell(data.said);
+  channel.addEventListener('message', hear);
+  return () => channel.removeEventListener('message', hear);
+}
+
+/**
+ * One tab at a time: a refresh token works once. Who waited for another tab finds the cookie already new, and the answer is
+ * cheap. False: the session is over.
+ */
+export async function refresh(since: number): Promise<boolean> {
+  return navigator.locks.request(LOCK, async () => {
+    // Another request of this page was faster.
+    if (refreshedAt > since) return true;
+    const response = await fetch('/auth/silent-refresh', { method: 'POST' });
+    if (response.status === 401 || response.status === 403) return false;
+    if (!response.ok) throw new TypeError('the session cannot be refreshed now');
+    const { csrf_token } = (await response.json()) as { csrf_token: string };
+    enter(csrf_token);
+    return true;
+  });
+}
+
+function readHint(): string | null {
+  try {
+    return localStorage.getItem(HINT);
+  } catch {
+    // Storage is forbidden: then every visit begins with a question.
+    return '1';
+  }
+}
+
+function writeHint(value: string | null): void {
+  try {
+    if (value === null) localStorage.removeItem(HINT);
+    else localStorage.setItem(HINT, value);
+  } catch {
+    // It is a hint.
+  }
+}

@@ -1,0 +1,114 @@
+// node web/build.ts: builds the pages into web/dist, where they are missing or older than what they are made of.
+// `npm start` and `npm test` begin with it. With nothing to build it costs the reading of some file times.
+//
+// Every page is a piece of its own, loaded when it is first opened; the styles of all are one file. No script or style
+// stands in the document: the policy forbids it.
+
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
+import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib';
+
+const WEB = import.meta.dirname;
+const DIST = join(WEB, 'dist');
+/** Written last: a build that was cut off counts for nothing. */
+const STAMP = '.built';
+const COMPRESSIBLE = /\.(?:html|js|css|svg)$/;
+
+function isStale(): boolean {
+  const stamp = join(DIST, STAMP);
+  if (!existsSync(stamp)) return true;
+  const built = statSync(stamp).mtimeMs;
+  const sources = globSync('**/*', { cwd: WEB, exclude: (name) => name.startsWith('dist') });
+  return [...sources, '../package-lock.json'].some((file) => statSync(join(WEB, file)).mtimeMs > built);
+}
+
+async function build(): Promise<void> {
+  const started = performance.now();
+  const esbuild = await import('esbuild').catch(() => null);
+  if (!esbuild) {
+    console.warn('The pages are not built: esbuild is not installed here (npm ci --include=dev).');
+    return;
+  }
+  const { outputFiles, metafile } = await esbuild.build({
+    absWorkingDir: WEB,
+    entryPoints: ['main.tsx'],
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    target: ['es2023', 'chrome120', 'firefox121', 'safari17'],
+    jsx: 'automatic',
+    minify: true,
+    legalComments: 'none',
+    define: { 'process.env.NODE_ENV': '"production"' },
+    loader: { '.woff2': 'file', '.svg': 'file' },
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    assetNames: '[name]-[hash]',
+    publicPath: '/static',
+    outdir: DIST,
+    metafile: true,
+    write: false,
+    logLevel: 'warning',
+  });
+
+  // Beside it first: who serves the old pages meanwhile is not disturbed, and two builds at once do not mix.
+  const beside = join(WEB, `dist-${process.pid}`);
+  mkdirSync(beside);
+  const write = (name: string, content: Uint8Array | string) => writeFileSync(join(beside, name), content);
+  const isStyle = ({ path }: { readonly path: string }) => path.endsWith('.css');
+  for (const file of outputFiles.filter((output) => !isStyle(output)))
+    write(basename(file.path), file.contents);
+
+  const entryOf = (path: string) => metafile.outputs[`dist/${basename(path)}`]?.entryPoint;
+  // The frame's first: the pages' own rules come after it.
+  const styles = outputFiles
+    .filter(isStyle)
+    .sort((a, b) => Number(entryOf(b.path) === 'main.tsx') - Number(entryOf(a.path) === 'main.tsx'))
+    .map(({ text }) => text)
+    .join('\n');
+  const style = hashed('style', '.css', styles);
+  write(style, styles);
+  const icon = readFileSync(join(WEB, 'theme/icon.svg'), 'utf8');
+  const iconName = hashed('icon', '.svg', icon);
+  write(iconName, icon);
+
+  const main = outputFiles.find(({ path }) => path.endsWith('.js') && entryOf(path) === 'main.tsx');
+  if (!main) throw new Error('the entry is missing from what was built');
+  const document = readFileSync(join(WEB, 'index.html'), 'utf8')
+    .replace('./theme/icon.svg', `/static/${iconName}`)
+    .replace('./theme/base.css', `/static/${style}`)
+    .replace('./main.tsx', `/static/${basename(main.path)}`);
+  write('index.html', document);
+
+  for (const file of readdirSync(beside)) if (COMPRESSIBLE.test(file)) compress(join(beside, file));
+  write(STAMP, '');
+  rmSync(DIST, { recursive: true, force: true });
+  renameSync(beside, DIST);
+  console.log(`The pages are built, in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+}
+
+const hashed = (name: string, extension: string, text: string): string =>
+  `${name}-${createHash('sha256').update(text).digest('hex').slice(0, 8)}${extension}`;
+
+/** Once, at the highest level, instead of for every reader. */
+function compress(file: string): void {
+  const text = readFileSync(file);
+  writeFileSync(`${file}.gz`, gzipSync(text, { level: 9 }));
+  writeFileSync(
+    `${file}.br`,
+    brotliCompressSync(text, { params: { [zlib.BROTLI_PARAM_QUALITY]: zlib.BROTLI_MAX_QUALITY } }),
+  );
+}
+
+if (isStale()) await build();

@@ -1,0 +1,69 @@
+// Whether the page is live, since when it is not, and what a change of an order makes old on every page.
+
+import { type QueryClient, useQueryClient } from '@tanstack/react-query';
+import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
+import { api, read, type Schemas } from '../api/client.ts';
+import { serverNow } from '../api/clock.ts';
+import { refresh } from '../api/session.ts';
+import { listen } from './stream.ts';
+
+export interface Liveness {
+  readonly isLive: boolean;
+  readonly since: number;
+}
+
+const LivenessContext = createContext<Liveness>({ isLive: false, since: serverNow() });
+export const useLiveness = (): Liveness => useContext(LivenessContext);
+
+type Hears = (order: Schemas['OrderRecord']) => void;
+const listeners = new Set<Hears>();
+
+/** Called with each change of an order while the component is on the page. `hear` must be stable. */
+export function useOrderChanges(hear: Hears): void {
+  useEffect(() => {
+    listeners.add(hear);
+    return () => void listeners.delete(hear);
+  }, [hear]);
+}
+
+/** What orders change besides themselves. Lists that must not move under the pointer (signals, orders) are not here. */
+const CHANGED_BY_ORDERS = ['overview', 'positions', 'balance', 'performance'];
+/** Many orders at once are one change. */
+const GATHER_MS = 500;
+
+function refreshSoon(client: QueryClient): () => void {
+  let isDue = false;
+  return () => {
+    if (isDue) return;
+    isDue = true;
+    setTimeout(() => {
+      isDue = false;
+      for (const key of CHANGED_BY_ORDERS) void client.invalidateQueries({ queryKey: [key] });
+    }, GATHER_MS);
+  };
+}
+
+export function Live({ children }: { readonly children: ReactNode }) {
+  const client = useQueryClient();
+  const [liveness, setLiveness] = useState<Liveness>({ isLive: false, since: serverNow() });
+  useEffect(() => {
+    const changed = refreshSoon(client);
+    return listen(
+      (told) => {
+        if (told.what === 'order') {
+          client.setQueryData(['orders', 'one', told.order.order_id], told.order);
+          for (const hear of listeners) hear(told.order);
+          changed();
+        } else if (told.what === 'reset') void client.invalidateQueries();
+        else setLiveness({ isLive: told.what === 'live', since: told.since });
+      },
+      async () => {
+        const isIn = await refresh(performance.now());
+        // It ends for the whole page, in the one place where that is decided.
+        if (!isIn) await read(api.GET('/auth/session')).catch(() => {});
+        return isIn;
+      },
+    );
+  }, [client]);
+  return <LivenessContext value={liveness}>{children}</LivenessContext>;
+}

@@ -1,0 +1,51 @@
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import './theme/base.css';
+import { whenSessionEnds } from './api/client.ts';
+import { Problem } from './api/problem.ts';
+import { forget, leave, onOtherTabs } from './api/session.ts';
+import { router } from './routes.tsx';
+import { keepTheme } from './theme/theme.ts';
+
+keepTheme();
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 10_000,
+      // A refusal is an answer; silence is worth another try.
+      retry: (count, fault) => count < 2 && !(fault instanceof Problem && fault.status < 500),
+    },
+  },
+});
+
+/** Nothing of the old session is shown to whoever comes next. */
+function goToLogin(): void {
+  queries.clear();
+  const { pathname, href } = router.state.location;
+  if (pathname === '/login') return;
+  void router.navigate({ to: '/login', search: { next: href } as never });
+}
+
+whenSessionEnds(() => {
+  leave();
+  goToLogin();
+});
+onOtherTabs((word) => {
+  if (word === 'out') {
+    forget();
+    goToLogin();
+  }
+});
+
+const place = document.getElementById('app');
+if (place)
+  createRoot(place).render(
+    <StrictMode>
+      <QueryClientProvider client={queries}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </StrictMode>,
+  );

@@ -1,0 +1,9 @@
+import { Page } from '../../parts/page.tsx';
+
+export default function Check() {
+  return (
+    <Page title="Check" answer="Check">
+      <p />
+    </Page>
+  );
+}

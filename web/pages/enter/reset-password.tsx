@@ -1,0 +1,9 @@
+import { Page } from '../../parts/page.tsx';
+
+export default function ResetPassword() {
+  return (
+    <Page title="ResetPassword" answer="ResetPassword">
+      <p />
+    </Page>
+  );
+}

@@ -1,0 +1,9 @@
+import { Page } from '../../parts/page.tsx';
+
+export default function Landing() {
+  return (
+    <Page title="Landing" answer="Landing">
+      <p />
+    </Page>
+  );
+}

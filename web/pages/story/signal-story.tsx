@@ -1,0 +1,9 @@
+import { Page } from '../../parts/page.tsx';
+
+export default function SignalStory() {
+  return (
+    <Page title="SignalStory" answer="SignalStory">
+      <p />
+    </Page>
+  );
+}

@@ -1,0 +1,81 @@
+// What lies over the page. A dialog takes everything; a drawer lies under the masthead, so that the kill switch stays in
+// reach. Both close by escape, and give the focus back to where it was.
+
+import { type ReactNode, useEffect, useId, useRef } from 'react';
+import styles from './dialog.module.css';
+
+interface OverProps {
+  readonly title: ReactNode;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+/** The browser keeps the focus inside. Put `autoFocus` on the safest choice. */
+export function Dialog({ title, onClose, children }: OverProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  useEffect(() => {
+    const shown = dialog.current;
+    // autoFocus of React happens before the dialog is shown, and so would be lost.
+    shown?.showModal();
+    shown?.querySelector<HTMLElement>('[data-first]')?.focus();
+    return () => shown?.close();
+  }, []);
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: escape closes it, by the browser
+    <dialog
+      ref={dialog}
+      className={styles.dialog}
+      aria-labelledby={heading}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick={(event) => event.target === dialog.current && onClose()}
+    >
+      <div className={styles.inside}>
+        <header>
+          <h2 id={heading}>{title}</h2>
+          <button type="button" className="link quiet" onClick={onClose}>
+            Close <kbd>esc</kbd>
+          </button>
+        </header>
+        {children}
+      </div>
+    </dialog>
+  );
+}
+
+export function Drawer({ title, onClose, children }: OverProps) {
+  const drawer = useRef<HTMLElement>(null);
+  const heading = useId();
+  useEffect(() => {
+    const before = document.activeElement as HTMLElement | null;
+    (drawer.current?.querySelector<HTMLElement>('[data-first]') ?? drawer.current)?.focus();
+    return () => before?.focus();
+  }, []);
+  return (
+    <>
+      <div className={styles.veil} onClick={onClose} aria-hidden="true" />
+      <aside
+        ref={drawer}
+        className={styles.drawer}
+        aria-labelledby={heading}
+        tabIndex={-1}
+        onKeyDown={(event) => {
+          if (event.key !== 'Escape') return;
+          event.stopPropagation();
+          onClose();
+        }}
+      >
+        <header>
+          <h2 id={heading}>{title}</h2>
+          <button type="button" className="link quiet" onClick={onClose}>
+            Close <kbd>esc</kbd>
+          </button>
+        </header>
+        {children}
+      </aside>
+    </>
+  );
+}

@@ -1,0 +1,186 @@
+// The frame of every page inside: the masthead, and on a phone the thumb's row. Halt is in reach everywhere.
+
+import { useQuery } from '@tanstack/react-query';
+import { Link, Outlet, useNavigate } from '@tanstack/react-router';
+import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { accounts, ownSession, publicConfig } from '../api/queries.ts';
+import { Live, useLiveness } from '../live/live.tsx';
+import styles from './frame.module.css';
+import { Keys } from './keys.tsx';
+import { Mark } from './marks.tsx';
+import { OverPages, useOver } from './over.tsx';
+import { clockTime } from './when.tsx';
+
+const PAGES = [
+  { to: '/', name: 'Today' },
+  { to: '/signals', name: 'Signals' },
+  { to: '/positions', name: 'Positions' },
+  { to: '/performance', name: 'Performance' },
+  { to: '/accounts', name: 'Accounts' },
+  { to: '/check', name: 'Check' },
+  { to: '/security', name: 'Security' },
+] as const;
+const OPERATION = { to: '/operation', name: 'Operation' } as const;
+/** How many stand in the thumb's row; the rest is under More. */
+const AT_THE_THUMB = 3;
+
+export function Frame() {
+  return (
+    <Live>
+      <OverPages>
+        <a className={styles.skip} href="#content">
+          Skip to the content
+        </a>
+        <Masthead />
+        <Banner />
+        <main id="content" className={styles.main} tabIndex={-1}>
+          <Outlet />
+        </main>
+        <ThumbRow />
+        <Keys />
+      </OverPages>
+    </Live>
+  );
+}
+
+function usePages() {
+  const { data: session } = useQuery(ownSession);
+  return session?.user.is_admin ? [...PAGES, OPERATION] : PAGES;
+}
+
+function Masthead() {
+  const { openTrade } = useOver();
+  const { data: session } = useQuery(ownSession);
+  return (
+    <header className={styles.masthead}>
+      <Link to="/" className={styles.brand}>
+        Fillpath
+      </Link>
+      <nav className={styles.pages} aria-label="Pages">
+        {usePages().map(({ to, name }) => (
+          <Link key={to} to={to} activeOptions={{ exact: to === '/' }}>
+            {name}
+          </Link>
+        ))}
+      </nav>
+      <Search />
+      <Pulse />
+      <button type="button" className="button" onClick={() => openTrade()}>
+        Trade
+      </button>
+      <HaltButton id="halt" />
+      <Link to="/security" className={styles.who} title={session?.user.email} activeProps={{}}>
+        Account
+      </Link>
+    </header>
+  );
+}
+
+function Search() {
+  const navigate = useNavigate();
+  const [text, setText] = useState('');
+  const search = (event: FormEvent) => {
+    event.preventDefault();
+    const wanted = text.trim();
+    if (wanted) void navigate({ to: '/signals', search: { search: wanted } as never });
+  };
+  return (
+    <search className={styles.search}>
+      <form onSubmit={search}>
+        <label>
+          <span className="unseen">Search</span>
+          <input
+            id="search"
+            type="search"
+            autoComplete="off"
+            spellCheck={false}
+            placeholder="Symbol, order, reference"
+            value={text}
+            onChange={({ target }) => setText(target.value)}
+            onKeyDown={(event) => event.key === 'Escape' && event.currentTarget.blur()}
+          />
+        </label>
+        <kbd>/</kbd>
+      </form>
+    </search>
+  );
+}
+
+/** A first connection has this long before its absence is worth a word. */
+const FIRST_WORD_MS = 3_000;
+
+function Pulse() {
+  const { isLive, since } = useLiveness();
+  const [isLate, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), FIRST_WORD_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  const at = clockTime(new Date(since));
+  const words = isLive ? 'live' : isLate ? `not live since ${at}` : 'connecting';
+  return (
+    <span
+      className={isLive ? styles.pulse : `${styles.pulse} ${styles.off}`}
+      role="status"
+      title={isLive ? `Live since ${at}` : 'What is shown may be old. Trying again.'}
+    >
+      <Mark name={isLive ? 'dot' : 'placed'} />
+      {words}
+    </span>
+  );
+}
+
+function HaltButton({
+  id,
+  className = 'button',
+}: {
+  readonly id?: string;
+  readonly className?: string | undefined;
+}) {
+  const { openHalt } = useOver();
+  const { data: all = [] } = useQuery(accounts);
+  const halted = all.filter((account) => account.halted).length;
+  return (
+    <button type="button" id={id} className={className} onClick={() => openHalt()}>
+      <Mark name="stop" />
+      {halted === 0 ? 'Halt' : `${halted} of ${all.length} halted`}
+    </button>
+  );
+}
+
+function Banner() {
+  const { data } = useQuery(publicConfig);
+  const demo = (data as { demo?: unknown } | undefined)?.demo;
+  if (!demo) return null;
+  return (
+    <p className={styles.banner}>
+      <span className="unreal">demo</span> Everything here is played: paper accounts, strategies and
+      attackers. No real money is near.
+    </p>
+  );
+}
+
+function ThumbRow() {
+  const menu = useRef<HTMLDivElement>(null);
+  const pages = usePages();
+  return (
+    <nav className={styles.thumb} aria-label="Pages, within reach">
+      {pages.slice(0, AT_THE_THUMB).map(({ to, name }) => (
+        <Link key={to} to={to} activeOptions={{ exact: to === '/' }}>
+          {name}
+        </Link>
+      ))}
+      <button type="button" popoverTarget="more">
+        More
+      </button>
+      <div ref={menu} id="more" popover="auto" className={styles.more}>
+        {pages.slice(AT_THE_THUMB).map(({ to, name }) => (
+          <Link key={to} to={to} onClick={() => menu.current?.hidePopover()}>
+            {name}
+          </Link>
+        ))}
+      </div>
+      <HaltButton className={styles.thumbHalt} />
+    </nav>
+  );
+}

@@ -1,0 +1,78 @@
+// The keyboard: what is pressed anywhere but in a field. `g` waits for a second key.
+
+import { useNavigate } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
+import { Dialog } from './dialog.tsx';
+import { useOver } from './over.tsx';
+
+/** How long `g` waits. */
+const SECOND_KEY_MS = 1_500;
+
+const GO: Readonly<Record<string, { readonly to: string; readonly name: string }>> = {
+  t: { to: '/', name: 'Today' },
+  s: { to: '/signals', name: 'Signals' },
+  p: { to: '/positions', name: 'Positions' },
+  f: { to: '/performance', name: 'Performance' },
+  a: { to: '/accounts', name: 'Accounts' },
+  c: { to: '/check', name: 'Check' },
+  y: { to: '/security', name: 'Security' },
+};
+
+const isTyped = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement &&
+  (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+
+export function Keys() {
+  const navigate = useNavigate();
+  const { openTrade } = useOver();
+  const [isShown, setShown] = useState(false);
+
+  useEffect(() => {
+    let goesUntil = 0;
+    const press = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyped(event.target)) return;
+      if (document.querySelector('dialog[open]')) return;
+      const { key } = event;
+      const goes = performance.now() < goesUntil;
+      goesUntil = 0;
+      if (goes && key === 'h') document.getElementById('halt')?.focus();
+      else if (goes && GO[key]) void navigate({ to: GO[key].to });
+      else if (key === 'g') goesUntil = performance.now() + SECOND_KEY_MS;
+      else if (key === '/') document.getElementById('search')?.focus();
+      else if (key === 't') openTrade();
+      else if (key === '?') setShown(true);
+      else return;
+      event.preventDefault();
+    };
+    document.addEventListener('keydown', press);
+    return () => document.removeEventListener('keydown', press);
+  }, [navigate, openTrade]);
+
+  if (!isShown) return null;
+  const keys: [string, string][] = [
+    ['/', 'search by symbol, order id, broker reference or client id'],
+    ...Object.entries(GO).map(([key, { name }]): [string, string] => [`g ${key}`, `go to ${name}`]),
+    ['g h', 'go to Halt, which still asks'],
+    ['j k', 'older and newer, in lists and stories'],
+    ['enter', 'open'],
+    ['t', 'trade'],
+    ['esc', 'close'],
+    ['?', 'all keys'],
+  ];
+  return (
+    <Dialog title="Keys" onClose={() => setShown(false)}>
+      <table className="table dense">
+        <tbody>
+          {keys.map(([key, does]) => (
+            <tr key={key}>
+              <td>
+                <kbd>{key}</kbd>
+              </td>
+              <td>{does}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Dialog>
+  );
+}

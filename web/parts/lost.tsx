@@ -1,0 +1,31 @@
+// Where there is no page, or the page has a fault of its own.
+
+import { type ErrorComponentProps, Link } from '@tanstack/react-router';
+import { useTitle } from './page.tsx';
+import { ProblemNote } from './problem-note.tsx';
+
+export function MissingPage() {
+  useTitle('No such page');
+  return (
+    <main className="unscripted">
+      <h1 className="answer">There is no such page</h1>
+      <p>
+        <Link to="/">To Today</Link>
+      </p>
+    </main>
+  );
+}
+
+export function FaultPage({ error, reset }: ErrorComponentProps) {
+  useTitle('A fault');
+  return (
+    <main className="unscripted">
+      <h1 className="answer">This page could not be shown</h1>
+      <ProblemNote fault={error}>
+        <button type="button" className="link" onClick={reset}>
+          Try again
+        </button>
+      </ProblemNote>
+    </main>
+  );
+}

@@ -1,0 +1,26 @@
+// An error, from the problem document: its title, its detail, the way on, and its request id to copy.
+
+import type { ReactNode } from 'react';
+import { problemOf } from '../api/problem.ts';
+import { CopyId } from './copy.tsx';
+import { Mark } from './marks.tsx';
+import styles from './problem-note.module.css';
+
+interface ProblemNoteProps {
+  readonly fault: unknown;
+  /** The way on: a link or a button. */
+  readonly children?: ReactNode;
+}
+
+export function ProblemNote({ fault, children }: ProblemNoteProps) {
+  const { title, detail, advice, requestId } = problemOf(fault);
+  return (
+    <div className={styles.note} role="alert">
+      <Mark name="act" />
+      <p>
+        <b className="act">{title.replace(/\.?$/, '.')}</b> {detail} {advice} {children}{' '}
+        {requestId && <CopyId id={requestId} />}
+      </p>
+    </div>
+  );
+}
