@@ -221,6 +221,7 @@ async function main(): Promise<boolean> {
       ledger: await ledgerNow(),
       positions: await readPositions(cluster, desks, venue),
       listingOf: venue.listingOf,
+      refusesLate: venue.refusesLate,
       db,
     });
     findings.push(...hang);
