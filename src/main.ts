@@ -90,7 +90,8 @@ async function main(): Promise<void> {
   }
   if (existsSync('.env')) process.loadEnvFile();
   const config = readConfig(process.env);
-  if (args.length > 0) {
+  const isDemo = args.length === 1 && args[0] === '--demo';
+  if (args.length > 0 && !isDemo) {
     const { runCommand } = await import('./cli.ts');
     process.exitCode = await runCommand(config, args, { print: console.log, complain: console.error });
     return;
@@ -98,8 +99,14 @@ async function main(): Promise<void> {
   // A part of every start is compiling what has not changed since the last one. Not in /tmp, which others can write to.
   mkdirSync(config.data.dir, { recursive: true, mode: 0o700 });
   enableCompileCache(join(config.data.dir, 'cache'));
-  const fillpath = await openFillpath(config, { launcher: childLauncher(config, process.env) });
+  const demo = isDemo ? await (await import('./roles/demo.ts')).prepareDemo(config, openFillpath) : null;
+  const launcher = childLauncher(config, process.env);
+  const fillpath = await openFillpath(demo?.config ?? config, { launcher, ...demo?.parts });
   const address = await fillpath.listen();
+  if (demo && fillpath.server) {
+    console.log(demo.welcome(address));
+    demo.begin(fillpath.server);
+  }
   if (fillpath.firstUser) console.log(welcome(fillpath.firstUser, address));
   console.log(`Fillpath ${packageJson.version} is ready at ${address}`);
 
@@ -109,7 +116,9 @@ async function main(): Promise<void> {
     isStopping = true;
     console.log(`${why}: finishing what is under way`);
     setTimeout(() => process.exit(1), STOP_PATIENCE_MS).unref();
-    void fillpath.stop().then(() => process.exit(0));
+    void Promise.resolve(demo?.stop())
+      .then(() => fillpath.stop())
+      .then(() => process.exit(0));
   };
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
