@@ -99,16 +99,11 @@ async function main(): Promise<void> {
   // A part of every start is compiling what has not changed since the last one. Not in /tmp, which others can write to.
   mkdirSync(config.data.dir, { recursive: true, mode: 0o700 });
   enableCompileCache(join(config.data.dir, 'cache'));
-  const demo = isDemo ? await (await import('./roles/demo.ts')).prepareDemo(config, openFillpath) : null;
+  const playing = isDemo ? await import('./roles/demo.ts') : null;
+  const demo = (await playing?.prepareDemo(config, openFillpath, console.log)) ?? null;
   const launcher = childLauncher(config, process.env);
   const fillpath = await openFillpath(demo?.config ?? config, { launcher, ...demo?.parts });
   const address = await fillpath.listen();
-  if (demo && fillpath.server) {
-    console.log(demo.welcome(address));
-    demo.begin(fillpath.server);
-  }
-  if (fillpath.firstUser) console.log(welcome(fillpath.firstUser, address));
-  console.log(`Fillpath ${packageJson.version} is ready at ${address}`);
 
   let isStopping = false;
   const stop = (why: string) => {
@@ -122,6 +117,14 @@ async function main(): Promise<void> {
   };
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
+
+  // From here on it can be told to stop, and whoever waits for this line may do so.
+  if (demo && fillpath.server) {
+    console.log(demo.welcome(address));
+    demo.begin(fillpath.server);
+  }
+  if (fillpath.firstUser) console.log(welcome(fillpath.firstUser, address));
+  console.log(`Fillpath ${packageJson.version} is ready at ${address}`);
   if (fillpath.host && process.connected) serveParent(fillpath.host, stop);
 }
 

@@ -21,7 +21,7 @@ const ACCOUNTS = {
 } as const;
 export type AccountName = keyof typeof ACCOUNTS;
 
-export interface DemoAccount {
+interface DemoAccount {
   readonly id: string;
   readonly token: string;
   readonly secret: string;

@@ -15,7 +15,7 @@ const SIGNALS_A_DAY = 14;
 
 /** What each of the days has besides. */
 const DAYS: readonly (readonly Scene[])[] = [
-  [scenes.forgedRequest, scenes.shares],
+  [scenes.forgedRequest, scenes.shares, scenes.strangerRegisters],
   [scenes.haltAndResume, scenes.heldBackByGuard],
   [scenes.blockedAddress, scenes.shares],
   [scenes.alertGetsLost, scenes.shares],
@@ -59,7 +59,7 @@ const OPENING: readonly Scene[] = [
 const MOST_SCENES = 3_000;
 const QUICK_SCENES = 60;
 /** Between two scenes, the least and the most. */
-const QUICK_PAUSE_MS: readonly [number, number] = [500, 1_500];
+const QUICK_PAUSE_MS: readonly [number, number] = [200, 800];
 const PAUSE_MS: readonly [number, number] = [5_000, 20_000];
 
 /** Until it is stopped, or has played enough. */

@@ -1,5 +1,6 @@
 // The scenes. Each is a few requests that anybody could send; what becomes of them is the service's own doing.
 
+import { randomBytes } from 'node:crypto';
 import { type AccountName, withSession } from './desk.ts';
 import { act, deliver, type Scene, type Stage, signal } from './stage.ts';
 import type { Alert } from './strategy.ts';
@@ -60,6 +61,17 @@ export const guessedPassword: Scene = ({ client, desk: { login } }) =>
   client.send({
     ...{ method: 'POST', path: '/auth/login', as: 'attacker' },
     body: { email: login.email, password: 'correct horse' },
+  });
+
+/** Somebody else, of whom an administrator sees that there is one; nobody knows the password. */
+export const strangerRegisters: Scene = ({ client }) =>
+  client.send({
+    ...{ method: 'POST', path: '/auth/register', as: 'attacker' },
+    body: {
+      email: 'demo-guest@fillpath.local',
+      password: randomBytes(12).toString('base64url'),
+      accept_terms: true,
+    },
   });
 
 /** While only another address may send signals. */

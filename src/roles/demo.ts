@@ -3,6 +3,7 @@
 // them with its clock set back, on a door of the loopback that nobody else knows, before it opens its port.
 
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -48,9 +49,13 @@ export interface Demo {
 export async function prepareDemo(
   given: Config,
   open: (config: Config, parts: Parts) => Promise<Service>,
+  print: (text: string) => void,
 ): Promise<Demo> {
   const problem = problemOf(given) ?? (await problemOfUsers(given));
   if (problem) throw new ConfigError([problem]);
+  // Not after the past: with its user in the database the demo could not be started again.
+  await tryPort(given.http);
+  print(`Fillpath plays the last ${PAST_DAYS} days of its demo; this takes some seconds.`);
 
   // Mails to an invented user go to the outbox, whatever is configured.
   const config: Config = { ...given, seedUser: false, mail: { ...given.mail, smtpUrl: undefined } };
@@ -65,6 +70,9 @@ export async function prepareDemo(
     pace: createPace({ limit: config.rateLimit, now: steady.now, wait }),
   });
 
+  // Nobody looks for a line of a request of last Tuesday among those of today.
+  const pastLog = openLog(config.logLevel === 'info' ? 'warn' : config.logLevel);
+
   /** With its clock set back, for as long as the work takes. */
   async function inThePast<Result>(
     begin: number,
@@ -78,7 +86,7 @@ export async function prepareDemo(
       },
     };
     // Leases and limits go by a clock that is not set: only what is written down is of another day.
-    const service = await open(config, { ...parts, clock, ticking: steady });
+    const service = await open(config, { ...parts, clock, ticking: steady, log: pastLog });
     try {
       return await throughDoor(service, (client) => work(client, clock));
     } finally {
@@ -172,6 +180,13 @@ function castOf(chance: Stage['chance']): Cast {
   };
 }
 
+async function tryPort({ host, port }: Config['http']): Promise<void> {
+  const door = createServer().listen({ host, port });
+  await once(door, 'listening');
+  door.close();
+  await once(door, 'close');
+}
+
 /** The service's own routes behind a port of the loopback, while its port is still closed. */
 async function throughDoor<Result>(
   { server }: Service,
@@ -180,10 +195,8 @@ async function throughDoor<Result>(
   if (!server) throw new Error('the demo needs an API');
   await server.ready();
   const door = createServer((request, response) => server.routing(request, response));
-  await new Promise<void>((resolve, reject) => {
-    door.once('error', reject);
-    door.listen(0, '127.0.0.1', resolve);
-  });
+  door.listen(0, '127.0.0.1');
+  await once(door, 'listening');
   const client = openClient(reachable(door.address() as AddressInfo));
   try {
     return await work(client);
