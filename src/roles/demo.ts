@@ -53,8 +53,7 @@ export async function prepareDemo(
 ): Promise<Demo> {
   const problem = problemOf(given) ?? (await problemOfUsers(given));
   if (problem) throw new ConfigError([problem]);
-  // Not after the past: with its user in the database the demo could not be started again.
-  await tryPort(given.http);
+  const place = await holdPort(given.http);
   print(`Fillpath plays the last ${PAST_DAYS} days of its demo; this takes some seconds.`);
 
   // Mails to an invented user go to the outbox, whatever is configured.
@@ -105,6 +104,7 @@ export async function prepareDemo(
     });
   }
 
+  await place.release();
   let client: Client | null = null;
   let playing: Promise<void> | null = null;
   return {
@@ -180,11 +180,24 @@ function castOf(chance: Stage['chance']): Cast {
   };
 }
 
-async function tryPort({ host, port }: Config['http']): Promise<void> {
-  const door = createServer().listen({ host, port });
+/**
+ * Ours from the beginning: a port that turned out to be taken after the past, with its user in the database, would leave a
+ * demo that cannot be started again.
+ */
+async function holdPort({ host, port }: Config['http']): Promise<{ release(): Promise<void> }> {
+  const headers = { 'content-type': 'text/plain; charset=utf-8', 'retry-after': '5' };
+  const door = createServer((_, response) =>
+    response.writeHead(503, headers).end('The demo is being prepared. Try again in some seconds.\n'),
+  );
+  door.listen({ host, port });
   await once(door, 'listening');
-  door.close();
-  await once(door, 'close');
+  return {
+    async release() {
+      door.close();
+      door.closeAllConnections();
+      await once(door, 'close');
+    },
+  };
 }
 
 /** The service's own routes behind a port of the loopback, while its port is still closed. */
