@@ -35,8 +35,6 @@ export interface Feeds {
    * with StoreUnavailable.
    */
   open(user: UserId, after: string | null, reader: Reader): Promise<() => void>;
-  /** Of all readers. */
-  readonly size: number;
   stop(): void;
 }
 
@@ -57,8 +55,10 @@ const FIRST_ROUND_MS = 1_000;
 /** After a database or a store that did not answer. */
 const AGAIN_MS = 1_000;
 const WARN_EVERY_MS = 60_000;
-/** All feeds look at the orders of so long together: the more changes, the less each costs. */
-const TOGETHER_MS = 100;
+/** Orders are looked at together, by all feeds, and no sooner than this after the last time: many changes are one. */
+const TOGETHER_MS = 250;
+/** Where there was no last time. */
+const SOON_MS = 20;
 const MOST_AT_ONCE = 200;
 
 interface Feed {
@@ -77,7 +77,6 @@ interface Feed {
 export function openFeeds({ db, store, clock, log }: FeedsDeps, { roundMs = ROUND_MS } = {}): Feeds {
   const feeds = new Map<UserId, Promise<Feed>>();
   const load = together((ids: readonly OrderId[]) => foundOrders({ db: db.lists }, ids));
-  let size = 0;
   let isOpen = true;
   let warnedAt = Number.NEGATIVE_INFINITY;
 
@@ -207,10 +206,6 @@ export function openFeeds({ db, store, clock, log }: FeedsDeps, { roundMs = ROUN
   }
 
   return {
-    get size() {
-      return size;
-    },
-
     async open(user, after, reader) {
       let starting = feeds.get(user);
       if (!starting) {
@@ -222,11 +217,9 @@ export function openFeeds({ db, store, clock, log }: FeedsDeps, { roundMs = ROUN
       // It is not left, and does not end before this one has joined.
       feed.leftAt = performance.now();
       await enqueue(feed, () => join(feed, after, reader));
-      size++;
       look(feed);
       return () => {
-        if (!feed.readers.delete(reader)) return;
-        size--;
+        feed.readers.delete(reader);
         feed.leftAt = performance.now();
       };
     },
@@ -242,9 +235,12 @@ export function openFeeds({ db, store, clock, log }: FeedsDeps, { roundMs = ROUN
 function together(read: (ids: readonly OrderId[]) => Promise<Map<OrderId, Found>>) {
   let waiting = new Set<OrderId>();
   let batch: Promise<Map<OrderId, Found>> | undefined;
+  let lastAt = Number.NEGATIVE_INFINITY;
 
   async function readWaiting(): Promise<Map<OrderId, Found>> {
-    await sleep(TOGETHER_MS, undefined, { ref: false });
+    const pauseMs = Math.max(SOON_MS, lastAt + TOGETHER_MS - performance.now());
+    await sleep(pauseMs, undefined, { ref: false });
+    lastAt = performance.now();
     const ids = [...waiting];
     waiting = new Set();
     batch = undefined;

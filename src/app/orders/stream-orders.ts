@@ -5,7 +5,7 @@ import type { UserId } from '../../domain/ids.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import type { Feeds, Reader } from './feeds.ts';
 
-export const MOST_STREAMS = 10;
+const MOST_STREAMS = 10;
 /** A stream says four times in a minute that it is there. One whose process died is counted for so long. */
 const CLAIM_MS = 45_000;
 

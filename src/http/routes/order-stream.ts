@@ -16,7 +16,7 @@ export interface OrderStreamRoutes {
   isStillIn(caller: Caller, credentials: Credentials): Promise<boolean>;
 }
 
-export interface OpenStream {
+interface OpenStream {
   /** It is still there. */
   prolong(): void;
   close(): Promise<void>;
@@ -94,7 +94,17 @@ export function orderStreamRoutes(server: FastifyInstance, deps: OrderStreamRout
         const isIn = await deps.isStillIn(request.caller, credentialsOf(request)).catch(() => true);
         if (!isIn && !body.destroyed) await end();
       }
+      // The time for taking an answer is not for this one, which says nothing for long. Who takes nothing from one comment
+      // to the next is gone.
+      reply.raw.once('pipe', () => request.raw.socket.setTimeout(0));
+      let isStuck = false;
+      reply.raw.on('drain', () => {
+        isStuck = false;
+      });
       const comments = setInterval(() => {
+        const wasStuck = isStuck;
+        isStuck = reply.raw.writableLength > 0;
+        if (wasStuck && isStuck) body.destroy();
         write(':\n\n');
         if (!body.destroyed) (stream as OpenStream).prolong();
         void checkAccess();
