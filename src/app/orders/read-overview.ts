@@ -20,14 +20,7 @@ import {
 import { currentTerms } from '../../data/users.ts';
 import { BROKERS } from '../../domain/brokers.ts';
 import { dayOf, effectivePlan, type Plans } from '../../domain/entitlement.ts';
-import {
-  type AccountId,
-  millis,
-  type OrderId,
-  type Timestamp,
-  timestamp,
-  type UserId,
-} from '../../domain/ids.ts';
+import { millis, type OrderId, type Timestamp, timestamp, type UserId } from '../../domain/ids.ts';
 import { positionOf } from '../../domain/strategy.ts';
 import {
   credentialsState,
