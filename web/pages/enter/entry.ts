@@ -5,6 +5,12 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { announceEntry, enter } from '../../api/session.ts';
 import { wayOn } from './ways.ts';
 
+/** What another page of entry tells the login, in the history's state: in no address. */
+export interface Arrival {
+  readonly email?: string;
+  readonly said?: 'registered' | 'password_set';
+}
+
 export function useWayOn(): string {
   const { next } = useSearch({ strict: false }) as { next?: string };
   return wayOn(next, location.origin);

@@ -1,14 +1,15 @@
 // The way in. A user with a second factor has two steps, on one page: the first is not asked for again.
 
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { Link, useSearch } from '@tanstack/react-router';
+import { Link, useLocation, useSearch } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { publicConfig } from '../../api/queries.ts';
 import { Outside } from '../../parts/outside.tsx';
 import { useTitle } from '../../parts/page.tsx';
+import { useChallenge } from './challenge.tsx';
 import styles from './enter.module.css';
-import { useEntry, useWayOn } from './entry.ts';
+import { type Arrival, useEntry, useWayOn } from './entry.ts';
 import { Field, refusalAt } from './form.tsx';
 import { SecondStep } from './second-step.tsx';
 import { placeInWords } from './ways.ts';
@@ -30,14 +31,22 @@ export default function Login() {
   );
 }
 
+const ARRIVALS: Readonly<Record<NonNullable<Arrival['said']>, string>> = {
+  registered: 'You are registered. Log in to begin.',
+  password_set: 'The new password is set. All sessions and API keys have ended.',
+};
+
 function FirstStep({ onAsked }: { readonly onAsked: (asked: Schemas['TotpAsked']) => void }) {
-  const [email, setEmail] = useState('');
+  const arrival = useLocation().state as Arrival;
+  const [email, setEmail] = useState(arrival.email ?? '');
   const [password, setPassword] = useState('');
   const enterWith = useEntry();
   const config = useQuery(publicConfig);
+  const challenge = useChallenge('login');
   const login = useMutation({
-    mutationFn: (body: { email: string; password: string; captcha_token?: string }) =>
-      read(api.POST('/auth/login', { body })),
+    mutationFn: (who: { email: string; password: string }) =>
+      read(api.POST('/auth/login', { body: { ...who, ...challenge.answer } })),
+    onError: challenge.again,
     onSuccess(answer) {
       if ('totp_required' in answer) onAsked(answer);
       else enterWith(answer.csrf_token);
@@ -51,12 +60,13 @@ function FirstStep({ onAsked }: { readonly onAsked: (asked: Schemas['TotpAsked']
   return (
     <form className={styles.form} onSubmit={submit}>
       <h1 className="answer">Log in</h1>
+      {arrival.said && <p role="status">{ARRIVALS[arrival.said]}</p>}
       <Field
         label="Email"
         type="email"
         autoComplete="username"
         required
-        autoFocus
+        autoFocus={!arrival.email}
         value={email}
         onChange={({ target }) => setEmail(target.value)}
         refusal={refusalAt(login.error, 'email')}
@@ -67,12 +77,18 @@ function FirstStep({ onAsked }: { readonly onAsked: (asked: Schemas['TotpAsked']
         type="password"
         autoComplete="current-password"
         required
+        autoFocus={!!arrival.email}
         value={password}
         onChange={({ target }) => setPassword(target.value)}
         refusal={refusalAt(login.error, 'password')}
       />
+      {challenge.widget}
       {refusalAt(login.error, 'form', 'code', 'challenge')}
-      <button type="submit" className={`button primary ${styles.submit}`} disabled={login.isPending}>
+      <button
+        type="submit"
+        className={`button primary ${styles.submit}`}
+        disabled={login.isPending || challenge.isOpen}
+      >
         {login.isPending ? 'Logging in' : 'Log in'}
       </button>
       {demo && (
@@ -80,7 +96,7 @@ function FirstStep({ onAsked }: { readonly onAsked: (asked: Schemas['TotpAsked']
           <button
             type="button"
             className={`button ${styles.submit}`}
-            disabled={login.isPending}
+            disabled={login.isPending || challenge.isOpen}
             onClick={() => login.mutate(demo)}
           >
             Look around as the demo user

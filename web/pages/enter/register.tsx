@@ -1,13 +1,14 @@
 // A new user: who they are, what they accept; then they are in.
 
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { Link, useSearch } from '@tanstack/react-router';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { api, read } from '../../api/client.ts';
 import { Outside } from '../../parts/outside.tsx';
 import { useTitle } from '../../parts/page.tsx';
+import { useChallenge } from './challenge.tsx';
 import styles from './enter.module.css';
-import { useEntry } from './entry.ts';
+import { type Arrival, useEntry } from './entry.ts';
 import { Field, refusalAt } from './form.tsx';
 import { publishedTerms } from './terms-query.ts';
 
@@ -33,15 +34,24 @@ function Registration() {
   const [accepts, setAccepts] = useState(false);
   const terms = useQuery(publishedTerms);
   const enterWith = useEntry();
+  const challenge = useChallenge('register');
+  const navigate = useNavigate();
+  const search = useSearch({ strict: false });
   const register = useMutation({
     async mutationFn() {
-      await read(
-        api.POST('/auth/register', { body: { email, password, ...(accepts ? { accept_terms: true } : {}) } }),
-      );
-      return read(api.POST('/auth/login', { body: { email, password } }));
+      const consent = accepts ? { accept_terms: true } : {};
+      await read(api.POST('/auth/register', { body: { email, password, ...consent, ...challenge.answer } }));
+      // Where a challenge is asked for, the login asks for one of its own; whatever else keeps it from
+      // happening here, the user is registered and can do it there.
+      return challenge.widget
+        ? null
+        : read(api.POST('/auth/login', { body: { email, password } })).catch(() => null);
     },
+    onError: challenge.again,
     onSuccess(answer) {
-      if ('csrf_token' in answer) enterWith(answer.csrf_token);
+      if (answer && 'csrf_token' in answer) return enterWith(answer.csrf_token);
+      const state: Arrival = { email, said: 'registered' };
+      void navigate({ to: '/login', search: search as never, state: state as never });
     },
   });
   const submit = (event: FormEvent) => {
@@ -86,8 +96,13 @@ function Registration() {
           </label>
         </>
       )}
+      {challenge.widget}
       {refusalAt(register.error, 'form', 'code', 'challenge')}
-      <button type="submit" className={`button primary ${styles.submit}`} disabled={register.isPending}>
+      <button
+        type="submit"
+        className={`button primary ${styles.submit}`}
+        disabled={register.isPending || challenge.isOpen}
+      >
         {register.isPending ? 'Registering' : 'Register'}
       </button>
     </form>
