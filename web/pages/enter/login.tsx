@@ -56,7 +56,8 @@ function FirstStep({ onAsked }: { readonly onAsked: (asked: Schemas['TotpAsked']
     event.preventDefault();
     login.mutate({ email, password });
   };
-  const demo = demoOf(config.data);
+  // Only a demo tells how to log in to it.
+  const demo = config.data?.demo;
   return (
     <form className={styles.form} onSubmit={submit}>
       <h1 className="answer">Log in</h1>
@@ -120,10 +121,4 @@ function GoingTo() {
       </p>
     )
   );
-}
-
-/** Only a demo tells how to log in to it. */
-function demoOf(config: unknown): { email: string; password: string } | null {
-  const { demo } = (config ?? {}) as { demo?: { email: string; password: string } | null };
-  return demo ?? null;
 }

@@ -27,10 +27,12 @@ export function Example() {
               <td>{name}</td>
               <td className="num">{ms.toFixed(1)}</td>
               <td className={styles.bars}>
-                <span
-                  className={whose === 'ours' ? styles.ours : styles.theirs}
-                  style={{ left: `${places[index]?.left}%`, width: `${places[index]?.width}%` }}
-                />
+                <span className={styles.track}>
+                  <i
+                    className={whose === 'ours' ? styles.ours : styles.theirs}
+                    style={{ left: `${places[index]?.left}%`, width: `${places[index]?.width}%` }}
+                  />
+                </span>
               </td>
             </tr>
           ))}

@@ -80,10 +80,9 @@ export default function Landing() {
 
 function Ways() {
   const { data: config } = useQuery(publicConfig);
-  const isDemo = Boolean((config as { demo?: unknown } | undefined)?.demo);
   return (
     <p className={styles.ways}>
-      {isDemo ? (
+      {config?.demo ? (
         <Link to="/login" className="button primary">
           Look around as the demo user
         </Link>
