@@ -38,10 +38,28 @@ export const balance = (id: string) =>
     ...ASKED_OF_BROKERS,
   });
 
+/** What can be traded under a name that begins like this, or is described like it. */
+export const symbols = (id: string, q: string) =>
+  queryOptions({
+    queryKey: ['symbols', id, q],
+    queryFn: ({ signal }) =>
+      through(signal, () =>
+        read(
+          api.GET('/trading/accounts/{id}/symbols', {
+            params: { path: { id }, query: { limit: 8, ...(q ? { q } : {}) } },
+            signal,
+          }),
+        ),
+      ),
+    staleTime: 60_000,
+    ...ASKED_OF_BROKERS,
+  });
+
 /** Makes way: whatever brokers have not answered yet is asked again later. */
 export async function leaveOffAsking(client: QueryClient): Promise<void> {
   await Promise.all([
     client.cancelQueries({ queryKey: ['positions'] }),
     client.cancelQueries({ queryKey: ['balance'] }),
+    client.cancelQueries({ queryKey: ['symbols'] }),
   ]);
 }

@@ -8,6 +8,9 @@ export const times = (a: number, b: number): number => new Big(a).times(b).toNum
 export const isMultipleOf = (value: number, step: number): boolean =>
   step === 0 || new Big(value).mod(step).eq(0);
 
+/** Without an exponent, as somebody would type it. */
+export const typed = (value: number): string => new Big(value).toFixed();
+
 /** As the API: more would be rounded on the way. */
 const MOST_DIGITS = 15;
 const PLAIN = /^(?:\d+\.?\d*|\.\d+)$/;

@@ -61,6 +61,7 @@ export default function HaltDialog({ accountId, onClose }: HaltDialogProps) {
               isBusy={isBusy}
               progress={progress.get(choice.account.id)}
               onResume={() => void resume(choice.account.id)}
+              onLeave={onClose}
             />
           ))}
         </tbody>
@@ -98,10 +99,11 @@ interface AccountRowProps extends Choice {
   readonly isBusy: boolean;
   readonly progress: Progress | undefined;
   readonly onResume: () => void;
+  readonly onLeave: () => void;
 }
 
 function AccountRow(props: AccountRowProps) {
-  const { account, isChosen, onChoose, isBusy, progress, onResume } = props;
+  const { account, isChosen, onChoose, isBusy, progress, onResume, onLeave } = props;
   const word = unrealWord({ broker_name: account.broker, environment: account.environment });
   return (
     <tr className={word ? 'hatched' : ''}>
@@ -134,7 +136,7 @@ function AccountRow(props: AccountRowProps) {
             </button>
           )}
         </div>
-        <div role="status">{progress && <Became progress={progress} />}</div>
+        <div role="status">{progress && <Became progress={progress} onLeave={onLeave} />}</div>
       </td>
     </tr>
   );
@@ -145,7 +147,7 @@ function Holds({ holding, fault }: Pick<AccountRowProps, 'holding' | 'fault'>) {
   return fault === null ? 'asking the broker what it holds' : 'what it holds is not known: no answer';
 }
 
-function Became({ progress }: { readonly progress: Progress }) {
+function Became({ progress, onLeave }: { readonly progress: Progress; readonly onLeave: () => void }) {
   if (progress.is === 'under way') return <p className="quiet">{progress.text}…</p>;
   if (progress.is === 'failed') {
     const { status } = problemOf(progress.fault);
@@ -162,7 +164,13 @@ function Became({ progress }: { readonly progress: Progress }) {
     <p className={outcome.tone === 'good' ? undefined : outcome.tone}>
       {outcome.text}{' '}
       {orders.map(({ order_id, symbol }) => (
-        <Link key={order_id} to="/orders/$id" params={{ id: order_id } as never} className={styles.story}>
+        <Link
+          key={order_id}
+          to="/orders/$id"
+          params={{ id: order_id } as never}
+          className={styles.story}
+          onClick={onLeave}
+        >
           {symbol}: its story
         </Link>
       ))}

@@ -1,7 +1,7 @@
 // What somebody is about to order: the fields as they stand in the drawer, the order that they make, and its words.
 
 import type { components } from '../../api/schema.ts';
-import { isMultipleOf, minus, plus, readQuantity, times } from '../../parts/exact.ts';
+import { isMultipleOf, minus, plus, readQuantity, times, typed } from '../../parts/exact.ts';
 import { figure, heldInWords } from '../../parts/numbers.ts';
 
 type Schemas = components['schemas'];
@@ -44,6 +44,20 @@ export function wishOf(fields: Fields): Wish | null {
 
 /** Two wishes are one intent where they would be one order. */
 export const sameWish = (a: Wish | null, b: Wish | null): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+/** Before any plan: `sell 1.5 BTCUSDT.P`, `close BTCUSDT.P`. */
+export const wishInWords = ({ action, quantity, symbol, simulation }: Wish): string =>
+  `${action}${quantity === undefined ? '' : ` ${figure(quantity)}`} ${symbol}${simulation ? ', simulated' : ''}`;
+
+/** The fields that make this order. */
+export const fieldsOf = (wish: Wish): Fields => ({
+  accountId: wish.trading_account_id,
+  symbol: wish.symbol,
+  side: wish.action === 'close' ? 'buy' : wish.action,
+  quantity: wish.quantity === undefined ? '' : typed(wish.quantity),
+  kind: wish.action === 'close' ? 'close' : (wish.order_type ?? 'entry'),
+  simulation: wish.simulation,
+});
 
 /** What is wrong with the quantity as typed; null: nothing, or nothing is typed yet. */
 export function quantityProblem(text: string, instrument: Instrument | null): string | null {
