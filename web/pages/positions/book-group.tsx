@@ -145,9 +145,13 @@ function PositionRows({ book, position, onAlign }: PositionRowsProps) {
     <>
       <tr className={`opens ${styles.position} ${order ? styles.explained : ''} ${row}`}>
         <th scope="row" className={styles.symbol}>
-          <button type="button" className={styles.cover} onClick={trade}>
+          <button
+            type="button"
+            className={styles.cover}
+            aria-label={`${symbol}: ${quantity === 0 ? 'trade' : 'close or trade'}`}
+            onClick={trade}
+          >
             {symbol}
-            <span className="unseen">{quantity === 0 ? ', trade' : ', close or trade'}</span>
           </button>
         </th>
         <td className={`num ${styles.strategy}`} data-head="strategy">

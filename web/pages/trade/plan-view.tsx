@@ -135,13 +135,16 @@ const SIDES = /\b(buy|sell|long|short)\b/i;
 
 /** The service's sentence, its sides in their colours. Every other piece of the split is a side. */
 const sidesIn = (text: string): ReactNode[] =>
-  text.split(SIDES).map((piece, index) =>
-    index % 2 === 1 ? (
-      // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one sentence have no other name
-      <span key={index} className={/buy|long/i.test(piece) ? 'long' : 'short'}>
-        {piece}
-      </span>
-    ) : (
-      piece
-    ),
-  );
+  text
+    .replace(/(?<=\s)-(?=\d)/g, '\u2212')
+    .split(SIDES)
+    .map((piece, index) =>
+      index % 2 === 1 ? (
+        // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one sentence have no other name
+        <span key={index} className={/buy|long/i.test(piece) ? 'long' : 'short'}>
+          {piece}
+        </span>
+      ) : (
+        piece
+      ),
+    );
