@@ -86,7 +86,7 @@ function Top({ account, balance, positions }: TopProps) {
       )}
       <p className="facts">
         <span>
-          {account.broker}, {account.environment.replaceAll('_', ' ')}{' '}
+          {account.broker !== 'paper' && `${account.broker}, ${account.environment.replaceAll('_', ' ')} `}
           <Unreal word={unrealWord({ broker_name: account.broker, environment: account.environment })} />
         </span>
         {balance && (

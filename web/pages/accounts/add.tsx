@@ -47,7 +47,7 @@ export function AddAccount({ isFirst }: { readonly isFirst: boolean }) {
       }
     >
       {isFirst && <OneClick />}
-      <Section title={isFirst ? 'Or add another broker' : 'Broker'}>
+      <Section title={isFirst ? 'Or add another broker' : 'The account'}>
         {described.error ? (
           <ProblemNote fault={described.error} />
         ) : described.data ? (

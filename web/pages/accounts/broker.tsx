@@ -29,7 +29,10 @@ export function Broker({ account }: { readonly account: Account }) {
           }
         />
         <Row name="Trades through">
-          {broker?.title ?? account.broker}, {account.environment.replaceAll('_', ' ')}
+          {broker?.title ?? account.broker},{' '}
+          {account.broker === 'paper'
+            ? 'with money that is not real'
+            : account.environment.replaceAll('_', ' ')}
           <small>{broker?.symbols_help}</small>
         </Row>
         {broker && broker.credentials.length > 0 && <Credentials account={account} broker={broker} />}

@@ -135,7 +135,7 @@ function LoseAnswer({ account, isOn }: { readonly account: Account; readonly isO
           disabled={change.isPending}
           onChange={({ target }) => change.mutate({ paper: { lose_answer: target.checked } })}
         />
-        lose the broker’s answers
+        lose answers
       </label>
     </Row>
   );

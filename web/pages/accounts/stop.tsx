@@ -35,7 +35,7 @@ export function Stop({ account, positions }: StopProps) {
             name="Halt"
             does={
               <button type="button" className="button" onClick={() => openHalt(account.id)}>
-                <span className={styles.named}>Halt {account.name}</span>…
+                <span className={styles.named}>Halt {account.name}…</span>
               </button>
             }
           >
@@ -114,7 +114,7 @@ function Delete({ account }: { readonly account: Account }) {
       name="Delete"
       does={
         <button type="button" className="button" onClick={() => setAsking(true)}>
-          <span className={styles.named}>Delete {account.name}</span>…
+          <span className={styles.named}>Delete {account.name}…</span>
         </button>
       }
     >
