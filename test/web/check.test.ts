@@ -4,7 +4,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { recogniseForeign, renderMessage } from '../../src/domain/foreign-messages.ts';
 import { fieldsOf, isSecretField, linesOf } from '../../web/pages/check/lines.ts';
-import { aboutField, type Checked, changesTo, remarksOn } from '../../web/pages/check/remarks.ts';
+import {
+  aboutField,
+  type Checked,
+  changesTo,
+  lostElsewhere,
+  remarksOn,
+} from '../../web/pages/check/remarks.ts';
 import { EXAMPLES, verdictOn } from '../../web/pages/check/words.ts';
 
 const NOTHING: Checked = {
@@ -137,6 +143,10 @@ test('of another service’s message each line says under which name to send it,
 
   const { changed, left } = changesTo(lines, checked.corrected ?? '');
   assert.deepEqual([...changed].sort(), ['market_position', 'secret', 'symbol', 'timestamp']);
+  assert.deepEqual(lostElsewhere(lines, { ...checked, lost: [...checked.lost, '"inner": it is lost.'] }), [
+    '"inner": it is lost.',
+  ]);
+  assert.match(verdictOn(checked).rest, /it here, with 3 differences$/);
   assert.deepEqual(left, ['ticker', 'sentiment', 'time', 'stopLoss', 'extras']);
 });
 
@@ -166,6 +176,10 @@ test('the sentence on top says what would become of the message, and why', () =>
     verdict({ checks: [refused('payload', 'The body must be a JSON object. Send one.')] }),
     'This message would be refused: the body must be a JSON object',
   );
+  assert.equal(
+    verdict({ checks: [refused('payload', '"sl" is not understood here. Leave the field out.')] }),
+    'This message would be refused: sl is not understood here',
+  );
   const leg = { leg: 'entry', side: 'buy', quantity: 1 } as const;
   const plan = { legs: [leg], text: '', guards: [], error: null };
   assert.equal(verdict({ understood: {}, plan }), 'This message would trade: one order at market');
@@ -179,7 +193,7 @@ test('the sentence on top says what would become of the message, and why', () =>
   const secret = refused('secret', 'Put your webhook secret into the message that works.');
   assert.match(
     verdict({ service: '3Commas', understood: {}, checks: [secret] }),
-    /the one below says the same/,
+    /the one below says the same here$/,
   );
   assert.match(
     verdict({

@@ -125,7 +125,9 @@ export default function Check() {
           </div>
           {check.error && <ProblemNote fault={check.error} />}
         </Section>
-        <Layers checked={checked} />
+        <Layers message={message} checked={checked} />
+      </div>
+      <div className="columns even">
         {checked.corrected !== null && (
           <Corrected
             message={message}

@@ -3,22 +3,24 @@
 import { Mark } from '../../parts/marks.tsx';
 import { Section } from '../../parts/page.tsx';
 import styles from './check.module.css';
-import { aboutField, type Checked } from './remarks.ts';
+import { linesOf } from './lines.ts';
+import { type Checked, lostElsewhere } from './remarks.ts';
 import { CHECK_NAMES, refusalsIn } from './words.ts';
 
 const MARKS = { passed: 'passed', refused: 'act', not_reached: 'unreached' } as const;
 const WORDS = { passed: 'passed', refused: 'refused', not_reached: 'not reached' } as const;
 
-export function Layers({ checked }: { readonly checked: Checked }) {
+export function Layers({ message, checked }: { readonly message: string; readonly checked: Checked }) {
   const refusals = refusalsIn(checked);
   const [first] = refusals;
-  const own = new Set(checked.lost.map((lost) => aboutField(lost)?.name));
+  const lost = lostElsewhere(linesOf(message), checked);
   return (
     <Section
       title="What each layer says"
       more={
         <span className="quiet">
-          {first ? `stops at ${CHECK_NAMES[first.check].toLowerCase()}` : 'all of them pass'}
+          {checked.service !== null && checked.understood !== null && 'of the message below; '}
+          {first ? `stops at the ${CHECK_NAMES[first.check].toLowerCase()}` : 'all of them pass'}
         </span>
       }
     >
@@ -42,12 +44,12 @@ export function Layers({ checked }: { readonly checked: Checked }) {
           ))}
         </ul>
       )}
-      {checked.lost.length > 0 && own.size > 0 && (
+      {lost.length > 0 && (
         <>
           <h3 className={styles.head}>What it asks for and is not done here</h3>
           <ul className={styles.notes}>
-            {checked.lost.map((lost) => (
-              <li key={lost}>{lost}</li>
+            {lost.map((words) => (
+              <li key={words}>{words}</li>
             ))}
           </ul>
         </>

@@ -79,6 +79,13 @@ function foreignRemark(
     : { tone: 'ignored', words: 'left out' };
 }
 
+/** What of it gets lost and stands on no line of its own: it is said apart. */
+export const lostElsewhere = (lines: readonly MessageLine[], { lost }: Checked): readonly string[] =>
+  lost.filter((sentence) => {
+    const about = aboutField(sentence)?.name.toLowerCase();
+    return !lines.some(({ name }) => name !== null && name.toLowerCase() === about);
+  });
+
 const has = (fields: readonly Field[], name: string, value: string): boolean =>
   fields.some((field) => field.name === name && bare(field.value) === bare(value));
 

@@ -30,7 +30,7 @@ export interface Verdict {
 }
 
 export function verdictOn(checked: Checked): Verdict {
-  const { service, understood, plan } = checked;
+  const { service, understood, plan, lost } = checked;
   const [first, ...others] = refusalsIn(checked);
   if (service !== null) {
     const matters = `This message was written for ${service}:`;
@@ -38,7 +38,10 @@ export function verdictOn(checked: Checked): Verdict {
     const wrong = first?.check === 'secret' ? others[0] : first;
     return wrong
       ? { matters, rest: `turned into one of ours, it would be refused: ${sentence(wrong.detail)}` }
-      : { matters, rest: 'the one below says the same here' };
+      : {
+          matters,
+          rest: `the one below says ${lost.length === 0 ? 'the same here' : `it here, with ${lost.length === 1 ? 'a difference' : `${lost.length} differences`}`}`,
+        };
   }
   if (first) return { matters: 'This message would be refused:', rest: sentence(first.detail) };
   if (understood?.action === 'sync')
@@ -60,7 +63,7 @@ export function verdictOn(checked: Checked): Verdict {
 /** Its first sentence, as the end of another. */
 function sentence(detail: string | null): string {
   const [first = ''] = (detail ?? 'refused').split(/(?<=[.!?])\s/);
-  const plain = first.replace(/\.$/, '');
+  const plain = first.replace(/\.$/, '').replace(/^"([^"]{1,64})"/, '$1');
   return /^(?:The|A|An|This|It|You|Your|Put|Send|Orders|No|None|Not|Credentials|Terms|Accept)\b/.test(plain)
     ? plain.charAt(0).toLowerCase() + plain.slice(1)
     : plain;
