@@ -34,6 +34,9 @@ import { logRequests } from './request-log.ts';
 import { type AccountRoutes, accountRoutes } from './routes/accounts.ts';
 import { type AdminRoutes, adminRoutes } from './routes/admin.ts';
 import { type AuthRoutes, authRoutes } from './routes/auth.ts';
+import { type LookRoutes, lookRoutes } from './routes/look.ts';
+import { type OrderStreamRoutes, orderStreamRoutes } from './routes/order-stream.ts';
+import { type OverviewRoutes, overviewRoutes } from './routes/overview.ts';
 import { type PerformanceRoutes, performanceRoutes } from './routes/performance.ts';
 import { type PublicRoutes, publicRoutes } from './routes/public.ts';
 import { type SettingsRoutes, settingsRoutes } from './routes/settings.ts';
@@ -55,9 +58,12 @@ export interface ServerDeps {
   readonly webhook: Omit<WebhookRoutes, keyof Ambient>;
   readonly admission: Omit<Admission, keyof Ambient>;
   readonly trading: Omit<TradingRoutes, keyof Ambient>;
+  readonly orderStream: OrderStreamRoutes;
   readonly accounts: Omit<AccountRoutes, keyof Ambient>;
   readonly signals: SignalRoutes;
   readonly performance: PerformanceRoutes;
+  readonly overview: Omit<OverviewRoutes, keyof Ambient>;
+  readonly look: Omit<LookRoutes, keyof Ambient>;
   readonly settings: Omit<SettingsRoutes, keyof Ambient>;
   readonly open: PublicRoutes;
   readonly admin: Omit<AdminRoutes, keyof Ambient>;
@@ -229,9 +235,12 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   server.register(async (scope) => {
     admitTradingRequests(scope, { ...deps.admission, ...ambient });
     tradingRoutes(scope, { ...deps.trading, ...ambient });
+    orderStreamRoutes(scope, deps.orderStream);
     accountRoutes(scope, { ...deps.accounts, ...ambient });
     signalRoutes(scope, deps.signals);
     performanceRoutes(scope, deps.performance);
+    overviewRoutes(scope, { ...deps.overview, ...ambient });
+    lookRoutes(scope, { ...deps.look, ...ambient });
   });
   server.register(async (scope) => authRoutes(scope, { ...deps.auth, ...ambient }));
   server.register(async (scope) => settingsRoutes(scope, { ...deps.settings, ...ambient }));
