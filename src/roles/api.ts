@@ -77,6 +77,7 @@ import { placeDashboardOrder } from '../app/orders/dashboard-order.ts';
 import { haltAccount, resumeAccount } from '../app/orders/halt.ts';
 import { planDashboardOrder } from '../app/orders/plan-order.ts';
 import { readOrder, readOrders } from '../app/orders/read-orders.ts';
+import { readOverview } from '../app/orders/read-overview.ts';
 import { readPerformance } from '../app/orders/read-performance.ts';
 import { readSignal, readSignals } from '../app/orders/read-signals.ts';
 import { receiveWebhook } from '../app/orders/receive-webhook.ts';
@@ -146,6 +147,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     ...{ hasher, turns: createTurns(), decoyHash, captcha, mailer, later, baseUrl, lifetimes: config.auth },
     role: config.role,
     sealer,
+    fillRetries: config.tries.fillRetries,
     alertIntervalMs: config.mail.alertIntervalMs,
     auditKey: auditKeyOf(appKey),
     sealingKey: sealingKeyOf(config),
@@ -214,6 +216,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     admission: { admit: bind(admitTradingRequest) },
     trading: { place: bind(placeDashboardOrder), readOrder: bind(readOrder), readOrders: bind(readOrders) },
     performance: { readPerformance: bind(readPerformance) },
+    overview: { readOverview: bind(readOverview) },
     signals: {
       readSignals: bind(readSignals),
       readSignal: bind(readSignal),
