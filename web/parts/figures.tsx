@@ -2,16 +2,9 @@
 
 import type { ReactNode } from 'react';
 
-const MINUS = '\u2212';
-const GROUPED = new Intl.NumberFormat('en', { maximumFractionDigits: 20, useGrouping: 'always' });
+import { figure, money } from './spelling.ts';
 
-/** With groups and a real minus sign. */
-export const figure = (value: number): string => GROUPED.format(value).replace('-', MINUS);
-/** A profit has its sign, and zero has none. */
-export const signed = (value: number): string => (value > 0 ? `+${figure(value)}` : figure(value));
-/** Money to its cent, where it is a sum of ours and not a broker's price. */
-export const money = (value: number): string =>
-  signed(Math.round(value * 100) / 100).replace(/(\.\d)$/, '$10');
+export { counted, figure, heldInWords, money, signed } from './spelling.ts';
 
 export const NotKnown = () => <span className="quiet">not known</span>;
 
@@ -67,8 +60,6 @@ export function Held({ position }: { readonly position: number | null | undefine
     </>
   );
 }
-export const heldInWords = (position: number): string =>
-  position === 0 ? 'flat' : `${position > 0 ? 'long' : 'short'} ${figure(Math.abs(position))}`;
 
 /** The word for what is not real money; null: it is. */
 export function unrealWord(of: {
@@ -83,7 +74,3 @@ export function unrealWord(of: {
 
 export const Unreal = ({ word }: { readonly word: string | null }): ReactNode =>
   word && <span className="unreal">{word}</span>;
-
-/** `1 order`, `2 orders`. */
-export const counted = (count: number, one: string, many = `${one}s`): string =>
-  `${figure(count)} ${count === 1 ? one : many}`;
