@@ -75,6 +75,7 @@ import { alignPosition } from '../app/orders/align.ts';
 import { checkMessage } from '../app/orders/check-message.ts';
 import { placeDashboardOrder } from '../app/orders/dashboard-order.ts';
 import { haltAccount, resumeAccount } from '../app/orders/halt.ts';
+import { lookNow } from '../app/orders/look-now.ts';
 import { planDashboardOrder } from '../app/orders/plan-order.ts';
 import { readOrder, readOrders } from '../app/orders/read-orders.ts';
 import { readOverview } from '../app/orders/read-overview.ts';
@@ -89,7 +90,7 @@ import type { Mailer } from '../mail/mailer.ts';
 import { openOutbox } from '../mail/outbox.ts';
 import { openSmtp } from '../mail/smtp.ts';
 import { appKeyOf } from './adapters.ts';
-import type { Foundation } from './foundation.ts';
+import { type Foundation, giveUpMs } from './foundation.ts';
 import { leaveMessageKey } from './message-key.ts';
 
 /** At a stop, for the mails under way. */
@@ -148,6 +149,8 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     role: config.role,
     sealer,
     fillRetries: config.tries.fillRetries,
+    looking: { requeueMs: timings.fillRequeueMs, giveUpMs: giveUpMs(config) },
+    visibilityMs: timings.fillVisibilityMs,
     alertIntervalMs: config.mail.alertIntervalMs,
     auditKey: auditKeyOf(appKey),
     sealingKey: sealingKeyOf(config),
@@ -217,6 +220,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     trading: { place: bind(placeDashboardOrder), readOrder: bind(readOrder), readOrders: bind(readOrders) },
     performance: { readPerformance: bind(readPerformance) },
     overview: { readOverview: bind(readOverview) },
+    look: { lookNow: bind(lookNow) },
     signals: {
       readSignals: bind(readSignals),
       readSignal: bind(readSignal),

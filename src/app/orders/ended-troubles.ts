@@ -24,7 +24,7 @@ const ENDINGS: Readonly<Record<string, (entry: Ending, of: string | null) => Tol
       ? null
       : {
           kind: 'unknown_order',
-          title: `An order in ${symbol} on ${of} was unknown, and was found to be ${status}`,
+          title: `An order in ${symbol} on ${of} was unresolved, and was found to be ${status}`,
           ...(resourceId === null ? {} : { order_id: resourceId }),
           symbol: String(symbol),
         },

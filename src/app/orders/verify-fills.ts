@@ -13,7 +13,7 @@ import {
 import { findOrder, saveOrder } from '../../data/orders.ts';
 import { afterLook, type FillRules, type Look } from '../../domain/fill.ts';
 import { timestamp } from '../../domain/ids.ts';
-import type { Order } from '../../domain/order.ts';
+import { type Order, openLeg } from '../../domain/order.ts';
 import type { Mailbox } from '../../worker/mailbox.ts';
 import type { Pool } from '../../worker/pool.ts';
 import { audit } from '../audit/audit.ts';
@@ -65,9 +65,16 @@ async function verifyOne(deps: VerifyDeps, due: FillCheck): Promise<void> {
     log.info({ order: order.id, error: after.error }, 'fill verification found an end');
 }
 
-/** Of what was unknown: it is known now. */
-function resolution(before: Order, after: Order, now: number): Statement[] {
-  if (before.status !== 'unknown' || after.status === 'unknown') return [];
+/** Of what was unknown, or had been given up: it is known now. */
+export function resolution(
+  before: Order,
+  after: Order,
+  now: number,
+  { wasGivenUp } = { wasGivenUp: false },
+): Statement[] {
+  const wasOpen = before.status === 'unknown' || (wasGivenUp && openLeg(before));
+  const isOpen = after.status === 'unknown' || (wasGivenUp && openLeg(after));
+  if (!wasOpen || isOpen) return [];
   const event = {
     userId: after.userId,
     action: 'order_resolved',
@@ -84,7 +91,10 @@ function resolution(before: Order, after: Order, now: number): Statement[] {
 }
 
 /** A worker that cannot be started, or does not answer, is a look without an answer: it uses up a try. */
-async function lookAt({ pool, mailbox, visibilityMs }: VerifyDeps, check: FillCheck): Promise<Look> {
+export async function lookAt(
+  { pool, mailbox, visibilityMs }: Pick<VerifyDeps, 'pool' | 'mailbox' | 'visibilityMs'>,
+  check: Pick<FillCheck, 'userId' | 'orderId'>,
+): Promise<Look> {
   try {
     if (!(await pool.ensure(check.userId))) return { seen: 'failure', reason: 'no worker could be started' };
     const look = await mailbox.ask(check.userId, { kind: 'look', orderId: check.orderId }, visibilityMs / 2);
