@@ -2,7 +2,7 @@
 // change of an order can tell which answers are old (live/live.tsx).
 
 import { queryOptions } from '@tanstack/react-query';
-import { api, read } from './client.ts';
+import { api, read, type Schemas } from './client.ts';
 import { serverNow } from './clock.ts';
 import { Problem } from './problem.ts';
 import { enter } from './session.ts';
@@ -67,8 +67,12 @@ export const overview = queryOptions({
   // Silence, drift and refused credentials come without any order.
   refetchInterval: 30_000,
 });
-function readOverview() {
+function readOverview(): Promise<Schemas['Overview']> {
   const midnight = new Date(serverNow());
   midnight.setHours(0, 0, 0, 0);
-  return read(api.GET('/trading/overview', { params: { query: { day_start: midnight.toISOString() } } }));
+  const day_start = midnight.toISOString();
+  // The client's types take a tuple for a list.
+  return read(api.GET('/trading/overview', { params: { query: { day_start } } })) as Promise<
+    Schemas['Overview']
+  >;
 }

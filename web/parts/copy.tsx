@@ -52,22 +52,17 @@ export function CopyButton({
   text,
   children,
   primary = false,
-  onCopied,
 }: {
   readonly text: string | (() => Promise<string>);
   readonly children: string;
   readonly primary?: boolean;
-  readonly onCopied?: () => void;
 }) {
   const [copied, copy] = useCopied();
   return (
     <button
       type="button"
       className={primary ? 'button primary' : 'link'}
-      onClick={async () => {
-        await copy(typeof text === 'string' ? text : await text());
-        onCopied?.();
-      }}
+      onClick={async () => copy(typeof text === 'string' ? text : await text())}
     >
       <span aria-live="polite">{copied ? 'Copied' : children}</span>
     </button>

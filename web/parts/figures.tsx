@@ -1,10 +1,9 @@
 // Numbers, sides and what is not real money: one spelling on every page. Exact as they came: nothing is rounded here.
 
 import type { ReactNode } from 'react';
+import { figure, money } from './numbers.ts';
 
-import { figure, money } from './spelling.ts';
-
-export { counted, figure, heldInWords, money, signed } from './spelling.ts';
+export { counted, figure, heldInWords, money, signed, unrealWord } from './numbers.ts';
 
 export const NotKnown = () => <span className="quiet">not known</span>;
 
@@ -59,17 +58,6 @@ export function Held({ position }: { readonly position: number | null | undefine
       <Side side={side} /> {figure(Math.abs(position))}
     </>
   );
-}
-
-/** The word for what is not real money; null: it is. */
-export function unrealWord(of: {
-  readonly simulation?: boolean | undefined;
-  readonly broker_name?: string | undefined;
-  readonly environment?: string | null | undefined;
-}): string | null {
-  if (of.simulation) return 'simulated';
-  if (of.broker_name === 'paper') return 'paper';
-  return of.environment && !of.environment.startsWith('live') ? of.environment : null;
 }
 
 export const Unreal = ({ word }: { readonly word: string | null }): ReactNode =>

@@ -3,9 +3,9 @@
 import { useEffect, useState } from 'react';
 import { serverNow } from '../api/clock.ts';
 
-import { ageInWords, clockTime, shortDay } from './spelling.ts';
+import { ageInWords, clockTime, shortDay } from './times.ts';
 
-export { ageInWords, clockTime } from './spelling.ts';
+export { ageInWords, clockTime } from './times.ts';
 
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
 export const dayOf = (date: Date): string => DAY.format(date);

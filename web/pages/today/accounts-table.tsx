@@ -7,7 +7,8 @@ import type { Schemas } from '../../api/client.ts';
 import { figure, Profit, Unreal, unrealWord } from '../../parts/figures.tsx';
 import { Mark, type MarkName } from '../../parts/marks.tsx';
 import { Led } from '../../parts/page.tsx';
-import { counted, minuteOf } from '../../parts/spelling.ts';
+import { counted } from '../../parts/numbers.ts';
+import { minuteOf } from '../../parts/times.ts';
 import { useNow, When } from '../../parts/when.tsx';
 import { brokerState, entriesOf, openProfit } from './accounts.ts';
 import { hoursOf } from './day-plots.ts';
@@ -85,7 +86,10 @@ export function AccountsTable({ overview }: { readonly overview: Overview }) {
               </span>
             </td>
             <td colSpan={2} />
-            <td className="num" title={`Real orders on ${limit.day}, a day of UTC, and how many the plan allows`}>
+            <td
+              className="num"
+              title={`Real orders on ${limit.day}, a day of UTC, and how many the plan allows`}
+            >
               {limit.daily_orders === null
                 ? figure(limit.orders_today)
                 : `${figure(limit.orders_today)} of ${figure(limit.daily_orders)}`}

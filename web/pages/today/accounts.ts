@@ -22,7 +22,12 @@ export function brokerState({
   if (credentials === 'missing')
     return { tone: 'act', words: 'no credentials', since: null, why: 'None were entered yet' };
   if (credentials === 'not_verified')
-    return { tone: 'act', words: 'not verified', since: null, why: 'The broker was not asked about them yet' };
+    return {
+      tone: 'act',
+      words: 'not verified',
+      since: null,
+      why: 'The broker was not asked about them yet',
+    };
   if (credentials === 'refused')
     return {
       tone: 'act',
@@ -59,8 +64,7 @@ export function entriesOf(
   areTermsAccepted: boolean,
 ): Entries {
   if (halted) return { words: 'halted', why: 'The kill switch is on; exits still pass' };
-  if (credentials !== 'verified')
-    return { words: 'refused', why: 'The broker credentials are not verified' };
+  if (credentials !== 'verified') return { words: 'refused', why: 'The broker credentials are not verified' };
   if (!areTermsAccepted) return { words: 'refused', why: 'The current terms are not accepted' };
   return { words: 'on', why: 'Entries are taken' };
 }

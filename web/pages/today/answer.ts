@@ -1,7 +1,8 @@
 // The page's answer in words: what is worst, how much more there is, and what proves that all is in order.
 
 import type { components } from '../../api/schema.ts';
-import { counted, figure, minuteOf } from '../../parts/spelling.ts';
+import { counted, figure } from '../../parts/numbers.ts';
+import { minuteOf } from '../../parts/times.ts';
 
 type Overview = components['schemas']['Overview'];
 type Todo = components['schemas']['Todo'];

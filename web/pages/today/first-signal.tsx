@@ -8,11 +8,11 @@ import { serverNow } from '../../api/clock.ts';
 import { useOrderChanges } from '../../live/live.tsx';
 import { CopyButton, CopyId } from '../../parts/copy.tsx';
 import { Figure, Side, Unreal, unrealWord } from '../../parts/figures.tsx';
-import { whatHappened } from '../../parts/happened.ts';
+import { whatHappened } from './happened.ts';
 import { Mark, Status } from '../../parts/marks.tsx';
 import { Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
-import { clockTime } from '../../parts/spelling.ts';
+import { clockTime } from '../../parts/times.ts';
 import { When } from '../../parts/when.tsx';
 import { curlCommand, firstSignal, strategyMessage, type FirstSignal as Words } from './first-steps.ts';
 import { webhookSecret } from './secret.ts';
@@ -55,11 +55,12 @@ export function FirstSignal({ account, onCopied }: FirstSignalProps) {
   );
 }
 
-function Terminal({
-  words,
-  account,
-  onCopied,
-}: { readonly words: Words } & FirstSignalProps) {
+const noting = (text: string, note: () => void) => async () => {
+  note();
+  return text;
+};
+
+function Terminal({ words, account, onCopied }: { readonly words: Words } & FirstSignalProps) {
   const command = curlCommand(words);
   return (
     <>
@@ -67,7 +68,7 @@ function Terminal({
         <code>{command}</code>
       </pre>
       <div className={styles.under}>
-        <CopyButton text={command} primary onCopied={onCopied}>
+        <CopyButton text={noting(command, onCopied)} primary>
           Copy the command
         </CopyButton>
         <SendForMe words={words} account={account} />
@@ -103,11 +104,7 @@ function SendForMe({ words, account }: { readonly words: Words; readonly account
   );
 }
 
-function Platform({
-  account,
-  secret,
-  onCopied,
-}: { readonly secret: string } & FirstSignalProps) {
+function Platform({ account, secret, onCopied }: { readonly secret: string } & FirstSignalProps) {
   const message = strategyMessage(secret);
   return (
     <>
@@ -119,7 +116,7 @@ function Platform({
         <code>{message}</code>
       </pre>
       <div className={styles.under}>
-        <CopyButton text={message} primary onCopied={onCopied}>
+        <CopyButton text={noting(message, onCopied)} primary>
           Copy the message
         </CopyButton>
         <Link to="/accounts/$id" params={{ id: account.id }}>
@@ -172,7 +169,13 @@ function Waiting({ account }: { readonly account: Account }) {
   );
 }
 
-function Arrived({ signal, account }: { readonly signal: Schemas['SignalSummary']; readonly account: Account }) {
+function Arrived({
+  signal,
+  account,
+}: {
+  readonly signal: Schemas['SignalSummary'];
+  readonly account: Account;
+}) {
   const { id, arrived_at, action, quantity, symbol, outcome, order_status, simulation } = signal;
   const word = unrealWord({ simulation, broker_name: account.broker, environment: account.environment });
   return (

@@ -1,7 +1,7 @@
 // The way to the first real order: what ticks itself off, and which step is next.
 
 import type { components } from '../../api/schema.ts';
-import { figure } from '../../parts/spelling.ts';
+import { figure } from '../../parts/numbers.ts';
 
 type Schemas = components['schemas'];
 type Overview = Schemas['Overview'];

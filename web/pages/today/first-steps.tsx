@@ -74,7 +74,11 @@ function Checklist({
     >
       <ol className={styles.steps}>
         {steps.map((step) => (
-          <li key={step.name} className={styles[step.state]} aria-current={step.state === 'now' ? 'step' : undefined}>
+          <li
+            key={step.name}
+            className={styles[step.state]}
+            aria-current={step.state === 'now' ? 'step' : undefined}
+          >
             <Mark name={step.state === 'ticked' ? 'passed' : step.state === 'now' ? 'executing' : 'placed'} />
             <div>
               <h3>

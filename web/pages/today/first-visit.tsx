@@ -3,8 +3,8 @@
 import { useState } from 'react';
 import { Mark } from '../../parts/marks.tsx';
 import { Page } from '../../parts/page.tsx';
-import { AllFirstSteps, type FirstStepsProps } from './first-steps.tsx';
 import { FirstSignal } from './first-signal.tsx';
+import { AllFirstSteps, type FirstStepsProps } from './first-steps.tsx';
 import { noteCopied } from './memory.ts';
 import { PaperAccountButton } from './paper-account.tsx';
 import styles from './today.module.css';
@@ -16,7 +16,11 @@ export function FirstVisit(props: FirstStepsProps) {
   // What plays comes first: nobody's first try moves real money.
   const account = accounts.find(({ broker }) => broker === 'paper') ?? accounts[0];
   const hasSignal = overview.accounts.some(({ last_signal_at }) => last_signal_at !== null);
-  const answer = hasSignal ? 'Your first signal is here' : account ? 'Send your first signal' : 'Open a paper account';
+  const answer = hasSignal
+    ? 'Your first signal is here'
+    : account
+      ? 'Send your first signal'
+      : 'Open a paper account';
   return (
     <Page
       title={answer}
@@ -55,8 +59,8 @@ function NoAccount() {
     <section className="section">
       <h2>The first signal</h2>
       <p className={styles.lead}>
-        It needs an account to arrive at. A paper account takes one click; its message stands here then, with the
-        address and the secret filled in.
+        It needs an account to arrive at. A paper account takes one click; its message stands here then, with
+        the address and the secret filled in.
       </p>
       <PaperAccountButton className="button primary">Open a paper account</PaperAccountButton>
       <p className={styles.waiting}>

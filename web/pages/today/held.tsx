@@ -6,7 +6,7 @@ import type { Schemas } from '../../api/client.ts';
 import { Held as HeldPosition, Profit, Unreal, unrealWord } from '../../parts/figures.tsx';
 import { Mark } from '../../parts/marks.tsx';
 import { Led } from '../../parts/page.tsx';
-import { figure } from '../../parts/spelling.ts';
+import { figure } from '../../parts/numbers.ts';
 import { type HeldRow, heldRows } from './held.ts';
 import { positionsNow } from './positions.ts';
 import styles from './today.module.css';
@@ -87,11 +87,7 @@ function Row({ row }: { readonly row: HeldRow }) {
         {symbol} <Unreal word={word} /> {isAmbiguous && <small>{account.name}</small>}
       </td>
       <td className={`num ${styles.holds}`}>
-        {quantity === 0 ? (
-          <span className="quiet">flat</span>
-        ) : (
-          <HeldPosition position={quantity} />
-        )}
+        {quantity === 0 ? <span className="quiet">flat</span> : <HeldPosition position={quantity} />}
       </td>
       <td className={`num ${styles.openProfit}`}>
         <Profit value={quantity === 0 ? 0 : open_profit} unit={account.currency} />

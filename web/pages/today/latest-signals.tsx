@@ -4,14 +4,14 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useCallback, useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
+import { useOrderChanges } from '../../live/live.tsx';
 import { Figure, Side, Unreal, unrealWord } from '../../parts/figures.tsx';
-import { whatHappened } from '../../parts/happened.ts';
+import { whatHappened } from './happened.ts';
 import { Status } from '../../parts/marks.tsx';
 import { Led, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
-import { figure } from '../../parts/spelling.ts';
+import { figure } from '../../parts/numbers.ts';
 import { When } from '../../parts/when.tsx';
-import { useOrderChanges } from '../../live/live.tsx';
 import styles from './today.module.css';
 
 type Overview = Schemas['Overview'];
@@ -38,7 +38,6 @@ export function LatestSignals({ overview }: { readonly overview: Overview }) {
 
   return (
     <Led>
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: it only notes whether somebody points at a row */}
       <table
         className={`table listed ${styles.signals}`}
         onPointerEnter={hold}
@@ -137,7 +136,9 @@ function SignalRow({
       <td className={`${styles.account} ellipsis`} title={account?.name}>
         <span>{account?.name}</span> <Unreal word={word} />
       </td>
-      <td className={styles.action}>{action ? <Side side={action} /> : <span className="quiet">unread</span>}</td>
+      <td className={styles.action}>
+        {action ? <Side side={action} /> : <span className="quiet">unread</span>}
+      </td>
       <td className={`num ${styles.quantity}`}>{quantity !== null && <Figure value={quantity} />}</td>
       <td className={`${styles.symbol} ellipsis`}>
         <Link to="/signals/$id" params={{ id }} className="cover">

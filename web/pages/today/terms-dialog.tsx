@@ -26,8 +26,17 @@ export function TermsDialog({ onClose }: { readonly onClose: () => void }) {
     },
   });
   return (
-    <Dialog title={terms ? `Terms of service, version ${terms.version}` : 'Terms of service'} onClose={onClose}>
-      {terms ? <div className={styles.terms}>{terms.text}</div> : error ? <ProblemNote fault={error} /> : <Skeleton />}
+    <Dialog
+      title={terms ? `Terms of service, version ${terms.version}` : 'Terms of service'}
+      onClose={onClose}
+    >
+      {terms ? (
+        <div className={styles.terms}>{terms.text}</div>
+      ) : error ? (
+        <ProblemNote fault={error} />
+      ) : (
+        <Skeleton />
+      )}
       {accept.error && <ProblemNote fault={accept.error} />}
       <div className={styles.choices}>
         {terms && (

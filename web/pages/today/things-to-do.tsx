@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { Mark } from '../../parts/marks.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
-import { counted } from '../../parts/spelling.ts';
+import { counted } from '../../parts/numbers.ts';
 import { useNow, When } from '../../parts/when.tsx';
 import { AlignDialog } from './align-dialog.tsx';
 import { TermsDialog } from './terms-dialog.tsx';
@@ -20,7 +20,10 @@ export function Things({ overview }: { readonly overview: Schemas['Overview'] })
     <>
       <ol className={styles.things} aria-label="To do, the worst first">
         {overview.todo.map((todo) => (
-          <Thing key={`${todo.kind} ${todo.order_id ?? todo.trading_account_id} ${todo.symbol}`} todo={todo} />
+          <Thing
+            key={`${todo.kind} ${todo.order_id ?? todo.trading_account_id} ${todo.symbol}`}
+            todo={todo}
+          />
         ))}
       </ol>
       {overview.todo_more > 0 && (
@@ -83,7 +86,11 @@ function WayOn({ todo, onFault }: { readonly todo: Todo; readonly onFault: (faul
   const close = () => setOpen(false);
   return (
     <>
-      <button type="button" className={does === 'align' ? 'button trade' : 'button'} onClick={() => setOpen(true)}>
+      <button
+        type="button"
+        className={does === 'align' ? 'button trade' : 'button'}
+        onClick={() => setOpen(true)}
+      >
         {words}
       </button>
       {isOpen && does === 'align' && <AlignDialog todo={todo} onClose={close} />}
@@ -110,13 +117,10 @@ function LookNow({
     onSettled: () => queries.invalidateQueries({ queryKey: ['overview'] }),
   });
   return (
-    <button
-      type="button"
-      className="button primary"
-      disabled={look.isPending}
-      onClick={() => look.mutate()}
-    >
-      <span aria-live="polite">{look.isPending ? 'Asking the broker…' : look.isSuccess ? 'Look again' : words}</span>
+    <button type="button" className="button primary" disabled={look.isPending} onClick={() => look.mutate()}>
+      <span aria-live="polite">
+        {look.isPending ? 'Asking the broker…' : look.isSuccess ? 'Look again' : words}
+      </span>
     </button>
   );
 }

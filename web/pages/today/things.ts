@@ -1,7 +1,9 @@
 // What each thing to do asks of the user: its one button, and the order that aligning would send.
 
 import type { components } from '../../api/schema.ts';
-import { ageInWords, difference, figure } from '../../parts/spelling.ts';
+import { minus } from '../../parts/exact.ts';
+import { figure } from '../../parts/numbers.ts';
+import { ageInWords } from '../../parts/times.ts';
 
 type Todo = components['schemas']['Todo'];
 
@@ -62,7 +64,7 @@ export interface AlignOrder {
 
 /** What takes the account from where it stands to where the strategy does; null: it stands there. */
 export function alignOrder(strategy: number, broker: number): AlignOrder | null {
-  const change = difference(broker, strategy);
+  const change = minus(strategy, broker);
   if (change === 0) return null;
   const side = change > 0 ? 'buy' : 'sell';
   const quantity = Math.abs(change);

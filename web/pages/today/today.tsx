@@ -8,12 +8,12 @@ import { accounts, overview, ownSession } from '../../api/queries.ts';
 import { Mark } from '../../parts/marks.tsx';
 import { Led, Page, Skeleton, useTitle } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
-import { ageInWords, minuteOf } from '../../parts/spelling.ts';
+import { ageInWords, minuteOf } from '../../parts/times.ts';
 import { useNow } from '../../parts/when.tsx';
 import { AccountsTable } from './accounts-table.tsx';
 import { headline, proofs, type Sentence, signalsInWords, tabTitle } from './answer.ts';
-import { FirstSteps } from './first-steps.tsx';
 import { isFirstVisit } from './first-steps.ts';
+import { FirstSteps } from './first-steps.tsx';
 import { FirstVisit } from './first-visit.tsx';
 import { Held } from './held.tsx';
 import { LatestSignals } from './latest-signals.tsx';
@@ -43,7 +43,8 @@ export default function Today() {
     ) : (
       <Loading />
     );
-  if (isFirst) return all && session ? <FirstVisit {...{ overview: data, accounts: all, session }} /> : <Loading />;
+  if (isFirst)
+    return all && session ? <FirstVisit {...{ overview: data, accounts: all, session }} /> : <Loading />;
   return (
     <>
       <Answer overview={data} isOld={error !== null} />

@@ -1,8 +1,8 @@
 // What became of a signal, in words, from what the list of signals tells. Nothing is guessed: how much was closed and how
 // much opened is in the story.
 
-import type { components } from '../api/schema.ts';
-import { figure, heldInWords } from './spelling.ts';
+import type { components } from '../../api/schema.ts';
+import { figure, heldInWords } from '../../parts/numbers.ts';
 
 type Signal = components['schemas']['SignalSummary'];
 
