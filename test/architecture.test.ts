@@ -69,6 +69,8 @@ const MAY_IMPORT: Record<string, { readonly words: string; readonly allows: (imp
       words: 'domain and app',
       allows: ({ target, own }) => !own || ['domain', 'app'].includes(folderOf(target)),
     },
+    // It plays through the API as a stranger would: what its pages show must have happened.
+    demo: { words: 'nothing of ours', allows: ({ own }) => !own },
     // The composition root's rooms: whoever puts a role together may know everybody.
     roles: { words: 'anything', allows: () => true },
   };
@@ -238,6 +240,33 @@ describe('the sources', () => {
     );
     const found = breaches(sources);
     assert.ok(found.length === 0, `\n${found.join('\n')}\n`);
+  });
+
+  test('of the pages know nothing of the service but its description, and no page knows another', () => {
+    const web = new URL('web/', root);
+    const isTool = (file: string) => ['build.ts', 'api/generate.ts'].includes(file);
+    const found = globSync('**/*.{ts,tsx}', { cwd: web, exclude: (name) => name.startsWith('dist') })
+      .map((file) => file.replaceAll('\\', '/'))
+      .filter((file) => !isTool(file))
+      .flatMap((file) => {
+        const source = readFileSync(new URL(file, web), 'utf8');
+        const targets = [...source.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map(([, path = '']) =>
+          posix.join(posix.dirname(file), path),
+        );
+        const page = /^pages\/[^/]+\//.exec(file)?.[0];
+        const lines = source.trimEnd().split('\n').length;
+        return [
+          ...targets
+            .filter((target) => target.startsWith('..'))
+            .map((target) => `${file}: imports ${target}`),
+          ...(page
+            ? targets.filter((target) => target.startsWith('pages/') && !target.startsWith(page))
+            : []
+          ).map((target) => `${file}: imports ${target}; what two pages use belongs into parts`),
+          ...(lines > MAX_LINES && file !== 'api/schema.ts' ? [`${file}: has ${lines} lines`] : []),
+        ];
+      });
+    assert.deepEqual(found, []);
   });
 
   test('depend on nothing that ARCHITECTURE.md does not give a reason for', () => {

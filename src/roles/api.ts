@@ -262,6 +262,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       readPlans: bind(readPlans),
       readTerms: bind(readTerms),
       captcha: config.captcha,
+      demo: parts.demo ?? null,
       sealingKey: deps.sealingKey,
     },
   });

@@ -19,10 +19,12 @@ import { type Roster, watchHosts } from '../worker/roster.ts';
 import { openDatabase, openStore } from './adapters.ts';
 import { obtainMessageKey } from './message-key.ts';
 
-/** What a test may bring of its own: at our own ports, and nowhere else. */
+/** What a test or the demo may bring of its own: at our own ports, and nowhere else. */
 export interface Parts {
   readonly log?: Logger;
   readonly clock?: { now(): number };
+  /** For expiries; without it they go by `clock`, where that is given. */
+  readonly ticking?: { now(): number };
   readonly wait?: (ms: number) => Promise<void>;
   /** Stands before the database that was opened. */
   readonly db?: (opened: Db) => Db;
@@ -31,6 +33,8 @@ export interface Parts {
   readonly hasher?: PasswordHasher;
   readonly mailer?: Mailer;
   readonly launcher?: Launcher | null;
+  /** How everybody may log in, where this is a demo. */
+  readonly demo?: { readonly email: string; readonly password: string };
 }
 
 export interface Foundation {
@@ -52,7 +56,7 @@ export interface Foundation {
   readonly closers: (() => unknown)[];
 }
 
-const steady = { now: () => performance.timeOrigin + performance.now() };
+export const steady = { now: () => performance.timeOrigin + performance.now() };
 
 export async function layFoundation(
   config: Config,
@@ -61,7 +65,7 @@ export async function layFoundation(
 ): Promise<Foundation> {
   const log = parts.log ?? openLog(config.logLevel);
   const clock = parts.clock ?? { now: () => Date.now() };
-  const ticking = parts.clock ?? steady;
+  const ticking = parts.ticking ?? parts.clock ?? steady;
   const opened = await openDatabase(config, closers);
   const db = parts.db?.(opened) ?? opened;
   await migrate(db, clock.now());
