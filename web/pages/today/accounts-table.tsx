@@ -3,17 +3,17 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { positions } from '../../api/broker-reads.ts';
 import type { Schemas } from '../../api/client.ts';
 import { figure, Profit, Unreal, unrealWord } from '../../parts/figures.tsx';
 import { Mark, type MarkName } from '../../parts/marks.tsx';
-import { Led } from '../../parts/page.tsx';
 import { counted } from '../../parts/numbers.ts';
+import { Led } from '../../parts/page.tsx';
 import { minuteOf } from '../../parts/times.ts';
 import { useNow, When } from '../../parts/when.tsx';
 import { brokerState, entriesOf, openProfit } from './accounts.ts';
 import { hoursOf } from './day-plots.ts';
 import { DayRug, ProfitSpark } from './plots.tsx';
-import { positionsNow } from './positions.ts';
 import { ResumeDialog } from './resume-dialog.tsx';
 import styles from './today.module.css';
 
@@ -222,7 +222,7 @@ function InSync({ positions }: { readonly positions: AccountToday['positions'] }
 
 function OpenProfit({ account }: { readonly account: AccountToday }) {
   const isAsked = account.credentials === 'verified';
-  const { data, isPending, isError } = useQuery({ ...positionsNow(account.id), enabled: isAsked });
+  const { data, isPending, isError } = useQuery({ ...positions(account.id), enabled: isAsked });
   // It comes a moment after the page; a word that is gone at once would only flicker.
   if (isAsked && isPending && !isError) return <span className="quiet">…</span>;
   return <Profit value={isError || !data ? null : openProfit(data.items)} unit={account.currency} />;

@@ -2,12 +2,12 @@
 
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
+import { positions } from '../../api/broker-reads.ts';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { accounts } from '../../api/queries.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Held } from '../../parts/figures.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
-import { positionsNow } from './positions.ts';
 import { alignOrder } from './things.ts';
 import styles from './today.module.css';
 
@@ -18,7 +18,7 @@ export function AlignDialog({ todo, onClose }: { readonly todo: Todo; readonly o
   const navigate = useNavigate();
   const queries = useQueryClient();
   const { data: all } = useQuery(accounts);
-  const held = useQuery({ ...positionsNow(id), staleTime: 0 });
+  const held = useQuery({ ...positions(id), staleTime: 0 });
   const name = all?.find((account) => account.id === id)?.name ?? 'the account';
   const align = useMutation({
     mutationFn: () =>

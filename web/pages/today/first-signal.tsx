@@ -8,13 +8,13 @@ import { serverNow } from '../../api/clock.ts';
 import { useOrderChanges } from '../../live/live.tsx';
 import { CopyButton, CopyId } from '../../parts/copy.tsx';
 import { Figure, Side, Unreal, unrealWord } from '../../parts/figures.tsx';
-import { whatHappened } from './happened.ts';
 import { Mark, Status } from '../../parts/marks.tsx';
 import { Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { clockTime } from '../../parts/times.ts';
 import { When } from '../../parts/when.tsx';
 import { curlCommand, firstSignal, strategyMessage, type FirstSignal as Words } from './first-steps.ts';
+import { whatHappened } from './happened.ts';
 import { webhookSecret } from './secret.ts';
 import styles from './today.module.css';
 

@@ -2,18 +2,23 @@
 
 import { useQueries } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { positions } from '../../api/broker-reads.ts';
 import type { Schemas } from '../../api/client.ts';
 import { Held as HeldPosition, Profit, Unreal, unrealWord } from '../../parts/figures.tsx';
 import { Mark } from '../../parts/marks.tsx';
-import { Led } from '../../parts/page.tsx';
 import { figure } from '../../parts/numbers.ts';
+import { Led } from '../../parts/page.tsx';
 import { type HeldRow, heldRows } from './held.ts';
-import { positionsNow } from './positions.ts';
 import styles from './today.module.css';
+
+/** Prices move without any order. */
+const ASK_MS = 60_000;
 
 export function Held({ overview }: { readonly overview: Schemas['Overview'] }) {
   const asked = overview.accounts.filter(({ credentials }) => credentials === 'verified');
-  const answers = useQueries({ queries: asked.map(({ id }) => positionsNow(id)) });
+  const answers = useQueries({
+    queries: asked.map(({ id }) => ({ ...positions(id), refetchInterval: ASK_MS })),
+  });
   const { rows, more } = heldRows(
     asked.map((account, place) => ({ account, positions: answers[place]?.data?.items ?? [] })),
     overview.todo,

@@ -6,12 +6,12 @@ import { useCallback, useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { useOrderChanges } from '../../live/live.tsx';
 import { Figure, Side, Unreal, unrealWord } from '../../parts/figures.tsx';
-import { whatHappened } from './happened.ts';
 import { Status } from '../../parts/marks.tsx';
+import { figure } from '../../parts/numbers.ts';
 import { Led, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
-import { figure } from '../../parts/numbers.ts';
 import { When } from '../../parts/when.tsx';
+import { whatHappened } from './happened.ts';
 import styles from './today.module.css';
 
 type Overview = Schemas['Overview'];
