@@ -11,7 +11,7 @@ import { counted } from '../../parts/numbers.ts';
 import { Led } from '../../parts/page.tsx';
 import { minuteOf } from '../../parts/times.ts';
 import { useNow, When } from '../../parts/when.tsx';
-import { brokerState, entriesOf, openProfit } from './accounts.ts';
+import { brokerState, driftOf, entriesOf, openProfit } from './accounts.ts';
 import { hoursOf } from './day-plots.ts';
 import { DayRug, ProfitSpark } from './plots.tsx';
 import { ResumeDialog } from './resume-dialog.tsx';
@@ -69,6 +69,7 @@ export function AccountsTable({ overview }: { readonly overview: Overview }) {
               key={account.id}
               account={account}
               areTermsAccepted={areTermsAccepted}
+              drift={driftOf(todo, account.id)}
               day={{ start, end, now: Math.max(now, Date.parse(overview.checked_at)) }}
             />
           ))}
@@ -105,10 +106,11 @@ export function AccountsTable({ overview }: { readonly overview: Overview }) {
 interface AccountRowProps {
   readonly account: AccountToday;
   readonly areTermsAccepted: boolean;
+  readonly drift: 'risk' | 'act';
   readonly day: { readonly start: number; readonly end: number; readonly now: number };
 }
 
-function AccountRow({ account, areTermsAccepted, day }: AccountRowProps) {
+function AccountRow({ account, areTermsAccepted, drift, day }: AccountRowProps) {
   const { id, name, broker_name, environment, real_money, signals_today, last_signal_at } = account;
   const word = unrealWord(account) ?? (real_money ? null : environment);
   return (
@@ -140,7 +142,7 @@ function AccountRow({ account, areTermsAccepted, day }: AccountRowProps) {
         {last_signal_at ? <When at={last_signal_at} relative /> : <span className="quiet">none yet</span>}
       </td>
       <td className={styles.sync} data-head="in sync">
-        <InSync positions={account.positions} />
+        <InSync positions={account.positions} drift={drift} />
       </td>
       <td className={`num ${styles.orders}`} title={simulatedToo(account)}>
         {figure(account.orders_today)}
@@ -206,14 +208,20 @@ function Entries({
   );
 }
 
-function InSync({ positions }: { readonly positions: AccountToday['positions'] }) {
+function InSync({
+  positions,
+  drift,
+}: {
+  readonly positions: AccountToday['positions'];
+  readonly drift: 'risk' | 'act';
+}) {
   if (!positions) return <span className="quiet">not known</span>;
   const { in_sync, of } = positions;
   const isSame = in_sync === of;
   return (
-    <span className={isSame ? 'status' : 'status risk'}>
+    <span className={isSame ? 'status' : `status ${drift}`}>
       <Mark name={isSame ? 'same' : 'differs'} />
-      <span className={isSame ? '' : 'risk'}>
+      <span className={isSame ? '' : drift}>
         {figure(in_sync)} of {figure(of)}
       </span>
     </span>

@@ -3,6 +3,7 @@
 import type { components } from '../../api/schema.ts';
 
 type AccountToday = components['schemas']['AccountToday'];
+type Todo = components['schemas']['Todo'];
 type Position = components['schemas']['Position'];
 
 export interface BrokerState {
@@ -68,6 +69,16 @@ export function entriesOf(
   if (!areTermsAccepted) return { words: 'refused', why: 'The current terms are not accepted' };
   return { words: 'on', why: 'Entries are taken' };
 }
+
+/** How bad it is where a position is not the strategy's: what is only missing puts nothing at risk. */
+export const driftOf = (
+  todo: readonly Pick<Todo, 'kind' | 'trading_account_id'>[],
+  accountId: string,
+): Todo['severity'] =>
+  todo.some((one) => one.trading_account_id === accountId && one.kind === 'drift_missing') &&
+  !todo.some((one) => one.trading_account_id === accountId && one.kind === 'drift_excess')
+    ? 'act'
+    : 'risk';
 
 /** null: the broker does not say it of every position, and a part of a sum is none. */
 export function openProfit(positions: readonly Pick<Position, 'quantity' | 'open_profit'>[]): number | null {

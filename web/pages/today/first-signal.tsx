@@ -8,7 +8,7 @@ import { serverNow } from '../../api/clock.ts';
 import { useOrderChanges } from '../../live/live.tsx';
 import { CopyButton, CopyId } from '../../parts/copy.tsx';
 import { Figure, Side, Unreal, unrealWord } from '../../parts/figures.tsx';
-import { Mark, Status } from '../../parts/marks.tsx';
+import { Mark } from '../../parts/marks.tsx';
 import { Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { clockTime } from '../../parts/times.ts';
@@ -16,6 +16,7 @@ import { When } from '../../parts/when.tsx';
 import { curlCommand, firstSignal, strategyMessage, type FirstSignal as Words } from './first-steps.ts';
 import { whatHappened } from './happened.ts';
 import { webhookSecret } from './secret.ts';
+import { SignalStatus } from './signal-status.tsx';
 import styles from './today.module.css';
 
 type Account = Schemas['Account'];
@@ -176,18 +177,18 @@ function Arrived({
   readonly signal: Schemas['SignalSummary'];
   readonly account: Account;
 }) {
-  const { id, arrived_at, action, quantity, symbol, outcome, order_status, simulation } = signal;
+  const { id, arrived_at, action, quantity, symbol, simulation } = signal;
   const word = unrealWord({ simulation, broker_name: account.broker, environment: account.environment });
   return (
     <>
       <div className={`${styles.arrived} ${word ? 'hatched' : ''}`}>
         <p>
           <b>
-            {action && <Side side={action} />} {quantity !== null && <Figure value={quantity} />} {symbol}
+            {action && <Side side={action} />} {quantity ? <Figure value={quantity} /> : null} {symbol}
           </b>{' '}
           <Unreal word={word} />
         </p>
-        <Status status={order_status ?? (outcome === 'sync' ? 'done' : outcome)} />
+        <SignalStatus signal={signal} />
         <p>{whatHappened(signal)}</p>
         <span className="quiet">
           <When at={arrived_at} relative />

@@ -2,7 +2,7 @@
 // done or it is put away.
 
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { Mark } from '../../parts/marks.tsx';
 import { Section } from '../../parts/page.tsx';
@@ -28,6 +28,7 @@ export function FirstSteps(props: FirstStepsProps) {
     <Checklist
       {...props}
       steps={steps}
+      isRest
       more={
         <button
           type="button"
@@ -57,8 +58,15 @@ export function AllFirstSteps(props: FirstStepsProps) {
 function Checklist({
   steps,
   more,
+  isRest = false,
   accounts,
-}: FirstStepsProps & { readonly steps: readonly Step[]; readonly more?: React.ReactNode }) {
+}: FirstStepsProps & {
+  readonly steps: readonly Step[];
+  readonly more?: ReactNode;
+  /** What is done is not told again. */
+  readonly isRest?: boolean;
+}) {
+  const shown = isRest ? steps.filter(({ state }) => state !== 'ticked') : steps;
   const ticked = steps.filter(({ state }) => state === 'ticked').length;
   return (
     <Section
@@ -72,8 +80,8 @@ function Checklist({
         </>
       }
     >
-      <ol className={styles.steps}>
-        {steps.map((step) => (
+      <ol className={isRest ? `${styles.steps} ${styles.rest}` : styles.steps}>
+        {shown.map((step) => (
           <li
             key={step.name}
             className={styles[step.state]}

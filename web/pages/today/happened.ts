@@ -5,9 +5,12 @@ import type { components } from '../../api/schema.ts';
 import { figure, heldInWords } from '../../parts/numbers.ts';
 
 type Signal = components['schemas']['SignalSummary'];
+type Order = components['schemas']['OrderSummary'];
 
 const BUYS = new Set(['buy', 'long_entry', 'close_short', 'short_exit']);
 const CLOSES = new Set(['close', 'close_long', 'close_short', 'long_exit', 'short_exit']);
+
+const UNDER_WAY = new Set(['queued', 'executing', 'placed', 'unknown']);
 
 const ENDED: Readonly<Record<string, string>> = {
   queued: 'On its way to the broker',
@@ -21,12 +24,14 @@ const ENDED: Readonly<Record<string, string>> = {
   expired: 'It expired before it could be filled',
 };
 
-export function whatHappened(signal: Signal): string {
+/** `order`: where it is at hand, for the broker's or the guard's own reason. */
+export function whatHappened(signal: Signal, order?: Pick<Order, 'error'>): string {
   const { outcome, detail, code, order_status } = signal;
   if (outcome === 'refused') return withoutStop(detail ?? code ?? 'It was refused');
   if (order_status === null)
     return outcome === 'sync' ? 'The strategy said where it stands; nothing had to be traded' : '';
   if (order_status === 'filled' || order_status === 'partially_filled') return filled(signal);
+  if (order?.error && !UNDER_WAY.has(order_status)) return withoutStop(order.error.message);
   return ENDED[order_status] ?? order_status;
 }
 

@@ -6,12 +6,12 @@ import { useCallback, useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { useOrderChanges } from '../../live/live.tsx';
 import { Figure, Side, Unreal, unrealWord } from '../../parts/figures.tsx';
-import { Status } from '../../parts/marks.tsx';
 import { figure } from '../../parts/numbers.ts';
 import { Led, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { When } from '../../parts/when.tsx';
 import { whatHappened } from './happened.ts';
+import { SignalStatus } from './signal-status.tsx';
 import styles from './today.module.css';
 
 type Overview = Schemas['Overview'];
@@ -21,9 +21,19 @@ const SHOWN = 8;
 /** Refused signals and those that trade nothing are no change of an order. */
 const ASK_MS = 10_000;
 
+/** Orders come from elsewhere, too; some more are read, so that those of the signals are among them. */
+const ORDERS = 20;
+
 const latestSignals = {
   queryKey: ['signals', 'latest'],
-  queryFn: () => read(api.GET('/trading/signals', { params: { query: { limit: SHOWN } } })),
+  async queryFn() {
+    const signals = await read(api.GET('/trading/signals', { params: { query: { limit: SHOWN } } }));
+    // They say why something was rejected. Without them the list says less, and stands.
+    const orders = await read(
+      api.GET('/trading/orders', { params: { query: { limit: ORDERS, source: 'webhook' } } }),
+    ).catch(() => ({ items: [] }));
+    return { signals: signals.items, orders: orders.items };
+  },
   refetchInterval: ASK_MS,
 };
 
@@ -33,7 +43,7 @@ export function LatestSignals({ overview }: { readonly overview: Overview }) {
   useOrderChanges(
     useCallback(() => void queries.invalidateQueries({ queryKey: latestSignals.queryKey }), [queries]),
   );
-  const { shown, fresh, hold, release } = useHeld(data?.items);
+  const { shown, fresh, hold, release } = useHeld(data?.signals);
   const { total } = overview.signals_today;
 
   return (
@@ -45,9 +55,18 @@ export function LatestSignals({ overview }: { readonly overview: Overview }) {
         onFocus={hold}
         onBlur={release}
       >
+        <colgroup>
+          <col className={styles.colTime} />
+          <col className={styles.colAccount} />
+          <col className={styles.colAction} />
+          <col className={styles.colQuantity} />
+          <col className={styles.colSymbol} />
+          <col className={styles.colStatus} />
+          <col />
+        </colgroup>
         <thead>
           <tr>
-            <th scope="col" className={styles.time}>
+            <th scope="col" colSpan={2}>
               <h2>
                 Latest signals
                 <Link to="/signals" className={styles.phoneMore}>
@@ -55,18 +74,13 @@ export function LatestSignals({ overview }: { readonly overview: Overview }) {
                 </Link>
               </h2>
             </th>
-            <th scope="col" className={styles.account}>
-              <span className="unseen">Account</span>
-            </th>
             <th scope="col" colSpan={3}>
               Signal
             </th>
-            <th scope="col" className={styles.status}>
-              Status
-            </th>
+            <th scope="col">Status</th>
             <th scope="col">
               <span className={styles.head}>
-                What happened <Link to="/signals">{allOf(total)}</Link>
+                <span>What happened</span> <Link to="/signals">{allOf(total)}</Link>
               </span>
             </th>
           </tr>
@@ -85,6 +99,7 @@ export function LatestSignals({ overview }: { readonly overview: Overview }) {
             <SignalRow
               key={signal.id}
               signal={signal}
+              order={data?.orders.find(({ order_id }) => order_id === signal.order_id)}
               account={overview.accounts.find(({ id }) => id === signal.trading_account_id)}
             />
           ))}
@@ -120,33 +135,37 @@ function useHeld(items: readonly Signal[] | undefined) {
 
 function SignalRow({
   signal,
+  order,
   account,
 }: {
   readonly signal: Signal;
+  readonly order: Schemas['OrderSummary'] | undefined;
   readonly account: Schemas['AccountToday'] | undefined;
 }) {
-  const { id, arrived_at, action, quantity, symbol, outcome, order_status, simulation } = signal;
+  const { id, arrived_at, action, quantity, symbol, simulation } = signal;
   const word = unrealWord({ ...account, simulation });
-  const what = whatHappened(signal);
+  const what = whatHappened(signal, order);
   return (
     <tr className={word ? 'opens hatched' : 'opens'}>
       <td className={styles.time}>
         <When at={arrived_at} />
       </td>
-      <td className={`${styles.account} ellipsis`} title={account?.name}>
-        <span>{account?.name}</span> <Unreal word={word} />
+      <td className={styles.account} title={account?.name}>
+        <div>
+          <span>{account?.name}</span>
+          <Unreal word={word} />
+        </div>
       </td>
-      <td className={styles.action}>
-        {action ? <Side side={action} /> : <span className="quiet">unread</span>}
-      </td>
-      <td className={`num ${styles.quantity}`}>{quantity !== null && <Figure value={quantity} />}</td>
+      <td className={styles.action}>{action && <Side side={action} />}</td>
+      {/* Closing and reporting have no quantity of their own. */}
+      <td className={`num ${styles.quantity}`}>{quantity ? <Figure value={quantity} /> : null}</td>
       <td className={`${styles.symbol} ellipsis`}>
         <Link to="/signals/$id" params={{ id }} className="cover">
-          {symbol ?? 'no symbol'}
+          {symbol ?? <span className="quiet">not read</span>}
         </Link>
       </td>
       <td className={styles.status}>
-        <Status status={order_status ?? (outcome === 'sync' ? 'done' : outcome)} />
+        <SignalStatus signal={signal} />
       </td>
       <td className={`${styles.what} ellipsis`} title={what}>
         {what}

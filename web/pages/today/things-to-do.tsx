@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
+import { Unreal, unrealWord } from '../../parts/figures.tsx';
 import { Mark } from '../../parts/marks.tsx';
 import { counted } from '../../parts/numbers.ts';
 import { ProblemNote } from '../../parts/problem-note.tsx';
@@ -23,6 +24,7 @@ export function Things({ overview }: { readonly overview: Schemas['Overview'] })
           <Thing
             key={`${todo.kind} ${todo.order_id ?? todo.trading_account_id} ${todo.symbol}`}
             todo={todo}
+            account={overview.accounts.find(({ id }) => id === todo.trading_account_id)}
           />
         ))}
       </ol>
@@ -33,14 +35,25 @@ export function Things({ overview }: { readonly overview: Schemas['Overview'] })
   );
 }
 
-function Thing({ todo }: { readonly todo: Todo }) {
+function Thing({
+  todo,
+  account,
+}: {
+  readonly todo: Todo;
+  readonly account: Schemas['AccountToday'] | undefined;
+}) {
+  const word = account ? unrealWord(account) : null;
   const { severity, title, detail, since, order_id } = todo;
   const [fault, setFault] = useState<unknown>(null);
   return (
-    <li className={`${styles.thing} ${severity === 'risk' ? styles.risk : styles.act}`}>
+    <li
+      className={`${styles.thing} ${severity === 'risk' ? styles.risk : styles.act} ${word ? 'hatched' : ''}`}
+    >
       <Mark name={markOf(todo)} />
       <div>
-        <h2>{title}</h2>
+        <h2>
+          {title} <Unreal word={word} />
+        </h2>
         <p>
           {detail} {todo.next_at && <NextLook todo={todo} />}{' '}
           {order_id && (
