@@ -1,15 +1,16 @@
 // One account: whether it takes entries, what to paste, and everything that can be set.
 
 import { useQuery } from '@tanstack/react-query';
-import { api, read, type Schemas } from '../../api/client.ts';
-import { Figure, Unreal, unrealWord } from '../../parts/figures.tsx';
+import { balance, positions } from '../../api/broker-reads.ts';
+import type { Schemas } from '../../api/client.ts';
+import { counted, Figure, Unreal, unrealWord } from '../../parts/figures.tsx';
 import { Mark } from '../../parts/marks.tsx';
 import { useOver } from '../../parts/over.tsx';
 import { useTitle } from '../../parts/page.tsx';
 import { When } from '../../parts/when.tsx';
 import styles from './accounts.module.css';
 import { Broker } from './broker.tsx';
-import { of } from './change.ts';
+import { useToday } from './change.ts';
 import { GuardRows } from './guards-section.tsx';
 import { PaperRows } from './paper.tsx';
 import { MessageToPaste } from './paste.tsx';
@@ -17,62 +18,40 @@ import { Stop } from './stop.tsx';
 import { Webhook } from './webhook.tsx';
 import { type Account, headingOf, standingOf } from './words.ts';
 
-/** A refused signal is no order's change: it is asked for now and then. */
-const AGAIN_MS = 10_000;
-
 export function AccountView({ account }: { readonly account: Account }) {
   const { id } = account;
   const isConnected = account.broker_credentials_verified;
-  const balance = useQuery({
-    queryKey: ['balance', 'of', id],
-    queryFn: () => read(api.GET('/trading/accounts/{id}/balance', of(id))),
-    enabled: isConnected,
-  });
-  const positions = useQuery({
-    queryKey: ['positions', 'of', id],
-    queryFn: () => read(api.GET('/trading/accounts/{id}/positions', of(id))),
-    enabled: isConnected,
-  });
+  const money = useQuery({ ...balance(id), enabled: isConnected });
+  const held = useQuery({ ...positions(id), enabled: isConnected });
   const isBare = standingOf(account) === 'missing';
   return (
     <div>
-      <Top account={account} balance={balance.data} positions={positions.data?.items} />
+      <Top account={account} money={money.data} />
       {isBare && <Broker account={account} />}
       <MessageToPaste account={account} />
       <Webhook account={account} />
       {!isBare && <Broker account={account} />}
       <GuardRows
         account={account}
-        equity={balance.data?.equity ?? null}
-        currency={balance.data?.currency ?? null}
+        equity={money.data?.equity ?? null}
+        currency={money.data?.currency ?? null}
       />
       {account.paper && <PaperRows account={account} paper={account.paper} />}
-      <Stop account={account} positions={positions.data?.items} />
+      <Stop account={account} positions={held.data?.items} />
     </div>
   );
 }
 
 interface TopProps {
   readonly account: Account;
-  readonly balance: { readonly equity: number; readonly currency: string } | undefined;
-  readonly positions: readonly { readonly in_sync: boolean | null }[] | undefined;
+  readonly money: Schemas['Balance'] | undefined;
 }
 
-function Top({ account, balance, positions }: TopProps) {
+function Top({ account, money }: TopProps) {
   const { openHalt } = useOver();
   const { matters, rest } = headingOf(account);
   useTitle(account.name);
-  const last = useQuery({
-    queryKey: ['signals', 'last', account.id],
-    // As JSON, which is what it is without a wish for CSV.
-    queryFn: async () =>
-      (await read(
-        api.GET('/trading/signals', { params: { query: { trading_account_id: account.id, limit: 1 } } }),
-      )) as Schemas['SignalSummaryPage'],
-    refetchInterval: AGAIN_MS,
-  });
-  const followed = positions?.filter(({ in_sync }) => in_sync !== null) ?? [];
-  const [signal] = last.data?.items ?? [];
+  const today = useToday(account);
   return (
     <header className={`top ${styles.top}`}>
       <h1 className="answer">
@@ -89,36 +68,45 @@ function Top({ account, balance, positions }: TopProps) {
           {account.broker !== 'paper' && `${account.broker}, ${account.environment.replaceAll('_', ' ')} `}
           <Unreal word={unrealWord({ broker_name: account.broker, environment: account.environment })} />
         </span>
-        {balance && (
+        {money && (
           <span>
             equity{' '}
             <b>
-              <Figure value={balance.equity} />
+              <Figure value={money.equity} />
             </b>{' '}
-            {balance.currency}
+            {money.currency}
           </span>
         )}
-        {last.data && (
-          <span>
-            {signal ? (
-              <>
-                last signal{' '}
-                <b>
-                  <When at={signal.arrived_at} relative />
-                </b>
-              </>
-            ) : (
-              'no signal yet'
-            )}
-          </span>
-        )}
-        {followed.length > 0 && (
-          <span>
-            {followed.filter(({ in_sync }) => in_sync).length} of {followed.length}{' '}
-            {followed.length === 1 ? 'position' : 'positions'} in sync
-          </span>
-        )}
+        {today && <Today today={today} />}
       </p>
     </header>
+  );
+}
+
+function Today({ today }: { readonly today: Schemas['AccountToday'] }) {
+  const { last_signal_at, positions: sync, orders_today } = today;
+  return (
+    <>
+      <span>
+        {last_signal_at ? (
+          <>
+            last signal{' '}
+            <b>
+              <When at={last_signal_at} relative />
+            </b>
+          </>
+        ) : (
+          'no signal yet'
+        )}
+      </span>
+      {sync && (
+        <span>
+          {sync.in_sync} of {counted(sync.of, 'position')} in sync
+        </span>
+      )}
+      <span>
+        <b>{orders_today}</b> {orders_today === 1 ? 'order' : 'orders'} today
+      </span>
+    </>
   );
 }

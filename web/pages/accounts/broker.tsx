@@ -6,8 +6,9 @@ import type { Schemas } from '../../api/client.ts';
 import { brokers } from '../../api/queries.ts';
 import { Mark } from '../../parts/marks.tsx';
 import { Section } from '../../parts/page.tsx';
+import { When } from '../../parts/when.tsx';
 import styles from './accounts.module.css';
-import { useChange, useCredentials, useVerify, useWarnings } from './change.ts';
+import { useChange, useCredentials, useToday, useVerify, useWarnings } from './change.ts';
 import { FieldRow, Row, Saved } from './row.tsx';
 import type { Account } from './words.ts';
 
@@ -100,17 +101,24 @@ function Credentials({ account, broker }: { readonly account: Account; readonly 
 }
 
 function Worth({ account }: { readonly account: Account }) {
+  const today = useToday(account);
+  const since = today?.credentials_since;
   if (account.broker_credentials_verified)
     return (
       <span className="status good">
         <Mark name="passed" />
-        verified
+        <span>verified {since && <When at={since} />}</span>
       </span>
     );
+  const isRefused = account.has_credentials && today?.credentials === 'refused';
   return (
     <span className="status act">
       <Mark name="act" />
-      {account.has_credentials ? 'not verified: orders in earnest are refused' : 'missing'}
+      <span className={styles.wraps}>
+        {!account.has_credentials && 'missing: orders in earnest are refused'}
+        {account.has_credentials && !isRefused && 'not verified: orders in earnest are refused'}
+        {isRefused && <>refused by the broker {since && <When at={since} />}</>}
+      </span>
     </span>
   );
 }

@@ -1,8 +1,8 @@
 // What changes an account, and how the page knows at once.
 
 import { type QueryClient, queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { api, read } from '../../api/client.ts';
-import { accounts, ownSession } from '../../api/queries.ts';
+import { api, read, type Schemas } from '../../api/client.ts';
+import { accounts, overview, ownSession } from '../../api/queries.ts';
 import type { paths } from '../../api/schema.ts';
 import { sealCredentials } from './seal.ts';
 import type { Account } from './words.ts';
@@ -28,6 +28,10 @@ export function useChange(account: Account) {
   });
 }
 
+/** How it stands today, and since when. */
+export const useToday = ({ id }: Account): Schemas['AccountToday'] | undefined =>
+  useQuery(overview).data?.accounts.find((account) => account.id === id);
+
 /** Each look at the secret is in the audit log: it is asked for when it is wanted, and not kept. */
 export const useSecret = (account: Account) =>
   useMutation({
@@ -45,7 +49,15 @@ const warningsOf = (id: string) =>
     gcTime: Number.POSITIVE_INFINITY,
     staleTime: Number.POSITIVE_INFINITY,
   });
-export const useWarnings = ({ id }: Account): readonly string[] => useQuery(warningsOf(id)).data ?? [];
+/** Of the last verification in this tab, else what is known of the key from an earlier one. */
+export function useWarnings({ id }: Account): readonly string[] {
+  const fresh = useQuery(warningsOf(id)).data;
+  const { data } = useQuery(overview);
+  const known = data?.todo.find(
+    ({ kind, trading_account_id }) => kind === 'key_can_withdraw' && trading_account_id === id,
+  );
+  return fresh ?? (known ? [known.detail] : []);
+}
 
 export function useVerify(account: Account) {
   const client = useQueryClient();

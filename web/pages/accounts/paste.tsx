@@ -2,6 +2,7 @@
 
 import { useState } from 'react';
 import { CopyButton } from '../../parts/copy.tsx';
+import { noteCopied } from '../../parts/memory.ts';
 import { Section } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import styles from './accounts.module.css';
@@ -103,6 +104,7 @@ export function MessageToPaste({ account }: { readonly account: Account }) {
           text={async () => {
             const copied = withSecret(message, await secret.mutateAsync());
             secret.reset();
+            noteCopied(account.id);
             return copied;
           }}
         >

@@ -11,8 +11,9 @@ import { counted, Held } from '../../parts/figures.tsx';
 import { useOver } from '../../parts/over.tsx';
 import { Section } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { When } from '../../parts/when.tsx';
 import styles from './accounts.module.css';
-import { keep, of } from './change.ts';
+import { keep, of, useToday } from './change.ts';
 import { Row } from './row.tsx';
 import type { Account } from './words.ts';
 
@@ -86,6 +87,7 @@ function Closing({ held }: { readonly held: readonly Schemas['Position'][] }) {
 }
 
 function Resume({ account }: { readonly account: Account }) {
+  const today = useToday(account);
   const client = useQueryClient();
   const resume = useMutation({
     mutationFn: () => read(api.POST('/trading/accounts/{id}/resume', of(account.id))),
@@ -101,8 +103,14 @@ function Resume({ account }: { readonly account: Account }) {
         </button>
       }
     >
-      Every new entry is refused. Resumed, it takes the next signal; those refused meanwhile are not made up
-      for.
+      Every new entry is refused
+      {today?.halted_since && (
+        <>
+          {' '}
+          since <When at={today.halted_since} />
+        </>
+      )}
+      . Resumed, it takes the next signal; those refused meanwhile are not made up for.
     </Row>
   );
 }

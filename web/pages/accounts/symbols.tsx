@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useDeferredValue, useId, useState } from 'react';
-import { api, read } from '../../api/client.ts';
+import { symbols } from '../../api/broker-reads.ts';
 import { brokers } from '../../api/queries.ts';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import styles from './accounts.module.css';
@@ -28,7 +28,7 @@ export function AllowedSymbols({ account }: { readonly account: Account }) {
       }
     >
       {isOpen ? (
-        <Choose account={account} save={(symbols) => change.mutate({ allowed_symbols: [...symbols] })} />
+        <Choose account={account} save={(allowed) => change.mutate({ allowed_symbols: [...allowed] })} />
       ) : (
         symbolsInWords(account.allowed_symbols)
       )}
@@ -38,7 +38,7 @@ export function AllowedSymbols({ account }: { readonly account: Account }) {
 
 interface ChooseProps {
   readonly account: Account;
-  readonly save: (symbols: readonly string[]) => void;
+  readonly save: (allowed: readonly string[]) => void;
 }
 
 function Choose({ account, save }: ChooseProps) {
@@ -47,8 +47,7 @@ function Choose({ account, save }: ChooseProps) {
   const { data: described } = useQuery(brokers);
   const help = described?.items.find(({ name }) => name === account.broker)?.symbols_help;
   const allowed = account.allowed_symbols;
-  const add = (symbols: readonly string[]) =>
-    save([...new Set([...allowed, ...symbols])].slice(0, MOST_SYMBOLS));
+  const add = (more: readonly string[]) => save([...new Set([...allowed, ...more])].slice(0, MOST_SYMBOLS));
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const typed = readSymbols(text);
@@ -111,15 +110,8 @@ function Found({
 }) {
   const q = useDeferredValue(text);
   const search = useQuery({
-    queryKey: ['symbols', account.id, q],
-    queryFn: () =>
-      read(
-        api.GET('/trading/accounts/{id}/symbols', {
-          params: { path: { id: account.id }, query: { q, limit: 8 } },
-        }),
-      ),
+    ...symbols(account.id, q),
     enabled: q !== '' && !/[\s,;]/.test(q) && account.broker_credentials_verified,
-    staleTime: 60_000,
   });
   if (q === '') return null;
   if (search.error) return <ProblemNote fault={search.error} />;

@@ -2,10 +2,10 @@
 
 import { useState } from 'react';
 import { Mark } from '../../parts/marks.tsx';
+import { noteCopied } from '../../parts/memory.ts';
 import { Page } from '../../parts/page.tsx';
 import { FirstSignal } from './first-signal.tsx';
 import { AllFirstSteps, type FirstStepsProps } from './first-steps.tsx';
-import { noteCopied } from './memory.ts';
 import { PaperAccountButton } from './paper-account.tsx';
 import styles from './today.module.css';
 
