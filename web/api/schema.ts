@@ -1153,7 +1153,7 @@ export interface components { schemas: { "Account": { "id": string;
 "simulated_today": number;
 "realised_today": number | null;
 "currency": string;
-"profit_steps": ((unknown)[])[];
+"profit_steps": ([string, number])[];
 "signals_today": ({ "at": string;
 "refused": boolean;
 "simulation": boolean; })[]; };
