@@ -34,6 +34,8 @@ import { logRequests } from './request-log.ts';
 import { type AccountRoutes, accountRoutes } from './routes/accounts.ts';
 import { type AdminRoutes, adminRoutes } from './routes/admin.ts';
 import { type AuthRoutes, authRoutes } from './routes/auth.ts';
+import { type LookRoutes, lookRoutes } from './routes/look.ts';
+import { type OverviewRoutes, overviewRoutes } from './routes/overview.ts';
 import { type PerformanceRoutes, performanceRoutes } from './routes/performance.ts';
 import { type PublicRoutes, publicRoutes } from './routes/public.ts';
 import { type SettingsRoutes, settingsRoutes } from './routes/settings.ts';
@@ -58,6 +60,8 @@ export interface ServerDeps {
   readonly accounts: Omit<AccountRoutes, keyof Ambient>;
   readonly signals: SignalRoutes;
   readonly performance: PerformanceRoutes;
+  readonly overview: Omit<OverviewRoutes, keyof Ambient>;
+  readonly look: Omit<LookRoutes, keyof Ambient>;
   readonly settings: Omit<SettingsRoutes, keyof Ambient>;
   readonly open: PublicRoutes;
   readonly admin: Omit<AdminRoutes, keyof Ambient>;
@@ -232,6 +236,8 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     accountRoutes(scope, { ...deps.accounts, ...ambient });
     signalRoutes(scope, deps.signals);
     performanceRoutes(scope, deps.performance);
+    overviewRoutes(scope, { ...deps.overview, ...ambient });
+    lookRoutes(scope, { ...deps.look, ...ambient });
   });
   server.register(async (scope) => authRoutes(scope, { ...deps.auth, ...ambient }));
   server.register(async (scope) => settingsRoutes(scope, { ...deps.settings, ...ambient }));

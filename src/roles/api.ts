@@ -75,8 +75,10 @@ import { alignPosition } from '../app/orders/align.ts';
 import { checkMessage } from '../app/orders/check-message.ts';
 import { placeDashboardOrder } from '../app/orders/dashboard-order.ts';
 import { haltAccount, resumeAccount } from '../app/orders/halt.ts';
+import { lookNow } from '../app/orders/look-now.ts';
 import { planDashboardOrder } from '../app/orders/plan-order.ts';
 import { readOrder, readOrders } from '../app/orders/read-orders.ts';
+import { readOverview } from '../app/orders/read-overview.ts';
 import { readPerformance } from '../app/orders/read-performance.ts';
 import { readSignal, readSignals } from '../app/orders/read-signals.ts';
 import { receiveWebhook } from '../app/orders/receive-webhook.ts';
@@ -88,7 +90,7 @@ import type { Mailer } from '../mail/mailer.ts';
 import { openOutbox } from '../mail/outbox.ts';
 import { openSmtp } from '../mail/smtp.ts';
 import { appKeyOf } from './adapters.ts';
-import type { Foundation } from './foundation.ts';
+import { type Foundation, giveUpMs } from './foundation.ts';
 import { leaveMessageKey } from './message-key.ts';
 
 /** At a stop, for the mails under way. */
@@ -146,6 +148,9 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     ...{ hasher, turns: createTurns(), decoyHash, captcha, mailer, later, baseUrl, lifetimes: config.auth },
     role: config.role,
     sealer,
+    fillRetries: config.tries.fillRetries,
+    looking: { requeueMs: timings.fillRequeueMs, giveUpMs: giveUpMs(config) },
+    visibilityMs: timings.fillVisibilityMs,
     alertIntervalMs: config.mail.alertIntervalMs,
     auditKey: auditKeyOf(appKey),
     sealingKey: sealingKeyOf(config),
@@ -214,6 +219,8 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     admission: { admit: bind(admitTradingRequest) },
     trading: { place: bind(placeDashboardOrder), readOrder: bind(readOrder), readOrders: bind(readOrders) },
     performance: { readPerformance: bind(readPerformance) },
+    overview: { readOverview: bind(readOverview) },
+    look: { lookNow: bind(lookNow) },
     signals: {
       readSignals: bind(readSignals),
       readSignal: bind(readSignal),

@@ -21,15 +21,8 @@ import {
   Subscription,
 } from '../schemas/answers.ts';
 import { pageOf as pageSchema } from '../schemas/parts.ts';
-import {
-  AcceptTermsBody,
-  AllowedIpBody,
-  ApiKeyBody,
-  AuditLogQuery,
-  NoBody,
-  PageQuery,
-  SecurityAttacksQuery,
-} from '../schemas/requests.ts';
+import { AuditLogQuery, SecurityAttacksQuery } from '../schemas/queries.ts';
+import { AcceptTermsBody, AllowedIpBody, ApiKeyBody, NoBody, PageQuery } from '../schemas/requests.ts';
 
 export interface SettingsRoutes {
   readApiKeys(user: UserId, page: PageRequest): Promise<object>;

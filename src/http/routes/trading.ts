@@ -25,7 +25,8 @@ import { ORDERS_CSV } from '../csv-columns.ts';
 import { RequestInvalid, sendDenial } from '../problem.ts';
 import { OrderRecord, OrderSummary } from '../schemas/order-answers.ts';
 import { pageOf } from '../schemas/parts.ts';
-import { NewOrderBody, NewOrderHeaders, OrdersQuery } from '../schemas/requests.ts';
+import { OrdersQuery } from '../schemas/queries.ts';
+import { NewOrderBody, NewOrderHeaders } from '../schemas/requests.ts';
 import { NOT_PLACED, PLACED, sendPlaced } from './webhook.ts';
 
 export interface TradingRoutes {

@@ -123,6 +123,20 @@ export const SyncResult = Type.Object(
   { title: 'SyncResult', description: 'The answer to a `sync`, as found.' },
 );
 
+const Verification = Type.Object(
+  {
+    state: oneOf(['none', 'scheduled', 'done', 'dead_letter']),
+    attempts: count('polls made'),
+    next_at: orNull(time('when the broker is asked next'), { examples: [null] }),
+  },
+  { title: 'Verification', description: 'How the fill is followed up.' },
+);
+
+export const OrderLook = Type.Object(
+  { order_id: id('of the order'), verification: Verification },
+  { title: 'OrderLook', description: 'The look is under way; the order shows what it found.' },
+);
+
 const summaryFields = {
   user_id: id('of the owner'),
   ...orderFields,
@@ -131,14 +145,7 @@ const summaryFields = {
     description: 'what the account’s guards said of the entry',
     examples: [[]],
   }),
-  verification: Type.Object(
-    {
-      state: oneOf(['none', 'scheduled', 'done', 'dead_letter']),
-      attempts: count('polls made'),
-      next_at: orNull(time('when the broker is asked next'), { examples: [null] }),
-    },
-    { title: 'Verification', description: 'How the fill is followed up.' },
-  ),
+  verification: Verification,
 };
 
 export const OrderSummary = Type.Object(summaryFields, {
