@@ -1,9 +1,17 @@
-# The program as it is: TypeScript runs from its sources, so that nothing is built.
+# The program as it is: TypeScript runs from its sources. Only the pages are built, once, in a stage that is left behind.
 #
 #   docker build -t fillpath .
 #
 # The Node that the tests run on, which is the lockfile's (a test holds the two together).
 ARG NODE_VERSION=26.10.0
+FROM node:${NODE_VERSION}-slim AS pages
+
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts
+COPY web ./web
+RUN node web/build.ts
+
 FROM node:${NODE_VERSION}-slim
 
 WORKDIR /app
@@ -14,6 +22,7 @@ RUN npm ci --omit=dev --ignore-scripts \
     && rm -rf node_modules/node-linux-* node_modules/.bin/node
 COPY LICENSE ./
 COPY src ./src
+COPY --from=pages /app/web/dist ./web/dist
 
 # The outbox where there is no SMTP_URL; with ROLE=all and no DATABASE_URL everything.
 RUN install -d -o 1000 -g 1000 -m 700 /data

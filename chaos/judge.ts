@@ -4,7 +4,7 @@
 import { auditKeyOf, verifyAuditLog } from '../src/app/audit/chain.ts';
 import type { Db } from '../src/data/db.ts';
 import { decimal } from '../src/domain/decimal.ts';
-import { millis } from '../src/domain/ids.ts';
+import { millis, type Timestamp } from '../src/domain/ids.ts';
 import { hasEnded } from '../src/domain/order.ts';
 import { APP_KEY } from '../test/orders/kill-harness.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
@@ -29,9 +29,11 @@ export async function judge(evidence: {
   readonly positions: ReadonlyMap<string, readonly { symbol: string; quantity: number }[]>;
   /** The exchange's name for a symbol of ours. */
   listingOf(symbol: string): string;
+  /** The exchange refuses what arrives later than it is told. */
+  readonly refusesLate: boolean;
   readonly db: Db;
 }): Promise<Finding[]> {
-  const { desks, signals, records, forgotten, ledger, positions, listingOf, db } = evidence;
+  const { desks, signals, records, forgotten, ledger, positions, listingOf, refusesLate, db } = evidence;
   const orderOf = new Map(records.orders.map((row) => [row.order_id, row]));
   const legOf = new Map(records.legs.map((leg) => [leg.client_order_id, leg]));
   const rowsOf = Map.groupBy(records.orders, (row) => `${row.trading_account_id} ${decimal(row.quantity)}`);
@@ -44,7 +46,7 @@ export async function judge(evidence: {
     judgeEnds(records, forgotten),
     judgeTold(signals, orderOf),
     judgeLegs(ledger, records, forgotten),
-    judgeDeadlines(ledger, legOf, orderOf),
+    refusesLate ? judgeDeadlines(ledger, legOf, orderOf) : judgeSendings(records, orderOf),
     judgeSequence(signals, rowsFor, ledger, records),
     judgeOverlaps(ledger, records, firstDeliveries(signals)),
     judgePlans(desks, signals, ledger, records),
@@ -218,6 +220,16 @@ function judgeDeadlines(
     checked: taken.length,
     problems,
   };
+}
+
+/** Where nobody can refuse what is late, what is on its way at the deadline arrives after it. */
+function judgeSendings({ legs }: Records, orderOf: ReadonlyMap<string, OrderRow>): Finding {
+  const sent = legs.filter(({ sent_at }) => sent_at !== null);
+  const problems = sent.flatMap(({ sent_at, order_id, client_order_id }) => {
+    const late = millis(sent_at as Timestamp) - millis(orderOf.get(order_id)?.deadline_at as Timestamp);
+    return late > 0 ? [`${client_order_id} was sent ${late} ms after its deadline`] : [];
+  });
+  return { invariant: 'nothing is sent after its deadline', kind: 'other', checked: sent.length, problems };
 }
 
 /** Of accounts whose signals come one after the other: they reach the exchange in that order. */

@@ -28,6 +28,8 @@ export interface Venue {
   listingOf(symbol: string): string;
   /** What the exchange knows a leg by; null: by our own id. */
   readonly nameOf: ((clientOrderId: ClientOrderId) => string) | null;
+  /** It refuses what arrives later than it is told. */
+  readonly refusesLate: boolean;
   /** What the exchange is told of an account, besides its manners. */
   terms(account: AccountId, index: number): object;
   /** The credentials of an account, as its user seals them; null: it needs none. */
@@ -56,21 +58,29 @@ const ON_PAPER: Venue = {
   second: { near: { refusesDuplicates: false }, far: { reduceOnly: false } },
   listingOf: (symbol) => canonicalSymbol('paper', symbol),
   nameOf: null,
+  refusesLate: true,
   terms: () => ({}),
   seal: async () => null,
 };
 
-type Market = Pick<Venue, 'symbols' | 'unit' | 'nameOf'> & {
+type Market = Pick<Venue, 'symbols' | 'unit' | 'nameOf' | 'refusesLate'> & {
   /** Of symbols that are not themselves on the wire. */
   readonly listings: Readonly<Record<string, string>>;
 };
 
 const MARKETS: Readonly<Record<string, Market>> = {
-  alpaca: { symbols: ['AAPL', 'NASDAQ:MSFT', 'NASDAQ:AMZN'], unit: 0.001, nameOf: null, listings: {} },
+  alpaca: {
+    symbols: ['AAPL', 'NASDAQ:MSFT', 'NASDAQ:AMZN'],
+    unit: 0.001,
+    nameOf: null,
+    refusesLate: false,
+    listings: {},
+  },
   shioaji: {
     symbols: ['TAIFEX:TXF1!', 'MXF1!'],
     unit: 1,
     nameOf: wordOf,
+    refusesLate: false,
     listings: { 'TXF1!': 'TXF1!', 'MXF1!': 'MES1!' },
   },
 };
@@ -79,6 +89,7 @@ const perpetuals = (exchange: string): Market => ({
   symbols: ['BTCUSDT.P', 'ETHUSDT.P', `${exchange.toUpperCase()}:SOLUSDT.P`],
   unit: 0.001,
   nameOf: null,
+  refusesLate: true,
   listings: {},
 });
 

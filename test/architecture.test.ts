@@ -240,6 +240,33 @@ describe('the sources', () => {
     assert.ok(found.length === 0, `\n${found.join('\n')}\n`);
   });
 
+  test('of the pages know nothing of the service but its description, and no page knows another', () => {
+    const web = new URL('web/', root);
+    const isTool = (file: string) => ['build.ts', 'api/generate.ts'].includes(file);
+    const found = globSync('**/*.{ts,tsx}', { cwd: web, exclude: (name) => name.startsWith('dist') })
+      .map((file) => file.replaceAll('\\', '/'))
+      .filter((file) => !isTool(file))
+      .flatMap((file) => {
+        const source = readFileSync(new URL(file, web), 'utf8');
+        const targets = [...source.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map(([, path = '']) =>
+          posix.join(posix.dirname(file), path),
+        );
+        const page = /^pages\/[^/]+\//.exec(file)?.[0];
+        const lines = source.trimEnd().split('\n').length;
+        return [
+          ...targets
+            .filter((target) => target.startsWith('..'))
+            .map((target) => `${file}: imports ${target}`),
+          ...(page
+            ? targets.filter((target) => target.startsWith('pages/') && !target.startsWith(page))
+            : []
+          ).map((target) => `${file}: imports ${target}; what two pages use belongs into parts`),
+          ...(lines > MAX_LINES && file !== 'api/schema.ts' ? [`${file}: has ${lines} lines`] : []),
+        ];
+      });
+    assert.deepEqual(found, []);
+  });
+
   test('depend on nothing that ARCHITECTURE.md does not give a reason for', () => {
     const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
     const names = ['dependencies', 'optionalDependencies', 'devDependencies'].flatMap((kind) =>

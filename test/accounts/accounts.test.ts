@@ -13,7 +13,7 @@ import { openMemoryStore } from '../../src/store/memory.ts';
 import type { Store } from '../../src/store/store.ts';
 import { STARTS_QUEUE } from '../../src/worker/pool.ts';
 import { scriptedBroker, scriptedWorld } from '../worker/scripted-broker.ts';
-import { openWorld, type Problem, type Trader, type World } from '../world.ts';
+import { openWorld, type Problem, settableClock, type Trader, type World } from '../world.ts';
 import { makeSession, SIGNED } from './credentials.ts';
 
 const urlOf = ({ account }: Trader, rest = '') => `/trading/accounts/${account.id}${rest}`;
@@ -558,7 +558,8 @@ describe('what the worker is asked', () => {
   });
 
   test('a paper account’s balance is its cash and what its positions would bring', async (t) => {
-    const world = await openWorld(t);
+    // Prices go with the time.
+    const world = await openWorld(t, { clock: settableClock() });
     const trader = await world.makeTrader();
     const read = async () =>
       (await world.as<Record<string, number>>(trader, 'GET', urlOf(trader, '/balance'))).body;
@@ -566,10 +567,14 @@ describe('what the worker is asked', () => {
     assert.deepEqual(await read(), { currency: 'USD', ...all });
     await world.send(trader, { quantity: 0.5 });
     const { equity = 0, cash = 0, available = 0 } = await read();
-    assert.ok(
-      cash < 100_000 && equity <= cash && available < equity,
-      JSON.stringify({ equity, cash, available }),
+    const { body } = await world.as<{ items: [{ open_profit: number }] }>(
+      trader,
+      'GET',
+      urlOf(trader, '/positions'),
     );
+    assert.equal(equity, cash + body.items[0].open_profit);
+    // The fee is paid, and a part is bound.
+    assert.ok(cash < 100_000 && available < equity, JSON.stringify({ equity, cash, available }));
   });
 
   test('symbols are found by part of their name, in order, page by page', async (t) => {
