@@ -1,3 +1,3 @@
 import { onRealServers } from './distributed.ts';
 
-await onRealServers(['orders/performance', 'orders/overview', 'orders/look']);
+await onRealServers(['orders/performance', 'orders/overview', 'orders/look', 'orders/search']);

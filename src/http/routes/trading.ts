@@ -127,6 +127,7 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
         source,
         symbol,
         simulation,
+        search,
         from,
         to,
       } = request.query;
@@ -138,6 +139,7 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
         ...(source ? { source } : {}),
         ...(symbol ? { symbol } : {}),
         ...(simulation === undefined ? {} : { simulation }),
+        ...(search ? { search } : {}),
         ...(from ? { from: asTimestamp('from', from) } : {}),
         ...(to ? { to: asTimestamp('to', to) } : {}),
       };

@@ -31,6 +31,14 @@ export const OrdersQuery = Type.Object(
     simulation: Type.Optional(
       Type.Boolean({ description: 'true: only simulated orders; false: only real ones' }),
     ),
+    search: Type.Optional(
+      Type.String({
+        pattern: '^[^\\s\\p{C}]{1,128}$',
+        description:
+          'an order’s id, a leg’s client order id or a broker’s reference, as it is; else how a symbol begins, in any case, with its exchange or without',
+        examples: ['btc'],
+      }),
+    ),
     from: Type.Optional(timeOf('submitted at or after')),
     to: Type.Optional(timeOf('submitted at or before')),
   },
