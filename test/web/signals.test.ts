@@ -123,9 +123,14 @@ test('towards a target, a sale reduces or opens as the position was', () => {
 
 test('what was there already is said to be there already', () => {
   assert.equal(
-    orderHappened(order({ status: 'done', target: 1, position_before: 1 })).text,
+    orderHappened(order({ status: 'done', target: 1, market_position: 'long', position_before: 1 })).text,
     'Already there: the strategy says long 1, the broker holds long 1',
   );
+});
+
+test('closing what is closed is no word of a strategy', () => {
+  const closed = order({ status: 'done', action: 'close', target: 0, position_before: 0 });
+  assert.equal(orderHappened(closed).text, 'Already flat: nothing had to be traded');
 });
 
 test('a reversal whose entry was rejected says both', () => {
@@ -147,7 +152,7 @@ test('a refusal says its reason and its code; a report that it was one', () => {
     happened(signal({ outcome: 'refused', code: 'webhook_replay_attack', detail: 'Received before.' }), null),
     { text: 'Received before', code: 'webhook_replay_attack' },
   );
-  assert.match(happened(signal({ outcome: 'sync', order_id: null }), null).text, /reported where it stands/);
+  assert.match(happened(signal({ outcome: 'sync', order_id: null }), null).text, /said where it stands/);
 });
 
 test('without its order, a signal says only what its own line has', () => {

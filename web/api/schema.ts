@@ -133,6 +133,7 @@ responses: { 200: { headers: Record<string, unknown>; content: { "application/js
 "source"?: "webhook" | "dashboard";
 "symbol"?: string;
 "simulation"?: boolean;
+"search"?: string;
 "from"?: string;
 "to"?: string; };
 "path"?: never;

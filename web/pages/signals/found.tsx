@@ -27,7 +27,7 @@ export function Found({ text }: { readonly text: string }) {
       read(
         api.GET('/trading/orders', {
           params: {
-            query: { search, limit: PAGE, ...(pageParam && { cursor: pageParam }) } as { limit: number },
+            query: { search, limit: PAGE, ...(pageParam && { cursor: pageParam }) },
           },
         }),
       ),

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { Figure, Side, Unreal } from '../../parts/figures.tsx';
-import { Status } from '../../parts/marks.tsx';
+import { Mark, Status } from '../../parts/marks.tsx';
 import { signed, unrealWord } from '../../parts/numbers.ts';
 import { When } from '../../parts/when.tsx';
 import styles from './signals.module.css';
@@ -95,11 +95,19 @@ function Line({ to, at, account, unreal, action, quantity, symbol, status, what,
       <td className={`num ${styles.quantity}`}>{quantity ? <Figure value={quantity} /> : null}</td>
       <td className={styles.symbol} title={symbol ?? undefined}>
         <Link to={to as never} className="cover" data-row>
-          {symbol ?? <span className="quiet">not readable</span>}
+          {symbol ?? <span className="quiet">not read</span>}
         </Link>
       </td>
       <td className={styles.status}>
-        <Status status={status} />
+        {status === 'sync' ? (
+          // A report that traded nothing ended well, as a `done` does.
+          <span className="status usual">
+            <Mark name="done" />
+            sync
+          </span>
+        ) : (
+          <Status status={status} />
+        )}
       </td>
       <td className={styles.what} title={what.text}>
         {what.text}

@@ -127,8 +127,10 @@ export function orderHappened(order: Order): Happened {
   }
 }
 
-function alreadyThere({ target, position_before: before, error }: Order): string {
+function alreadyThere({ target, position_before: before, market_position, error }: Order): string {
   if (target === null || before === null) return error ? clause(error.message) : 'Nothing had to be traded';
+  // No strategy spoke: somebody closed what was closed.
+  if (market_position === null) return `Already ${heldInWords(before)}: nothing had to be traded`;
   return `Already there: the strategy says ${heldInWords(target)}, the broker holds ${heldInWords(before)}`;
 }
 
@@ -137,7 +139,7 @@ export function happened(signal: Signal, order: Order | null): Happened {
   if (signal.outcome === 'refused') return { text: clause(signal.detail ?? 'Refused'), code: signal.code };
   if (order) return orderHappened(order);
   if (signal.order_id === null)
-    return { text: 'The strategy reported where it stands; nothing was traded', code: null };
+    return { text: 'The strategy said where it stands', code: null };
   const { fill_price: price, position_before: before } = signal;
   if (price !== null)
     return {
