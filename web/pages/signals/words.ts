@@ -138,8 +138,7 @@ function alreadyThere({ target, position_before: before, market_position, error 
 export function happened(signal: Signal, order: Order | null): Happened {
   if (signal.outcome === 'refused') return { text: clause(signal.detail ?? 'Refused'), code: signal.code };
   if (order) return orderHappened(order);
-  if (signal.order_id === null)
-    return { text: 'The strategy said where it stands', code: null };
+  if (signal.order_id === null) return { text: 'The strategy said where it stands', code: null };
   const { fill_price: price, position_before: before } = signal;
   if (price !== null)
     return {
