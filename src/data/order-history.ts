@@ -6,7 +6,7 @@ import type { BrokerName } from '../domain/brokers.ts';
 import type { DayOrder } from '../domain/day.ts';
 import { decimalOrNull } from '../domain/decimal.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
-import { NO_NOTES, type Order, type OrderStatus, type Side, type Source } from '../domain/order.ts';
+import { NO_NOTES, type Order, type OrderStatus, type Side } from '../domain/order.ts';
 import type { CountedLeg, CountedOrder } from '../domain/performance.ts';
 import { join, ListTooSlow, type Reads, type Statement, sql } from './db.ts';
 
@@ -20,7 +20,6 @@ interface Row {
   readonly submitted_at: Timestamp;
   readonly trading_account_id: AccountId;
   readonly broker_name: BrokerName;
-  readonly source: Source;
   readonly simulation: number | boolean;
   readonly symbol: string;
   readonly status: OrderStatus;
@@ -53,8 +52,17 @@ export async function* ordersFromTheFirst(
     yield orders.filter((order) => order.simulation === simulation);
 }
 
-export const ordersSince = (db: Reads, user: UserId, from: Timestamp): AsyncGenerator<readonly DayOrder[]> =>
-  steps(db, [sql`user_id = ${user}`, sql`submitted_at >= ${from}`], 'onwards');
+export const ordersSince = (
+  db: Reads,
+  user: UserId,
+  account: AccountId,
+  from: Timestamp,
+): AsyncGenerator<readonly DayOrder[]> =>
+  steps(
+    db,
+    [sql`user_id = ${user}`, sql`trading_account_id = ${account}`, sql`submitted_at >= ${from}`],
+    'onwards',
+  );
 
 /** The newest first. */
 export const ordersBefore = (
@@ -86,7 +94,7 @@ async function* steps(
     const rows: Row[] = await db.all<Row>(
       join(
         [
-          sql`select o.order_id, o.submitted_at, o.trading_account_id, o.broker_name, o.source, o.simulation, o.symbol,
+          sql`select o.order_id, o.submitted_at, o.trading_account_id, o.broker_name, o.simulation, o.symbol,
                 o.status, o.error, o.position_before, o.trace, o.notes, l.side, l.fill_price, l.fill_quantity, l.fee,
                 l.instrument, l.unit_value, l.sent_at, l.acked_at, l.filled_at
               from (select * from order_history where`,
@@ -117,7 +125,6 @@ const beyond = ({ submitted_at, order_id }: Row, isOnwards: boolean): Statement 
 const toCounted = (order: Row, rows: readonly Row[]): DayOrder => ({
   accountId: order.trading_account_id,
   brokerName: order.broker_name,
-  source: order.source,
   simulation: Boolean(order.simulation),
   wasUnreachable: order.error?.includes('"broker_unavailable"') ?? false,
   symbol: order.symbol,

@@ -1,8 +1,10 @@
 // How a user's things stand, for the overview: a few statements, each by an index, however long the history is.
 
 import type { BrokerName } from '../domain/brokers.ts';
+import type { CountedAlike } from '../domain/day.ts';
 import { type Decimal, decimalOrNull } from '../domain/decimal.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
+import type { OrderStatus, Source } from '../domain/order.ts';
 import type { Stance, StanceSide } from '../domain/strategy.ts';
 import { join, type Reads, type Statement, sql } from './db.ts';
 
@@ -70,6 +72,35 @@ export async function standingAccounts(db: Reads, user: UserId): Promise<Standin
 }
 
 // Orders
+
+/** Since `begin`, and of them since `from`: alike by account, way, mode and status. */
+export async function countOrders(
+  db: Reads,
+  user: UserId,
+  { begin, from }: { readonly begin: Timestamp; readonly from: Timestamp },
+): Promise<CountedAlike[]> {
+  const rows = await db.all<{
+    trading_account_id: AccountId;
+    source: Source;
+    simulation: number | boolean;
+    status: OrderStatus;
+    of_day: number;
+    seen: number;
+  }>(
+    sql`select trading_account_id, source, simulation, status, count(*) as seen,
+          count(case when submitted_at >= ${from} then 1 end) as of_day
+        from order_history where user_id = ${user} and submitted_at >= ${begin}
+        group by trading_account_id, source, simulation, status`,
+  );
+  return rows.map((row) => ({
+    accountId: row.trading_account_id,
+    source: row.source,
+    simulation: Boolean(row.simulation),
+    status: row.status,
+    ofDay: row.of_day,
+    seen: row.seen,
+  }));
+}
 
 export interface OpenCheck {
   readonly orderId: OrderId;

@@ -1,30 +1,27 @@
 // What a day of orders came to, account by account: how many there were and how they ended, whether the broker answered, and
-// what was earned. Orders come in the order of their submission.
+// what was earned.
 
 import { add, type Decimal, rounded, sign, toNumber, ZERO } from './decimal.ts';
 import type { AccountId, Timestamp } from './ids.ts';
 import type { OrderStatus, Source } from './order.ts';
 import { bookOf, type CountedOrder, openPerformance } from './performance.ts';
 
-export interface DayOrder extends CountedOrder {
-  readonly simulation: boolean;
+/** Orders that are alike, and how many there are of them. */
+export interface CountedAlike {
+  readonly accountId: AccountId;
   readonly source: Source;
-  /** The broker could not be reached. */
-  readonly wasUnreachable: boolean;
-}
-
-/** `answering`, `silent`: as its last order of the day found it. */
-export interface BrokerSeen {
-  readonly state: 'answering' | 'silent';
-  readonly at: Timestamp;
+  readonly simulation: boolean;
+  readonly status: OrderStatus;
+  readonly ofDay: number;
+  /** With those from shortly before the day, whose fills may be of it. */
+  readonly seen: number;
 }
 
 export interface AccountDay {
   real: number;
   simulated: number;
-  broker: BrokerSeen | null;
-  /** Real ones, as they were submitted; some from shortly before the day, whose fills may be of it. */
-  readonly orders: DayOrder[];
+  /** Real ones, with those from shortly before. */
+  seen: number;
 }
 
 /** What became of a signal that became an order. */
@@ -42,43 +39,49 @@ const ENDS: Readonly<Record<OrderStatus, 'executed' | 'rejected' | 'underWay'>> 
   expired: 'rejected',
 };
 
-export function openDay(from: Timestamp) {
+export function countDay(counted: readonly CountedAlike[]) {
   const accounts = new Map<AccountId, AccountDay>();
   const signals = { executed: 0, rejected: 0, underWay: 0 };
-  const answeredAfter: number[] = [];
   let accepted = 0;
-
-  const dayOf = (account: AccountId): AccountDay => {
-    const known = accounts.get(account) ?? { real: 0, simulated: 0, broker: null, orders: [] };
-    accounts.set(account, known);
-    return known;
-  };
-
-  return {
-    take(order: DayOrder): void {
-      const day = dayOf(order.accountId);
-      if (!order.simulation) day.orders.push(order);
-      if (order.submittedAt < from) return;
-      if (order.source === 'webhook') signals[ENDS[order.status]]++;
-      if (order.simulation) {
-        day.simulated++;
-        return;
-      }
-      day.real++;
-      accepted++;
-      day.broker = seenBy(order) ?? day.broker;
-      if (order.status === 'filled' && order.trace.answered !== undefined)
-        answeredAfter.push(order.trace.answered);
-    },
-    read: () => ({ accounts, signals, accepted, halfWithinMs: median(answeredAfter) }),
-  };
+  for (const { accountId, source, simulation, status, ofDay, seen } of counted) {
+    const day = accounts.get(accountId) ?? { real: 0, simulated: 0, seen: 0 };
+    accounts.set(accountId, day);
+    if (source === 'webhook') signals[ENDS[status]] += ofDay;
+    if (simulation) day.simulated += ofDay;
+    else {
+      day.real += ofDay;
+      day.seen += seen;
+      accepted += ofDay;
+    }
+  }
+  return { accounts, signals, accepted };
 }
 
-function seenBy({ legs, status, submittedAt, wasUnreachable }: DayOrder): BrokerSeen | null {
-  if (wasUnreachable || status === 'unknown') return { state: 'silent', at: submittedAt };
-  const at = legs.findLast(({ ackedAt }) => ackedAt !== null)?.ackedAt;
-  return at ? { state: 'answering', at } : null;
+export interface DayOrder extends CountedOrder {
+  readonly simulation: boolean;
+  /** The broker could not be reached. */
+  readonly wasUnreachable: boolean;
 }
+
+/** `answering`, `silent`: as the last of the orders that tells it has found it. */
+export interface BrokerSeen {
+  readonly state: 'answering' | 'silent';
+  readonly at: Timestamp;
+}
+
+/** Of orders as they were submitted. */
+export function brokerSeen(orders: readonly DayOrder[]): BrokerSeen | null {
+  for (const { legs, status, submittedAt, wasUnreachable } of orders.toReversed()) {
+    if (wasUnreachable || status === 'unknown') return { state: 'silent', at: submittedAt };
+    const at = legs.findLast(({ ackedAt }) => ackedAt !== null)?.ackedAt;
+    if (at) return { state: 'answering', at };
+  }
+  return null;
+}
+
+/** Within how long half of those that were filled were answered. */
+export const halfWithin = (orders: readonly DayOrder[]): number | null =>
+  median(orders.flatMap(({ status, trace }) => (status === 'filled' ? (trace.answered ?? []) : [])));
 
 /** By nearest rank, as in the performance. */
 const median = (values: readonly number[]): number | null =>
@@ -113,16 +116,24 @@ export interface Profit {
   readonly steps: readonly (readonly [Timestamp, number])[];
 }
 
-export function profitSince(from: Timestamp, orders: readonly DayOrder[], mostSteps: number): Profit {
+/** Of orders in the order of their submission. */
+export function openProfit(from: Timestamp, mostSteps: number) {
   const steps: [Timestamp, Decimal][] = [];
   let sum = ZERO;
   const performance = openPerformance({ from }, (at, earned) => {
     sum = add(sum, earned);
     steps.push([at, sum]);
   });
-  for (const order of orders) performance.take(order);
-  performance.read();
-  return { realised: money(sum), steps: thinned(steps, mostSteps).map(([at, value]) => [at, money(value)]) };
+  return {
+    take: performance.take,
+    read(): Profit {
+      performance.read();
+      return {
+        realised: money(sum),
+        steps: thinned(steps, mostSteps).map(([at, value]) => [at, money(value)]),
+      };
+    },
+  };
 }
 
 const money = (amount: Decimal): number => toNumber(rounded(amount));

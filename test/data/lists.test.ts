@@ -317,7 +317,7 @@ for (const [name, open] of [
       'thirty lists that do not come to an end hold up neither a commit nor a read of the hot path',
       ({ db, url = '' }) =>
         locked(url, 'audit_logs', async () => {
-          const page = { action: null, cursor: null, limit: 50 };
+          const page = { action: null, order: null, cursor: null, limit: 50 };
           let ended = 0;
           const list = () => readAuditLog({ db }, USER, page).finally(() => ended++);
           const lists = Promise.allSettled(Array.from({ length: 30 }, list));

@@ -3,6 +3,7 @@
 import type { Db } from '../../data/db.ts';
 import { verificationsOf } from '../../data/fill-checks.ts';
 import { listOrders, type OrderFilter } from '../../data/order-list.ts';
+import { type Surroundings, surroundingsOf } from '../../data/order-story.ts';
 import { findOrder } from '../../data/orders.ts';
 
 export type { OrderFilter };
@@ -15,7 +16,11 @@ import { onePage, pageOf } from '../pages.ts';
 
 const NOT_VERIFIED: Verification = { state: 'none', attempts: 0, next_at: null };
 
-export async function readOrder({ db }: { db: Db }, user: UserId, id: string): Promise<Denial | OrderRecord> {
+export async function readOrder(
+  { db }: { db: Db },
+  user: UserId,
+  id: string,
+): Promise<Denial | (OrderRecord & Surroundings)> {
   const none = deny('not_found', { detail: 'You have no such order.' });
   if (!isUuid(id)) return none;
   // Before the order: verification that has ended is never shown beside the status from before its end.
@@ -26,7 +31,10 @@ export async function readOrder({ db }: { db: Db }, user: UserId, id: string): P
   // A check is scheduled in the unit that leaves a leg open: where it was not there before, it is there now.
   const missed =
     !verifications.has(order.id) && openLeg(order) ? await verificationsOf(db, [order.id]) : null;
-  return orderRecord(order, (missed ?? verifications).get(order.id) ?? NOT_VERIFIED);
+  return {
+    ...orderRecord(order, (missed ?? verifications).get(order.id) ?? NOT_VERIFIED),
+    ...(await surroundingsOf(db.lists, order)),
+  };
 }
 
 export async function readOrders(

@@ -1,10 +1,8 @@
 // What a user sees first: is everything in order, and if not, what is to be done. From the database alone: no worker and no
 // broker is asked, so that a broker that is away delays nothing.
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { readHead } from '../../data/audit-chain.ts';
 import type { Db } from '../../data/db.ts';
-import { ordersBefore, ordersSince } from '../../data/order-history.ts';
 import { ordersOn } from '../../data/order-limits.ts';
 import { ordersByIds } from '../../data/orders.ts';
 import {
@@ -21,23 +19,8 @@ import {
 } from '../../data/standing.ts';
 import { currentTerms } from '../../data/users.ts';
 import { BROKERS } from '../../domain/brokers.ts';
-import {
-  type DayOrder,
-  heldBefore,
-  openDay,
-  type Profit,
-  profitSince,
-  strikeFlat,
-} from '../../domain/day.ts';
 import { dayOf, effectivePlan, type Plans } from '../../domain/entitlement.ts';
-import {
-  type AccountId,
-  millis,
-  type OrderId,
-  type Timestamp,
-  timestamp,
-  type UserId,
-} from '../../domain/ids.ts';
+import { millis, type OrderId, type Timestamp, timestamp, type UserId } from '../../domain/ids.ts';
 import { positionOf } from '../../domain/strategy.ts';
 import {
   credentialsState,
@@ -55,6 +38,7 @@ import {
 import type { User } from '../identity/access.ts';
 import { LONG_UNSEALED_MS, unsealedMs } from '../operation/health.ts';
 import { type Ended, lastEnded } from './ended-troubles.ts';
+import { readDay } from './read-day.ts';
 
 export interface OverviewDeps {
   readonly db: Db;
@@ -75,15 +59,8 @@ const MOST_STRATEGIES = 5_000;
 const MOST_MARKS = 300;
 /** Of all accounts together. */
 const MOST_MARKS_IN_ALL = 6_000;
-const MOST_STEPS = 60;
 /** A reversal that failed longer ago than this is history. */
 const REVERSALS_MS = 7 * 86_400_000;
-/** An order is filled, or known to be, within so long: those of before the day may have earned something on it. */
-const FILLED_WITHIN_MS = 3_600_000;
-/** Orders of one account that are looked through for what an open position cost. */
-const MOST_BEFORE = 2_000;
-/** Orders of one account whose profit is counted here; of more the performance tells. */
-const MOST_COUNTED = 1_000;
 
 export type Overview = Awaited<ReturnType<typeof readOverview>>;
 
@@ -98,7 +75,7 @@ export async function readOverview(deps: OverviewDeps, user: User, dayStart: Tim
     await standingStrategies(db, user.id, MOST_STRATEGIES),
     await countSignals(db, user.id, from),
   ];
-  const day = await readDay(deps, user.id, from);
+  const day = await readDay(deps.db, user.id, from);
   const marks = Map.groupBy(
     await signalMarks(
       db,
@@ -131,7 +108,7 @@ export async function readOverview(deps: OverviewDeps, user: User, dayStart: Tim
       const profit = day.profits.get(account.id);
       return {
         ...showAccount(account),
-        connection: connectionOf(account, orders?.broker ?? null),
+        connection: connectionOf(account, day.brokers.get(account.id) ?? null),
         positions: inSync(account, strategies),
         orders_today: orders?.real ?? 0,
         simulated_today: orders?.simulated ?? 0,
@@ -199,46 +176,6 @@ async function readSealing(deps: OverviewDeps, now: number) {
     unsealed_seconds: Math.round(waitingMs / 1000),
     checked_at: timestamp(now),
   };
-}
-
-// The day's orders
-
-async function readDay({ db }: OverviewDeps, user: UserId, from: Timestamp) {
-  const day = openDay(from);
-  const begin = timestamp(millis(from) - FILLED_WITHIN_MS);
-  for await (const orders of ordersSince(db.lists, user, begin)) for (const order of orders) day.take(order);
-  const read = day.read();
-  /** null: what an open position cost lies too far back. */
-  const profits = new Map<AccountId, Profit | null>();
-  for (const [id, { orders }] of read.accounts) {
-    await nextTurn();
-    const isMany = orders.length > MOST_COUNTED;
-    const before = isMany ? null : await costsOf(db, user, id, { orders, begin });
-    profits.set(id, before && profitSince(from, [...before, ...orders], MOST_STEPS));
-  }
-  return { ...read, profits };
-}
-
-/** Earlier orders, from which on everything that was held at `begin` has its cost; null: they are too many. */
-async function costsOf(
-  db: Db,
-  user: UserId,
-  account: AccountId,
-  { orders, begin }: { readonly orders: readonly DayOrder[]; readonly begin: Timestamp },
-): Promise<DayOrder[] | null> {
-  const held = heldBefore(orders);
-  if (held.size === 0) return [];
-  const before: DayOrder[] = [];
-  for await (const earlier of ordersBefore(db.lists, user, account, begin)) {
-    for (const order of earlier) {
-      if (order.simulation) continue;
-      before.push(order);
-      strikeFlat(held, order);
-      if (held.size === 0) return before.reverse();
-    }
-    if (before.length >= MOST_BEFORE) return null;
-  }
-  return before.reverse();
 }
 
 // What is to be done

@@ -77,6 +77,7 @@ export const AuditLogQuery = Type.Object(
     action: Type.Optional(
       Type.String({ pattern: '^[a-z_]{1,64}$', description: 'an action such as login: lower case and _' }),
     ),
+    order_id: Type.Optional(uuid),
   },
   { additionalProperties: false },
 );
