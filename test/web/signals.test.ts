@@ -149,8 +149,8 @@ test('a reversal whose entry was rejected says both', () => {
 
 test('a refusal says its reason and its code; a report that it was one', () => {
   assert.deepEqual(
-    happened(signal({ outcome: 'refused', code: 'webhook_replay_attack', detail: 'Received before.' }), null),
-    { text: 'Received before', code: 'webhook_replay_attack' },
+    happened(signal({ outcome: 'refused', code: 'webhook_replay_attack', detail: 'Send a new one.' }), null),
+    { text: 'This signal was received before', code: 'webhook_replay_attack' },
   );
   assert.match(happened(signal({ outcome: 'sync', order_id: null }), null).text, /said where it stands/);
 });

@@ -4,6 +4,7 @@
 import Big from 'big.js';
 import type { components } from '../../api/schema.ts';
 import { figure, heldInWords } from '../../parts/numbers.ts';
+import { reasonOf } from './reasons.ts';
 
 type Schemas = components['schemas'];
 export type Signal = Schemas['SignalSummary'];
@@ -136,7 +137,7 @@ function alreadyThere({ target, position_before: before, market_position, error 
 
 /** `order`: null where it is not at hand; then only what the signal's own line says is said. */
 export function happened(signal: Signal, order: Order | null): Happened {
-  if (signal.outcome === 'refused') return { text: clause(signal.detail ?? 'Refused'), code: signal.code };
+  if (signal.outcome === 'refused') return { text: reasonOf(signal), code: signal.code };
   if (order) return orderHappened(order);
   if (signal.order_id === null) return { text: 'The strategy said where it stands', code: null };
   const { fill_price: price, position_before: before } = signal;

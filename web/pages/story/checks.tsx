@@ -51,6 +51,8 @@ const PASSED: Readonly<Record<Verdict['check'], string>> = {
 
 const MARKS = { passed: 'passed', refused: 'refused', not_reached: 'unreached' } as const;
 
+const CLASSES = { passed: undefined, refused: styles.refused, not_reached: styles.unreached };
+
 interface ChecksProps {
   readonly signal: SignalRecord | null;
   readonly order: Schemas['OrderRecord'] | null;
@@ -70,7 +72,7 @@ export function Checks({ signal, order, account }: ChecksProps) {
     <Section title="Checks" more={<Sum verdicts={signal.checks} />}>
       <ol className={styles.verdicts}>
         {signal.checks.map((verdict) => (
-          <li key={verdict.check} className={verdict.outcome === 'refused' ? styles.refused : undefined}>
+          <li key={verdict.check} className={CLASSES[verdict.outcome]}>
             <Mark name={MARKS[verdict.outcome]} />
             <span>{NAMES[verdict.check]}</span>
             <span className="quiet">{wordsOf(verdict, signal, account)}</span>
@@ -107,7 +109,7 @@ function Guards({ guards }: { readonly guards: readonly Guard[] }) {
   return (
     <ol className={`${styles.verdicts} ${styles.guards}`}>
       {guards.map(({ guard, outcome, reason }) => (
-        <li key={guard} className={outcome === 'refused' ? styles.refused : undefined}>
+        <li key={guard} className={CLASSES[outcome]}>
           <Mark name={MARKS[outcome]} />
           <code>{guard}</code>
           <span className="quiet">{reason}</span>

@@ -3,6 +3,7 @@
 import Big from 'big.js';
 import type { components } from '../../api/schema.ts';
 import { figure, heldInWords } from '../../parts/numbers.ts';
+import { reasonOf } from '../signals/reasons.ts';
 import { clause, movesInWords, orderHappened, plus, positionAfter } from '../signals/words.ts';
 
 type Schemas = components['schemas'];
@@ -115,12 +116,12 @@ function unknown(order: Order): Headline {
 
 /** Of a signal that became no order. */
 export function signalHeadline(signal: SignalRecord): Headline {
-  const { outcome, action, quantity, symbol, detail } = signal;
+  const { outcome, action, quantity, symbol } = signal;
   if (outcome === 'refused') {
     const what = [action, quantity ? figure(quantity) : null, symbol].filter((word) => word !== null);
     return {
       lead: what.length > 0 ? `Refused: ${what.join(' ')}` : 'Refused',
-      rest: detail && clause(detail),
+      rest: reasonOf(signal),
     };
   }
   const stands = understoodOf(signal)?.strategy_position ?? null;

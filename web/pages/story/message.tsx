@@ -31,12 +31,12 @@ export function Message({ signal, order, account, instrument }: MessageProps) {
       className={`${styles.message}`}
       more={
         message !== null && (
-          <>
-            <CopyButton text={message}>Copy</CopyButton>{' '}
+          <span className={styles.more}>
+            <CopyButton text={message}>Copy</CopyButton>
             <Link to={'/check' as never} search={{ message, account: signal.trading_account_id } as never}>
               Check it
             </Link>
-          </>
+          </span>
         )
       }
     >

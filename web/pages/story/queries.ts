@@ -9,30 +9,15 @@ export const signalOf = (id: string) =>
     queryFn: () => read(api.GET('/trading/signals/{id}', { params: { path: { id } } })),
   });
 
-export interface Beside {
-  readonly order_id: string;
-  readonly submitted_at: string;
-  readonly action: string;
-  readonly quantity: number;
-  readonly status: string;
-  readonly simulation: boolean;
-}
-export interface Links {
-  readonly signal_id?: string | null;
-  readonly previous_order?: Beside | null;
-  readonly next_order?: Beside | null;
-}
+export type Beside = Schemas['NeighbourOrder'];
+type Links = Pick<Schemas['OrderRecord'], 'signal_id' | 'previous_order' | 'next_order' | 'last_look'>;
 
 /** The order's ties, apart from the order: what the stream tells of a change has none of them. */
-export const linksOf = (id: string) =>
+export const linksOf = (id: string, looks = 0) =>
   queryOptions({
-    queryKey: ['orders', 'links', id],
-    queryFn: async (): Promise<Links> => {
-      const order: Links & Schemas['OrderRecord'] = await read(
-        api.GET('/trading/orders/{id}', { params: { path: { id } } }),
-      );
-      return order;
-    },
+    // A look that was made since may have found something.
+    queryKey: ['orders', 'links', id, looks],
+    queryFn: (): Promise<Links> => read(api.GET('/trading/orders/{id}', { params: { path: { id } } })),
   });
 
 /** By its exact symbol; null: the account's broker does not list it. It may take a while: nothing waits for it. */
@@ -57,7 +42,7 @@ export const auditOf = (orderId: string) =>
     queryFn: () =>
       read(
         api.GET('/settings/audit-log', {
-          params: { query: { order_id: orderId } as Record<string, string> },
+          params: { query: { order_id: orderId } },
         }),
       ),
     retry: false,
