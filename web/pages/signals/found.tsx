@@ -9,12 +9,19 @@ import { counted } from '../../parts/numbers.ts';
 import { Page, Section, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { Columns, OrderRow, SignalRow } from './row.tsx';
+import { useRowKeys } from './row-keys.ts';
 import styles from './signals.module.css';
-import { useRowKeys } from './signals.tsx';
+import type { Order } from './words.ts';
 
 const PAGE = 50;
 /** No symbol, id or reference has a space in it. */
 const asAsked = (text: string): string => text.replace(/\s+/g, '').slice(0, 128);
+
+/** What was typed is its beginning, or an order's id. */
+function oneSymbol(orders: readonly Order[]): string | null {
+  const symbols = new Set(orders.map(({ symbol }) => symbol));
+  return symbols.size === 1 ? (orders[0]?.symbol ?? null) : null;
+}
 
 export function Found({ text }: { readonly text: string }) {
   const search = asAsked(text);
@@ -34,12 +41,13 @@ export function Found({ text }: { readonly text: string }) {
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
   });
-  const symbol = search.toUpperCase();
+  const found = orders.data?.pages.flatMap(({ items }) => items) ?? [];
+  const symbol = oneSymbol(found) ?? search.toUpperCase();
   const signals = useQuery({
     queryKey: ['signals', 'list', 'of', symbol],
     queryFn: () => read(api.GET('/trading/signals', { params: { query: { symbol, limit: PAGE } } })),
+    enabled: !orders.isPending,
   });
-  const found = orders.data?.pages.flatMap(({ items }) => items) ?? [];
   const arrived = signals.data?.items ?? [];
   const count = `${orders.hasNextPage ? 'More than ' : ''}${counted(found.length, 'order')}`;
   return (
@@ -61,7 +69,7 @@ export function Found({ text }: { readonly text: string }) {
         <Skeleton rows={8} />
       ) : (
         <>
-          <table ref={table} className={`table listed ${styles.signals}`}>
+          <table ref={table} className={`table listed ${styles.signals} ${styles.days}`}>
             <Columns />
             <tbody>
               {found.map((order) => (
@@ -93,7 +101,7 @@ export function Found({ text }: { readonly text: string }) {
             </Link>
           }
         >
-          <table className={`table listed ${styles.signals}`}>
+          <table className={`table listed ${styles.signals} ${styles.days}`}>
             <Columns />
             <tbody>
               {arrived.map((signal) => (

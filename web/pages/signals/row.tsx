@@ -109,7 +109,7 @@ function Line({ to, at, account, unreal, action, quantity, symbol, status, what,
           <Status status={status} />
         )}
       </td>
-      <td className={styles.what} title={what.text}>
+      <td className={styles.what} title={what.code === null ? what.text : `${what.text} (${what.code})`}>
         {what.text}
         {what.code && <code>{what.code}</code>}
       </td>

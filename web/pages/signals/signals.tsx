@@ -2,10 +2,9 @@
 
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
-import { useCallback, useMemo, useRef } from 'react';
+import { useCallback, useMemo } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { accounts as allAccounts } from '../../api/queries.ts';
-import { useKeys } from '../../parts/keys.tsx';
 import { counted, figure } from '../../parts/numbers.ts';
 import { Page, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
@@ -16,6 +15,7 @@ import { FilterBar } from './filter-bar.tsx';
 import { type Filters, filtersOf, isWholeDay, looksThrough } from './filters.ts';
 import { Found } from './found.tsx';
 import { Columns, SignalRow, unrealOf } from './row.tsx';
+import { useRowKeys } from './row-keys.ts';
 import styles from './signals.module.css';
 import { useSignals } from './use-signals.ts';
 import type { Signal } from './words.ts';
@@ -58,6 +58,7 @@ function SignalList({ filters: given }: { readonly filters: Filters }) {
   );
   const counts = overview?.signals_today ?? null;
   const { title, answer, rest } = answerOf(filters, counts, signals.length, list.hasNextPage);
+  const isToday = filters.time === undefined && filters.from === undefined;
   const table = useRowKeys();
   const fault = accountsFault ?? list.error;
   return (
@@ -93,7 +94,11 @@ function SignalList({ filters: given }: { readonly filters: Filters }) {
         <Skeleton rows={12} />
       ) : (
         <>
-          <table ref={table} className={`table listed ${styles.signals}`} aria-busy={list.isPlaceholderData}>
+          <table
+            ref={table}
+            className={`table listed ${styles.signals} ${isToday ? '' : styles.days}`}
+            aria-busy={list.isPlaceholderData}
+          >
             <Columns />
             <tbody>
               {fresh.length > 0 && <FreshRow fresh={fresh} onShow={showFresh} />}
@@ -122,8 +127,7 @@ function SignalList({ filters: given }: { readonly filters: Filters }) {
               </button>
             ) : (
               signals.length > 0 &&
-              filters.time === undefined &&
-              filters.from === undefined && (
+              isToday && (
                 <Link to={'/signals' as never} search={{ ...filters, time: 'all' } as never}>
                   Earlier days
                 </Link>
@@ -214,18 +218,4 @@ function Nothing({ filters, hasAccounts }: { readonly filters: Filters; readonly
       <Link to={'/accounts' as never}>The message to paste</Link>
     </p>
   );
-}
-
-/** `j` and `k` move the focus from row to row; `enter` opens, because a row is a link. */
-export function useRowKeys() {
-  const table = useRef<HTMLTableElement>(null);
-  const move = (by: number) => {
-    const rows = [...(table.current?.querySelectorAll<HTMLElement>('a[data-row]') ?? [])];
-    const at = rows.indexOf(document.activeElement as HTMLElement);
-    const next = rows[at < 0 ? 0 : at + by];
-    next?.focus({ preventScroll: true });
-    next?.closest('tr')?.scrollIntoView({ block: 'nearest' });
-  };
-  useKeys({ j: () => move(1), k: () => move(-1) });
-  return table;
 }

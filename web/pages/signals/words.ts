@@ -92,7 +92,9 @@ const atPrice = (price: number | null): string => (price === null ? '' : ` at ${
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 /** A clause of ours: the API's sentences end with a full stop. */
 export const clause = (text: string): string => text.trim().replace(/\.$/, '');
-const lower = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
+/** Within a sentence; a symbol in capitals stays what it is. */
+export const lower = (text: string): string =>
+  /^.[a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
 
 export function orderHappened(order: Order): Happened {
   const moved = movesInWords(order);

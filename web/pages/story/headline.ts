@@ -4,7 +4,7 @@ import Big from 'big.js';
 import type { components } from '../../api/schema.ts';
 import { figure, heldInWords } from '../../parts/numbers.ts';
 import { reasonOf } from '../signals/reasons.ts';
-import { clause, movesInWords, orderHappened, plus, positionAfter } from '../signals/words.ts';
+import { clause, lower, movesInWords, orderHappened, plus, positionAfter } from '../signals/words.ts';
 
 type Schemas = components['schemas'];
 type Order = Schemas['OrderRecord'];
@@ -73,15 +73,22 @@ export function orderHeadline(order: Order, tick: number | null): Headline {
     case 'queued':
     case 'executing':
     case 'placed':
-      return { lead: `${words.doing} ${what}`, rest: orderHappened(order).text };
+      return { lead: `${words.doing} ${what}`, rest: lower(orderHappened(order).text) };
     case 'done':
-      return { lead: `Nothing to trade in ${symbol}`, rest: orderHappened(order).text };
+      return { lead: `Nothing to trade in ${symbol}`, rest: lower(orderHappened(order).text) };
     case 'unknown':
       return unknown(order);
     default:
-      if (filled === 0) return { lead: `${words.not}: ${what}`, rest: why ?? status };
-      return { lead: `${movesInWords(order)} ${symbol}`, rest: why ?? status, isRisk: isHalfReversed(order) };
+      if (filled === 0) return { lead: `${words.not}: ${what}`, rest: lower(why ?? status) };
+      return partly(order, why);
   }
+}
+
+function partly(order: Order, why: string | null): Headline {
+  const isRisk = isHalfReversed(order);
+  const moved = lower(movesInWords(order) ?? '');
+  const rest = [isRisk ? `but the entry was ${order.status}` : order.status, ...(why ? [lower(why)] : [])];
+  return { lead: `${order.symbol}: ${moved}`, rest: rest.join(': '), isRisk };
 }
 
 /** What was to be closed is closed, and what was to be opened is not. */
@@ -108,7 +115,7 @@ function unknown(order: Order): Headline {
     lead: `Is ${figure(open?.quantity ?? quantity)} ${symbol} ${WORDS[open?.side ?? 'close'].open} or not?`,
     rest:
       verification.state === 'dead_letter'
-        ? 'The broker’s answer was lost, and nobody could tell'
+        ? 'The broker’s answer was lost, and no look could tell'
         : 'The broker’s answer was lost',
     isRisk: true,
   };
@@ -121,7 +128,7 @@ export function signalHeadline(signal: SignalRecord): Headline {
     const what = [action, quantity ? figure(quantity) : null, symbol].filter((word) => word !== null);
     return {
       lead: what.length > 0 ? `Refused: ${what.join(' ')}` : 'Refused',
-      rest: reasonOf(signal),
+      rest: lower(reasonOf(signal)),
     };
   }
   const stands = understoodOf(signal)?.strategy_position ?? null;

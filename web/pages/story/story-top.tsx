@@ -49,7 +49,7 @@ export function StoryTop({ of: { signal, order }, headline, account }: StoryTopP
           <span className={headline.isRisk ? 'risk' : undefined}>{headline.lead}</span>
           {headline.rest && (
             <span className={headline.isRisk ? undefined : 'quiet'}>
-              {headline.isRisk ? ' ' : /[?:,]$/.test(headline.lead) ? ' ' : ', '}
+              {headline.lead.endsWith('?') ? ' ' : ', '}
               {headline.rest}
             </span>
           )}
