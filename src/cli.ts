@@ -10,6 +10,7 @@ import { appKeyOf, hasAppKey, openDatabase } from './roles/adapters.ts';
 
 export const USAGE = `Usage:
   npm start                                   run the service
+  npm start -- --demo                         run it with invented strategies that play on paper accounts
   npm run config                              list the settings
   npm run cli -- audit verify [--head HEAD]   prove that the audit log is whole, and contains the head kept earlier
   npm run cli -- audit head                   print the chain's head, to be kept elsewhere

@@ -90,7 +90,8 @@ async function main(): Promise<void> {
   }
   if (existsSync('.env')) process.loadEnvFile();
   const config = readConfig(process.env);
-  if (args.length > 0) {
+  const isDemo = args.length === 1 && args[0] === '--demo';
+  if (args.length > 0 && !isDemo) {
     const { runCommand } = await import('./cli.ts');
     process.exitCode = await runCommand(config, args, { print: console.log, complain: console.error });
     return;
@@ -98,10 +99,11 @@ async function main(): Promise<void> {
   // A part of every start is compiling what has not changed since the last one. Not in /tmp, which others can write to.
   mkdirSync(config.data.dir, { recursive: true, mode: 0o700 });
   enableCompileCache(join(config.data.dir, 'cache'));
-  const fillpath = await openFillpath(config, { launcher: childLauncher(config, process.env) });
+  const playing = isDemo ? await import('./roles/demo.ts') : null;
+  const demo = (await playing?.prepareDemo(config, openFillpath, console.log)) ?? null;
+  const launcher = childLauncher(config, process.env);
+  const fillpath = await openFillpath(demo?.config ?? config, { launcher, ...demo?.parts });
   const address = await fillpath.listen();
-  if (fillpath.firstUser) console.log(welcome(fillpath.firstUser, address));
-  console.log(`Fillpath ${packageJson.version} is ready at ${address}`);
 
   let isStopping = false;
   const stop = (why: string) => {
@@ -109,10 +111,20 @@ async function main(): Promise<void> {
     isStopping = true;
     console.log(`${why}: finishing what is under way`);
     setTimeout(() => process.exit(1), STOP_PATIENCE_MS).unref();
-    void fillpath.stop().then(() => process.exit(0));
+    void Promise.resolve(demo?.stop())
+      .then(() => fillpath.stop())
+      .then(() => process.exit(0));
   };
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
+
+  // From here on it can be told to stop, and whoever waits for this line may do so.
+  if (demo && fillpath.server) {
+    console.log(demo.welcome(address));
+    demo.begin(fillpath.server);
+  }
+  if (fillpath.firstUser) console.log(welcome(fillpath.firstUser, address));
+  console.log(`Fillpath ${packageJson.version} is ready at ${address}`);
   if (fillpath.host && process.connected) serveParent(fillpath.host, stop);
 }
 

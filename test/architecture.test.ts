@@ -69,6 +69,8 @@ const MAY_IMPORT: Record<string, { readonly words: string; readonly allows: (imp
       words: 'domain and app',
       allows: ({ target, own }) => !own || ['domain', 'app'].includes(folderOf(target)),
     },
+    // It plays through the API as a stranger would: what its pages show must have happened.
+    demo: { words: 'nothing of ours', allows: ({ own }) => !own },
     // The composition root's rooms: whoever puts a role together may know everybody.
     roles: { words: 'anything', allows: () => true },
   };

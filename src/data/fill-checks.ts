@@ -15,10 +15,12 @@ export interface FillCheck {
   readonly nextAt: Timestamp;
 }
 
+export type CheckState = 'scheduled' | 'running' | 'done' | 'dead_letter';
+
 interface CheckRow {
   order_id: OrderId;
   user_id: UserId;
-  state: 'scheduled' | 'running' | 'done' | 'dead_letter';
+  state: CheckState;
   attempts: number;
   next_at: Timestamp;
 }
@@ -135,11 +137,11 @@ export async function verificationsOf(
       '',
     ),
   );
-  return new Map(rows.map((row) => [row.order_id, toVerification(row)]));
+  return new Map(rows.map((row) => [row.order_id, shownVerification(row)]));
 }
 
 /** A running check is shown as scheduled, its poll as not yet made: it is under way. */
-export function toVerification({
+export function shownVerification({
   state,
   attempts,
   next_at,

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { PasswordHasher } from '../app/identity/passwords.ts';
+import { type Changes, noteChanges } from '../app/orders/changes.ts';
 import type { Brokers } from '../broker/broker.ts';
 import type { Config } from '../config/config.ts';
 import type { Db } from '../data/db.ts';
@@ -19,10 +20,12 @@ import { type Roster, watchHosts } from '../worker/roster.ts';
 import { openDatabase, openStore } from './adapters.ts';
 import { obtainMessageKey } from './message-key.ts';
 
-/** What a test may bring of its own: at our own ports, and nowhere else. */
+/** What a test or the demo may bring of its own: at our own ports, and nowhere else. */
 export interface Parts {
   readonly log?: Logger;
   readonly clock?: { now(): number };
+  /** For expiries; without it they go by `clock`, where that is given. */
+  readonly ticking?: { now(): number };
   readonly wait?: (ms: number) => Promise<void>;
   /** Stands before the database that was opened. */
   readonly db?: (opened: Db) => Db;
@@ -31,6 +34,8 @@ export interface Parts {
   readonly hasher?: PasswordHasher;
   readonly mailer?: Mailer;
   readonly launcher?: Launcher | null;
+  /** How everybody may log in, where this is a demo. */
+  readonly demo?: { readonly email: string; readonly password: string };
 }
 
 export interface Foundation {
@@ -47,12 +52,14 @@ export interface Foundation {
   readonly mailbox: Mailbox;
   readonly pool: Pool & Placement;
   readonly hosts: Hosts;
+  /** Told of every order that is saved. */
+  readonly changes: Changes;
   readonly version: string;
   /** What is to be closed; the last one first. */
   readonly closers: (() => unknown)[];
 }
 
-const steady = { now: () => performance.timeOrigin + performance.now() };
+export const steady = { now: () => performance.timeOrigin + performance.now() };
 
 export async function layFoundation(
   config: Config,
@@ -61,13 +68,15 @@ export async function layFoundation(
 ): Promise<Foundation> {
   const log = parts.log ?? openLog(config.logLevel);
   const clock = parts.clock ?? { now: () => Date.now() };
-  const ticking = parts.clock ?? steady;
+  const ticking = parts.ticking ?? parts.clock ?? steady;
   const opened = await openDatabase(config, closers);
   const db = parts.db?.(opened) ?? opened;
   await migrate(db, clock.now());
   const messageKey = () => obtainMessageKey(config, { db, log });
   const store = parts.store ?? (await openStore(config, { clock, ticking, log, messageKey }));
   closers.push(() => store.close());
+  const changes = noteChanges({ store });
+  closers.push(() => changes.stop());
   const { startTimeoutMs, leaseMs } = config.workers;
   const roster = watchHosts({ store, leaseMs, log });
   closers.push(() => roster.stop());
@@ -85,6 +94,7 @@ export async function layFoundation(
     mailbox: createMailbox({ store, pool, roster, log }),
     pool,
     hosts: createHosts({ store }),
+    changes,
     version: packageJson.version,
     closers,
   };

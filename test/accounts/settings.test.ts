@@ -478,8 +478,8 @@ describe('open to everybody', () => {
     };
     const world = await openWorld(t, { env });
     const { body } = await get(world, '/public/config');
-    assert.deepEqual(body, { captcha: { provider: 'turnstile', site_key: 'site-1' } });
+    assert.deepEqual(body, { captcha: { provider: 'turnstile', site_key: 'site-1' }, demo: null });
     const without = await openWorld(t);
-    assert.deepEqual((await get(without, '/public/config')).body, { captcha: null });
+    assert.deepEqual((await get(without, '/public/config')).body, { captcha: null, demo: null });
   });
 });

@@ -2,7 +2,7 @@
 // is used up, and nothing is ever sent. Whatever is found is saved, or left to a check that is under way already.
 
 import type { Db } from '../../data/db.ts';
-import { concludeLook, findOpenCheck, type OpenCheck, toVerification } from '../../data/fill-checks.ts';
+import { concludeLook, findOpenCheck, type OpenCheck, shownVerification } from '../../data/fill-checks.ts';
 import { findOrder, saveOrder } from '../../data/orders.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
 import { afterLook, type FillRules } from '../../domain/fill.ts';
@@ -14,7 +14,8 @@ import type { Afterwards } from '../background.ts';
 import { noteEnd } from './strategy.ts';
 import { lookAt, resolution, type VerifyDeps } from './verify-fills.ts';
 
-export interface LookDeps extends Pick<VerifyDeps, 'clock' | 'pool' | 'mailbox' | 'visibilityMs'> {
+export interface LookDeps
+  extends Pick<VerifyDeps, 'clock' | 'pool' | 'mailbox' | 'visibilityMs' | 'changes'> {
   readonly db: Db;
   readonly log: { warn(context: object, text: string): void };
   readonly looking: Omit<FillRules, 'retries'>;
@@ -44,7 +45,7 @@ export async function lookNow(deps: LookDeps, owner: Owner, id: string): Promise
   if (check.state !== 'running') deps.later.begin(() => look(deps, check));
   return {
     order_id: order.id,
-    verification: toVerification({ ...check, next_at: check.nextAt }),
+    verification: shownVerification({ ...check, next_at: check.nextAt }),
   };
 }
 
@@ -62,6 +63,10 @@ async function look(deps: LookDeps, check: OpenCheck): Promise<void> {
     ...(after === order ? [] : saveOrder(after)),
     ...resolution(order, after, now, { wasGivenUp: check.state === 'dead_letter' }),
   ]);
-  if (lost) log.warn({ order: order.id, lost }, 'a look was overtaken by a fill check, which decides');
-  else if (after !== order) await noteEnd(deps, after);
+  if (lost) {
+    log.warn({ order: order.id, lost }, 'a look was overtaken by a fill check, which decides');
+    return;
+  }
+  deps.changes.ofOrder(order);
+  if (after !== order) await noteEnd(deps, after);
 }

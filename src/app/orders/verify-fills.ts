@@ -17,6 +17,7 @@ import { type Order, openLeg } from '../../domain/order.ts';
 import type { Mailbox } from '../../worker/mailbox.ts';
 import type { Pool } from '../../worker/pool.ts';
 import { audit } from '../audit/audit.ts';
+import type { Changes } from './changes.ts';
 import { noteEnd, OURSELVES } from './strategy.ts';
 
 export interface VerifyDeps {
@@ -27,6 +28,7 @@ export interface VerifyDeps {
   readonly log: { info(context: object, text: string): void; warn(context: object, text: string): void };
   readonly rules: FillRules;
   readonly visibilityMs: number;
+  readonly changes: Pick<Changes, 'ofOrder'>;
 }
 
 /** Users verified at the same time; one slow broker must not hold back the others. */
@@ -57,6 +59,7 @@ async function verifyOne(deps: VerifyDeps, due: FillCheck): Promise<void> {
     ...changes,
     ...resolution(order, after, clock.now()),
   ]);
+  if (lost === null) deps.changes.ofOrder(order);
   if (lost === null && after !== order) await noteEnd(deps, after);
   if (lost) log.warn({ order: order.id, lost }, 'a fill check was overtaken; it will be made again');
   if (verdict.check === 'dead_letter')

@@ -13,6 +13,8 @@ export interface PublicRoutes {
   readTerms(): Promise<Denial | object>;
   /** Null: no bot challenge. */
   readonly captcha: { readonly provider: string; readonly siteKey: string } | null;
+  /** How to log in to the demo; null: this is none. */
+  readonly demo: { readonly email: string; readonly password: string } | null;
   /** To which clients seal broker credentials. */
   readonly sealingKey: SealingKey;
 }
@@ -20,7 +22,7 @@ export interface PublicRoutes {
 export function publicRoutes(server: FastifyInstance, deps: PublicRoutes): void {
   const open = (doc: Omit<RouteDoc, 'tag'>) =>
     ({ config: { access: 'open', doc: { tag: 'Public', ...doc } } }) as const;
-  const { captcha, sealingKey } = deps;
+  const { captcha, demo, sealingKey } = deps;
 
   server.get(
     '/public/plans',
@@ -57,7 +59,10 @@ export function publicRoutes(server: FastifyInstance, deps: PublicRoutes): void 
       summary: 'Read what a login page needs',
       answers: { 200: PublicConfig },
     }),
-    async () => ({ captcha: captcha && { provider: captcha.provider, site_key: captcha.siteKey } }),
+    async () => ({
+      captcha: captcha && { provider: captcha.provider, site_key: captcha.siteKey },
+      demo: demo && { email: demo.email, password: demo.password },
+    }),
   );
 
   server.get(

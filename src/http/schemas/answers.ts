@@ -320,6 +320,15 @@ export const PublicConfig = Type.Object(
       }),
       saying('the bot challenge of login and registration; null: none is asked for'),
     ),
+    demo: orNull(
+      Type.Object({
+        email: text("the demo's user"),
+        password: text('for everybody who can reach the service'),
+      }),
+      saying(
+        'invented accounts and strategies play here, on paper accounts only, and this is how to log in; null: this is no demo',
+      ),
+    ),
   },
   { title: 'PublicConfig' },
 );

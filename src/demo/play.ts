@@ -1,0 +1,94 @@
+// The play: some days of the past before the service opens, one after the other, and then the present.
+
+import type { Logger } from 'pino';
+import * as scenes from './scenes.ts';
+import type { Scene, Stage } from './stage.ts';
+
+const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
+
+/** What the strategies look back on when they act every few hours, and every few seconds. */
+const SLOW_MS = 5 * HOUR_MS;
+const FAST_MS = 90_000;
+
+const SIGNALS_A_DAY = 14;
+
+/** What each of the days has besides. */
+const DAYS: readonly (readonly Scene[])[] = [
+  [scenes.forgedRequest, scenes.shares, scenes.strangerRegisters],
+  [scenes.haltAndResume, scenes.heldBackByGuard],
+  [scenes.blockedAddress, scenes.shares],
+  [scenes.alertGetsLost, scenes.shares],
+  [scenes.heldBackByGuard, scenes.alertGetsLost],
+];
+export const PAST_DAYS = DAYS.length;
+
+/** One day that begins at `from`, in a few hundred milliseconds: `moveTo` sets the service's clock. */
+export async function playDay(
+  stage: Stage,
+  { day, from, moveTo }: { readonly day: number; readonly from: number; moveTo(at: number): void },
+): Promise<void> {
+  const { chance } = stage;
+  const program = [
+    ...Array.from({ length: SIGNALS_A_DAY }, () => scenes.strategyActs(SLOW_MS)),
+    ...(DAYS[day] ?? []),
+    ...[scenes.guessedPassword, scenes.rehearsal, scenes.tradeByHand],
+    ...[chance.pick(scenes.ATTACKS), chance.pick(scenes.ATTACKS)],
+    ...[chance.pick(scenes.MISTAKES), chance.pick(scenes.MISTAKES)],
+  ].map((scene) => ({ scene, at: from + chance.between(0.01, 0.99) * DAY_MS }));
+  for (const { scene, at } of program.toSorted((a, b) => a.at - b.at)) {
+    moveTo(at);
+    await scene(stage);
+  }
+}
+
+/** In this order, so that every page has something to show within half a minute. */
+const OPENING: readonly Scene[] = [
+  scenes.strategyActs(FAST_MS),
+  scenes.drift,
+  scenes.haltedAccount,
+  ...scenes.ATTACKS,
+  ...scenes.MISTAKES,
+  scenes.heldBackByGuard,
+  scenes.rehearsal,
+  ...scenes.BAD_DAYS,
+  scenes.silence,
+];
+
+/** A demo that is left alone for a night ends with so many: nothing grows for ever. */
+const MOST_SCENES = 3_000;
+const QUICK_SCENES = 60;
+/** Between two scenes, the least and the most. */
+const QUICK_PAUSE_MS: readonly [number, number] = [200, 800];
+const PAUSE_MS: readonly [number, number] = [5_000, 20_000];
+
+/** Until it is stopped, or has played enough. */
+export async function playOn(
+  stage: Stage,
+  { wait, log, signal }: { wait(ms: number): Promise<void>; log: Logger; signal: AbortSignal },
+): Promise<void> {
+  const { chance } = stage;
+  for (let played = 0; played < MOST_SCENES; played++) {
+    try {
+      await (OPENING[played] ?? nextScene(stage))(stage);
+      await wait(chance.between(...(played < QUICK_SCENES ? QUICK_PAUSE_MS : PAUSE_MS)));
+    } catch (fault) {
+      if (signal.aborted) return;
+      log.warn({ fault }, 'a scene of the demo failed; it goes on with the next one');
+      await wait(PAUSE_MS[0]).catch(() => undefined);
+    }
+    if (signal.aborted) return;
+  }
+  log.info('the demo has played enough, and leaves the stage to you');
+}
+
+function nextScene({ chance }: Stage): Scene {
+  const luck = chance.unit();
+  if (luck < 0.08) return chance.pick(scenes.ATTACKS);
+  if (luck < 0.13) return chance.pick(scenes.MISTAKES);
+  if (luck < 0.17) return chance.pick(scenes.BAD_DAYS);
+  if (luck < 0.22) return scenes.rehearsal;
+  if (luck < 0.26) return scenes.tradeByHand;
+  if (luck < 0.28) return scenes.alertGetsLost;
+  return scenes.strategyActs(FAST_MS);
+}

@@ -1,0 +1,237 @@
+// `--demo`: a first start that plays. Invented strategies, attackers and a user send real requests to this very service, on
+// paper accounts; what the pages show has happened. The days before were played too: the service was started for each of
+// them with its clock set back, on a door of the loopback that nobody else knows, before it opens its port.
+
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+import { type Brokers, BrokerUnavailable, type OpenBroker } from '../broker/broker.ts';
+import { findListing, quote } from '../broker/paper/market.ts';
+import { type Config, ConfigError } from '../config/config.ts';
+import { migrate } from '../data/migrate.ts';
+import { hasUsers } from '../data/users.ts';
+import { createChance } from '../demo/chance.ts';
+import { type Client, openClient } from '../demo/client.ts';
+import { type Desk, type Login, setUpDesk } from '../demo/desk.ts';
+import { createPace } from '../demo/pace.ts';
+import { DAY_MS, PAST_DAYS, playDay, playOn } from '../demo/play.ts';
+import type { Cast, Player, Stage } from '../demo/stage.ts';
+import { type Chart, createStrategy } from '../demo/strategy.ts';
+import { BROKER_NAMES } from '../domain/brokers.ts';
+import { toNumber } from '../domain/decimal.ts';
+import { DEFAULT_PAPER_SETTINGS } from '../domain/paper-settings.ts';
+import { openLog } from '../log.ts';
+import { openDatabase } from './adapters.ts';
+import { type Parts, steady } from './foundation.ts';
+
+const SEED = 20_261_112;
+
+/** As much of the service as the demo needs. */
+interface Service {
+  readonly server: FastifyInstance | null;
+  stop(): Promise<void>;
+}
+
+export interface Demo {
+  readonly config: Config;
+  readonly parts: Parts;
+  /** What the start prints. */
+  welcome(address: string): string;
+  /** Plays on, from now on, until it is stopped. */
+  begin(server: FastifyInstance): void;
+  stop(): Promise<void>;
+}
+
+/** Refuses where a demo has no place, plays the past, and says how the service is to be opened for the present. */
+export async function prepareDemo(
+  given: Config,
+  open: (config: Config, parts: Parts) => Promise<Service>,
+  print: (text: string) => void,
+): Promise<Demo> {
+  const problem = problemOf(given) ?? (await problemOfUsers(given));
+  if (problem) throw new ConfigError([problem]);
+  const place = await holdPort(given.http);
+  print(`Fillpath plays the last ${PAST_DAYS} days of its demo; this takes some seconds.`);
+
+  // Mails to an invented user go to the outbox, whatever is configured.
+  const config: Config = { ...given, seedUser: false, mail: { ...given.mail, smtpUrl: undefined } };
+  const login: Login = { email: 'demo@fillpath.local', password: randomBytes(9).toString('base64url') };
+  const parts: Parts = { brokers: onlyPaper(), demo: login };
+  const chance = createChance(SEED);
+  const cast = castOf(chance);
+  const closing = new AbortController();
+  const wait = (ms: number) => sleep(ms, undefined, { signal: closing.signal });
+  const stageAt = (client: Client, desk: Desk, clock: { now(): number }): Stage => ({
+    ...{ client, desk, chance, chart, cast, now: clock.now },
+    pace: createPace({ limit: config.rateLimit, now: steady.now, wait }),
+  });
+
+  // Nobody looks for a line of a request of last Tuesday among those of today.
+  const pastLog = openLog(config.logLevel === 'info' ? 'warn' : config.logLevel);
+
+  /** With its clock set back, for as long as the work takes. */
+  async function inThePast<Result>(
+    begin: number,
+    work: (client: Client, clock: { now(): number; moveTo(at: number): void }) => Promise<Result>,
+  ): Promise<Result> {
+    let behind = Date.now() - begin;
+    const clock = {
+      now: () => Date.now() - behind,
+      moveTo(at: number) {
+        behind = Date.now() - at;
+      },
+    };
+    // Leases and limits go by a clock that is not set: only what is written down is of another day.
+    const service = await open(config, { ...parts, clock, ticking: steady, log: pastLog });
+    try {
+      return await throughDoor(service, (client) => work(client, clock));
+    } finally {
+      await service.stop();
+    }
+  }
+
+  const begin = Date.now() - PAST_DAYS * DAY_MS;
+  let desk: Desk | null = null;
+  for (let day = 0; day < PAST_DAYS; day++) {
+    const from = begin + day * DAY_MS;
+    desk = await inThePast(from, async (client, clock) => {
+      const known = desk ?? (await setUpDesk(client, login));
+      await playDay(stageAt(client, known, clock), { day, from, moveTo: clock.moveTo });
+      return known;
+    });
+  }
+
+  await place.release();
+  let client: Client | null = null;
+  let playing: Promise<void> | null = null;
+  return {
+    config,
+    parts,
+    welcome: (address) => welcome(login, address),
+    begin(server) {
+      if (!desk) return;
+      client = openClient(reachable(server.server.address() as AddressInfo));
+      const stage = stageAt(client, desk, { now: () => Date.now() });
+      playing = playOn(stage, { wait, log: openLog(config.logLevel), signal: closing.signal });
+    },
+    async stop() {
+      closing.abort();
+      client?.close();
+      await playing;
+    },
+  };
+}
+
+function problemOf({ production, role, data }: Config): string | null {
+  if (production)
+    return '--demo is refused with NODE_ENV=production: it makes an admin whose password everybody can read';
+  if (role !== 'all') return `--demo is refused with ROLE=${role}: it runs in one process`;
+  // Other processes would take its orders, and could reach brokers.
+  if (data.redisUrl) return '--demo is refused with REDIS_URL: it runs in one process';
+  return null;
+}
+
+async function problemOfUsers(config: Config): Promise<string | null> {
+  const closers: (() => unknown)[] = [];
+  try {
+    const db = await openDatabase(config, closers);
+    await migrate(db, Date.now());
+    if (!(await hasUsers(db))) return null;
+  } finally {
+    for (const close of closers.reverse()) await close();
+  }
+  const { databaseUrl, dir } = config.data;
+  return databaseUrl
+    ? '--demo is refused: the database of DATABASE_URL has users; give it an empty one, or none'
+    : `--demo is refused: there are users in ${dir}; set DATA_DIR to an empty folder, such as ./demo, or delete that of an earlier demo`;
+}
+
+/** Whatever a visitor sets up: no order and no key leaves this machine. */
+function onlyPaper(): Partial<Brokers> {
+  const refuse: OpenBroker = async () => {
+    throw new BrokerUnavailable('This is a demo: it has paper accounts only.');
+  };
+  return Object.fromEntries(BROKER_NAMES.filter((name) => name !== 'paper').map((name) => [name, refuse]));
+}
+
+/** The market of the paper accounts, on which the strategies look. */
+const chart: Chart = (symbol, at) => {
+  const listing = findListing(symbol);
+  if (!listing) throw new Error(`the paper exchange does not list ${symbol}`);
+  return toNumber(quote(listing, DEFAULT_PAPER_SETTINGS.seed, at).bid);
+};
+
+function castOf(chance: Stage['chance']): Cast {
+  const player = (account: Player['account'], symbol: string, ticker: string, unit: number): Player => ({
+    account,
+    strategy: createStrategy({ symbol, ticker, unit }, { chart, chance }),
+  });
+  return {
+    players: [
+      player('crypto', 'BTCUSDT', 'BINANCE:BTCUSDT.P', 0.1),
+      player('crypto', 'ETHUSDT', 'BINANCE:ETHUSDT.P', 2),
+      player('futures', 'ES1!', 'CME_MINI:ES1!', 1),
+      player('futures', 'GC1!', 'COMEX:GC1!', 1),
+    ],
+    meddled: player('futures', 'MES1!', 'CME_MINI:MES1!', 1),
+  };
+}
+
+/**
+ * Ours from the beginning: a port that turned out to be taken after the past, with its user in the database, would leave a
+ * demo that cannot be started again.
+ */
+async function holdPort({ host, port }: Config['http']): Promise<{ release(): Promise<void> }> {
+  const headers = { 'content-type': 'text/plain; charset=utf-8', 'retry-after': '5' };
+  const door = createServer((_, response) =>
+    response.writeHead(503, headers).end('The demo is being prepared. Try again in some seconds.\n'),
+  );
+  door.listen({ host, port });
+  await once(door, 'listening');
+  return {
+    async release() {
+      door.close();
+      door.closeAllConnections();
+      await once(door, 'close');
+    },
+  };
+}
+
+/** The service's own routes behind a port of the loopback, while its port is still closed. */
+async function throughDoor<Result>(
+  { server }: Service,
+  work: (client: Client) => Promise<Result>,
+): Promise<Result> {
+  if (!server) throw new Error('the demo needs an API');
+  await server.ready();
+  const door = createServer((request, response) => server.routing(request, response));
+  door.listen(0, '127.0.0.1');
+  await once(door, 'listening');
+  const client = openClient(reachable(door.address() as AddressInfo));
+  try {
+    return await work(client);
+  } finally {
+    client.close();
+    door.closeAllConnections();
+    door.close();
+  }
+}
+
+/** Where one connects to that listens there. */
+const reachable = ({ address, port }: AddressInfo): { host: string; port: number } => ({
+  host: ['0.0.0.0', '::'].includes(address) ? '127.0.0.1' : address,
+  port,
+});
+
+const welcome = ({ email, password }: Login, address: string): string => `
+THIS IS A DEMO. Its strategies, its attackers and what its user does are invented, and its accounts are paper accounts. What
+you see has happened here: the last ${PAST_DAYS} days with the clock set back, before this start, and the rest while you watch.
+
+  address   ${address}
+  API docs  ${address}/docs
+  email     ${email}
+  password  ${password}
+`;

@@ -1,0 +1,240 @@
+// `npm start -- --demo` as a visitor finds it: the real program, and what its API shows a moment later.
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CompactEncrypt, importJWK } from 'jose';
+import { openSqlite } from '../../src/data/sqlite.ts';
+import { hasUsers } from '../../src/data/users.ts';
+import { freePort } from '../servers/free-port.ts';
+
+const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
+const dirs: string[] = [];
+const children: ChildProcess[] = [];
+after(() => {
+  for (const child of children) child.kill('SIGKILL');
+  for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
+});
+
+function folder(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'fillpath-demo-'));
+  dirs.push(dir);
+  return dir;
+}
+
+/** Nothing of our own environment reaches it but PATH, and no .env of ours. */
+function start(dir: string, args: readonly string[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd: dir,
+    env: { PATH: process.env.PATH, DATA_DIR: dir, PORT: '0', LOG_LEVEL: 'warn', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.push(child);
+  let output = '';
+  const ready = Promise.withResolvers<string>();
+  const read = (text: string) => {
+    output += text;
+    const address = /ready at (http:\S+)/.exec(output)?.[1];
+    if (address) ready.resolve(address.replace('localhost', '127.0.0.1'));
+  };
+  child.stdout.setEncoding('utf8').on('data', read);
+  child.stderr.setEncoding('utf8').on('data', read);
+  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, output }));
+  void ended.then(() => ready.reject(new Error(`it ended before it was ready:\n${output}`)));
+  // Who waits for its end does not wait for that.
+  ready.promise.catch(() => {});
+  return { ready: ready.promise, ended, printed: () => output, kill: () => child.kill('SIGTERM') };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: answers of the API, of which each test names what it means
+type Json = any;
+
+async function visitor(address: string) {
+  const call = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) => {
+    const response = await fetch(address + path, {
+      method,
+      headers: { ...(body ? { 'content-type': 'application/json' } : {}), ...headers },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    const text = await response.text();
+    return { status: response.status, body: (text ? JSON.parse(text) : null) as Json };
+  };
+  const { demo } = (await call('GET', '/public/config')).body;
+  const { email: username, password } = demo;
+  const tokens = await call('POST', '/auth/token', { grant_type: 'password', username, password });
+  assert.equal(tokens.status, 200);
+  const { access_token, csrf_token } = tokens.body;
+  const headers = { authorization: `Bearer ${access_token}`, 'x-csrf-token': csrf_token };
+  return {
+    login: demo as { email: string; password: string },
+    ask: (method: string, path: string, body?: object) => call(method, path, body, headers),
+    items: async (path: string): Promise<Json[]> => (await call('GET', path, undefined, headers)).body.items,
+  };
+}
+
+/** Asks until it is so. */
+async function eventually(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  for (const deadline = Date.now() + 45_000; Date.now() < deadline; await sleep(200))
+    if (await isSo()) return;
+  assert.fail(`not within 45 s: ${what}`);
+}
+
+const all = (found: readonly string[], wanted: readonly string[]) =>
+  wanted.every((one) => found.includes(one));
+
+describe('--demo', () => {
+  test('every page has something to show, all of it on paper, and it stops when told to', async () => {
+    const dir = folder();
+    const program = start(dir, ['--demo']);
+    const { login, ask, items } = await visitor(await program.ready);
+    assert.match(program.printed(), /THIS IS A DEMO/);
+    assert.ok(program.printed().includes(login.email) && program.printed().includes(login.password));
+
+    const accounts = await items('/trading/accounts');
+    assert.ok(accounts.length >= 4);
+    for (const { name, broker } of accounts) {
+      assert.equal(broker, 'paper');
+      assert.match(name, /^Demo .*\(paper\)$/);
+    }
+    assert.equal((await ask('GET', '/auth/session')).body.user.is_admin, true);
+    assert.equal((await ask('GET', '/deployment/workers')).status, 200);
+
+    // The past is there from the beginning.
+    const { body: performance } = await ask('GET', '/trading/performance');
+    const traded = performance.days.filter(({ orders }: Json) => orders.filled > 0);
+    assert.ok(traded.length >= 5, JSON.stringify(performance.days));
+    assert.ok(traded.some(({ realised }: Json) => realised !== 0));
+    assert.equal((await items('/trading/orders?status=filled')).length > 20, true);
+
+    await eventually('signals of each outcome', async () =>
+      all(
+        (await items('/trading/signals?limit=200')).map(({ outcome }) => outcome),
+        ['order', 'refused', 'sync'],
+      ),
+    );
+    await eventually('attacks of each kind', async () =>
+      all(
+        (await items('/settings/security-attacks?limit=200')).map(({ action }) => action),
+        [
+          'webhook_credential_attack',
+          'webhook_replay_attack',
+          'webhook_timestamp_expired',
+          'webhook_payload_invalid',
+          'webhook_ip_blocked',
+          'csrf_validation_failed',
+        ],
+      ),
+    );
+    await eventually('a position that is not the strategy’s', async () => {
+      const held = await Promise.all(accounts.map(({ id }) => items(`/trading/accounts/${id}/positions`)));
+      return held.flat().some(({ in_sync }) => in_sync === false);
+    });
+    await eventually('a halted account', async () =>
+      (await items('/trading/accounts')).some(({ halted }) => halted),
+    );
+    await eventually('orders of each end, and one that is being verified', async () =>
+      all(
+        (await items('/trading/orders?limit=200')).map(({ status }) => status),
+        ['filled', 'rejected', 'cancelled', 'failed', 'placed'],
+      ),
+    );
+    await eventually('orders by hand, held back by a guard, and simulated', async () => {
+      const orders = await items('/trading/orders?limit=200');
+      return (
+        orders.some(({ source }) => source === 'dashboard') &&
+        orders.some(({ error }) => error?.code === 'guard_refused') &&
+        orders.some(({ simulation }) => simulation)
+      );
+    });
+    const limited = await items('/trading/signals?code=rate_limited');
+    assert.deepEqual(limited, [], 'it keeps within the rate limit');
+
+    program.kill();
+    const began = Date.now();
+    const { code, output } = await program.ended;
+    assert.equal(code, 0, output);
+    assert.ok(Date.now() - began < 5_000);
+    assert.doesNotMatch(output, /"level":[456]0/, 'neither a warning nor an error is logged');
+
+    const log = await start(dir, ['audit', 'verify']).ended;
+    assert.equal(log.code, 0, log.output);
+
+    const again = await start(dir, ['--demo']).ended;
+    assert.equal(again.code, 2);
+    assert.match(again.output, /--demo is refused: there are users in .*; set DATA_DIR to an empty folder/);
+    assert.doesNotMatch(again.output, / at /, 'a sentence, not a stack');
+  });
+
+  test('an account of a real broker that a visitor makes reaches nobody', async () => {
+    const program = start(folder(), ['--demo']);
+    const { ask } = await visitor(await program.ready);
+    const made = await ask('POST', '/trading/accounts', { name: 'Mine', broker: 'binance' });
+    assert.equal(made.status, 201);
+    const { id } = made.body;
+    const { body: key } = await ask('GET', '/auth/public-key');
+    const { body: session } = await ask('GET', '/auth/session');
+    const credentials = { api_key: 'a-key-of-mine', api_secret: 'a-secret-of-mine' };
+    const plain = { user_id: session.user.id, trading_account_id: id, credentials };
+    const sealed = await new CompactEncrypt(new TextEncoder().encode(JSON.stringify(plain)))
+      .setProtectedHeader({ alg: 'ECDH-ES', enc: 'A256GCM', kid: key.kid })
+      .encrypt(await importJWK(key, 'ECDH-ES'));
+    assert.equal((await ask('PUT', `/trading/accounts/${id}/credentials`, { sealed })).status, 200);
+    const verified = await ask('POST', `/trading/accounts/${id}/verify`);
+    assert.equal(verified.status, 503);
+    assert.match(verified.body.detail, /demo/);
+    program.kill();
+    assert.equal((await program.ended).code, 0);
+  });
+
+  test('refused in production', async () => {
+    const { code, output } = await start(folder(), ['--demo'], {
+      NODE_ENV: 'production',
+      APP_KEY: Buffer.alloc(32, 7).toString('base64url'),
+      JWT_SECRET: 'x'.repeat(40),
+      ALLOWED_ORIGINS: 'https://fillpath.example',
+    }).ended;
+    assert.equal(code, 2);
+    assert.match(output, /--demo is refused with NODE_ENV=production/);
+  });
+
+  test('refused where other processes could take part', async () => {
+    const redis = await start(folder(), ['--demo'], { REDIS_URL: 'redis://127.0.0.1:1' }).ended;
+    assert.equal(redis.code, 2);
+    assert.match(redis.output, /--demo is refused with REDIS_URL/);
+  });
+
+  test('refused on the database of a first start, which has its user', async () => {
+    const dir = folder();
+    const real = start(dir, []);
+    const address = await real.ready;
+    const { body } = await fetch(`${address}/public/config`).then(async (answer) => ({
+      body: (await answer.json()) as Json,
+    }));
+    assert.equal(body.demo, null);
+    real.kill();
+    assert.equal((await real.ended).code, 0);
+    const { code, output } = await start(dir, ['--demo']).ended;
+    assert.equal(code, 2);
+    assert.match(output, /--demo is refused: there are users in/);
+  });
+
+  test('a port that is taken is noticed before anything is played: another start may follow', async () => {
+    const dir = folder();
+    const port = await freePort();
+    const other = createServer().listen(port, '127.0.0.1');
+    await once(other, 'listening');
+    const { code, output } = await start(dir, ['--demo'], { PORT: String(port) }).ended;
+    other.close();
+    assert.equal(code, 2);
+    assert.match(output, /EADDRINUSE/);
+    const db = openSqlite({ file: join(dir, 'fillpath.sqlite') });
+    assert.equal(await hasUsers(db), false);
+    await db.close();
+  });
+});
