@@ -127,10 +127,11 @@ const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** The shell puts the time in: a command that is pasted later, or twice, is not an old signal. */
 export function curlCommand({ url, symbol, quantity, secret }: FirstSignal): string {
-  const [before = '', after = ''] = quoted(
-    `{"action":"buy","symbol":${JSON.stringify(symbol)},"quantity":${quantity},\n       "timestamp":"NOW","secret":${JSON.stringify(secret)}}`,
-  ).split('NOW');
-  return `curl -sS ${quoted(url)} \\\n  -H 'Content-Type: application/json' \\\n  -d ${before}'$(date -u +%FT%TZ)'${after}`;
+  const head = `{"action":"buy","symbol":${JSON.stringify(symbol)},"quantity":${quantity},
+       "timestamp":"`;
+  const tail = `",
+       "secret":${JSON.stringify(secret)}}`;
+  return `curl -sS \\\n  ${quoted(url)} \\\n  -d ${quoted(head)}$(date -u +%FT%TZ)${quoted(tail)}`;
 }
 
 /** The same for a strategy on the charting platform, which fills in what stands in braces. */
