@@ -35,6 +35,7 @@ export const isFirstVisit = ({ accounts, todo }: Known['overview']): boolean =>
 export function firstSteps({ overview, accounts, session, isMessageCopied }: Known): Step[] {
   const { current_version, accepted_version } = session.terms;
   const [account] = accounts;
+  const currency = overview.accounts.find(({ id }) => id === account?.id)?.currency ?? '';
   const brokers = overview.accounts.filter(({ real_money }) => real_money);
   const connected = brokers.find(({ credentials }) => credentials === 'verified');
   const hasSignal = overview.accounts.some(({ last_signal_at }) => last_signal_at !== null);
@@ -53,7 +54,7 @@ export function firstSteps({ overview, accounts, session, isMessageCopied }: Kno
       account && account.broker !== 'paper' ? 'An account' : 'A paper account',
       account !== undefined,
       account?.paper
-        ? `${account.name}, ${figure(account.paper.starting_cash)} to play with`
+        ? `${account.name}, ${figure(account.paper.starting_cash)} ${currency} to play with`
         : (account?.name ?? ''),
       'It fills at once, and no real money moves',
     ],
