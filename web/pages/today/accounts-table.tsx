@@ -32,33 +32,35 @@ export function AccountsTable({ overview }: { readonly overview: Overview }) {
   return (
     <Led>
       <table className={`table two listed ${styles.accounts}`}>
+        <colgroup>
+          <col className={styles.colName} />
+          <col className={styles.colBroker} />
+          <col className={styles.colEntries} />
+          <col />
+          <col className={styles.colLast} />
+          <col className={styles.colSync} />
+          <col className={styles.colOrders} />
+          <col className={styles.colOpen} />
+          <col className={styles.colSpark} />
+          <col className={styles.colRealised} />
+        </colgroup>
         <thead>
           <tr>
-            <th scope="col" className={styles.name}>
+            <th scope="col">
               <h2>Accounts</h2>
             </th>
-            <th scope="col" className={styles.broker}>
-              Broker
-            </th>
-            <th scope="col" className={styles.entries}>
-              Entries
-            </th>
-            <th scope="col" className={styles.rugCell}>
-              Signals today
-            </th>
-            <th scope="col" className={styles.last}>
-              Last signal
-            </th>
-            <th scope="col" className={styles.sync}>
-              In sync
-            </th>
-            <th scope="col" className={`num ${styles.orders}`}>
+            <th scope="col">Broker</th>
+            <th scope="col">Entries</th>
+            <th scope="col">Signals today</th>
+            <th scope="col">Last signal</th>
+            <th scope="col">In sync</th>
+            <th scope="col" className="num">
               Orders today
             </th>
-            <th scope="col" className={`num ${styles.open}`}>
+            <th scope="col" className="num">
               Open profit
             </th>
-            <th scope="col" className={`num ${styles.realised}`} colSpan={2}>
+            <th scope="col" className="num" colSpan={2}>
               Realised today
             </th>
           </tr>

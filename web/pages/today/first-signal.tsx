@@ -134,12 +134,17 @@ const ASK_MS = 2_000;
 function Waiting({ account }: { readonly account: Account }) {
   const queries = useQueryClient();
   const [since] = useState(() => serverNow());
-  const first = {
+  const { data } = useQuery({
     queryKey: ['signals', 'first', account.id],
-    queryFn: () =>
-      read(api.GET('/trading/signals', { params: { query: { limit: 1, trading_account_id: account.id } } })),
-  };
-  const { data } = useQuery({ ...first, refetchInterval: ASK_MS });
+    async queryFn() {
+      const query = { limit: 1, trading_account_id: account.id };
+      const page = await read(api.GET('/trading/signals', { params: { query } }));
+      // The steps tick by what the overview says.
+      if (page.items.length > 0) void queries.invalidateQueries({ queryKey: ['overview'] });
+      return page;
+    },
+    refetchInterval: ({ state }) => (state.data?.items.length ? false : ASK_MS),
+  });
   useOrderChanges(
     useCallback(() => void queries.invalidateQueries({ queryKey: ['signals', 'first'] }), [queries]),
   );
