@@ -65,8 +65,8 @@ const COUNTED: Readonly<Record<AttackType, readonly [string, string]>> = {
 export function inWords({ type, metadata }: Pick<Attack, 'type' | 'metadata'>): string {
   const age = metadata['request_age_seconds'];
   if (type === 'webhook_timestamp_expired' && typeof age === 'number') {
-    const seconds = Math.round(Math.abs(age));
-    return age >= 0 ? `The signal was ${seconds} s old` : `The signal was dated ${seconds} s ahead`;
+    const span = spanInWords(Math.abs(age) * 1000);
+    return age >= 0 ? `The signal was ${span} old` : `The signal was dated ${span} ahead`;
   }
   return IN_WORDS[type] ?? type;
 }
@@ -107,9 +107,10 @@ export function standsOut(
 
 function spanInWords(ms: number): string {
   const seconds = Math.ceil(ms / 1000);
-  if (seconds < 120) return `${Math.max(1, seconds)} s`;
+  if (seconds < 600) return `${Math.max(1, seconds)} s`;
   if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
-  return `${Math.round(seconds / 3600)} h`;
+  if (seconds < 172_800) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86_400)} days`;
 }
 
 /** The page's answer. `isAll` false: there are more than could be counted. */

@@ -31,10 +31,12 @@ export function Attempts() {
         <>
           Attempts
           <span className={styles.key}>
-            <i className={styles.ofStrangers} />
-            wrong secret, address or page
-            <i />
-            too old, sent twice or unreadable
+            <span>
+              <i className={styles.ofStrangers} /> wrong secret, address or page
+            </span>
+            <span>
+              <i /> too old, sent twice or unreadable
+            </span>
           </span>
         </>
       }
@@ -138,6 +140,14 @@ function List({ found }: { readonly found: readonly Attack[] }) {
   const names = new Map(all.map(({ id, name }) => [id, name]));
   return (
     <table className={`table listed ${styles.attempts}`}>
+      <colgroup>
+        <col className={styles.when} />
+        <col />
+        <col className={styles.type} />
+        <col className={styles.account} />
+        <col className={styles.from} />
+        <col className={styles.from} />
+      </colgroup>
       <thead className="unseen">
         <tr>
           <th scope="col">When</th>

@@ -60,6 +60,13 @@ export function AuditLog() {
       ) : (
         <>
           <table className={`table dense listed ${styles.audit}`}>
+            <colgroup>
+              <col className={styles.entry} />
+              <col className={styles.moment} />
+              <col className={styles.what} />
+              <col />
+              <col className={styles.from} />
+            </colgroup>
             <thead className="unseen">
               <tr>
                 <th scope="col">Entry</th>

@@ -68,10 +68,12 @@ function Password({ email }: { readonly email: string }) {
   return (
     <div>
       <dt>Password</dt>
-      <dd role="status">
-        {ask.isSuccess
-          ? 'A link is on its way. It works once, for 30 minutes; the new password ends all sessions and keys.'
-          : 'A new one is set by a link that comes by mail.'}
+      <dd>
+        <span role="status">
+          {ask.isSuccess
+            ? 'A link is on its way. It works once, for 30 minutes; the new password ends all sessions and keys.'
+            : 'A new one is set by a link that comes by mail.'}
+        </span>
         {ask.error && <ProblemNote fault={ask.error} />}
       </dd>
       <dd>
