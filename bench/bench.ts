@@ -9,7 +9,7 @@ import { migrate } from '../src/data/migrate.ts';
 import { openSqlite } from '../src/data/sqlite.ts';
 import { makeTrader, type Program, startProgram, type Trader } from '../test/orders/kill-harness.ts';
 import { type Measured, measure, openConnection, percentile, summary } from './client.ts';
-import { FILLED, LOADS, ms, signalsOf } from './orders.ts';
+import { cpuMs, FILLED, LOADS, ms, signalsOf } from './orders.ts';
 
 const COLD_USERS = 60;
 const STARTS = 5;
@@ -154,17 +154,6 @@ function print(rows: readonly Row[]): void {
       `  ${what.padEnd(25)} ${ms(measured.p50)}   ${ms(measured.p99)}   ` +
         `${measured.perSecond.toFixed(0).padStart(8)}   ${ratio.padEnd(20)}   ${target}`,
     );
-  }
-}
-
-/** Of the process itself, as Linux counts it; not known elsewhere. */
-function cpuMs(pid: number): number {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-    // User and system time, in hundredths of a second.
-    return (Number(fields[11]) + Number(fields[12])) * 10;
-  } catch {
-    return Number.NaN;
   }
 }
 

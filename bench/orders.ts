@@ -1,5 +1,6 @@
 // What the benches share: the loads, and signals that trade.
 
+import { readFileSync } from 'node:fs';
 import { timestamp } from '../src/domain/ids.ts';
 import { type Trader, webhookPath } from '../test/orders/kill-harness.ts';
 import type { Load } from './client.ts';
@@ -29,3 +30,14 @@ export function signalsOf(traders: readonly Trader[]): Load['next'] {
 }
 
 export const ms = (value: number): string => `${value.toFixed(2).padStart(7)} ms`;
+
+/** Of the process itself, as Linux counts it; not known elsewhere. */
+export function cpuMs(pid: number): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+    // User and system time, in hundredths of a second.
+    return (Number(fields[11]) + Number(fields[12])) * 10;
+  } catch {
+    return Number.NaN;
+  }
+}

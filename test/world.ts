@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, InjectOptions, LightMyRequestResponse as InjectResponse } from 'fastify';
 import { pino } from 'pino';
 import { hashToken } from '../src/app/identity/tokens.ts';
 import { createSecretBox, randomToken } from '../src/app/secret-box.ts';
@@ -92,6 +92,23 @@ export function logbook() {
 export function serverOf({ server }: Fillpath): FastifyInstance {
   assert.ok(server);
   return server;
+}
+
+/** Without a network. A stream has no end: of one, its first words. */
+export async function inject(
+  server: FastifyInstance,
+  options: InjectOptions & { readonly url: string },
+): Promise<Pick<InjectResponse, 'statusCode' | 'headers' | 'body'>> {
+  if (!options.url.startsWith('/trading/orders/stream')) return server.inject(options);
+  const response = await server.inject({ ...options, payloadAsStream: true });
+  const { statusCode, headers } = response;
+  let body = '';
+  for await (const chunk of response.stream()) {
+    body += chunk;
+    if (statusCode === 200) break;
+  }
+  if (statusCode === 200) response.raw.res.destroy();
+  return { statusCode, headers, body };
 }
 
 let signals = 0;
@@ -221,7 +238,7 @@ export async function openWorld(
   }): Promise<Answer<Body>> {
     const { body, headers = {}, method, url, remoteAddress } = options;
     const isRaw = typeof body === 'string' || body instanceof Uint8Array;
-    const response = await serverOf(fillpath).inject({
+    const response = await inject(serverOf(fillpath), {
       method,
       url,
       headers: body === undefined || isRaw ? headers : { 'content-type': 'application/json', ...headers },

@@ -31,6 +31,16 @@ export async function ownerOfApiKey(
   return row ? { keyId: row.key_id, user: toUser(row) } : null;
 }
 
+/** Neither revoked nor expired, and of a user who is active. */
+export async function isApiKeyGood(db: Reads, id: string, now: Timestamp): Promise<boolean> {
+  const row = await db.get(
+    sql`select k.id from api_keys k join users u on u.id = k.user_id
+        where k.id = ${id} and k.revoked_at is null and (k.expires_at is null or k.expires_at > ${now})
+          and u.is_active = ${true}`,
+  );
+  return row !== undefined;
+}
+
 /** What its owner sees of a key. Expired ones too: revoked ones are gone. */
 export interface ListedApiKey {
   readonly id: string;

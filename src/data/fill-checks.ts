@@ -15,10 +15,12 @@ export interface FillCheck {
   readonly nextAt: Timestamp;
 }
 
+export type CheckState = 'scheduled' | 'running' | 'done' | 'dead_letter';
+
 interface CheckRow {
   order_id: OrderId;
   user_id: UserId;
-  state: 'scheduled' | 'running' | 'done' | 'dead_letter';
+  state: CheckState;
   attempts: number;
   next_at: Timestamp;
 }
@@ -110,11 +112,15 @@ export async function verificationsOf(
       '',
     ),
   );
-  return new Map(rows.map((row) => [row.order_id, toVerification(row)]));
+  return new Map(rows.map((row) => [row.order_id, shownVerification(row)]));
 }
 
 /** A running check is shown as scheduled, its poll as not yet made: it is under way. */
-function toVerification({ state, attempts, next_at }: CheckRow): Verification {
+export function shownVerification({
+  state,
+  attempts,
+  next_at,
+}: Pick<CheckRow, 'state' | 'attempts' | 'next_at'>): Verification {
   if (state === 'running') return { state: 'scheduled', attempts: attempts - 1, next_at };
   return { state, attempts, next_at: state === 'scheduled' ? next_at : null };
 }

@@ -84,6 +84,16 @@ export async function liveSessions(
   return rows.map(toSession);
 }
 
+/** It can be used or refreshed, by a user who is active. */
+export async function isSessionLive(db: Reads, id: SessionId, now: Timestamp): Promise<boolean> {
+  const row = await db.get(
+    sql`select s.id from user_sessions s join users u on u.id = s.user_id
+        where s.id = ${id} and s.is_active = ${true} and u.is_active = ${true}
+          and exists (select 1 from refresh_tokens r where r.session_id = s.id and r.expires_at > ${now})`,
+  );
+  return row !== undefined;
+}
+
 /** Guarded by `active`: nobody revokes what is another's. */
 export const revokeOwnSession = (id: SessionId, user: UserId): Statement =>
   must(

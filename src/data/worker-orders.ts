@@ -19,6 +19,8 @@ interface WorkerOrdersDeps {
   readonly db: Db;
   readonly clock: { now(): number };
   readonly firstPollMs: number;
+  /** Told of every order that is saved; nobody waits for it. */
+  onSave?(order: Order): void;
   /** Told of every order that this worker has brought to its end. */
   onEnd?(order: Order): Promise<void>;
 }
@@ -66,6 +68,7 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
       if (settled && openLeg(order))
         unit.push(scheduleCheck(order.id, order.userId, timestamp(clock.now() + firstPollMs)));
       if ((await commit(order, unit)) !== null) return 'taken';
+      deps.onSave?.(order);
       if (hasEnded(order.status)) await deps.onEnd?.(order);
       return next(order);
     },
@@ -77,7 +80,10 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
         ...(isEntry ? [mayEnter(order.userId, order.accountId)] : []),
         ...saveOrder(order),
       ]);
-      if (failed === null) return next(order);
+      if (failed === null) {
+        deps.onSave?.(order);
+        return next(order);
+      }
       return failed === 'account' ? 'halted' : 'taken';
     },
   };

@@ -34,6 +34,7 @@ import { logRequests } from './request-log.ts';
 import { type AccountRoutes, accountRoutes } from './routes/accounts.ts';
 import { type AdminRoutes, adminRoutes } from './routes/admin.ts';
 import { type AuthRoutes, authRoutes } from './routes/auth.ts';
+import { type OrderStreamRoutes, orderStreamRoutes } from './routes/order-stream.ts';
 import { type PerformanceRoutes, performanceRoutes } from './routes/performance.ts';
 import { type PublicRoutes, publicRoutes } from './routes/public.ts';
 import { type SettingsRoutes, settingsRoutes } from './routes/settings.ts';
@@ -55,6 +56,7 @@ export interface ServerDeps {
   readonly webhook: Omit<WebhookRoutes, keyof Ambient>;
   readonly admission: Omit<Admission, keyof Ambient>;
   readonly trading: Omit<TradingRoutes, keyof Ambient>;
+  readonly orderStream: OrderStreamRoutes;
   readonly accounts: Omit<AccountRoutes, keyof Ambient>;
   readonly signals: SignalRoutes;
   readonly performance: PerformanceRoutes;
@@ -229,6 +231,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   server.register(async (scope) => {
     admitTradingRequests(scope, { ...deps.admission, ...ambient });
     tradingRoutes(scope, { ...deps.trading, ...ambient });
+    orderStreamRoutes(scope, deps.orderStream);
     accountRoutes(scope, { ...deps.accounts, ...ambient });
     signalRoutes(scope, deps.signals);
     performanceRoutes(scope, deps.performance);

@@ -39,7 +39,7 @@ import type { Sealer } from '../app/audit/sealing.ts';
 import { readAuditLog, readSecurityAttacks } from '../app/audit/security-events.ts';
 import { countStrangers } from '../app/audit/strangers.ts';
 import { afterwards, every } from '../app/background.ts';
-import { admitTradingRequest, authenticate } from '../app/identity/access.ts';
+import { admitTradingRequest, authenticate, isStillIn } from '../app/identity/access.ts';
 import { createCaptcha } from '../app/identity/captcha.ts';
 import { completeLogin, login, loginAtOnce } from '../app/identity/login.ts';
 import { argon2id, forgotPassword, register, resetPassword } from '../app/identity/passwords.ts';
@@ -74,12 +74,14 @@ import { tellNotices, watchSilence } from '../app/operation/notices.ts';
 import { alignPosition } from '../app/orders/align.ts';
 import { checkMessage } from '../app/orders/check-message.ts';
 import { placeDashboardOrder } from '../app/orders/dashboard-order.ts';
+import { openFeeds } from '../app/orders/feeds.ts';
 import { haltAccount, resumeAccount } from '../app/orders/halt.ts';
 import { planDashboardOrder } from '../app/orders/plan-order.ts';
 import { readOrder, readOrders } from '../app/orders/read-orders.ts';
 import { readPerformance } from '../app/orders/read-performance.ts';
 import { readSignal, readSignals } from '../app/orders/read-signals.ts';
 import { receiveWebhook } from '../app/orders/receive-webhook.ts';
+import { openOrderStream } from '../app/orders/stream-orders.ts';
 import { createSecretBox, randomToken } from '../app/secret-box.ts';
 import type { Config } from '../config/config.ts';
 import { keptKey, sealingKeyOf } from '../config/keys.ts';
@@ -133,6 +135,9 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
   closers.push(() => strangers.stop());
   const tokens = createTokens({ secret: config.keys.jwt ?? keptKey(config.data.dir, 'JWT_SECRET'), clock });
 
+  const feeds = openFeeds(base);
+  closers.push(() => feeds.stop());
+
   if (config.data.redisUrl) await leaveMessageKey(config, base);
   await bindSecrets({ db, secrets, log });
   const termsVersion = await publishFirstTerms({ db, clock });
@@ -142,7 +147,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
 
   // What the service's functions take their dependencies from; each names the few that it uses.
   const deps = {
-    ...{ ...base, secrets, tokens, strangers, plans, rateLimit, ...timings },
+    ...{ ...base, secrets, tokens, strangers, feeds, plans, rateLimit, ...timings },
     ...{ hasher, turns: createTurns(), decoyHash, captcha, mailer, later, baseUrl, lifetimes: config.auth },
     role: config.role,
     sealer,
@@ -213,6 +218,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     },
     admission: { admit: bind(admitTradingRequest) },
     trading: { place: bind(placeDashboardOrder), readOrder: bind(readOrder), readOrders: bind(readOrders) },
+    orderStream: { openStream: bind(openOrderStream), isStillIn: bind(isStillIn) },
     performance: { readPerformance: bind(readPerformance) },
     signals: {
       readSignals: bind(readSignals),

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { PasswordHasher } from '../app/identity/passwords.ts';
+import { type Changes, noteChanges } from '../app/orders/changes.ts';
 import type { Brokers } from '../broker/broker.ts';
 import type { Config } from '../config/config.ts';
 import type { Db } from '../data/db.ts';
@@ -51,6 +52,8 @@ export interface Foundation {
   readonly mailbox: Mailbox;
   readonly pool: Pool & Placement;
   readonly hosts: Hosts;
+  /** Told of every order that is saved. */
+  readonly changes: Changes;
   readonly version: string;
   /** What is to be closed; the last one first. */
   readonly closers: (() => unknown)[];
@@ -72,6 +75,8 @@ export async function layFoundation(
   const messageKey = () => obtainMessageKey(config, { db, log });
   const store = parts.store ?? (await openStore(config, { clock, ticking, log, messageKey }));
   closers.push(() => store.close());
+  const changes = noteChanges({ store });
+  closers.push(() => changes.stop());
   const { startTimeoutMs, leaseMs } = config.workers;
   const roster = watchHosts({ store, leaseMs, log });
   closers.push(() => roster.stop());
@@ -89,6 +94,7 @@ export async function layFoundation(
     mailbox: createMailbox({ store, pool, roster, log }),
     pool,
     hosts: createHosts({ store }),
+    changes,
     version: packageJson.version,
     closers,
   };

@@ -20,7 +20,7 @@ const FILL_WAIT_MS = 1_000;
 const SETTLE_MS = 2_000;
 
 export function openHosting({ config, parts, db, store, mailbox, ...base }: Foundation): Host {
-  const { clock, wait, log, closers } = base;
+  const { clock, wait, log, changes, closers } = base;
   const { timings, tries, workers } = config;
   const closeWaitMs = tries.reversalPolls * timings.reversalPollMs;
   const { timeoutMs, urls } = config.brokers;
@@ -31,6 +31,7 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
       db,
       clock,
       firstPollMs: timings.fillFirstPollMs,
+      onSave: (order) => changes.ofOrder(order),
       onEnd: (order) => noteEnd({ db, clock, log }, order),
     }),
     brokers: { ...openBrokers({ ledger, clock, wait, urls }), ...parts.brokers },

@@ -5,6 +5,7 @@ import { CallLog } from '../domain/call-log.ts';
 import type { Clock } from '../domain/clock.ts';
 import { Expiring } from './expiring.ts';
 import { Fifo } from './fifo.ts';
+import { openJournals } from './journals.ts';
 import { Replies } from './replies.ts';
 import { type Lease, type Store, StoreUnavailable } from './store.ts';
 
@@ -20,6 +21,7 @@ export function openMemoryStore({ clock }: { readonly clock: Clock }): Store {
   const presence = new Expiring<{ readonly present: Map<string, Present>; expiresAt: number }>();
   const tallies = new Expiring<{ readonly counts: Map<string, number>; expiresAt: number }>();
   const replies = new Replies();
+  const journals = openJournals();
   // A queue has messages or takers, never both: a message that meets a taker is handed over at once.
   const waiting = new Map<string, Fifo<Taker>>();
   // Begins at the time of opening, so that fences keep growing over a restart too.
@@ -199,6 +201,11 @@ export function openMemoryStore({ clock }: { readonly clock: Clock }): Store {
       const counts = tallies.get(group, timeNow())?.counts ?? [];
       return [...counts].map(([name, count]) => ({ name, count }));
     },
+
+    keepJournal: async (journal, keptMs) => journals.keep(journal, keptMs, timeNow()),
+    note: async (journal, texts) => journals.note(journal, texts, timeNow()),
+    readJournal: async (journal, after) => journals.read(journal, after, timeNow()),
+    watchJournal: (journal, look) => journals.watch(journal, look),
 
     // Nobody else can write here.
     refused: () => 0,

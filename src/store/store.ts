@@ -31,6 +31,11 @@ export interface ExpectedReply {
   cancel(): void;
 }
 
+export interface JournalLine {
+  readonly place: string;
+  readonly text: string;
+}
+
 export interface Store {
   /** Once: true for the first caller, false for everybody else until the claim expires or is released. */
   claim(key: string, ttlMs: number): Promise<boolean>;
@@ -88,6 +93,18 @@ export interface Store {
   /** Adds one to the name's count in this group. The whole group is forgotten `ttlMs` after the last addition. */
   tally(group: string, name: string, ttlMs: number): Promise<void>;
   tallied(group: string): Promise<{ readonly name: string; readonly count: number }[]>;
+
+  /**
+   * A journal is kept for its readers, and only while there are any: it begins with this call where there is none, and
+   * ends `keptMs` after the last one, as do its lines. Returns its end: what is noted from now on comes behind that place.
+   */
+  keepJournal(journal: string, keptMs: number): Promise<string>;
+  /** Costs nothing where nobody keeps the journal. Lines may be lost: who reads has another way to learn what they say. */
+  note(journal: string, texts: readonly string[]): Promise<void>;
+  /** The lines behind the place, as they came; null: some of them are gone, or nobody knows of the place. */
+  readJournal(journal: string, after: string): Promise<readonly JournalLine[] | null>;
+  /** Calls `look` whenever there may be new lines, until what is returned is called. */
+  watchJournal(journal: string, look: () => void): () => void;
 
   /** Messages and words of presence that no process of ours had written, since the opening. They were dropped. */
   refused(): number;

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Store } from '../../src/store/store.ts';
 import type { Shared } from './store.ts';
+import { sharedJournalContract } from './store-journals.ts';
 
 const LONG = 60_000;
 const DEADLINE = 5_000;
@@ -19,6 +20,8 @@ export function sharingContract({
       other = await openAnother();
     });
     after(() => other.close());
+
+    sharedJournalContract(store, () => other, newKey);
 
     test('what one has claimed or begun, the other has not', async () => {
       const [claimed, begun] = [newKey(), newKey()];

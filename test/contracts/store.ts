@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import { type Lease, type Store, StoreUnavailable } from '../../src/store/store.ts';
+import { journalContract } from './store-journals.ts';
 import { onceContract } from './store-once.ts';
 import { presenceContract } from './store-presence.ts';
 import { queueContract } from './store-queues.ts';
@@ -77,6 +78,7 @@ export function storeContract(adapter: StoreUnderTest): void {
 
     const shared: Shared = { store: () => store, newKey, holdsAfter };
     onceContract(shared);
+    journalContract(shared);
 
     describe('the sliding window', () => {
       test('allows the limit, refuses the rest and says when to come back', async () => {

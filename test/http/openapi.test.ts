@@ -10,7 +10,7 @@ import { DENIALS } from '../../src/domain/denial.ts';
 import { type OpenApi, type Operation, openApi } from '../../src/http/docs/openapi.ts';
 import { guardRoutes, type Route } from '../../src/http/guards.ts';
 import { makeSession, SIGNED } from '../accounts/credentials.ts';
-import { openWorld, PASSWORD, type World } from '../world.ts';
+import { inject, openWorld, PASSWORD, type World } from '../world.ts';
 import { answerProblem, mismatch, resolved, target } from './documented.ts';
 import { SAMPLES } from './route-samples.ts';
 import { countingHasher } from './visitor.ts';
@@ -234,7 +234,7 @@ describe('the answers of the service', () => {
     } = (await SAMPLES[`${route.method} ${route.url}`]?.({ world, trader })) ?? {};
     const url = route.url.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
     const session = route.access === 'open' ? {} : (await makeSession(world, trader.user)).cookie;
-    const answer = await world.server.inject({
+    const answer = await inject(world.server, {
       method: route.method as 'GET',
       url: url + query,
       headers: {

@@ -12,7 +12,7 @@ import { type DenialCode, ruleOf } from '../../src/domain/denial.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import type { Access, Route } from '../../src/http/guards.ts';
 import { type Headers, makeApiKey, makeSession, SIGNED } from '../accounts/credentials.ts';
-import { openWorld, PASSWORD, type Trader, type World } from '../world.ts';
+import { inject, openWorld, PASSWORD, type Trader, type World } from '../world.ts';
 import { type MakeSample, SAMPLES, type Sample } from './route-samples.ts';
 import { countingHasher } from './visitor.ts';
 
@@ -220,7 +220,7 @@ function urlOf({ url }: Route, { params = {}, query = '' }: Sample): string {
 async function ask(world: World, route: Route, sample: Sample, { headers = {}, ip = '127.0.0.1' } = {}) {
   const own = sample.headers ?? {};
   const cookie = [own.cookie, (headers as Headers).cookie].filter(Boolean).join('; ');
-  const response = await world.server.inject({
+  const response = await inject(world.server, {
     method: route.method as 'GET',
     url: urlOf(route, sample),
     remoteAddress: ip,

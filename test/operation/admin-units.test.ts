@@ -72,7 +72,8 @@ for (const [name, open] of Object.entries(DATABASES))
           for (const db of dbs) await db.close();
         }
       });
-    const depsOf = (db: Db) => ({ db, clock, secrets, hasher: argon2id, plans: DEFAULT_PLANS });
+    const changes = { ofOrder() {}, ofAccess() {} };
+    const depsOf = (db: Db) => ({ db, clock, secrets, hasher: argon2id, plans: DEFAULT_PLANS, changes });
 
     async function addUser(db: Db, more: Partial<User> = {}): Promise<Admin> {
       const id = randomUUIDv7() as UserId;

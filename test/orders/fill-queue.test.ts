@@ -36,6 +36,7 @@ describe('A check whose verifier died', { concurrency: true }, () => {
       log,
       rules: { retries: 3, requeueMs: REQUEUE, giveUpMs: REQUEUE },
       visibilityMs: 180_000,
+      changes: { ofOrder() {} },
     });
     await claimed.promise;
     const other = await world.makeTrader();

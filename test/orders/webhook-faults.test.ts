@@ -244,6 +244,7 @@ describe('what does not depend on the store goes on without it', () => {
         pool: { ensure: async () => true },
         mailbox: { ask: async () => null },
         log: { warn: () => {} },
+        changes: { ofOrder() {} },
         plans: {
           free: { simulation_only: true, daily_orders: 1 },
           desk: { simulation_only: false, daily_orders: null },

@@ -504,7 +504,7 @@ async function slotOf(
   return [slot, at, (at + 1) % admins.length];
 }
 
-const KINDS = ['fence', 'lease', 'once', 'present', 'queue', 'tally', 'window'];
+const KINDS = ['fence', 'journal', 'lease', 'once', 'present', 'queue', 'tally', 'window'];
 const HOUR = 3_600_000;
 
 /**
@@ -528,6 +528,8 @@ async function everyKeyExpires(t: TestContext, redis: RedisServer): Promise<void
     await store.announce(key, 'a', '', HOUR);
     await store.announced(key);
     await store.tally(key, 'a', HOUR);
+    await store.keepJournal(key, HOUR);
+    await store.note(key, ['a']);
     await Promise.all([store.finish(`{${key}}`, HOUR), store.push(`{${key}}`, 'both', HOUR)]);
   }
   const { forEver, kinds } = await keysOf(redis);

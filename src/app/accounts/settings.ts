@@ -13,6 +13,7 @@ import { audit } from '../audit/audit.ts';
 import type { User } from '../identity/access.ts';
 import { hashToken } from '../identity/tokens.ts';
 import { newId } from '../new-id.ts';
+import type { Changes } from '../orders/changes.ts';
 import { onePage, type PageRequest, pageOf } from '../pages.ts';
 import { randomToken } from '../secret-box.ts';
 import type { Maker, Owner } from './accounts.ts';
@@ -82,12 +83,18 @@ export async function createApiKey(
 }
 
 /** From the very next request on nobody gets in with it. Null: done. */
-export async function removeApiKey(deps: SettingsDeps, owner: Owner, id: string): Promise<Denial | null> {
+export async function removeApiKey(
+  deps: SettingsDeps & { readonly changes: Pick<Changes, 'ofAccess'> },
+  owner: Owner,
+  id: string,
+): Promise<Denial | null> {
   if (!isUuid(id)) return noSuchKey();
   const change = revokeApiKey(owner.id, id, timestamp(deps.clock.now()));
   const resource = { type: 'api_key', id };
   const lost = await perform(deps, owner, [change], { action: 'api_key_revoked', resource });
-  return lost === null ? null : noSuchKey();
+  if (lost !== null) return noSuchKey();
+  deps.changes.ofAccess(owner.id);
+  return null;
 }
 
 const noSuchKey = (): Denial => deny('not_found', { detail: 'You have no such API key.' });

@@ -1,9 +1,9 @@
 // Who may act, how often and from where. The same checks stand before the webhook and the trading routes.
 
 import { findAccount } from '../../data/accounts.ts';
-import { ownerOfApiKey, touchApiKey } from '../../data/api-keys.ts';
+import { isApiKeyGood, ownerOfApiKey, touchApiKey } from '../../data/api-keys.ts';
 import type { Db } from '../../data/db.ts';
-import { findSession, type Session } from '../../data/sessions.ts';
+import { findSession, isSessionLive, type Session } from '../../data/sessions.ts';
 import { allowedIps, type User } from '../../data/users.ts';
 import { type Denial, deny, ruleOf } from '../../domain/denial.ts';
 import { type AccountId, timestamp, type UserId } from '../../domain/ids.ts';
@@ -154,6 +154,23 @@ async function byApiKey({ db, clock }: AuthenticateDeps, key: string): Promise<C
   if (!owner) return null;
   await db.commit([touchApiKey(owner.keyId, now)]);
   return { via: 'api_key', ...owner };
+}
+
+/**
+ * Whether who was let in some time ago still may be in, with a long answer that is not asked for again. A session goes on
+ * beyond its access token for as long as it can be refreshed.
+ */
+export async function isStillIn(
+  { db, clock, tokens }: AuthenticateDeps,
+  caller: Caller,
+  { cookie, authorization }: Credentials,
+): Promise<boolean> {
+  const now = timestamp(clock.now());
+  if (caller.via === 'api_key') return isApiKeyGood(db, caller.keyId, now);
+  if (await isSessionLive(db, caller.session.id, now)) return true;
+  if (!tokens.read('access', cookie ?? authorization?.replace(/^Bearer +/i, '') ?? '')) return false;
+  const found = await findSession(db, caller.session.id);
+  return Boolean(found?.session.isActive && found.user.isActive);
 }
 
 /** Sessions, by cookie or bearer, prove with every change that the request is the client's own. */

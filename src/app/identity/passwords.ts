@@ -25,6 +25,7 @@ import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import { resetMail } from '../audit/mails.ts';
 import type { Strangers } from '../audit/strangers.ts';
 import { newId } from '../new-id.ts';
+import type { Changes } from '../orders/changes.ts';
 import { randomToken } from '../secret-box.ts';
 import type { Captcha } from './captcha.ts';
 import { hashToken } from './tokens.ts';
@@ -194,6 +195,7 @@ export async function forgotPassword(
 
 export interface ResetPasswordDeps {
   readonly db: Db;
+  readonly changes: Pick<Changes, 'ofAccess'>;
   readonly clock: { now(): number };
   readonly strangers: Strangers;
   readonly hasher: PasswordHasher;
@@ -245,5 +247,7 @@ export async function resetPassword(
       now,
     ),
   ]);
-  return lost === null ? null : refuse(deny('reset_token_invalid'));
+  if (lost !== null) return refuse(deny('reset_token_invalid'));
+  deps.changes.ofAccess(user.id);
+  return null;
 }

@@ -18,6 +18,7 @@ import { type Denial, deny } from '../../domain/denial.ts';
 import { effectivePlan, type Plans } from '../../domain/entitlement.ts';
 import { isUuid, millis, type SessionId, timestamp, type UserId } from '../../domain/ids.ts';
 import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
+import type { Changes } from '../orders/changes.ts';
 import { onePage, type Page, type PageRequest, pageOf } from '../pages.ts';
 import { hasSecondFactor } from './second-factor.ts';
 import { hashToken, type Tokens } from './tokens.ts';
@@ -32,6 +33,7 @@ export interface SessionDeps {
   readonly clock: { now(): number };
   readonly tokens: Tokens;
   readonly lifetimes: Lifetimes;
+  readonly changes: Pick<Changes, 'ofAccess'>;
 }
 
 /** Two tabs may refresh at one moment; whoever comes later with a used token has stolen it, or was stolen from. */
@@ -87,6 +89,7 @@ export async function refreshSession(
   if (token?.usedAt && now - millis(token.usedAt) <= REUSE_GRACE_MS)
     return { session, accessToken: newAccessToken(deps, session), refreshToken: null };
   await revokeForReuse(deps, session, context);
+  deps.changes.ofAccess(session.userId);
   return deny('unauthenticated');
 }
 
@@ -108,7 +111,7 @@ async function revokeForReuse({ db, clock }: SessionDeps, session: Session, cont
 }
 
 export async function logout(
-  { db, clock }: Pick<SessionDeps, 'db' | 'clock'>,
+  { db, clock, changes }: Pick<SessionDeps, 'db' | 'clock' | 'changes'>,
   session: Session,
   context: RequestContext,
 ): Promise<void> {
@@ -118,11 +121,12 @@ export async function logout(
     revokeSession(session.id),
     audit(context, { userId: session.userId, action: 'logout', failure: null, resource }, clock.now()),
   ]);
+  changes.ofAccess(session.userId);
 }
 
 /** Null: revoked. Of somebody else, unknown and already ended are one answer. */
 export async function revokeUserSession(
-  deps: Pick<SessionDeps, 'db' | 'clock'>,
+  deps: Pick<SessionDeps, 'db' | 'clock' | 'changes'>,
   user: UserId,
   id: string,
   context: RequestContext,
@@ -131,7 +135,10 @@ export async function revokeUserSession(
   if (isUuid(id)) {
     const resource = { type: 'session', id };
     const entry = audit(context, { ...event, failure: null, resource }, deps.clock.now());
-    if ((await deps.db.commit([revokeOwnSession(id as SessionId, user), entry])) === null) return null;
+    if ((await deps.db.commit([revokeOwnSession(id as SessionId, user), entry])) === null) {
+      deps.changes.ofAccess(user);
+      return null;
+    }
   }
   const denial = deny('not_found', { detail: 'You have no such active session.' });
   await writeAudit(deps, context, { ...event, failure: denial.detail });

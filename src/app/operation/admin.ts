@@ -4,8 +4,8 @@
 import type { Db, Statement } from '../../data/db.ts';
 import { type DeadLetter, deadLetters, hasCheck, reviveCheck } from '../../data/dead-letters.ts';
 import { countChecks } from '../../data/fill-checks.ts';
-import { usersWithOrdersUnderWay } from '../../data/orders.ts';
-import { liveSessions, revokeSession } from '../../data/sessions.ts';
+import { findOrder, usersWithOrdersUnderWay } from '../../data/orders.ts';
+import { findSession, liveSessions, revokeSession } from '../../data/sessions.ts';
 import {
   changeUser,
   claimFirstAdmin,
@@ -36,6 +36,7 @@ import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import type { PasswordHasher } from '../identity/passwords.ts';
 import { shownUser } from '../identity/sessions.ts';
 import { newId } from '../new-id.ts';
+import type { Changes } from '../orders/changes.ts';
 import { onePage, type Page, type PageRequest, pageOf } from '../pages.ts';
 
 export type { DeadLetter, Terms, UserChange };
@@ -43,6 +44,10 @@ export type { DeadLetter, Terms, UserChange };
 interface AdminDeps {
   readonly db: Db;
   readonly clock: { now(): number };
+}
+
+interface Tells {
+  readonly changes: Changes;
 }
 
 /** Who administers, and by which request. */
@@ -203,12 +208,20 @@ export async function readDeadLetters(
 }
 
 /** A fresh check, due now and with all its tries. */
-export async function retryDeadLetter(deps: AdminDeps, by: Admin, order: string): Promise<Denial | null> {
+export async function retryDeadLetter(
+  deps: AdminDeps & Tells,
+  by: Admin,
+  order: string,
+): Promise<Denial | null> {
   const deed: Deed = { action: 'dead_letter_retry', resource: { type: 'order', id: shortened(order) } };
   if (!isUuid(order)) return refuse(deps, by, deed, noSuch('dead letter'));
   const id = order as OrderId;
   const lost = await perform(deps, by, deed, [reviveCheck(id, timestamp(deps.clock.now()))]);
-  if (lost === null) return null;
+  if (lost === null) {
+    const retried = await findOrder(deps.db, id);
+    if (retried) deps.changes.ofOrder(retried);
+    return null;
+  }
   const denial = (await hasCheck(deps.db, id)) ? deny('not_a_dead_letter') : noSuch('dead letter');
   return refuse(deps, by, deed, denial);
 }
@@ -269,7 +282,7 @@ export async function readUser({ db, clock, plans }: UserDeps, id: string) {
 }
 
 /** A deactivation holds from the user's next request on: every way in looks at `is_active`. */
-export async function changeUserAsAdmin(deps: UserDeps, by: Admin, id: string, change: UserChange) {
+export async function changeUserAsAdmin(deps: UserDeps & Tells, by: Admin, id: string, change: UserChange) {
   const { isActive, plan, planExpiresAt } = change;
   const deed: Deed = {
     action: 'user_change',
@@ -289,13 +302,21 @@ export async function changeUserAsAdmin(deps: UserDeps, by: Admin, id: string, c
   ]);
   if (lost === 'acting') return refuse(deps, by, deed, deny('user_deactivated'));
   if (lost !== null) return refuse(deps, by, deed, noSuch('user'));
+  if (isActive === false) deps.changes.ofAccess(id as UserId);
   return readUser(deps, id);
 }
 
-export async function revokeSessionAsAdmin(deps: AdminDeps, by: Admin, id: string): Promise<Denial | null> {
+export async function revokeSessionAsAdmin(
+  deps: AdminDeps & Tells,
+  by: Admin,
+  id: string,
+): Promise<Denial | null> {
   const deed: Deed = { action: 'session_revoke', resource: { type: 'session', id: shortened(id) } };
   const lost = isUuid(id) ? await perform(deps, by, deed, [revokeSession(id as SessionId)]) : 'active';
-  return lost === null ? null : refuse(deps, by, deed, noSuch('active session'));
+  if (lost !== null) return refuse(deps, by, deed, noSuch('active session'));
+  const ended = await findSession(deps.db, id as SessionId);
+  if (ended) deps.changes.ofAccess(ended.user.id);
+  return null;
 }
 
 // Terms

@@ -36,6 +36,7 @@ import type { Mailbox } from '../../worker/mailbox.ts';
 import type { Pool } from '../../worker/pool.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
+import type { Changes } from './changes.ts';
 import { fateOf } from './fate.ts';
 
 export interface PlaceOrderDeps {
@@ -48,6 +49,7 @@ export interface PlaceOrderDeps {
   readonly responseWaitMs: number;
   readonly entryDeadlineMs: number;
   readonly exitDeadlineMs: number;
+  readonly changes: Pick<Changes, 'ofOrder'>;
 }
 
 /** Whose order it is, as it was read. */
@@ -146,6 +148,7 @@ export async function placeOrder(
   if (failedGuard === 'daily_limit')
     return deny('daily_limit_reached', { retryAfter: secondsLeftOfDay(now) });
   if (failedGuard !== null) return { contested: failedGuard };
+  deps.changes.ofOrder(order);
   request.onAccepted?.();
 
   const result = await answerOf(deps, order);

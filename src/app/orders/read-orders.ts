@@ -1,32 +1,51 @@
 // What a user can see of their orders.
 
-import type { Db } from '../../data/db.ts';
+import type { Db, Reads } from '../../data/db.ts';
 import { verificationsOf } from '../../data/fill-checks.ts';
 import { listOrders, type OrderFilter } from '../../data/order-list.ts';
-import { findOrder } from '../../data/orders.ts';
+import { markOf, NOT_VERIFIED, type OrderMark } from '../../data/order-marks.ts';
+import { ordersByIds } from '../../data/orders.ts';
 
 export type { OrderFilter };
 
 import { type Denial, deny } from '../../domain/denial.ts';
 import { isUuid, type OrderId, type UserId } from '../../domain/ids.ts';
 import { openLeg } from '../../domain/order.ts';
-import { type OrderRecord, orderRecord, orderSummary, type Verification } from '../../domain/order-result.ts';
+import { type OrderRecord, orderRecord, orderSummary } from '../../domain/order-result.ts';
 import { onePage, pageOf } from '../pages.ts';
 
-const NOT_VERIFIED: Verification = { state: 'none', attempts: 0, next_at: null };
-
 export async function readOrder({ db }: { db: Db }, user: UserId, id: string): Promise<Denial | OrderRecord> {
-  const none = deny('not_found', { detail: 'You have no such order.' });
-  if (!isUuid(id)) return none;
-  // Before the order: verification that has ended is never shown beside the status from before its end.
-  const verifications = await verificationsOf(db, [id as OrderId]);
-  const order = await findOrder(db, id as OrderId);
+  const found = isUuid(id) ? (await foundOrders({ db }, [id as OrderId])).get(id as OrderId) : undefined;
   // Another user's order does not exist for this one.
-  if (order?.userId !== user) return none;
+  return found?.userId === user ? found.record : deny('not_found', { detail: 'You have no such order.' });
+}
+
+export interface Found {
+  readonly userId: UserId;
+  readonly mark: OrderMark;
+  readonly record: OrderRecord;
+}
+
+/** Whoever's they are: to be compared with who asks. */
+export async function foundOrders(
+  { db }: { db: Reads },
+  ids: readonly OrderId[],
+): Promise<Map<OrderId, Found>> {
+  // Before the orders: verification that has ended is never shown beside the status from before its end.
+  const verifications = await verificationsOf(db, ids);
+  const orders = await ordersByIds(db, ids);
   // A check is scheduled in the unit that leaves a leg open: where it was not there before, it is there now.
-  const missed =
-    !verifications.has(order.id) && openLeg(order) ? await verificationsOf(db, [order.id]) : null;
-  return orderRecord(order, (missed ?? verifications).get(order.id) ?? NOT_VERIFIED);
+  const missed = orders.flatMap((order) =>
+    !verifications.has(order.id) && openLeg(order) ? [order.id] : [],
+  );
+  const known = new Map([...verifications, ...(await verificationsOf(db, missed))]);
+  return new Map(
+    orders.map((order) => {
+      const verification = known.get(order.id) ?? NOT_VERIFIED;
+      const { id, userId } = order;
+      return [id, { userId, mark: markOf(order, verification), record: orderRecord(order, verification) }];
+    }),
+  );
 }
 
 export async function readOrders(

@@ -15,6 +15,7 @@ import { afterLook, type FillRules, type Look } from '../../domain/fill.ts';
 import { timestamp } from '../../domain/ids.ts';
 import type { Mailbox } from '../../worker/mailbox.ts';
 import type { Pool } from '../../worker/pool.ts';
+import type { Changes } from './changes.ts';
 import { noteEnd } from './strategy.ts';
 
 export interface VerifyDeps {
@@ -25,6 +26,7 @@ export interface VerifyDeps {
   readonly log: { info(context: object, text: string): void; warn(context: object, text: string): void };
   readonly rules: FillRules;
   readonly visibilityMs: number;
+  readonly changes: Pick<Changes, 'ofOrder'>;
 }
 
 /** Users verified at the same time; one slow broker must not hold back the others. */
@@ -51,6 +53,7 @@ async function verifyOne(deps: VerifyDeps, due: FillCheck): Promise<void> {
   const { order: after, verdict } = afterLook(order, look, check.attempts, rules, clock.now());
   const changes = after === order ? [] : saveOrder(after);
   const lost = await db.commit([concludeCheck(check, verdict), ...changes]);
+  if (lost === null) deps.changes.ofOrder(order);
   if (lost === null && after !== order) await noteEnd(deps, after);
   if (lost) log.warn({ order: order.id, lost }, 'a fill check was overtaken; it will be made again');
   if (verdict.check === 'dead_letter')

@@ -5,6 +5,7 @@ import type { Clock } from '../../domain/clock.ts';
 import { Replies } from '../replies.ts';
 import { type Store, StoreUnavailable } from '../store.ts';
 import { connect, inTime, type Log } from './connection.ts';
+import { openJournals } from './journals.ts';
 import { openQueues } from './queues.ts';
 import { createSignatures } from './signatures.ts';
 import { type Ask, openTurns } from './turns.ts';
@@ -12,7 +13,7 @@ import { type Ask, openTurns } from './turns.ts';
 /** The next fence is larger by the clock as well: what remembers the last one is for a clock that goes back. */
 const FENCE_MS = 86_400_000;
 
-type Kind = 'once' | 'window' | 'lease' | 'fence' | 'queue' | 'present' | 'tally';
+type Kind = 'once' | 'window' | 'lease' | 'fence' | 'queue' | 'present' | 'tally' | 'journal';
 const keyOf = (kind: Kind) => (key: string) => `fillpath:${kind}:${key}`;
 const onceKey = keyOf('once');
 const windowKey = keyOf('window');
@@ -49,7 +50,8 @@ export async function openRedisStore({
   const turns = openTurns(connection);
   const replies = new Replies();
   const signatures = createSignatures({ key, clock, log });
-  const opening = openQueues({ connection, turns, keyOf: queueKey, replies, signatures });
+  const journals = openJournals({ turns, keyOf: keyOf('journal'), wakes: () => queues.wakes });
+  const opening = openQueues({ connection, turns, keyOf: queueKey, replies, signatures, others: journals });
   const queues = await opening.catch(async (fault) => {
     await connection.close();
     throw fault;
@@ -164,6 +166,23 @@ export async function openRedisStore({
       const names = fields.filter((_, index) => index % 2 === 0);
       return names.map((name, index) => ({ name, count: Number(fields[2 * index + 1]) }));
     },
+
+    async keepJournal(journal, keptMs) {
+      mustBeOpen();
+      return journals.keepJournal(journal, wholeMs(keptMs));
+    },
+
+    async note(journal, texts) {
+      mustBeOpen();
+      await journals.note(journal, texts);
+    },
+
+    async readJournal(journal, after) {
+      mustBeOpen();
+      return journals.readJournal(journal, after);
+    },
+
+    watchJournal: (journal, look) => journals.watchJournal(journal, look),
 
     refused: () => signatures.refused(),
 

@@ -9,7 +9,7 @@ import { type Store, StoreUnavailable } from '../store.ts';
 import { ANSWER_MS, type Connection, inTime, unavailable } from './connection.ts';
 import type { Signatures } from './signatures.ts';
 import type { Ask } from './turns.ts';
-import { channelOf, listenForWakes, replyChannelOf } from './wakes.ts';
+import { channelOf, listenForWakes, replyChannelOf, type Wakes } from './wakes.ts';
 
 /** A timer that is asked to wait longer fires at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -36,6 +36,7 @@ interface Line {
 }
 
 export interface Queues extends Pick<Store, 'push' | 'take' | 'reply'> {
+  readonly wakes: Wakes;
   /** Ends every wait with null; what was taken for those who waited goes back. */
   close(): Promise<void>;
 }
@@ -46,6 +47,8 @@ export interface QueuesDeps {
   keyOf(queue: string): string;
   readonly replies: Replies;
   readonly signatures: Signatures;
+  /** Woken is what is no queue of ours, and told what is for every process. */
+  readonly others: { look(name: string): void; heard(text: string): void };
 }
 
 export async function openQueues(deps: QueuesDeps): Promise<Queues> {
@@ -63,11 +66,14 @@ export async function openQueues(deps: QueuesDeps): Promise<Queues> {
       if (answer !== null) deps.replies.deliver(address, answer);
     },
   };
-  const wakes = await listenForWakes(connection, replies, (queue) => {
-    const line = lines.get(queue);
-    if (!line) return;
-    line.emptyOn = 0;
-    if (line.looking || line.takers.size > 0) look(line);
+  const wakes = await listenForWakes(connection, replies, {
+    heard: deps.others.heard,
+    look(queue) {
+      const line = lines.get(queue);
+      if (!line) return deps.others.look(queue);
+      line.emptyOn = 0;
+      if (line.looking || line.takers.size > 0) look(line);
+    },
   });
 
   function put(end: 'RPUSH' | 'LPUSH', queue: string, messages: readonly string[], ttlMs: number) {
@@ -163,6 +169,8 @@ export async function openQueues(deps: QueuesDeps): Promise<Queues> {
   }
 
   return {
+    wakes,
+
     async push(queue, message, ttlMs) {
       await put('RPUSH', queue, [signatures.signRequest(queue, message, ttlMs)], ttlMs);
     },

@@ -89,6 +89,50 @@ const tally = `
 /** Name and count in turn. */
 const listTallies = `return redis.call('HGETALL', KEYS[1])`;
 
+/**
+ * A journal is a list of lines: its name, a number, a text. The numbers are microseconds that never go back. The first line
+ * has no text, or is one that need not be kept any more: it is there to tell what is behind it.
+ */
+const LINES = `
+  local function numberOf(line) return tonumber(string.match(line, ' (%d+) ')) end
+  local function add(name, number, text)
+    redis.call('RPUSH', KEYS[1], name .. string.format(' %.0f ', number) .. text)
+  end`;
+const keepJournal = `${NOW}${LINES}
+  local ttl = tonumber(ARGV[2])
+  if redis.call('EXISTS', KEYS[1]) == 0 then add(ARGV[1], now, '') end
+  local second = redis.call('LINDEX', KEYS[1], 1)
+  while second and numberOf(second) <= now - ttl * 1000 do
+    redis.call('LPOP', KEYS[1])
+    second = redis.call('LINDEX', KEYS[1], 1)
+  end
+  redis.call('PEXPIRE', KEYS[1], ttl)
+  redis.call('PUBLISH', ARGV[3], ARGV[4])
+  return redis.call('LINDEX', KEYS[1], -1)`;
+const noteLines = `${NOW}${LINES}
+  local last = redis.call('LINDEX', KEYS[1], -1)
+  if not last then return end
+  local number = math.max(now, numberOf(last) + 1)
+  for index = 4, #ARGV do add(string.match(last, '^%S+'), number + index - 4, ARGV[index]) end
+  redis.call('LTRIM', KEYS[1], -ARGV[3], -1)
+  redis.call('PUBLISH', ARGV[1], ARGV[2])`;
+/** From the end, because that is where who reads all the time stands. */
+const readLines = `${LINES}
+  local first, last = redis.call('LINDEX', KEYS[1], 0), redis.call('LINDEX', KEYS[1], -1)
+  local name, after = ARGV[1], tonumber(ARGV[2])
+  if not first or string.match(first, '^%S+') ~= name then return false end
+  if after < numberOf(first) or after > numberOf(last) then return false end
+  local most, lines = 16, {}
+  repeat
+    most = most * 4
+    lines = redis.call('LRANGE', KEYS[1], -most, -1)
+  until #lines < most or numberOf(lines[1]) <= after
+  local behind = {}
+  for _, line in ipairs(lines) do
+    if numberOf(line) > after then behind[#behind + 1] = line end
+  end
+  return behind`;
+
 /** A command of Redis' own: its name, then what comes after the key. */
 const plain = `return redis.call(ARGV[1], KEYS[1], unpack(ARGV, 2))`;
 
@@ -103,6 +147,9 @@ const STEPS = {
   announcePresence: { lua: announcePresence, numberOfKeys: 1 },
   tally: { lua: tally, numberOfKeys: 1 },
   listTallies: { lua: listTallies, numberOfKeys: 1 },
+  keepJournal: { lua: keepJournal, numberOfKeys: 1 },
+  noteLines: { lua: noteLines, numberOfKeys: 1 },
+  readLines: { lua: readLines, numberOfKeys: 1 },
   plain: { lua: plain, numberOfKeys: 1 },
 };
 export type Step = keyof typeof STEPS;

@@ -1,7 +1,7 @@
 // Who waits at a queue is woken by a message on the channel of the queue's group. All groups share one connection. A
 // wake is only a hint: whenever a group is subscribed, for the first time or after an outage, each of its queues is
 // looked at, so that what was pushed while nobody listened is found. Replies come over the same connection, and whoever
-// waits for one is told of an outage.
+// waits for one is told of an outage. Journals are watched in the same way as queues.
 
 import { type Redis, ReplyError } from 'ioredis';
 import type { Replies } from '../replies.ts';
@@ -13,8 +13,9 @@ const ROUND_MS = 2_000;
 const KEPT_MS = 60_000;
 const CHANNELS = 'fillpath:wake:';
 const REPLIES = 'fillpath:reply:';
-/** Always subscribed: it shows at the start that we may subscribe. Nothing is ever published there. */
+/** Always subscribed: it shows at the start that we may subscribe. What is published there is for every process. */
 const NO_GROUP = '';
+export const TO_ALL = CHANNELS + NO_GROUP;
 
 const groupOf = (queue: string): string => /^[^{]*\{([^}]+)\}/.exec(queue)?.[1] ?? queue;
 export const channelOf = (queue: string): string => CHANNELS + groupOf(queue);
@@ -40,7 +41,7 @@ export interface Wakes {
 export async function listenForWakes(
   connection: Connection,
   replies: Pick<Replies, 'group' | 'deliver' | 'missed'>,
-  look: (queue: string) => void,
+  { look, heard }: { look(queue: string): void; heard(text: string): void },
 ): Promise<Wakes> {
   const groups = new Map<string, Group>();
   const newGroups = new Set<string>();
@@ -55,6 +56,7 @@ export async function listenForWakes(
     const subscriber = connection.subscriber();
     subscriber.on('error', () => {});
     subscriber.on('message', (channel: string, text: string) => {
+      if (channel === TO_ALL) return heard(text);
       if (!channel.startsWith(REPLIES)) return look(text);
       const end = text.indexOf('\n');
       replies.deliver(text.slice(0, end), text.slice(end + 1));
