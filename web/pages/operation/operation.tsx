@@ -97,7 +97,7 @@ function Administration({ user }: { readonly user: { email: string; is_admin: bo
       {queues.error && <ProblemNote fault={queues.error} />}
       <Hosts queues={queues.data} />
       <Workers />
-      <div className="columns even">
+      <div className="columns">
         <DeadLetters ownId={user.id} />
         <Queues queues={queues.data} />
       </div>

@@ -69,6 +69,25 @@ export const user = (id: string) =>
     queryFn: () => read(api.GET('/deployment/users/{id}', { params: { path: { id } } })),
   });
 
+/** One after the other: a list of workers is not to be twenty questions at once. */
+let last: Promise<unknown> = Promise.resolve();
+function inTurn<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  const answer = last.then(ask);
+  last = answer.catch(() => {});
+  return answer;
+}
+
+export const emailOf = (id: string) =>
+  queryOptions({
+    queryKey: ['emails', id],
+    queryFn: () =>
+      inTurn(async () => {
+        const { email } = await read(api.GET('/deployment/users/{id}', { params: { path: { id } } }));
+        return email;
+      }),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+
 export const plans = queryOptions({
   queryKey: ['plans'],
   queryFn: () => read(api.GET('/public/plans')),

@@ -1,5 +1,5 @@
 import type { Schemas } from '../../api/client.ts';
-import { counted, figure } from '../../parts/numbers.ts';
+import { figure } from '../../parts/numbers.ts';
 import { Led, Skeleton } from '../../parts/page.tsx';
 import { Who } from './who.tsx';
 
@@ -38,7 +38,7 @@ export function Queues({ queues }: { readonly queues: Schemas['Queues'] | undefi
             running={queues.fill_checks.running}
           />
           <Row name="Worker starts" waiting={queues.worker_starts.waiting} />
-          <Row name={`Mailboxes of ${counted(queues.mailboxes.length, 'user')}`} waiting={inMailboxes} />
+          <Row name="Mailboxes" waiting={inMailboxes} />
           {full.slice(0, NAMED).map(({ user_id: id, waiting }) => (
             <tr key={id}>
               <td className="quiet">

@@ -1,11 +1,11 @@
 // What the operation page says: in sentences that tell an admin what is so, and what a button will do.
 
-import type { Schemas } from '../../api/client.ts';
+import type { components } from '../../api/schema.ts';
 import { counted, figure } from '../../parts/numbers.ts';
 
-type Health = Schemas['Health'];
-type User = Schemas['UserRecord'];
-type Plan = Schemas['Plan'];
+type Health = components['schemas']['Health'];
+type User = components['schemas']['UserRecord'];
+type Plan = components['schemas']['Plan'];
 
 // Health
 

@@ -1,6 +1,6 @@
 // The page's heading: what was earned, with the money and its sign; and whether it was real money.
 
-import type { Schemas } from '../../api/client.ts';
+import type { components } from '../../api/schema.ts';
 import { counted, money, unrealWord } from '../../parts/numbers.ts';
 import { hasSeveralCurrencies, type RangeName, type Row, totalsOf, withinWords } from './days.ts';
 
@@ -12,7 +12,7 @@ interface Scope {
 
 /** `said` matters, `rest` accompanies it. */
 export function answerOf(
-  performance: Schemas['Performance'],
+  performance: components['schemas']['Performance'],
   rows: readonly Row[],
   { range, accountName }: Scope,
 ): { readonly said: string; readonly rest: string } {
@@ -26,7 +26,7 @@ export function answerOf(
   return { said: `${sum} realised ${within}`, rest: `by ${counted(orderCount, 'order')}${where}` };
 }
 
-type MoneyOf = Pick<Schemas['Account'], 'broker' | 'environment'>;
+type MoneyOf = Pick<components['schemas']['Account'], 'broker' | 'environment'>;
 
 /** Real money and none must not be taken for each other, not even in a sum. */
 export function moneyKinds(accounts: readonly MoneyOf[], simulation: boolean) {

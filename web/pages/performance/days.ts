@@ -1,9 +1,9 @@
 // The days of a range, one row each, whether something happened on them or not; and what they come to.
 
-import type { Schemas } from '../../api/client.ts';
+import type { components } from '../../api/schema.ts';
 import { counted, figure, money } from '../../parts/numbers.ts';
 
-type Performance = Schemas['Performance'];
+type Performance = components['schemas']['Performance'];
 
 export interface Row {
   /** Of UTC: `2026-11-05`. */

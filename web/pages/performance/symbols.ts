@@ -1,10 +1,10 @@
 // By symbol: who earned most stands first, and a bar says how much, from a zero that all of them share.
 
-import type { Schemas } from '../../api/client.ts';
+import type { components } from '../../api/schema.ts';
 import { figure, money } from '../../parts/numbers.ts';
 import type { Sheet } from './sheets.ts';
 
-export type SymbolTotals = Schemas['Performance']['symbols'][number];
+export type SymbolTotals = components['schemas']['Performance']['symbols'][number];
 
 export interface AmountBar {
   /** In percent of the cell. */
@@ -13,10 +13,14 @@ export interface AmountBar {
   readonly width: number;
 }
 
+/** What was never filled has earned nothing, and comes last. */
 export const inOrder = (symbols: readonly SymbolTotals[]): SymbolTotals[] =>
   symbols.toSorted(
     (a, b) =>
-      (b.realised ?? 0) - (a.realised ?? 0) || b.orders - a.orders || a.symbol.localeCompare(b.symbol),
+      Number(b.volume > 0) - Number(a.volume > 0) ||
+      (b.realised ?? 0) - (a.realised ?? 0) ||
+      b.orders - a.orders ||
+      a.symbol.localeCompare(b.symbol),
   );
 
 export function amountBars(symbols: readonly SymbolTotals[]): (AmountBar | null)[] {
