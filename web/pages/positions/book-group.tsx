@@ -12,6 +12,7 @@ import type { Book } from './books.ts';
 import styles from './positions.module.css';
 import {
   alignOrder,
+  averageInWords,
   differenceInWords,
   isHeldElsewhere,
   reasonInWords,
@@ -172,7 +173,11 @@ function PositionRows({ book, position, onAlign }: PositionRowsProps) {
           <Difference position={position} />
         </td>
         <td className={`num ${styles.average}`}>
-          {position.average_price !== null && quantity !== 0 && figure(position.average_price)}
+          {position.average_price !== null && quantity !== 0 && (
+            <span title={figure(position.average_price)}>
+              {averageInWords(position.average_price, position.last_price)}
+            </span>
+          )}
         </td>
         <td className={`num ${styles.last}`}>
           {position.last_price !== null && figure(position.last_price)}
