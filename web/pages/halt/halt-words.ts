@@ -8,9 +8,9 @@ type Account = Pick<Schemas['Account'], 'name' | 'halted'>;
 type Held = Pick<Schemas['Position'], 'symbol' | 'quantity'>;
 
 /** Null: the broker has not answered (yet). */
-export type Holding = readonly Held[] | null;
+type Holding = readonly Held[] | null;
 
-export const heldOf = (positions: readonly Held[]): readonly Held[] =>
+const heldOf = (positions: readonly Held[]): readonly Held[] =>
   positions.filter(({ quantity }) => quantity !== 0);
 
 export const holdingInWords = (positions: readonly Held[]): string =>

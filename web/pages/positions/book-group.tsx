@@ -22,7 +22,7 @@ import {
 
 const COLUMNS = 9;
 
-export const wordOf = ({ account, simulation }: Pick<Book, 'account' | 'simulation'>): string | null =>
+const wordOf = ({ account, simulation }: Pick<Book, 'account' | 'simulation'>): string | null =>
   unrealWord({ simulation, broker_name: account.broker, environment: account.environment });
 
 interface BookGroupProps {
