@@ -171,8 +171,10 @@ function DeleteDialog({ account, onClose }: { readonly account: Account; readonl
           disabled={remove.isPending}
           onClick={() => remove.mutate(mayKeep)}
         >
-          <span className={styles.named}>Delete {account.name}</span>
-          {mayKeep && ' and leave its positions at the broker'}
+          <span className={styles.named}>
+            Delete {account.name}
+            {mayKeep && ' and leave its positions at the broker'}
+          </span>
         </button>
       </div>
     </Dialog>
