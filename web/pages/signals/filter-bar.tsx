@@ -125,8 +125,7 @@ function Count({
       to={'/signals' as never}
       search={{ ...filters, outcome } as never}
       className={styles.filter}
-      activeProps={{}}
-      aria-current={filters.outcome === outcome ? 'true' : undefined}
+      activeOptions={{ exact: true }}
       replace
     >
       {name} {count !== undefined && <b>{figure(count)}</b>}

@@ -110,10 +110,15 @@ const listed = (client: QueryClient, asked: Asked) =>
 const sinceShown = (client: QueryClient, asked: Asked) =>
   queryOptions({
     queryKey: ['signals', 'fresh', asked.filters, asked.dayStart],
-    queryFn() {
+    async queryFn({ queryKey }) {
       const query = queryOf(asked.filters, asked.dayStart);
       const from = newestShown(client, asked) ?? query.from;
-      return readPage(asked, { ...query, ...(from && { from }) }, null);
+      const page = await readPage(asked, { ...query, ...(from && { from }) }, null);
+      const heard = client.getQueryData<SignalPage>(queryKey);
+      // The day's counts are older than this: a refused signal changes no order.
+      if (heard && heard.signals[0]?.id !== page.signals[0]?.id)
+        void client.invalidateQueries({ queryKey: ['overview'] });
+      return page;
     },
     refetchInterval: ASK_AGAIN_MS,
     staleTime: ASK_AGAIN_MS,

@@ -15,6 +15,8 @@ type Leg = Schemas['Leg'];
 export function Legs({ order }: { readonly order: Order }) {
   const { legs, price } = order;
   const together = togetherOf(legs);
+  // Of what is not known there is no sum.
+  const hasSum = legs.length > 1 && legs.every(({ status }) => status !== 'unknown');
   const said = [
     ...(price === null ? [] : [`the signal’s price was ${figure(price)}`]),
     ...(together.fees === null ? [] : [`fees ${figure(together.fees)}`]),
@@ -53,10 +55,10 @@ export function Legs({ order }: { readonly order: Order }) {
             <LegRow key={leg.client_order_id} leg={leg} order={order} />
           ))}
         </tbody>
-        {(legs.length > 1 || said.length > 0) && (
+        {(hasSum || said.length > 0) && (
           <tfoot>
             <tr>
-              {legs.length > 1 && (
+              {hasSum && (
                 <>
                   <td colSpan={2}>together</td>
                   <td className="num">{figure(together.quantity)}</td>
@@ -64,7 +66,7 @@ export function Legs({ order }: { readonly order: Order }) {
                   <td className="num">{together.price === null ? null : figure(together.price)}</td>
                 </>
               )}
-              <td colSpan={legs.length > 1 ? 5 : 10} className={styles.words}>
+              <td colSpan={hasSum ? 5 : 10} className={styles.words}>
                 {said.join('; ')}
               </td>
             </tr>

@@ -1,23 +1,12 @@
 // What a story is made of besides its order and its signal.
 
 import { queryOptions } from '@tanstack/react-query';
-import { api, read, type Schemas } from '../../api/client.ts';
+import { api, read } from '../../api/client.ts';
 
 export const signalOf = (id: string) =>
   queryOptions({
     queryKey: ['signals', 'one', id],
     queryFn: () => read(api.GET('/trading/signals/{id}', { params: { path: { id } } })),
-  });
-
-export type Beside = Schemas['NeighbourOrder'];
-type Links = Pick<Schemas['OrderRecord'], 'signal_id' | 'previous_order' | 'next_order' | 'last_look'>;
-
-/** The order's ties, apart from the order: what the stream tells of a change has none of them. */
-export const linksOf = (id: string, looks = 0) =>
-  queryOptions({
-    // A look that was made since may have found something.
-    queryKey: ['orders', 'links', id, looks],
-    queryFn: (): Promise<Links> => read(api.GET('/trading/orders/{id}', { params: { path: { id } } })),
   });
 
 /** By its exact symbol; null: the account's broker does not list it. It may take a while: nothing waits for it. */

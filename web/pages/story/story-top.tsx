@@ -13,7 +13,7 @@ import { clockTime, dayOf, When } from '../../parts/when.tsx';
 import { unrealOf } from '../signals/row.tsx';
 import type { Headline } from './headline.ts';
 import { LookNow } from './look-now.tsx';
-import { besideSignal, linksOf } from './queries.ts';
+import { besideSignal } from './queries.ts';
 import { canRehearse, Rehearse } from './rehearse.tsx';
 import styles from './story.module.css';
 import type { StoryOf } from './story.tsx';
@@ -110,15 +110,12 @@ function Neighbours({ of: { signal, order } }: { readonly of: StoryOf }) {
     ...besideSignal(signal?.id ?? '', signal?.arrived_at ?? ''),
     enabled: signal !== null,
   });
-  // An order without a signal has its own neighbours: those of its account and symbol.
-  const { data: links } = useQuery({
-    ...linksOf(order?.order_id ?? ''),
-    enabled: signal === null && order !== null,
-  });
   const path = (signalId: string | null | undefined, orderId: string | undefined): string | null =>
     signalId ? `/signals/${signalId}` : orderId ? `/orders/${orderId}` : null;
-  const older = path(signals?.older, links?.previous_order?.order_id);
-  const newer = path(signals?.newer, links?.next_order?.order_id);
+  // An order without a signal has its own neighbours: those of its account and symbol.
+  const own = signal === null ? order : null;
+  const older = path(signals?.older, own?.previous_order?.order_id);
+  const newer = path(signals?.newer, own?.next_order?.order_id);
   useKeys({
     j: () => older && void navigate({ to: older }),
     k: () => newer && void navigate({ to: newer }),

@@ -8,16 +8,15 @@ import { figure, heldInWords } from '../../parts/numbers.ts';
 import { Section } from '../../parts/page.tsx';
 import { When } from '../../parts/when.tsx';
 import { positionAfter } from '../signals/words.ts';
-import { auditOf, type Beside, linksOf } from './queries.ts';
+import { auditOf } from './queries.ts';
 import styles from './story.module.css';
 
 type Order = Schemas['OrderRecord'];
 
 export function Ties({ order }: { readonly order: Order }) {
   const { data: audit } = useQuery(auditOf(order.order_id));
-  const { data: links } = useQuery(linksOf(order.order_id));
+  const { previous_order: previous, next_order: next } = order;
   const entries = audit?.items ?? [];
-  const hasLinks = links?.previous_order !== undefined;
   return (
     <div className={styles.ties}>
       {entries.length > 0 && (
@@ -47,13 +46,13 @@ export function Ties({ order }: { readonly order: Order }) {
           </table>
         </Section>
       )}
-      {hasLinks && links && (
+      {previous !== undefined && (
         <Section title="Before and after">
           <ol className={styles.chain}>
             <li>
               <span className="quiet">before this</span>
-              {links.previous_order ? (
-                <Tie order={links.previous_order} symbol={order.symbol} />
+              {previous ? (
+                <Tie order={previous} symbol={order.symbol} />
               ) : (
                 <span>nothing in {order.symbol}</span>
               )}
@@ -67,11 +66,7 @@ export function Ties({ order }: { readonly order: Order }) {
             </li>
             <li>
               <span className="quiet">replaced by</span>
-              {links.next_order ? (
-                <Tie order={links.next_order} symbol={order.symbol} />
-              ) : (
-                <span>nothing{leftOpen(order)}</span>
-              )}
+              {next ? <Tie order={next} symbol={order.symbol} /> : <span>nothing{leftOpen(order)}</span>}
             </li>
           </ol>
         </Section>
@@ -85,7 +80,7 @@ function leftOpen(order: Order): string {
   return after ? `: ${heldInWords(after)} was left open` : '';
 }
 
-const Tie = ({ order, symbol }: { readonly order: Beside; readonly symbol: string }) => (
+const Tie = ({ order, symbol }: { readonly order: Schemas['NeighbourOrder']; readonly symbol: string }) => (
   <Link to={`/orders/${order.order_id}` as never}>
     <When at={order.submitted_at} milliseconds /> <Side side={order.action} />{' '}
     {order.quantity ? figure(order.quantity) : ''} {symbol}

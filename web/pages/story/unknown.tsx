@@ -1,6 +1,5 @@
 // Where nobody knows what became of an order: what is being done about it, and what it means either way.
 
-import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { Schemas } from '../../api/client.ts';
 import { CopyId } from '../../parts/copy.tsx';
@@ -10,7 +9,6 @@ import { counted, figure, heldInWords } from '../../parts/numbers.ts';
 import { Section } from '../../parts/page.tsx';
 import { ageInWords, useNow, When } from '../../parts/when.tsx';
 import { minus, plus } from '../signals/words.ts';
-import { linksOf } from './queries.ts';
 import styles from './story.module.css';
 
 type Order = Schemas['OrderRecord'];
@@ -28,11 +26,9 @@ export function Unknown({ order }: { readonly order: Order }) {
   );
 }
 
-function Looks({ order: { order_id, verification, broker_name } }: { readonly order: Order }) {
+function Looks({ order: { verification, broker_name, last_look } }: { readonly order: Order }) {
   const now = useNow();
-  const { data: links } = useQuery(linksOf(order_id, verification.attempts));
   const { attempts, next_at, state } = verification;
-  const reason = links?.last_look ?? null;
   const left = next_at === null ? 0 : Date.parse(next_at) - now;
   return (
     <ol className={styles.looks}>
@@ -40,7 +36,7 @@ function Looks({ order: { order_id, verification, broker_name } }: { readonly or
         <li>
           <Mark name="refused" />
           <span>{counted(attempts, 'look')} so far</span>
-          <span>{reason ?? `${broker_name} could not yet tell what became of it`}</span>
+          <span>{last_look ?? `${broker_name} could not yet tell what became of it`}</span>
         </li>
       )}
       {next_at !== null && (
