@@ -28,6 +28,7 @@ export function AccountsTable({ overview }: { readonly overview: Overview }) {
   const now = useNow(RUG_MS);
   const start = Date.parse(day_start);
   const end = new Date(start).setDate(new Date(start).getDate() + 1);
+  const [resuming, setResuming] = useState<AccountToday | null>(null);
   const areTermsAccepted = !todo.some(({ kind }) => kind === 'terms_not_accepted');
   return (
     <Led>
@@ -72,6 +73,7 @@ export function AccountsTable({ overview }: { readonly overview: Overview }) {
               account={account}
               areTermsAccepted={areTermsAccepted}
               drift={driftOf(todo, account.id)}
+              onResume={() => setResuming(account)}
               day={{ start, end, now: Math.max(now, Date.parse(overview.checked_at)) }}
             />
           ))}
@@ -101,6 +103,7 @@ export function AccountsTable({ overview }: { readonly overview: Overview }) {
           </tr>
         </tfoot>
       </table>
+      {resuming && <ResumeDialog account={resuming} onClose={() => setResuming(null)} />}
     </Led>
   );
 }
@@ -109,10 +112,11 @@ interface AccountRowProps {
   readonly account: AccountToday;
   readonly areTermsAccepted: boolean;
   readonly drift: 'risk' | 'act';
+  readonly onResume: () => void;
   readonly day: { readonly start: number; readonly end: number; readonly now: number };
 }
 
-function AccountRow({ account, areTermsAccepted, drift, day }: AccountRowProps) {
+function AccountRow({ account, areTermsAccepted, drift, onResume, day }: AccountRowProps) {
   const { id, name, broker_name, environment, real_money, signals_today, last_signal_at } = account;
   const word = unrealWord(account) ?? (real_money ? null : environment);
   return (
@@ -135,7 +139,7 @@ function AccountRow({ account, areTermsAccepted, drift, day }: AccountRowProps) 
         <BrokerState account={account} now={day.now} />
       </td>
       <td className={styles.entries}>
-        <Entries account={account} areTermsAccepted={areTermsAccepted} now={day.now} />
+        <Entries account={account} areTermsAccepted={areTermsAccepted} now={day.now} onResume={onResume} />
       </td>
       <td className={styles.rugCell}>
         <DayRug signals={signals_today} day={day} />
@@ -187,12 +191,13 @@ function Entries({
   account,
   areTermsAccepted,
   now,
+  onResume,
 }: {
   readonly account: AccountToday;
   readonly areTermsAccepted: boolean;
   readonly now: number;
+  readonly onResume: () => void;
 }) {
-  const [isResuming, setResuming] = useState(false);
   const { words, why } = entriesOf(account, areTermsAccepted);
   if (words !== 'halted') return <span title={why}>{words}</span>;
   const since = account.halted_since && minuteOf(new Date(account.halted_since), new Date(now));
@@ -201,11 +206,10 @@ function Entries({
       <b title={since ? `since ${since}` : why}>halted</b>
       <small className={styles.halted}>
         {since && `${since} `}
-        <button type="button" className="link" onClick={() => setResuming(true)}>
+        <button type="button" className="link" onClick={onResume}>
           Resume…
         </button>
       </small>
-      {isResuming && <ResumeDialog account={account} onClose={() => setResuming(false)} />}
     </>
   );
 }

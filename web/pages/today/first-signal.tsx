@@ -130,6 +130,8 @@ function Platform({ account, secret, onCopied }: { readonly secret: string } & F
 
 /** Refused ones are no change of an order: they are asked for. */
 const ASK_MS = 2_000;
+/** What becomes of it comes by the stream, which may be away. */
+const SEEN_MS = 10_000;
 
 function Waiting({ account }: { readonly account: Account }) {
   const queries = useQueryClient();
@@ -143,7 +145,7 @@ function Waiting({ account }: { readonly account: Account }) {
       if (page.items.length > 0) void queries.invalidateQueries({ queryKey: ['overview'] });
       return page;
     },
-    refetchInterval: ({ state }) => (state.data?.items.length ? false : ASK_MS),
+    refetchInterval: ({ state }) => (state.data?.items.length ? SEEN_MS : ASK_MS),
   });
   useOrderChanges(
     useCallback(() => void queries.invalidateQueries({ queryKey: ['signals', 'first'] }), [queries]),

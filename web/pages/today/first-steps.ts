@@ -7,7 +7,7 @@ type Schemas = components['schemas'];
 type Overview = Schemas['Overview'];
 type Account = Schemas['Account'];
 
-export type StepName = 'terms' | 'account' | 'message' | 'signal' | 'broker' | 'guards' | 'second_factor';
+type StepName = 'terms' | 'account' | 'message' | 'signal' | 'broker' | 'guards' | 'second_factor';
 
 export interface Step {
   readonly name: StepName;
@@ -62,7 +62,7 @@ export function firstSteps({ overview, accounts, session, isMessageCopied }: Kno
       'message',
       'The message',
       isMessageCopied || hasSignal,
-      'Copied, with its secret',
+      isMessageCopied ? 'Copied, with its secret' : 'It was sent',
       'Copy it: the address and the secret are filled in',
     ],
     [
