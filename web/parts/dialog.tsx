@@ -7,11 +7,13 @@ import styles from './dialog.module.css';
 interface OverProps {
   readonly title: ReactNode;
   readonly onClose: () => void;
+  /** On the button that leaves it, where "Close" could be taken for something else. */
+  readonly leave?: string;
   readonly children: ReactNode;
 }
 
 /** The browser keeps the focus inside. Put `autoFocus` on the safest choice. */
-export function Dialog({ title, onClose, children }: OverProps) {
+export function Dialog({ title, onClose, leave = 'Close', children }: OverProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
   useEffect(() => {
@@ -37,7 +39,7 @@ export function Dialog({ title, onClose, children }: OverProps) {
         <header>
           <h2 id={heading}>{title}</h2>
           <button type="button" className="link quiet" onClick={onClose}>
-            Close <kbd>esc</kbd>
+            {leave} <kbd>esc</kbd>
           </button>
         </header>
         {children}
@@ -46,7 +48,7 @@ export function Dialog({ title, onClose, children }: OverProps) {
   );
 }
 
-export function Drawer({ title, onClose, children }: OverProps) {
+export function Drawer({ title, onClose, leave = 'Close', children }: OverProps) {
   const drawer = useRef<HTMLElement>(null);
   const heading = useId();
   useEffect(() => {
@@ -71,7 +73,7 @@ export function Drawer({ title, onClose, children }: OverProps) {
         <header>
           <h2 id={heading}>{title}</h2>
           <button type="button" className="link quiet" onClick={onClose}>
-            Close <kbd>esc</kbd>
+            {leave} <kbd>esc</kbd>
           </button>
         </header>
         {children}

@@ -1,17 +1,9 @@
 // Numbers, sides and what is not real money: one spelling on every page. Exact as they came: nothing is rounded here.
 
 import type { ReactNode } from 'react';
+import { figure, money } from './numbers.ts';
 
-const MINUS = '\u2212';
-const GROUPED = new Intl.NumberFormat('en', { maximumFractionDigits: 20, useGrouping: 'always' });
-
-/** With groups and a real minus sign. */
-export const figure = (value: number): string => GROUPED.format(value).replace('-', MINUS);
-/** A profit has its sign, and zero has none. */
-export const signed = (value: number): string => (value > 0 ? `+${figure(value)}` : figure(value));
-/** Money to its cent, where it is a sum of ours and not a broker's price. */
-export const money = (value: number): string =>
-  signed(Math.round(value * 100) / 100).replace(/(\.\d)$/, '$10');
+export { counted, figure, heldInWords, money, signed, unrealWord } from './numbers.ts';
 
 export const NotKnown = () => <span className="quiet">not known</span>;
 
@@ -67,23 +59,6 @@ export function Held({ position }: { readonly position: number | null | undefine
     </>
   );
 }
-export const heldInWords = (position: number): string =>
-  position === 0 ? 'flat' : `${position > 0 ? 'long' : 'short'} ${figure(Math.abs(position))}`;
-
-/** The word for what is not real money; null: it is. */
-export function unrealWord(of: {
-  readonly simulation?: boolean | undefined;
-  readonly broker_name?: string | undefined;
-  readonly environment?: string | null | undefined;
-}): string | null {
-  if (of.simulation) return 'simulated';
-  if (of.broker_name === 'paper') return 'paper';
-  return of.environment && !of.environment.startsWith('live') ? of.environment : null;
-}
 
 export const Unreal = ({ word }: { readonly word: string | null }): ReactNode =>
   word && <span className="unreal">{word}</span>;
-
-/** `1 order`, `2 orders`. */
-export const counted = (count: number, one: string, many = `${one}s`): string =>
-  `${figure(count)} ${count === 1 ? one : many}`;
