@@ -29,7 +29,7 @@ export default function Security() {
             <span className="quiet">{answer.rest}</span>
           </>
         ) : (
-          <span className="quiet">Attempts, ways in, and the audit log</span>
+          <span className="quiet">Who tried, and who may</span>
         )
       }
       facts={<Facts />}
