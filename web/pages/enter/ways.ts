@@ -59,6 +59,7 @@ const FOR_PEOPLE: Readonly<Record<string, string>> = {
   captcha_failed: 'Solve it once more: each answer works once.',
   passwords_busy: 'Try again in a moment. It does not count as a failed try.',
   edge_rate_limited: 'This address has asked too often.',
+  unreachable: 'Your network or the service is away. Try again in a moment.',
   reset_token_invalid: 'A link for a new password works once, for 30 minutes. Ask for another.',
 };
 
