@@ -139,11 +139,11 @@ test('the suggested guards are taken by the service, with a day’s loss where t
     const merged = mergeGuards({}, suggestedGuards(equity));
     assert.ok('guards' in merged, JSON.stringify(merged));
   }
-  assert.equal(suggestedGuards(24_318.66).max_daily_loss, 486);
+  assert.equal(suggestedGuards(24_318.66).max_daily_loss, 490);
   assert.equal(suggestedGuards(null).max_daily_loss, undefined);
   assert.match(
     suggestionInWords(suggestedGuards(100_000), 'USD'),
-    /and a day’s loss of at most 2000 USD, which is 2 %/,
+    /and a day’s loss of at most 2,000 USD, some 2 %/,
   );
   assert.match(suggestionInWords(suggestedGuards(null), null), /symbol and the broker’s price within 1 %/);
 });

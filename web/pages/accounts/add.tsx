@@ -168,7 +168,7 @@ function AddForm({ brokers: all, isFirst }: AddFormProps) {
         <ProblemNote fault={enter.error}>
           {made && (
             <>
-              The account is made; it waits for its credentials.{' '}
+              The account is made.{' '}
               <Link to="/accounts/$id" params={{ id: made.id } as never}>
                 To the account
               </Link>

@@ -45,6 +45,7 @@ export function GuardRows({ account, equity, currency }: GuardsProps) {
             account={account}
             name={<code>{guard.name}</code>}
             label={guard.name}
+            long={guard.perSymbol ?? false}
             stored={guardText(account.guards[guard.name])}
             placeholder="not set"
             unit={guard.unit === 'currency' ? (currency ?? '') : guard.unit}

@@ -23,14 +23,14 @@ export const NUMBER_GUARDS: readonly GuardDescription[] = [
   {
     name: 'max_order_quantity',
     unit: '',
-    meaning: 'the most that one entry may ask for, in the symbol’s own unit',
+    meaning: 'the most that one entry may ask for; or for each symbol: BTCUSDT.P 0.5, * 10',
     bounds: AMOUNT,
     perSymbol: true,
   },
   {
     name: 'max_position',
     unit: '',
-    meaning: 'the most that may be held after the fill, in the symbol’s own unit',
+    meaning: 'the most that may be held after the fill; for all symbols, or for each',
     bounds: AMOUNT,
     perSymbol: true,
   },
@@ -92,7 +92,8 @@ export function readGuard(
 
 /** Where no guard is set: values that no ordinary strategy meets, and a broken one does. */
 export function suggestedGuards(equity: number | null): Partial<Guards> {
-  const twoPercent = equity === null ? 0 : Math.round(equity * 0.02);
+  // Two figures are enough of a suggestion.
+  const twoPercent = equity === null ? 0 : Number((equity * 0.02).toPrecision(2));
   return {
     max_orders_per_minute: 6,
     cooldown_seconds: 5,
@@ -100,6 +101,8 @@ export function suggestedGuards(equity: number | null): Partial<Guards> {
     ...(twoPercent >= 1 ? { max_daily_loss: twoPercent } : {}),
   };
 }
+
+const grouped = (value: number): string => new Intl.NumberFormat('en').format(value);
 
 export const hasGuards = (guards: Guards): boolean => Object.values(guards).some((value) => value !== null);
 
@@ -112,7 +115,7 @@ export function suggestionInWords(suggested: Partial<Guards>, currency: string |
   ];
   if (max_daily_loss)
     words.push(
-      `a day’s loss of at most ${plain(max_daily_loss)}${currency ? ` ${currency}` : ''}, which is 2 % of the equity`,
+      `a day’s loss of at most ${grouped(max_daily_loss)}${currency ? ` ${currency}` : ''}, some 2 % of the equity`,
     );
   return `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
 }

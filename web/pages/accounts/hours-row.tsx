@@ -20,7 +20,7 @@ export function Hours({ account }: { readonly account: Account }) {
     <Row
       name={<code>trading_hours</code>}
       fault={change.error}
-      meaning={hours ? hoursInWords(hours) : 'entries at any hour'}
+      meaning={draft ? undefined : hours ? hoursInWords(hours) : 'entries at any hour'}
       does={
         <>
           <Saved when={change.isSuccess && !draft} />

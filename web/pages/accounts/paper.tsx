@@ -105,8 +105,7 @@ function Choice({ account, name, meaning, value, options }: ChoiceProps) {
       <select
         aria-label={name}
         className={styles.choice}
-        value={value}
-        disabled={change.isPending}
+        value={String((change.isPending ? change.variables.paper?.[name] : value) ?? '')}
         onChange={({ target }) => change.mutate({ paper: { [name]: target.value || null } })}
       >
         {options.map(([option, words]) => (
@@ -131,8 +130,7 @@ function LoseAnswer({ account, isOn }: { readonly account: Account; readonly isO
       <label className={styles.radio}>
         <input
           type="checkbox"
-          checked={isOn}
-          disabled={change.isPending}
+          checked={change.isPending ? change.variables.paper?.lose_answer === true : isOn}
           onChange={({ target }) => change.mutate({ paper: { lose_answer: target.checked } })}
         />
         lose answers

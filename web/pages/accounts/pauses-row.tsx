@@ -32,7 +32,7 @@ export function Pauses({ account }: { readonly account: Account }) {
       name={<code>pauses</code>}
       fault={change.error}
       meaning={
-        planned.length === 0 ? (
+        isAdding ? undefined : planned.length === 0 ? (
           'no entries around news, for as long as you say'
         ) : (
           <ul>

@@ -20,7 +20,7 @@ export function Row({ name, children, meaning, does, fault }: RowProps) {
   return (
     <div>
       <dt>{name}</dt>
-      <dd>{children}</dd>
+      <dd className={meaning === undefined ? styles.across : undefined}>{children}</dd>
       {meaning !== undefined && <dd className="quiet">{meaning}</dd>}
       <dd className={styles.does}>{does}</dd>
       {fault ? (
@@ -52,10 +52,22 @@ interface FieldRowProps {
   /** Where nothing is typed: another thing to do. */
   readonly does?: ReactNode;
   readonly placeholder?: string;
+  /** A text, not a number. */
   readonly wide?: boolean;
+  /** Several numbers fit in. */
+  readonly long?: boolean;
 }
 
-export function FieldRow({ account, stored, read, unit, label, wide = false, ...row }: FieldRowProps) {
+export function FieldRow({
+  account,
+  stored,
+  read,
+  unit,
+  label,
+  wide = false,
+  long = false,
+  ...row
+}: FieldRowProps) {
   const change = useChange(account);
   const [draft, setDraft] = useState<string | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
@@ -91,11 +103,11 @@ export function FieldRow({ account, stored, read, unit, label, wide = false, ...
         )
       }
     >
-      <span className={wide ? styles.wide : styles.amount}>
+      <span className={wide ? styles.wide : long ? `${styles.amount} ${styles.long}` : styles.amount}>
         <input
           aria-label={label}
           aria-invalid={problem !== null}
-          inputMode={wide ? undefined : 'decimal'}
+          inputMode={wide || long ? undefined : 'decimal'}
           autoComplete="off"
           spellCheck={false}
           placeholder={row.placeholder}

@@ -25,6 +25,7 @@ interface StopProps {
 
 export function Stop({ account, positions }: StopProps) {
   const { openHalt } = useOver();
+  const isConnected = account.broker_credentials_verified;
   const held = positions?.filter(({ quantity }) => quantity !== 0);
   return (
     <Section title="Stop">
@@ -46,6 +47,7 @@ export function Stop({ account, positions }: StopProps) {
         <Row
           name="Halt and flatten"
           does={
+            isConnected &&
             held?.length !== 0 && (
               <button type="button" className="button trade" onClick={() => openHalt(account.id)}>
                 {held ? `Close ${counted(held.length, 'position')}` : 'Close what is held'} and halt…
@@ -53,7 +55,9 @@ export function Stop({ account, positions }: StopProps) {
             )
           }
         >
-          {!held ? (
+          {!isConnected ? (
+            'Only an account with verified credentials can close anything.'
+          ) : !held ? (
             'The same, and close at market whatever is held.'
           ) : held.length === 0 ? (
             'The same, and close what is held. Nothing is held now.'
@@ -167,8 +171,10 @@ function DeleteDialog({ account, onClose }: { readonly account: Account; readonl
           disabled={remove.isPending}
           onClick={() => remove.mutate(mayKeep)}
         >
-          <span className={styles.named}>Delete {account.name}</span>
-          {mayKeep && ' and leave its positions at the broker'}
+          <span className={styles.named}>
+            Delete {account.name}
+            {mayKeep && ' and leave its positions at the broker'}
+          </span>
         </button>
       </div>
     </Dialog>

@@ -54,7 +54,7 @@ function Address({ account }: { readonly account: Account }) {
       name="Address"
       does={
         <button type="button" className="link" onClick={() => setAsking(true)}>
-          Regenerate<span className="unseen"> the address</span>…
+          Regenerate…<span className="unseen"> the address</span>
         </button>
       }
     >
@@ -107,7 +107,7 @@ function Secret({ account }: { readonly account: Account }) {
             <span className="unseen"> the secret</span>
           </button>
           <button type="button" className="link" onClick={() => setAsking(true)}>
-            Regenerate<span className="unseen"> the secret</span>…
+            Regenerate…<span className="unseen"> the secret</span>
           </button>
         </>
       }
