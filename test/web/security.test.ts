@@ -22,6 +22,7 @@ import {
   inWords,
   midnights,
   standsOut,
+  whatItSent,
 } from '../../web/pages/security/attacks.ts';
 import { about, deviceInWords, inFours, pathOf } from '../../web/pages/security/words.ts';
 
@@ -109,6 +110,16 @@ describe('an attempt', () => {
     assert.equal(old(412), 'The signal was 412 s old');
     assert.equal(old(27_543_245), 'The signal was 319 days old');
     assert.equal(old(-70), 'The signal was dated 70 s ahead');
+  });
+
+  test('leads to what was sent with it, unless it was no signal', () => {
+    const created_at = '2026-11-12T11:07:41.200Z';
+    assert.deepEqual(whatItSent({ type: 'webhook_ip_blocked', created_at }), {
+      code: 'webhook_ip_blocked',
+      from: '2026-11-12T11:07:36.200Z',
+      to: '2026-11-12T11:07:42.200Z',
+    });
+    assert.equal(whatItSent({ type: 'csrf_validation_failed', created_at }), null);
   });
 
   test('counts in the page’s answer, which owns up to what it did not count', () => {

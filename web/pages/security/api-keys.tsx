@@ -66,7 +66,9 @@ export function ApiKeys() {
           <dl className={`rows ${styles.rows}`}>
             {keys.map((key) => (
               <div key={key.id}>
-                <dt className={styles.name}>{key.name}</dt>
+                <dt className={styles.name} title={key.name}>
+                  {key.name}
+                </dt>
                 <dd>
                   {key.last_used_at ? (
                     <>
@@ -135,7 +137,7 @@ interface RevokeButtonProps {
 }
 
 /** It cannot be taken back: the second press says what happens. */
-export function RevokeButton({ name, isPending, onRevoke }: RevokeButtonProps) {
+function RevokeButton({ name, isPending, onRevoke }: RevokeButtonProps) {
   const [isAsking, setAsking] = useState(false);
   if (!isAsking)
     return (

@@ -1,6 +1,7 @@
 // The refused attempts: how they are counted by day, which day stands out, and in which words each is told.
 
 import type { components } from '../../api/schema.ts';
+import { counted } from '../../parts/numbers.ts';
 
 export type Attack = components['schemas']['SecurityAttack'];
 type AttackType = Attack['type'];
@@ -71,6 +72,21 @@ export function inWords({ type, metadata }: Pick<Attack, 'type' | 'metadata'>): 
   return IN_WORDS[type] ?? type;
 }
 
+/** Its entry is written a moment after its signal arrived. */
+const BEFORE_MS = 5_000;
+const AFTER_MS = 1_000;
+
+/** Where the list of signals shows what was sent; null: it was no signal. */
+export function whatItSent({ type, created_at }: Pick<Attack, 'type' | 'created_at'>) {
+  if (!type.startsWith('webhook_')) return null;
+  const at = Date.parse(created_at);
+  return {
+    code: type,
+    from: new Date(at - BEFORE_MS).toISOString(),
+    to: new Date(at + AFTER_MS).toISOString(),
+  };
+}
+
 /** Fewer are no event. */
 const LEAST_TO_STAND_OUT = 5;
 
@@ -116,6 +132,6 @@ function spanInWords(ms: number): string {
 /** The page's answer. `isAll` false: there are more than could be counted. */
 export function answerOf(count: number, isAll: boolean): { readonly count: string; readonly rest: string } {
   if (count === 0) return { count: 'No attempt', rest: ` had to be refused in ${DAYS} days` };
-  const said = `${isAll ? '' : 'More than '}${count.toLocaleString('en')} attempt${count === 1 ? '' : 's'}`;
+  const said = `${isAll ? '' : 'More than '}${counted(count, 'attempt')}`;
   return { count: `${said} refused`, rest: ` in ${DAYS} days, none got through` };
 }

@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { api, read } from '../../api/client.ts';
 import { ownSession } from '../../api/queries.ts';
 import { leave } from '../../api/session.ts';
-import { counted, figure } from '../../parts/figures.tsx';
+import { counted, figure } from '../../parts/numbers.ts';
 import { Section, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { dayOf } from '../../parts/when.tsx';

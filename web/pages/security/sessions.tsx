@@ -2,7 +2,6 @@
 
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { api, read } from '../../api/client.ts';
-import { counted } from '../../parts/figures.tsx';
 import { Section, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { When } from '../../parts/when.tsx';
@@ -69,9 +68,7 @@ export function Sessions() {
       ) : (
         <Skeleton rows={2} />
       )}
-      {all && others.length === 0 && (
-        <p className={styles.empty}>You are logged in here and nowhere else: {counted(1, 'session')}.</p>
-      )}
+      {all && others.length === 0 && <p className={styles.empty}>You are logged in here and nowhere else.</p>}
       {end.error && <ProblemNote fault={end.error} />}
     </Section>
   );
