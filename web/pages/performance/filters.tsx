@@ -37,7 +37,7 @@ export function Filters({ shown, accounts, span }: FiltersProps) {
             key={range}
             to="/performance"
             search={searchOf({ ...shown, range })}
-            activeProps={{}}
+            activeOptions={{ exact: true, explicitUndefined: true }}
             className={styles.filter}
             aria-current={range === shown.range ? 'true' : undefined}
           >

@@ -91,7 +91,7 @@ export default function Performance() {
         </>
       }
     >
-      <Filters shown={shown} accounts={accounts} span={spanInWords(rows)} />
+      <Filters shown={shown} accounts={accounts} span={rows.length > 0 ? `${spanInWords(rows)}, UTC` : ''} />
       {error && <ProblemNote fault={error}>What is shown is older.</ProblemNote>}
       {!isEmpty && kinds.isMixed && (
         <p className={styles.mixed}>
