@@ -66,8 +66,7 @@ export function Plot(props: PlotProps) {
           <button
             type="button"
             className="link"
-            aria-pressed={isTable}
-            aria-label={`${title} as a table`}
+            aria-label={`${isTable ? 'Plot' : 'Table'} of ${title.toLowerCase()}`}
             onClick={() => setTable(!isTable)}
           >
             {isTable ? 'Plot' : 'Table'}
