@@ -170,8 +170,8 @@ describe('A scale', () => {
   });
 
   test('puts the greatest on top and keeps what lies outside at the edge', () => {
-    const { y } = linearScale([0, 100], 116);
-    assert.deepEqual([y(100), y(50), y(0), y(200), y(-5)], [8, 58, 108, 8, 108]);
+    const { y } = linearScale([0, 100], 130);
+    assert.deepEqual([y(100), y(50), y(0), y(200), y(-5)], [22, 72, 122, 22, 122]);
   });
 
   test('of nothing, of zeros and of one value is one all the same', () => {
@@ -186,8 +186,8 @@ describe('A scale', () => {
   test('of times is logarithmic: 1, 3, 10, and so on', () => {
     assert.deepEqual(logScale([41, 115, 2410], 132).ticks, [30, 100, 300, 1000, 3000]);
     assert.deepEqual(logScale([41], 132).ticks, [30, 100]);
-    const { y } = logScale([10, 1000], 116);
-    assert.deepEqual([y(1000), y(100), y(10)], [8, 58, 108]);
+    const { y } = logScale([10, 1000], 130);
+    assert.deepEqual([y(1000), y(100), y(10)], [22, 72, 122]);
   });
 
   test('of times holds none and no time at all', () => {
@@ -203,7 +203,7 @@ describe('A scale', () => {
 });
 
 describe('A drawing', () => {
-  const scale = linearScale([-10, 10], 116);
+  const scale = linearScale([-10, 10], 130);
   const paths = (values: (number | null)[], width = 400) => {
     const days = columns(values.length, width);
     const { above, below } = bars(values, days, scale);
@@ -225,24 +225,24 @@ describe('A drawing', () => {
 
   test('has what was earned above zero and what was lost below it', () => {
     const [above, below] = paths([10, -10, 0, null]);
-    assert.equal(above, 'M34 58h32V8h-32z');
-    assert.equal(below, 'M134 58h32V108h-32z');
+    assert.equal(above, 'M34 72h32V22h-32z');
+    assert.equal(below, 'M134 72h32V122h-32z');
   });
 
   test('has a level for each day, and parts where nothing is known', () => {
     const days = columns(4, 400);
-    assert.equal(stairs([10, 0, null, 10], days, scale), 'M0 8H100V58H200M300 8H400');
+    assert.equal(stairs([10, 0, null, 10], days, scale), 'M0 22H100V72H200M300 22H400');
   });
 
   test('has a line from day to day; a day alone is a point', () => {
     const days = columns(4, 400);
-    assert.equal(line([10, 0, null, 10], days, scale), 'M50 8L150 58M350 8h0');
+    assert.equal(line([10, 0, null, 10], days, scale), 'M50 22L150 72M350 22h0');
   });
 
   test('stacks its layers on each other', () => {
     const days = columns(1, 100);
-    const stack = linearScale([4], 116);
-    assert.deepEqual(stacked([[1], [0], [3]], days, stack), ['M34 108h32V83h-32z', '', 'M34 83h32V8h-32z']);
+    const stack = linearScale([4], 130);
+    assert.deepEqual(stacked([[1], [0], [3]], days, stack), ['M34 122h32V97h-32z', '', 'M34 97h32V22h-32z']);
   });
 
   test('knows the day under the pointer, and that there is none beside it', () => {

@@ -36,8 +36,11 @@ export default function Operation() {
 function NotYours({ why }: { readonly why: string | null }) {
   return (
     <Page title="Operation" answer="Operation is not shown here">
-      <p className={styles.sentence}>
-        {why} <Link to="/">To Today</Link>
+      <p className={styles.sentence}>{why}</p>
+      <p className={styles.buttons}>
+        <Link to="/" className="button">
+          To Today
+        </Link>
       </p>
     </Page>
   );

@@ -56,7 +56,7 @@ export function UserDialog({ id, isOwn, onClose }: UserDialogProps) {
               </p>
             </section>
           )}
-          <Sessions user={user} />
+          <Sessions user={user} isOwn={isOwn} />
         </>
       )}
     </Dialog>
@@ -122,7 +122,7 @@ function PlanForm({ user, change }: PlanFormProps) {
   );
 }
 
-function Sessions({ user }: { readonly user: User }) {
+function Sessions({ user, isOwn }: { readonly user: User; readonly isOwn: boolean }) {
   const client = useQueryClient();
   const end = useMutation({
     mutationFn: async (ids: readonly string[]) => {
@@ -161,7 +161,7 @@ function Sessions({ user }: { readonly user: User }) {
         <>
           <p>
             Whoever is in by a session is out with its next request, and has to log in again. API keys and
-            webhooks go on.
+            webhooks go on.{isOwn && ' The session that you use now is among them.'}
           </p>
           <p className={styles.buttons}>
             <button type="button" className="button" disabled={end.isPending} onClick={() => end.mutate(ids)}>

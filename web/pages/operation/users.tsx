@@ -91,7 +91,7 @@ function Search({ email }: { readonly email: string }) {
     event.preventDefault();
     void navigate({
       to: '/operation',
-      search: { email: text.trim() || undefined } as never,
+      search: (text.trim() ? { email: text.trim() } : {}) as never,
       resetScroll: false,
     });
   };

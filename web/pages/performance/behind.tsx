@@ -40,7 +40,7 @@ export function SheetTable<Of>({ sheet, title, keyOf }: TableProps<Of>) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
     <section className={styles.scrolled} aria-label={`${title}, table`} tabIndex={0}>
-      <table className="table dense">
+      <table className={`table dense listed ${styles.sheet}`}>
         <thead>
           <tr>
             {sheet.columns.map(({ head }, index) => (
@@ -55,7 +55,7 @@ export function SheetTable<Of>({ sheet, title, keyOf }: TableProps<Of>) {
             <tr key={keyOf(row)}>
               <th scope="row">{first?.said(row)}</th>
               {others.map((column) => (
-                <td key={column.field} className="num">
+                <td key={column.field} className="num" data-head={column.head}>
                   {column.said(row) ?? <span className="quiet">not known</span>}
                 </td>
               ))}

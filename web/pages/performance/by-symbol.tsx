@@ -15,6 +15,8 @@ export function BySymbol({ symbols, currency, span }: BySymbolProps) {
   const sheet = symbolSheet(ordered, currency);
   const [, ...columns] = sheet.columns;
   const [realised, orders, volume] = columns;
+  /** Of several currencies there is none to show. */
+  const hasMoney = ordered.some((row) => row.realised !== null);
   return (
     <Led>
       <table className={`table listed ${styles.symbols}`}>
@@ -25,12 +27,16 @@ export function BySymbol({ symbols, currency, span }: BySymbolProps) {
                 By symbol <CsvButton sheet={sheet} span={span} />
               </h2>
             </th>
-            <th scope="col" className="num">
-              {realised?.head}
-            </th>
-            <th scope="col">
-              <span className="unseen">Realised as a bar</span>
-            </th>
+            {hasMoney && (
+              <>
+                <th scope="col" className="num">
+                  {realised?.head}
+                </th>
+                <th scope="col">
+                  <span className="unseen">Realised as a bar</span>
+                </th>
+              </>
+            )}
             <th scope="col" className="num">
               Orders
             </th>
@@ -43,10 +49,14 @@ export function BySymbol({ symbols, currency, span }: BySymbolProps) {
           {ordered.map((row, index) => (
             <tr key={row.symbol}>
               <th scope="row">{row.symbol}</th>
-              <td className="num">{realised?.said(row) ?? <span className="quiet">not known</span>}</td>
-              <td className={styles.amountCell}>
-                <Amount bar={amounts[index] ?? null} isLoss={(row.realised ?? 0) < 0} />
-              </td>
+              {hasMoney && (
+                <>
+                  <td className="num">{realised?.said(row) ?? <span className="quiet">not known</span>}</td>
+                  <td className={styles.amountCell}>
+                    <Amount bar={amounts[index] ?? null} isLoss={(row.realised ?? 0) < 0} />
+                  </td>
+                </>
+              )}
               <td className="num" data-head="orders">
                 {orders?.said(row)}
               </td>

@@ -150,6 +150,8 @@ const YEAR_DAY = new Intl.DateTimeFormat('en-GB', {
   year: 'numeric',
   timeZone: 'UTC',
 });
+/** `5 Nov 2026`. */
+export const longDay = (day: string): string => YEAR_DAY.format(new Date(day));
 /** `5 Nov`. */
 export const shortDay = (day: string): string => SHORT_DAY.format(new Date(day));
 
@@ -157,9 +159,9 @@ export const shortDay = (day: string): string => SHORT_DAY.format(new Date(day))
 export function spanInWords(rows: readonly Row[]): string {
   const [first, last] = [rows[0]?.day, rows.at(-1)?.day];
   if (!first || !last) return '';
-  if (first === last) return YEAR_DAY.format(new Date(last));
+  if (first === last) return longDay(last);
   const isOneYear = first.slice(0, 4) === last.slice(0, 4);
-  return `${(isOneYear ? SHORT_DAY : YEAR_DAY).format(new Date(first))} to ${YEAR_DAY.format(new Date(last))}`;
+  return `${(isOneYear ? SHORT_DAY : YEAR_DAY).format(new Date(first))} to ${longDay(last)}`;
 }
 
 /** `17 filled, 5 rejected`. */

@@ -14,9 +14,9 @@ export interface Shown {
 /** What is usual is left out of the address. */
 export const searchOf = ({ range, accountId, simulation }: Shown) =>
   ({
-    range: range === '30' ? undefined : range,
-    account: accountId ?? undefined,
-    simulation: simulation ? 'true' : undefined,
+    ...(range === '30' ? {} : { range }),
+    ...(accountId === null ? {} : { account: accountId }),
+    ...(simulation ? { simulation: 'true' } : {}),
   }) as never;
 
 interface FiltersProps {
@@ -37,7 +37,7 @@ export function Filters({ shown, accounts, span }: FiltersProps) {
             key={range}
             to="/performance"
             search={searchOf({ ...shown, range })}
-            activeProps={{}}
+            activeOptions={{ exact: true }}
             className={styles.filter}
             aria-current={range === shown.range ? 'true' : undefined}
           >

@@ -30,15 +30,16 @@ function ticksWithin(low: number, high: number, most: number): number[] {
   );
 }
 
-/** Room above and below the values, in pixels. */
-const ROOM = 8;
+/** Room above the values, for a line of words, and below them, in pixels. */
+const ABOVE = 22;
+const BELOW = 8;
 
 /** Linear, and zero is always in it: a bar stands on something. */
 export function linearScale(values: readonly (number | null)[], height: number, mostTicks = 4): Scale {
   const known = values.filter(isNumber);
   const low = Math.min(0, ...known);
   const high = Math.max(0, ...known);
-  const [top, bottom] = [ROOM, Math.max(ROOM, height - ROOM)];
+  const [top, bottom] = [ABOVE, Math.max(ABOVE, height - BELOW)];
   const width = high - low;
   // Nothing but zeros: they lie at the bottom, and no other number stands beside them.
   if (!(width > 0 && Number.isFinite(width))) return { low: 0, high: 0, ticks: [0], y: () => bottom };
@@ -64,7 +65,7 @@ export function logScale(values: readonly (number | null)[], height: number): Sc
   }
   const low = Math.min(logStep(from), least);
   const high = logStep(to);
-  const [top, bottom] = [ROOM, Math.max(ROOM, height - ROOM)];
+  const [top, bottom] = [ABOVE, Math.max(ABOVE, height - BELOW)];
   const width = Math.log(high) - Math.log(low);
   const y = (value: number) =>
     px(bottom - ((Math.log(bound(value, low, high)) - Math.log(low)) / width) * (bottom - top));

@@ -19,6 +19,8 @@ import { Plots } from './plots.tsx';
 
 type Account = Schemas['Account'];
 
+const NONE: readonly Account[] = [];
+
 const performanceOf = (first: string | null, { accountId, simulation }: Shown) =>
   queryOptions({
     queryKey: ['performance', 'range', first, accountId, simulation],
@@ -46,13 +48,26 @@ export default function Performance() {
     accountId: search.account ?? null,
     simulation: search.simulation === 'true',
   };
-  const { data: accounts = [] } = useQuery(accountsQuery);
+  const { data: known } = useQuery(accountsQuery);
+  const accounts = known ?? NONE;
   const first = firstDay(shown.range, serverNow());
   const { data, error, refetch } = useQuery(performanceOf(first, shown));
+  const isUnknown = shown.accountId !== null && known?.every(({ id }) => id !== shown.accountId);
   const rows = useMemo(() => (data ? rowsOf(data, first, serverNow()) : []), [data, first]);
   const account = accounts.find(({ id }) => id === shown.accountId) ?? null;
   const kinds = moneyKinds(account ? [account] : accounts, shown.simulation);
 
+  if (isUnknown)
+    return (
+      <Page title="Performance" answer="There is no such account">
+        <Filters shown={{ ...shown, accountId: null }} accounts={accounts} span="" />
+        <p>
+          <Link to="/performance" search={searchOf({ ...shown, accountId: null })} className="button">
+            Show all accounts
+          </Link>
+        </p>
+      </Page>
+    );
   if (error && !data)
     return (
       <Page title="Performance" answer="Performance is not known now">
@@ -83,7 +98,7 @@ export default function Performance() {
       answer={
         <>
           {answer.said} <span className="quiet">{answer.rest}</span>{' '}
-          {kinds.word && (
+          {kinds.word && !isEmpty && (
             <small className={styles.kind}>
               <Unreal word={kinds.word} />
             </small>
@@ -91,7 +106,7 @@ export default function Performance() {
         </>
       }
     >
-      <Filters shown={shown} accounts={accounts} span={spanInWords(rows)} />
+      <Filters shown={shown} accounts={accounts} span={rows.length > 0 ? `${spanInWords(rows)}, UTC` : ''} />
       {error && <ProblemNote fault={error}>What is shown is older.</ProblemNote>}
       {!isEmpty && kinds.isMixed && (
         <p className={styles.mixed}>

@@ -1,6 +1,6 @@
 // One plot of several that share a time axis: its figures at the left, its drawing, and a table behind it.
 
-import { type ReactNode, useId, useState } from 'react';
+import { type PointerEvent, type ReactNode, useId, useState } from 'react';
 import { CsvButton, SheetTable } from './behind.tsx';
 import type { Row } from './days.ts';
 import type { Columns, Scale } from './geometry.ts';
@@ -66,8 +66,7 @@ export function Plot(props: PlotProps) {
           <button
             type="button"
             className="link"
-            aria-pressed={isTable}
-            aria-label={`${title} as a table`}
+            aria-label={`${isTable ? 'Plot' : 'Table'} of ${title.toLowerCase()}`}
             onClick={() => setTable(!isTable)}
           >
             {isTable ? 'Plot' : 'Table'}
@@ -83,6 +82,8 @@ export function Plot(props: PlotProps) {
 function Drawing({ field, says, height, scale, tick, names, dayWords, note, children }: PlotProps) {
   const { days, left, right, pointed, point } = field;
   const row = pointed === null ? undefined : field.rows[pointed];
+  const follow = ({ currentTarget, clientX }: PointerEvent<SVGSVGElement>) =>
+    point(days.at(clientX - currentTarget.getBoundingClientRect().left - left));
   return (
     <svg
       className={styles.drawing}
@@ -90,11 +91,10 @@ function Drawing({ field, says, height, scale, tick, names, dayWords, note, chil
       aria-label={says}
       width={left + days.width + right}
       height={height}
-      onPointerMove={(event) => {
-        const box = event.currentTarget.getBoundingClientRect();
-        point(days.at(event.clientX - box.left - left));
-      }}
-      onPointerLeave={() => point(null)}
+      onPointerMove={follow}
+      onPointerDown={follow}
+      // A finger that is lifted leaves the day where it was.
+      onPointerLeave={({ pointerType }) => pointerType === 'mouse' && point(null)}
     >
       <g transform={`translate(${left})`}>
         <path className={styles.weekend} d={field.weekends.replaceAll('H', String(height))} />

@@ -31,7 +31,7 @@ import styles from './performance.module.css';
 import { type Field, Plot } from './plot.tsx';
 import { sheetsOf } from './sheets.ts';
 
-const HEIGHTS = { realised: 208, orders: 104, latency: 132, slippage: 88 };
+const HEIGHTS = { realised: 208, orders: 116, latency: 144, slippage: 100 };
 /** Between the names at the ends of lines. */
 const NAME_GAP = 16;
 /** A figure of 12 pixels' size is about so wide. */
@@ -136,7 +136,7 @@ export function Plots({ rows, currency, isUnreal }: PlotsProps) {
         title="Accepted to answered"
         amount={totals.latest?.p50 == null ? '–' : `${figure(totals.latest.p50)} ms`}
         unit={totals.latest ? `p50 on ${shortDay(totals.latest.day)}` : 'no broker answered'}
-        notes="by us, then by the broker; per day, logarithmic"
+        notes="from our acceptance to the broker’s answer; per day, logarithmic"
         says={`Milliseconds from the acceptance of an order to the broker’s answer, per day from ${span}${totals.latest ? `; last ${latencyInWords(totals.latest)}` : ''}.`}
         sheet={sheets.latency}
         height={HEIGHTS.latency}
@@ -171,6 +171,7 @@ export function Plots({ rows, currency, isUnreal }: PlotsProps) {
         </Plot>
       )}
       <TimeAxis field={field} measure={measure} width={width} currency={currency} />
+      {field.isNarrow && <Sentence row={rows[field.pointed ?? -1]} currency={currency} />}
     </div>
   );
 }
@@ -184,7 +185,7 @@ interface TimeAxisProps {
 
 /** The days' names. The arrow keys move the day from here, and a screen reader says it in words. */
 function TimeAxis({ field, measure, width, currency }: TimeAxisProps) {
-  const { rows, days, left, pointed, point, isNarrow } = field;
+  const { rows, days, left, pointed, point } = field;
   const row = pointed === null ? undefined : rows[pointed];
   const named = namedDays(days, DAY_ROOM).filter(
     (index) => pointed === null || Math.abs(index - pointed) * days.step >= DAY_ROOM - 12,
@@ -221,14 +222,17 @@ function TimeAxis({ field, measure, width, currency }: TimeAxisProps) {
             onBlur={() => point(null)}
           />
         )}
-        {isNarrow ? (
-          <p className={styles.sentence}>
-            {row ? dayInWords(row, currency) : 'Touch a day for its figures.'}
-          </p>
-        ) : null}
-        <p className={styles.utc}>Days are of UTC.</p>
       </div>
     </div>
+  );
+}
+
+/** Where there is no room beside the day: at the lower edge of the window, whichever plot is touched. */
+function Sentence({ row, currency }: { readonly row: Row | undefined; readonly currency: string | null }) {
+  return row ? (
+    <p className={`${styles.sentence} ${styles.afloat}`}>{dayInWords(row, currency)}</p>
+  ) : (
+    <p className={`${styles.sentence} quiet`}>Touch a day for its figures.</p>
   );
 }
 

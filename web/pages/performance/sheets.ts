@@ -1,7 +1,7 @@
 // What stands behind each plot: the same rows as a table, and as a file for a spreadsheet.
 
 import { figure, money } from '../../parts/numbers.ts';
-import { type Row, statusesOf, totalsOf } from './days.ts';
+import { longDay, type Row, statusesOf, totalsOf } from './days.ts';
 
 type Cell = number | string | null;
 
@@ -34,7 +34,12 @@ const moneyColumn = (
   value: (row) => row[field],
   said: (row) => said(row[field], money),
 });
-const DAY: Column<Row> = { head: 'Day', field: 'day', value: ({ day }) => day, said: ({ day }) => day };
+const DAY: Column<Row> = {
+  head: 'Day',
+  field: 'day',
+  value: ({ day }) => day,
+  said: ({ day }) => longDay(day),
+};
 
 /** Days on which something happened: the others would only be scrolled past. */
 const isEventful = ({ orderCount, realised }: Row) => orderCount > 0 || Boolean(realised);
