@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { openGate } from '../../web/api/gate.ts';
 import {
   alignOrder,
+  averageInWords,
   differenceInWords,
   headingOf,
   type Position,
@@ -58,6 +59,14 @@ describe('a position beside its strategy', () => {
     assert.deepEqual(saidOf(continuous), ['', 'usual']);
     assert.deepEqual(saidOf({ ...continuous, in_sync: false }), ['differs', 'risk']);
     assert.equal(alignOrder({ ...continuous, in_sync: false })?.button, 'Align TXF1! to short 1');
+  });
+});
+
+describe('an average price', () => {
+  it('that never ends is shown a little finer than the prices are', () => {
+    assert.equal(averageInWords(3572.053333333333, 3571.9), '3,572.053');
+    assert.equal(averageInWords(142.8, 142.63), '142.8');
+    assert.equal(averageInWords(0.1, null), '0.1');
   });
 });
 

@@ -25,8 +25,10 @@ export default function HaltDialog({ accountId, onClose }: HaltDialogProps) {
   const { progress, isBusy, halt, resume } = useHalting();
   /** Only what somebody changed: an account that appears meanwhile is meant as well. */
   const [changed, setChanged] = useState<ReadonlyMap<string, boolean>>(new Map());
+  const choose = (id: string, yes: boolean) => setChanged((before) => new Map(before).set(id, yes));
+  // What did not go well is meant by the next press, too.
   const isChosen = ({ id, halted }: Schemas['Account']) =>
-    changed.get(id) ?? (accountId === null ? !halted : id === accountId);
+    changed.get(id) ?? (wantsAgain(progress.get(id)) || (accountId === null ? !halted : id === accountId));
 
   const choices = all.map((account, index) => ({
     account,
@@ -57,10 +59,13 @@ export default function HaltDialog({ accountId, onClose }: HaltDialogProps) {
               key={choice.account.id}
               {...choice}
               isChosen={isChosen(choice.account)}
-              onChoose={(yes) => setChanged((before) => new Map(before).set(choice.account.id, yes))}
+              onChoose={(yes) => choose(choice.account.id, yes)}
               isBusy={isBusy}
               progress={progress.get(choice.account.id)}
-              onResume={() => void resume(choice.account.id)}
+              onResume={() => {
+                choose(choice.account.id, false);
+                void resume(choice.account.id);
+              }}
               onLeave={onClose}
             />
           ))}
@@ -90,6 +95,9 @@ export default function HaltDialog({ accountId, onClose }: HaltDialogProps) {
     </Dialog>
   );
 }
+
+const wantsAgain = (progress: Progress | undefined): boolean =>
+  progress?.is === 'failed' || (progress?.is === 'done' && progress.outcome.tone !== 'good');
 
 interface AccountRowProps extends Choice {
   readonly account: Schemas['Account'];
@@ -131,7 +139,7 @@ function AccountRow(props: AccountRowProps) {
             <Holds {...props} />
           </span>
           {account.halted && (
-            <button type="button" className="link" disabled={isBusy} onClick={onResume}>
+            <button type="button" className={`link ${styles.resume}`} disabled={isBusy} onClick={onResume}>
               Resume<span className="unseen"> {account.name}</span>
             </button>
           )}
@@ -171,7 +179,7 @@ function Became({ progress, onLeave }: { readonly progress: Progress; readonly o
           className={styles.story}
           onClick={onLeave}
         >
-          {symbol}: its story
+          {symbol}
         </Link>
       ))}
     </p>

@@ -8,9 +8,9 @@ type Account = Pick<Schemas['Account'], 'name' | 'halted'>;
 type Held = Pick<Schemas['Position'], 'symbol' | 'quantity'>;
 
 /** Null: the broker has not answered (yet). */
-export type Holding = readonly Held[] | null;
+type Holding = readonly Held[] | null;
 
-export const heldOf = (positions: readonly Held[]): readonly Held[] =>
+const heldOf = (positions: readonly Held[]): readonly Held[] =>
   positions.filter(({ quantity }) => quantity !== 0);
 
 export const holdingInWords = (positions: readonly Held[]): string =>
@@ -63,12 +63,10 @@ export function outcomeOf(
   if (flatten_error) return { tone: 'risk', text: flatten_error.message };
   if (!flatten) return { tone: 'good', text: 'Halted. New entries are refused.' };
   if (orders.length === 0) return { tone: 'good', text: 'Halted. Nothing was held.' };
-  const symbols = orders.map(({ symbol }) => symbol).join(', ');
   const open = orders.filter((order) => !isClosed(order)).length;
-  if (open === 0)
-    return { tone: 'good', text: `Halted, and ${counted(orders.length, 'position')} closed: ${symbols}.` };
+  if (open === 0) return { tone: 'good', text: `Halted, and ${counted(orders.length, 'position')} closed.` };
   return {
     tone: 'risk',
-    text: `Halted. ${open} of ${counted(orders.length, 'close')} not confirmed yet: ${symbols}.`,
+    text: `Halted. ${open} of ${counted(orders.length, 'close')} not confirmed yet.`,
   };
 }

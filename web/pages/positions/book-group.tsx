@@ -12,6 +12,7 @@ import type { Book } from './books.ts';
 import styles from './positions.module.css';
 import {
   alignOrder,
+  averageInWords,
   differenceInWords,
   isHeldElsewhere,
   reasonInWords,
@@ -21,7 +22,7 @@ import {
 
 const COLUMNS = 9;
 
-export const wordOf = ({ account, simulation }: Pick<Book, 'account' | 'simulation'>): string | null =>
+const wordOf = ({ account, simulation }: Pick<Book, 'account' | 'simulation'>): string | null =>
   unrealWord({ simulation, broker_name: account.broker, environment: account.environment });
 
 interface BookGroupProps {
@@ -172,7 +173,11 @@ function PositionRows({ book, position, onAlign }: PositionRowsProps) {
           <Difference position={position} />
         </td>
         <td className={`num ${styles.average}`}>
-          {position.average_price !== null && quantity !== 0 && figure(position.average_price)}
+          {position.average_price !== null && quantity !== 0 && (
+            <span title={figure(position.average_price)}>
+              {averageInWords(position.average_price, position.last_price)}
+            </span>
+          )}
         </td>
         <td className={`num ${styles.last}`}>
           {position.last_price !== null && figure(position.last_price)}

@@ -2,7 +2,7 @@
 // end it.
 
 import type { components } from '../../api/schema.ts';
-import { minus, plus } from '../../parts/exact.ts';
+import { minus, plus, typed } from '../../parts/exact.ts';
 import { counted, figure, heldInWords, money } from '../../parts/numbers.ts';
 
 type Schemas = components['schemas'];
@@ -57,6 +57,14 @@ export function differenceInWords(standing: Standing): string {
       return '';
   }
 }
+
+/** An average is a quotient and may never end: two digits more than the prices have are shown. */
+export function averageInWords(average: number, last: number | null): string {
+  if (last === null) return figure(average);
+  const digits = decimals(last) + 2;
+  return figure(Number(average.toFixed(Math.min(digits, 20))));
+}
+const decimals = (value: number): number => typed(value).split('.')[1]?.length ?? 0;
 
 export interface AlignOrder {
   readonly button: string;

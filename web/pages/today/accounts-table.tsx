@@ -28,37 +28,40 @@ export function AccountsTable({ overview }: { readonly overview: Overview }) {
   const now = useNow(RUG_MS);
   const start = Date.parse(day_start);
   const end = new Date(start).setDate(new Date(start).getDate() + 1);
+  const [resuming, setResuming] = useState<AccountToday | null>(null);
   const areTermsAccepted = !todo.some(({ kind }) => kind === 'terms_not_accepted');
   return (
     <Led>
       <table className={`table two listed ${styles.accounts}`}>
+        <colgroup>
+          <col className={styles.colName} />
+          <col className={styles.colBroker} />
+          <col className={styles.colEntries} />
+          <col />
+          <col className={styles.colLast} />
+          <col className={styles.colSync} />
+          <col className={styles.colOrders} />
+          <col className={styles.colOpen} />
+          <col className={styles.colSpark} />
+          <col className={styles.colRealised} />
+        </colgroup>
         <thead>
           <tr>
-            <th scope="col" className={styles.name}>
+            <th scope="col">
               <h2>Accounts</h2>
             </th>
-            <th scope="col" className={styles.broker}>
-              Broker
-            </th>
-            <th scope="col" className={styles.entries}>
-              Entries
-            </th>
-            <th scope="col" className={styles.rugCell}>
-              Signals today
-            </th>
-            <th scope="col" className={styles.last}>
-              Last signal
-            </th>
-            <th scope="col" className={styles.sync}>
-              In sync
-            </th>
-            <th scope="col" className={`num ${styles.orders}`}>
+            <th scope="col">Broker</th>
+            <th scope="col">Entries</th>
+            <th scope="col">Signals today</th>
+            <th scope="col">Last signal</th>
+            <th scope="col">In sync</th>
+            <th scope="col" className="num">
               Orders today
             </th>
-            <th scope="col" className={`num ${styles.open}`}>
+            <th scope="col" className="num">
               Open profit
             </th>
-            <th scope="col" className={`num ${styles.realised}`} colSpan={2}>
+            <th scope="col" className="num" colSpan={2}>
               Realised today
             </th>
           </tr>
@@ -70,6 +73,7 @@ export function AccountsTable({ overview }: { readonly overview: Overview }) {
               account={account}
               areTermsAccepted={areTermsAccepted}
               drift={driftOf(todo, account.id)}
+              onResume={() => setResuming(account)}
               day={{ start, end, now: Math.max(now, Date.parse(overview.checked_at)) }}
             />
           ))}
@@ -99,6 +103,7 @@ export function AccountsTable({ overview }: { readonly overview: Overview }) {
           </tr>
         </tfoot>
       </table>
+      {resuming && <ResumeDialog account={resuming} onClose={() => setResuming(null)} />}
     </Led>
   );
 }
@@ -107,10 +112,11 @@ interface AccountRowProps {
   readonly account: AccountToday;
   readonly areTermsAccepted: boolean;
   readonly drift: 'risk' | 'act';
+  readonly onResume: () => void;
   readonly day: { readonly start: number; readonly end: number; readonly now: number };
 }
 
-function AccountRow({ account, areTermsAccepted, drift, day }: AccountRowProps) {
+function AccountRow({ account, areTermsAccepted, drift, onResume, day }: AccountRowProps) {
   const { id, name, broker_name, environment, real_money, signals_today, last_signal_at } = account;
   const word = unrealWord(account) ?? (real_money ? null : environment);
   return (
@@ -133,7 +139,7 @@ function AccountRow({ account, areTermsAccepted, drift, day }: AccountRowProps) 
         <BrokerState account={account} now={day.now} />
       </td>
       <td className={styles.entries}>
-        <Entries account={account} areTermsAccepted={areTermsAccepted} now={day.now} />
+        <Entries account={account} areTermsAccepted={areTermsAccepted} now={day.now} onResume={onResume} />
       </td>
       <td className={styles.rugCell}>
         <DayRug signals={signals_today} day={day} />
@@ -185,12 +191,13 @@ function Entries({
   account,
   areTermsAccepted,
   now,
+  onResume,
 }: {
   readonly account: AccountToday;
   readonly areTermsAccepted: boolean;
   readonly now: number;
+  readonly onResume: () => void;
 }) {
-  const [isResuming, setResuming] = useState(false);
   const { words, why } = entriesOf(account, areTermsAccepted);
   if (words !== 'halted') return <span title={why}>{words}</span>;
   const since = account.halted_since && minuteOf(new Date(account.halted_since), new Date(now));
@@ -199,11 +206,10 @@ function Entries({
       <b title={since ? `since ${since}` : why}>halted</b>
       <small className={styles.halted}>
         {since && `${since} `}
-        <button type="button" className="link" onClick={() => setResuming(true)}>
+        <button type="button" className="link" onClick={onResume}>
           Resume…
         </button>
       </small>
-      {isResuming && <ResumeDialog account={account} onClose={() => setResuming(false)} />}
     </>
   );
 }

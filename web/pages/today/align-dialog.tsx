@@ -6,7 +6,7 @@ import { positions } from '../../api/broker-reads.ts';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { accounts } from '../../api/queries.ts';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Held } from '../../parts/figures.tsx';
+import { Held, Unreal, unrealWord } from '../../parts/figures.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { alignOrder } from './things.ts';
 import styles from './today.module.css';
@@ -19,7 +19,9 @@ export function AlignDialog({ todo, onClose }: { readonly todo: Todo; readonly o
   const queries = useQueryClient();
   const { data: all } = useQuery(accounts);
   const held = useQuery({ ...positions(id), staleTime: 0 });
-  const name = all?.find((account) => account.id === id)?.name ?? 'the account';
+  const account = all?.find((one) => one.id === id);
+  const name = account?.name ?? 'the account';
+  const word = unrealWord({ broker_name: account?.broker, environment: account?.environment });
   const align = useMutation({
     mutationFn: () =>
       read(api.POST('/trading/accounts/{id}/align', { params: { path: { id } }, body: { symbol } })),
@@ -39,7 +41,14 @@ export function AlignDialog({ todo, onClose }: { readonly todo: Todo; readonly o
   const isThere = !held.isFetching && held.isSuccess && strategy !== undefined && order === null;
 
   return (
-    <Dialog title={`Align ${symbol} on ${name}`} onClose={onClose}>
+    <Dialog
+      title={
+        <>
+          Align {symbol} on {name} <Unreal word={word} />
+        </>
+      }
+      onClose={onClose}
+    >
       <dl className="rows">
         <div>
           <dt>The strategy stands</dt>

@@ -130,16 +130,23 @@ function Platform({ account, secret, onCopied }: { readonly secret: string } & F
 
 /** Refused ones are no change of an order: they are asked for. */
 const ASK_MS = 2_000;
+/** What becomes of it comes by the stream, which may be away. */
+const SEEN_MS = 10_000;
 
 function Waiting({ account }: { readonly account: Account }) {
   const queries = useQueryClient();
   const [since] = useState(() => serverNow());
-  const first = {
+  const { data } = useQuery({
     queryKey: ['signals', 'first', account.id],
-    queryFn: () =>
-      read(api.GET('/trading/signals', { params: { query: { limit: 1, trading_account_id: account.id } } })),
-  };
-  const { data } = useQuery({ ...first, refetchInterval: ASK_MS });
+    async queryFn() {
+      const query = { limit: 1, trading_account_id: account.id };
+      const page = await read(api.GET('/trading/signals', { params: { query } }));
+      // The steps tick by what the overview says.
+      if (page.items.length > 0) void queries.invalidateQueries({ queryKey: ['overview'] });
+      return page;
+    },
+    refetchInterval: ({ state }) => (state.data?.items.length ? SEEN_MS : ASK_MS),
+  });
   useOrderChanges(
     useCallback(() => void queries.invalidateQueries({ queryKey: ['signals', 'first'] }), [queries]),
   );

@@ -7,7 +7,7 @@ type Schemas = components['schemas'];
 type Overview = Schemas['Overview'];
 type Account = Schemas['Account'];
 
-export type StepName = 'terms' | 'account' | 'message' | 'signal' | 'broker' | 'guards' | 'second_factor';
+type StepName = 'terms' | 'account' | 'message' | 'signal' | 'broker' | 'guards' | 'second_factor';
 
 export interface Step {
   readonly name: StepName;
@@ -35,6 +35,7 @@ export const isFirstVisit = ({ accounts, todo }: Known['overview']): boolean =>
 export function firstSteps({ overview, accounts, session, isMessageCopied }: Known): Step[] {
   const { current_version, accepted_version } = session.terms;
   const [account] = accounts;
+  const currency = overview.accounts.find(({ id }) => id === account?.id)?.currency ?? '';
   const brokers = overview.accounts.filter(({ real_money }) => real_money);
   const connected = brokers.find(({ credentials }) => credentials === 'verified');
   const hasSignal = overview.accounts.some(({ last_signal_at }) => last_signal_at !== null);
@@ -53,7 +54,7 @@ export function firstSteps({ overview, accounts, session, isMessageCopied }: Kno
       account && account.broker !== 'paper' ? 'An account' : 'A paper account',
       account !== undefined,
       account?.paper
-        ? `${account.name}, ${figure(account.paper.starting_cash)} to play with`
+        ? `${account.name}, ${figure(account.paper.starting_cash)} ${currency} to play with`
         : (account?.name ?? ''),
       'It fills at once, and no real money moves',
     ],
@@ -61,7 +62,7 @@ export function firstSteps({ overview, accounts, session, isMessageCopied }: Kno
       'message',
       'The message',
       isMessageCopied || hasSignal,
-      'Copied, with its secret',
+      isMessageCopied ? 'Copied, with its secret' : 'It was sent',
       'Copy it: the address and the secret are filled in',
     ],
     [
@@ -127,10 +128,11 @@ const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** The shell puts the time in: a command that is pasted later, or twice, is not an old signal. */
 export function curlCommand({ url, symbol, quantity, secret }: FirstSignal): string {
-  const [before = '', after = ''] = quoted(
-    `{"action":"buy","symbol":${JSON.stringify(symbol)},"quantity":${quantity},\n       "timestamp":"NOW","secret":${JSON.stringify(secret)}}`,
-  ).split('NOW');
-  return `curl -sS ${quoted(url)} \\\n  -H 'Content-Type: application/json' \\\n  -d ${before}'$(date -u +%FT%TZ)'${after}`;
+  const head = `{"action":"buy","symbol":${JSON.stringify(symbol)},"quantity":${quantity},
+       "timestamp":"`;
+  const tail = `",
+       "secret":${JSON.stringify(secret)}}`;
+  return `curl -sS \\\n  ${quoted(url)} \\\n  -d ${quoted(head)}$(date -u +%FT%TZ)${quoted(tail)}`;
 }
 
 /** The same for a strategy on the charting platform, which fills in what stands in braces. */

@@ -28,6 +28,11 @@ export function Held({ overview }: { readonly overview: Schemas['Overview'] }) {
   return (
     <Led>
       <table className={`table listed ${styles.held}`}>
+        <colgroup>
+          <col />
+          <col className={styles.colHolds} />
+          <col className={styles.colOpenProfit} />
+        </colgroup>
         <thead>
           <tr>
             <th scope="col">
@@ -35,10 +40,10 @@ export function Held({ overview }: { readonly overview: Schemas['Overview'] }) {
                 <Link to="/positions">Positions</Link>
               </h2>
             </th>
-            <th scope="col" className={`num ${styles.holds}`}>
+            <th scope="col" className="num">
               Broker
             </th>
-            <th scope="col" className={`num ${styles.openProfit}`}>
+            <th scope="col" className="num">
               Open profit
             </th>
           </tr>

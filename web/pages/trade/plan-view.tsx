@@ -11,15 +11,17 @@ import { driftWarning } from './wish.ts';
 
 interface PlanViewProps {
   readonly planned: Planned;
-  /** Null: something is still missing in the fields. */
+  /** Nothing is missing in the fields. */
   readonly isComplete: boolean;
+  /** This very order was pressed before, and no answer came: the plan holds only if it never arrived. */
+  readonly isAgain: boolean;
   readonly position: Schemas['Position'] | null;
   readonly unreal: string | null;
   /** What else must be known before the click. */
   readonly children?: ReactNode;
 }
 
-export function PlanView({ planned, isComplete, position, unreal, children }: PlanViewProps) {
+export function PlanView({ planned, isComplete, isAgain, position, unreal, children }: PlanViewProps) {
   const { plan, fault, again } = planned;
   return (
     <section
@@ -28,7 +30,8 @@ export function PlanView({ planned, isComplete, position, unreal, children }: Pl
       aria-busy={isComplete && !plan && !fault}
     >
       <h3>
-        What will happen <Unreal word={unreal} />
+        {isAgain ? 'What will happen, if the first press never arrived' : 'What will happen'}{' '}
+        <Unreal word={unreal} />
       </h3>
       {plan ? (
         <Plan plan={plan} position={position} />

@@ -7,8 +7,7 @@ import { type Problem, problemOf } from '../../api/problem.ts';
 import { useOver } from '../../parts/over.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { clockTime } from '../../parts/when.tsx';
-import { type Intent, leavesOpen, unanswered } from './intent.ts';
-import { tabKeep } from './keep.ts';
+import { type Intent, leavesOpen } from './intent.ts';
 import styles from './trade-drawer.module.css';
 import {
   buttonWords,
@@ -25,15 +24,24 @@ interface SendButtonProps {
   readonly plan: Schemas['OrderPlan'] | null;
   readonly account: Schemas['Account'];
   readonly unreal: string | null;
+  /** A press that has no answer yet. */
+  readonly open: Intent | null;
   readonly sending: UseMutationResult<Schemas['OrderResult'], Error, Wish>;
   readonly onChange: (changed: Partial<Fields>) => void;
   readonly onLeave: () => void;
 }
 
-export function SendButton({ wish, plan, account, unreal, sending, onChange, onLeave }: SendButtonProps) {
-  const isReady = wish !== null && plan !== null && sendsSomething(plan) && !sending.isPending;
-  const open = sending.isPending ? null : unanswered(tabKeep, Date.now());
-  const words = wish && plan ? buttonWords(wish, plan) : 'First the plan';
+export function SendButton(props: SendButtonProps) {
+  const { wish, plan, account, unreal, open, sending, onChange, onLeave } = props;
+  const isAgain = open !== null && sameWish(open.wish, wish);
+  // Asked again, its answer is wanted even where by now there is nothing left to send.
+  const isReady = wish !== null && plan !== null && (isAgain || sendsSomething(plan)) && !sending.isPending;
+  const words =
+    !wish || !plan
+      ? 'First the plan'
+      : isAgain
+        ? `Ask again for that order: ${wishInWords(wish)}`
+        : buttonWords(wish, plan);
   return (
     <div className={styles.sends}>
       {sending.isError && (
@@ -46,7 +54,6 @@ export function SendButton({ wish, plan, account, unreal, sending, onChange, onL
         type="button"
         className="button trade"
         disabled={!isReady}
-        data-first={wish?.action === 'close' ? true : undefined}
         onClick={() => wish && sending.mutate(wish)}
       >
         {sending.isPending ? `Sending: ${words}` : words}
@@ -74,7 +81,8 @@ function Unanswered({ intent, wish, onChange, onLeave }: UnansweredProps) {
   if (sameWish(intent.wish, wish))
     return (
       <p className={styles.open} role="status">
-        Pressed at {at}, and no answer came. Pressing again asks for that same order: it is sent once. {look}
+        Pressed at {at}, and no answer came. Asking again is about that same order: it is never sent twice,
+        and sent now only if it never arrived. {look}
       </p>
     );
   return (

@@ -10,6 +10,8 @@ import { unrealWord } from '../../parts/figures.tsx';
 import type { TradeDraft } from '../../parts/over.tsx';
 import { Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { unanswered } from './intent.ts';
+import { tabKeep } from './keep.ts';
 import { PlanView, Verdict } from './plan-view.tsx';
 import { SendButton } from './send-button.tsx';
 import { useInstrument } from './symbol-field.tsx';
@@ -17,7 +19,7 @@ import styles from './trade-drawer.module.css';
 import { NoAccount, TradeFields } from './trade-fields.tsx';
 import { usePlan } from './use-plan.ts';
 import { useSending } from './use-sending.ts';
-import { type Fields, wishOf } from './wish.ts';
+import { type Fields, sameWish, wishOf } from './wish.ts';
 
 interface TradeDrawerProps {
   readonly draft: TradeDraft;
@@ -69,6 +71,8 @@ function Trade({ draft, onClose }: TradeDrawerProps) {
   const wish = wishOf(fields);
   const planned = usePlan(wish);
   const sending = useSending(onClose);
+  const open = sending.isPending ? null : unanswered(tabKeep, Date.now());
+  const isAgain = open !== null && sameWish(open.wish, wish);
 
   if (!all) return error ? <ProblemNote fault={error} /> : <Skeleton rows={6} />;
   if (all.length === 0) return <NoAccount onLeave={onClose} />;
@@ -99,7 +103,13 @@ function Trade({ draft, onClose }: TradeDrawerProps) {
         isLocked={sending.isPending}
         remarksId={remarks}
       />
-      <PlanView planned={planned} isComplete={wish !== null} position={position} unreal={unreal}>
+      <PlanView
+        planned={planned}
+        isComplete={wish !== null}
+        isAgain={isAgain}
+        position={position}
+        unreal={unreal}
+      >
         {account?.halted && opens && (
           <ul className={styles.verdicts}>
             <Verdict mark="act" isAct>
@@ -114,6 +124,7 @@ function Trade({ draft, onClose }: TradeDrawerProps) {
           plan={planned.plan}
           account={account}
           unreal={unreal}
+          open={open}
           sending={sending}
           onChange={change}
           onLeave={onClose}

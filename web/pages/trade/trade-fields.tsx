@@ -23,8 +23,11 @@ interface TradeFieldsProps {
   readonly remarksId: string;
 }
 
+const wordOf = (account: Schemas['Account'] | undefined): string | null =>
+  account ? unrealWord({ broker_name: account.broker, environment: account.environment }) : null;
+
 const nameOf = (account: Schemas['Account']): string => {
-  const word = unrealWord({ broker_name: account.broker, environment: account.environment });
+  const word = wordOf(account);
   return `${account.name}, ${word ? `${word}, no real money` : account.environment}${account.halted ? ', halted' : ''}`;
 };
 
@@ -32,6 +35,8 @@ export function TradeFields(props: TradeFieldsProps) {
   const { fields, onChange, accounts, instrument, position, currency, quantity, isLocked, remarksId } = props;
   const id = useId();
   const isClose = fields.kind === 'close';
+  // A paper account has no real money to choose.
+  const own = wordOf(accounts.find((account) => account.id === fields.accountId)) ?? 'real';
   const problem = isClose ? null : quantityProblem(fields.quantity, instrument);
   const worth = isClose ? null : worthInWords(quantity, instrument, position?.last_price ?? null, currency);
   return (
@@ -99,8 +104,8 @@ export function TradeFields(props: TradeFieldsProps) {
         />
         <Either
           label="Money"
-          value={fields.simulation ? 'simulated' : 'real'}
-          choices={['real', 'simulated'] as const}
+          value={fields.simulation ? 'simulated' : own}
+          choices={[own, 'simulated']}
           onChange={(mode) => onChange({ simulation: mode === 'simulated' })}
         />
       </fieldset>

@@ -7,7 +7,7 @@ import { figure, heldInWords } from '../../parts/numbers.ts';
 type Schemas = components['schemas'];
 
 /** Close needs neither a side nor a quantity: whatever is held is closed. */
-export type Kind = 'entry' | 'exit' | 'close';
+type Kind = 'entry' | 'exit' | 'close';
 
 export interface Fields {
   readonly accountId: string;
@@ -114,7 +114,7 @@ export function buttonWords(wish: Wish, plan: Plan): string {
 }
 
 /** What is held once all of it is filled. */
-export const positionAfter = (held: number, plan: Plan): number =>
+const positionAfter = (held: number, plan: Plan): number =>
   sentLegs(plan).reduce(
     (position, { side, quantity }) => plus(position, side === 'buy' ? quantity : -quantity),
     held,
