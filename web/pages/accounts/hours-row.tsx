@@ -35,8 +35,8 @@ export function Hours({ account }: { readonly account: Account }) {
             aria-expanded={draft !== null}
             onClick={() => setDraft(draft ? null : (hours ?? { timezone: ownZone(), windows: [WEEK] }))}
           >
-            {draft ? 'Leave it' : hours ? 'Change' : 'Set'}
-            <span className="unseen"> the trading</span> hours
+            {draft ? 'Leave it' : hours ? 'Change hours' : 'Set hours'}
+            <span className="unseen"> of trading</span>
           </button>
         </>
       }
