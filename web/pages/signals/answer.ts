@@ -15,7 +15,7 @@ interface Answer {
 const SPANS: Readonly<Record<string, string>> = {
   week: 'in 7 days',
   month: 'in 30 days',
-  all: 'since ever',
+  all: 'in all',
 };
 
 export function answerOf(filters: Filters, counts: Counts | null, shown: number, hasMore: boolean): Answer {

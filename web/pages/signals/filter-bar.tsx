@@ -21,7 +21,7 @@ const TIMES: readonly [string, string][] = [
   ['', 'Today'],
   ['week', '7 days'],
   ['month', '30 days'],
-  ['all', 'Since ever'],
+  ['all', 'All time'],
 ];
 /** They have no control of their own: they come with a link, and go with a click. */
 const SAID = ['status', 'code', 'from', 'to'] as const;
@@ -52,6 +52,9 @@ export function FilterBar({ filters, counts, accounts, symbols, dayStart }: Filt
         shown?.[of] === 0 && filters.outcome !== outcome ? null : (
           <Count key={outcome} filters={filters} outcome={outcome} name={name} count={shown?.[of]} />
         ),
+      )}
+      {filters.outcome === 'order' && (
+        <Count filters={filters} outcome="order" name="became orders" count={undefined} />
       )}
       {SAID.map((name) =>
         filters[name] === undefined ? null : (

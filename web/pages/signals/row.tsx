@@ -66,6 +66,17 @@ export const OrderRow = memo(function OrderRow({
   );
 });
 
+/** A report that traded nothing ended well, as a `done` does. */
+export function SignalStatus({ status }: { readonly status: string }) {
+  if (status !== 'sync') return <Status status={status} />;
+  return (
+    <span className="status usual">
+      <Mark name="done" />
+      sync
+    </span>
+  );
+}
+
 interface LineProps {
   readonly to: string;
   readonly at: string;
@@ -99,15 +110,7 @@ function Line({ to, at, account, unreal, action, quantity, symbol, status, what,
         </Link>
       </td>
       <td className={styles.status}>
-        {status === 'sync' ? (
-          // A report that traded nothing ended well, as a `done` does.
-          <span className="status usual">
-            <Mark name="done" />
-            sync
-          </span>
-        ) : (
-          <Status status={status} />
-        )}
+        <SignalStatus status={status} />
       </td>
       <td className={styles.what} title={what.code === null ? what.text : `${what.text} (${what.code})`}>
         {what.text}
@@ -143,10 +146,14 @@ export const Columns = () => (
         </th>
         <th scope="col">Status</th>
         <th scope="col">What happened</th>
-        <th scope="col" className="num" title="Against the signal’s own price; minus is worse">
+        <th
+          scope="col"
+          className={`num ${styles.slippage}`}
+          title="Against the signal’s own price; minus is worse"
+        >
           Slippage
         </th>
-        <th scope="col" className="num">
+        <th scope="col" className={`num ${styles.took}`}>
           Took, ms
         </th>
       </tr>

@@ -58,10 +58,10 @@ function SignalList({ filters: given }: { readonly filters: Filters }) {
         </>
       }
     >
-      {overview ? (
-        <DayStrip accounts={accountsShown(overview, filters)} dayStart={dayStart} />
-      ) : (
-        <div className={styles.dayComing} />
+      {isToday && (
+        <div className={styles.strip}>
+          {overview && <DayStrip accounts={accountsShown(overview, filters)} dayStart={dayStart} />}
+        </div>
       )}
       <h2 className="unseen">Signals</h2>
       <FilterBar

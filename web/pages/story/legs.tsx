@@ -89,10 +89,8 @@ function LegRow({ leg, order }: { readonly leg: Leg; readonly order: Order }) {
         <Side side={leg.side} />
       </td>
       <td className="num">{figure(leg.quantity)}</td>
-      <td className="num" data-head="filled">
-        {known(leg.fill_quantity)}
-      </td>
-      <td className="num" data-head="at">
+      <td className="num">{known(leg.fill_quantity)}</td>
+      <td className="num" data-head={leg.fill_price === null ? undefined : 'filled at'}>
         {known(leg.fill_price)}
       </td>
       <td className="num" data-head={slippage === null ? undefined : 'slippage'}>

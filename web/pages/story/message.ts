@@ -86,7 +86,8 @@ export function meaningOf(name: string, signal: SignalRecord, known: Known): Mea
       return understood.order_type === null ? NOTHING : { words: understood.order_type };
     case 'market_position': {
       const stands = understood.strategy_position ?? target;
-      return stands === null ? NOTHING : { words: 'target: ', held: stands };
+      if (stands === null) return NOTHING;
+      return { words: understood.action === 'sync' ? 'stands ' : 'target: ', held: stands };
     }
     case 'prev_market_position':
       return before === null ? NOTHING : { words: 'was ', held: before, after: gapWords(known.gap) };

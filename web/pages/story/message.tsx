@@ -33,7 +33,7 @@ export function Message({ signal, order, account, instrument }: MessageProps) {
         message !== null && (
           <span className={styles.more}>
             <CopyButton text={message}>Copy</CopyButton>
-            <Link to={'/check' as never} search={{ message, account: signal.trading_account_id } as never}>
+            <Link to={'/check' as never} search={{ account: signal.trading_account_id } as never}>
               Check it
             </Link>
           </span>

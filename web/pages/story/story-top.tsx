@@ -7,10 +7,9 @@ import type { Schemas } from '../../api/client.ts';
 import { CopyId } from '../../parts/copy.tsx';
 import { Unreal } from '../../parts/figures.tsx';
 import { useKeys } from '../../parts/keys.tsx';
-import { Status } from '../../parts/marks.tsx';
 import { figure } from '../../parts/numbers.ts';
 import { clockTime, dayOf, When } from '../../parts/when.tsx';
-import { unrealOf } from '../signals/row.tsx';
+import { SignalStatus, unrealOf } from '../signals/row.tsx';
 import type { Headline } from './headline.ts';
 import { LookNow } from './look-now.tsx';
 import { besideSignal } from './queries.ts';
@@ -64,7 +63,7 @@ export function StoryTop({ of: { signal, order }, headline, account }: StoryTopP
           )}
         </div>
         <p className="facts">
-          <Status status={order?.status ?? signal?.outcome ?? ''} />
+          <SignalStatus status={order?.status ?? signal?.outcome ?? ''} />
           <span>
             {account && <Link to={`/accounts/${account.id}` as never}>{account.name}</Link>}
             {account && !unreal && `, ${account.environment}`} <Unreal word={unreal} />

@@ -65,7 +65,7 @@ export function Ties({ order }: { readonly order: Order }) {
               </b>
             </li>
             <li>
-              <span className="quiet">replaced by</span>
+              <span className="quiet">after this</span>
               {next ? <Tie order={next} symbol={order.symbol} /> : <span>nothing{leftOpen(order)}</span>}
             </li>
           </ol>
