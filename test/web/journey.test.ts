@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { stepAt, totpCode } from '../../src/domain/totp.ts';
-import { type Account, assertClean, openBrowser, openStage, PASSWORD, type Stage, visit } from './stage.ts';
+import { assertClean, openBrowser, openStage, PASSWORD, type Stage, visit } from './stage.ts';
 
 const browser = await openBrowser();
 
@@ -79,8 +79,6 @@ describe('a first day', browser ? {} : { skip: 'there is no browser' }, async ()
     await page.getByRole('link', { name: /BTCUSDT/ }).first().click();
     await page.waitForURL('**/signals/*');
     await heading(page).waitFor();
-    await page.waitForTimeout(1500);
-    console.log(await page.locator('main').innerText());
     await page.screenshot({path: '/tmp/shots/story.png', fullPage: true});
   });
 
@@ -88,6 +86,7 @@ describe('a first day', browser ? {} : { skip: 'there is no browser' }, async ()
     await page.keyboard.press('t');
     const drawer = page.getByRole('complementary', { name: /Trade/ });
     await drawer.getByRole('combobox', { name: 'Symbol' }).fill('BTCUSDT');
+    await drawer.getByRole('option', { name: /BTCUSDT/ }).first().click();
     await drawer.getByLabel('sell').check();
     await drawer.getByLabel('Quantity').fill('0.02');
     await page.waitForTimeout(2500);
