@@ -6,6 +6,7 @@ import './theme/base.css';
 import { whenSessionEnds } from './api/client.ts';
 import { Problem } from './api/problem.ts';
 import { forget, leave, onOtherTabs } from './api/session.ts';
+import { wayOn } from './pages/enter/ways.ts';
 import { router } from './routes.tsx';
 import { keepTheme } from './theme/theme.ts';
 
@@ -37,7 +38,13 @@ onOtherTabs((word) => {
   if (word === 'out') {
     forget();
     goToLogin();
+    return;
   }
+  // Somebody logged in: this tab waits no longer. What another tab shows is of whoever was in before, and is read anew.
+  const { pathname, search } = router.state.location;
+  if (pathname === '/login')
+    void router.navigate({ href: wayOn((search as { next?: string }).next, location.origin), replace: true });
+  else if (router.state.matches.some(({ routeId }) => routeId === '/inside')) location.reload();
 });
 
 const place = document.getElementById('app');

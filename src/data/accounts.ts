@@ -139,8 +139,17 @@ export interface AccountChange {
   readonly webhookToken?: string;
   /** Encrypted under APP_KEY. */
   readonly webhookSecret?: string;
-  readonly credentialsVerified?: boolean;
-  readonly halted?: boolean;
+  readonly credentials?: CheckedCredentials;
+  /** Since when; null: no longer. */
+  readonly haltedAt?: Timestamp | null;
+}
+
+/** As the broker took them, or refused them. */
+interface CheckedCredentials {
+  readonly verified: boolean;
+  readonly at: Timestamp;
+  /** What the broker said of the key besides. */
+  readonly warnings: readonly string[];
 }
 
 /** At least one change of what no open connection depends on. Guarded by `account`. */
@@ -161,7 +170,7 @@ export function changeAccountAt(id: AccountId, version: number, change: AccountC
 
 function setting(change: AccountChange): Statement {
   const { name, maxRequestAge, allowedSymbols, outOfSync, webhookToken, webhookSecret } = change;
-  const { credentialsVerified, halted, guards, silenceAfter } = change;
+  const { credentials, haltedAt, guards, silenceAfter } = change;
   const changes = [
     ...(name === undefined ? [] : [sql`name = ${name}`]),
     ...(maxRequestAge === undefined ? [] : [sql`max_request_age = ${maxRequestAge}`]),
@@ -171,12 +180,30 @@ function setting(change: AccountChange): Statement {
     ...(silenceAfter === undefined ? [] : [sql`silence_after = ${silenceAfter}`]),
     ...(webhookToken === undefined ? [] : [sql`webhook_token = ${webhookToken}`]),
     ...(webhookSecret === undefined ? [] : [sql`webhook_secret = ${webhookSecret}`]),
-    ...(credentialsVerified === undefined ? [] : [sql`broker_credentials_verified = ${credentialsVerified}`]),
-    ...(halted === undefined ? [] : [sql`halted = ${halted}`]),
+    ...(credentials === undefined ? [] : checked(credentials)),
+    ...(haltedAt === undefined ? [] : halting(haltedAt)),
     sql`revision = revision + 1`,
   ];
   return join([sql`update trading_accounts set `, join(changes, ', ')], '');
 }
+
+/** What was refused once more is refused since the first time; and what was halted once more is halted since then. */
+const checked = ({ verified, at, warnings }: CheckedCredentials): Statement[] => [
+  verified
+    ? sql`credentials_checked_at = ${at}`
+    : sql`credentials_checked_at = case when broker_credentials_verified = true then ${at}
+            else coalesce(credentials_checked_at, ${at}) end`,
+  sql`broker_credentials_verified = ${verified}`,
+  sql`key_warnings = ${warnings.length > 0 ? JSON.stringify(warnings) : null}`,
+];
+
+const halting = (at: Timestamp | null): Statement[] =>
+  at === null
+    ? [sql`halted = ${false}`, sql`halted_at = null`]
+    : [
+        sql`halted_at = case when halted = true then coalesce(halted_at, ${at}) else ${at} end`,
+        sql`halted = ${true}`,
+      ];
 
 /** A worker's open connection must notice it. Guarded by `version`. */
 export const changePaper = (id: AccountId, version: number, paper: object): Statement =>
@@ -191,7 +218,7 @@ export const storeCredentials = (id: AccountId, sealed: string): Statement =>
   must(
     'account',
     sql`update trading_accounts set sealed_credentials = ${sealed}, broker_credentials_verified = ${false},
-          connection_version = connection_version + 1, credentials_version = credentials_version + 1,
+          credentials_checked_at = null, key_warnings = null, connection_version = connection_version + 1, credentials_version = credentials_version + 1,
           revision = revision + 1
         where id = ${id} and deleted_at is null`,
   );

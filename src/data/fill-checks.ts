@@ -76,6 +76,31 @@ export function concludeCheck(check: FillCheck, verdict: Verdict): Statement {
   );
 }
 
+export interface OpenCheck extends FillCheck {
+  readonly state: 'scheduled' | 'running' | 'dead_letter';
+}
+
+/** null: nothing of the order is followed up, or no longer. */
+export async function findOpenCheck(db: Db, order: OrderId): Promise<OpenCheck | null> {
+  const row = await db.get<CheckRow>(
+    sql`select order_id, user_id, state, attempts, next_at from fill_checks where order_id = ${order}`,
+  );
+  if (!row || row.state === 'done') return null;
+  const { order_id: orderId, user_id: userId, state, attempts, next_at: nextAt } = row;
+  return { orderId, userId, state, attempts, nextAt };
+}
+
+/** A look beside the queue has no claim and uses up no try. Guarded by `idle`: where a check is under way, that one decides. */
+export const concludeLook = (order: OrderId, verdict: Verdict): Statement =>
+  must(
+    'idle',
+    verdict.check === 'done'
+      ? sql`update fill_checks set state = 'done', visible_at = null, last_error = null
+            where order_id = ${order} and state in ('scheduled', 'dead_letter')`
+      : sql`update fill_checks set last_error = ${verdict.reason}
+            where order_id = ${order} and state in ('scheduled', 'dead_letter')`,
+  );
+
 /** Frees the checks of verifiers that died; one that has used up its tries that way is a dead letter. */
 export function freeLostChecks(now: Timestamp, retries: number): Statement[] {
   return [

@@ -13,6 +13,7 @@ import { indexes } from './migrations/008-indexes.ts';
 import { tries } from './migrations/009-tries.ts';
 import { strategies } from './migrations/010-strategies.ts';
 import { unitValues } from './migrations/011-unit-values.ts';
+import { standing } from './migrations/012-standing.ts';
 
 const MIGRATIONS: readonly { readonly name: string; readonly script: string }[] = [
   { name: '001-records', script: records },
@@ -26,6 +27,7 @@ const MIGRATIONS: readonly { readonly name: string; readonly script: string }[] 
   { name: '009-tries', script: tries },
   { name: '010-strategies', script: strategies },
   { name: '011-unit-values', script: unitValues },
+  { name: '012-standing', script: standing },
 ];
 
 const TYPES: Record<Db['dialect'], Record<string, string>> = {

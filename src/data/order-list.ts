@@ -3,7 +3,7 @@
 // what the others leave out is passed over in steps, so that even then nobody waits behind a list.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { AccountId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
+import { type AccountId, isUuid, type OrderId, type Timestamp, type UserId } from '../domain/ids.ts';
 import { type Order, type OrderStatus, SOURCES, type Source } from '../domain/order.ts';
 import { join, LIST_MS, ListTooSlow, type Reads, type Statement, sql } from './db.ts';
 import { ordersByIds } from './orders.ts';
@@ -16,6 +16,8 @@ export interface OrderFilter {
   readonly simulation?: boolean;
   readonly from?: Timestamp;
   readonly to?: Timestamp;
+  /** An id of ours or a reference of the broker's, as it is; or how a symbol begins. */
+  readonly search?: string;
 }
 
 /** In one statement: a few milliseconds of the embedded database at the most, which does nothing else meanwhile. */
@@ -32,8 +34,10 @@ export async function listOrders(
   user: UserId,
   { filter, after, limit }: { filter: OrderFilter; after: OrderId | null; limit: number },
 ): Promise<Order[]> {
-  const { leading, others } = orderSearch(user, filter);
   const begun = performance.now();
+  const found = filter.search === undefined ? null : await searched(db, user, filter.search);
+  if (found?.length === 0) return [];
+  const { leading, others } = orderSearch(user, filter, found);
   const ids: OrderId[] = [];
   let last = after === null ? null : await placeOf(db, user, after);
   if (after !== null && last === null) return [];
@@ -64,7 +68,7 @@ interface OrderSearch {
 }
 
 /** What tells most comes first: a symbol more than a status, a status more than an account. */
-function orderSearch(user: UserId, filter: OrderFilter): OrderSearch {
+function orderSearch(user: UserId, filter: OrderFilter, found: readonly Statement[] | null): OrderSearch {
   const { accountId, status, source, symbol, simulation, from, to } = filter;
   const times = [
     ...(from === undefined ? [] : [sql`submitted_at >= ${from}`]),
@@ -78,6 +82,7 @@ function orderSearch(user: UserId, filter: OrderFilter): OrderSearch {
     ),
   );
   const [first, ...rest] = [
+    ...(found === null ? [] : [found]),
     ...(symbol === undefined ? [] : [[sql`symbol = ${symbol}`]]),
     ...(status === undefined ? [] : [[sql`status = ${status}`]]),
     ...(accountId === undefined ? [] : [[sql`trading_account_id = ${accountId}`]]),
@@ -89,6 +94,54 @@ function orderSearch(user: UserId, filter: OrderFilter): OrderSearch {
     others: rest.map((either) => join([sql`(`, join(either, ' or '), sql`)`], '')),
   };
 }
+
+/** Orders that one reference of a broker's can mean, and symbols that begin alike. */
+const MOST_FOUND = 200;
+const MOST_SYMBOLS = 50;
+
+/** Of what the user may have meant, each by an index; no order is in two of them. */
+async function searched(db: Reads, user: UserId, text: string): Promise<Statement[]> {
+  const named = await db.all<{ order_id: OrderId }>(
+    join(
+      [
+        ...(isUuid(text.toLowerCase())
+          ? [
+              sql`select order_id from order_history where order_id = ${text.toLowerCase()} and user_id = ${user}`,
+            ]
+          : []),
+        sql`select l.order_id from order_legs l join order_history o on o.order_id = l.order_id
+            where l.client_order_id = ${text} and o.user_id = ${user}`,
+        sql`select * from (select l.order_id from order_legs l join order_history o on o.order_id = l.order_id
+            where l.broker_ref = ${text} and o.user_id = ${user} limit ${MOST_FOUND}) as referred`,
+      ],
+      ' union ',
+    ),
+  );
+  const ids = named.map(({ order_id }) => sql`${order_id}`);
+  if (ids.length > 0) return [join([sql`order_id in (`, join(ids, ', '), sql`)`], '')];
+  const begins = text.toLowerCase();
+  return (await symbolsOf(db, user))
+    .filter((symbol) => {
+      const lower = symbol.toLowerCase();
+      return lower.startsWith(begins) || lower.slice(lower.lastIndexOf(':') + 1).startsWith(begins);
+    })
+    .slice(0, MOST_SYMBOLS)
+    .map((symbol) => sql`symbol = ${symbol}`);
+}
+
+/** From each symbol to the next by the index, past however many orders there are of it. */
+async function symbolsOf(db: Reads, user: UserId): Promise<string[]> {
+  const rows = await db.all<{ symbol: string }>(
+    sql`with recursive traded (symbol) as (
+          select min(symbol) from order_history where user_id = ${user}
+          union all
+          select (select min(o.symbol) from order_history o where o.user_id = ${user} and o.symbol > traded.symbol)
+          from traded where traded.symbol is not null)
+        select symbol from traded where symbol is not null limit ${MOST_TRADED}`,
+  );
+  return rows.map(({ symbol }) => symbol);
+}
+const MOST_TRADED = 2_000;
 
 /** The next orders that the index gives, with a mark on those that fit the other filters too. */
 function searchStep(

@@ -1,6 +1,6 @@
 // strategy_positions: where strategies stand, by their own word.
 
-import { decimalOrNull } from '../domain/decimal.ts';
+import { type Decimal, decimalOrNull } from '../domain/decimal.ts';
 import { type AccountId, millis, type Timestamp, timestamp } from '../domain/ids.ts';
 import type { Stance, StanceSide, StrategyWord } from '../domain/strategy.ts';
 import { type Db, must, type Reads, type Statement, sql } from './db.ts';
@@ -19,6 +19,8 @@ export interface StrategyState {
   readonly word: StrategyWord;
   readonly arrivedAt: Timestamp;
   readonly driftSince: Timestamp | null;
+  /** What the account held instead, when it was last compared; null: it is the same, or was not noted. */
+  readonly held: Decimal | null;
 }
 
 interface StrategyRow {
@@ -34,6 +36,7 @@ interface StrategyRow {
   before_size: string | null;
   fingerprint: string | null;
   drift_since: Timestamp | null;
+  held: string | null;
 }
 
 export async function findStrategy(db: Db, key: StrategyKey): Promise<StrategyState | null> {
@@ -99,11 +102,14 @@ export const strategyStands = ({ key, version }: StrategyState): Statement =>
           and simulation = ${key.simulation} and version = ${version}`,
   );
 
-/** Guarded by `strategy`. */
-export const setDrift = ({ key, version }: StrategyState, since: Timestamp | null): Statement =>
+/** What the account holds instead, and since when; null: no longer. Guarded by `strategy`. */
+export const setDrift = (
+  { key, version }: StrategyState,
+  drift: { readonly since: Timestamp; readonly held: Decimal } | null,
+): Statement =>
   must(
     'strategy',
-    sql`update strategy_positions set drift_since = ${since}, version = ${version + 1}
+    sql`update strategy_positions set drift_since = ${drift?.since ?? null}, held = ${drift?.held ?? null}, version = ${version + 1}
         where trading_account_id = ${key.accountId} and symbol = ${key.symbol} and simulation = ${key.simulation}
           and version = ${version}`,
   );
@@ -119,6 +125,7 @@ const toState = (row: StrategyRow): StrategyState => ({
   },
   arrivedAt: row.arrived_at,
   driftSince: row.drift_since,
+  held: decimalOrNull(row.held),
 });
 
 const toStance = (side: StanceSide | null, size: string | null): Stance | null =>

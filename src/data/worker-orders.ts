@@ -55,7 +55,8 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
     firstEquity: (of, day, equity) => firstEquity(db, of, day, equity),
     knownEquity: (of, day, equity) => knownEquity(db, of, day, equity),
     async refuseCredentials(account, version) {
-      await db.commit([changeAccountAt(account, version, { credentialsVerified: false })]);
+      const refused = { verified: false, at: timestamp(clock.now()), warnings: [] };
+      await db.commit([changeAccountAt(account, version, { credentials: refused })]);
     },
     async begin(user, token) {
       await db.commit([

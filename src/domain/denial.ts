@@ -139,6 +139,11 @@ export const DENIALS = {
     detail:
       'Its fill verification is under way or has ended; GET /deployment/dead-letters lists those to retry.',
   },
+  nothing_to_look_for: {
+    status: 409,
+    title: 'There is nothing to look for',
+    detail: 'The order’s fill is known, or it has not been sent yet. GET /trading/orders/{id} shows it.',
+  },
   terms_version_exists: {
     status: 409,
     title: 'This version of the terms is published already',

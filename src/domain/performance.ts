@@ -76,8 +76,11 @@ interface SymbolTotals {
 
 export type Performance = ReturnType<ReturnType<typeof openPerformance>['read']>;
 
-/** Of orders of one mode, which are counted in the order of their submission. */
-export function openPerformance({ from, to }: Range) {
+/** Of orders of one mode, which are counted in the order of their submission. `onEarned`: told of every fill in the range. */
+export function openPerformance(
+  { from, to }: Range,
+  onEarned: (at: Timestamp, earned: Decimal) => void = () => {},
+) {
   const books = new Map<string, { readonly holding: Holding; readonly filledAt: Timestamp }>();
   const days = new Map<string, Day>();
   const symbols = new Map<string, SymbolTotals>();
@@ -125,6 +128,7 @@ export function openPerformance({ from, to }: Range) {
     day.realised = add(day.realised, earned);
     totals.realised = add(totals.realised, earned);
     totals.volume = add(totals.volume, leg.fillQuantity ?? ZERO);
+    onEarned(at, earned);
   }
 
   /** Whether the position that the order was planned on has all our earlier fills in it, and no later one. */
@@ -179,7 +183,7 @@ export function openPerformance({ from, to }: Range) {
 }
 
 /** One per account and instrument. */
-const bookOf = ({ accountId, brokerName, symbol }: CountedOrder, { instrument }: CountedLeg): string =>
+export const bookOf = ({ accountId, brokerName, symbol }: CountedOrder, { instrument }: CountedLeg): string =>
   `${accountId} ${instrument ?? canonicalSymbol(brokerName, symbol)}`;
 
 /**

@@ -43,8 +43,8 @@ export function admitTradingRequests(server: FastifyInstance, { admit, contextOf
 }
 
 /** As the request names it; whether there is one, nobody has looked yet. */
-function accountOf({ params, body }: FastifyRequest): AccountId | null {
-  const { id } = (params ?? {}) as { id?: string };
+function accountOf({ params, body, routeOptions }: FastifyRequest): AccountId | null {
+  const { id } = (routeOptions.url?.startsWith('/trading/accounts/') ? params : {}) as { id?: string };
   const { trading_account_id } = (body ?? {}) as { trading_account_id?: string };
   const named = id ?? trading_account_id;
   return named !== undefined && isUuid(named) ? (named as AccountId) : null;

@@ -58,8 +58,9 @@ export function limitConnections(
     // Until the last byte is taken. Before the platform's own listener, which sets its time for the next request, unless
     // that is there already and being worked on.
     response.once('prefinish', () => socket.setTimeout(sendMs));
-    // What is sent piece by piece waits for the client all the while.
-    response.once('pipe', () => socket.setTimeout(sendMs));
+    // What is sent piece by piece waits for the client all the while; events are waited for by both, and look after
+    // themselves.
+    response.once('pipe', () => socket.setTimeout(isOfEvents(response) ? 0 : sendMs));
     response.prependOnceListener('finish', () => socket.setTimeout(0));
     response.once('close', () => {
       if (asked.get(socket) === request) asked.delete(socket);
@@ -81,5 +82,8 @@ export function limitConnections(
     return false;
   }
 }
+
+const isOfEvents = (response: ServerResponse): boolean =>
+  response.getHeader('content-type') === 'text/event-stream';
 
 const clientOf = (ip: string): string => (ip.includes(':') ? (canonicalBlock(`${ip}/64`) ?? ip) : ip);

@@ -102,7 +102,7 @@ export function takeTurns(server: FastifyInstance): void {
   const turns = createListTurns();
   const endings = new WeakMap<FastifyReply, () => void>();
   server.addHook('onRoute', (route) => {
-    route.config = { ...route.config, isList: isList(route) };
+    route.config = { ...route.config, isList: route.config?.isList ?? isList(route) };
   });
   server.addHook('onRequest', async (request, reply) => {
     const { url = '' } = request.routeOptions;

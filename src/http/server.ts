@@ -34,7 +34,9 @@ import { logRequests } from './request-log.ts';
 import { type AccountRoutes, accountRoutes } from './routes/accounts.ts';
 import { type AdminRoutes, adminRoutes } from './routes/admin.ts';
 import { type AuthRoutes, authRoutes } from './routes/auth.ts';
+import { type LookRoutes, lookRoutes } from './routes/look.ts';
 import { type OrderStreamRoutes, orderStreamRoutes } from './routes/order-stream.ts';
+import { type OverviewRoutes, overviewRoutes } from './routes/overview.ts';
 import { type PerformanceRoutes, performanceRoutes } from './routes/performance.ts';
 import { type PublicRoutes, publicRoutes } from './routes/public.ts';
 import { type SettingsRoutes, settingsRoutes } from './routes/settings.ts';
@@ -60,6 +62,8 @@ export interface ServerDeps {
   readonly accounts: Omit<AccountRoutes, keyof Ambient>;
   readonly signals: SignalRoutes;
   readonly performance: PerformanceRoutes;
+  readonly overview: Omit<OverviewRoutes, keyof Ambient>;
+  readonly look: Omit<LookRoutes, keyof Ambient>;
   readonly settings: Omit<SettingsRoutes, keyof Ambient>;
   readonly open: PublicRoutes;
   readonly admin: Omit<AdminRoutes, keyof Ambient>;
@@ -235,6 +239,8 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     accountRoutes(scope, { ...deps.accounts, ...ambient });
     signalRoutes(scope, deps.signals);
     performanceRoutes(scope, deps.performance);
+    overviewRoutes(scope, { ...deps.overview, ...ambient });
+    lookRoutes(scope, { ...deps.look, ...ambient });
   });
   server.register(async (scope) => authRoutes(scope, { ...deps.auth, ...ambient }));
   server.register(async (scope) => settingsRoutes(scope, { ...deps.settings, ...ambient }));

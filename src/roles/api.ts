@@ -76,8 +76,10 @@ import { checkMessage } from '../app/orders/check-message.ts';
 import { placeDashboardOrder } from '../app/orders/dashboard-order.ts';
 import { openFeeds } from '../app/orders/feeds.ts';
 import { haltAccount, resumeAccount } from '../app/orders/halt.ts';
+import { lookNow } from '../app/orders/look-now.ts';
 import { planDashboardOrder } from '../app/orders/plan-order.ts';
 import { readOrder, readOrders } from '../app/orders/read-orders.ts';
+import { readOverview } from '../app/orders/read-overview.ts';
 import { readPerformance } from '../app/orders/read-performance.ts';
 import { readSignal, readSignals } from '../app/orders/read-signals.ts';
 import { receiveWebhook } from '../app/orders/receive-webhook.ts';
@@ -90,7 +92,7 @@ import type { Mailer } from '../mail/mailer.ts';
 import { openOutbox } from '../mail/outbox.ts';
 import { openSmtp } from '../mail/smtp.ts';
 import { appKeyOf } from './adapters.ts';
-import type { Foundation } from './foundation.ts';
+import { type Foundation, giveUpMs } from './foundation.ts';
 import { leaveMessageKey } from './message-key.ts';
 
 /** At a stop, for the mails under way. */
@@ -151,6 +153,9 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     ...{ hasher, turns: createTurns(), decoyHash, captcha, mailer, later, baseUrl, lifetimes: config.auth },
     role: config.role,
     sealer,
+    fillRetries: config.tries.fillRetries,
+    looking: { requeueMs: timings.fillRequeueMs, giveUpMs: giveUpMs(config) },
+    visibilityMs: timings.fillVisibilityMs,
     alertIntervalMs: config.mail.alertIntervalMs,
     auditKey: auditKeyOf(appKey),
     sealingKey: sealingKeyOf(config),
@@ -220,6 +225,8 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     trading: { place: bind(placeDashboardOrder), readOrder: bind(readOrder), readOrders: bind(readOrders) },
     orderStream: { openStream: bind(openOrderStream), isStillIn: bind(isStillIn) },
     performance: { readPerformance: bind(readPerformance) },
+    overview: { readOverview: bind(readOverview) },
+    look: { lookNow: bind(lookNow) },
     signals: {
       readSignals: bind(readSignals),
       readSignal: bind(readSignal),

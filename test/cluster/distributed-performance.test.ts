@@ -1,3 +1,9 @@
 import { onRealServers } from './distributed.ts';
 
-await onRealServers(['orders/performance']);
+await onRealServers([
+  'orders/performance',
+  'orders/overview',
+  'orders/look',
+  'orders/search',
+  'orders/story',
+]);

@@ -34,6 +34,14 @@ import {
 } from '../../src/data/pruning.ts';
 import { openSqlite } from '../../src/data/sqlite.ts';
 import {
+  countSignals,
+  failedReversals,
+  newestEntries,
+  openChecks,
+  signalMarks,
+  standingAccounts,
+} from '../../src/data/standing.ts';
+import {
   type AccountId,
   type OrderId,
   type Timestamp,
@@ -249,6 +257,32 @@ for (const [name, open] of [
       assert.equal((await ordersUnderWayNow(db)).count, 3);
     });
 
+    listTest('a search and the overview walk through no history', async ({ db }) => {
+      const search = (text: string) => (reads: Reads) =>
+        listOrders(reads, USER, { filter: { search: text }, after: null, limit: 51 });
+      assert.equal((await search('aap')(db)).length, 12);
+      assert.equal((await search(idOf(77))(db)).length, 1);
+      const since = timestamp(NOW - 3_600_000);
+      const asked: readonly (readonly [string, (db: Db) => Promise<unknown>])[] = [
+        ['by the beginning of a symbol', search('aap')],
+        ['by an id', search(idOf(77))],
+        ['by nothing that is there', search('nothing')],
+        ['accounts', (each) => standingAccounts(each, USER)],
+        ['open checks', (each) => openChecks(each, USER, 200)],
+        ['failed reversals', (each) => failedReversals(each, USER, { since, limit: 200 })],
+        ['counts of signals', (each) => countSignals(each, USER, since)],
+        ['signals', (each) => signalMarks(each, USER, [MAIN, SMALL], { since, limit: 300 })],
+        ['what ended', (each) => newestEntries(each, USER, ['order_resolved', 'terms_accepted'])],
+      ];
+      for (const [what, ask] of asked)
+        for (const plan of await plansOf(db, ask))
+          assert.doesNotMatch(
+            plan,
+            /Seq Scan on (order_history|fill_checks)|SCAN (o|order_history|f|l|c|fill_checks|signals|audit_logs)(?! USING)\b/,
+            `${what}: ${plan}`,
+          );
+    });
+
     listTest('what is to be pruned is found by an index', async ({ db }) => {
       const [before, limit] = [timestamp(NOW), 100];
       const ids = { after: idOf(0), beforeId: idOf(9_999) };
@@ -283,7 +317,7 @@ for (const [name, open] of [
       'thirty lists that do not come to an end hold up neither a commit nor a read of the hot path',
       ({ db, url = '' }) =>
         locked(url, 'audit_logs', async () => {
-          const page = { action: null, cursor: null, limit: 50 };
+          const page = { action: null, order: null, cursor: null, limit: 50 };
           let ended = 0;
           const list = () => readAuditLog({ db }, USER, page).finally(() => ended++);
           const lists = Promise.allSettled(Array.from({ length: 30 }, list));

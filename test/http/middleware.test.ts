@@ -8,6 +8,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { securityHeaders } from '../../src/http/middleware.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
+import { scriptOf } from '../../web/pages/enter/challenge.ts';
 import { makeSession, type TestSession } from '../accounts/credentials.ts';
 import { openWorld, PASSWORD, type Problem, type Trader, type World } from '../world.ts';
 import { countingHasher } from './visitor.ts';
@@ -155,8 +156,48 @@ describe('the security headers', () => {
         for (const source of sources) {
           assert.ok(!/\*|unsafe|^https?:$/.test(source), `${name} ${source}`);
           const isOwn = ["'self'", "'none'"].includes(source) || (name === 'img-src' && source === 'data:');
-          assert.ok(isOwn || (provider !== null && /^https:\/\/[a-z.]+$/.test(source)), `${name} ${source}`);
+          assert.ok(
+            isOwn || (provider !== null && /^https:\/\/[a-z0-9.]+$/.test(source)),
+            `${name} ${source}`,
+          );
         }
+    }
+  });
+
+  test('let each bot challenge load what its provider says that it needs, and the one configured alone', () => {
+    const needs = {
+      turnstile: [
+        'script-src https://challenges.cloudflare.com',
+        'frame-src https://challenges.cloudflare.com',
+      ],
+      recaptcha: [
+        'script-src https://www.google.com',
+        'script-src https://www.gstatic.com',
+        'frame-src https://www.google.com',
+        // The challenge of pictures.
+        'frame-src https://recaptcha.google.com',
+      ],
+      hcaptcha: ['script-src', 'frame-src', 'style-src', 'connect-src'].flatMap((name) =>
+        [
+          'hcaptcha.com',
+          'js.hcaptcha.com',
+          'newassets.hcaptcha.com',
+          'api.hcaptcha.com',
+          'api2.hcaptcha.com',
+        ].map((host) => `${name} https://${host}`),
+      ),
+    } as const;
+    for (const [provider, sources] of Object.entries(needs)) {
+      const policy = directives(
+        securityHeaders(provider as keyof typeof needs)['content-security-policy'] ?? '',
+      );
+      for (const needed of sources) {
+        const [name = '', host = ''] = needed.split(' ');
+        assert.ok(policy.get(name)?.includes(host), `${provider}: ${needed}`);
+      }
+      // Its script, as the page asks for it.
+      const script = new URL(scriptOf(provider as keyof typeof needs, 'ready'));
+      assert.ok(policy.get('script-src')?.includes(script.origin), script.href);
     }
   });
 });

@@ -43,6 +43,13 @@ const order: MakeSample = async ({ world, trader }) => {
   return { params: { id: body.order_id } };
 };
 
+/** An order that waits for its fill. */
+const resting: MakeSample = async ({ world, trader }) => {
+  await world.setPaper(trader, { fill: 'never' });
+  const { body } = await world.send(trader);
+  return { params: { id: body.order_id } };
+};
+
 /** A strategy has said where it stands. */
 const aligned: MakeSample = async ({ world, trader }) => {
   await world.send(trader, { market_position: 'long', market_position_size: 1 });
@@ -104,6 +111,7 @@ export const SAMPLES: Readonly<Record<string, MakeSample>> = {
     },
   }),
   'GET /trading/orders/:id': order,
+  'POST /trading/orders/:id/look': resting,
   'GET /trading/performance': () => ({ query: '?simulation=true' }),
 
   'POST /trading/accounts': () => ({ body: { name: 'Paper', broker: 'paper' } }),

@@ -79,7 +79,7 @@ describe('what is changed between the checks and the commit holds', () => {
   ][] = [
     [
       'the account is halted',
-      ({ account }) => changeAccount(account.id, { halted: true }),
+      ({ account }) => changeAccount(account.id, { haltedAt: timestamp(0) }),
       '403 account_halted',
       '403 account_halted',
     ],

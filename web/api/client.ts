@@ -51,8 +51,8 @@ const problems: Middleware = {
 export const api = createClient<paths>({ baseUrl: location.origin, fetch: send });
 api.use(problems);
 
-/** The body of a success. */
-export async function read<T>(call: Promise<{ data?: T }>): Promise<T> {
+/** The body of a success. Lists can be had as CSV, too: a text, which is never what is read here. */
+export async function read<T>(call: Promise<{ data?: T }>): Promise<Exclude<T, string>> {
   const { data } = await call;
-  return data as T;
+  return data as Exclude<T, string>;
 }

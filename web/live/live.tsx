@@ -51,7 +51,10 @@ export function Live({ children }: { readonly children: ReactNode }) {
     return listen(
       (told) => {
         if (told.what === 'order') {
-          client.setQueryData(['orders', 'one', told.order.order_id], told.order);
+          // A story knows more of its order than the stream tells: what came before and after it.
+          client.setQueryData(['orders', 'one', told.order.order_id], (known: object | undefined) =>
+            known ? { ...known, ...told.order } : known,
+          );
           for (const hear of listeners) hear(told.order);
           changed();
         } else if (told.what === 'reset') void client.invalidateQueries();

@@ -1,7 +1,7 @@
 // The keyboard: what is pressed anywhere but in a field. `g` waits for a second key.
 
 import { useNavigate } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { Dialog } from './dialog.tsx';
 import { useOver } from './over.tsx';
 
@@ -21,6 +21,21 @@ const GO: Readonly<Record<string, { readonly to: string; readonly name: string }
 const isTyped = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+
+/** A page's own keys, while it is there: pressed alone, in no field, with nothing lying over the page. */
+export function useKeys(does: Readonly<Record<string, () => void>>): void {
+  const latest = useRef(does);
+  latest.current = does;
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyped(event.target)) return;
+      if (document.querySelector('dialog[open]')) return;
+      latest.current[event.key]?.();
+    };
+    document.addEventListener('keydown', press);
+    return () => document.removeEventListener('keydown', press);
+  }, []);
+}
 
 export function Keys() {
   const navigate = useNavigate();

@@ -7,7 +7,7 @@ import { type StrategyState, strategiesOf } from '../../data/strategies.ts';
 import { NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
 import { type Decimal, toNumber, toNumberOrNull, ZERO } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial, ruleOf } from '../../domain/denial.ts';
-import type { AccountId, UserId } from '../../domain/ids.ts';
+import { type AccountId, timestamp, type UserId } from '../../domain/ids.ts';
 import { positionOf } from '../../domain/strategy.ts';
 import { canonicalSymbol } from '../../domain/symbol.ts';
 import type { Mailbox, Work } from '../../worker/mailbox.ts';
@@ -78,17 +78,22 @@ async function verify(
     return deny('credentials_missing');
   const verdict = await askWorker(deps, owner.id, { kind: 'verify', accountId: account.id });
   if (isDenial(verdict)) return verdict;
+  const now = deps.clock.now();
   if ('verified' in verdict) {
     // Of these very credentials: others may have been stored while the broker was asked.
     const lost = await deps.db.commit([
-      changeAccountAt(account.id, verdict.verified, { credentialsVerified: true }),
-      audit(owner.context, { ...verification(owner, account), failure: null }, deps.clock.now()),
+      changeAccountAt(account.id, verdict.verified, {
+        credentials: { verified: true, at: timestamp(now), warnings: verdict.warnings },
+      }),
+      audit(owner.context, { ...verification(owner, account), failure: null }, now),
     ]);
     return lost === null ? { warnings: verdict.warnings } : deny('account_changed');
   }
   // What was verified once and is refused now must not pass for verified; a later change has cleared the flag itself.
   await deps.db.commit([
-    changeAccountAt(account.id, account.connectionVersion, { credentialsVerified: false }),
+    changeAccountAt(account.id, account.connectionVersion, {
+      credentials: { verified: false, at: timestamp(now), warnings: [] },
+    }),
   ]);
   if ('unreadable' in verdict) return deny('credentials_unreadable');
   if ('unfit' in verdict) return deny('account_unfit', { detail: verdict.unfit });

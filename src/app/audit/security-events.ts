@@ -3,7 +3,7 @@
 import { listAuditEntries, type StoredEntry } from '../../data/audit-log.ts';
 import type { Db } from '../../data/db.ts';
 import { SECURITY_EVENTS, type SecurityEvent } from '../../domain/denial.ts';
-import type { UserId } from '../../domain/ids.ts';
+import type { OrderId, UserId } from '../../domain/ids.ts';
 import { onePage, type PageRequest, pageOf } from '../pages.ts';
 
 export async function readSecurityAttacks(
@@ -19,10 +19,11 @@ export async function readSecurityAttacks(
 export async function readAuditLog(
   { db }: { db: Db },
   user: UserId,
-  { action, ...page }: PageRequest & { action: string | null },
+  { action, order, ...page }: PageRequest & { action: string | null; order: OrderId | null },
 ) {
   const entries = await listAuditEntries(db.lists, user, {
     actions: action ? [action] : null,
+    order,
     ...onePage(page),
   });
   return pageOf(entries, page, shown);

@@ -33,7 +33,7 @@ export interface Health {
 
 const PATIENCE_MS = 2_000;
 /** Sealing takes a second. */
-const LONG_UNSEALED_MS = 60_000;
+export const LONG_UNSEALED_MS = 60_000;
 
 export async function readHealth(deps: HealthDeps): Promise<Health> {
   const { db, store, hosts, version } = deps;

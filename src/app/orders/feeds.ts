@@ -133,7 +133,7 @@ export function openFeeds({ db, store, clock, log }: FeedsDeps, { roundMs = ROUN
     return [...places].flatMap(([id, place]): FeedEvent[] => {
       const order = found.get(id as OrderId);
       // A line may name anything: what is not the user's does not exist.
-      if (order?.userId !== feed.user) return [];
+      if (order?.order.userId !== feed.user) return [];
       feed.told.set(id as OrderId, order.mark);
       return [{ kind: 'order', place, record: order.record }];
     });

@@ -7,6 +7,7 @@ import { type Account, changeAccount } from '../../data/accounts.ts';
 import { findOrder } from '../../data/orders.ts';
 import { absolute, sign } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
+import { timestamp } from '../../domain/ids.ts';
 import type { Order } from '../../domain/order.ts';
 import { type OrderResult, orderResult } from '../../domain/order-result.ts';
 import { clearEntries } from '../accounts/account-broker.ts';
@@ -45,7 +46,7 @@ export interface Halted {
 export async function haltAccount(deps: HaltDeps, request: HaltRequest): Promise<Halted | Denial> {
   const { user, accountId, flatten, context } = request;
   const account = await changeOwn(deps, { id: user.id, context }, accountId, 'account_halted', (id) =>
-    changeAccount(id, { halted: true }),
+    changeAccount(id, { haltedAt: timestamp(deps.clock.now()) }),
   );
   if (isDenial(account)) return account;
   return { account, ...(flatten ? await closeAll(deps, request) : { orders: [], flatten_error: null }) };
@@ -57,7 +58,7 @@ export async function resumeAccount(
   id: string,
 ): Promise<{ readonly account: ShownAccount } | Denial> {
   const account = await changeOwn(deps, owner, id, 'account_resumed', (own) =>
-    changeAccount(own, { halted: false }),
+    changeAccount(own, { haltedAt: null }),
   );
   return isDenial(account) ? account : { account };
 }

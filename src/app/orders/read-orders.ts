@@ -4,24 +4,30 @@ import type { Db, Reads } from '../../data/db.ts';
 import { verificationsOf } from '../../data/fill-checks.ts';
 import { listOrders, type OrderFilter } from '../../data/order-list.ts';
 import { markOf, NOT_VERIFIED, type OrderMark } from '../../data/order-marks.ts';
+import { type Surroundings, surroundingsOf } from '../../data/order-story.ts';
 import { ordersByIds } from '../../data/orders.ts';
 
 export type { OrderFilter };
 
 import { type Denial, deny } from '../../domain/denial.ts';
 import { isUuid, type OrderId, type UserId } from '../../domain/ids.ts';
-import { openLeg } from '../../domain/order.ts';
+import { type Order, openLeg } from '../../domain/order.ts';
 import { type OrderRecord, orderRecord, orderSummary } from '../../domain/order-result.ts';
 import { onePage, pageOf } from '../pages.ts';
 
-export async function readOrder({ db }: { db: Db }, user: UserId, id: string): Promise<Denial | OrderRecord> {
+export async function readOrder(
+  { db }: { db: Db },
+  user: UserId,
+  id: string,
+): Promise<Denial | (OrderRecord & Surroundings)> {
   const found = isUuid(id) ? (await foundOrders({ db }, [id as OrderId])).get(id as OrderId) : undefined;
   // Another user's order does not exist for this one.
-  return found?.userId === user ? found.record : deny('not_found', { detail: 'You have no such order.' });
+  if (found?.order.userId !== user) return deny('not_found', { detail: 'You have no such order.' });
+  return { ...found.record, ...(await surroundingsOf(db.lists, found.order)) };
 }
 
 export interface Found {
-  readonly userId: UserId;
+  readonly order: Order;
   readonly mark: OrderMark;
   readonly record: OrderRecord;
 }
@@ -42,8 +48,8 @@ export async function foundOrders(
   return new Map(
     orders.map((order) => {
       const verification = known.get(order.id) ?? NOT_VERIFIED;
-      const { id, userId } = order;
-      return [id, { userId, mark: markOf(order, verification), record: orderRecord(order, verification) }];
+      const mark = markOf(order, verification);
+      return [order.id, { order, mark, record: orderRecord(order, verification) }];
     }),
   );
 }

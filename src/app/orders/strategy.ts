@@ -187,9 +187,16 @@ export async function noteDrift(
   for (let tries = 1; ; tries++) {
     const state = await findStrategy(db, key);
     const found = compareWith(state, brokerPosition);
-    const wasInSync = state?.driftSince === null;
-    if (!state || found.strategyPosition === null || found.inSync === wasInSync) return found;
+    if (!state || found.strategyPosition === null) return found;
+    const wasInSync = state.driftSince === null;
+    if (found.inSync && wasInSync) return found;
     const now = clock.now();
+    const drift = found.inSync ? null : { since: state.driftSince ?? timestamp(now), held: brokerPosition };
+    if (found.inSync === wasInSync) {
+      // It has been told of; only how far apart they are may be new.
+      if (state.held !== brokerPosition) await db.commit([setDrift(state, drift)]);
+      return found;
+    }
     const event: AuditEvent = {
       userId,
       action: found.inSync ? 'position_drift_ended' : 'position_drift',
@@ -205,7 +212,7 @@ export async function noteDrift(
       },
     };
     const lost = await db.commit([
-      setDrift(state, found.inSync ? null : timestamp(now)),
+      setDrift(state, drift),
       audit(OURSELVES, event, now),
       ...(found.inSync ? [] : noticeOf(key, userId, 'drift', drifted(key.symbol, found), now)),
     ]);
@@ -228,8 +235,8 @@ function noticeOf(
   return [insertNotice({ id: newId(), userId, accountId, kind, detail, createdAt: timestamp(now) })];
 }
 
-/** Nobody's request: the worker found it. */
-const OURSELVES: RequestContext = { requestId: '', ip: '', userAgent: null, path: '', method: '' };
+/** Nobody's request: we found it. */
+export const OURSELVES: RequestContext = { requestId: '', ip: '', userAgent: null, path: '', method: '' };
 
 function compareWith(state: StrategyState | null, brokerPosition: Decimal): Comparison {
   const strategyPosition = state?.word.after ? positionOf(state.word.after) : null;

@@ -1,7 +1,7 @@
 // Background fill verification: takes the checks that are due, one of a user at a time, asks the user's worker to look
 // at the broker, and records what the domain makes of it.
 
-import type { Db } from '../../data/db.ts';
+import type { Db, Statement } from '../../data/db.ts';
 import {
   claimCheck,
   concludeCheck,
@@ -13,10 +13,12 @@ import {
 import { findOrder, saveOrder } from '../../data/orders.ts';
 import { afterLook, type FillRules, type Look } from '../../domain/fill.ts';
 import { timestamp } from '../../domain/ids.ts';
+import { type Order, openLeg } from '../../domain/order.ts';
 import type { Mailbox } from '../../worker/mailbox.ts';
 import type { Pool } from '../../worker/pool.ts';
+import { audit } from '../audit/audit.ts';
 import type { Changes } from './changes.ts';
-import { noteEnd } from './strategy.ts';
+import { noteEnd, OURSELVES } from './strategy.ts';
 
 export interface VerifyDeps {
   readonly db: Db;
@@ -52,7 +54,11 @@ async function verifyOne(deps: VerifyDeps, due: FillCheck): Promise<void> {
   if (!order) return;
   const { order: after, verdict } = afterLook(order, look, check.attempts, rules, clock.now());
   const changes = after === order ? [] : saveOrder(after);
-  const lost = await db.commit([concludeCheck(check, verdict), ...changes]);
+  const lost = await db.commit([
+    concludeCheck(check, verdict),
+    ...changes,
+    ...resolution(order, after, clock.now()),
+  ]);
   if (lost === null) deps.changes.ofOrder(order);
   if (lost === null && after !== order) await noteEnd(deps, after);
   if (lost) log.warn({ order: order.id, lost }, 'a fill check was overtaken; it will be made again');
@@ -62,8 +68,36 @@ async function verifyOne(deps: VerifyDeps, due: FillCheck): Promise<void> {
     log.info({ order: order.id, error: after.error }, 'fill verification found an end');
 }
 
+/** Of what was unknown, or had been given up: it is known now. */
+export function resolution(
+  before: Order,
+  after: Order,
+  now: number,
+  { wasGivenUp } = { wasGivenUp: false },
+): Statement[] {
+  const wasOpen = before.status === 'unknown' || (wasGivenUp && openLeg(before));
+  const isOpen = after.status === 'unknown' || (wasGivenUp && openLeg(after));
+  if (!wasOpen || isOpen) return [];
+  const event = {
+    userId: after.userId,
+    action: 'order_resolved',
+    failure: null,
+    resource: { type: 'order', id: after.id },
+    metadata: {
+      trading_account_id: after.accountId,
+      symbol: after.symbol,
+      simulation: after.simulation,
+      status: after.status,
+    },
+  };
+  return [audit(OURSELVES, event, now)];
+}
+
 /** A worker that cannot be started, or does not answer, is a look without an answer: it uses up a try. */
-async function lookAt({ pool, mailbox, visibilityMs }: VerifyDeps, check: FillCheck): Promise<Look> {
+export async function lookAt(
+  { pool, mailbox, visibilityMs }: Pick<VerifyDeps, 'pool' | 'mailbox' | 'visibilityMs'>,
+  check: Pick<FillCheck, 'userId' | 'orderId'>,
+): Promise<Look> {
   try {
     if (!(await pool.ensure(check.userId))) return { seen: 'failure', reason: 'no worker could be started' };
     const look = await mailbox.ask(check.userId, { kind: 'look', orderId: check.orderId }, visibilityMs / 2);

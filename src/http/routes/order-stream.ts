@@ -94,9 +94,7 @@ export function orderStreamRoutes(server: FastifyInstance, deps: OrderStreamRout
         const isIn = await deps.isStillIn(request.caller, credentialsOf(request)).catch(() => true);
         if (!isIn && !body.destroyed) await end();
       }
-      // The time for taking an answer is not for this one, which says nothing for long. Who takes nothing from one comment
-      // to the next is gone.
-      reply.raw.once('pipe', () => request.raw.socket.setTimeout(0));
+      // Who takes nothing from one comment to the next is gone.
       let isStuck = false;
       reply.raw.on('drain', () => {
         isStuck = false;

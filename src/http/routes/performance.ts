@@ -8,7 +8,7 @@ import type { Performance } from '../../domain/performance.ts';
 import { sendCsv, wantsCsv } from '../csv.ts';
 import { performanceCsv } from '../csv-columns.ts';
 import { Performance as PerformanceSchema } from '../schemas/order-answers.ts';
-import { PerformanceQuery } from '../schemas/requests.ts';
+import { PerformanceQuery } from '../schemas/queries.ts';
 import { asTimestamp } from './trading.ts';
 
 export interface PerformanceRoutes {

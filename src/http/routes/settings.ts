@@ -7,7 +7,7 @@ import type { RequestContext } from '../../app/audit/audit.ts';
 import type { User } from '../../app/identity/access.ts';
 import type { Page, PageRequest } from '../../app/pages.ts';
 import type { Denial, SecurityEvent } from '../../domain/denial.ts';
-import type { UserId } from '../../domain/ids.ts';
+import type { OrderId, UserId } from '../../domain/ids.ts';
 import { answer, pageOf, secretAnswer } from '../answers.ts';
 import { pagesOf, sendCsv, wantsCsv } from '../csv.ts';
 import { ATTACKS_CSV, AUDIT_CSV, type AuditRow } from '../csv-columns.ts';
@@ -21,15 +21,8 @@ import {
   Subscription,
 } from '../schemas/answers.ts';
 import { pageOf as pageSchema } from '../schemas/parts.ts';
-import {
-  AcceptTermsBody,
-  AllowedIpBody,
-  ApiKeyBody,
-  AuditLogQuery,
-  NoBody,
-  PageQuery,
-  SecurityAttacksQuery,
-} from '../schemas/requests.ts';
+import { AuditLogQuery, SecurityAttacksQuery } from '../schemas/queries.ts';
+import { AcceptTermsBody, AllowedIpBody, ApiKeyBody, NoBody, PageQuery } from '../schemas/requests.ts';
 
 export interface SettingsRoutes {
   readApiKeys(user: UserId, page: PageRequest): Promise<object>;
@@ -44,7 +37,10 @@ export interface SettingsRoutes {
     user: UserId,
     page: PageRequest & { type: SecurityEvent | null },
   ): Promise<Page<AuditRow>>;
-  readAuditLog(user: UserId, page: PageRequest & { action: string | null }): Promise<Page<AuditRow>>;
+  readAuditLog(
+    user: UserId,
+    page: PageRequest & { action: string | null; order: OrderId | null },
+  ): Promise<Page<AuditRow>>;
   contextOf(request: FastifyRequest): RequestContext;
 }
 
@@ -209,9 +205,11 @@ export function settingsRoutes(server: FastifyInstance, deps: SettingsRoutes): v
       schema: { querystring: AuditLogQuery },
     },
     (request, reply) => {
-      const { action = null, ...query } = request.query;
+      const { action = null, order_id, ...query } = request.query;
+      const order = (order_id as OrderId | undefined) ?? null;
       const page = pageOf(query, isEntryId);
-      const read = (each: PageRequest) => deps.readAuditLog(request.caller.user.id, { action, ...each });
+      const read = (each: PageRequest) =>
+        deps.readAuditLog(request.caller.user.id, { action, order, ...each });
       return wantsCsv(request) ? sendCsv(request, reply, AUDIT_CSV, pagesOf(read)) : read(page);
     },
   );

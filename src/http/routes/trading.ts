@@ -25,7 +25,8 @@ import { ORDERS_CSV } from '../csv-columns.ts';
 import { RequestInvalid, sendDenial } from '../problem.ts';
 import { OrderRecord, OrderSummary } from '../schemas/order-answers.ts';
 import { pageOf } from '../schemas/parts.ts';
-import { NewOrderBody, NewOrderHeaders, OrdersQuery } from '../schemas/requests.ts';
+import { OrdersQuery } from '../schemas/queries.ts';
+import { NewOrderBody, NewOrderHeaders } from '../schemas/requests.ts';
 import { NOT_PLACED, PLACED, sendPlaced } from './webhook.ts';
 
 export interface TradingRoutes {
@@ -126,6 +127,7 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
         source,
         symbol,
         simulation,
+        search,
         from,
         to,
       } = request.query;
@@ -137,6 +139,7 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
         ...(source ? { source } : {}),
         ...(symbol ? { symbol } : {}),
         ...(simulation === undefined ? {} : { simulation }),
+        ...(search ? { search } : {}),
         ...(from ? { from: asTimestamp('from', from) } : {}),
         ...(to ? { to: asTimestamp('to', to) } : {}),
       };

@@ -123,6 +123,20 @@ export const SyncResult = Type.Object(
   { title: 'SyncResult', description: 'The answer to a `sync`, as found.' },
 );
 
+const Verification = Type.Object(
+  {
+    state: oneOf(['none', 'scheduled', 'done', 'dead_letter']),
+    attempts: count('polls made'),
+    next_at: orNull(time('when the broker is asked next'), { examples: [null] }),
+  },
+  { title: 'Verification', description: 'How the fill is followed up.' },
+);
+
+export const OrderLook = Type.Object(
+  { order_id: id('of the order'), verification: Verification },
+  { title: 'OrderLook', description: 'The look is under way; the order shows what it found.' },
+);
+
 const summaryFields = {
   user_id: id('of the owner'),
   ...orderFields,
@@ -131,14 +145,7 @@ const summaryFields = {
     description: 'what the account’s guards said of the entry',
     examples: [[]],
   }),
-  verification: Type.Object(
-    {
-      state: oneOf(['none', 'scheduled', 'done', 'dead_letter']),
-      attempts: count('polls made'),
-      next_at: orNull(time('when the broker is asked next'), { examples: [null] }),
-    },
-    { title: 'Verification', description: 'How the fill is followed up.' },
-  ),
+  verification: Verification,
 };
 
 export const OrderSummary = Type.Object(summaryFields, {
@@ -146,9 +153,34 @@ export const OrderSummary = Type.Object(summaryFields, {
   description: 'An order in a list: the record without `trace` and `legs`.',
 });
 
+const neighbour = (description: string) =>
+  Type.Optional(
+    orNull(
+      Type.Object(
+        {
+          order_id: id('of that order'),
+          submitted_at: time('when its signal arrived'),
+          action: oneOf(ACTIONS),
+          quantity: number('as it was asked for'),
+          status: oneOf(ORDER_STATUSES, { examples: ['filled'] }),
+        },
+        { title: 'NeighbourOrder' },
+      ),
+      { description, examples: [null] },
+    ),
+  );
+
 export const OrderRecord = Type.Object(
   {
     ...summaryFields,
+    signal_id: Type.Optional(orNull(id('of the signal that it came from; null: it came from no webhook'))),
+    previous_order: neighbour('the one before it of the same account, symbol and mode; null: there is none'),
+    next_order: neighbour('the one after it; null: there is none yet'),
+    last_look: Type.Optional(
+      orNull(text('why the last look at the broker found no end; null: there was none, or it found it'), {
+        examples: [null],
+      }),
+    ),
     trace: Trace,
     legs: Type.Array(
       Type.Object(

@@ -2,16 +2,14 @@
 
 import { type TSchemaOptions, Type } from 'typebox';
 import { BROKER_NAMES } from '../../domain/brokers.ts';
-import { SECURITY_EVENTS } from '../../domain/denial.ts';
-import { ACTIONS, ORDER_STATUSES, ORDER_TYPES, SOURCES } from '../../domain/order.ts';
+import { ACTIONS, ORDER_TYPES } from '../../domain/order.ts';
 import { MOST_SEALED_CHARACTERS } from '../../domain/sealed.ts';
 import { OUT_OF_SYNC, STANCE_SIDES } from '../../domain/strategy.ts';
 import { SYMBOL } from '../../domain/symbol.ts';
-import { SIGNAL_OUTCOMES } from '../../domain/webhook-checks.ts';
 
 export const oneOf = <T extends string>(values: readonly T[], more: TSchemaOptions = {}) =>
   Type.Enum([...values] as [T, ...T[]], more);
-const uuid = Type.String({
+export const uuid = Type.String({
   pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
   description: 'a UUID',
   examples: ['019a8c5e-7d31-7f02-9c44-5b1e0a6f2d10'],
@@ -27,7 +25,8 @@ const name = Type.String({
   description: '1 to 100 characters, not all of them blanks',
   examples: ['Futures'],
 });
-const timeOf = (description: string) => Type.String({ format: 'date-time', maxLength: 40, description });
+export const timeOf = (description: string) =>
+  Type.String({ format: 'date-time', maxLength: 40, description });
 
 /** As much of a schema as the reading of a query needs. */
 export interface TextSchema {
@@ -45,7 +44,7 @@ export const readText = ({ properties = {} }: TextSchema, query: object): object
     }),
   );
 
-const page = {
+export const page = {
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 200, default: 50, description: 'items on a page' }),
   ),
@@ -159,21 +158,6 @@ export const CheckBody = Type.Object(
   { additionalProperties: false },
 );
 
-export const SignalsQuery = Type.Object(
-  {
-    ...page,
-    trading_account_id: Type.Optional(uuid),
-    outcome: Type.Optional(oneOf(SIGNAL_OUTCOMES, { description: 'only those that came to this' })),
-    code: Type.Optional(
-      Type.String({ pattern: '^[a-z_]{1,64}$', description: 'only those refused for this' }),
-    ),
-    symbol: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'as it was sent' })),
-    from: Type.Optional(timeOf('arrived at or after')),
-    to: Type.Optional(timeOf('arrived at or before')),
-  },
-  { additionalProperties: false },
-);
-
 export const AlignBody = Type.Object(
   {
     symbol,
@@ -187,34 +171,6 @@ export const NewOrderHeaders = Type.Object({
     Type.String({ pattern: '^[!-~]{1,255}$', description: '1 to 255 visible ASCII characters' }),
   ),
 });
-
-export const OrdersQuery = Type.Object(
-  {
-    ...page,
-    trading_account_id: Type.Optional(uuid),
-    status: Type.Optional(oneOf(ORDER_STATUSES, { description: 'only orders in it' })),
-    source: Type.Optional(oneOf(SOURCES, { description: 'only orders that came this way' })),
-    symbol: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'as it was sent' })),
-    simulation: Type.Optional(
-      Type.Boolean({ description: 'true: only simulated orders; false: only real ones' }),
-    ),
-    from: Type.Optional(timeOf('submitted at or after')),
-    to: Type.Optional(timeOf('submitted at or before')),
-  },
-  { additionalProperties: false },
-);
-
-export const PerformanceQuery = Type.Object(
-  {
-    trading_account_id: Type.Optional(uuid),
-    simulation: Type.Optional(
-      Type.Boolean({ default: false, description: 'true: of simulated orders instead of the real ones' }),
-    ),
-    from: Type.Optional(timeOf('submitted or filled at or after')),
-    to: Type.Optional(timeOf('submitted or filled at or before')),
-  },
-  { additionalProperties: false },
-);
 
 export const PageQuery = Type.Object(page, { additionalProperties: false });
 
@@ -374,21 +330,6 @@ export const AcceptTermsBody = Type.Object(
       description: 'the version that GET /public/terms shows',
       examples: ['1'],
     }),
-  },
-  { additionalProperties: false },
-);
-
-export const SecurityAttacksQuery = Type.Object(
-  { ...page, type: Type.Optional(oneOf(SECURITY_EVENTS, { description: 'only attacks of this kind' })) },
-  { additionalProperties: false },
-);
-
-export const AuditLogQuery = Type.Object(
-  {
-    ...page,
-    action: Type.Optional(
-      Type.String({ pattern: '^[a-z_]{1,64}$', description: 'an action such as login: lower case and _' }),
-    ),
   },
   { additionalProperties: false },
 );

@@ -1,9 +1,99 @@
+// Who tried, who may, and who did: the attempts that were refused, the ways in, and the log of everything.
+
+import { useQuery } from '@tanstack/react-query';
+import { overview, ownSession } from '../../api/queries.ts';
+import { counted, figure } from '../../parts/numbers.ts';
 import { Page } from '../../parts/page.tsx';
+import { ageInWords } from '../../parts/times.ts';
+import { isCharting } from './addresses.ts';
+import { Addresses } from './addresses.tsx';
+import { ApiKeys } from './api-keys.tsx';
+import { answerOf } from './attacks.ts';
+import { Attempts } from './attempts.tsx';
+import { AuditLog } from './audit-log.tsx';
+import { Own } from './own.tsx';
+import { allowedIps, attacks } from './questions.ts';
+import { SecondFactor } from './second-factor.tsx';
+import { Sessions } from './sessions.tsx';
 
 export default function Security() {
+  const { data } = useQuery(attacks);
+  const answer = data && answerOf(data.found.length, data.isAll);
   return (
-    <Page title="Security" answer="Security">
-      <p />
+    <Page
+      title={answer ? answer.count + answer.rest : 'Security'}
+      answer={
+        answer ? (
+          <>
+            {answer.count}
+            <span className="quiet">{answer.rest}</span>
+          </>
+        ) : (
+          <span className="quiet">Who tried, and who may</span>
+        )
+      }
+      facts={<Facts />}
+    >
+      <Attempts />
+      <div className="columns even">
+        <Addresses />
+        <SecondFactor />
+      </div>
+      <div className="columns even">
+        <ApiKeys />
+        <Sessions />
+      </div>
+      <AuditLog />
+      <Own />
     </Page>
+  );
+}
+
+function Facts() {
+  const { data: session } = useQuery(ownSession);
+  const { data: list } = useQuery(allowedIps);
+  const { data: { audit } = {} } = useQuery(overview);
+  const charting = list?.filter(({ ip_address }) => isCharting(ip_address)).length ?? 0;
+  const others = (list?.length ?? 0) - charting;
+  return (
+    <>
+      {session && (
+        <span>
+          Second factor: <b>{session.totp_enabled ? 'on' : 'off'}</b>
+        </span>
+      )}
+      {list &&
+        (list.length === 0 ? (
+          <span>
+            signals and trading from <b>any address</b>
+          </span>
+        ) : (
+          <span>
+            signals and trading only from{' '}
+            {charting > 0 && (
+              <>
+                <b>{charting}</b> of the charting platform’s addresses
+              </>
+            )}
+            {charting > 0 && others > 0 && ' and '}
+            {others > 0 && (
+              <>
+                <b>{counted(others, 'entry', 'entries')}</b> of yours
+              </>
+            )}
+          </span>
+        ))}
+      {audit &&
+        (audit.sealed ? (
+          <span>
+            audit log sealed to entry <b>{figure(audit.sealed_up_to)}</b>
+          </span>
+        ) : (
+          <span className="act">
+            audit log sealed to entry {figure(audit.sealed_up_to)}, and not for{' '}
+            {ageInWords(audit.unsealed_seconds * 1000)}
+          </span>
+        ))}
+    </>
   );
 }

@@ -1,9 +1,209 @@
-import { Page } from '../../parts/page.tsx';
+// Every arrival, executed or refused, as it comes.
+
+import { useQuery } from '@tanstack/react-query';
+import { Link, useSearch } from '@tanstack/react-router';
+import { useCallback, useMemo } from 'react';
+import type { Schemas } from '../../api/client.ts';
+import { accounts as allAccounts, overview as ownOverview } from '../../api/queries.ts';
+import { counted, figure } from '../../parts/numbers.ts';
+import { Page, Skeleton } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { ageInWords, useNow, When } from '../../parts/when.tsx';
+import { answerOf } from './answer.ts';
+import { DayStrip } from './day-strip.tsx';
+import { FilterBar } from './filter-bar.tsx';
+import { type Filters, filtersOf, isWholeDay, looksThrough } from './filters.ts';
+import { Found } from './found.tsx';
+import { Columns, SignalRow, unrealOf } from './row.tsx';
+import { useRowKeys } from './row-keys.ts';
+import styles from './signals.module.css';
+import { useSignals } from './use-signals.ts';
+import type { Signal } from './words.ts';
+
+/** The reader's own midnight; it comes while the page is open. */
+const useDayStart = (): number => new Date(useNow(60_000)).setHours(0, 0, 0, 0);
 
 export default function Signals() {
+  const filters = filtersOf(useSearch({ strict: false }) as Record<string, string>);
+  return filters.search === undefined ? <SignalList filters={filters} /> : <Found text={filters.search} />;
+}
+
+function SignalList({ filters: given }: { readonly filters: Filters }) {
+  const dayStart = useDayStart();
+  // The address gives a new object each time; the list is asked for once.
+  const text = JSON.stringify(given);
+  const filters = useMemo(() => JSON.parse(text) as Filters, [text]);
+  const { data: overview } = useQuery(ownOverview);
+  const { data: accounts, error: accountsFault } = useQuery(allAccounts);
+  const byId = useMemo(() => new Map(accounts?.map((account) => [account.id, account])), [accounts]);
+  const isUnreal = useCallback(
+    (signal: Signal) => unrealOf(signal.simulation, byId.get(signal.trading_account_id)) !== null,
+    [byId],
+  );
+  const { list, signals, fresh, showFresh, orderOf } = useSignals(
+    { filters, dayStart, isUnreal },
+    accounts !== undefined,
+  );
+  const counts = overview?.signals_today ?? null;
+  const { title, answer, rest } = answerOf(filters, counts, signals.length, list.hasNextPage);
+  const isToday = filters.time === undefined && filters.from === undefined;
+  const table = useRowKeys();
+  const fault = accountsFault ?? list.error;
   return (
-    <Page title="Signals" answer="Signals">
-      <p />
+    <Page
+      title={title}
+      answer={
+        <>
+          {answer} {rest && <span className="quiet">{rest}</span>}
+        </>
+      }
+    >
+      {isToday && (
+        <div className={styles.strip}>
+          {overview && <DayStrip accounts={accountsShown(overview, filters)} dayStart={dayStart} />}
+        </div>
+      )}
+      <h2 className="unseen">Signals</h2>
+      <FilterBar
+        filters={filters}
+        counts={counts}
+        accounts={accounts ?? []}
+        symbols={symbolsOf(accounts ?? [], signals, filters)}
+        dayStart={dayStart}
+      />
+      {fault && (
+        <ProblemNote fault={fault}>
+          <button type="button" className="link" onClick={() => void list.refetch()}>
+            Try again
+          </button>
+        </ProblemNote>
+      )}
+      {list.isPending && !fault ? (
+        <Skeleton rows={12} />
+      ) : (
+        <>
+          <table
+            ref={table}
+            className={`table listed ${styles.signals} ${isToday ? '' : styles.days}`}
+            aria-busy={list.isPlaceholderData}
+          >
+            <Columns />
+            <tbody>
+              {fresh.length > 0 && <FreshRow fresh={fresh} onShow={showFresh} />}
+              {signals.map((signal) => (
+                <SignalRow
+                  key={signal.id}
+                  signal={signal}
+                  order={signal.order_id === null ? null : orderOf(signal.order_id)}
+                  account={byId.get(signal.trading_account_id)}
+                />
+              ))}
+            </tbody>
+          </table>
+          {signals.length === 0 && fresh.length === 0 && list.isSuccess && (
+            <Nothing filters={filters} hasAccounts={(accounts?.length ?? 0) > 0} />
+          )}
+          <p className={styles.end}>
+            {list.hasNextPage ? (
+              <button
+                type="button"
+                className="link"
+                disabled={list.isFetchingNextPage}
+                onClick={() => void list.fetchNextPage()}
+              >
+                Older
+              </button>
+            ) : (
+              signals.length > 0 &&
+              isToday && (
+                <Link to={'/signals' as never} search={{ ...filters, time: 'all' } as never}>
+                  Earlier days
+                </Link>
+              )
+            )}
+            {signals.length > 0 && (
+              <span className="quiet">
+                {isWholeDay(filters) && filters.outcome === undefined && counts
+                  ? `${figure(signals.length)} of ${figure(Math.max(counts.total, signals.length))} shown`
+                  : `${figure(signals.length)} shown`}
+              </span>
+            )}
+            {looksThrough(filters) && list.hasNextPage && list.data?.pages.at(-1)?.backTo && (
+              <span className="quiet">
+                looked back to <When at={list.data.pages.at(-1)?.backTo ?? ''} />
+              </span>
+            )}
+          </p>
+        </>
+      )}
     </Page>
+  );
+}
+
+const accountsShown = ({ accounts }: Schemas['Overview'], { account }: Filters) =>
+  account === undefined ? accounts : accounts.filter(({ id }) => id === account);
+
+const symbolsOf = (
+  accounts: readonly Schemas['Account'][],
+  signals: readonly Signal[],
+  { symbol }: Filters,
+): string[] =>
+  [
+    ...new Set(
+      [
+        ...accounts.flatMap(({ allowed_symbols }) => allowed_symbols),
+        ...signals.map((signal) => signal.symbol),
+        symbol,
+      ].filter((one) => typeof one === 'string'),
+    ),
+  ].sort();
+
+function FreshRow({ fresh, onShow }: { readonly fresh: readonly Signal[]; readonly onShow: () => unknown }) {
+  const now = useNow();
+  const latest = Date.parse(fresh[0]?.arrived_at ?? '');
+  return (
+    <tr className={styles.fresh}>
+      <td colSpan={9}>
+        <button type="button" className="link" onClick={() => void onShow()}>
+          Show {figure(fresh.length)} new
+        </button>{' '}
+        <span className="quiet">
+          the latest {ageInWords(now - latest)} ago; the list stays where it is until you do
+        </span>
+        <span className="unseen" role="status">
+          {counted(fresh.length, 'new signal')}
+        </span>
+      </td>
+    </tr>
+  );
+}
+
+function Nothing({ filters, hasAccounts }: { readonly filters: Filters; readonly hasAccounts: boolean }) {
+  const isFiltered = Object.keys(filters).some((name) => name !== 'time');
+  if (!hasAccounts)
+    return (
+      <p className={styles.nothing}>
+        Signals arrive at an account’s webhook, and there is no account yet.{' '}
+        <Link to={'/accounts' as never}>Add one</Link>; a paper account costs nothing.
+      </p>
+    );
+  if (isFiltered)
+    return (
+      <p className={styles.nothing}>
+        No signal is like this. <Link to={'/signals' as never}>Show all of today</Link>
+      </p>
+    );
+  return (
+    <p className={styles.nothing}>
+      {filters.time === undefined
+        ? 'No signal today yet; the next appears here by itself. '
+        : 'No signal yet. '}
+      {filters.time !== 'all' && (
+        <Link to={'/signals' as never} search={{ time: 'all' } as never}>
+          Earlier days
+        </Link>
+      )}{' '}
+      <Link to={'/accounts' as never}>The message to paste</Link>
+    </p>
   );
 }

@@ -1,9 +1,17 @@
-import { Page } from '../../parts/page.tsx';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { order as orderOf } from '../../api/queries.ts';
+import { NoStory } from './no-story.tsx';
+import { signalOf } from './queries.ts';
+import { Story } from './story.tsx';
+import { whileUnderWay } from './under-way.ts';
 
 export default function SignalStory() {
-  return (
-    <Page title="SignalStory" answer="SignalStory">
-      <p />
-    </Page>
-  );
+  const { id = '' } = useParams({ strict: false }) as { id?: string };
+  const signal = useQuery(signalOf(id));
+  const orderId = signal.data?.order_id ?? null;
+  const order = useQuery({ ...orderOf(orderId ?? ''), enabled: orderId !== null, ...whileUnderWay });
+  const fault = signal.error ?? order.error;
+  if (!signal.data || (orderId !== null && !order.data)) return <NoStory fault={fault} />;
+  return <Story key={id} signal={signal.data} order={order.data ?? null} />;
 }

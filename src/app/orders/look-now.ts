@@ -1,0 +1,72 @@
+// A user wants to know now what became of an order. The broker is asked as fill verification asks it, beside its queue: no try
+// is used up, and nothing is ever sent. Whatever is found is saved, or left to a check that is under way already.
+
+import type { Db } from '../../data/db.ts';
+import { concludeLook, findOpenCheck, type OpenCheck, shownVerification } from '../../data/fill-checks.ts';
+import { findOrder, saveOrder } from '../../data/orders.ts';
+import { type Denial, deny } from '../../domain/denial.ts';
+import { afterLook, type FillRules } from '../../domain/fill.ts';
+import { isUuid, type OrderId } from '../../domain/ids.ts';
+import type { Verification } from '../../domain/order-result.ts';
+import type { Owner } from '../accounts/accounts.ts';
+import { writeAudit } from '../audit/audit.ts';
+import type { Afterwards } from '../background.ts';
+import { noteEnd } from './strategy.ts';
+import { lookAt, resolution, type VerifyDeps } from './verify-fills.ts';
+
+export interface LookDeps
+  extends Pick<VerifyDeps, 'clock' | 'pool' | 'mailbox' | 'visibilityMs' | 'changes'> {
+  readonly db: Db;
+  readonly log: { warn(context: object, text: string): void };
+  readonly looking: Omit<FillRules, 'retries'>;
+  readonly later: Pick<Afterwards, 'begin'>;
+}
+
+export interface LookBegun {
+  readonly order_id: OrderId;
+  readonly verification: Verification;
+}
+
+export async function lookNow(deps: LookDeps, owner: Owner, id: string): Promise<Denial | LookBegun> {
+  const order = isUuid(id) ? await findOrder(deps.db, id as OrderId) : null;
+  // Another user's order does not exist for this one.
+  if (order?.userId !== owner.id) return deny('not_found', { detail: 'You have no such order.' });
+  const check = await findOpenCheck(deps.db, order.id);
+  const denial = check ? null : deny('nothing_to_look_for');
+  await writeAudit(deps, owner.context, {
+    userId: owner.id,
+    action: 'order_look',
+    failure: denial?.detail ?? null,
+    resource: { type: 'order', id: order.id },
+    metadata: { trading_account_id: order.accountId, ...(denial ? { code: denial.code } : {}) },
+  });
+  if (!check) return denial ?? deny('nothing_to_look_for');
+  // One that is under way is the look that was asked for.
+  if (check.state !== 'running') deps.later.begin(() => look(deps, check));
+  return {
+    order_id: order.id,
+    verification: shownVerification({ ...check, next_at: check.nextAt }),
+  };
+}
+
+/** It only ever ends a check: a look that finds no end leaves the tries, and the time of the next one, as they are. */
+async function look(deps: LookDeps, check: OpenCheck): Promise<void> {
+  const { db, clock, log, looking } = deps;
+  const seen = await lookAt(deps, check);
+  const order = await findOrder(db, check.orderId);
+  if (!order) return;
+  const now = clock.now();
+  const rules = { ...looking, retries: Number.POSITIVE_INFINITY };
+  const { order: after, verdict } = afterLook(order, seen, check.attempts + 1, rules, now);
+  const lost = await db.commit([
+    concludeLook(order.id, verdict),
+    ...(after === order ? [] : saveOrder(after)),
+    ...resolution(order, after, now, { wasGivenUp: check.state === 'dead_letter' }),
+  ]);
+  if (lost) {
+    log.warn({ order: order.id, lost }, 'a look was overtaken by a fill check, which decides');
+    return;
+  }
+  deps.changes.ofOrder(order);
+  if (after !== order) await noteEnd(deps, after);
+}

@@ -1,0 +1,41 @@
+// What became of an order, asked for by its user.
+
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Owner } from '../../app/accounts/accounts.ts';
+import type { RequestContext } from '../../app/audit/audit.ts';
+import type { Denial } from '../../domain/denial.ts';
+import { answer } from '../answers.ts';
+import { OrderLook } from '../schemas/order-answers.ts';
+import { NoBody } from '../schemas/requests.ts';
+
+export interface LookRoutes {
+  lookNow(owner: Owner, id: string): Promise<Denial | object>;
+  contextOf(request: FastifyRequest): RequestContext;
+}
+
+export function lookRoutes(server: FastifyInstance, { lookNow, contextOf }: LookRoutes): void {
+  server.post<{ Params: { id: string } }>(
+    '/trading/orders/:id/look',
+    {
+      config: {
+        access: 'user',
+        attempt: 'order_look',
+        doc: {
+          id: 'lookAtOrder',
+          tag: 'Orders',
+          summary: 'Look now what became of an order',
+          description:
+            'Of an order that is `unknown`, `placed` or a dead letter, or whose fill is followed up for another reason: the broker is asked now, and no try is used up. Nothing is sent. The answer does not wait for the broker; the order shows what was found.',
+          params: { id: 'The `order_id`.' },
+          answers: { 202: OrderLook },
+          denials: ['not_found', 'nothing_to_look_for'],
+        },
+      },
+      schema: { body: NoBody },
+    },
+    async (request, reply) => {
+      const owner = { id: request.caller.user.id, context: contextOf(request) };
+      return answer(request, reply, await lookNow(owner, request.params.id), 202);
+    },
+  );
+}

@@ -1,0 +1,83 @@
+// The queries of a user's lists, and of what is counted of them.
+
+import { Type } from 'typebox';
+import { SECURITY_EVENTS } from '../../domain/denial.ts';
+import { ORDER_STATUSES, SOURCES } from '../../domain/order.ts';
+import { SIGNAL_OUTCOMES } from '../../domain/webhook-checks.ts';
+import { oneOf, page, timeOf, uuid } from './requests.ts';
+
+export const SignalsQuery = Type.Object(
+  {
+    ...page,
+    trading_account_id: Type.Optional(uuid),
+    outcome: Type.Optional(oneOf(SIGNAL_OUTCOMES, { description: 'only those that came to this' })),
+    code: Type.Optional(
+      Type.String({ pattern: '^[a-z_]{1,64}$', description: 'only those refused for this' }),
+    ),
+    symbol: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'as it was sent' })),
+    from: Type.Optional(timeOf('arrived at or after')),
+    to: Type.Optional(timeOf('arrived at or before')),
+  },
+  { additionalProperties: false },
+);
+
+export const OrdersQuery = Type.Object(
+  {
+    ...page,
+    trading_account_id: Type.Optional(uuid),
+    status: Type.Optional(oneOf(ORDER_STATUSES, { description: 'only orders in it' })),
+    source: Type.Optional(oneOf(SOURCES, { description: 'only orders that came this way' })),
+    symbol: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'as it was sent' })),
+    simulation: Type.Optional(
+      Type.Boolean({ description: 'true: only simulated orders; false: only real ones' }),
+    ),
+    search: Type.Optional(
+      Type.String({
+        pattern: '^[^\\s\\p{C}]{1,128}$',
+        description:
+          'an order’s id, a leg’s client order id or a broker’s reference, as it is; else how a symbol begins, in any case, with its exchange or without',
+        examples: ['btc'],
+      }),
+    ),
+    from: Type.Optional(timeOf('submitted at or after')),
+    to: Type.Optional(timeOf('submitted at or before')),
+  },
+  { additionalProperties: false },
+);
+
+export const PerformanceQuery = Type.Object(
+  {
+    trading_account_id: Type.Optional(uuid),
+    simulation: Type.Optional(
+      Type.Boolean({ default: false, description: 'true: of simulated orders instead of the real ones' }),
+    ),
+    from: Type.Optional(timeOf('submitted or filled at or after')),
+    to: Type.Optional(timeOf('submitted or filled at or before')),
+  },
+  { additionalProperties: false },
+);
+
+export const OverviewQuery = Type.Object(
+  {
+    day_start: Type.Optional(
+      timeOf('when the day began where you are, at most 26 hours ago; without it the day is that of UTC'),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export const SecurityAttacksQuery = Type.Object(
+  { ...page, type: Type.Optional(oneOf(SECURITY_EVENTS, { description: 'only attacks of this kind' })) },
+  { additionalProperties: false },
+);
+
+export const AuditLogQuery = Type.Object(
+  {
+    ...page,
+    action: Type.Optional(
+      Type.String({ pattern: '^[a-z_]{1,64}$', description: 'an action such as login: lower case and _' }),
+    ),
+    order_id: Type.Optional(uuid),
+  },
+  { additionalProperties: false },
+);

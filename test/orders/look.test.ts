@@ -1,0 +1,148 @@
+// POST /trading/orders/{id}/look: the broker is asked now, beside the queue of fill checks.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { sql } from '../../src/data/db.ts';
+import type { OrderRecord } from '../../src/domain/order-result.ts';
+import type { Problem, Trader, World } from '../world.ts';
+import { FIRST_POLL, polled, REQUEUE, restingBroker } from './fill-desk.ts';
+
+const look = (world: World, trader: Trader, id: string) =>
+  world.as<Problem & Pick<OrderRecord, 'verification'>>(trader, 'POST', `/trading/orders/${id}/look`);
+
+const actions = async (world: World, trader: Trader, id: string) =>
+  (
+    await world.db.all<{ action: string; success: number | boolean }>(
+      sql`select action, success from audit_logs where user_id = ${trader.user.id} and resource_id = ${id} order by id`,
+    )
+  ).map(({ action, success }) => `${action} ${success ? 'done' : 'refused'}`);
+
+describe('POST /trading/orders/{id}/look', () => {
+  test('a placed order that was filled meanwhile is seen at once, and no try is used up', async (t) => {
+    const { broker, world, trader } = await restingBroker(t);
+    const { body } = await world.send(trader);
+    assert.equal(body.status, 'placed');
+    const asked = broker.count('find');
+    const first = await look(world, trader, body.order_id);
+    assert.deepEqual(
+      [first.status, first.body.verification.state, first.body.verification.attempts],
+      [202, 'scheduled', 0],
+    );
+    await world.eventually(
+      async () => broker.count('find'),
+      (count) => count > asked,
+    );
+    broker.settle(broker.ledger[0], 'filled');
+    assert.equal((await look(world, trader, body.order_id)).status, 202);
+    const record = await world.eventually(
+      () => world.order(trader, body.order_id),
+      ({ status }) => status === 'filled',
+    );
+    assert.deepEqual(record.verification, { state: 'done', attempts: 0, next_at: null });
+    assert.equal(broker.ledger.length, 1, 'nothing was sent');
+    assert.deepEqual(await actions(world, trader, body.order_id), [
+      'webhook_order done',
+      'order_look done',
+      'order_look done',
+    ]);
+  });
+
+  test('a look that finds no end leaves the tries and the next one as they are', async (t) => {
+    const { clock, broker, world, trader } = await restingBroker(t);
+    const { body } = await world.send(trader);
+    clock.advance(FIRST_POLL);
+    const { verification } = await polled(world, trader, body.order_id, 1);
+    const asked = broker.count('find');
+    for (let each = 1; each <= 6; each++) {
+      await look(world, trader, body.order_id);
+      await world.eventually(
+        async () => broker.count('find'),
+        (count) => count >= asked + each,
+      );
+    }
+    const record = await world.order(trader, body.order_id);
+    assert.deepEqual([record.status, record.verification], ['placed', verification]);
+  });
+
+  test('a dead letter is looked at, stays one while nothing is found, and ends when its fill is', async (t) => {
+    const { clock, broker, world, trader } = await restingBroker(t, { env: { FILL_RETRIES: '0' } });
+    const { body } = await world.send(trader);
+    clock.advance(FIRST_POLL);
+    await world.eventually(
+      () => world.order(trader, body.order_id),
+      ({ verification }) => verification.state === 'dead_letter',
+    );
+    const asked = broker.count('find');
+    assert.equal((await look(world, trader, body.order_id)).status, 202);
+    await world.eventually(
+      async () => broker.count('find'),
+      (count) => count > asked,
+    );
+    assert.equal((await world.order(trader, body.order_id)).verification.state, 'dead_letter');
+    broker.settle(broker.ledger[0], 'filled');
+    await look(world, trader, body.order_id);
+    const record = await world.eventually(
+      () => world.order(trader, body.order_id),
+      ({ status }) => status === 'filled',
+    );
+    assert.equal(record.verification.state, 'done');
+    assert.ok((await actions(world, trader, body.order_id)).includes('order_resolved done'));
+  });
+
+  test('an unknown order that the broker never got is found to be expired, as by a poll', async (t) => {
+    const { clock, broker, world, trader } = await restingBroker(t);
+    broker.script(
+      'place',
+      async () => {
+        throw new Error('lost on the way');
+      },
+      1,
+    );
+    broker.script('find', async () => {
+      throw new Error('away');
+    });
+    const { body } = await world.send(trader);
+    assert.equal(body.status, 'unknown');
+    clock.advance(FIRST_POLL);
+    await polled(world, trader, body.order_id, 1);
+    clock.advance(REQUEUE - 1);
+    broker.forgetScripts();
+    await look(world, trader, body.order_id);
+    const record = await world.eventually(
+      () => world.order(trader, body.order_id),
+      ({ verification }) => verification.state === 'done',
+    );
+    assert.equal(record.status, 'expired');
+    assert.equal(broker.ledger.length, 0);
+  });
+
+  test('what has ended, others’ orders and garbage are refused', async (t) => {
+    const { broker, world, trader } = await restingBroker(t);
+    const other = await world.makeTrader();
+    const resting = await world.send(trader);
+    broker.fills = 'at once';
+    const { body } = await world.send(trader, { symbol: 'ETHUSDT' });
+    assert.equal(body.status, 'filled');
+    const ended = await look(world, trader, body.order_id);
+    assert.deepEqual([ended.status, ended.body.code], [409, 'nothing_to_look_for']);
+    assert.deepEqual(await actions(world, trader, body.order_id), [
+      'webhook_order done',
+      'order_look refused',
+    ]);
+    for (const id of [resting.body.order_id, '01a1dd1d-b050-763c-8a06-602f97467e1f', 'x']) {
+      const answer = await look(world, other, id);
+      assert.deepEqual([id, answer.status, answer.body.code], [id, 404, 'not_found']);
+    }
+  });
+
+  test('is a trading request: it is counted, and comes from an allowed address', async (t) => {
+    const { world, trader } = await restingBroker(t, { env: { RATE_LIMIT_REQUESTS: '3' } });
+    const { body } = await world.send(trader);
+    for (const status of [202, 202, 429])
+      assert.equal((await look(world, trader, body.order_id)).status, status);
+    const guarded = await world.makeTrader();
+    await world.allowIps(guarded, '203.0.113.7');
+    const answer = await look(world, guarded, body.order_id);
+    assert.deepEqual([answer.status, answer.body.code], [403, 'ip_not_allowed']);
+  });
+});

@@ -1,0 +1,354 @@
+// GET /trading/overview: is everything in order, and if not, what is to be done.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { watchSilence } from '../../src/app/operation/notices.ts';
+import type { Overview } from '../../src/app/orders/read-overview.ts';
+import { sql } from '../../src/data/db.ts';
+import { timestamp } from '../../src/domain/ids.ts';
+import type { Performance } from '../../src/domain/performance.ts';
+import { scriptedWorld } from '../worker/scripted-broker.ts';
+import { openWorld, type Problem, settableClock, type Trader, type World } from '../world.ts';
+import { verified } from './fill-desk.ts';
+
+async function overview(world: World, trader: Trader, query = ''): Promise<Overview> {
+  const { status, body } = await world.as<Overview>(trader, 'GET', `/trading/overview${query}`);
+  assert.equal(status, 200, JSON.stringify(body));
+  return body;
+}
+
+const HOUR = 3_600_000;
+
+/** What a strategy says that goes from one position to the next. */
+const step = (from: number, to: number) => ({
+  action: to > from ? 'buy' : 'sell',
+  quantity: Math.abs(to - from),
+  market_position: side(to),
+  market_position_size: Math.abs(to),
+  prev_market_position: side(from),
+  prev_market_position_size: Math.abs(from),
+});
+const side = (position: number) => (position === 0 ? 'flat' : position > 0 ? 'long' : 'short');
+
+describe('GET /trading/overview', () => {
+  test('of a user to whom nothing has happened everything is in order, and nobody knows since when', async (t) => {
+    const clock = settableClock();
+    const world = await openWorld(t, { clock });
+    const trader = await world.makeTrader();
+    const { accounts, audit, ...seen } = await overview(world, trader);
+    assert.deepEqual(seen, {
+      checked_at: '2026-07-15T19:00:00.000Z',
+      day_start: '2026-07-15T00:00:00.000Z',
+      in_order: true,
+      since: null,
+      last_trouble: null,
+      todo: [],
+      todo_more: 0,
+      orders_today: { accepted: 0, unresolved: 0, half_answered_within_ms: null },
+      signals_today: { total: 0, executed: 0, rejected: 0, under_way: 0, refused: 0, reported: 0 },
+      limit: { day: '2026-07-15', daily_orders: null, orders_today: 0, simulated_today: 0 },
+    });
+    assert.deepEqual(accounts, [
+      {
+        id: trader.account.id,
+        name: 'Paper',
+        broker_name: 'paper',
+        environment: 'live',
+        real_money: false,
+        halted: false,
+        halted_since: null,
+        credentials: 'verified',
+        credentials_since: null,
+        last_signal_at: null,
+        connection: { state: 'not_known', at: null },
+        positions: null,
+        orders_today: 0,
+        simulated_today: 0,
+        realised_today: 0,
+        currency: 'USD',
+        profit_steps: [],
+        signals_today: [],
+      },
+    ]);
+    assert.deepEqual([audit.sealed, audit.checked_at], [true, seen.checked_at]);
+  });
+
+  test('counts the day’s signals by what became of them, and each account’s orders and profit', async (t) => {
+    const clock = settableClock();
+    const world = await openWorld(t, { clock });
+    const [trader, stranger] = [await world.makeTrader({ plan: 'pro' }), await world.makeTrader()];
+    const second = await world.addAccount(trader, { name: 'Second', paper: { reject: 'market_closed' } });
+    await world.send(stranger);
+    await world.send(trader, { quantity: 2 });
+    clock.advance(1_000);
+    await world.send(trader, { action: 'sell', quantity: 3 });
+    clock.advance(1_000);
+    await world.send(trader, { secret: 'wrong' });
+    await world.send(trader, {}, { query: '?simulation=true' });
+    await world.send(second);
+    const seen = await overview(world, trader);
+    assert.equal(seen.in_order, true, JSON.stringify(seen.todo));
+    assert.deepEqual(seen.signals_today, {
+      total: 5,
+      executed: 3,
+      rejected: 1,
+      under_way: 0,
+      refused: 1,
+      reported: 0,
+    });
+    assert.deepEqual([seen.orders_today.accepted, seen.orders_today.unresolved], [3, 0]);
+    assert.ok(seen.orders_today.half_answered_within_ms !== null);
+    assert.deepEqual(seen.limit, {
+      day: '2026-07-15',
+      daily_orders: 2000,
+      orders_today: 3,
+      simulated_today: 1,
+    });
+    const [first, other] = seen.accounts;
+    assert.deepEqual(
+      [first?.orders_today, first?.simulated_today, first?.connection.state, first?.last_signal_at],
+      [2, 1, 'answering', '2026-07-15T19:00:02.000Z'],
+    );
+    assert.deepEqual(
+      first?.signals_today.map(({ refused, simulation }) => [refused, simulation]).toSorted(),
+      [
+        [false, false],
+        [false, false],
+        [false, true],
+        [true, false],
+      ],
+    );
+    assert.deepEqual([other?.name, other?.orders_today, other?.realised_today], ['Second', 1, 0]);
+    const { body: performance } = await world.as<Performance>(
+      trader,
+      'GET',
+      `/trading/performance?trading_account_id=${trader.account.id}`,
+    );
+    assert.equal(first?.realised_today, performance.days[0]?.realised);
+    assert.equal(first?.profit_steps.at(-1)?.[1], first?.realised_today);
+    assert.equal(first?.profit_steps.length, 3, 'an entry, and a reversal of two legs');
+  });
+
+  test('a day begins where the user says; what is held since before keeps its cost', async (t) => {
+    const clock = settableClock(Date.parse('2026-07-14T12:00:00Z'));
+    const world = await openWorld(t, { clock });
+    const trader = await world.makeTrader();
+    await world.send(trader, { quantity: 2 });
+    clock.advance(30 * HOUR);
+    await world.send(trader, { action: 'sell', order_type: 'exit' });
+    const byUtc = await overview(world, trader);
+    assert.deepEqual(
+      [byUtc.day_start, byUtc.accounts[0]?.orders_today],
+      ['2026-07-15T00:00:00.000Z', 1],
+      'the day of UTC',
+    );
+    const { body: performance } = await world.as<Performance>(trader, 'GET', '/trading/performance');
+    assert.equal(byUtc.accounts[0]?.realised_today, performance.days.at(-1)?.realised);
+    assert.notEqual(byUtc.accounts[0]?.realised_today, 0);
+
+    const sooner = await overview(world, trader, '?day_start=2026-07-14T20:00:00%2B02:00');
+    assert.deepEqual(
+      [sooner.day_start, sooner.accounts[0]?.realised_today],
+      ['2026-07-14T18:00:00.000Z', byUtc.accounts[0]?.realised_today],
+    );
+    const later = await overview(world, trader, '?day_start=2026-07-15T20:00:01%2B02:00');
+    assert.deepEqual([later.accounts[0]?.orders_today, later.accounts[0]?.realised_today], [0, 0]);
+    for (const start of ['2026-07-14T15:59:59Z', '2026-07-15T18:02:00Z', 'today', '2026-07-15']) {
+      const answer = await world.as<Problem>(trader, 'GET', `/trading/overview?day_start=${start}`);
+      assert.deepEqual([start, answer.status, answer.body.code], [start, 400, 'request_invalid']);
+    }
+  });
+
+  test('an unknown order is told with what is being done, and is the last trouble when it is known', async (t) => {
+    const clock = settableClock();
+    const { broker, world, trader } = await scriptedWorld(t, { clock });
+    broker.script('place', async (good) => {
+      await good();
+      throw new Error('the answer is lost');
+    });
+    broker.script('find', async () => {
+      throw new Error('away');
+    });
+    const { body } = await world.send(trader, { action: 'sell', quantity: 2 });
+    assert.equal(body.status, 'unknown');
+    const { in_order, todo, orders_today, accounts, signals_today } = await overview(world, trader);
+    assert.equal(in_order, false);
+    assert.equal(todo.length, 1);
+    const [{ title, detail, next_at, ...rest } = { title: '', detail: '', next_at: '' }] = todo;
+    assert.deepEqual(rest, {
+      kind: 'unknown_order',
+      severity: 'risk',
+      since: body.submitted_at,
+      order_id: body.order_id,
+      trading_account_id: trader.account.id,
+      symbol: 'BTCUSDT',
+      attempts: 0,
+      most_attempts: 4,
+    });
+    assert.equal(title, 'Is 2 BTCUSDT sold or not? On Paper the answer was lost.');
+    assert.match(detail, /to sell 2 was lost\. It is not sent again\. .* 0 of 4 looks made\.$/);
+    assert.ok(next_at);
+    assert.equal(orders_today.unresolved, 1);
+    assert.equal(signals_today.under_way, 1);
+    assert.equal(accounts[0]?.connection.state, 'silent');
+
+    broker.forgetScripts();
+    await verified(world, trader, body.order_id, clock);
+    const after = await overview(world, trader);
+    assert.deepEqual([after.in_order, after.todo], [true, []]);
+    assert.equal(after.last_trouble?.kind, 'unknown_order');
+    assert.equal(after.last_trouble?.order_id, body.order_id);
+    assert.equal(after.since, after.last_trouble?.ended_at);
+  });
+
+  test('a drift says what to send: red where too much is held, amber where something is missing', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader({}, { name: 'Main' });
+    // Held is nothing, and the strategy sells some of what it believes to have.
+    await world.send(trader, step(5, 3));
+    const [missing] = (await overview(world, trader)).todo;
+    assert.deepEqual(
+      [missing?.kind, missing?.severity, missing?.strategy_position, missing?.broker_position],
+      ['drift_missing', 'act', 3, 0],
+    );
+    assert.equal(missing?.title, 'BTCUSDT: the strategy is long 3, Main holds nothing.');
+    assert.match(
+      missing?.detail ?? '',
+      /^3 BTCUSDT that the strategy counts on are missing\. Aligning buys 3/,
+    );
+    const { accounts } = await overview(world, trader);
+    assert.deepEqual(accounts[0]?.positions, { in_sync: 0, of: 1 });
+
+    await world.as(trader, 'POST', `/trading/accounts/${trader.account.id}/align`, { symbol: 'BTCUSDT' });
+    const aligned = await world.eventually(
+      () => overview(world, trader),
+      ({ in_order }) => in_order,
+    );
+    assert.equal(aligned.last_trouble?.title, 'BTCUSDT drifted on Main');
+    assert.deepEqual(aligned.accounts[0]?.positions, { in_sync: 1, of: 1 });
+
+    // Behind the strategy's back something more is bought; its next word shows it.
+    await world.as(trader, 'POST', '/trading/order', {
+      trading_account_id: trader.account.id,
+      action: 'buy',
+      symbol: 'BTCUSDT',
+      quantity: 1,
+    });
+    await world.db.commit([
+      sql`update strategy_positions set drift_since = ${timestamp(world.clock.now())}, held = '4'
+          where trading_account_id = ${trader.account.id}`,
+    ]);
+    const [excess] = (await overview(world, trader)).todo;
+    assert.deepEqual([excess?.kind, excess?.severity], ['drift_excess', 'risk']);
+    assert.match(
+      excess?.detail ?? '',
+      /1 BTCUSDT is held that the strategy does not know of\. Aligning sells 1/,
+    );
+  });
+
+  test('a rehearsal is no trouble', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    await world.send(trader, step(5, 3), { query: '?simulation=true' });
+    assert.equal((await overview(world, trader)).in_order, true);
+  });
+
+  test('refused credentials, terms and silence are to be done, in this order; halted is the user’s own wish', async (t) => {
+    const clock = settableClock();
+    const world = await openWorld(t, { clock });
+    const trader = await world.makeTrader({ termsVersion: null }, { name: 'Quiet', silenceAfter: 3600 });
+    const refused = await world.addAccount(trader, {
+      name: 'Refused',
+      brokerName: 'bybit',
+      silenceAfter: null,
+    });
+    await world.addAccount(trader, {
+      name: 'Bare',
+      brokerName: 'binance',
+      credentialsVerified: false,
+      silenceAfter: null,
+    });
+    const at = timestamp(clock.now());
+    await world.db.commit([
+      sql`update trading_accounts set sealed_credentials = 'sealed', broker_credentials_verified = ${false},
+            credentials_checked_at = ${at} where id = ${refused.account.id}`,
+    ]);
+    clock.advance(HOUR + 1_000);
+    await watchSilence(world);
+    await world.send(refused, {});
+    await world.as(trader, 'POST', `/trading/accounts/${trader.account.id}/halt`, {});
+    const seen = await overview(world, trader);
+    assert.deepEqual(
+      seen.todo.map(({ kind, severity }) => [kind, severity]),
+      [
+        ['credentials_refused', 'act'],
+        ['credentials_missing', 'act'],
+        ['terms_not_accepted', 'act'],
+        ['silence', 'act'],
+      ],
+    );
+    const [first, , , silent] = seen.todo;
+    assert.equal(first?.title, 'Refused: the broker refuses the credentials.');
+    assert.equal(first?.since, at);
+    assert.match(silent?.detail ?? '', /for more than an hour/);
+    assert.deepEqual(
+      seen.accounts.map(({ credentials, connection, real_money }) => [
+        credentials,
+        connection.state,
+        real_money,
+      ]),
+      [
+        ['verified', 'not_known', false],
+        ['refused', 'refused', true],
+        ['missing', 'not_known', true],
+      ],
+    );
+    assert.deepEqual(
+      [seen.accounts[0]?.halted, seen.accounts[0]?.halted_since],
+      [true, timestamp(clock.now())],
+    );
+    clock.advance(1_000);
+    await world.send(trader, { action: 'close_long' });
+    const after = await overview(world, trader);
+    assert.ok(!after.todo.some(({ kind }) => kind === 'silence'), 'a genuine signal ends the silence');
+    assert.equal(after.last_trouble?.kind, 'silence');
+  });
+
+  test('the broker’s word on a key is remembered: one that can withdraw is to be replaced', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    broker.script('verify', async () => ({
+      warnings: ['The key can withdraw: take it off.', 'The key is not bound to an address.'],
+    }));
+    const url = `/trading/accounts/${trader.account.id}`;
+    await world.as(trader, 'POST', `${url}/verify`);
+    const { todo, accounts } = await overview(world, trader);
+    assert.deepEqual(
+      todo.map(({ kind, severity, detail }) => [kind, severity, detail]),
+      [['key_can_withdraw', 'act', 'Fillpath never does. The key can withdraw: take it off.']],
+    );
+    assert.ok(accounts[0]?.credentials_since);
+  });
+
+  test('a reversal that failed is told until the symbol is traded well again', async (t) => {
+    const clock = settableClock();
+    const { broker, world, trader } = await scriptedWorld(t, {
+      clock,
+      env: { REVERSAL_POLLS: '1', REVERSAL_POLL_MS: '1' },
+    });
+    await world.send(trader, { quantity: 1 });
+    broker.fills = 'later';
+    const { body } = await world.send(trader, { action: 'sell', quantity: 2 });
+    assert.equal(body.status, 'failed');
+    const [trouble] = (await overview(world, trader)).todo;
+    assert.deepEqual(
+      [trouble?.kind, trouble?.severity, trouble?.order_id],
+      ['failed_reversal', 'risk', body.order_id],
+    );
+    broker.settle(broker.ledger.at(-1), 'filled');
+    broker.fills = 'at once';
+    clock.advance(1_000);
+    await world.send(trader, { quantity: 1 });
+    const after = await overview(world, trader);
+    assert.deepEqual([after.in_order, after.last_trouble?.kind], [true, 'failed_reversal']);
+  });
+});

@@ -1,0 +1,72 @@
+// What an order's story is made of besides its record: its signal, its neighbours, and what the audit log says of it.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Surroundings } from '../../src/data/order-story.ts';
+import { openWorld } from '../world.ts';
+import { FIRST_POLL, polled, restingBroker } from './fill-desk.ts';
+
+test('an order names its signal, and the orders before and after it in the same book', async (t) => {
+  const world = await openWorld(t);
+  const trader = await world.makeTrader();
+  const second = await world.addAccount(trader);
+  const { body: first } = await world.send(trader, { quantity: 2 });
+  await world.send(second);
+  await world.send(trader, {}, { query: '?simulation=true' });
+  await world.send(trader, { symbol: 'ETHUSDT' });
+  const { body: middle } = await world.as<{ order_id: string }>(trader, 'POST', '/trading/order', {
+    trading_account_id: trader.account.id,
+    action: 'sell',
+    symbol: 'BTCUSDT',
+    quantity: 1,
+  });
+  const { body: last } = await world.send(trader, { action: 'close', quantity: undefined });
+  const story = async (id: string) =>
+    (await world.as<Surroundings>(trader, 'GET', `/trading/orders/${id}`)).body;
+
+  const begun = await story(first.order_id);
+  assert.deepEqual([begun.previous_order, begun.next_order?.order_id], [null, middle.order_id]);
+  const { body: signal } = await world.as<{ order_id: string }>(
+    trader,
+    'GET',
+    `/trading/signals/${begun.signal_id}`,
+  );
+  assert.equal(signal.order_id, first.order_id);
+  const between = await story(middle.order_id);
+  assert.deepEqual(
+    [between.signal_id, between.previous_order?.order_id, between.next_order?.order_id],
+    [null, first.order_id, last.order_id],
+  );
+  assert.deepEqual(
+    [between.previous_order?.action, between.previous_order?.quantity, between.previous_order?.status],
+    ['buy', 2, 'filled'],
+  );
+});
+
+test('the audit log tells of one order, to its owner alone', async (t) => {
+  const world = await openWorld(t);
+  const [trader, other] = [await world.makeTrader(), await world.makeTrader()];
+  const { body } = await world.send(trader);
+  await world.send(trader);
+  await world.as(trader, 'POST', `/trading/orders/${body.order_id}/look`);
+  const entries = async (whose: typeof trader, more = '') =>
+    (
+      await world.as<{ items: { action: string }[] }>(
+        whose,
+        'GET',
+        `/settings/audit-log?order_id=${body.order_id}${more}`,
+      )
+    ).body.items.map(({ action }) => action);
+  assert.deepEqual(await entries(trader), ['order_look', 'webhook_order']);
+  assert.deepEqual(await entries(trader, '&action=webhook_order'), ['webhook_order']);
+  assert.deepEqual(await entries(other), []);
+});
+
+test('what the last look found is told while it found no end', async (t) => {
+  const { clock, world, trader } = await restingBroker(t);
+  const { body } = await world.send(trader);
+  clock.advance(FIRST_POLL);
+  await polled(world, trader, body.order_id, 1);
+  const { body: story } = await world.as<Surroundings>(trader, 'GET', `/trading/orders/${body.order_id}`);
+  assert.equal(story.last_look, 'the broker reports placed');
+});

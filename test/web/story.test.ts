@@ -1,0 +1,301 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { test } from 'node:test';
+import type { components } from '../../web/api/schema.ts';
+import { orderHeadline, signalHeadline, slippageInWords } from '../../web/pages/story/headline.ts';
+import { curlOf, meaningOf, membersOf } from '../../web/pages/story/message.ts';
+import { fallOf, ticksOf } from '../../web/pages/story/steps.ts';
+import { legSlippage, togetherOf } from '../../web/pages/story/sums.ts';
+
+type Order = components['schemas']['OrderRecord'];
+type Leg = components['schemas']['Leg'];
+type Signal = components['schemas']['SignalRecord'];
+
+const ARRIVED = '2026-11-12T14:48:03.214Z';
+const after = (ms: number) => new Date(Date.parse(ARRIVED) + ms).toISOString();
+
+const leg = (given: Partial<Leg>): Leg => ({
+  leg: 'entry',
+  client_order_id: 'fp1',
+  broker_ref: null,
+  side: 'sell',
+  quantity: 0.2,
+  status: 'filled',
+  fill_price: 96418,
+  fill_quantity: 0.2,
+  fee: null,
+  sent_at: null,
+  acked_at: null,
+  filled_at: null,
+  ...given,
+});
+
+const EXIT = leg({
+  leg: 'exit',
+  quantity: 0.1,
+  fill_quantity: 0.1,
+  fill_price: 96418.3,
+  sent_at: after(43),
+  acked_at: after(82),
+  filled_at: after(121),
+});
+const ENTRY = leg({ sent_at: after(122), acked_at: after(160), filled_at: after(160) });
+
+const order = (given: Partial<Order>): Order => ({
+  user_id: 'u',
+  order_id: 'o',
+  status: 'filled',
+  simulation: false,
+  source: 'webhook',
+  trading_account_id: 'a',
+  broker_name: 'bybit',
+  symbol: 'BTCUSDT.P',
+  action: 'sell',
+  operation: 'PLACE_ENTRY_ORDER',
+  order_type: null,
+  quantity: 0.3,
+  broker_refs: [],
+  fill_price: 96418,
+  fill_quantity: 0.2,
+  market_position: 'short',
+  target: -0.2,
+  gap: false,
+  ignored: [],
+  price: 96418.5,
+  slippage: -0.4,
+  auto_exit: true,
+  exit_quantity: 0.1,
+  position_before: 0.1,
+  exit_order_result: null,
+  error: null,
+  submitted_at: ARRIVED,
+  filled_at: after(160),
+  deadline_at: after(10_000),
+  guards: [],
+  verification: { state: 'none', attempts: 0, next_at: null },
+  trace: { validated: 1, queued: 1, taken: 4, sent: 43, acked: 82, answered: 162 },
+  legs: [EXIT, ENTRY],
+  ...given,
+});
+
+const signal = (given: Partial<Signal>): Signal => ({
+  id: 's',
+  arrived_at: ARRIVED,
+  trading_account_id: 'a',
+  simulation: false,
+  symbol: 'BTCUSDT.P',
+  action: 'sell',
+  quantity: 0.3,
+  outcome: 'order',
+  code: null,
+  detail: null,
+  order_id: 'o',
+  order_status: 'filled',
+  position_before: null,
+  fill_price: null,
+  slippage: null,
+  total_ms: null,
+  ip_address: '127.0.0.1',
+  message: null,
+  understood: null,
+  ignored: [],
+  checks: [],
+  ...given,
+});
+
+const WEBHOOK = { signalTime: null, checks: 16 };
+
+test('the waterfall names each step, and its sums are the whole', () => {
+  const { steps, total, sums } = fallOf(order({}), WEBHOOK);
+  assert.deepEqual(
+    steps.map(({ name, at, position }) => [name, at, position]),
+    [
+      ['Arrived, 16 checks passed', 1, undefined],
+      ['Committed, queued, taken by the worker', 4, undefined],
+      ['Position read, planned: close, then enter', 43, 0.1],
+      ['Exit sent, acknowledged', 82, undefined],
+      ['Exit filled at 96,418.3', 121, 0],
+      ['Exit seen to be filled, entry released', 122, undefined],
+      ['Entry sent, filled at 96,418', 160, -0.2],
+      ['Recorded, answered', 162, undefined],
+    ],
+  );
+  assert.equal(total, 162);
+  assert.equal(sums.ours + sums.theirs + sums.both + sums.lost, 162);
+  assert.deepEqual([sums.ours, sums.both], [7, 39]);
+});
+
+test('an answer that was lost is lost time, and leaves two positions possible', () => {
+  const lost = leg({ status: 'unknown', fill_quantity: null, fill_price: null, sent_at: after(122) });
+  const unknown = order({
+    status: 'unknown',
+    legs: [EXIT, lost],
+    trace: { validated: 1, taken: 4, sent: 43, acked: 82, answered: 10_123 },
+  });
+  const { steps, sums } = fallOf(unknown, WEBHOOK);
+  const silence = steps.find(({ whose }) => whose === 'lost');
+  assert.deepEqual([silence?.name, silence?.doubt], ['Entry sent, no answer', [0, -0.2]]);
+  assert.equal(sums.lost, 10_001);
+  assert.equal(orderHeadline(unknown, null).lead, 'Is 0.2 BTCUSDT.P sold or not?');
+  assert.ok(orderHeadline(unknown, null).isRisk);
+});
+
+test('a fill that was seen after the answer stands after it', () => {
+  const late = leg({ sent_at: after(122), acked_at: after(160), filled_at: after(60_000) });
+  const { steps, total } = fallOf(order({ legs: [EXIT, late] }), WEBHOOK);
+  assert.deepEqual(
+    steps.slice(-2).map(({ name, isLate = false }) => [name, isLate]),
+    [
+      ['Waited for the broker, answered', false],
+      ['Entry filled at 96,418', true],
+    ],
+  );
+  assert.equal(total, 162);
+});
+
+test('what is under way has no end yet', () => {
+  const sending = leg({ status: 'sending', fill_quantity: null, sent_at: after(5) });
+  const { steps, total } = fallOf(
+    order({ status: 'executing', legs: [sending], trace: { validated: 1, taken: 4, sent: 5 } }),
+    WEBHOOK,
+  );
+  assert.equal(total, null);
+  assert.deepEqual(steps.at(-1)?.at, null);
+});
+
+test('ticks stand at round numbers, from zero', () => {
+  assert.deepEqual(ticksOf(201), [0, 100, 200]);
+  assert.deepEqual(ticksOf(105), [0, 50, 100]);
+  assert.deepEqual(ticksOf(3), [0, 1, 2, 3]);
+});
+
+test('the headline says what was traded, from where to where, and how well', () => {
+  assert.deepEqual(orderHeadline(order({}), 0.1), {
+    lead: 'Sold 0.3 BTCUSDT.P: was long 0.1, now short 0.2',
+    rest: '4 ticks worse than the signal',
+  });
+});
+
+test('slippage is in ticks where the tick is known, without dust', () => {
+  assert.equal(slippageInWords(-0.3, 0.1), '3 ticks worse than the signal');
+  assert.equal(slippageInWords(0.1, 0.1), '1 tick better than the signal');
+  assert.equal(slippageInWords(-0.2, 0.25), '0.8 ticks worse than the signal');
+  assert.equal(slippageInWords(0.08, null), '0.08 better than the signal’s price');
+  assert.equal(slippageInWords(0, 0.1), 'at the signal’s own price');
+  assert.equal(slippageInWords(null, 0.1), null);
+});
+
+test('a reversal that stopped half way is a risk, and says so', () => {
+  const refused = leg({ status: 'rejected', fill_quantity: null, fill_price: null });
+  const half = orderHeadline(
+    order({
+      status: 'rejected',
+      legs: [EXIT, refused],
+      error: { code: 'insufficient_margin', message: 'Too little margin.' },
+    }),
+    null,
+  );
+  assert.deepEqual(half, {
+    lead: 'BTCUSDT.P: closed long 0.1 at 96,418.3, now flat',
+    rest: 'but the entry was rejected: too little margin',
+    isRisk: true,
+  });
+});
+
+test('what was refused says what it was, as far as it was read', () => {
+  const refused = { outcome: 'refused', order_id: null, code: 'webhook_replay_attack' } as const;
+  assert.deepEqual(signalHeadline(signal(refused)), {
+    lead: 'Refused: sell 0.3 BTCUSDT.P',
+    rest: 'this signal was received before',
+  });
+  assert.equal(
+    signalHeadline(signal({ ...refused, action: null, quantity: null, symbol: null })).lead,
+    'Refused',
+  );
+});
+
+const MESSAGE =
+  '{ "action": "sell",\n "symbol":"BTCUSDT.P", "quantity": 0.30, "secret":"••••••", "timestamp":"2026-11-12T14:48:02Z", "comment": "it\'s {a, \\"b\\"}", "more": [1, 2] }';
+
+test('a message is split as it was written', () => {
+  const members = membersOf(MESSAGE) ?? [];
+  assert.deepEqual(
+    members.map(({ name, value }) => [name, value]),
+    [
+      ['action', '"sell"'],
+      ['symbol', '"BTCUSDT.P"'],
+      ['quantity', '0.30'],
+      ['secret', '"••••••"'],
+      ['timestamp', '"2026-11-12T14:48:02Z"'],
+      ['comment', '"it\'s {a, \\"b\\"}"'],
+      ['more', '[1, 2]'],
+    ],
+  );
+  assert.equal(membersOf('buy now'), null);
+  assert.equal(membersOf('[1]'), null);
+  assert.deepEqual(membersOf('{}'), []);
+});
+
+test('each line says what was understood of it', () => {
+  const known = { gap: false, maxAgeSeconds: 300, instrument: null };
+  const read = signal({
+    ignored: ['comment'],
+    checks: [{ check: 'secret', outcome: 'passed', detail: null }],
+    understood: {
+      action: 'sell',
+      symbol: 'BTCUSDT.P',
+      quantity: 0.3,
+      target: -0.2,
+      market_position: 'short',
+      strategy_position: -0.2,
+      prev_strategy_position: 0.1,
+      price: 96418.5,
+      signal_time: '2026-11-12T14:48:02.000Z',
+    },
+  });
+  const said = (name: string) => meaningOf(name, read, known);
+  assert.deepEqual(said('market_position'), { words: 'target: ', held: -0.2 });
+  assert.ok(said('quantity').isLess);
+  assert.equal(said('timestamp').words, '1.2 s old, of 300 s');
+  assert.equal(said('comment').words, 'ignored');
+  assert.match(said('secret').words, /^equal; masked/);
+  assert.deepEqual(said('prev_market_position'), { words: 'was ', held: 0.1, after: ', no gap' });
+  assert.equal(meaningOf('action', signal({}), known).words, '');
+});
+
+test('the curl is one that a shell takes, without secret and time, whatever is in the message', () => {
+  const members = membersOf(MESSAGE) ?? [];
+  const command = curlOf('https://fillpath.example.com/webhook/wh_x/order', members, []);
+  assert.ok(!command.includes('secret') && !command.includes('••'));
+  const printed = execFileSync('sh', ['-c', `curl() { printf '%s\\n' "$2" "$4"; }; ${command}`], {
+    encoding: 'utf8',
+  });
+  const [url, ...body] = printed.split('\n');
+  assert.equal(url, 'https://fillpath.example.com/webhook/wh_x/order?simulation=true');
+  assert.deepEqual(JSON.parse(body.join('\n')), {
+    action: 'sell',
+    symbol: 'BTCUSDT.P',
+    quantity: 0.3,
+    comment: 'it\'s {a, "b"}',
+    more: [1, 2],
+  });
+  assert.ok(!curlOf('https://x', members, ['comment', 'more']).includes('comment'));
+});
+
+test('legs come to exact sums, and to the average of what was filled', () => {
+  assert.deepEqual(
+    togetherOf([
+      { ...EXIT, fee: 0.1 },
+      { ...ENTRY, fee: 0.2 },
+    ]),
+    {
+      quantity: 0.3,
+      filled: 0.3,
+      price: 96418.1,
+      fees: 0.3,
+    },
+  );
+  assert.equal(togetherOf([EXIT, { ...ENTRY, fee: 0.2 }]).fees, null);
+  assert.equal(legSlippage(EXIT, 96418.5), -0.2);
+  assert.equal(legSlippage({ ...EXIT, side: 'buy' }, 96418.5), 0.2);
+});

@@ -1,0 +1,159 @@
+// What is the user's own: the plan and its limits, the password, how the pages look, and the way out.
+
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api, read } from '../../api/client.ts';
+import { ownSession } from '../../api/queries.ts';
+import { leave } from '../../api/session.ts';
+import { counted, figure } from '../../parts/numbers.ts';
+import { Section, Skeleton } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { dayOf } from '../../parts/when.tsx';
+import { chooseTheme, chosenTheme, type Theme } from '../../theme/theme.ts';
+import { subscription } from './questions.ts';
+import styles from './security.module.css';
+
+export function Own() {
+  const { data: session } = useQuery(ownSession);
+  return (
+    <div className="columns even">
+      <Plan />
+      <Section title="You">
+        <dl className={`rows ${styles.rows}`}>
+          <div>
+            <dt>Logged in as</dt>
+            <dd>{session?.user.email}</dd>
+            <dd>
+              <Logout />
+            </dd>
+          </div>
+          {session && <Password email={session.user.email} />}
+          <div>
+            <dt id="theme">Theme</dt>
+            <dd>
+              <ThemeChoice />
+            </dd>
+          </div>
+        </dl>
+      </Section>
+    </div>
+  );
+}
+
+function Logout() {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const logout = useMutation({
+    mutationFn: () => read(api.POST('/auth/logout')),
+    onSuccess() {
+      leave();
+      queries.clear();
+      void navigate({ to: '/login' });
+    },
+  });
+  return (
+    <>
+      {logout.error && <ProblemNote fault={logout.error} />}
+      <button type="button" className="button" disabled={logout.isPending} onClick={() => logout.mutate()}>
+        Log out
+      </button>
+    </>
+  );
+}
+
+/** By mail alone: who found an open page does not take the account with it. */
+function Password({ email }: { readonly email: string }) {
+  const ask = useMutation({ mutationFn: () => read(api.POST('/auth/forgot-password', { body: { email } })) });
+  return (
+    <div>
+      <dt>Password</dt>
+      <dd>
+        <span role="status">
+          {ask.isSuccess
+            ? 'A link is on its way. It works once, for 30 minutes; the new password ends all sessions and keys.'
+            : 'A new one is set by a link that comes by mail.'}
+        </span>
+        {ask.error && <ProblemNote fault={ask.error} />}
+      </dd>
+      <dd>
+        {!ask.isSuccess && (
+          <button type="button" className="link" disabled={ask.isPending} onClick={() => ask.mutate()}>
+            Send me the link
+          </button>
+        )}
+      </dd>
+    </div>
+  );
+}
+
+const THEMES: readonly { readonly theme: Theme; readonly name: string }[] = [
+  { theme: 'system', name: 'as the system' },
+  { theme: 'light', name: 'light' },
+  { theme: 'dark', name: 'dark' },
+];
+
+function ThemeChoice() {
+  const [chosen, setChosen] = useState(chosenTheme);
+  return (
+    <div className={styles.themes} role="radiogroup" aria-labelledby="theme">
+      {THEMES.map(({ theme, name }) => (
+        <label key={theme}>
+          <input
+            type="radio"
+            name="theme"
+            checked={chosen === theme}
+            onChange={() => {
+              chooseTheme(theme);
+              setChosen(theme);
+            }}
+          />
+          {name}
+        </label>
+      ))}
+    </div>
+  );
+}
+
+function Plan() {
+  const { data: plan, error } = useQuery(subscription);
+  return (
+    <Section title="Plan">
+      {error ? (
+        <ProblemNote fault={error} />
+      ) : plan ? (
+        <dl className={`rows ${styles.rows}`}>
+          <div>
+            <dt>Plan</dt>
+            <dd>
+              <b>{plan.plan}</b>
+              {plan.effective_plan !== plan.plan && (
+                <span className="act">, ended: it works as {plan.effective_plan}</span>
+              )}
+              {plan.expires_at && (
+                <span className="quiet">
+                  {plan.effective_plan === plan.plan ? ', until ' : ' since '}
+                  {dayOf(new Date(plan.expires_at))}
+                </span>
+              )}
+            </dd>
+          </div>
+          <div>
+            <dt>Trades</dt>
+            <dd>{plan.simulation_only ? 'simulated orders only' : 'real and simulated orders'}</dd>
+          </div>
+          <div>
+            <dt>Today</dt>
+            <dd>
+              {counted(plan.orders_today, 'order')}
+              {plan.daily_orders === null ? ', no limit' : ` of ${figure(plan.daily_orders)}`}
+              <span className="quiet">, {figure(plan.simulated_today)} simulated; the day is UTC’s</span>
+            </dd>
+          </div>
+        </dl>
+      ) : (
+        <Skeleton rows={3} />
+      )}
+    </Section>
+  );
+}

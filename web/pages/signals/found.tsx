@@ -1,0 +1,121 @@
+// What the masthead's search found: orders by symbol, id or reference, and the signals of that symbol.
+
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { api, read } from '../../api/client.ts';
+import { accounts as allAccounts } from '../../api/queries.ts';
+import { counted } from '../../parts/numbers.ts';
+import { Page, Section, Skeleton } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { Columns, OrderRow, SignalRow } from './row.tsx';
+import { useRowKeys } from './row-keys.ts';
+import styles from './signals.module.css';
+import type { Order } from './words.ts';
+
+const PAGE = 50;
+/** No symbol, id or reference has a space in it. */
+const asAsked = (text: string): string => text.replace(/\s+/g, '').slice(0, 128);
+
+/** What was typed is its beginning, or an order's id. */
+function oneSymbol(orders: readonly Order[]): string | null {
+  const symbols = new Set(orders.map(({ symbol }) => symbol));
+  return symbols.size === 1 ? (orders[0]?.symbol ?? null) : null;
+}
+
+export function Found({ text }: { readonly text: string }) {
+  const search = asAsked(text);
+  const table = useRowKeys();
+  const { data: accounts } = useQuery(allAccounts);
+  const byId = useMemo(() => new Map(accounts?.map((account) => [account.id, account])), [accounts]);
+  const orders = useInfiniteQuery({
+    queryKey: ['orders', 'list', { search }],
+    queryFn: ({ pageParam }) =>
+      read(
+        api.GET('/trading/orders', {
+          params: {
+            query: { search, limit: PAGE, ...(pageParam && { cursor: pageParam }) },
+          },
+        }),
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+  });
+  const found = orders.data?.pages.flatMap(({ items }) => items) ?? [];
+  const symbol = oneSymbol(found) ?? search.toUpperCase();
+  const signals = useQuery({
+    queryKey: ['signals', 'list', 'of', symbol],
+    queryFn: () => read(api.GET('/trading/signals', { params: { query: { symbol, limit: PAGE } } })),
+    enabled: !orders.isPending,
+  });
+  const arrived = signals.data?.items ?? [];
+  const count = `${orders.hasNextPage ? 'More than ' : ''}${counted(found.length, 'order')}`;
+  return (
+    <Page
+      title={`${text}: ${count}`}
+      answer={
+        <>
+          {orders.isSuccess ? count : 'Orders'} <span className="quiet">for {text}</span>
+        </>
+      }
+      facts={
+        <span>
+          <Link to={'/signals' as never}>All signals of today</Link>
+        </span>
+      }
+    >
+      {orders.error && <ProblemNote fault={orders.error} />}
+      {orders.isPending ? (
+        <Skeleton rows={8} />
+      ) : (
+        <>
+          <table ref={table} className={`table listed ${styles.signals} ${styles.days}`}>
+            <Columns />
+            <tbody>
+              {found.map((order) => (
+                <OrderRow key={order.order_id} order={order} account={byId.get(order.trading_account_id)} />
+              ))}
+            </tbody>
+          </table>
+          {found.length === 0 && !orders.error && (
+            <p className={styles.nothing}>
+              No order has this as the beginning of its symbol, or as its id, client order id or broker
+              reference.
+            </p>
+          )}
+          {orders.hasNextPage && (
+            <p className={styles.end}>
+              <button type="button" className="link" onClick={() => void orders.fetchNextPage()}>
+                Older
+              </button>
+            </p>
+          )}
+        </>
+      )}
+      {arrived.length > 0 && (
+        <Section
+          title={`Signals of ${symbol}`}
+          more={
+            <Link to={'/signals' as never} search={{ symbol, time: 'all' } as never}>
+              All of them
+            </Link>
+          }
+        >
+          <table className={`table listed ${styles.signals} ${styles.days}`}>
+            <Columns />
+            <tbody>
+              {arrived.map((signal) => (
+                <SignalRow
+                  key={signal.id}
+                  signal={signal}
+                  order={found.find(({ order_id }) => order_id === signal.order_id) ?? null}
+                  account={byId.get(signal.trading_account_id)}
+                />
+              ))}
+            </tbody>
+          </table>
+        </Section>
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,162 @@
+// A line of the list: what arrived, and what became of it. The whole of it opens the story.
+
+import { Link } from '@tanstack/react-router';
+import { memo } from 'react';
+import type { Schemas } from '../../api/client.ts';
+import { Figure, Side, Unreal } from '../../parts/figures.tsx';
+import { Mark, Status } from '../../parts/marks.tsx';
+import { signed, unrealWord } from '../../parts/numbers.ts';
+import { When } from '../../parts/when.tsx';
+import styles from './signals.module.css';
+import { type Happened, happened, type Order, orderHappened, type Signal } from './words.ts';
+
+type Account = Schemas['Account'];
+
+export const unrealOf = (simulation: boolean, account: Account | undefined): string | null =>
+  unrealWord({ simulation, broker_name: account?.broker, environment: account?.environment });
+
+export const SignalRow = memo(function SignalRow({
+  signal,
+  order,
+  account,
+}: {
+  readonly signal: Signal;
+  readonly order: Order | null;
+  readonly account: Account | undefined;
+}) {
+  const status = order?.status ?? signal.order_status ?? signal.outcome;
+  return (
+    <Line
+      to={`/signals/${signal.id}`}
+      at={signal.arrived_at}
+      account={account}
+      unreal={unrealOf(signal.simulation, account)}
+      action={signal.action}
+      quantity={signal.quantity}
+      symbol={signal.symbol}
+      status={status}
+      what={happened(signal, order)}
+      slippage={order?.slippage ?? signal.slippage}
+      ms={order?.trace?.answered ?? signal.total_ms}
+    />
+  );
+});
+
+export const OrderRow = memo(function OrderRow({
+  order,
+  account,
+}: {
+  readonly order: Order;
+  readonly account: Account | undefined;
+}) {
+  return (
+    <Line
+      to={`/orders/${order.order_id}`}
+      at={order.submitted_at}
+      account={account}
+      unreal={unrealOf(order.simulation, account)}
+      action={order.action}
+      quantity={order.quantity}
+      symbol={order.symbol}
+      status={order.status}
+      what={orderHappened(order)}
+      slippage={order.slippage}
+      ms={order.trace?.answered ?? null}
+    />
+  );
+});
+
+/** A report that traded nothing ended well, as a `done` does. */
+export function SignalStatus({ status }: { readonly status: string }) {
+  if (status !== 'sync') return <Status status={status} />;
+  return (
+    <span className="status usual">
+      <Mark name="done" />
+      sync
+    </span>
+  );
+}
+
+interface LineProps {
+  readonly to: string;
+  readonly at: string;
+  readonly account: Account | undefined;
+  readonly unreal: string | null;
+  readonly action: string | null;
+  readonly quantity: number | null;
+  readonly symbol: string | null;
+  readonly status: string;
+  readonly what: Happened;
+  readonly slippage: number | null;
+  readonly ms: number | null;
+}
+
+function Line({ to, at, account, unreal, action, quantity, symbol, status, what, slippage, ms }: LineProps) {
+  const isUnderWay = status === 'queued' || status === 'executing';
+  return (
+    <tr className={unreal ? 'opens hatched' : 'opens'}>
+      <td className={styles.time}>
+        <When at={at} milliseconds />
+      </td>
+      <td className={styles.account} title={account?.name}>
+        <span>{account?.name}</span> <Unreal word={unreal} />
+      </td>
+      <td className={styles.action}>{action && <Side side={action} />}</td>
+      {/* Closing and reporting have no quantity of their own. */}
+      <td className={`num ${styles.quantity}`}>{quantity ? <Figure value={quantity} /> : null}</td>
+      <td className={styles.symbol} title={symbol ?? undefined}>
+        <Link to={to as never} className="cover" data-row>
+          {symbol ?? <span className="quiet">not read</span>}
+        </Link>
+      </td>
+      <td className={styles.status}>
+        <SignalStatus status={status} />
+      </td>
+      <td className={styles.what} title={what.code === null ? what.text : `${what.text} (${what.code})`}>
+        {what.text}
+        {what.code && <code>{what.code}</code>}
+      </td>
+      <td className={`num ${styles.slippage}`}>{slippage === null ? null : signed(slippage)}</td>
+      <td className={`num ${styles.took}`}>
+        {ms === null ? isUnderWay ? '…' : null : <Figure value={ms} />}
+      </td>
+    </tr>
+  );
+}
+
+export const Columns = () => (
+  <>
+    <colgroup>
+      <col className={styles.colTime} />
+      <col className={styles.colAccount} />
+      <col className={styles.colAction} />
+      <col className={styles.colQuantity} />
+      <col className={styles.colSymbol} />
+      <col className={styles.colStatus} />
+      <col />
+      <col className={styles.colSlippage} />
+      <col className={styles.colTook} />
+    </colgroup>
+    <thead>
+      <tr>
+        <th scope="col">Arrived</th>
+        <th scope="col">Account</th>
+        <th scope="colgroup" colSpan={3}>
+          Signal
+        </th>
+        <th scope="col">Status</th>
+        <th scope="col">What happened</th>
+        <th
+          scope="col"
+          className={`num ${styles.slippage}`}
+          title="Against the signal’s own price; minus is worse"
+        >
+          Slippage
+        </th>
+        <th scope="col" className={`num ${styles.took}`}>
+          Took, ms
+        </th>
+      </tr>
+    </thead>
+  </>
+);

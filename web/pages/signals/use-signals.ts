@@ -1,0 +1,181 @@
+// The list's data: pages by cursor that do not move, what is new since, and what changed in what is shown.
+
+import {
+  type InfiniteData,
+  infiniteQueryOptions,
+  keepPreviousData,
+  type QueryClient,
+  queryOptions,
+  useInfiniteQuery,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query';
+import { useCallback, useMemo, useRef, useState } from 'react';
+import { api, read, type Schemas } from '../../api/client.ts';
+import { useOrderChanges } from '../../live/live.tsx';
+import { admits, type Filters, looksThrough, queryOf, type SignalQuery } from './filters.ts';
+import type { Order, Signal } from './words.ts';
+
+/** A page of the list. */
+const PAGE = 50;
+/** What is looked through at once, and how often in one go. */
+const SCAN = 200;
+const MOST_SCANS = 5;
+/** Refused signals are no change of an order: they are asked for. */
+const ASK_AGAIN_MS = 10_000;
+/** Many orders at once are one question. */
+const GATHER_MS = 300;
+/** Who comes back soon finds the list where it was; later, the list as it is. */
+const KEPT_MS = 30_000;
+
+interface SignalPage {
+  readonly signals: readonly Signal[];
+  readonly orders: Readonly<Record<string, Order>>;
+  readonly next: string | null;
+  /** The oldest arrival that was looked at, whether or not it is shown. */
+  readonly backTo: string | null;
+}
+type Pages = InfiniteData<SignalPage, string | null>;
+
+export interface Asked {
+  readonly filters: Filters;
+  readonly dayStart: number;
+  /** Whether it is no real money. */
+  readonly isUnreal: (signal: Signal) => boolean;
+}
+
+async function readPage({ filters, isUnreal }: Asked, query: SignalQuery, cursor: string | null) {
+  const looks = looksThrough(filters);
+  const signals: Signal[] = [];
+  let next = cursor;
+  let backTo: string | null = null;
+  for (let scan = 0; scan < MOST_SCANS; scan++) {
+    const page = await read(
+      api.GET('/trading/signals', {
+        params: { query: { ...query, limit: looks ? SCAN : PAGE, ...(next && { cursor: next }) } },
+      }),
+    );
+    signals.push(...page.items.filter((signal) => admits(filters, signal, isUnreal(signal))));
+    next = page.next_cursor;
+    backTo = page.items.at(-1)?.arrived_at ?? backTo;
+    if (next === null || signals.length >= PAGE || !looks) break;
+  }
+  return { signals, next, backTo, orders: await readOrders(signals, query) };
+}
+
+/** The orders of these signals; without them the list says less, and stands. */
+async function readOrders(signals: readonly Signal[], query: SignalQuery): Promise<Record<string, Order>> {
+  const had = signals.filter(({ order_id }) => order_id !== null);
+  const [newest, oldest] = [had[0], had.at(-1)];
+  if (!newest || !oldest) return {};
+  const { trading_account_id, symbol } = query;
+  const page = await read(
+    api.GET('/trading/orders', {
+      params: {
+        query: {
+          limit: SCAN,
+          source: 'webhook',
+          from: oldest.arrived_at,
+          to: newest.arrived_at,
+          ...(trading_account_id && { trading_account_id }),
+          ...(symbol && { symbol }),
+        },
+      },
+    }),
+  ).catch(() => ({ items: [] }));
+  return Object.fromEntries(page.items.map((order) => [order.order_id, order]));
+}
+
+const listKey = ({ filters, dayStart }: Asked) => ['signals', 'list', filters, dayStart] as const;
+const newestShown = (client: QueryClient, asked: Asked): string | undefined =>
+  client.getQueryData<Pages>(listKey(asked))?.pages.find(({ signals }) => signals.length > 0)?.signals[0]
+    ?.arrived_at;
+
+const listed = (client: QueryClient, asked: Asked) =>
+  infiniteQueryOptions({
+    queryKey: listKey(asked),
+    queryFn({ pageParam }) {
+      const query = queryOf(asked.filters, asked.dayStart);
+      // Read again, it is the same list: what came since is shown when it is asked for.
+      const upTo = query.to ?? newestShown(client, asked);
+      return readPage(asked, { ...query, ...(upTo && { to: upTo }) }, pageParam);
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: (page: SignalPage) => page.next,
+    placeholderData: keepPreviousData,
+    refetchOnWindowFocus: false,
+    gcTime: KEPT_MS,
+  });
+
+const sinceShown = (client: QueryClient, asked: Asked) =>
+  queryOptions({
+    queryKey: ['signals', 'fresh', asked.filters, asked.dayStart],
+    async queryFn({ queryKey }) {
+      const query = queryOf(asked.filters, asked.dayStart);
+      const from = newestShown(client, asked) ?? query.from;
+      const page = await readPage(asked, { ...query, ...(from && { from }) }, null);
+      const heard = client.getQueryData<SignalPage>(queryKey);
+      // The day's counts are older than this: a refused signal changes no order.
+      if (heard && heard.signals[0]?.id !== page.signals[0]?.id)
+        void client.invalidateQueries({ queryKey: ['overview'] });
+      return page;
+    },
+    refetchInterval: ASK_AGAIN_MS,
+    staleTime: ASK_AGAIN_MS,
+    gcTime: 0,
+  });
+
+export function useSignals(asked: Asked, isReady: boolean) {
+  const client = useQueryClient();
+  const list = useInfiniteQuery({ ...listed(client, asked), enabled: isReady });
+  const isOpen = asked.filters.to === undefined;
+  const since = useQuery({
+    ...sinceShown(client, asked),
+    enabled: isReady && isOpen && list.isSuccess && !list.isPlaceholderData,
+  });
+  const changed = useChanges(() =>
+    client.invalidateQueries({ queryKey: ['signals', 'fresh', asked.filters, asked.dayStart] }),
+  );
+
+  const pages = list.data?.pages;
+  const signals = useMemo(() => pages?.flatMap((page) => page.signals) ?? [], [pages]);
+  const orders = useMemo(
+    () => Object.assign({}, ...(pages?.map((page) => page.orders) ?? [])) as Record<string, Order>,
+    [pages],
+  );
+  const fresh = useMemo(() => {
+    const shown = new Set(signals.map(({ id }) => id));
+    return since.data?.signals.filter(({ id }) => !shown.has(id)) ?? [];
+  }, [since.data, signals]);
+
+  const showFresh = () => {
+    const page = since.data;
+    // More than a page: the list begins anew.
+    if (!page || page.next !== null) return client.resetQueries({ queryKey: listKey(asked) });
+    client.setQueryData<Pages>(listKey(asked), (old) => old && withFresh(old, fresh, page.orders));
+  };
+  return { list, signals, fresh, showFresh, orderOf: (id: string) => changed.get(id) ?? orders[id] ?? null };
+}
+
+function withFresh(old: Pages, fresh: readonly Signal[], orders: SignalPage['orders']): Pages {
+  const [first, ...rest] = old.pages;
+  if (!first) return old;
+  const top = { ...first, signals: [...fresh, ...first.signals], orders: { ...first.orders, ...orders } };
+  return { ...old, pages: [top, ...rest] };
+}
+
+/** Orders as they were heard to change while the list is open; `ask` is called a moment after. */
+function useChanges(ask: () => unknown): ReadonlyMap<string, Order> {
+  const [changed, setChanged] = useState<ReadonlyMap<string, Schemas['OrderRecord']>>(new Map());
+  const asks = useRef(ask);
+  asks.current = ask;
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useOrderChanges(
+    useCallback((order) => {
+      setChanged((before) => new Map(before).set(order.order_id, order));
+      clearTimeout(timer.current);
+      timer.current = setTimeout(() => asks.current(), GATHER_MS);
+    }, []),
+  );
+  return changed;
+}

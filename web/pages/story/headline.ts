@@ -1,0 +1,139 @@
+// A story in one sentence.
+
+import Big from 'big.js';
+import type { components } from '../../api/schema.ts';
+import { figure, heldInWords } from '../../parts/numbers.ts';
+import { reasonOf } from '../signals/reasons.ts';
+import { clause, lower, movesInWords, orderHappened, plus, positionAfter } from '../signals/words.ts';
+
+type Schemas = components['schemas'];
+type Order = Schemas['OrderRecord'];
+export type SignalRecord = Schemas['SignalRecord'];
+
+/** As the API describes it; what the description leaves open is said here once. */
+export interface Understood {
+  readonly action: string;
+  readonly symbol: string;
+  readonly quantity: number | null;
+  readonly operation: string;
+  readonly order_type: string | null;
+  readonly target: number | null;
+  readonly market_position: string | null;
+  readonly strategy_position: number | null;
+  readonly prev_market_position: string | null;
+  readonly prev_strategy_position: number | null;
+  readonly price: number | null;
+  readonly signal_time: string | null;
+}
+export const understoodOf = ({ understood }: SignalRecord): Understood | null =>
+  understood as unknown as Understood | null;
+
+export interface Headline {
+  readonly lead: string;
+  readonly rest: string | null;
+  /** Money is, or may be, where nobody expects it. */
+  readonly isRisk?: boolean;
+}
+
+/** In ticks where the tick is known. */
+export function slippageInWords(slippage: number | null, tick: number | null): string | null {
+  if (slippage === null) return null;
+  if (slippage === 0) return 'at the signal’s own price';
+  const than = slippage < 0 ? 'worse' : 'better';
+  const size = new Big(slippage).abs();
+  if (!tick) return `${figure(size.toNumber())} ${than} than the signal’s price`;
+  const ticks = size.div(tick).round(1).toNumber();
+  return `${figure(ticks)} ${ticks === 1 ? 'tick' : 'ticks'} ${than} than the signal`;
+}
+
+const WORDS = {
+  buy: { done: 'Bought', doing: 'Buying', not: 'Not bought', open: 'bought' },
+  sell: { done: 'Sold', doing: 'Selling', not: 'Not sold', open: 'sold' },
+  close: { done: 'Closed', doing: 'Closing', not: 'Not closed', open: 'closed' },
+} as const;
+
+export function orderHeadline(order: Order, tick: number | null): Headline {
+  const { symbol, status, legs, error } = order;
+  const filled = legs.reduce((sum, leg) => plus(sum, leg.fill_quantity ?? 0), 0);
+  const wanted = legs.length > 0 ? legs.reduce((sum, leg) => plus(sum, leg.quantity), 0) : order.quantity;
+  const words = WORDS[sideOf(order)];
+  const what = wanted > 0 ? `${figure(wanted)} ${symbol}` : symbol;
+  const why = error ? clause(error.message) : null;
+  switch (status) {
+    case 'filled':
+      return {
+        lead: `${words.done} ${figure(filled)} ${symbol}${wasNow(order)}`,
+        rest: slippageInWords(order.slippage, tick),
+      };
+    case 'partially_filled':
+      return {
+        lead: `${words.done} ${figure(filled)} of ${what} so far${wasNow(order)}`,
+        rest: slippageInWords(order.slippage, tick),
+      };
+    case 'queued':
+    case 'executing':
+    case 'placed':
+      return { lead: `${words.doing} ${what}`, rest: lower(orderHappened(order).text) };
+    case 'done':
+      return { lead: `Nothing to trade in ${symbol}`, rest: lower(orderHappened(order).text) };
+    case 'unknown':
+      return unknown(order);
+    default:
+      if (filled === 0) return { lead: `${words.not}: ${what}`, rest: lower(why ?? status) };
+      return partly(order, why);
+  }
+}
+
+function partly(order: Order, why: string | null): Headline {
+  const isRisk = isHalfReversed(order);
+  const moved = lower(movesInWords(order) ?? '');
+  const rest = [isRisk ? `but the entry was ${order.status}` : order.status, ...(why ? [lower(why)] : [])];
+  return { lead: `${order.symbol}: ${moved}`, rest: rest.join(': '), isRisk };
+}
+
+/** What was to be closed is closed, and what was to be opened is not. */
+export const isHalfReversed = ({ auto_exit, legs }: Order): boolean =>
+  auto_exit && legs[0]?.status === 'filled' && !legs[1]?.fill_quantity;
+
+function sideOf({ legs, action }: Order): keyof typeof WORDS {
+  const last = legs.at(-1);
+  if (last) return last.side;
+  if (action === 'buy' || action === 'long_entry') return 'buy';
+  return action === 'sell' || action === 'short_entry' ? 'sell' : 'close';
+}
+
+function wasNow(order: Order): string {
+  const after = positionAfter(order);
+  if (order.position_before === null || after === null) return '';
+  return `: was ${heldInWords(order.position_before)}, now ${heldInWords(after)}`;
+}
+
+function unknown(order: Order): Headline {
+  const { legs, symbol, quantity, verification } = order;
+  const open = legs.find(({ status }) => status === 'unknown') ?? legs.at(-1);
+  return {
+    lead: `Is ${figure(open?.quantity ?? quantity)} ${symbol} ${WORDS[open?.side ?? 'close'].open} or not?`,
+    rest:
+      verification.state === 'dead_letter'
+        ? 'The broker’s answer was lost, and no look could tell'
+        : 'The broker’s answer was lost',
+    isRisk: true,
+  };
+}
+
+/** Of a signal that became no order. */
+export function signalHeadline(signal: SignalRecord): Headline {
+  const { outcome, action, quantity, symbol } = signal;
+  if (outcome === 'refused') {
+    const what = [action, quantity ? figure(quantity) : null, symbol].filter((word) => word !== null);
+    return {
+      lead: what.length > 0 ? `Refused: ${what.join(' ')}` : 'Refused',
+      rest: lower(reasonOf(signal)),
+    };
+  }
+  const stands = understoodOf(signal)?.strategy_position ?? null;
+  return {
+    lead: `The strategy said where it stands${stands === null ? ` in ${symbol}` : `: ${heldInWords(stands)} ${symbol}`}`,
+    rest: 'nothing was traded',
+  };
+}

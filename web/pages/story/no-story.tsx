@@ -1,0 +1,20 @@
+import { Link } from '@tanstack/react-router';
+import { Page, Skeleton } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+
+/** Not yet, or not at all. */
+export function NoStory({ fault }: { readonly fault: unknown }) {
+  if (!fault)
+    return (
+      <Page title="A signal’s story" answer={<span className="quiet">A signal’s story</span>}>
+        <Skeleton rows={12} />
+      </Page>
+    );
+  return (
+    <Page title="No story" answer="This story cannot be told">
+      <ProblemNote fault={fault}>
+        <Link to={'/signals' as never}>To the signals</Link>
+      </ProblemNote>
+    </Page>
+  );
+}

@@ -1,0 +1,98 @@
+// The same in simulation, after saying what that is. Never again in earnest: a trade is not retried from here.
+
+import { useMutation } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api, read, type Schemas } from '../../api/client.ts';
+import { Dialog } from '../../parts/dialog.tsx';
+import { figure } from '../../parts/numbers.ts';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import type { SignalRecord } from './headline.ts';
+import styles from './story.module.css';
+
+type Order = Schemas['OrderRecord'];
+
+interface Wish {
+  readonly trading_account_id: string;
+  readonly action: Order['action'];
+  readonly symbol: string;
+  readonly quantity: number | null;
+  readonly order_type: Order['order_type'];
+  /** The strategy said where it stands; an order by hand cannot. */
+  readonly hadTarget: boolean;
+}
+
+/** null: there is nothing to rehearse, or nothing that can be said without a strategy. */
+export function canRehearse(signal: SignalRecord | null, order: Order | null): Wish | null {
+  const { action, symbol, trading_account_id, quantity } = order ?? signal ?? {};
+  if (!action || !symbol || !trading_account_id || action === 'sync') return null;
+  return {
+    trading_account_id,
+    action: action as Order['action'],
+    symbol,
+    quantity: quantity || null,
+    order_type: order?.order_type ?? null,
+    hadTarget: order !== null && order.market_position !== null,
+  };
+}
+
+export function Rehearse({
+  wish,
+  account,
+  onClose,
+}: {
+  readonly wish: Wish;
+  readonly account: Schemas['Account'] | undefined;
+  readonly onClose: () => void;
+}) {
+  const navigate = useNavigate();
+  // One wish is one order, however often it is clicked or sent again.
+  const [key] = useState(() => crypto.randomUUID());
+  const { trading_account_id, action, symbol, quantity, order_type } = wish;
+  const words = `${action.replaceAll('_', ' ')} ${quantity === null ? '' : `${figure(quantity)} `}${symbol}`;
+  const rehearse = useMutation({
+    mutationFn: () =>
+      read(
+        api.POST('/trading/order', {
+          params: { header: { 'Idempotency-Key': key } },
+          body: {
+            trading_account_id,
+            action,
+            symbol,
+            simulation: true,
+            ...(quantity !== null && { quantity }),
+            ...(order_type !== null && { order_type }),
+          },
+        }),
+      ),
+    onSuccess: ({ order_id }) => void navigate({ to: `/orders/${order_id}` }),
+  });
+  return (
+    <Dialog title="Rehearse in simulation" onClose={onClose}>
+      <p>
+        Sends <b>{words}</b> to the simulated book{account && <> of {account.name}</>}, as it stands now. No
+        real money is near, and nothing is sent to the broker.
+      </p>
+      {wish.hadTarget && (
+        <p className={styles.aside}>
+          The signal also said where the strategy stands, which decided its order. A rehearsal by hand goes by
+          action and quantity alone; the curl on this page rehearses the whole message.
+        </p>
+      )}
+      {rehearse.error && <ProblemNote fault={rehearse.error} />}
+      <p className={styles.choices}>
+        <button type="button" className="button" onClick={onClose} data-first>
+          Leave it
+        </button>
+        <button
+          type="button"
+          className="button trade"
+          disabled={rehearse.isPending}
+          onClick={() => rehearse.mutate()}
+        >
+          {`${words.charAt(0).toUpperCase()}${words.slice(1)} in simulation`}
+        </button>
+      </p>
+    </Dialog>
+  );
+}

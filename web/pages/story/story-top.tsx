@@ -1,0 +1,136 @@
+// The way back and to the neighbours, the headline, and the facts below it.
+
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { Schemas } from '../../api/client.ts';
+import { CopyId } from '../../parts/copy.tsx';
+import { Unreal } from '../../parts/figures.tsx';
+import { useKeys } from '../../parts/keys.tsx';
+import { figure } from '../../parts/numbers.ts';
+import { clockTime, dayOf, When } from '../../parts/when.tsx';
+import { SignalStatus, unrealOf } from '../signals/row.tsx';
+import type { Headline } from './headline.ts';
+import { LookNow } from './look-now.tsx';
+import { besideSignal } from './queries.ts';
+import { canRehearse, Rehearse } from './rehearse.tsx';
+import styles from './story.module.css';
+import type { StoryOf } from './story.tsx';
+
+const WEEKDAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short' });
+const ZONE = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' });
+
+interface StoryTopProps {
+  readonly of: StoryOf;
+  readonly headline: Headline;
+  readonly account: Schemas['Account'] | undefined;
+}
+
+export function StoryTop({ of: { signal, order }, headline, account }: StoryTopProps) {
+  const [rehearses, setRehearses] = useState(false);
+  const at = (signal?.arrived_at ?? order?.submitted_at) as string;
+  const date = new Date(at);
+  const isUnknown = order?.status === 'unknown';
+  const simulation = (order ?? signal)?.simulation ?? false;
+  const unreal = unrealOf(simulation, account);
+  const wish = canRehearse(signal, order);
+  const zone = ZONE.formatToParts(date).find(({ type }) => type === 'timeZoneName')?.value;
+  const ms = order?.trace.answered ?? signal?.total_ms ?? null;
+  return (
+    <>
+      <nav className={styles.path} aria-label="Where this is">
+        <Link to={'/signals' as never}>Signals</Link>
+        <span>{clockTime(date, true)}</span>
+        <Neighbours of={{ signal, order } as StoryOf} />
+      </nav>
+      <header className={`top ${styles.top} ${unreal ? 'hatched' : ''}`}>
+        <h1 className="answer">
+          <span className={headline.isRisk ? 'risk' : undefined}>{headline.lead}</span>
+          {headline.rest && (
+            <span className={headline.isRisk ? undefined : 'quiet'}>
+              {headline.lead.endsWith('?') ? ' ' : ', '}
+              {headline.rest}
+            </span>
+          )}
+        </h1>
+        <div className={styles.tools}>
+          {isUnknown && order && <LookNow orderId={order.order_id} isMain />}
+          {order?.status === 'placed' && <LookNow orderId={order.order_id} />}
+          {wish && !isUnknown && (
+            <button type="button" className="button" onClick={() => setRehearses(true)}>
+              Rehearse in simulation
+            </button>
+          )}
+        </div>
+        <p className="facts">
+          <SignalStatus status={order?.status ?? signal?.outcome ?? ''} />
+          <span>
+            {account && <Link to={`/accounts/${account.id}` as never}>{account.name}</Link>}
+            {account && !unreal && `, ${account.environment}`} <Unreal word={unreal} />
+          </span>
+          <span>
+            {WEEKDAY.format(date)} {dayOf(date)}{' '}
+            <b title={`${date.toISOString()} UTC`}>{clockTime(date, true)}</b> {zone}
+          </span>
+          {!order && ms !== null && (
+            <span>
+              took <b>{figure(ms)}</b> ms
+            </span>
+          )}
+          {signal?.code && (
+            <span>
+              <code>{signal.code}</code>
+            </span>
+          )}
+          {order?.error && (
+            <span>
+              <code>{order.error.code}</code>
+            </span>
+          )}
+          {order?.source === 'dashboard' && <span>placed by hand or with an API key</span>}
+          <span>
+            {order ? 'order' : 'signal'} <CopyId id={order?.order_id ?? signal?.id ?? ''} />
+          </span>
+          {order?.verification.state === 'done' && order.filled_at && (
+            <span>
+              fill seen at <When at={order.filled_at} milliseconds />
+            </span>
+          )}
+        </p>
+      </header>
+      {rehearses && wish && <Rehearse wish={wish} account={account} onClose={() => setRehearses(false)} />}
+    </>
+  );
+}
+
+function Neighbours({ of: { signal, order } }: { readonly of: StoryOf }) {
+  const navigate = useNavigate();
+  const { data: signals } = useQuery({
+    ...besideSignal(signal?.id ?? '', signal?.arrived_at ?? ''),
+    enabled: signal !== null,
+  });
+  const path = (signalId: string | null | undefined, orderId: string | undefined): string | null =>
+    signalId ? `/signals/${signalId}` : orderId ? `/orders/${orderId}` : null;
+  // An order without a signal has its own neighbours: those of its account and symbol.
+  const own = signal === null ? order : null;
+  const older = path(signals?.older, own?.previous_order?.order_id);
+  const newer = path(signals?.newer, own?.next_order?.order_id);
+  useKeys({
+    j: () => older && void navigate({ to: older }),
+    k: () => newer && void navigate({ to: newer }),
+  });
+  return (
+    <span className={styles.beside}>
+      {older && (
+        <Link to={older as never} rel="prev">
+          Older <kbd>j</kbd>
+        </Link>
+      )}
+      {newer && (
+        <Link to={newer as never} rel="next">
+          Newer <kbd>k</kbd>
+        </Link>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,59 @@
+// A signal's story, from its message to its last trace: a headline in words, and below it what proves it.
+
+import { useQuery } from '@tanstack/react-query';
+import type { Schemas } from '../../api/client.ts';
+import { accounts as allAccounts } from '../../api/queries.ts';
+import { useTitle } from '../../parts/page.tsx';
+import { Checks } from './checks.tsx';
+import { Curl } from './curl.tsx';
+import { orderHeadline, type SignalRecord, signalHeadline } from './headline.ts';
+import { Legs } from './legs.tsx';
+import { Message } from './message.tsx';
+import { instrumentOf } from './queries.ts';
+import styles from './story.module.css';
+import { StoryTop } from './story-top.tsx';
+import { Ties } from './ties.tsx';
+import { Unknown } from './unknown.tsx';
+import { Waterfall } from './waterfall.tsx';
+
+export type StoryOf =
+  | { readonly signal: SignalRecord; readonly order: Schemas['OrderRecord'] | null }
+  | { readonly signal: SignalRecord | null; readonly order: Schemas['OrderRecord'] };
+
+export function Story({ signal, order }: StoryOf) {
+  const { data: accounts } = useQuery(allAccounts);
+  const accountId = (order ?? signal)?.trading_account_id ?? '';
+  const account = accounts?.find(({ id }) => id === accountId);
+  const symbol = order?.symbol ?? signal?.symbol ?? null;
+  const { data: instrument = null } = useQuery({
+    ...instrumentOf(accountId, symbol ?? ''),
+    enabled: symbol !== null && order !== null,
+  });
+  const headline = order
+    ? orderHeadline(order, instrument?.tick_size ?? null)
+    : signalHeadline(signal as SignalRecord);
+  useTitle(headline.lead);
+  const isUnknown = order?.status === 'unknown';
+  const of = { signal, order } as StoryOf;
+  const message = (
+    <div className="columns even">
+      {signal && <Message signal={signal} order={order} account={account} instrument={instrument} />}
+      <Checks signal={signal} order={order} account={account} />
+    </div>
+  );
+  return (
+    <article className={styles.story}>
+      <StoryTop of={of} headline={headline} account={account} />
+      {isUnknown && <Unknown order={order} />}
+      {order && <Waterfall order={order} signal={signal} />}
+      {/* Where nobody knows, what was sent comes before why. */}
+      {isUnknown ? null : message}
+      {order && order.legs.length > 0 && <Legs order={order} />}
+      {isUnknown ? message : null}
+      <div className="columns even">
+        {signal && <Curl signal={signal} account={account} />}
+        {order && <Ties order={order} />}
+      </div>
+    </article>
+  );
+}

@@ -1,0 +1,131 @@
+// Where nobody knows what became of an order: what is being done about it, and what it means either way.
+
+import { Link } from '@tanstack/react-router';
+import type { Schemas } from '../../api/client.ts';
+import { CopyId } from '../../parts/copy.tsx';
+import { Held } from '../../parts/figures.tsx';
+import { Mark } from '../../parts/marks.tsx';
+import { counted, figure, heldInWords } from '../../parts/numbers.ts';
+import { Section } from '../../parts/page.tsx';
+import { ageInWords, useNow, When } from '../../parts/when.tsx';
+import { minus, plus } from '../signals/words.ts';
+import styles from './story.module.css';
+
+type Order = Schemas['OrderRecord'];
+
+export function Unknown({ order }: { readonly order: Order }) {
+  return (
+    <div className="columns even">
+      <Section title="What is being done" more={<span className="quiet">nothing is sent again</span>}>
+        <Looks order={order} />
+      </Section>
+      <Section title="What it means">
+        <Meaning order={order} />
+      </Section>
+    </div>
+  );
+}
+
+function Looks({ order: { verification, broker_name, last_look } }: { readonly order: Order }) {
+  const now = useNow();
+  const { attempts, next_at, state } = verification;
+  const left = next_at === null ? 0 : Date.parse(next_at) - now;
+  return (
+    <ol className={styles.looks}>
+      {attempts > 0 && (
+        <li>
+          <Mark name="refused" />
+          <span>{counted(attempts, 'look')} so far</span>
+          <span>{last_look ?? `${broker_name} could not yet tell what became of it`}</span>
+        </li>
+      )}
+      {next_at !== null && (
+        <li className={styles.next}>
+          <Mark name="executing" />
+          <b>{left > 0 ? `in ${ageInWords(left)}` : 'now'}</b>
+          <span>
+            <b>Look {figure(attempts + 1)}</b>, at <When at={next_at} />
+          </span>
+        </li>
+      )}
+      {state === 'dead_letter' ? (
+        <li className={styles.next}>
+          <Mark name="risk" />
+          <b>dead letter</b>
+          <span>No more looks by themselves: a person decides. You can look now.</span>
+        </li>
+      ) : (
+        <li>
+          <Mark name="placed" />
+          <span>in the end</span>
+          <span>If no look finds anything, it is a dead letter and a person decides</span>
+        </li>
+      )}
+    </ol>
+  );
+}
+
+function Meaning({ order }: { readonly order: Order }) {
+  const { legs, position_before, target, symbol } = order;
+  const open = legs.find(({ status }) => status === 'unknown');
+  if (!open)
+    return (
+      <p className={styles.aside}>
+        The next signal reads the position at the broker first, whatever became of this one.
+      </p>
+    );
+  const move = (from: number, { side }: typeof open, quantity: number) =>
+    side === 'buy' ? plus(from, quantity) : minus(from, quantity);
+  const before =
+    position_before === null
+      ? null
+      : legs
+          .filter((leg) => leg !== open)
+          .reduce((held, leg) => move(held, leg, leg.fill_quantity ?? 0), position_before);
+  const ifFilled = before === null ? null : move(before, open, open.quantity);
+  const stands = order.market_position === null ? null : target;
+  return (
+    <dl className={`rows ${styles.meaning}`}>
+      {before !== null && ifFilled !== null && (
+        <>
+          <div>
+            <dt>If it was filled</dt>
+            <dd>
+              <Held position={ifFilled} />
+              {stands === null
+                ? '.'
+                : stands === ifFilled
+                  ? ', as the strategy says. Nothing is to be done.'
+                  : `; the strategy stands ${heldInWords(stands)}.`}
+            </dd>
+          </div>
+          <div>
+            <dt>If it was not</dt>
+            <dd>
+              <Held position={before} />
+              {stands === null || stands === before ? (
+                '.'
+              ) : (
+                <>
+                  ; the strategy stands <Held position={stands} />. Aligning would{' '}
+                  {stands > before ? 'buy' : 'sell'} {figure(Math.abs(minus(stands, before)))} at market.
+                </>
+              )}
+            </dd>
+          </div>
+        </>
+      )}
+      <div>
+        <dt>Until then</dt>
+        <dd>The next signal reads the position at the broker first, whatever became of this one.</dd>
+      </div>
+      <div>
+        <dt>You can</dt>
+        <dd>
+          look at the broker yourself: client order id <CopyId id={open.client_order_id} whole />, or see{' '}
+          <Link to={'/positions' as never}>what it holds of {symbol}</Link>.
+        </dd>
+      </div>
+    </dl>
+  );
+}

@@ -1,0 +1,42 @@
+// A list as a file: the same call, asked for as CSV.
+
+import { useMutation } from '@tanstack/react-query';
+import { problemOf } from '../api/problem.ts';
+
+/** For the options of a call. */
+export const AS_CSV = { headers: { accept: 'text/csv' }, parseAs: 'blob' } as const;
+
+interface CsvButtonProps {
+  /** Of the file, without its ending. */
+  readonly name: string;
+  /** The call, with AS_CSV among its options. */
+  readonly ask: () => Promise<{ data?: unknown }>;
+}
+
+export function CsvButton({ name, ask }: CsvButtonProps) {
+  const fetched = useMutation({
+    async mutationFn() {
+      const { data } = await ask();
+      const url = URL.createObjectURL(data as Blob);
+      const link = document.createElement('a');
+      link.href = url;
+      link.download = `${name}.csv`;
+      link.click();
+      URL.revokeObjectURL(url);
+    },
+  });
+  return (
+    <>
+      {fetched.error && <span className="act">{problemOf(fetched.error).title} </span>}
+      <button
+        type="button"
+        className="link"
+        aria-label={`${name} as CSV`}
+        disabled={fetched.isPending}
+        onClick={() => fetched.mutate()}
+      >
+        CSV
+      </button>
+    </>
+  );
+}
