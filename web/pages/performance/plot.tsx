@@ -21,7 +21,7 @@ export interface Field {
   readonly isNarrow: boolean;
 }
 
-export interface EndName {
+interface EndName {
   readonly text: string;
   readonly y: number;
   readonly value?: string;
