@@ -5,7 +5,7 @@ import type { OrderId, Timestamp } from '../domain/ids.ts';
 import type { Action, Order, OrderStatus } from '../domain/order.ts';
 import { join, type Reads, type Statement, sql } from './db.ts';
 
-export interface Neighbour {
+interface Neighbour {
   readonly order_id: OrderId;
   readonly submitted_at: Timestamp;
   readonly action: Action;

@@ -102,6 +102,8 @@ function typeOf(schema: Schema): string {
   if (schema.anyOf) return schema.anyOf.map(typeOf).join(' | ');
   if (schema.allOf) return schema.allOf.map((part) => `(${typeOf(part)})`).join(' & ');
   if (Array.isArray(schema.type)) return schema.type.map((type) => typeOf({ ...schema, type })).join(' | ');
+  // A tuple's `items` are a list, which OpenAPI 3.1 does not know.
+  if (Array.isArray(schema.items)) throw new Error(`what is a ${JSON.stringify(schema)}?`);
   if (schema.type === 'array') return `(${schema.items ? typeOf(schema.items) : 'unknown'})[]`;
   if (schema.type === 'object' || schema.properties) return objectType(schema);
   if (schema.type === undefined) return 'unknown';

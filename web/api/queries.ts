@@ -2,7 +2,9 @@
 // change of an order can tell which answers are old (live/live.tsx).
 
 import { queryOptions } from '@tanstack/react-query';
-import { api, read } from './client.ts';
+import { api, read, type Schemas } from './client.ts';
+import { serverNow } from './clock.ts';
+import { Problem } from './problem.ts';
 import { enter } from './session.ts';
 
 export const ownSession = queryOptions({
@@ -49,3 +51,25 @@ export const order = (id: string) =>
     queryKey: ['orders', 'one', id],
     queryFn: () => read(api.GET('/trading/orders/{id}', { params: { path: { id } } })),
   });
+
+/** How everything stands on the user's own day. Today shows it; the masthead shows how much of it is to be done. */
+export const overview = queryOptions({
+  queryKey: ['overview'],
+  async queryFn() {
+    try {
+      return await readOverview();
+    } catch (fault) {
+      // A browser's clock far off has another midnight. The refusal brought the right time along.
+      if (!(fault instanceof Problem && fault.code === 'request_invalid')) throw fault;
+      return readOverview();
+    }
+  },
+  // Silence, drift and refused credentials come without any order.
+  refetchInterval: 30_000,
+});
+function readOverview(): Promise<Schemas['Overview']> {
+  const midnight = new Date(serverNow());
+  midnight.setHours(0, 0, 0, 0);
+  const day_start = midnight.toISOString();
+  return read(api.GET('/trading/overview', { params: { query: { day_start } } }));
+}

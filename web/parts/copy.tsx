@@ -6,14 +6,23 @@ import styles from './copy.module.css';
 /** How long "copied" stands there. */
 const SAID_MS = 1500;
 
-function useCopied(): [boolean, (text: string) => Promise<void>] {
-  const [copied, setCopied] = useState(false);
+/** What is fetched when it is asked for, a secret say, stays out of the page until then. */
+type Copyable = string | (() => Promise<string>);
+
+/** The word to show instead of the usual; null: the usual. */
+function useCopied(): ['copied' | 'not copied' | null, (text: Copyable) => Promise<void>] {
+  const [said, setSaid] = useState<'copied' | 'not copied' | null>(null);
   return [
-    copied,
+    said,
     async (text) => {
-      await navigator.clipboard.writeText(text);
-      setCopied(true);
-      setTimeout(() => setCopied(false), SAID_MS);
+      try {
+        await navigator.clipboard.writeText(typeof text === 'string' ? text : await text());
+        setSaid('copied');
+      } catch {
+        // The browser forbids it, or the text could not be fetched: whoever fetches it says why.
+        setSaid('not copied');
+      }
+      setTimeout(() => setSaid(null), SAID_MS);
     },
   ];
 }
@@ -33,12 +42,12 @@ export function CopyId({ id, whole = false }: { readonly id: string; readonly wh
 }
 
 /** The small sign behind a text. */
-export function CopyMark({ text, what }: { readonly text: string; readonly what: string }) {
-  const [copied, copy] = useCopied();
+export function CopyMark({ text, what }: { readonly text: Copyable; readonly what: string }) {
+  const [said, copy] = useCopied();
   return (
     <button type="button" className={styles.copy} aria-label={`Copy ${what}`} onClick={() => void copy(text)}>
-      {copied ? (
-        <span role="status">copied</span>
+      {said ? (
+        <span role="status">{said}</span>
       ) : (
         <svg viewBox="0 0 12 12" aria-hidden="true">
           <path d="M3.5 3.5V1.5h7v7h-2M1.5 3.5h7v7h-7z" fill="none" stroke="currentColor" />
@@ -53,18 +62,16 @@ export function CopyButton({
   children,
   primary = false,
 }: {
-  readonly text: string | (() => Promise<string>);
+  readonly text: Copyable;
   readonly children: string;
   readonly primary?: boolean;
 }) {
-  const [copied, copy] = useCopied();
+  const [said, copy] = useCopied();
   return (
-    <button
-      type="button"
-      className={primary ? 'button primary' : 'link'}
-      onClick={async () => copy(typeof text === 'string' ? text : await text())}
-    >
-      <span aria-live="polite">{copied ? 'Copied' : children}</span>
+    <button type="button" className={primary ? 'button primary' : 'link'} onClick={() => void copy(text)}>
+      <span aria-live="polite">
+        {said === 'copied' ? 'Copied' : said === 'not copied' ? 'Not copied' : children}
+      </span>
     </button>
   );
 }

@@ -7,19 +7,26 @@ import styles from './dialog.module.css';
 interface OverProps {
   readonly title: ReactNode;
   readonly onClose: () => void;
+  /** On the button that leaves it, where "Close" could be taken for something else. */
+  readonly leave?: string;
   readonly children: ReactNode;
 }
 
 /** The browser keeps the focus inside. Put `autoFocus` on the safest choice. */
-export function Dialog({ title, onClose, children }: OverProps) {
+export function Dialog({ title, onClose, leave = 'Close', children }: OverProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
   useEffect(() => {
     const shown = dialog.current;
+    const before = document.activeElement as HTMLElement | null;
     // autoFocus of React happens before the dialog is shown, and so would be lost.
     shown?.showModal();
     shown?.querySelector<HTMLElement>('[data-first]')?.focus();
-    return () => shown?.close();
+    return () => {
+      shown?.close();
+      // It has left the page by now, and the browser gives the focus back to nobody.
+      before?.focus();
+    };
   }, []);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: escape closes it, by the browser
@@ -37,7 +44,7 @@ export function Dialog({ title, onClose, children }: OverProps) {
         <header>
           <h2 id={heading}>{title}</h2>
           <button type="button" className="link quiet" onClick={onClose}>
-            Close <kbd>esc</kbd>
+            {leave} <kbd>esc</kbd>
           </button>
         </header>
         {children}
@@ -46,7 +53,7 @@ export function Dialog({ title, onClose, children }: OverProps) {
   );
 }
 
-export function Drawer({ title, onClose, children }: OverProps) {
+export function Drawer({ title, onClose, leave = 'Close', children }: OverProps) {
   const drawer = useRef<HTMLElement>(null);
   const heading = useId();
   useEffect(() => {
@@ -54,24 +61,22 @@ export function Drawer({ title, onClose, children }: OverProps) {
     (drawer.current?.querySelector<HTMLElement>('[data-first]') ?? drawer.current)?.focus();
     return () => before?.focus();
   }, []);
+  useEffect(() => {
+    // From anywhere on the page, whose masthead is in use as well; a dialog over it closes first, and by itself.
+    const press = (event: KeyboardEvent) => {
+      if (event.key === 'Escape' && !document.querySelector('dialog[open]')) onClose();
+    };
+    document.addEventListener('keydown', press);
+    return () => document.removeEventListener('keydown', press);
+  }, [onClose]);
   return (
     <>
       <div className={styles.veil} onClick={onClose} aria-hidden="true" />
-      <aside
-        ref={drawer}
-        className={styles.drawer}
-        aria-labelledby={heading}
-        tabIndex={-1}
-        onKeyDown={(event) => {
-          if (event.key !== 'Escape') return;
-          event.stopPropagation();
-          onClose();
-        }}
-      >
+      <aside ref={drawer} className={styles.drawer} aria-labelledby={heading} tabIndex={-1}>
         <header>
           <h2 id={heading}>{title}</h2>
           <button type="button" className="link quiet" onClick={onClose}>
-            Close <kbd>esc</kbd>
+            {leave} <kbd>esc</kbd>
           </button>
         </header>
         {children}

@@ -3,7 +3,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
-import { accounts, ownSession, publicConfig } from '../api/queries.ts';
+import { accounts, overview, ownSession, publicConfig } from '../api/queries.ts';
 import { Live, useLiveness } from '../live/live.tsx';
 import styles from './frame.module.css';
 import { Keys } from './keys.tsx';
@@ -48,6 +48,19 @@ function usePages() {
   return session?.user.is_admin ? [...PAGES, OPERATION] : PAGES;
 }
 
+/** How many things are to be done, in the colour of the worst. */
+function ToDo() {
+  const { data } = useQuery(overview);
+  if (!data || data.in_order) return null;
+  const count = data.todo.length + data.todo_more;
+  return (
+    <b className={data.todo[0]?.severity ?? 'act'}>
+      {count}
+      <span className="unseen"> {count === 1 ? 'thing' : 'things'} to do</span>
+    </b>
+  );
+}
+
 function Masthead() {
   const { openTrade } = useOver();
   const { data: session } = useQuery(ownSession);
@@ -60,6 +73,7 @@ function Masthead() {
         {usePages().map(({ to, name }) => (
           <Link key={to} to={to} activeOptions={{ exact: to === '/' }}>
             {name}
+            {to === '/' && <ToDo />}
           </Link>
         ))}
       </nav>
@@ -168,6 +182,7 @@ function ThumbRow() {
       {pages.slice(0, AT_THE_THUMB).map(({ to, name }) => (
         <Link key={to} to={to} activeOptions={{ exact: to === '/' }}>
           {name}
+          {to === '/' && <ToDo />}
         </Link>
       ))}
       <button type="button" popoverTarget="more">

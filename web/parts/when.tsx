@@ -3,22 +3,12 @@
 import { useEffect, useState } from 'react';
 import { serverNow } from '../api/clock.ts';
 
-const pad = (value: number, digits = 2) => String(value).padStart(digits, '0');
+import { ageInWords, clockTime, shortDay } from './times.ts';
 
-export const clockTime = (date: Date, milliseconds = false): string =>
-  `${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}${milliseconds ? `.${pad(date.getMilliseconds(), 3)}` : ''}`;
+export { ageInWords, clockTime } from './times.ts';
 
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
-const SHORT_DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 export const dayOf = (date: Date): string => DAY.format(date);
-
-export function ageInWords(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1000));
-  if (seconds < 60) return `${seconds} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
-  if (seconds < 172_800) return `${Math.floor(seconds / 3600)} h`;
-  return `${Math.floor(seconds / 86_400)} days`;
-}
 
 /** Ticks while it is on the page, so that an age is never old itself. */
 export function useNow(everyMs = 1000): number {
@@ -53,7 +43,7 @@ export function When({ at, milliseconds = false, relative = false }: WhenProps) 
       ) : isToday ? (
         time
       ) : (
-        `${SHORT_DAY.format(date)} ${time}`
+        `${shortDay(date)} ${time}`
       )}
     </time>
   );

@@ -66,7 +66,7 @@ function Wait({ seconds }: { readonly seconds: number }) {
   if (left <= 0) return <b>The wait is over: try again.</b>;
   return (
     <>
-      Over at <b>{clockTime(new Date(over))}</b>, in {ageInWords(left)}.
+      The wait is over at <b>{clockTime(new Date(over))}</b>, in {ageInWords(left)}.
     </>
   );
 }

@@ -44,7 +44,7 @@ export function SecondStep({ asked, onAgain }: SecondStepProps) {
       <Field
         // Another field gets the focus of its own.
         key={isRecovery ? 'recovery' : 'app'}
-        className={styles.code}
+        className={isRecovery ? styles.recovery : styles.code}
         label={isRecovery ? 'One of your recovery codes' : 'Six digits from your authenticator app'}
         inputMode={isRecovery ? 'text' : 'numeric'}
         autoComplete="one-time-code"

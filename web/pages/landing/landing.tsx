@@ -5,8 +5,8 @@ import { Link } from '@tanstack/react-router';
 import { api, read } from '../../api/client.ts';
 import { problemOf } from '../../api/problem.ts';
 import { publicConfig } from '../../api/queries.ts';
-import { figure } from '../../parts/figures.tsx';
 import { Mark } from '../../parts/marks.tsx';
+import { figure } from '../../parts/numbers.ts';
 import { Outside } from '../../parts/outside.tsx';
 import { useTitle } from '../../parts/page.tsx';
 import { Example } from './example.tsx';
@@ -106,7 +106,7 @@ function Health() {
   const hosts = data?.workers.hosts;
   const checks = data?.queues.fill_checks;
   return (
-    <dl className={styles.health} aria-live="polite">
+    <dl className={styles.health}>
       <div>
         <dt>this service</dt>
         <dd>

@@ -1,9 +1,187 @@
-import { Page } from '../../parts/page.tsx';
+// What the orders came to: by day, over one time axis, and by symbol.
+
+import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
+import { Link, useSearch } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { api, read, type Schemas } from '../../api/client.ts';
+import { serverNow } from '../../api/clock.ts';
+import { accounts as accountsQuery } from '../../api/queries.ts';
+import { Unreal } from '../../parts/figures.tsx';
+import { counted } from '../../parts/numbers.ts';
+import { Page, Skeleton } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { answerOf, moneyKinds } from './answer.ts';
+import { BySymbol } from './by-symbol.tsx';
+import { firstDay, hasSeveralCurrencies, rangeOf, rowsOf, spanInWords } from './days.ts';
+import { Filters, type Shown, searchOf } from './filters.tsx';
+import styles from './performance.module.css';
+import { Plots } from './plots.tsx';
+
+type Account = Schemas['Account'];
+
+const NONE: readonly Account[] = [];
+
+const performanceOf = (first: string | null, { accountId, simulation }: Shown) =>
+  queryOptions({
+    queryKey: ['performance', 'range', first, accountId, simulation],
+    queryFn: async () =>
+      (await read(
+        api.GET('/trading/performance', {
+          params: {
+            query: {
+              ...(first ? { from: `${first}T00:00:00Z` } : {}),
+              ...(accountId ? { trading_account_id: accountId } : {}),
+              simulation,
+            },
+          },
+        }),
+        // It could be CSV too, which nobody asked for.
+      )) as Schemas['Performance'],
+    // A page that is looked at keeps its drawing until the next one is there.
+    placeholderData: keepPreviousData,
+  });
 
 export default function Performance() {
+  const search = useSearch({ strict: false }) as Readonly<Record<string, string | undefined>>;
+  const shown: Shown = {
+    range: rangeOf(search.range),
+    accountId: search.account ?? null,
+    simulation: search.simulation === 'true',
+  };
+  const { data: known } = useQuery(accountsQuery);
+  const accounts = known ?? NONE;
+  const first = firstDay(shown.range, serverNow());
+  const { data, error, refetch } = useQuery(performanceOf(first, shown));
+  const isUnknown = shown.accountId !== null && known?.every(({ id }) => id !== shown.accountId);
+  const rows = useMemo(() => (data ? rowsOf(data, first, serverNow()) : []), [data, first]);
+  const account = accounts.find(({ id }) => id === shown.accountId) ?? null;
+  const kinds = moneyKinds(account ? [account] : accounts, shown.simulation);
+
+  if (isUnknown)
+    return (
+      <Page title="Performance" answer="There is no such account">
+        <Filters shown={{ ...shown, accountId: null }} accounts={accounts} span="" />
+        <p>
+          <Link to="/performance" search={searchOf({ ...shown, accountId: null })} className="button">
+            Show all accounts
+          </Link>
+        </p>
+      </Page>
+    );
+  if (error && !data)
+    return (
+      <Page title="Performance" answer="Performance is not known now">
+        <Filters shown={shown} accounts={accounts} span="" />
+        <ProblemNote fault={error}>
+          <button type="button" className="link" onClick={() => void refetch()}>
+            Try again
+          </button>
+        </ProblemNote>
+      </Page>
+    );
+  if (!data)
+    return (
+      <Page title="Performance" answer={<span className="quiet">What the orders came to</span>}>
+        <Filters shown={shown} accounts={accounts} span="" />
+        <div className={styles.waiting}>
+          <Skeleton rows={17} />
+        </div>
+      </Page>
+    );
+
+  const several = hasSeveralCurrencies(data);
+  const answer = answerOf(data, rows, { range: shown.range, accountName: account?.name ?? null });
+  const isEmpty = data.days.length === 0;
   return (
-    <Page title="Performance" answer="Performance">
-      <p />
+    <Page
+      title={answer.said}
+      answer={
+        <>
+          {answer.said} <span className="quiet">{answer.rest}</span>{' '}
+          {kinds.word && !isEmpty && (
+            <small className={styles.kind}>
+              <Unreal word={kinds.word} />
+            </small>
+          )}
+        </>
+      }
+    >
+      <Filters shown={shown} accounts={accounts} span={rows.length > 0 ? `${spanInWords(rows)}, UTC` : ''} />
+      {error && <ProblemNote fault={error}>What is shown is older.</ProblemNote>}
+      {!isEmpty && kinds.isMixed && (
+        <p className={styles.mixed}>
+          <Unreal word={kinds.unreal.join(', ')} /> {counted(kinds.unrealCount, 'account')} of{' '}
+          {accounts.length} {kinds.unrealCount === 1 ? 'trades' : 'trade'} no real money, and all of them are
+          added up here. Choose an account to see it alone.
+        </p>
+      )}
+      {several && <SeveralCurrencies shown={shown} accounts={accounts} />}
+      {isEmpty ? (
+        <Nothing shown={shown} />
+      ) : (
+        <>
+          <Plots rows={rows} currency={data.currency} isUnreal={kinds.word !== null} />
+          <BySymbol
+            symbols={data.symbols}
+            currency={data.currency}
+            span={`${rows[0]?.day}-${rows.at(-1)?.day}`}
+          />
+        </>
+      )}
     </Page>
+  );
+}
+
+/** Amounts of several currencies are not added up by anybody. */
+function SeveralCurrencies({
+  shown,
+  accounts,
+}: {
+  readonly shown: Shown;
+  readonly accounts: readonly Account[];
+}) {
+  return (
+    <p className={styles.mixed}>
+      The accounts are kept in several currencies, and their money does not add up. Choose one account for its
+      profit and slippage:{' '}
+      {accounts.map(({ id, name }) => (
+        <Link
+          key={id}
+          to="/performance"
+          search={searchOf({ ...shown, accountId: id })}
+          className={styles.choice}
+        >
+          {name}
+        </Link>
+      ))}
+    </p>
+  );
+}
+
+/** Says what will stand here, and does the next step. */
+function Nothing({ shown }: { readonly shown: Shown }) {
+  const isWhole = shown.range === 'all' && shown.accountId === null;
+  return (
+    <div className={styles.nothing}>
+      <p>
+        Here will stand what the orders came to: realised profit by day and by symbol, what became of the
+        orders, how fast the brokers answered, and at which prices against those of the signals. One order is
+        enough to begin.
+      </p>
+      <p>
+        {!isWhole && (
+          <Link
+            to="/performance"
+            search={searchOf({ range: 'all', accountId: null, simulation: shown.simulation })}
+            className="button"
+          >
+            Show all accounts, from the beginning
+          </Link>
+        )}{' '}
+        <Link to="/accounts" className="button primary">
+          To the message to paste
+        </Link>
+      </p>
+    </div>
   );
 }

@@ -1,9 +1,201 @@
-import { Page } from '../../parts/page.tsx';
+// Where every account stands beside its strategy, and the one order that would bring them together.
+
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { accounts } from '../../api/queries.ts';
+import { counted } from '../../parts/figures.tsx';
+import { Led, Page, Skeleton } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { When } from '../../parts/when.tsx';
+import { AlignDialog } from './align-dialog.tsx';
+import { BookGroup } from './book-group.tsx';
+import { type Book, useBooks } from './books.ts';
+import styles from './positions.module.css';
+import { ResetDialog } from './reset-dialog.tsx';
+import { headingOf, sumsByCurrency, tallyOf } from './standing.ts';
+
+/** What asks once more: an Align of a symbol, or a simulated book's reset. */
+type Asked = { readonly of: string } & ({ readonly align: string } | { readonly reset: true });
+const nameOf = ({ account, simulation }: Book): string => `${account.id} ${simulation}`;
 
 export default function Positions() {
+  const { data: all, error, isPending, refetch } = useQuery(accounts);
+  const books = useBooks(all ?? []);
+  const [asked, setAsked] = useState<Asked | null>(null);
+  if (isPending || !all)
+    return (
+      <Page title="Positions" answer={<span className="quiet">Positions</span>}>
+        {error ? (
+          <ProblemNote fault={error}>
+            <button type="button" className="link" onClick={() => void refetch()}>
+              Try again
+            </button>
+          </ProblemNote>
+        ) : (
+          <Skeleton rows={8} />
+        )}
+      </Page>
+    );
+  if (all.length === 0)
+    return (
+      <Page title="No positions" answer="No positions" facts={<span>There is no account yet.</span>}>
+        <p>
+          <Link to="/accounts" className="button primary">
+            Add an account
+          </Link>
+        </p>
+      </Page>
+    );
+  const shown = [...books.real, ...books.simulated];
+  const book = shown.find((one) => nameOf(one) === asked?.of);
+  const heading = headingOf(tallyOf(books.real.flatMap(({ positions = [] }) => positions)));
   return (
-    <Page title="Positions" answer="Positions">
-      <p />
+    <Page
+      title={titleOf(heading, books.real)}
+      answer={<Answer books={books.real} />}
+      facts={factsOf(books.real)}
+    >
+      <Led>
+        <table className={`table listed ${styles.positions}`}>
+          <thead>
+            <tr>
+              <th scope="col">
+                <h2>Positions</h2>
+              </th>
+              <th scope="col" className="num compared">
+                Strategy
+              </th>
+              <th scope="col" className="num compared">
+                Broker
+              </th>
+              <th scope="col" className="num compared">
+                Difference
+              </th>
+              <th scope="col" className="num">
+                Average price
+              </th>
+              <th scope="col" className="num">
+                Last price
+              </th>
+              <th scope="col" className="num">
+                Open profit
+              </th>
+              <th scope="col" className="num">
+                Realised today
+              </th>
+              <th scope="col" className="num">
+                Last signal
+              </th>
+            </tr>
+          </thead>
+          {shown.map((book) => (
+            <BookGroup
+              key={nameOf(book)}
+              book={book}
+              onAlign={(symbol) => setAsked({ of: nameOf(book), align: symbol })}
+              onReset={() => setAsked({ of: nameOf(book), reset: true })}
+            />
+          ))}
+        </table>
+        <p className={styles.note}>
+          Strategy: what the last genuine signal said. Broker: what the broker says it holds. An Align is an
+          order of its own, with its own story; nothing is aligned unless you say so, or the account’s{' '}
+          <code>out_of_sync</code> is <code>follow</code>.
+        </p>
+      </Led>
+      {asked && book && <Asks asked={asked} book={book} onClose={() => setAsked(null)} />}
     </Page>
+  );
+}
+
+interface AsksProps {
+  readonly asked: Asked;
+  readonly book: Book;
+  readonly onClose: () => void;
+}
+
+function Asks({ asked, book, onClose }: AsksProps) {
+  const { account, positions = [] } = book;
+  if ('reset' in asked) return <ResetDialog account={account} count={positions.length} onClose={onClose} />;
+  const position = positions.find(({ symbol }) => symbol === asked.align) ?? null;
+  return <AlignDialog book={book} symbol={asked.align} position={position} onClose={onClose} />;
+}
+
+const unreadIn = (books: readonly Book[]): number =>
+  books.filter(({ positions }) => positions === undefined).length;
+
+function titleOf({ lead, rest, trouble }: ReturnType<typeof headingOf>, books: readonly Book[]): string {
+  return unreadIn(books) === books.length ? 'Positions' : `${lead}${rest}${trouble}`;
+}
+
+/** What could not be read is never counted as in order. */
+function Answer({ books }: { readonly books: readonly Book[] }): ReactNode {
+  const unread = unreadIn(books);
+  const isReading = books.some((book) => book.isReading);
+  if (unread === books.length)
+    return (
+      <span className="quiet">
+        {isReading ? 'Reading positions at the brokers' : 'No broker could be read'}
+      </span>
+    );
+  const tally = tallyOf(books.flatMap(({ positions = [] }) => positions));
+  const { lead, rest, trouble } = headingOf(tally);
+  return (
+    <>
+      {lead}
+      <span className="quiet">{rest}</span>
+      {trouble && <span className={tally.tone ?? undefined}>{trouble}</span>}
+      {unread > 0 && (
+        <span className="quiet">{`; ${counted(unread, 'account')} not read${isReading ? ' yet' : ''}`}</span>
+      )}
+    </>
+  );
+}
+
+/** Money that is none is not added to money that is. */
+const isMoney = ({ account }: Book): boolean =>
+  account.broker !== 'paper' && account.environment.startsWith('live');
+
+function factsOf(books: readonly Book[]): ReactNode {
+  const readAt = books.flatMap((book) => (book.readAt === null ? [] : [book.readAt]));
+  if (readAt.length === 0) return undefined;
+  const counts = books.some(isMoney) ? books.filter(isMoney) : books;
+  const open = sumsByCurrency(
+    counts.flatMap(({ positions = [], currency }) =>
+      positions.map(({ open_profit }) => ({ value: open_profit, currency })),
+    ),
+  );
+  const realised = sumsByCurrency(
+    counts.flatMap(({ realised: sums, currency }) =>
+      [...sums.values()].map((value) => ({ value, currency })),
+    ),
+  );
+  return (
+    <>
+      <span>
+        Read at the brokers{' '}
+        <b>
+          <When at={new Date(Math.min(...readAt)).toISOString()} relative />
+        </b>
+      </span>
+      <Sums name="open" sums={open} />
+      <Sums name="realised today" sums={realised} />
+    </>
+  );
+}
+
+function Sums({ name, sums }: { readonly name: string; readonly sums: ReturnType<typeof sumsByCurrency> }) {
+  if (sums.length === 0) return null;
+  return (
+    <span>
+      {name}{' '}
+      {sums.map(({ currency, text }, index) => (
+        <span key={currency}>
+          {index > 0 && ', '}
+          <b>{text}</b> {currency}
+        </span>
+      ))}
+    </span>
   );
 }

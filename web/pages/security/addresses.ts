@@ -6,16 +6,17 @@ export const CHARTING_ADDRESSES = ['52.89.214.238', '34.212.75.30', '54.218.53.1
 
 export const isCharting = (ip: string | null): boolean => CHARTING_ADDRESSES.some((known) => known === ip);
 
-/** As bits, 32 or 128 of them; null: no address. */
+/** Where IPv6 keeps all of IPv4: ::ffff:0:0/96. */
+const OF_IPV4 = '0'.repeat(80) + '1'.repeat(16);
+
+/** As 128 bits, one spelling for each; null: no address. */
 function bitsOf(address: string): string | null {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  const text = mapped ?? address;
-  if (/^\d{1,3}(?:\.\d{1,3}){3}$/.test(text)) {
-    const bytes = text.split('.').map(Number);
-    return bytes.every((byte) => byte < 256) ? inBits(bytes, 8) : null;
+  if (/^\d{1,3}(?:\.\d{1,3}){3}$/.test(address)) {
+    const bytes = address.split('.').map(Number);
+    return bytes.every((byte) => byte < 256) ? OF_IPV4 + inBits(bytes, 8) : null;
   }
-  if (!text.includes(':') || !URL.canParse(`http://[${text}]`)) return null;
-  const [left = [], right] = new URL(`http://[${text}]`).hostname
+  if (!address.includes(':') || !URL.canParse(`http://[${address}]`)) return null;
+  const [left = [], right] = new URL(`http://[${address}]`).hostname
     .slice(1, -1)
     .split('::')
     .map((half) => half.split(':').filter((group) => group !== ''));
@@ -32,14 +33,16 @@ const inBits = (groups: readonly number[], width: number): string =>
 /** Whether an address is on a list of addresses and blocks. What is neither matches nothing. */
 export function isOn(entries: readonly string[], ip: string): boolean {
   const bits = bitsOf(ip);
-  if (bits === null) return false;
-  return entries.some((entry) => {
-    const [address = '', prefix] = entry.split('/');
-    const block = bitsOf(address);
-    if (block?.length !== bits.length) return false;
-    const length = prefix === undefined ? bits.length : Number(prefix);
-    return block.slice(0, length) === bits.slice(0, length);
-  });
+  return bits !== null && entries.some((entry) => covers(entry, bits));
+}
+
+function covers(entry: string, bits: string): boolean {
+  const [address = '', prefix, ...rest] = entry.split('/');
+  const block = bitsOf(address);
+  if (block === null || rest.length > 0 || (prefix !== undefined && !/^\d+$/.test(prefix))) return false;
+  const before = address.includes(':') ? 0 : OF_IPV4.length;
+  const length = prefix === undefined ? bits.length : before + Number(prefix);
+  return block.slice(0, length) === bits.slice(0, length);
 }
 
 export interface Consequence {

@@ -1,6 +1,6 @@
 // The allowed addresses. The first entry shuts everything else out: who adds it is told whom, before it happens.
 
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { ownSession } from '../../api/queries.ts';
@@ -10,6 +10,7 @@ import { Section, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { CHARTING_ADDRESSES, consequenceOf, isCharting, warningOfRemoval } from './addresses.ts';
 import { allowedIps } from './questions.ts';
+import { useReadAgain } from './read-again.ts';
 import styles from './security.module.css';
 
 interface Entry {
@@ -19,25 +20,24 @@ interface Entry {
 type AllowedIp = Schemas['AllowedIp'];
 
 export function Addresses() {
-  const queries = useQueryClient();
+  const readAgain = useReadAgain();
   const { data: list, error } = useQuery(allowedIps);
   const { data: session } = useQuery(ownSession);
   const own = session?.session.ip_address ?? '';
   const [typed, setTyped] = useState('');
   const [asked, setAsked] = useState<readonly Entry[] | null>(null);
   const [removing, setRemoving] = useState<AllowedIp | null>(null);
-  const readAgain = () => queries.invalidateQueries({ queryKey: allowedIps.queryKey });
   const add = useMutation({
     // One after the other: the list is kept in the order in which they were added.
     async mutationFn(entries: readonly Entry[]) {
       for (const body of entries) await read(api.POST('/settings/allowed-ips', { body }));
     },
     onSuccess: () => setTyped(''),
-    onSettled: readAgain,
+    onSettled: () => readAgain(allowedIps.queryKey),
   });
   const remove = useMutation({
     mutationFn: (id: string) => read(api.DELETE('/settings/allowed-ips/{id}', { params: { path: { id } } })),
-    onSettled: readAgain,
+    onSettled: () => readAgain(allowedIps.queryKey),
   });
 
   const entries = list?.map(({ ip_address }) => ip_address) ?? [];
@@ -60,13 +60,12 @@ export function Addresses() {
       {error ? (
         <ProblemNote fault={error} />
       ) : list ? (
-        <>
-          {list.length === 0 && (
-            <p className={styles.empty}>
-              Every address may send and trade, if it has the secret or the session. Begin with the charting
-              platform’s and your own.
-            </p>
-          )}
+        list.length === 0 ? (
+          <p className={styles.empty}>
+            Every address may send and trade, if it has the secret or the session. Begin with the charting
+            platform’s and your own.
+          </p>
+        ) : (
           <dl className={`rows ${styles.rows}`}>
             {list.map((entry) => (
               <div key={entry.id}>
@@ -95,7 +94,7 @@ export function Addresses() {
               </div>
             ))}
           </dl>
-        </>
+        )
       ) : (
         <Skeleton rows={4} />
       )}

@@ -1,6 +1,6 @@
 // API keys. A new one is shown once, in the ground that is kept for it, until the page is left.
 
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { api, read } from '../../api/client.ts';
 import { serverNow } from '../../api/clock.ts';
@@ -9,17 +9,17 @@ import { Section, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { dayOf, When } from '../../parts/when.tsx';
 import { apiKeys } from './questions.ts';
+import { useReadAgain } from './read-again.ts';
 import styles from './security.module.css';
 import { LIFETIMES } from './words.ts';
 
 const DEFAULT_DAYS = 90;
 
 export function ApiKeys() {
-  const queries = useQueryClient();
+  const readAgain = useReadAgain();
   const { data: keys, error } = useQuery(apiKeys);
   const [name, setName] = useState('');
   const [days, setDays] = useState<number | null>(DEFAULT_DAYS);
-  const readAgain = () => queries.invalidateQueries({ queryKey: apiKeys.queryKey });
   const make = useMutation({
     mutationFn: () =>
       read(
@@ -28,14 +28,14 @@ export function ApiKeys() {
         }),
       ),
     onSuccess: () => setName(''),
-    onSettled: readAgain,
+    onSettled: () => readAgain(apiKeys.queryKey),
   });
   const revoke = useMutation({
     mutationFn: (id: string) => read(api.DELETE('/settings/api-keys/{id}', { params: { path: { id } } })),
     onSuccess(_, id) {
       if (make.data?.id === id) make.reset();
     },
-    onSettled: readAgain,
+    onSettled: () => readAgain(apiKeys.queryKey),
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -58,16 +58,17 @@ export function ApiKeys() {
       {error ? (
         <ProblemNote fault={error} />
       ) : keys ? (
-        <>
-          {keys.length === 0 && (
-            <p className={styles.empty}>
-              None yet. A key can do what these pages do, but manages no keys or sessions.
-            </p>
-          )}
+        keys.length === 0 ? (
+          <p className={styles.empty}>
+            None yet. A key can do what these pages do, but manages no keys or sessions.
+          </p>
+        ) : (
           <dl className={`rows ${styles.rows}`}>
             {keys.map((key) => (
               <div key={key.id}>
-                <dt className={styles.name}>{key.name}</dt>
+                <dt className={styles.name} title={key.name}>
+                  {key.name}
+                </dt>
                 <dd>
                   {key.last_used_at ? (
                     <>
@@ -90,7 +91,7 @@ export function ApiKeys() {
               </div>
             ))}
           </dl>
-        </>
+        )
       ) : (
         <Skeleton rows={2} />
       )}
@@ -136,7 +137,7 @@ interface RevokeButtonProps {
 }
 
 /** It cannot be taken back: the second press says what happens. */
-export function RevokeButton({ name, isPending, onRevoke }: RevokeButtonProps) {
+function RevokeButton({ name, isPending, onRevoke }: RevokeButtonProps) {
   const [isAsking, setAsking] = useState(false);
   if (!isAsking)
     return (

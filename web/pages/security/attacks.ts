@@ -1,6 +1,7 @@
 // The refused attempts: how they are counted by day, which day stands out, and in which words each is told.
 
 import type { components } from '../../api/schema.ts';
+import { counted } from '../../parts/numbers.ts';
 
 export type Attack = components['schemas']['SecurityAttack'];
 type AttackType = Attack['type'];
@@ -65,10 +66,25 @@ const COUNTED: Readonly<Record<AttackType, readonly [string, string]>> = {
 export function inWords({ type, metadata }: Pick<Attack, 'type' | 'metadata'>): string {
   const age = metadata['request_age_seconds'];
   if (type === 'webhook_timestamp_expired' && typeof age === 'number') {
-    const seconds = Math.round(Math.abs(age));
-    return age >= 0 ? `The signal was ${seconds} s old` : `The signal was dated ${seconds} s ahead`;
+    const span = spanInWords(Math.abs(age) * 1000);
+    return age >= 0 ? `The signal was ${span} old` : `The signal was dated ${span} ahead`;
   }
   return IN_WORDS[type] ?? type;
+}
+
+/** Its entry is written a moment after its signal arrived. */
+const BEFORE_MS = 5_000;
+const AFTER_MS = 1_000;
+
+/** Where the list of signals shows what was sent; null: it was no signal. */
+export function whatItSent({ type, created_at }: Pick<Attack, 'type' | 'created_at'>) {
+  if (!type.startsWith('webhook_')) return null;
+  const at = Date.parse(created_at);
+  return {
+    code: type,
+    from: new Date(at - BEFORE_MS).toISOString(),
+    to: new Date(at + AFTER_MS).toISOString(),
+  };
 }
 
 /** Fewer are no event. */
@@ -107,14 +123,15 @@ export function standsOut(
 
 function spanInWords(ms: number): string {
   const seconds = Math.ceil(ms / 1000);
-  if (seconds < 120) return `${Math.max(1, seconds)} s`;
+  if (seconds < 600) return `${Math.max(1, seconds)} s`;
   if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
-  return `${Math.round(seconds / 3600)} h`;
+  if (seconds < 172_800) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86_400)} days`;
 }
 
 /** The page's answer. `isAll` false: there are more than could be counted. */
 export function answerOf(count: number, isAll: boolean): { readonly count: string; readonly rest: string } {
   if (count === 0) return { count: 'No attempt', rest: ` had to be refused in ${DAYS} days` };
-  const said = `${isAll ? '' : 'More than '}${count.toLocaleString('en')} attempt${count === 1 ? '' : 's'}`;
+  const said = `${isAll ? '' : 'More than '}${counted(count, 'attempt')}`;
   return { count: `${said} refused`, rest: ` in ${DAYS} days, none got through` };
 }

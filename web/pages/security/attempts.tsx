@@ -7,12 +7,13 @@ import { api } from '../../api/client.ts';
 import { serverNow } from '../../api/clock.ts';
 import { accounts } from '../../api/queries.ts';
 import { AS_CSV, CsvButton } from '../../parts/csv.tsx';
-import { counted, figure } from '../../parts/figures.tsx';
+import { counted, figure } from '../../parts/numbers.ts';
 import { Section, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { shortDay } from '../../parts/times.ts';
 import { When } from '../../parts/when.tsx';
 import { isCharting } from './addresses.ts';
-import { type Attack, byDay, DAYS, inWords, standsOut } from './attacks.ts';
+import { type Attack, byDay, DAYS, inWords, standsOut, whatItSent } from './attacks.ts';
 import { attacks } from './questions.ts';
 import styles from './security.module.css';
 
@@ -31,10 +32,12 @@ export function Attempts() {
         <>
           Attempts
           <span className={styles.key}>
-            <i className={styles.ofStrangers} />
-            wrong secret, address or page
-            <i />
-            too old, sent twice or unreadable
+            <span>
+              <i className={styles.ofStrangers} /> wrong secret, address or page
+            </span>
+            <span>
+              <i /> too old, sent twice or unreadable
+            </span>
           </span>
         </>
       }
@@ -79,7 +82,7 @@ const AXIS = 68;
 const TALLEST = 48;
 const LEAST = 4;
 const AXIS_DAYS = [0, 10, 20, DAYS - 1];
-const SHORT_DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+const dayAt = (start: number | undefined): string => shortDay(new Date(start ?? 0));
 
 /** Across, everything is in percent: a phone's bars are narrower, its letters are not. */
 function Plot({ found }: { readonly found: readonly Attack[] }) {
@@ -103,7 +106,7 @@ function Plot({ found }: { readonly found: readonly Attack[] }) {
         const across = { x: `${index * slot + slot * 0.13}%`, width: `${slot * 0.74}%` };
         return (
           <g key={start}>
-            <title>{`${SHORT_DAY.format(start)}: ${strangers + others}`}</title>
+            <title>{`${dayAt(start)}: ${strangers + others}`}</title>
             {low > 0 && <rect {...across} y={AXIS - low} height={low} className={styles.soft} />}
             {high > 0 && <rect {...across} y={AXIS - low - high} height={high} className={styles.hard} />}
           </g>
@@ -116,7 +119,7 @@ function Plot({ found }: { readonly found: readonly Attack[] }) {
           y={AXIS - TALLEST + 8}
           textAnchor={isLate ? 'end' : 'start'}
         >
-          {SHORT_DAY.format(days[outstanding.day]?.start)}: {outstanding.text}
+          {dayAt(days[outstanding.day]?.start)}: {outstanding.text}
         </text>
       )}
       {AXIS_DAYS.map((day) => (
@@ -126,7 +129,7 @@ function Plot({ found }: { readonly found: readonly Attack[] }) {
           y={AXIS + 16}
           textAnchor={day === 0 ? 'start' : day === DAYS - 1 ? 'end' : 'middle'}
         >
-          {SHORT_DAY.format(days[day]?.start)}
+          {dayAt(days[day]?.start)}
         </text>
       ))}
     </svg>
@@ -138,6 +141,14 @@ function List({ found }: { readonly found: readonly Attack[] }) {
   const names = new Map(all.map(({ id, name }) => [id, name]));
   return (
     <table className={`table listed ${styles.attempts}`}>
+      <colgroup>
+        <col className={styles.when} />
+        <col />
+        <col className={styles.type} />
+        <col className={styles.account} />
+        <col className={styles.from} />
+        <col className={styles.from} />
+      </colgroup>
       <thead className="unseen">
         <tr>
           <th scope="col">When</th>
@@ -161,18 +172,24 @@ function List({ found }: { readonly found: readonly Attack[] }) {
             <td className="ellipsis">{names.get(accountOf(attack)) ?? ''}</td>
             <td className="id">{attack.ip_address}</td>
             <td className="num quiet">
-              {isCharting(attack.ip_address) ? (
-                'charting platform'
-              ) : attack.type.startsWith('webhook_') ? (
-                <Link to="/signals" search={{ code: attack.type } as never}>
-                  what it sent
-                </Link>
-              ) : null}
+              <Sender attack={attack} />
             </td>
           </tr>
         ))}
       </tbody>
     </table>
+  );
+}
+
+function Sender({ attack }: { readonly attack: Attack }) {
+  if (isCharting(attack.ip_address)) return 'charting platform';
+  const search = whatItSent(attack);
+  return (
+    search && (
+      <Link to="/signals" search={search as never}>
+        what it sent
+      </Link>
+    )
   );
 }
 

@@ -5,8 +5,8 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
 import { accounts } from '../../api/queries.ts';
 import { AS_CSV, CsvButton } from '../../parts/csv.tsx';
-import { figure } from '../../parts/figures.tsx';
 import { Mark } from '../../parts/marks.tsx';
+import { figure } from '../../parts/numbers.ts';
 import { Section, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { When } from '../../parts/when.tsx';
@@ -60,6 +60,13 @@ export function AuditLog() {
       ) : (
         <>
           <table className={`table dense listed ${styles.audit}`}>
+            <colgroup>
+              <col className={styles.entry} />
+              <col className={styles.moment} />
+              <col className={styles.what} />
+              <col />
+              <col className={styles.from} />
+            </colgroup>
             <thead className="unseen">
               <tr>
                 <th scope="col">Entry</th>

@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { api, read } from '../../api/client.ts';
 import { ownSession } from '../../api/queries.ts';
 import { leave } from '../../api/session.ts';
-import { counted, figure } from '../../parts/figures.tsx';
+import { counted, figure } from '../../parts/numbers.ts';
 import { Section, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { dayOf } from '../../parts/when.tsx';
@@ -68,10 +68,12 @@ function Password({ email }: { readonly email: string }) {
   return (
     <div>
       <dt>Password</dt>
-      <dd role="status">
-        {ask.isSuccess
-          ? 'A link is on its way. It works once, for 30 minutes; the new password ends all sessions and keys.'
-          : 'A new one is set by a link that comes by mail.'}
+      <dd>
+        <span role="status">
+          {ask.isSuccess
+            ? 'A link is on its way. It works once, for 30 minutes; the new password ends all sessions and keys.'
+            : 'A new one is set by a link that comes by mail.'}
+        </span>
         {ask.error && <ProblemNote fault={ask.error} />}
       </dd>
       <dd>

@@ -69,7 +69,9 @@ export const subscription = queryOptions({
   queryFn: () => read(api.GET('/settings/subscription')),
 });
 
-const AUDIT_PAGE = 25;
+/** A glance first; who wants more wants many. */
+const AUDIT_GLANCE = 10;
+const AUDIT_PAGE = 50;
 
 export const auditLog = (action: string) =>
   infiniteQueryOptions({
@@ -79,7 +81,7 @@ export const auditLog = (action: string) =>
         api.GET('/settings/audit-log', {
           params: {
             query: {
-              limit: AUDIT_PAGE,
+              limit: pageParam ? AUDIT_PAGE : AUDIT_GLANCE,
               ...(action ? { action } : {}),
               ...(pageParam ? { cursor: pageParam } : {}),
             },

@@ -1,6 +1,6 @@
 // The second factor: off, being set up, just set up (with the recovery codes, once), on.
 
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { encode } from 'uqr';
 import { api, read, type Schemas } from '../../api/client.ts';
@@ -8,6 +8,7 @@ import { ownSession } from '../../api/queries.ts';
 import { CopyButton, CopyMark } from '../../parts/copy.tsx';
 import { Section, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { useReadAgain } from './read-again.ts';
 import styles from './security.module.css';
 import { inFours, pathOf } from './words.ts';
 
@@ -37,11 +38,6 @@ export function SecondFactor() {
       )}
     </Section>
   );
-}
-
-function useSessionReadAgain() {
-  const queries = useQueryClient();
-  return () => queries.invalidateQueries({ queryKey: ownSession.queryKey });
 }
 
 interface PasswordFormProps {
@@ -80,9 +76,11 @@ function PasswordForm({ button, isPending, fault, onPassword }: PasswordFormProp
 }
 
 function TurnedOff({ onEnrolled }: { readonly onEnrolled: (enrolment: Schemas['Enrolment']) => void }) {
+  const readAgain = useReadAgain();
   const enrol = useMutation({
     mutationFn: (password: string) => read(api.POST('/auth/totp/enrol', { body: { password } })),
     onSuccess: onEnrolled,
+    onSettled: () => readAgain(),
   });
   return (
     <>
@@ -101,10 +99,10 @@ function TurnedOff({ onEnrolled }: { readonly onEnrolled: (enrolment: Schemas['E
 }
 
 function TurnedOn() {
-  const readAgain = useSessionReadAgain();
+  const readAgain = useReadAgain();
   const disable = useMutation({
     mutationFn: (password: string) => read(api.POST('/auth/totp/disable', { body: { password } })),
-    onSuccess: readAgain,
+    onSettled: () => readAgain(ownSession.queryKey),
   });
   return (
     <>
@@ -129,13 +127,13 @@ interface ConfirmationProps {
 
 function Confirmation({ enrolment, onCodes, onStop }: ConfirmationProps) {
   const [code, setCode] = useState('');
-  const readAgain = useSessionReadAgain();
+  const readAgain = useReadAgain();
   const confirm = useMutation({
     mutationFn: () => read(api.POST('/auth/totp/confirm', { body: { code: code.replace(/\s/g, '') } })),
     onSuccess({ recovery_codes }) {
       onCodes(recovery_codes);
-      void readAgain();
     },
+    onSettled: () => readAgain(ownSession.queryKey),
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();

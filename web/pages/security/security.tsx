@@ -1,9 +1,10 @@
 // Who tried, who may, and who did: the attempts that were refused, the ways in, and the log of everything.
 
 import { useQuery } from '@tanstack/react-query';
-import { ownSession } from '../../api/queries.ts';
-import { counted } from '../../parts/figures.tsx';
+import { overview, ownSession } from '../../api/queries.ts';
+import { counted, figure } from '../../parts/numbers.ts';
 import { Page } from '../../parts/page.tsx';
+import { ageInWords } from '../../parts/times.ts';
 import { isCharting } from './addresses.ts';
 import { Addresses } from './addresses.tsx';
 import { ApiKeys } from './api-keys.tsx';
@@ -28,7 +29,7 @@ export default function Security() {
             <span className="quiet">{answer.rest}</span>
           </>
         ) : (
-          <span className="quiet">Attempts, ways in, and the audit log</span>
+          <span className="quiet">Who tried, and who may</span>
         )
       }
       facts={<Facts />}
@@ -51,6 +52,7 @@ export default function Security() {
 function Facts() {
   const { data: session } = useQuery(ownSession);
   const { data: list } = useQuery(allowedIps);
+  const { data: { audit } = {} } = useQuery(overview);
   const charting = list?.filter(({ ip_address }) => isCharting(ip_address)).length ?? 0;
   const others = (list?.length ?? 0) - charting;
   return (
@@ -79,6 +81,17 @@ function Facts() {
                 <b>{counted(others, 'entry', 'entries')}</b> of yours
               </>
             )}
+          </span>
+        ))}
+      {audit &&
+        (audit.sealed ? (
+          <span>
+            audit log sealed to entry <b>{figure(audit.sealed_up_to)}</b>
+          </span>
+        ) : (
+          <span className="act">
+            audit log sealed to entry {figure(audit.sealed_up_to)}, and not for{' '}
+            {ageInWords(audit.unsealed_seconds * 1000)}
           </span>
         ))}
     </>

@@ -1,23 +1,23 @@
 // Who is logged in as this user, and from where.
 
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { api, read } from '../../api/client.ts';
-import { counted } from '../../parts/figures.tsx';
 import { Section, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { When } from '../../parts/when.tsx';
 import { sessions } from './questions.ts';
+import { useReadAgain } from './read-again.ts';
 import styles from './security.module.css';
 import { deviceInWords } from './words.ts';
 
 export function Sessions() {
-  const queries = useQueryClient();
+  const readAgain = useReadAgain();
   const { data: all, error } = useQuery(sessions);
   const end = useMutation({
     async mutationFn(ids: readonly string[]) {
       for (const id of ids) await read(api.DELETE('/auth/sessions/{id}', { params: { path: { id } } }));
     },
-    onSettled: () => queries.invalidateQueries({ queryKey: sessions.queryKey }),
+    onSettled: () => readAgain(sessions.queryKey),
   });
   // This one first: it is the one that one knows.
   const sorted = all?.toSorted((a, b) => Number(b.current) - Number(a.current));
@@ -68,9 +68,7 @@ export function Sessions() {
       ) : (
         <Skeleton rows={2} />
       )}
-      {all && others.length === 0 && (
-        <p className={styles.empty}>You are logged in here and nowhere else: {counted(1, 'session')}.</p>
-      )}
+      {all && others.length === 0 && <p className={styles.empty}>You are logged in here and nowhere else.</p>}
       {end.error && <ProblemNote fault={end.error} />}
     </Section>
   );

@@ -1,10 +1,10 @@
 // Every arrival, executed or refused, as it comes.
 
-import { queryOptions, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo } from 'react';
-import { api, read, type Schemas } from '../../api/client.ts';
-import { accounts as allAccounts } from '../../api/queries.ts';
+import type { Schemas } from '../../api/client.ts';
+import { accounts as allAccounts, overview as ownOverview } from '../../api/queries.ts';
 import { counted, figure } from '../../parts/numbers.ts';
 import { Page, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
@@ -21,18 +21,6 @@ import styles from './signals.module.css';
 import { useSignals } from './use-signals.ts';
 import type { Signal } from './words.ts';
 
-const overviewOf = (dayStart: number) =>
-  queryOptions({
-    queryKey: ['overview', dayStart],
-    queryFn: () =>
-      read(
-        api.GET('/trading/overview', {
-          params: { query: { day_start: new Date(dayStart).toISOString() } },
-        }),
-      ),
-    refetchInterval: 30_000,
-  });
-
 /** The reader's own midnight; it comes while the page is open. */
 const useDayStart = (): number => new Date(useNow(60_000)).setHours(0, 0, 0, 0);
 
@@ -46,7 +34,7 @@ function SignalList({ filters: given }: { readonly filters: Filters }) {
   // The address gives a new object each time; the list is asked for once.
   const text = JSON.stringify(given);
   const filters = useMemo(() => JSON.parse(text) as Filters, [text]);
-  const { data: overview } = useQuery(overviewOf(dayStart));
+  const { data: overview } = useQuery(ownOverview);
   const { data: accounts, error: accountsFault } = useQuery(allAccounts);
   const byId = useMemo(() => new Map(accounts?.map((account) => [account.id, account])), [accounts]);
   const isUnreal = useCallback(

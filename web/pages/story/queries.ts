@@ -12,7 +12,7 @@ export const signalOf = (id: string) =>
 /** By its exact symbol; null: the account's broker does not list it. It may take a while: nothing waits for it. */
 export const instrumentOf = (accountId: string, symbol: string) =>
   queryOptions({
-    queryKey: ['symbols', accountId, symbol],
+    queryKey: ['symbols', accountId, 'named', symbol],
     async queryFn() {
       const { items } = await read(
         api.GET('/trading/accounts/{id}/symbols', {

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { openGate } from '../../web/api/gate.ts';
+import {
+  alignOrder,
+  averageInWords,
+  differenceInWords,
+  headingOf,
+  type Position,
+  reasonInWords,
+  standingOf,
+  sumsByCurrency,
+  tallyOf,
+  toneOf,
+} from '../../web/pages/positions/standing.ts';
+
+const held = (quantity: number, strategy: number | null, symbol = 'SOLUSDT.P'): Position => ({
+  symbol,
+  quantity,
+  strategy_position: strategy,
+  in_sync: strategy === null ? null : quantity === strategy,
+});
+const saidOf = (position: Position) => {
+  const standing = standingOf(position);
+  return [differenceInWords(standing), toneOf(standing)];
+};
+
+describe('a position beside its strategy', () => {
+  it('is in sync without a word', () => {
+    assert.deepEqual(saidOf(held(0.2, 0.2)), ['', 'usual']);
+    assert.deepEqual(saidOf(held(0, 0)), ['', 'usual']);
+  });
+
+  it('is red where the broker holds too much, long or short', () => {
+    assert.deepEqual(saidOf(held(40, 0)), ['+40 too much', 'risk']);
+    assert.deepEqual(saidOf(held(-3, -2)), ['+1 too much', 'risk']);
+  });
+
+  it('is amber where an entry is missing, long or short', () => {
+    assert.deepEqual(saidOf(held(1, 1.5)), ['\u22120.5 missing', 'act']);
+    assert.deepEqual(saidOf(held(0, -2)), ['\u22122 missing', 'act']);
+  });
+
+  it('is red where the broker holds the opposite', () => {
+    assert.deepEqual(saidOf(held(2, -1)), ['3 against it', 'risk']);
+  });
+
+  it('says nothing where no strategy has said anything', () => {
+    assert.deepEqual(saidOf(held(2, null)), ['', null]);
+    assert.equal(alignOrder(held(2, null)), null);
+  });
+
+  it('differs by exactly what the decimals say', () => {
+    assert.equal(differenceInWords(standingOf(held(0.3, 0.1))), '+0.2 too much');
+  });
+
+  it('of a continuous month is as it was last compared: what is held stands under the month', () => {
+    const continuous = { ...held(0, -1, 'TXF1!'), in_sync: true };
+    assert.deepEqual(saidOf(continuous), ['', 'usual']);
+    assert.deepEqual(saidOf({ ...continuous, in_sync: false }), ['differs', 'risk']);
+    assert.equal(alignOrder({ ...continuous, in_sync: false })?.button, 'Align TXF1! to short 1');
+  });
+});
+
+describe('an average price', () => {
+  it('that never ends is shown a little finer than the prices are', () => {
+    assert.equal(averageInWords(3572.053333333333, 3571.9), '3,572.053');
+    assert.equal(averageInWords(142.8, 142.63), '142.8');
+    assert.equal(averageInWords(0.1, null), '0.1');
+  });
+});
+
+describe('an Align', () => {
+  it('states the order it would send', () => {
+    assert.deepEqual(alignOrder(held(40, 0)), {
+      button: 'Sell 40 SOLUSDT.P to align',
+      says: 'Aligning sells 40 at market, and ends flat.',
+    });
+    assert.equal(alignOrder(held(1, 1.5))?.button, 'Buy 0.5 SOLUSDT.P to align');
+    assert.equal(alignOrder(held(-3, -2))?.says, 'Aligning buys 1 at market, and ends short 2.');
+  });
+
+  it('names both steps where the broker holds the opposite', () => {
+    assert.deepEqual(alignOrder(held(2, -1)), {
+      button: 'Sell 3 SOLUSDT.P to align',
+      says: 'Aligning closes long 2, waits for the fill, then sells 1 at market, and ends short 1.',
+    });
+  });
+
+  it('is offered only where something differs', () => {
+    assert.equal(alignOrder(held(1, 1)), null);
+    assert.equal(reasonInWords(held(1, 1)), '');
+  });
+
+  it('says why', () => {
+    assert.equal(reasonInWords(held(40, 0)), 'The strategy stands flat, the broker holds long 40.');
+    assert.equal(
+      reasonInWords(held(0, 2)),
+      'The strategy stands long 2, and the broker holds nothing of it.',
+    );
+  });
+});
+
+describe('the heading', () => {
+  const headed = (...positions: Position[]) => {
+    const { lead, rest, trouble } = headingOf(tallyOf(positions));
+    return `${lead}${rest}${trouble}`;
+  };
+
+  it('sums up', () => {
+    assert.equal(headed(), 'No positions');
+    assert.equal(headed(held(1, 1)), '1 position, as the strategy says');
+    assert.equal(headed(held(1, 1), held(2, 2)), '2 positions, all as the strategies say');
+    assert.equal(headed(held(1, 1), held(2, 0)), '2 positions: 1 as the strategies say, 1 differs');
+    assert.equal(headed(held(1, 0), held(2, 0)), '2 positions: 2 differ');
+    assert.equal(
+      headed(held(1, 1), held(2, 0), held(3, null)),
+      '3 positions: 1 as the strategies say, 1 without a strategy’s word, 1 differs',
+    );
+    assert.equal(headed(held(3, null)), '1 position: 1 without a strategy’s word');
+  });
+
+  it('is as loud as the loudest', () => {
+    assert.equal(tallyOf([held(1, 1)]).tone, null);
+    assert.equal(tallyOf([held(1, 1), held(0, 2)]).tone, 'act');
+    assert.equal(tallyOf([held(0, 2), held(2, 0)]).tone, 'risk');
+  });
+
+  it('adds money by currency, exactly, and leaves out what is not known', () => {
+    assert.deepEqual(
+      sumsByCurrency([
+        { value: 0.1, currency: 'USDT' },
+        { value: -3200, currency: 'TWD' },
+        { value: 0.2, currency: 'USDT' },
+        { value: null, currency: 'USDT' },
+        { value: 7, currency: null },
+      ]),
+      [
+        { currency: 'USDT', text: '+0.30' },
+        { currency: 'TWD', text: '\u22123,200' },
+      ],
+    );
+  });
+});
+
+describe('questions to brokers', () => {
+  it('wait for each other, and for none that nobody wants any more', async () => {
+    const through = openGate(1);
+    const open = new AbortController().signal;
+    const gone = new AbortController();
+    const log: string[] = [];
+    const first = Promise.withResolvers<void>();
+    const ask = (name: string, signal = open, until: Promise<void> = Promise.resolve()) =>
+      through(signal, async () => {
+        log.push(name);
+        await until;
+      });
+    const asked = [ask('first', open, first.promise), ask('second', gone.signal), ask('third')];
+    const [, second] = asked;
+    gone.abort(new Error('no longer wanted'));
+    await assert.rejects(second as Promise<void>, /no longer wanted/);
+    assert.deepEqual(log, ['first']);
+    first.resolve();
+    await Promise.all([asked[0], asked[2]]);
+    assert.deepEqual(log, ['first', 'third']);
+  });
+
+  it('that fail give their place to the next', async () => {
+    const through = openGate(1);
+    const { signal } = new AbortController();
+    await assert.rejects(through(signal, () => Promise.reject(new Error('the broker is away'))));
+    assert.equal(await through(signal, async () => 'answered'), 'answered');
+  });
+});

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { answered, type Keep, leavesOpen, press, unanswered } from '../../web/pages/trade/intent.ts';
+import {
+  buttonWords,
+  driftWarning,
+  type Fields,
+  quantityProblem,
+  sendsSomething,
+  type Wish,
+  wishOf,
+  worthInWords,
+} from '../../web/pages/trade/wish.ts';
+import { readQuantity } from '../../web/parts/exact.ts';
+
+const fields: Fields = {
+  accountId: 'a',
+  symbol: ' BTCUSDT.P ',
+  side: 'sell',
+  quantity: '1.50',
+  kind: 'entry',
+  simulation: false,
+};
+const wish = wishOf(fields) as Wish;
+const leg = (name: 'exit' | 'entry', side: 'buy' | 'sell', quantity: number) => ({
+  leg: name,
+  side,
+  quantity,
+});
+const plan = (
+  legs: readonly ReturnType<typeof leg>[],
+  guards: { guard: string; outcome: 'passed' | 'refused'; reason: string }[] = [],
+) => ({ legs: [...legs], text: '', guards, error: null });
+const REFUSED = [{ guard: 'max_position', outcome: 'refused' as const, reason: '' }];
+
+describe('the order that the fields make', () => {
+  it('is not there until they are complete', () => {
+    assert.equal(wishOf({ ...fields, quantity: '' }), null);
+    assert.equal(wishOf({ ...fields, quantity: '0' }), null);
+    assert.equal(wishOf({ ...fields, symbol: ' ' }), null);
+    assert.equal(wishOf({ ...fields, accountId: '' }), null);
+  });
+
+  it('has an exact quantity, and a close has none', () => {
+    assert.deepEqual(wish, {
+      trading_account_id: 'a',
+      symbol: 'BTCUSDT.P',
+      simulation: false,
+      action: 'sell',
+      quantity: 1.5,
+      order_type: 'entry',
+    });
+    assert.deepEqual(wishOf({ ...fields, kind: 'close', quantity: 'nonsense' }), {
+      trading_account_id: 'a',
+      symbol: 'BTCUSDT.P',
+      simulation: false,
+      action: 'close',
+    });
+  });
+
+  it('is never of a number that a double would round', () => {
+    assert.equal(readQuantity('123456789.123456'), 123456789.123456);
+    assert.equal(readQuantity('123456789.1234567'), null);
+    assert.equal(readQuantity('.5'), 0.5);
+    for (const text of ['1e3', '-1', '+1', '1,5', '1 000', '0x10', 'Infinity', '\u0661'])
+      assert.equal(readQuantity(text), null, text);
+  });
+});
+
+describe('a quantity as typed', () => {
+  const instrument = { symbol: 'X', quantity_step: 0.001, min_quantity: 0.002, contract_size: 10 };
+
+  it('is held against the step and the minimum', () => {
+    assert.equal(quantityProblem('', instrument), null);
+    assert.equal(quantityProblem('0.003', instrument), null);
+    assert.equal(quantityProblem('0.0035', instrument), 'In steps of 0.001.');
+    assert.equal(quantityProblem('0.001', instrument), 'At least 0.002.');
+    assert.match(quantityProblem('0,5', null) ?? '', /decimal point/);
+    assert.match(quantityProblem('much', null) ?? '', /15 digits/);
+  });
+
+  it('is worth something only where the price and the contract are known', () => {
+    assert.equal(worthInWords(2, instrument, 6841.25, 'USD'), 'about 136,825 USD');
+    assert.equal(worthInWords(2, instrument, null, 'USD'), null);
+    assert.equal(worthInWords(2, null, 5, 'USD'), null);
+  });
+});
+
+describe('the button', () => {
+  it('says the order', () => {
+    assert.equal(buttonWords(wish, plan([leg('entry', 'sell', 1.5)])), 'Sell 1.5 BTCUSDT.P');
+    assert.equal(
+      buttonWords(wish, plan([leg('exit', 'sell', 3), leg('entry', 'sell', 1.5)])),
+      'Close long 3, then sell 1.5 BTCUSDT.P',
+    );
+    assert.equal(
+      buttonWords({ ...wish, action: 'close' }, plan([leg('exit', 'buy', 0.2)])),
+      'Close short 0.2 BTCUSDT.P',
+    );
+    assert.equal(
+      buttonWords({ ...wish, order_type: 'exit' }, plan([leg('exit', 'sell', 1)])),
+      'Sell 1 BTCUSDT.P of the long',
+    );
+  });
+
+  it('says that it is simulated', () => {
+    assert.match(
+      buttonWords({ ...wish, simulation: true }, plan([leg('entry', 'sell', 1.5)])),
+      /, simulated$/,
+    );
+  });
+
+  it('offers nothing where nothing would be sent', () => {
+    assert.equal(sendsSomething(plan([])), false);
+    assert.equal(buttonWords(wish, plan([])), 'Nothing to send');
+    assert.equal(sendsSomething(plan([leg('entry', 'sell', 1.5)], REFUSED)), false);
+    assert.equal(buttonWords(wish, plan([leg('entry', 'sell', 1.5)], REFUSED)), 'A guard refuses this entry');
+  });
+
+  it('says that a reversal whose entry a guard refuses closes all the same', () => {
+    const reversal = plan([leg('exit', 'sell', 3), leg('entry', 'sell', 1.5)], REFUSED);
+    assert.equal(buttonWords(wish, reversal), 'Close long 3 BTCUSDT.P, without the entry');
+  });
+});
+
+describe('the warning of drift', () => {
+  const legs = [leg('exit', 'buy', 0.2), leg('entry', 'buy', 0.1)];
+
+  it('says by how much the broker will differ from the strategy', () => {
+    assert.match(
+      driftWarning({ quantity: -0.2, strategy_position: -0.2 }, plan(legs)) ?? '',
+      /^The strategy stands short 0\.2\. After this it and the broker differ by 0\.3,/,
+    );
+  });
+
+  it('is silent where the order brings them together, or no strategy speaks', () => {
+    assert.equal(driftWarning({ quantity: -0.2, strategy_position: 0.1 }, plan(legs)), null);
+    assert.equal(driftWarning({ quantity: -0.2, strategy_position: null }, plan(legs)), null);
+    assert.equal(driftWarning(null, plan(legs)), null);
+  });
+});
+
+describe('one intent, one order', () => {
+  const memory = (): Keep & { readonly kept: Map<string, string> } => {
+    const kept = new Map<string, string>();
+    return {
+      kept,
+      getItem: (name) => kept.get(name) ?? null,
+      setItem: (name, text) => void kept.set(name, text),
+      removeItem: (name) => void kept.delete(name),
+    };
+  };
+
+  it('keeps its key until an answer came', () => {
+    const keep = memory();
+    assert.equal(press(keep, wish, { now: 1000, newKey: 'first' }).key, 'first');
+    assert.equal(press(keep, wish, { now: 2000, newKey: 'second' }).key, 'first');
+    answered(keep);
+    assert.equal(press(keep, wish, { now: 3000, newKey: 'third' }).key, 'third');
+  });
+
+  it('has another key for another order', () => {
+    const keep = memory();
+    press(keep, wish, { now: 1000, newKey: 'first' });
+    const other = { ...wish, quantity: 2 };
+    assert.equal(press(keep, other, { now: 1000, newKey: 'second' }).key, 'second');
+  });
+
+  it('is not meant by a press of much later', () => {
+    const keep = memory();
+    press(keep, wish, { now: 0, newKey: 'first' });
+    assert.equal(unanswered(keep, 599_000)?.key, 'first');
+    assert.equal(unanswered(keep, 601_000), null);
+    assert.equal(press(keep, wish, { now: 601_000, newKey: 'second' }).key, 'second');
+  });
+
+  it('survives what others wrote in its place', () => {
+    const keep = memory();
+    keep.setItem('fillpath.unanswered-order', 'not json');
+    assert.equal(unanswered(keep, 0), null);
+  });
+
+  it('stays open where no answer came, where the fault is ours, and while it is under way', () => {
+    assert.equal(leavesOpen({ status: 0, code: 'unreachable' }), true);
+    assert.equal(leavesOpen({ status: 503, code: 'outcome_unknown' }), true);
+    assert.equal(leavesOpen({ status: 409, code: 'idempotency_in_progress' }), true);
+    assert.equal(leavesOpen({ status: 409, code: 'idempotency_conflict' }), false);
+    assert.equal(leavesOpen({ status: 403, code: 'account_halted' }), false);
+  });
+});

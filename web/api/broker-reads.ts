@@ -1,0 +1,65 @@
+// What is asked of brokers, through the worker: slow, and for as long as a broker hangs no answer at all. A browser keeps
+// few connections to one host; these questions never take them all, so that the kill switch and the rest of the pages do
+// not wait behind a broker.
+
+import { type QueryClient, queryOptions } from '@tanstack/react-query';
+import { api, read } from './client.ts';
+import { openGate } from './gate.ts';
+
+/** Of the six that a browser has for one host, one of which is the event stream's. */
+const MOST_AT_ONCE = 3;
+const through = openGate(MOST_AT_ONCE);
+
+/** Silence was waited for already, by the service: the next round asks again. */
+const ASKED_OF_BROKERS = { retry: false } as const;
+
+export const positions = (id: string, { simulation = false } = {}) =>
+  queryOptions({
+    queryKey: ['positions', id, simulation ? 'simulated' : 'real'],
+    queryFn: ({ signal }) =>
+      through(signal, () => {
+        const asked = { params: { path: { id } }, signal };
+        return read(
+          simulation
+            ? api.GET('/trading/accounts/{id}/simulation/positions', asked)
+            : api.GET('/trading/accounts/{id}/positions', asked),
+        );
+      }),
+    ...ASKED_OF_BROKERS,
+  });
+
+export const balance = (id: string) =>
+  queryOptions({
+    queryKey: ['balance', id],
+    queryFn: ({ signal }) =>
+      through(signal, () =>
+        read(api.GET('/trading/accounts/{id}/balance', { params: { path: { id } }, signal })),
+      ),
+    ...ASKED_OF_BROKERS,
+  });
+
+/** What can be traded under a name that begins like this, or is described like it. */
+export const symbols = (id: string, q: string) =>
+  queryOptions({
+    queryKey: ['symbols', id, q],
+    queryFn: ({ signal }) =>
+      through(signal, () =>
+        read(
+          api.GET('/trading/accounts/{id}/symbols', {
+            params: { path: { id }, query: { limit: 8, ...(q ? { q } : {}) } },
+            signal,
+          }),
+        ),
+      ),
+    staleTime: 60_000,
+    ...ASKED_OF_BROKERS,
+  });
+
+/** Makes way: whatever brokers have not answered yet is asked again later. */
+export async function leaveOffAsking(client: QueryClient): Promise<void> {
+  await Promise.all([
+    client.cancelQueries({ queryKey: ['positions'] }),
+    client.cancelQueries({ queryKey: ['balance'] }),
+    client.cancelQueries({ queryKey: ['symbols'] }),
+  ]);
+}

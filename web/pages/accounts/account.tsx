@@ -1,0 +1,112 @@
+// One account: whether it takes entries, what to paste, and everything that can be set.
+
+import { useQuery } from '@tanstack/react-query';
+import { balance, positions } from '../../api/broker-reads.ts';
+import type { Schemas } from '../../api/client.ts';
+import { counted, Figure, Unreal, unrealWord } from '../../parts/figures.tsx';
+import { Mark } from '../../parts/marks.tsx';
+import { useOver } from '../../parts/over.tsx';
+import { useTitle } from '../../parts/page.tsx';
+import { When } from '../../parts/when.tsx';
+import styles from './accounts.module.css';
+import { Broker } from './broker.tsx';
+import { useToday } from './change.ts';
+import { GuardRows } from './guards-section.tsx';
+import { PaperRows } from './paper.tsx';
+import { MessageToPaste } from './paste.tsx';
+import { Stop } from './stop.tsx';
+import { Webhook } from './webhook.tsx';
+import { type Account, headingOf, standingOf } from './words.ts';
+
+export function AccountView({ account }: { readonly account: Account }) {
+  const { id } = account;
+  const isConnected = account.broker_credentials_verified;
+  const money = useQuery({ ...balance(id), enabled: isConnected });
+  const held = useQuery({ ...positions(id), enabled: isConnected });
+  const isBare = standingOf(account) === 'missing';
+  return (
+    <div>
+      <Top account={account} money={money.data} />
+      {isBare && <Broker account={account} />}
+      <MessageToPaste account={account} />
+      <Webhook account={account} />
+      {!isBare && <Broker account={account} />}
+      <GuardRows
+        account={account}
+        equity={money.data?.equity ?? null}
+        currency={money.data?.currency ?? null}
+      />
+      {account.paper && <PaperRows account={account} paper={account.paper} />}
+      <Stop account={account} positions={held.data?.items} />
+    </div>
+  );
+}
+
+interface TopProps {
+  readonly account: Account;
+  readonly money: Schemas['Balance'] | undefined;
+}
+
+function Top({ account, money }: TopProps) {
+  const { openHalt } = useOver();
+  const { matters, rest } = headingOf(account);
+  useTitle(account.name);
+  const today = useToday(account);
+  return (
+    <header className={`top ${styles.top}`}>
+      <h1 className="answer">
+        {matters} {rest && <span className="quiet">{rest}</span>}
+      </h1>
+      {!account.halted && (
+        <button type="button" className="button" onClick={() => openHalt(account.id)}>
+          <Mark name="stop" />
+          Halt this account…
+        </button>
+      )}
+      <p className="facts">
+        <span>
+          {account.broker !== 'paper' && `${account.broker}, ${account.environment.replaceAll('_', ' ')} `}
+          <Unreal word={unrealWord({ broker_name: account.broker, environment: account.environment })} />
+        </span>
+        {money && (
+          <span>
+            equity{' '}
+            <b>
+              <Figure value={money.equity} />
+            </b>{' '}
+            {money.currency}
+          </span>
+        )}
+        {today && <Today today={today} />}
+      </p>
+    </header>
+  );
+}
+
+function Today({ today }: { readonly today: Schemas['AccountToday'] }) {
+  const { last_signal_at, positions: sync, orders_today } = today;
+  return (
+    <>
+      <span>
+        {last_signal_at ? (
+          <>
+            last signal{' '}
+            <b>
+              <When at={last_signal_at} relative />
+            </b>
+          </>
+        ) : (
+          'no signal yet'
+        )}
+      </span>
+      {sync && (
+        <span>
+          {sync.in_sync} of {counted(sync.of, 'position')} in sync
+        </span>
+      )}
+      <span>
+        <b>{orders_today}</b> {orders_today === 1 ? 'order' : 'orders'} today
+      </span>
+    </>
+  );
+}

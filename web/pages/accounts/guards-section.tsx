@@ -1,0 +1,113 @@
+// The guards of an account: one row each, with its unit and what it means.
+
+import { figure } from '../../parts/figures.tsx';
+import { Section } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import styles from './accounts.module.css';
+import { useChange } from './change.ts';
+import {
+  guardText,
+  hasGuards,
+  NUMBER_GUARDS,
+  type NumberGuard,
+  readGuard,
+  suggestedGuards,
+  suggestionInWords,
+} from './guards.ts';
+import { Hours } from './hours-row.tsx';
+import { Pauses } from './pauses-row.tsx';
+import { FieldRow } from './row.tsx';
+import type { Account } from './words.ts';
+
+interface GuardsProps {
+  readonly account: Account;
+  /** null: not known now. */
+  readonly equity: number | null;
+  readonly currency: string | null;
+}
+
+export function GuardRows({ account, equity, currency }: GuardsProps) {
+  const suggested = suggestedGuards(equity);
+  return (
+    <Section
+      title="Guards"
+      more={
+        <span className="quiet">
+          asked right before an entry is sent; exits are never held back; an empty field is no guard
+        </span>
+      }
+    >
+      {!hasGuards(account.guards) && <Suggestion account={account} equity={equity} currency={currency} />}
+      <dl className={`rows ${styles.rows} ${styles.guards}`}>
+        {NUMBER_GUARDS.map((guard) => (
+          <FieldRow
+            key={guard.name}
+            account={account}
+            name={<code>{guard.name}</code>}
+            label={guard.name}
+            long={guard.perSymbol ?? false}
+            stored={guardText(account.guards[guard.name])}
+            placeholder="not set"
+            unit={guard.unit === 'currency' ? (currency ?? '') : guard.unit}
+            meaning={guard.meaning}
+            read={(text) => {
+              const typed = readGuard(guard, text);
+              return 'value' in typed ? { value: { guards: { [guard.name]: typed.value } } } : typed;
+            }}
+            does={
+              account.guards[guard.name] === null && (
+                <Use account={account} name={guard.name} value={suggested[guard.name]} unit={guard.unit} />
+              )
+            }
+          />
+        ))}
+        <Hours account={account} />
+        <Pauses account={account} />
+      </dl>
+    </Section>
+  );
+}
+
+interface UseProps {
+  readonly account: Account;
+  readonly name: NumberGuard;
+  readonly value: number | Readonly<Record<string, number>> | null | undefined;
+  readonly unit: string;
+}
+
+function Use({ account, name, value, unit }: UseProps) {
+  const change = useChange(account);
+  if (typeof value !== 'number') return null;
+  return (
+    <button
+      type="button"
+      className="link"
+      disabled={change.isPending}
+      title={`Set ${name} to it`}
+      onClick={() => change.mutate({ guards: { [name]: value } })}
+    >
+      Use {figure(value)}
+      {unit && unit !== 'currency' ? ` ${unit}` : ''}
+      <span className="unseen"> for {name}</span>
+    </button>
+  );
+}
+
+function Suggestion({ account, equity, currency }: GuardsProps) {
+  const change = useChange(account);
+  const suggested = suggestedGuards(equity);
+  return (
+    <div className={styles.under}>
+      <button
+        type="button"
+        className="button"
+        disabled={change.isPending}
+        onClick={() => change.mutate({ guards: suggested })}
+      >
+        Set {Object.keys(suggested).length} guards
+      </button>
+      <p>No guard is set. Suggested: {suggestionInWords(suggested, currency)}.</p>
+      {change.error && <ProblemNote fault={change.error} />}
+    </div>
+  );
+}

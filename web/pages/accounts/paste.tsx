@@ -1,0 +1,118 @@
+// The message to paste into an alert, with its placeholders apart and its secret masked.
+
+import { useState } from 'react';
+import { CopyButton } from '../../parts/copy.tsx';
+import { noteCopied } from '../../parts/memory.ts';
+import { Section } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import styles from './accounts.module.css';
+import { useSecret } from './change.ts';
+import {
+  ALERT_ACTIONS,
+  type AlertAction,
+  alertMessage,
+  pieces,
+  strategyMessage,
+  syncScript,
+  withSecret,
+} from './message.ts';
+import { readNumber } from './numbers.ts';
+import type { Account } from './words.ts';
+
+const KINDS = {
+  strategy: 'for a strategy',
+  alert: 'for a plain alert',
+  sync: 'sync at each bar’s close',
+} as const;
+type Kind = keyof typeof KINDS;
+
+const WHAT_TO_DO: Readonly<Record<Kind, string>> = {
+  strategy:
+    'Paste it as the alert’s message, and the address below as its webhook. With the position in it, a missed alert is noticed and the next one heals it.',
+  alert:
+    'Paste it as the alert’s message, and the address below as its webhook. A plain alert knows of no position: it buys or sells so much, each time.',
+  sync: 'Paste it at the end of the strategy’s script, and make a second alert on “alert() function calls” with the address below. It trades nothing, and shows a missed last alert.',
+};
+
+export function MessageToPaste({ account }: { readonly account: Account }) {
+  const [kind, setKind] = useState<Kind>('strategy');
+  const [action, setAction] = useState<AlertAction>('buy');
+  const [quantity, setQuantity] = useState('1');
+  const secret = useSecret(account);
+  const typed = readNumber(quantity, { least: 0, most: 1e12, above: true });
+  const isWrong = kind === 'alert' && action !== 'close' && 'problem' in typed;
+  const message =
+    kind === 'strategy'
+      ? strategyMessage()
+      : kind === 'sync'
+        ? syncScript()
+        : alertMessage(action, isWrong ? '1' : quantity.trim());
+  return (
+    <Section
+      title="The message to paste"
+      more={
+        <fieldset className={styles.tabs} aria-label="Made for">
+          {Object.entries(KINDS).map(([each, words]) => (
+            <button
+              key={each}
+              type="button"
+              aria-pressed={each === kind}
+              onClick={() => setKind(each as Kind)}
+            >
+              {words}
+            </button>
+          ))}
+        </fieldset>
+      }
+    >
+      {kind === 'alert' && (
+        <p className={styles.choose}>
+          <label>
+            Action{' '}
+            <select value={action} onChange={({ target }) => setAction(target.value as AlertAction)}>
+              {ALERT_ACTIONS.map((each) => (
+                <option key={each}>{each}</option>
+              ))}
+            </select>
+          </label>
+          {action !== 'close' && (
+            <label className={styles.amount}>
+              Quantity{' '}
+              <input
+                inputMode="decimal"
+                autoComplete="off"
+                value={quantity}
+                aria-invalid={isWrong}
+                onChange={({ target }) => setQuantity(target.value)}
+              />
+            </label>
+          )}
+          {isWrong && 'problem' in typed && <span className="act">{typed.problem}</span>}
+        </p>
+      )}
+      <pre className={`paste ${styles.message}`}>
+        <code>
+          {pieces(message).map(({ text, isPlaceholder }, place) =>
+            // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one text, in its order
+            isPlaceholder ? <i key={place}>{text}</i> : <span key={place}>{text}</span>,
+          )}
+        </code>
+      </pre>
+      <div className={styles.under}>
+        <CopyButton
+          primary
+          text={async () => {
+            const copied = withSecret(message, await secret.mutateAsync());
+            secret.reset();
+            noteCopied(account.id);
+            return copied;
+          }}
+        >
+          Copy with the secret
+        </CopyButton>
+        <p>{WHAT_TO_DO[kind]}</p>
+      </div>
+      {secret.error && <ProblemNote fault={secret.error} />}
+    </Section>
+  );
+}

@@ -1,0 +1,182 @@
+// What stops an account: the kill switch, with and without closing, and the end of it.
+
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api, read, type Schemas } from '../../api/client.ts';
+import { problemOf } from '../../api/problem.ts';
+import { accounts } from '../../api/queries.ts';
+import { Dialog } from '../../parts/dialog.tsx';
+import { counted, Held } from '../../parts/figures.tsx';
+import { useOver } from '../../parts/over.tsx';
+import { Section } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { When } from '../../parts/when.tsx';
+import styles from './accounts.module.css';
+import { keep, of, useToday } from './change.ts';
+import { Row } from './row.tsx';
+import type { Account } from './words.ts';
+
+interface StopProps {
+  readonly account: Account;
+  /** undefined: not known now. */
+  readonly positions: readonly Schemas['Position'][] | undefined;
+}
+
+export function Stop({ account, positions }: StopProps) {
+  const { openHalt } = useOver();
+  const isConnected = account.broker_credentials_verified;
+  const held = positions?.filter(({ quantity }) => quantity !== 0);
+  return (
+    <Section title="Stop">
+      <dl className={`rows ${styles.rows}`}>
+        {account.halted ? (
+          <Resume account={account} />
+        ) : (
+          <Row
+            name="Halt"
+            does={
+              <button type="button" className="button" onClick={() => openHalt(account.id)}>
+                <span className={styles.named}>Halt {account.name}…</span>
+              </button>
+            }
+          >
+            Refuse every new entry, simulated ones too. Exits still pass, positions stay.
+          </Row>
+        )}
+        <Row
+          name="Halt and flatten"
+          does={
+            isConnected &&
+            held?.length !== 0 && (
+              <button type="button" className="button trade" onClick={() => openHalt(account.id)}>
+                {held ? `Close ${counted(held.length, 'position')}` : 'Close what is held'} and halt…
+              </button>
+            )
+          }
+        >
+          {!isConnected ? (
+            'Only an account with verified credentials can close anything.'
+          ) : !held ? (
+            'The same, and close at market whatever is held.'
+          ) : held.length === 0 ? (
+            'The same, and close what is held. Nothing is held now.'
+          ) : (
+            <Closing held={held} />
+          )}
+        </Row>
+        <Delete account={account} />
+      </dl>
+    </Section>
+  );
+}
+
+const MOST_NAMED = 4;
+
+function Closing({ held }: { readonly held: readonly Schemas['Position'][] }) {
+  const named = held.slice(0, MOST_NAMED);
+  const more = held.length - named.length;
+  return (
+    <>
+      The same, and close{' '}
+      {named.map(({ symbol, quantity }, place) => (
+        <span key={symbol}>
+          {place > 0 && (place === named.length - 1 && more === 0 ? ' and ' : ', ')}
+          <Held position={quantity} /> {symbol}
+        </span>
+      ))}
+      {more > 0 && ` and ${more} more`} at market.
+    </>
+  );
+}
+
+function Resume({ account }: { readonly account: Account }) {
+  const today = useToday(account);
+  const client = useQueryClient();
+  const resume = useMutation({
+    mutationFn: () => read(api.POST('/trading/accounts/{id}/resume', of(account.id))),
+    onSuccess: ({ account: resumed }) => keep(client, account, resumed),
+  });
+  return (
+    <Row
+      name="Halted"
+      fault={resume.error}
+      does={
+        <button type="button" className="button" disabled={resume.isPending} onClick={() => resume.mutate()}>
+          <span className={styles.named}>Resume {account.name}</span>
+        </button>
+      }
+    >
+      Every new entry is refused
+      {today?.halted_since && (
+        <>
+          {' '}
+          since <When at={today.halted_since} />
+        </>
+      )}
+      . Resumed, it takes the next signal; those refused meanwhile are not made up for.
+    </Row>
+  );
+}
+
+function Delete({ account }: { readonly account: Account }) {
+  const [isAsking, setAsking] = useState(false);
+  return (
+    <Row
+      name="Delete"
+      does={
+        <button type="button" className="button" onClick={() => setAsking(true)}>
+          <span className={styles.named}>Delete {account.name}…</span>
+        </button>
+      }
+    >
+      The webhook stops at once. Orders and audit entries are kept.
+      {isAsking && <DeleteDialog account={account} onClose={() => setAsking(false)} />}
+    </Row>
+  );
+}
+
+/** Where something is held, or nobody can tell: it may be kept at the broker on purpose. */
+const MAY_KEEP = new Set(['positions_open', 'broker_unavailable', 'worker_unavailable']);
+
+function DeleteDialog({ account, onClose }: { readonly account: Account; readonly onClose: () => void }) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const remove = useMutation({
+    mutationFn: (keepPositions: boolean) =>
+      api.DELETE('/trading/accounts/{id}', {
+        params: { path: { id: account.id }, query: keepPositions ? { keep_positions: true } : {} },
+      }),
+    onSuccess() {
+      client.setQueryData(accounts.queryKey, (all) => all?.filter(({ id }) => id !== account.id));
+      void client.invalidateQueries({ queryKey: ['overview'] });
+      void navigate({ to: '/accounts', search: {} as never });
+    },
+  });
+  const mayKeep = remove.error !== null && MAY_KEEP.has(problemOf(remove.error).code);
+  return (
+    <Dialog title={`Delete ${account.name}`} onClose={onClose}>
+      <p>
+        Its webhook stops at once: alerts that still come are answered with 404. Its settings, guards and
+        sealed credentials are gone for good. Orders, signals and audit entries are kept.
+      </p>
+      {remove.error && <ProblemNote fault={remove.error} />}
+      <div className={styles.choices}>
+        <button type="button" className="button" data-first onClick={onClose}>
+          Keep the account
+        </button>
+        <button
+          type="button"
+          className="button"
+          disabled={remove.isPending}
+          onClick={() => remove.mutate(mayKeep)}
+        >
+          <span className={styles.named}>
+            Delete {account.name}
+            {mayKeep && ' and leave its positions at the broker'}
+          </span>
+        </button>
+      </div>
+    </Dialog>
+  );
+}

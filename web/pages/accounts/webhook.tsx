@@ -1,0 +1,193 @@
+// The webhook: where alerts go, what proves them, and which of them are taken.
+
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { api, read } from '../../api/client.ts';
+import { CopyMark } from '../../parts/copy.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Section } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import styles from './accounts.module.css';
+import { keep, of, useSecret } from './change.ts';
+import { MASKED } from './message.ts';
+import { plain, readNumber, readOptional } from './numbers.ts';
+import { FieldRow, Row } from './row.tsx';
+import { AllowedSymbols } from './symbols.tsx';
+import { type Account, inSeconds, inUnits } from './words.ts';
+
+export function Webhook({ account }: { readonly account: Account }) {
+  return (
+    <Section title="Webhook">
+      <dl className={`rows ${styles.rows}`}>
+        <Address account={account} />
+        <Secret account={account} />
+        <AllowedSymbols account={account} />
+        <FieldRow
+          account={account}
+          name="Oldest signal taken"
+          label="Oldest signal taken, in seconds"
+          stored={plain(account.max_request_age)}
+          unit="s, by its timestamp"
+          read={(text) => {
+            const typed = readNumber(text, { least: 10, most: 3600, whole: true });
+            return 'value' in typed ? { value: { max_request_age: typed.value } } : typed;
+          }}
+        />
+        <Silence account={account} />
+      </dl>
+    </Section>
+  );
+}
+
+function Address({ account }: { readonly account: Account }) {
+  const [isAsking, setAsking] = useState(false);
+  const client = useQueryClient();
+  const regenerate = useMutation({
+    mutationFn: () => read(api.POST('/trading/accounts/{id}/webhook-token', of(account.id))),
+    onSuccess(changed) {
+      keep(client, account, changed);
+      setAsking(false);
+    },
+  });
+  return (
+    <Row
+      name="Address"
+      does={
+        <button type="button" className="link" onClick={() => setAsking(true)}>
+          Regenerate…<span className="unseen"> the address</span>
+        </button>
+      }
+    >
+      <code>{account.webhook_url}</code> <CopyMark text={account.webhook_url} what="the address" />
+      {isAsking && (
+        <Sure
+          title={`A new address for ${account.name}`}
+          does="Make a new address; the present one stops"
+          mutation={regenerate}
+          onClose={() => setAsking(false)}
+        >
+          The present address stops at once: every alert that sends to it is answered with 404 until you paste
+          the new address into it. The secret stays as it is.
+        </Sure>
+      )}
+    </Row>
+  );
+}
+
+function Secret({ account }: { readonly account: Account }) {
+  const [isAsking, setAsking] = useState(false);
+  const client = useQueryClient();
+  const shown = useSecret(account);
+  const copied = useSecret(account);
+  const regenerate = useMutation({
+    async mutationFn() {
+      const { webhook_secret: _, ...changed } = await read(
+        api.POST('/trading/accounts/{id}/webhook-secret', of(account.id)),
+      );
+      return changed;
+    },
+    onSuccess(changed) {
+      keep(client, account, changed);
+      shown.reset();
+      setAsking(false);
+    },
+  });
+  return (
+    <Row
+      name="Secret"
+      fault={shown.error ?? copied.error}
+      does={
+        <>
+          <button
+            type="button"
+            className="link"
+            onClick={() => (shown.data === undefined ? shown.mutate() : shown.reset())}
+          >
+            {shown.data === undefined ? 'Show' : 'Hide'}
+            <span className="unseen"> the secret</span>
+          </button>
+          <button type="button" className="link" onClick={() => setAsking(true)}>
+            Regenerate…<span className="unseen"> the secret</span>
+          </button>
+        </>
+      }
+    >
+      <code>{shown.data ?? MASKED}</code>{' '}
+      <CopyMark
+        what="the secret"
+        text={async () => {
+          const secret = shown.data ?? (await copied.mutateAsync());
+          copied.reset();
+          return secret;
+        }}
+      />
+      {isAsking && (
+        <Sure
+          title={`A new secret for ${account.name}`}
+          does="Make a new secret; the present one stops"
+          mutation={regenerate}
+          onClose={() => setAsking(false)}
+        >
+          The present secret stops at once: every alert that carries it is refused, and counted as an attack,
+          until you paste the new message into it. The address stays as it is.
+        </Sure>
+      )}
+    </Row>
+  );
+}
+
+interface SureProps {
+  readonly title: string;
+  /** The whole of what the button does. */
+  readonly does: string;
+  readonly mutation: {
+    readonly isPending: boolean;
+    readonly error: unknown;
+    readonly mutate: () => void;
+  };
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+/** Says what stops working, and asks once. */
+function Sure({ title, does, mutation, onClose, children }: SureProps) {
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <p>{children}</p>
+      {mutation.error ? <ProblemNote fault={mutation.error} /> : null}
+      <div className={styles.choices}>
+        <button type="button" className="button" data-first onClick={onClose}>
+          Keep it
+        </button>
+        <button
+          type="button"
+          className="button"
+          disabled={mutation.isPending}
+          onClick={() => mutation.mutate()}
+        >
+          {does}
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+function Silence({ account }: { readonly account: Account }) {
+  const { amount, unit } = inUnits(account.silence_after ?? 3600);
+  const bounds = { least: 60 / inSeconds(1, unit), most: 31_536_000 / inSeconds(1, unit) };
+  return (
+    <FieldRow
+      account={account}
+      name="Silence"
+      label={`Silence, in ${unit}`}
+      stored={account.silence_after === null ? '' : plain(amount)}
+      placeholder="not set"
+      unit={`${unit} without a signal, then tell me once`}
+      read={(text) => {
+        const typed = readOptional(text, { least: Math.min(1, bounds.least), most: bounds.most });
+        if ('problem' in typed) return typed;
+        return { value: { silence_after: typed.value === null ? null : inSeconds(typed.value, unit) } };
+      }}
+    />
+  );
+}

@@ -1,0 +1,99 @@
+// Orders whose fill could not be verified, of all users. What the broker said is text, whatever it looks like.
+
+import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { api, read, type Schemas } from '../../api/client.ts';
+import { CopyId } from '../../parts/copy.tsx';
+import { Mark } from '../../parts/marks.tsx';
+import { counted } from '../../parts/numbers.ts';
+import { Led, Skeleton } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { When } from '../../parts/when.tsx';
+import { More } from './more.tsx';
+import styles from './operation.module.css';
+import { deadLetters as deadLettersQuery } from './questions.ts';
+import { Who } from './who.tsx';
+
+export function DeadLetters({ ownId }: { readonly ownId: string }) {
+  const query = useInfiniteQuery(deadLettersQuery);
+  const all = query.data?.pages.flatMap(({ items }) => items);
+  return (
+    <Led>
+      <table className={`table two listed ${styles.letters}`}>
+        <thead>
+          <tr>
+            <th scope="col">
+              <h2>Dead letters</h2>
+            </th>
+            <th scope="col">Last status</th>
+            <th scope="col">Last error</th>
+            <th scope="col">
+              <span className="unseen">Ask again</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {all?.map((letter) => (
+            <Letter key={letter.order_id} letter={letter} isOwn={letter.user_id === ownId} />
+          ))}
+        </tbody>
+      </table>
+      {!all && !query.error && <Skeleton rows={1} two />}
+      {query.error && <ProblemNote fault={query.error} />}
+      {all?.length === 0 && (
+        <p className="quiet">None: the fill of every order is known, or being looked for.</p>
+      )}
+      {all && all.length > 0 && (
+        <p className={styles.note}>
+          Asking again looks the order up at its broker, at once and with all its tries. It never sends an
+          order.
+        </p>
+      )}
+      <More query={query}>Older</More>
+    </Led>
+  );
+}
+
+function Letter({ letter, isOwn }: { readonly letter: Schemas['DeadLetter']; readonly isOwn: boolean }) {
+  const client = useQueryClient();
+  const retry = useMutation({
+    mutationFn: () =>
+      read(api.POST('/deployment/dead-letters/{id}/retry', { params: { path: { id: letter.order_id } } })),
+    onSuccess: () => client.invalidateQueries({ queryKey: ['deployment'] }),
+  });
+  return (
+    <tr>
+      <th scope="row">
+        {isOwn ? (
+          <Link to="/orders/$id" params={{ id: letter.order_id }}>
+            {letter.symbol}
+          </Link>
+        ) : (
+          letter.symbol
+        )}{' '}
+        <CopyId id={letter.order_id} />
+        <small>
+          <Who id={letter.user_id} />, {counted(letter.attempts, 'look')}, last <When at={letter.next_at} />
+        </small>
+      </th>
+      <td>
+        <span className="status risk">
+          <Mark name="placed" />
+          <span className="risk">{letter.status}</span>
+        </span>
+      </td>
+      <td className={styles.wrap}>{letter.last_error ?? <span className="quiet">none</span>}</td>
+      <td className="num">
+        <button
+          type="button"
+          className="button"
+          disabled={retry.isPending || retry.isSuccess}
+          onClick={() => retry.mutate()}
+        >
+          {retry.isSuccess ? 'Being asked' : 'Ask the broker again'}
+        </button>
+        {retry.error && <ProblemNote fault={retry.error} />}
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,117 @@
+// Users and their plans, newest first; the search is by any part of an address and stands in the page's own address.
+
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import type { Schemas } from '../../api/client.ts';
+import { serverNow } from '../../api/clock.ts';
+import { Led, Skeleton } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { dayOf } from '../../parts/when.tsx';
+import { More } from './more.tsx';
+import styles from './operation.module.css';
+import { users as usersQuery } from './questions.ts';
+import { UserDialog } from './user-dialog.tsx';
+import { untilWords } from './words.ts';
+
+type User = Schemas['UserRecord'];
+
+export function Users({ ownId }: { readonly ownId: string }) {
+  const { email = '' } = useSearch({ strict: false }) as Readonly<Record<string, string | undefined>>;
+  const query = useInfiniteQuery(usersQuery(email));
+  const [changing, setChanging] = useState<string | null>(null);
+  const all = query.data?.pages.flatMap(({ items }) => items);
+  return (
+    <Led>
+      <table className={`table listed ${styles.users}`}>
+        <thead>
+          <tr>
+            <th scope="col">
+              <h2>Users</h2>
+            </th>
+            <th scope="col">Plan</th>
+            <th scope="col">Until</th>
+            <th scope="col">Terms</th>
+            <th scope="col">Since</th>
+            <th scope="col">State</th>
+            <th scope="col">
+              <span className="unseen">Change</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {all?.map((user) => (
+            <UserRow key={user.id} user={user} onChange={() => setChanging(user.id)} />
+          ))}
+        </tbody>
+      </table>
+      {!all && !query.error && <Skeleton rows={4} />}
+      {query.error && <ProblemNote fault={query.error} />}
+      {all?.length === 0 && <p className="quiet">No user has “{email}” in the address.</p>}
+      <div className={styles.below}>
+        <Search key={email} email={email} />
+        <More query={query}>Older</More>
+      </div>
+      {changing && <UserDialog id={changing} isOwn={changing === ownId} onClose={() => setChanging(null)} />}
+    </Led>
+  );
+}
+
+function UserRow({ user, onChange }: { readonly user: User; readonly onChange: () => void }) {
+  const hasLapsed = user.plan !== user.effective_plan;
+  return (
+    <tr>
+      <th scope="row" className="ellipsis" title={user.email}>
+        {user.email}
+      </th>
+      <td data-head="plan">
+        {user.plan}
+        {hasLapsed && <span className="quiet">, behaves as {user.effective_plan}</span>}
+      </td>
+      <td data-head="until">{untilWords(user, serverNow())}</td>
+      <td data-head="terms">{user.terms_version === null ? 'none' : `version ${user.terms_version}`}</td>
+      <td data-head="since">{dayOf(new Date(user.created_at))}</td>
+      <td>
+        {user.is_active ? 'active' : <span className="quiet">deactivated</span>}
+        {user.is_admin && ', admin'}
+      </td>
+      <td className="num">
+        <button type="button" className="link" aria-label={`Change ${user.email}`} onClick={onChange}>
+          Change…
+        </button>
+      </td>
+    </tr>
+  );
+}
+
+function Search({ email }: { readonly email: string }) {
+  const navigate = useNavigate();
+  const [text, setText] = useState(email);
+  const search = (event: FormEvent) => {
+    event.preventDefault();
+    void navigate({
+      to: '/operation',
+      search: (text.trim() ? { email: text.trim() } : {}) as never,
+      resetScroll: false,
+    });
+  };
+  return (
+    <search>
+      <form className={styles.search} onSubmit={search}>
+        <input
+          type="search"
+          aria-label="Part of an address"
+          placeholder="Part of an address"
+          maxLength={254}
+          autoComplete="off"
+          spellCheck={false}
+          value={text}
+          onChange={({ target }) => setText(target.value)}
+        />
+        <button type="submit" className="button">
+          Find users
+        </button>
+      </form>
+    </search>
+  );
+}

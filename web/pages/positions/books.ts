@@ -1,0 +1,104 @@
+// Each account's books, each by itself: a broker that hangs holds up nobody else's. What is asked of one account is asked one
+// after the other, positions first, since its worker answers in that order anyway.
+
+import { queryOptions, useQueries } from '@tanstack/react-query';
+import { balance, positions } from '../../api/broker-reads.ts';
+import { api, read, type Schemas } from '../../api/client.ts';
+import { serverNow } from '../../api/clock.ts';
+
+/** Prices move without any order of ours. */
+const LOOK_AGAIN_MS = 15_000;
+
+export interface Book {
+  readonly account: Schemas['Account'];
+  readonly simulation: boolean;
+  /** Undefined: not read yet. */
+  readonly positions: readonly Schemas['Position'][] | undefined;
+  /** Why it could not be read, or not again. */
+  readonly fault: unknown;
+  /** Epoch milliseconds by the service's clock; null: never. */
+  readonly readAt: number | null;
+  readonly isReading: boolean;
+  readonly balance: Schemas['Balance'] | undefined;
+  readonly currency: string | null;
+  /** Of today, by symbol. */
+  readonly realised: ReadonlyMap<string, number>;
+  again(): void;
+}
+
+const localMidnight = (): string => {
+  const day = new Date(serverNow());
+  day.setHours(0, 0, 0, 0);
+  return day.toISOString();
+};
+
+const realisedToday = (id: string, simulation: boolean, from: string) =>
+  queryOptions({
+    queryKey: ['performance', 'today', id, simulation, from],
+    // Without an Accept of its own it answers JSON.
+    queryFn: async () =>
+      (await read(
+        api.GET('/trading/performance', { params: { query: { trading_account_id: id, simulation, from } } }),
+      )) as Schemas['Performance'],
+    staleTime: 60_000,
+  });
+
+/** Books of all accounts, then the simulated books that hold something. */
+export function useBooks(accounts: readonly Schemas['Account'][]): {
+  readonly real: readonly Book[];
+  readonly simulated: readonly Book[];
+} {
+  const from = localMidnight();
+  const held = useQueries({
+    queries: accounts.map(({ id }) => ({ ...positions(id), refetchInterval: LOOK_AGAIN_MS })),
+  });
+  const isSettled = (index: number) => held[index]?.isPending === false;
+  const money = useQueries({
+    queries: accounts.map(({ id }, index) => ({
+      ...balance(id),
+      enabled: isSettled(index),
+      refetchInterval: LOOK_AGAIN_MS,
+    })),
+  });
+  const rehearsed = useQueries({
+    queries: accounts.map(({ id }, index) => ({
+      ...positions(id, { simulation: true }),
+      enabled: isSettled(index),
+    })),
+  });
+  const hasItems = (index: number) => (rehearsed[index]?.data?.items.length ?? 0) > 0;
+  const earned = useQueries({ queries: accounts.map(({ id }) => realisedToday(id, false, from)) });
+  const pretended = useQueries({
+    queries: accounts.map(({ id }, index) => ({
+      ...realisedToday(id, true, from),
+      enabled: hasItems(index),
+    })),
+  });
+
+  const bookOf = (
+    account: Schemas['Account'],
+    simulation: boolean,
+    index: number,
+    asked = simulation ? rehearsed[index] : held[index],
+    performance = (simulation ? pretended : earned)[index]?.data,
+  ): Book => ({
+    account,
+    simulation,
+    positions: asked?.data?.items,
+    fault: asked?.error ?? null,
+    readAt: asked?.dataUpdatedAt ? asked.dataUpdatedAt + serverNow() - Date.now() : null,
+    isReading: asked?.isPending ?? true,
+    balance: simulation ? undefined : money[index]?.data,
+    currency: performance?.currency ?? money[index]?.data?.currency ?? null,
+    realised: new Map(
+      (performance?.symbols ?? []).flatMap(({ symbol, realised }) =>
+        realised === null ? [] : [[symbol, realised] as const],
+      ),
+    ),
+    again: () => void asked?.refetch(),
+  });
+  return {
+    real: accounts.map((account, index) => bookOf(account, false, index)),
+    simulated: accounts.flatMap((account, index) => (hasItems(index) ? [bookOf(account, true, index)] : [])),
+  };
+}

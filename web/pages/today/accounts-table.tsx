@@ -1,0 +1,243 @@
+// How each account stands today.
+
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { positions } from '../../api/broker-reads.ts';
+import type { Schemas } from '../../api/client.ts';
+import { figure, Profit, Unreal, unrealWord } from '../../parts/figures.tsx';
+import { Mark, type MarkName } from '../../parts/marks.tsx';
+import { counted } from '../../parts/numbers.ts';
+import { Led } from '../../parts/page.tsx';
+import { minuteOf } from '../../parts/times.ts';
+import { useNow, When } from '../../parts/when.tsx';
+import { brokerState, driftOf, entriesOf, openProfit } from './accounts.ts';
+import { hoursOf } from './day-plots.ts';
+import { DayRug, ProfitSpark } from './plots.tsx';
+import { ResumeDialog } from './resume-dialog.tsx';
+import styles from './today.module.css';
+
+type Overview = Schemas['Overview'];
+type AccountToday = Schemas['AccountToday'];
+
+/** Each signal may come at any moment, and the present moves by a pixel in some minutes. */
+const RUG_MS = 30_000;
+
+export function AccountsTable({ overview }: { readonly overview: Overview }) {
+  const { accounts, limit, day_start, todo } = overview;
+  const now = useNow(RUG_MS);
+  const start = Date.parse(day_start);
+  const end = new Date(start).setDate(new Date(start).getDate() + 1);
+  const [resuming, setResuming] = useState<AccountToday | null>(null);
+  const areTermsAccepted = !todo.some(({ kind }) => kind === 'terms_not_accepted');
+  return (
+    <Led>
+      <table className={`table two listed ${styles.accounts}`}>
+        <colgroup>
+          <col className={styles.colName} />
+          <col className={styles.colBroker} />
+          <col className={styles.colEntries} />
+          <col />
+          <col className={styles.colLast} />
+          <col className={styles.colSync} />
+          <col className={styles.colOrders} />
+          <col className={styles.colOpen} />
+          <col className={styles.colSpark} />
+          <col className={styles.colRealised} />
+        </colgroup>
+        <thead>
+          <tr>
+            <th scope="col">
+              <h2>Accounts</h2>
+            </th>
+            <th scope="col">Broker</th>
+            <th scope="col">Entries</th>
+            <th scope="col">Signals today</th>
+            <th scope="col">Last signal</th>
+            <th scope="col">In sync</th>
+            <th scope="col" className="num">
+              Orders today
+            </th>
+            <th scope="col" className="num">
+              Open profit
+            </th>
+            <th scope="col" className="num" colSpan={2}>
+              Realised today
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {accounts.map((account) => (
+            <AccountRow
+              key={account.id}
+              account={account}
+              areTermsAccepted={areTermsAccepted}
+              drift={driftOf(todo, account.id)}
+              onResume={() => setResuming(account)}
+              day={{ start, end, now: Math.max(now, Date.parse(overview.checked_at)) }}
+            />
+          ))}
+        </tbody>
+        <tfoot>
+          <tr>
+            <td colSpan={3} />
+            <td className={styles.rugCell}>
+              <span className={styles.hours} aria-hidden="true">
+                {hoursOf(start, end).map(({ hour, percent }) => (
+                  <i key={hour} style={{ left: `${percent}%` }}>
+                    {hour}
+                  </i>
+                ))}
+              </span>
+            </td>
+            <td colSpan={2} />
+            <td
+              className="num"
+              title={`Real orders on ${limit.day}, a day of UTC, and how many the plan allows`}
+            >
+              {limit.daily_orders === null
+                ? figure(limit.orders_today)
+                : `${figure(limit.orders_today)} of ${figure(limit.daily_orders)}`}
+            </td>
+            <td colSpan={3} />
+          </tr>
+        </tfoot>
+      </table>
+      {resuming && <ResumeDialog account={resuming} onClose={() => setResuming(null)} />}
+    </Led>
+  );
+}
+
+interface AccountRowProps {
+  readonly account: AccountToday;
+  readonly areTermsAccepted: boolean;
+  readonly drift: 'risk' | 'act';
+  readonly onResume: () => void;
+  readonly day: { readonly start: number; readonly end: number; readonly now: number };
+}
+
+function AccountRow({ account, areTermsAccepted, drift, onResume, day }: AccountRowProps) {
+  const { id, name, broker_name, environment, real_money, signals_today, last_signal_at } = account;
+  const word = unrealWord(account) ?? (real_money ? null : environment);
+  return (
+    <tr className={real_money ? '' : 'hatched'}>
+      <th scope="row" className={styles.name}>
+        <Link to="/accounts/$id" params={{ id }} title={name}>
+          {name}
+        </Link>
+        <small>
+          {real_money ? (
+            `${broker_name}, ${environment}`
+          ) : (
+            <>
+              <Unreal word={word} /> {broker_name === 'paper' ? 'no real money' : broker_name}
+            </>
+          )}
+        </small>
+      </th>
+      <td className={styles.broker}>
+        <BrokerState account={account} now={day.now} />
+      </td>
+      <td className={styles.entries}>
+        <Entries account={account} areTermsAccepted={areTermsAccepted} now={day.now} onResume={onResume} />
+      </td>
+      <td className={styles.rugCell}>
+        <DayRug signals={signals_today} day={day} />
+      </td>
+      <td className={styles.last} data-head="signal">
+        {last_signal_at ? <When at={last_signal_at} relative /> : <span className="quiet">none yet</span>}
+      </td>
+      <td className={styles.sync} data-head="in sync">
+        <InSync positions={account.positions} drift={drift} />
+      </td>
+      <td className={`num ${styles.orders}`} title={simulatedToo(account)}>
+        {figure(account.orders_today)}
+      </td>
+      <td className={`num ${styles.open}`} data-head="open">
+        <OpenProfit account={account} />
+      </td>
+      <td className={`num ${styles.spark}`}>
+        <ProfitSpark steps={account.profit_steps} />
+      </td>
+      <td className={`num ${styles.realised}`}>
+        <Profit value={account.realised_today} unit={account.currency} />
+      </td>
+    </tr>
+  );
+}
+
+const simulatedToo = ({ simulated_today }: AccountToday): string | undefined =>
+  simulated_today === 0 ? undefined : `and ${counted(simulated_today, 'simulated one')}`;
+
+function BrokerState({ account, now }: { readonly account: AccountToday; readonly now: number }) {
+  const { tone, words, since, why } = brokerState(account);
+  const mark: MarkName = tone === 'good' ? 'dot' : tone === 'act' ? 'act' : 'expired';
+  const text = since ? `${words} since ${minuteOf(new Date(since), new Date(now))}` : words;
+  if (tone === 'quiet')
+    return (
+      <span className="quiet" title={why}>
+        {text}
+      </span>
+    );
+  return (
+    <span className={`status ${tone}`} title={why}>
+      <Mark name={mark} />
+      <span className={tone === 'act' ? 'act' : ''}>{text}</span>
+    </span>
+  );
+}
+
+function Entries({
+  account,
+  areTermsAccepted,
+  now,
+  onResume,
+}: {
+  readonly account: AccountToday;
+  readonly areTermsAccepted: boolean;
+  readonly now: number;
+  readonly onResume: () => void;
+}) {
+  const { words, why } = entriesOf(account, areTermsAccepted);
+  if (words !== 'halted') return <span title={why}>{words}</span>;
+  const since = account.halted_since && minuteOf(new Date(account.halted_since), new Date(now));
+  return (
+    <>
+      <b title={since ? `since ${since}` : why}>halted</b>
+      <small className={styles.halted}>
+        {since && `${since} `}
+        <button type="button" className="link" onClick={onResume}>
+          Resume…
+        </button>
+      </small>
+    </>
+  );
+}
+
+function InSync({
+  positions,
+  drift,
+}: {
+  readonly positions: AccountToday['positions'];
+  readonly drift: 'risk' | 'act';
+}) {
+  if (!positions) return <span className="quiet">not known</span>;
+  const { in_sync, of } = positions;
+  const isSame = in_sync === of;
+  return (
+    <span className={isSame ? 'status' : `status ${drift}`}>
+      <Mark name={isSame ? 'same' : 'differs'} />
+      <span className={isSame ? '' : drift}>
+        {figure(in_sync)} of {figure(of)}
+      </span>
+    </span>
+  );
+}
+
+function OpenProfit({ account }: { readonly account: AccountToday }) {
+  const isAsked = account.credentials === 'verified';
+  const { data, isPending, isError } = useQuery({ ...positions(account.id), enabled: isAsked });
+  // It comes a moment after the page; a word that is gone at once would only flicker.
+  if (isAsked && isPending && !isError) return <span className="quiet">…</span>;
+  return <Profit value={isError || !data ? null : openProfit(data.items)} unit={account.currency} />;
+}

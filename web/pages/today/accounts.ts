@@ -1,0 +1,92 @@
+// An account's day in words.
+
+import type { components } from '../../api/schema.ts';
+
+type AccountToday = components['schemas']['AccountToday'];
+type Todo = components['schemas']['Todo'];
+type Position = components['schemas']['Position'];
+
+export interface BrokerState {
+  readonly tone: 'good' | 'plain' | 'act' | 'quiet';
+  readonly words: string;
+  readonly since: string | null;
+  /** On hover. */
+  readonly why: string;
+}
+
+/** The credentials before the connection: without them nobody is asked. */
+export function brokerState({
+  credentials,
+  credentials_since,
+  connection,
+}: Pick<AccountToday, 'credentials' | 'credentials_since' | 'connection'>): BrokerState {
+  if (credentials === 'missing')
+    return { tone: 'act', words: 'no credentials', since: null, why: 'None were entered yet' };
+  if (credentials === 'not_verified')
+    return {
+      tone: 'act',
+      words: 'not verified',
+      since: null,
+      why: 'The broker was not asked about them yet',
+    };
+  if (credentials === 'refused')
+    return {
+      tone: 'act',
+      words: 'refused',
+      since: credentials_since,
+      why: 'The broker refuses the credentials',
+    };
+  const { state, at } = connection;
+  if (state === 'not_known')
+    return {
+      tone: 'quiet',
+      words: 'not asked today',
+      since: null,
+      why: 'No real order of today has asked the broker anything',
+    };
+  if (state === 'answering')
+    return { tone: 'good', words: 'answering', since: null, why: 'As the last real order of today found it' };
+  return {
+    tone: state === 'refused' ? 'act' : 'plain',
+    words: state,
+    since: at,
+    why: 'As the last real order of today found it',
+  };
+}
+
+export interface Entries {
+  readonly words: 'on' | 'halted' | 'refused';
+  readonly why: string;
+}
+
+/** Whether an entry of real money would be taken now. */
+export function entriesOf(
+  { halted, credentials }: Pick<AccountToday, 'halted' | 'credentials'>,
+  areTermsAccepted: boolean,
+): Entries {
+  if (halted) return { words: 'halted', why: 'The kill switch is on; exits still pass' };
+  if (credentials !== 'verified') return { words: 'refused', why: 'The broker credentials are not verified' };
+  if (!areTermsAccepted) return { words: 'refused', why: 'The current terms are not accepted' };
+  return { words: 'on', why: 'Entries are taken' };
+}
+
+/** How bad it is where a position is not the strategy's: what is only missing puts nothing at risk. */
+export const driftOf = (
+  todo: readonly Pick<Todo, 'kind' | 'trading_account_id'>[],
+  accountId: string,
+): Todo['severity'] =>
+  todo.some((one) => one.trading_account_id === accountId && one.kind === 'drift_missing') &&
+  !todo.some((one) => one.trading_account_id === accountId && one.kind === 'drift_excess')
+    ? 'act'
+    : 'risk';
+
+/** null: the broker does not say it of every position, and a part of a sum is none. */
+export function openProfit(positions: readonly Pick<Position, 'quantity' | 'open_profit'>[]): number | null {
+  let total = 0;
+  for (const { quantity, open_profit } of positions) {
+    if (quantity === 0) continue;
+    if (open_profit === null) return null;
+    total += open_profit;
+  }
+  return total;
+}

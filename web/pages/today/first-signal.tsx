@@ -1,0 +1,213 @@
+// The command or the message to paste, and the wait for what comes of it.
+
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useCallback, useState } from 'react';
+import { api, read, type Schemas } from '../../api/client.ts';
+import { serverNow } from '../../api/clock.ts';
+import { useOrderChanges } from '../../live/live.tsx';
+import { CopyButton, CopyId } from '../../parts/copy.tsx';
+import { Figure, Side, Unreal, unrealWord } from '../../parts/figures.tsx';
+import { Mark } from '../../parts/marks.tsx';
+import { Skeleton } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { clockTime } from '../../parts/times.ts';
+import { When } from '../../parts/when.tsx';
+import { curlCommand, firstSignal, strategyMessage, type FirstSignal as Words } from './first-steps.ts';
+import { whatHappened } from './happened.ts';
+import { webhookSecret } from './secret.ts';
+import { SignalStatus } from './signal-status.tsx';
+import styles from './today.module.css';
+
+type Account = Schemas['Account'];
+
+const TABS = { terminal: 'from a terminal', platform: 'from the charting platform' } as const;
+
+interface FirstSignalProps {
+  readonly account: Account;
+  readonly onCopied: () => void;
+}
+
+export function FirstSignal({ account, onCopied }: FirstSignalProps) {
+  const [tab, setTab] = useState<keyof typeof TABS>('terminal');
+  const { data, error } = useQuery(webhookSecret(account.id));
+  return (
+    <section className="section">
+      <header className={styles.tabbed}>
+        <h2>The first signal</h2>
+        <span className={styles.tabs}>
+          {(['terminal', 'platform'] as const).map((name) => (
+            <button key={name} type="button" aria-pressed={tab === name} onClick={() => setTab(name)}>
+              {TABS[name]}
+            </button>
+          ))}
+        </span>
+      </header>
+      {error && <ProblemNote fault={error} />}
+      {!data && !error && <Skeleton rows={3} />}
+      {data && tab === 'terminal' && (
+        <Terminal words={firstSignal(account, data.webhook_secret)} account={account} onCopied={onCopied} />
+      )}
+      {data && tab === 'platform' && (
+        <Platform account={account} secret={data.webhook_secret} onCopied={onCopied} />
+      )}
+      <Waiting account={account} />
+    </section>
+  );
+}
+
+const noting = (text: string, note: () => void) => async () => {
+  note();
+  return text;
+};
+
+function Terminal({ words, account, onCopied }: { readonly words: Words } & FirstSignalProps) {
+  const command = curlCommand(words);
+  return (
+    <>
+      <pre className="ink">
+        <code>{command}</code>
+      </pre>
+      <div className={styles.under}>
+        <CopyButton text={noting(command, onCopied)} primary>
+          Copy the command
+        </CopyButton>
+        <SendForMe words={words} account={account} />
+      </div>
+    </>
+  );
+}
+
+/** The same message, from here: to a paper account, or into the simulated book. */
+function SendForMe({ words, account }: { readonly words: Words; readonly account: Account }) {
+  const queries = useQueryClient();
+  const { symbol, quantity, secret } = words;
+  const send = useMutation({
+    mutationFn: () =>
+      read(
+        api.POST('/webhook/{token}/order', {
+          params: {
+            path: { token: account.webhook_token },
+            query: account.broker === 'paper' ? {} : { simulation: 'true' },
+          },
+          body: { action: 'buy', symbol, quantity, timestamp: new Date(serverNow()).toISOString(), secret },
+        }),
+      ),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['signals'] }),
+  });
+  return (
+    <>
+      <button type="button" className="link" disabled={send.isPending} onClick={() => send.mutate()}>
+        {send.isPending ? 'Sending…' : 'Send it for me'}
+      </button>
+      {send.error && <ProblemNote fault={send.error} />}
+    </>
+  );
+}
+
+function Platform({ account, secret, onCopied }: { readonly secret: string } & FirstSignalProps) {
+  const message = strategyMessage(secret);
+  return (
+    <>
+      <p className={styles.lead}>
+        In the alert of your strategy, under notifications, the webhook’s address is{' '}
+        <CopyId id={account.webhook_url} whole />
+      </p>
+      <pre className="paste">
+        <code>{message}</code>
+      </pre>
+      <div className={styles.under}>
+        <CopyButton text={noting(message, onCopied)} primary>
+          Copy the message
+        </CopyButton>
+        <Link to="/accounts/$id" params={{ id: account.id }}>
+          For a plain alert
+        </Link>
+      </div>
+    </>
+  );
+}
+
+/** Refused ones are no change of an order: they are asked for. */
+const ASK_MS = 2_000;
+/** What becomes of it comes by the stream, which may be away. */
+const SEEN_MS = 10_000;
+
+function Waiting({ account }: { readonly account: Account }) {
+  const queries = useQueryClient();
+  const [since] = useState(() => serverNow());
+  const { data } = useQuery({
+    queryKey: ['signals', 'first', account.id],
+    async queryFn() {
+      const query = { limit: 1, trading_account_id: account.id };
+      const page = await read(api.GET('/trading/signals', { params: { query } }));
+      // The steps tick by what the overview says.
+      if (page.items.length > 0) void queries.invalidateQueries({ queryKey: ['overview'] });
+      return page;
+    },
+    refetchInterval: ({ state }) => (state.data?.items.length ? SEEN_MS : ASK_MS),
+  });
+  useOrderChanges(
+    useCallback(() => void queries.invalidateQueries({ queryKey: ['signals', 'first'] }), [queries]),
+  );
+  const [signal] = data?.items ?? [];
+  return (
+    <div aria-live="polite">
+      {signal ? (
+        <Arrived signal={signal} account={account} />
+      ) : (
+        <>
+          <p className={styles.waiting}>
+            <Mark name="executing" />
+            <b>Waiting for your first signal…</b>
+            <span className={styles.listening}>listening since {clockTime(new Date(since))}</span>
+          </p>
+          <div className={styles.ghost} aria-hidden="true">
+            <i />
+            <i />
+            <i />
+          </div>
+          <p className={styles.note}>
+            If nothing comes within a minute: what arrives at a wrong address or with a wrong secret is under{' '}
+            <Link to="/security">Security</Link>.
+          </p>
+        </>
+      )}
+    </div>
+  );
+}
+
+function Arrived({
+  signal,
+  account,
+}: {
+  readonly signal: Schemas['SignalSummary'];
+  readonly account: Account;
+}) {
+  const { id, arrived_at, action, quantity, symbol, simulation } = signal;
+  const word = unrealWord({ simulation, broker_name: account.broker, environment: account.environment });
+  return (
+    <>
+      <div className={`${styles.arrived} ${word ? 'hatched' : ''}`}>
+        <p>
+          <b>
+            {action && <Side side={action} />} {quantity ? <Figure value={quantity} /> : null} {symbol}
+          </b>{' '}
+          <Unreal word={word} />
+        </p>
+        <SignalStatus signal={signal} />
+        <p>{whatHappened(signal)}</p>
+        <span className="quiet">
+          <When at={arrived_at} relative />
+        </span>
+      </div>
+      <div className={styles.under}>
+        <Link to="/signals/$id" params={{ id }} className="button primary">
+          See its story
+        </Link>
+        {/* A new visit: by then it is no longer the first. */}
+        <a href="/">To Today as it is from now on</a>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,65 @@
+// Which positions stand on the page: what is in trouble first, then what is held.
+
+import type { components } from '../../api/schema.ts';
+
+type AccountToday = components['schemas']['AccountToday'];
+type Position = components['schemas']['Position'];
+type Todo = components['schemas']['Todo'];
+
+/** As many as there are signals beside them. */
+const MOST_ROWS = 8;
+
+export interface HeldRow extends Pick<Position, 'symbol' | 'quantity' | 'open_profit'> {
+  readonly account: AccountToday;
+  /** `unknown`: an order of it is; `excess` and `missing`: it is not the strategy's. */
+  readonly trouble: 'unknown' | 'excess' | 'missing' | null;
+  /** The symbol is held on another account too. */
+  readonly isAmbiguous: boolean;
+}
+
+interface OfAccount {
+  readonly account: AccountToday;
+  readonly positions: readonly Position[];
+}
+
+export function heldRows(
+  all: readonly OfAccount[],
+  todo: readonly Todo[],
+): { readonly rows: readonly HeldRow[]; readonly more: number } {
+  const found = all.flatMap(({ account, positions }) =>
+    positions
+      .map(({ symbol, quantity, open_profit }) => ({
+        account,
+        symbol,
+        quantity,
+        open_profit,
+        trouble: troubleOf(todo, account.id, symbol),
+      }))
+      .filter(({ quantity, trouble }) => quantity !== 0 || trouble !== null),
+  );
+  const rows = found
+    .toSorted((a, b) => weight(a) - weight(b))
+    .map((row) => ({
+      ...row,
+      isAmbiguous: found.some((other) => other.symbol === row.symbol && other.account.id !== row.account.id),
+    }));
+  return { rows: rows.slice(0, MOST_ROWS), more: Math.max(0, rows.length - MOST_ROWS) };
+}
+
+const weight = ({ trouble }: Pick<HeldRow, 'trouble'>): number =>
+  trouble === null ? 3 : ['unknown', 'excess', 'missing'].indexOf(trouble);
+
+function troubleOf(todo: readonly Todo[], accountId: string, symbol: string): HeldRow['trouble'] {
+  const [worst] = todo.filter((one) => one.trading_account_id === accountId && one.symbol === symbol);
+  switch (worst?.kind) {
+    case 'dead_letter':
+    case 'unknown_order':
+      return 'unknown';
+    case 'drift_excess':
+      return 'excess';
+    case 'drift_missing':
+      return 'missing';
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,107 @@
+// The symbol, typed or chosen: a combobox after the pattern of the ARIA authoring practices. What is typed counts, also where
+// the broker's list does not answer; the plan says whether there is such a thing.
+
+import { useQuery } from '@tanstack/react-query';
+import { type KeyboardEvent, useId, useState } from 'react';
+import { symbols } from '../../api/broker-reads.ts';
+import type { Schemas } from '../../api/client.ts';
+import styles from './trade-drawer.module.css';
+import { useSettled } from './use-plan.ts';
+
+type Instrument = Schemas['Instrument'];
+
+/** The instrument of exactly this name; null: not known (yet). */
+export function useInstrument(accountId: string, symbol: string): Instrument | null {
+  const wanted = useSettled(symbol.trim());
+  const { data } = useQuery({ ...symbols(accountId, wanted), enabled: accountId !== '' && wanted !== '' });
+  return data?.items.find((item) => item.symbol.toLowerCase() === wanted.toLowerCase()) ?? null;
+}
+
+interface SymbolFieldProps {
+  readonly id: string;
+  readonly accountId: string;
+  readonly value: string;
+  readonly describedBy: string;
+  readonly onChange: (symbol: string) => void;
+}
+
+export function SymbolField({ id, accountId, value, describedBy, onChange }: SymbolFieldProps) {
+  const list = useId();
+  const [isOpen, setOpen] = useState(false);
+  const [marked, setMarked] = useState(-1);
+  const wanted = useSettled(value.trim());
+  const { data, error } = useQuery({ ...symbols(accountId, wanted), enabled: isOpen && accountId !== '' });
+  const items = isOpen ? (data?.items ?? []) : [];
+  const current = items[marked];
+
+  const open = () => {
+    setOpen(true);
+    setMarked(-1);
+  };
+  const choose = (item: Instrument) => {
+    onChange(item.symbol);
+    setOpen(false);
+  };
+  const press = (event: KeyboardEvent) => {
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    if (step !== 0) {
+      if (!isOpen) open();
+      else if (items.length > 0)
+        // Past either end is the field itself, without a mark.
+        setMarked((at) => ((at + 1 + step + items.length + 1) % (items.length + 1)) - 1);
+    } else if (event.key === 'Enter' && current) choose(current);
+    else if (event.key === 'Escape' && isOpen) {
+      // It closes the list, and not yet the drawer.
+      event.stopPropagation();
+      setOpen(false);
+    } else return;
+    event.preventDefault();
+  };
+
+  return (
+    <div className={styles.combobox}>
+      <input
+        id={id}
+        role="combobox"
+        aria-expanded={items.length > 0}
+        aria-controls={list}
+        aria-autocomplete="list"
+        aria-activedescendant={current ? `${list}-${marked}` : undefined}
+        aria-describedby={describedBy}
+        autoComplete="off"
+        autoCapitalize="characters"
+        spellCheck={false}
+        placeholder="BTCUSDT.P, ES1!, AAPL"
+        data-first={value === '' ? true : undefined}
+        value={value}
+        onChange={({ target }) => {
+          onChange(target.value);
+          open();
+        }}
+        onClick={open}
+        onBlur={() => setOpen(false)}
+        onKeyDown={press}
+      />
+      <div id={list} role="listbox" aria-label="Symbols" hidden={items.length === 0}>
+        {items.map((item, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are the field's, which keeps the focus
+          <div
+            key={item.symbol}
+            id={`${list}-${index}`}
+            role="option"
+            aria-selected={index === marked}
+            tabIndex={-1}
+            // Before the field loses the focus, and with it the list.
+            onMouseDown={(event) => event.preventDefault()}
+            onClick={() => choose(item)}
+          >
+            {item.symbol} <small>{item.description}</small>
+          </div>
+        ))}
+      </div>
+      {isOpen && error !== null && items.length === 0 && (
+        <p className={styles.remark}>The broker’s list of symbols does not answer; what you type counts.</p>
+      )}
+    </div>
+  );
+}

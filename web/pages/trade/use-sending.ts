@@ -1,0 +1,45 @@
+// The press. One key per intent (intent.ts); what is under way is asked for again until it has an answer.
+
+import { useMutation } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { api, read } from '../../api/client.ts';
+import { problemOf } from '../../api/problem.ts';
+import { answered, leavesOpen, press } from './intent.ts';
+import { tabKeep } from './keep.ts';
+import type { Wish } from './wish.ts';
+
+/** Longer than the service waits for a broker. */
+const ASKS_WHILE_UNDER_WAY = 35;
+const ASK_AGAIN_MS = 1_000;
+
+/** Not randomUUID, which a page that came over plain HTTP does not have. */
+const newKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
+    '',
+  );
+
+export function useSending(onSent: () => void) {
+  const navigate = useNavigate();
+  return useMutation({
+    mutationFn(wish: Wish) {
+      const intent = press(tabKeep, wish, { now: Date.now(), newKey: newKey() });
+      return read(
+        api.POST('/trading/order', {
+          params: { header: { 'Idempotency-Key': intent.key } },
+          body: intent.wish,
+        }),
+      );
+    },
+    retry: (count, fault) =>
+      problemOf(fault).code === 'idempotency_in_progress' && count < ASKS_WHILE_UNDER_WAY,
+    retryDelay: ASK_AGAIN_MS,
+    onSuccess(order) {
+      answered(tabKeep);
+      onSent();
+      void navigate({ to: '/orders/$id', params: { id: order.order_id } as never });
+    },
+    onError(fault) {
+      if (!leavesOpen(problemOf(fault))) answered(tabKeep);
+    },
+  });
+}
