@@ -1,8 +1,7 @@
-// What became of a signal, in words, from its order's own fields. Sums are exact: a double carries every decimal that the API
-// sends, but 0.1 and 0.2 make 0.30000000000000004.
+// What became of a signal, in words, from its order's own fields.
 
-import Big from 'big.js';
 import type { components } from '../../api/schema.ts';
+import { minus, plus } from '../../parts/exact.ts';
 import { figure, heldInWords } from '../../parts/numbers.ts';
 import { reasonOf } from './reasons.ts';
 
@@ -23,9 +22,6 @@ export interface Happened {
   /** Why not, in the API's own word. */
   readonly code: string | null;
 }
-
-export const plus = (a: number, b: number): number => new Big(a).plus(b).toNumber();
-export const minus = (a: number, b: number): number => new Big(a).minus(b).toNumber();
 
 /** What was traded, in the order in which it was sent. A list leaves the legs out, and says enough to know them. */
 export function tradedOf(order: Order): Traded[] {

@@ -2,9 +2,10 @@
 
 import Big from 'big.js';
 import type { components } from '../../api/schema.ts';
+import { plus } from '../../parts/exact.ts';
 import { figure, heldInWords } from '../../parts/numbers.ts';
 import { reasonOf } from '../signals/reasons.ts';
-import { clause, lower, movesInWords, orderHappened, plus, positionAfter } from '../signals/words.ts';
+import { clause, lower, movesInWords, orderHappened, positionAfter } from '../signals/words.ts';
 
 type Schemas = components['schemas'];
 type Order = Schemas['OrderRecord'];
