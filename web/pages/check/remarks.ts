@@ -95,7 +95,7 @@ export const lostElsewhere = (lines: readonly MessageLine[], { lost }: Checked):
 const has = (fields: readonly Field[], name: string, value: string): boolean =>
   fields.some((field) => field.name === name && bare(field.value) === bare(value));
 
-export const refusalBy = ({ checks }: Checked, check: Check): string | null => {
+const refusalBy = ({ checks }: Checked, check: Check): string | null => {
   const verdict = checks.find((each) => each.check === check);
   return verdict?.outcome === 'refused' ? (verdict.detail ?? 'refused') : null;
 };

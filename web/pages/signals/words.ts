@@ -24,7 +24,7 @@ export interface Happened {
 }
 
 /** What was traded, in the order in which it was sent. A list leaves the legs out, and says enough to know them. */
-export function tradedOf(order: Order): Traded[] {
+function tradedOf(order: Order): Traded[] {
   if (order.legs)
     return order.legs.map(({ leg, side, fill_quantity, fill_price }) => ({
       leg,

@@ -93,7 +93,7 @@ function partly(order: Order, why: string | null): Headline {
 }
 
 /** What was to be closed is closed, and what was to be opened is not. */
-export const isHalfReversed = ({ auto_exit, legs }: Order): boolean =>
+const isHalfReversed = ({ auto_exit, legs }: Order): boolean =>
   auto_exit && legs[0]?.status === 'filled' && !legs[1]?.fill_quantity;
 
 function sideOf({ legs, action }: Order): keyof typeof WORDS {
