@@ -5,21 +5,22 @@ import { Link, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { accounts as allAccounts, overview as ownOverview } from '../../api/queries.ts';
+import type { Signal } from '../../parts/happened.ts';
 import { counted, figure } from '../../parts/numbers.ts';
 import { Page, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { unrealOf } from '../../parts/signal-status.tsx';
 import { ageInWords, useNow, When } from '../../parts/when.tsx';
 import { answerOf } from './answer.ts';
 import { DayStrip } from './day-strip.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import { type Filters, filtersOf, isWholeDay, looksThrough } from './filters.ts';
 import { Found } from './found.tsx';
-import { Columns, SignalRow, unrealOf } from './row.tsx';
+import { Columns, SignalRow } from './row.tsx';
 import { useRowKeys } from './row-keys.ts';
 import { RowsNear } from './rows-near.tsx';
 import styles from './signals.module.css';
 import { useSignals } from './use-signals.ts';
-import type { Signal } from './words.ts';
 
 /** The reader's own midnight; it comes while the page is open. */
 const useDayStart = (): number => new Date(useNow(60_000)).setHours(0, 0, 0, 0);

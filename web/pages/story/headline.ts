@@ -3,9 +3,9 @@
 import Big from 'big.js';
 import type { components } from '../../api/schema.ts';
 import { plus } from '../../parts/exact.ts';
+import { clause, lower, movesInWords, orderHappened, positionAfter } from '../../parts/happened.ts';
 import { figure, heldInWords } from '../../parts/numbers.ts';
-import { reasonOf } from '../signals/reasons.ts';
-import { clause, lower, movesInWords, orderHappened, positionAfter } from '../signals/words.ts';
+import { reasonOf } from '../../parts/reasons.ts';
 
 type Schemas = components['schemas'];
 type Order = Schemas['OrderRecord'];

@@ -1,8 +1,8 @@
 // What became of a signal, in words, from its order's own fields.
 
-import type { components } from '../../api/schema.ts';
-import { minus, plus } from '../../parts/exact.ts';
-import { figure, heldInWords } from '../../parts/numbers.ts';
+import type { components } from '../api/schema.ts';
+import { minus, plus } from './exact.ts';
+import { figure, heldInWords } from './numbers.ts';
 import { reasonOf } from './reasons.ts';
 
 type Schemas = components['schemas'];
