@@ -78,7 +78,7 @@ import { openFeeds } from '../app/orders/feeds.ts';
 import { haltAccount, resumeAccount } from '../app/orders/halt.ts';
 import { lookNow } from '../app/orders/look-now.ts';
 import { planDashboardOrder } from '../app/orders/plan-order.ts';
-import { readOrder, readOrders } from '../app/orders/read-orders.ts';
+import { readOrder, readOrders, readStory } from '../app/orders/read-orders.ts';
 import { readOverview } from '../app/orders/read-overview.ts';
 import { readPerformance } from '../app/orders/read-performance.ts';
 import { readSignal, readSignals } from '../app/orders/read-signals.ts';
@@ -222,7 +222,12 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       publishTerms: bind(publishTerms),
     },
     admission: { admit: bind(admitTradingRequest) },
-    trading: { place: bind(placeDashboardOrder), readOrder: bind(readOrder), readOrders: bind(readOrders) },
+    trading: {
+      place: bind(placeDashboardOrder),
+      readOrder: bind(readOrder),
+      readStory: bind(readStory),
+      readOrders: bind(readOrders),
+    },
     orderStream: { openStream: bind(openOrderStream), isStillIn: bind(isStillIn) },
     performance: { readPerformance: bind(readPerformance) },
     overview: { readOverview: bind(readOverview) },

@@ -111,6 +111,7 @@ export const SAMPLES: Readonly<Record<string, MakeSample>> = {
     },
   }),
   'GET /trading/orders/:id': order,
+  'GET /trading/orders/:id/story': order,
   'POST /trading/orders/:id/look': resting,
   'GET /trading/performance': () => ({ query: '?simulation=true' }),
 

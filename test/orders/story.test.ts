@@ -22,7 +22,7 @@ test('an order names its signal, and the orders before and after it in the same 
   });
   const { body: last } = await world.send(trader, { action: 'close', quantity: undefined });
   const story = async (id: string) =>
-    (await world.as<Surroundings>(trader, 'GET', `/trading/orders/${id}`)).body;
+    (await world.as<Surroundings>(trader, 'GET', `/trading/orders/${id}/story`)).body;
 
   const begun = await story(first.order_id);
   assert.deepEqual([begun.previous_order, begun.next_order?.order_id], [null, middle.order_id]);
@@ -67,6 +67,10 @@ test('what the last look found is told while it found no end', async (t) => {
   const { body } = await world.send(trader);
   clock.advance(FIRST_POLL);
   await polled(world, trader, body.order_id, 1);
-  const { body: story } = await world.as<Surroundings>(trader, 'GET', `/trading/orders/${body.order_id}`);
+  const { body: story } = await world.as<Surroundings>(
+    trader,
+    'GET',
+    `/trading/orders/${body.order_id}/story`,
+  );
   assert.equal(story.last_look, 'the broker reports placed');
 });

@@ -5,7 +5,7 @@ import { verificationsOf } from '../../data/fill-checks.ts';
 import { listOrders, type OrderFilter } from '../../data/order-list.ts';
 import { markOf, NOT_VERIFIED, type OrderMark } from '../../data/order-marks.ts';
 import { type Surroundings, surroundingsOf } from '../../data/order-story.ts';
-import { ordersByIds } from '../../data/orders.ts';
+import { findOrder, ordersByIds } from '../../data/orders.ts';
 
 export type { OrderFilter };
 
@@ -15,16 +15,23 @@ import { type Order, openLeg } from '../../domain/order.ts';
 import { type OrderRecord, orderRecord, orderSummary } from '../../domain/order-result.ts';
 import { onePage, pageOf } from '../pages.ts';
 
-export async function readOrder(
+export async function readOrder({ db }: { db: Db }, user: UserId, id: string): Promise<Denial | OrderRecord> {
+  const found = isUuid(id) ? (await foundOrders({ db }, [id as OrderId])).get(id as OrderId) : undefined;
+  // Another user's order does not exist for this one.
+  return found?.order.userId === user ? found.record : NO_SUCH_ORDER;
+}
+
+/** What stands around it: apart from its record, which is asked for often and must not wait behind lists. */
+export async function readStory(
   { db }: { db: Db },
   user: UserId,
   id: string,
-): Promise<Denial | (OrderRecord & Surroundings)> {
-  const found = isUuid(id) ? (await foundOrders({ db }, [id as OrderId])).get(id as OrderId) : undefined;
-  // Another user's order does not exist for this one.
-  if (found?.order.userId !== user) return deny('not_found', { detail: 'You have no such order.' });
-  return { ...found.record, ...(await surroundingsOf(db.lists, found.order)) };
+): Promise<Denial | Surroundings> {
+  const order = isUuid(id) ? await findOrder(db, id as OrderId) : null;
+  return order?.userId === user ? surroundingsOf(db.lists, order) : NO_SUCH_ORDER;
 }
+
+const NO_SUCH_ORDER = deny('not_found', { detail: 'You have no such order.' });
 
 export interface Found {
   readonly order: Order;

@@ -20,10 +20,11 @@ import {
 } from '../../domain/ids.ts';
 import type { OrderSummary as Summary } from '../../domain/order-result.ts';
 import { isInOurYears } from '../../domain/signal-time.ts';
+import { answer } from '../answers.ts';
 import { pagesOf, sendCsv, wantsCsv } from '../csv.ts';
 import { ORDERS_CSV } from '../csv-columns.ts';
 import { RequestInvalid, sendDenial } from '../problem.ts';
-import { OrderRecord, OrderSummary } from '../schemas/order-answers.ts';
+import { OrderRecord, OrderStory, OrderSummary } from '../schemas/order-answers.ts';
 import { pageOf } from '../schemas/parts.ts';
 import { OrdersQuery } from '../schemas/queries.ts';
 import { NewOrderBody, NewOrderHeaders } from '../schemas/requests.ts';
@@ -32,6 +33,7 @@ import { NOT_PLACED, PLACED, sendPlaced } from './webhook.ts';
 export interface TradingRoutes {
   place(order: DashboardOrder): Promise<Denial | Placed>;
   readOrder(user: UserId, id: string): Promise<Denial | object>;
+  readStory(user: UserId, id: string): Promise<Denial | object>;
   readOrders(
     user: UserId,
     page: { filter: OrderFilter; cursor: OrderId | null; limit: number },
@@ -100,6 +102,26 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
       const record = await readOrder(request.caller.user.id, request.params.id);
       return isDenial(record) ? sendDenial(request, reply, record) : record;
     },
+  );
+
+  server.get<{ Params: { id: string } }>(
+    '/trading/orders/:id/story',
+    {
+      config: {
+        access: 'user',
+        doc: {
+          id: 'readOrderStory',
+          tag: 'Orders',
+          summary: 'Read what stands around an order',
+          description: 'Where it came from, and the orders before and after it in the same book.',
+          params: { id: 'The `order_id`.' },
+          answers: { 200: OrderStory },
+          denials: ['not_found', 'list_too_slow'],
+        },
+      },
+    },
+    async (request, reply) =>
+      answer(request, reply, await deps.readStory(request.caller.user.id, request.params.id)),
   );
 
   server.get<{ Querystring: Static<typeof OrdersQuery> }>(

@@ -154,33 +154,36 @@ export const OrderSummary = Type.Object(summaryFields, {
 });
 
 const neighbour = (description: string) =>
-  Type.Optional(
-    orNull(
-      Type.Object(
-        {
-          order_id: id('of that order'),
-          submitted_at: time('when its signal arrived'),
-          action: oneOf(ACTIONS),
-          quantity: number('as it was asked for'),
-          status: oneOf(ORDER_STATUSES, { examples: ['filled'] }),
-        },
-        { title: 'NeighbourOrder' },
-      ),
-      { description, examples: [null] },
+  orNull(
+    Type.Object(
+      {
+        order_id: id('of that order'),
+        submitted_at: time('when its signal arrived'),
+        action: oneOf(ACTIONS),
+        quantity: number('as it was asked for'),
+        status: oneOf(ORDER_STATUSES, { examples: ['filled'] }),
+      },
+      { title: 'NeighbourOrder' },
     ),
+    { description, examples: [null] },
   );
+
+export const OrderStory = Type.Object(
+  {
+    signal_id: orNull(id('of the signal that it came from; null: it came from no webhook')),
+    previous_order: neighbour('the one before it of the same account, symbol and mode; null: there is none'),
+    next_order: neighbour('the one after it; null: there is none yet'),
+    last_look: orNull(
+      text('why the last look at the broker found no end; null: there was none, or it found it'),
+      { examples: [null] },
+    ),
+  },
+  { title: 'OrderStory', description: 'What stands around an order.' },
+);
 
 export const OrderRecord = Type.Object(
   {
     ...summaryFields,
-    signal_id: Type.Optional(orNull(id('of the signal that it came from; null: it came from no webhook'))),
-    previous_order: neighbour('the one before it of the same account, symbol and mode; null: there is none'),
-    next_order: neighbour('the one after it; null: there is none yet'),
-    last_look: Type.Optional(
-      orNull(text('why the last look at the broker found no end; null: there was none, or it found it'), {
-        examples: [null],
-      }),
-    ),
     trace: Trace,
     legs: Type.Array(
       Type.Object(

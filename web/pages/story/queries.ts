@@ -9,6 +9,13 @@ export const signalOf = (id: string) =>
     queryFn: () => read(api.GET('/trading/signals/{id}', { params: { path: { id } } })),
   });
 
+/** Where an order came from, and its neighbours in the same book. */
+export const aroundOrder = (id: string) =>
+  queryOptions({
+    queryKey: ['orders', 'story', id],
+    queryFn: () => read(api.GET('/trading/orders/{id}/story', { params: { path: { id } } })),
+  });
+
 /** By its exact symbol; null: the account's broker does not list it. It may take a while: nothing waits for it. */
 export const instrumentOf = (accountId: string, symbol: string) =>
   queryOptions({

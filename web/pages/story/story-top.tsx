@@ -12,7 +12,7 @@ import { SignalStatus, unrealOf } from '../../parts/signal-status.tsx';
 import { clockTime, dayOf, When } from '../../parts/when.tsx';
 import type { Headline } from './headline.ts';
 import { LookNow } from './look-now.tsx';
-import { besideSignal } from './queries.ts';
+import { aroundOrder, besideSignal } from './queries.ts';
 import { canRehearse, Rehearse } from './rehearse.tsx';
 import styles from './story.module.css';
 import type { StoryOf } from './story.tsx';
@@ -112,7 +112,10 @@ function Neighbours({ of: { signal, order } }: { readonly of: StoryOf }) {
   const path = (signalId: string | null | undefined, orderId: string | undefined): string | null =>
     signalId ? `/signals/${signalId}` : orderId ? `/orders/${orderId}` : null;
   // An order without a signal has its own neighbours: those of its account and symbol.
-  const own = signal === null ? order : null;
+  const { data: own } = useQuery({
+    ...aroundOrder(order?.order_id ?? ''),
+    enabled: signal === null && order !== null,
+  });
   const older = path(signals?.older, own?.previous_order?.order_id);
   const newer = path(signals?.newer, own?.next_order?.order_id);
   useKeys({

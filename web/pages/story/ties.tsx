@@ -8,14 +8,16 @@ import { positionAfter } from '../../parts/happened.ts';
 import { figure, heldInWords } from '../../parts/numbers.ts';
 import { Section } from '../../parts/page.tsx';
 import { When } from '../../parts/when.tsx';
-import { auditOf } from './queries.ts';
+import { aroundOrder, auditOf } from './queries.ts';
 import styles from './story.module.css';
 
 type Order = Schemas['OrderRecord'];
 
 export function Ties({ order }: { readonly order: Order }) {
   const { data: audit } = useQuery(auditOf(order.order_id));
-  const { previous_order: previous, next_order: next } = order;
+  const { data: around } = useQuery(aroundOrder(order.order_id));
+  const previous = around?.previous_order ?? null;
+  const next = around?.next_order ?? null;
   const entries = audit?.items ?? [];
   return (
     <div className={styles.ties}>

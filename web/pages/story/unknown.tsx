@@ -1,5 +1,6 @@
 // Where nobody knows what became of an order: what is being done about it, and what it means either way.
 
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { Schemas } from '../../api/client.ts';
 import { CopyId } from '../../parts/copy.tsx';
@@ -9,6 +10,7 @@ import { Mark } from '../../parts/marks.tsx';
 import { counted, figure, heldInWords } from '../../parts/numbers.ts';
 import { Section } from '../../parts/page.tsx';
 import { ageInWords, useNow, When } from '../../parts/when.tsx';
+import { aroundOrder } from './queries.ts';
 import styles from './story.module.css';
 
 type Order = Schemas['OrderRecord'];
@@ -26,7 +28,8 @@ export function Unknown({ order }: { readonly order: Order }) {
   );
 }
 
-function Looks({ order: { verification, broker_name, last_look } }: { readonly order: Order }) {
+function Looks({ order: { order_id, verification, broker_name } }: { readonly order: Order }) {
+  const { data: around } = useQuery(aroundOrder(order_id));
   const now = useNow();
   const { attempts, next_at, state } = verification;
   const left = next_at === null ? 0 : Date.parse(next_at) - now;
@@ -36,7 +39,7 @@ function Looks({ order: { verification, broker_name, last_look } }: { readonly o
         <li>
           <Mark name="refused" />
           <span>{counted(attempts, 'look')} so far</span>
-          <span>{last_look ?? `${broker_name} could not yet tell what became of it`}</span>
+          <span>{around?.last_look ?? `${broker_name} could not yet tell what became of it`}</span>
         </li>
       )}
       {next_at !== null && (
