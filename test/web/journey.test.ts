@@ -81,7 +81,11 @@ describe('a first day', browser ? {} : { skip: 'there is no browser' }, () => {
   test('its story says where it came from and what it did', async () => {
     await page.getByRole('link', { name: 'Signals' }).first().click();
     await heading(page).filter({ hasText: '1 signal today: 1 executed' }).waitFor();
-    await page.getByRole('row', { name: /BTCUSDT/ }).getByRole('link').first().click();
+    await page
+      .getByRole('row', { name: /BTCUSDT/ })
+      .getByRole('link')
+      .first()
+      .click();
     await heading(page).filter({ hasText: 'Bought 0.01 BTCUSDT: was flat, now long 0.01' }).waitFor();
     await page.getByText('equal; masked before it was kept').waitFor();
     assert.ok(!(await page.content()).includes(hook.message.secret));
@@ -91,7 +95,10 @@ describe('a first day', browser ? {} : { skip: 'there is no browser' }, () => {
     await page.getByRole('button', { name: 'Trade', exact: true }).click();
     const drawer = page.getByRole('complementary', { name: /Trade/ });
     await drawer.getByRole('combobox', { name: 'Symbol' }).fill('BTCUSDT');
-    await drawer.getByRole('option', { name: /BTCUSDT/ }).first().click();
+    await drawer
+      .getByRole('option', { name: /BTCUSDT/ })
+      .first()
+      .click();
     await drawer.getByLabel('sell').check();
     await drawer.getByLabel('Quantity').fill('0.02');
     await drawer.getByText('The position would go from 0.01 to −0.02').waitFor();
@@ -122,7 +129,10 @@ describe('a first day', browser ? {} : { skip: 'there is no browser' }, () => {
     await dialog.getByRole('button', { name: 'Resume' }).click();
     await dialog.getByText('Resumed').waitFor();
     await page.keyboard.press('Escape');
-    await page.locator('#halt').filter({ hasText: /^Halt$/ }).waitFor();
+    await page
+      .locator('#halt')
+      .filter({ hasText: /^Halt$/ })
+      .waitFor();
   });
 
   test('a second factor is set up with a real code, and asked for at the next login', async () => {
@@ -130,7 +140,9 @@ describe('a first day', browser ? {} : { skip: 'there is no browser' }, () => {
     await page.waitForURL('**/security');
     await page.waitForTimeout(1500);
     console.log(await page.locator('main').innerText());
-    void fromBase32; void totpCode; void stepAt;
+    void fromBase32;
+    void totpCode;
+    void stepAt;
   });
 
   test('nothing of all this left the house or was refused by the policy', () =>
