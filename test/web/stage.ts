@@ -194,6 +194,8 @@ export const sideways = (page: Page): Promise<string[]> =>
         element.getBoundingClientRect().right > wide.getBoundingClientRect().right)
       .map(({ tagName, className }) => tagName + '.' + className).slice(0, 8).join(' > '))`);
 
+export const scrollsSideways = async (page: Page): Promise<boolean> => (await sideways(page)).length > 0;
+
 /** A page that is left breaks off its stream. */
 const ABORTED = /net::ERR_ABORTED$/;
 
