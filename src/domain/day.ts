@@ -113,7 +113,7 @@ export function strikeFlat(held: Set<string>, order: DayOrder): void {
 export interface Profit {
   readonly realised: number;
   /** The sum after each fill, or after some of many; the oldest first. */
-  readonly steps: readonly (readonly [Timestamp, number])[];
+  readonly steps: readonly { readonly at: Timestamp; readonly realised: number }[];
 }
 
 /** Of orders in the order of their submission. */
@@ -130,7 +130,7 @@ export function openProfit(from: Timestamp, mostSteps: number) {
       performance.read();
       return {
         realised: money(sum),
-        steps: thinned(steps, mostSteps).map(([at, value]) => [at, money(value)]),
+        steps: thinned(steps, mostSteps).map(([at, value]) => ({ at, realised: money(value) })),
       };
     },
   };

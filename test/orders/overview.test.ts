@@ -125,7 +125,7 @@ describe('GET /trading/overview', () => {
       `/trading/performance?trading_account_id=${trader.account.id}`,
     );
     assert.equal(first?.realised_today, performance.days[0]?.realised);
-    assert.equal(first?.profit_steps.at(-1)?.[1], first?.realised_today);
+    assert.equal(first?.profit_steps.at(-1)?.realised, first?.realised_today);
     assert.equal(first?.profit_steps.length, 3, 'an entry, and a reversal of two legs');
   });
 

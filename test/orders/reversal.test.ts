@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
+import type { Surroundings } from '../../src/data/order-story.ts';
 import { ACTIONS } from '../../src/domain/order.ts';
 import { scriptedBroker } from '../worker/scripted-broker.ts';
 import { openWorld, settableClock, type Trader, type World } from '../world.ts';
@@ -69,10 +70,20 @@ describe('Auto-reversal on the paper broker', () => {
       );
       const { trace: _, ...result } = body;
       const { trace: _trace, legs: _legs, user_id, deadline_at: _deadline, ...more } = record;
-      const { verification, guards, ...kept } = more;
+      const { verification, guards, ...told } = more;
+      // What stands around it is of no answer.
+      const {
+        signal_id,
+        previous_order: _before,
+        next_order: _after,
+        last_look,
+        ...kept
+      } = told as typeof told & Surroundings;
       assert.deepEqual(kept, result, 'the record says what the answer said');
       assert.deepEqual(guards, []);
       assert.equal(user_id, trader.user.id);
+      assert.ok(signal_id);
+      assert.equal(last_look, null);
       assert.deepEqual(verification, { state: 'none', attempts: 0, next_at: null });
     });
 

@@ -150,6 +150,18 @@ test('of another service’s message each line says under which name to send it,
   assert.deepEqual(left, ['ticker', 'sentiment', 'time', 'stopLoss', 'extras']);
 });
 
+test('what stands within a field of another service’s message is found again', () => {
+  const message = EXAMPLES.find(({ title }) => title === '3Commas')?.message ?? '';
+  const lines = linesOf(message);
+  const remarks = remarksOn(lines, foreign(message));
+  const said = (name: string) => remarks[lines.findIndex((line) => line.name === name)];
+  assert.deepEqual(said('order'), { tone: 'no', words: 'send it as', code: 'quantity' });
+  assert.deepEqual(said('action'), { tone: 'no', words: 'becomes', code: 'long_entry' });
+  assert.deepEqual(said('timestamp'), { tone: 'ok', words: 'filled in by the platform' });
+  assert.deepEqual(said('secret'), { tone: 'no', words: 'your webhook secret takes its place' });
+  assert.deepEqual(said('bot_uuid'), { tone: 'ignored', words: 'left out' });
+});
+
 test('each example of another service is recognised as that service’s', () => {
   for (const { title, message } of EXAMPLES.slice(2))
     assert.equal(recogniseForeign(message)?.service, title, title);

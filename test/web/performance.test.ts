@@ -13,6 +13,7 @@ import {
   spanInWords,
   totalsOf,
 } from '../../web/pages/performance/days.ts';
+import { draw } from '../../web/pages/performance/drawing.ts';
 import {
   bars,
   columns,
@@ -265,6 +266,23 @@ describe('A drawing', () => {
     assert.deepEqual(spread([], 16, 8, 120), []);
   });
 });
+
+test('All plots are drawn of no day, of one and of many, at any width, without a NaN', () => {
+  const quiet = day('2026-11-12', 0, { orders: {}, latency_ms: { p50: null, p90: null, p99: null } });
+  const ranges = [
+    rowsOf(performance([], null), null, NOW),
+    rowsOf(performance([day('2026-11-12', 5, { slippage: -1 })]), null, NOW),
+    rowsOf(performance([quiet]), null, NOW),
+    rowsOf(performance([day('2026-11-11', null)], null), '2026-11-01', NOW),
+    rowsOf(performance([day('2025-01-01', -3)]), null, NOW),
+  ];
+  for (const rows of ranges)
+    for (const width of [0, 40, 358, 1200])
+      assert.doesNotMatch(JSON.stringify(draw(rows, width), loud), /NaN|Infinity|undefined/);
+});
+/** JSON would say null. */
+const loud = (_: string, value: unknown) =>
+  typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
 
 describe('Behind a plot', () => {
   const rows = rowsOf(

@@ -9,13 +9,7 @@ import {
   queryOf,
 } from '../../web/pages/signals/filters.ts';
 import { HEIGHT, MOST_BLOCKS, stripOf, WIDTH } from '../../web/pages/signals/strip.ts';
-import {
-  happened,
-  type Order,
-  orderHappened,
-  positionAfter,
-  type Signal,
-} from '../../web/pages/signals/words.ts';
+import { happened, type Order, orderHappened, positionAfter, type Signal } from '../../web/parts/happened.ts';
 
 const order = (given: Partial<Order>): Order => ({
   user_id: 'u',

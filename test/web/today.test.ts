@@ -288,11 +288,11 @@ describe('an account’s day', () => {
   test('draws the profit in steps from nothing, and nothing where nothing was filled', () => {
     assert.equal(sparkOf([]), null);
     const spark = sparkOf([
-      [at(9), 10],
-      [at(10), 5],
+      { at: at(9), realised: 10 },
+      { at: at(10), realised: 5 },
     ]);
     assert.deepEqual(spark, { curve: 'M1 18H31V2H61V10', zero: 18, end: { x: 61, y: 10 } });
-    assert.equal(sparkOf([[at(9), 0]])?.curve, 'M1 18H61V18');
+    assert.equal(sparkOf([{ at: at(9), realised: 0 }])?.curve, 'M1 18H61V18');
   });
 });
 

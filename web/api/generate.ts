@@ -13,8 +13,7 @@ interface Schema {
   readonly const?: unknown;
   readonly anyOf?: readonly Schema[];
   readonly allOf?: readonly Schema[];
-  /** Several: a tuple. */
-  readonly items?: Schema | readonly Schema[];
+  readonly items?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly patternProperties?: Readonly<Record<string, Schema>>;
   readonly additionalProperties?: boolean | Schema;
@@ -103,20 +102,15 @@ function typeOf(schema: Schema): string {
   if (schema.anyOf) return schema.anyOf.map(typeOf).join(' | ');
   if (schema.allOf) return schema.allOf.map((part) => `(${typeOf(part)})`).join(' & ');
   if (Array.isArray(schema.type)) return schema.type.map((type) => typeOf({ ...schema, type })).join(' | ');
-  if (schema.type === 'array') return arrayType(schema.items);
+  // A tuple's `items` are a list, which OpenAPI 3.1 does not know.
+  if (Array.isArray(schema.items)) throw new Error(`what is a ${JSON.stringify(schema)}?`);
+  if (schema.type === 'array') return `(${schema.items ? typeOf(schema.items) : 'unknown'})[]`;
   if (schema.type === 'object' || schema.properties) return objectType(schema);
   if (schema.type === undefined) return 'unknown';
   const simple = SIMPLE[schema.type as string];
   if (!simple) throw new Error(`what is a ${JSON.stringify(schema)}?`);
   return simple;
 }
-
-function arrayType(items: Schema | readonly Schema[] | undefined): string {
-  if (isTuple(items)) return `[${items.map(typeOf).join(', ')}]`;
-  return `(${items ? typeOf(items) : 'unknown'})[]`;
-}
-const isTuple = (items: Schema | readonly Schema[] | undefined): items is readonly Schema[] =>
-  Array.isArray(items);
 
 function objectType({
   properties = {},

@@ -27,7 +27,7 @@ export class Problem extends Error {
   }
 }
 
-export const unreachable = (): Problem =>
+const unreachable = (): Problem =>
   new Problem(
     {
       title: 'Fillpath does not answer',

@@ -71,8 +71,5 @@ function readOverview(): Promise<Schemas['Overview']> {
   const midnight = new Date(serverNow());
   midnight.setHours(0, 0, 0, 0);
   const day_start = midnight.toISOString();
-  // The client's types take a tuple for a list.
-  return read(api.GET('/trading/overview', { params: { query: { day_start } } })) as Promise<
-    Schemas['Overview']
-  >;
+  return read(api.GET('/trading/overview', { params: { query: { day_start } } }));
 }

@@ -28,7 +28,7 @@ function useCopied(): ['copied' | 'not copied' | null, (text: Copyable) => Promi
 }
 
 /** Shortened in the middle: ours begin with the time and differ at the end. */
-export const shortId = (id: string): string => (id.length > 22 ? `${id.slice(0, 8)}…${id.slice(-6)}` : id);
+const shortId = (id: string): string => (id.length > 22 ? `${id.slice(0, 8)}…${id.slice(-6)}` : id);
 
 export function CopyId({ id, whole = false }: { readonly id: string; readonly whole?: boolean }) {
   return (

@@ -3,9 +3,9 @@
 import type { ReactNode } from 'react';
 import { figure, money } from './numbers.ts';
 
-export { counted, figure, heldInWords, money, signed, unrealWord } from './numbers.ts';
+export { counted, figure, unrealWord } from './numbers.ts';
 
-export const NotKnown = () => <span className="quiet">not known</span>;
+const NotKnown = () => <span className="quiet">not known</span>;
 
 export function Figure({
   value,

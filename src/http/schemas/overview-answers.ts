@@ -79,10 +79,10 @@ const AccountToday = Type.Object(
       ),
     ),
     currency: text('of the account', ['USD']),
-    profit_steps: Type.Array(Type.Tuple([time('of a fill'), Type.Number()]), {
-      description: 'what was earned on the day up to and with that fill; at most 60, the oldest first',
-      examples: [[['2026-11-16T14:30:00.250Z', 12.5]]],
-    }),
+    profit_steps: Type.Array(
+      Type.Object({ at: time('of a fill'), realised: number('on the day, up to and with it', 12.5) }),
+      { description: 'how it came about; at most 60, the oldest first' },
+    ),
     signals_today: Type.Array(
       Type.Object({
         at: time('when it arrived'),

@@ -146,7 +146,7 @@ function AddForm({ brokers: all, isFirst }: AddFormProps) {
               </option>
             ))}
           </select>
-          <small>It stays as it is chosen here. Only live trades real money.</small>
+          <small>It stays as it is chosen here. Only what is called live trades real money.</small>
         </label>
       )}
       <label className={styles.field}>

@@ -49,7 +49,7 @@ export function symbolsInWords(symbols: readonly string[]): string {
 
 const SECONDS = { h: 3600, min: 60, s: 1 } as const;
 export type Unit = keyof typeof SECONDS;
-export const UNITS = Object.keys(SECONDS) as readonly Unit[];
+const UNITS = Object.keys(SECONDS) as readonly Unit[];
 export const inSeconds = (amount: number, unit: Unit): number => Math.round(amount * SECONDS[unit]);
 
 /** In the largest unit that says it in whole numbers. */

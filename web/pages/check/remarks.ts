@@ -15,6 +15,7 @@ export interface Remark {
   readonly code?: string;
 }
 
+const BY_PLATFORM = 'filled in by the platform';
 const NOTHING: Remark = { tone: 'none', words: '' };
 const IGNORED: Remark = { tone: 'ignored', words: 'ignored' };
 
@@ -66,13 +67,18 @@ function foreignRemark(
   // Nothing of it could be turned: the corrected message is not its own.
   if (checked.understood === null) return NOTHING;
   const same = corrected.find((field) => field.name === name);
+  if (same && name === 'secret') return { tone: 'no', words: 'your webhook secret takes its place' };
   if (same)
     return bare(same.value) === bare(value)
-      ? { tone: 'ok', words: bare(value) + inQuotes(value) }
+      ? { tone: 'ok', words: value.includes('{{') ? BY_PLATFORM : bare(value) + inQuotes(value) }
       : { tone: 'no', words: 'becomes', code: bare(same.value) };
   const own = new Set(lines.map((line) => line.name));
+  // What it says itself, or what the fields in it say.
+  const said = [value, ...(fieldsOf(value) ?? []).map((inner) => inner.value)].map((each) =>
+    bare(each).toLowerCase(),
+  );
   const renamed = corrected.find(
-    (field) => !own.has(field.name) && bare(field.value).toLowerCase() === bare(value).toLowerCase(),
+    (field) => !own.has(field.name) && said.includes(bare(field.value).toLowerCase()),
   );
   return renamed
     ? { tone: 'no', words: 'send it as', code: renamed.name }
@@ -89,7 +95,7 @@ export const lostElsewhere = (lines: readonly MessageLine[], { lost }: Checked):
 const has = (fields: readonly Field[], name: string, value: string): boolean =>
   fields.some((field) => field.name === name && bare(field.value) === bare(value));
 
-export const refusalBy = ({ checks }: Checked, check: Check): string | null => {
+const refusalBy = ({ checks }: Checked, check: Check): string | null => {
   const verdict = checks.find((each) => each.check === check);
   return verdict?.outcome === 'refused' ? (verdict.detail ?? 'refused') : null;
 };
@@ -128,7 +134,7 @@ const MEANS: Readonly<Record<string, (said: Understood, value: string) => string
 function understoodWords(name: string, value: string, understood: Understood): string {
   const words = Object.hasOwn(MEANS, name) ? (MEANS[name]?.(understood, value) ?? '') : '';
   return value.includes('{{') && ['action', 'symbol', 'quantity', 'price', 'timestamp'].includes(name)
-    ? 'filled in by the platform'
+    ? BY_PLATFORM
     : words;
 }
 

@@ -19,7 +19,8 @@ export function answerOf(
   const { realised, orderCount } = totalsOf(rows);
   const where = accountName === null ? '' : ` on ${accountName}`;
   const within = withinWords(range);
-  if (performance.days.length === 0) return { said: `No order ${within}`, rest: where.trim() };
+  if (performance.days.length === 0)
+    return { said: range === 'all' ? 'No order yet' : `No order ${within}`, rest: where.trim() };
   if (hasSeveralCurrencies(performance) || realised === null)
     return { said: `${counted(orderCount, 'order')} ${within}`, rest: 'in several currencies' };
   const sum = performance.currency === null ? money(realised) : `${money(realised)} ${performance.currency}`;

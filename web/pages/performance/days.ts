@@ -116,7 +116,7 @@ export function totalsOf(rows: readonly Row[]): Totals {
 }
 
 /** Statuses from the usual to the worst: also the order in which bars lie on each other. */
-export const STATUSES = [
+const STATUSES = [
   'filled',
   'partially_filled',
   'done',

@@ -2,7 +2,7 @@
 
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
-import { useMemo } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { serverNow } from '../../api/clock.ts';
 import { accounts as accountsQuery } from '../../api/queries.ts';
@@ -21,23 +21,28 @@ type Account = Schemas['Account'];
 
 const NONE: readonly Account[] = [];
 
-const performanceOf = (first: string | null, { accountId, simulation }: Shown) =>
+/** What was asked stands with the answer: while the next is under way, the page shows the last as what it is. */
+interface Answer {
+  readonly shown: Shown;
+  readonly first: string | null;
+  readonly performance: Schemas['Performance'];
+}
+
+const performanceOf = (first: string | null, shown: Shown) =>
   queryOptions({
-    queryKey: ['performance', 'range', first, accountId, simulation],
-    queryFn: async () =>
-      (await read(
-        api.GET('/trading/performance', {
-          params: {
-            query: {
-              ...(first ? { from: `${first}T00:00:00Z` } : {}),
-              ...(accountId ? { trading_account_id: accountId } : {}),
-              simulation,
-            },
-          },
-        }),
-        // It could be CSV too, which nobody asked for.
-      )) as Schemas['Performance'],
-    // A page that is looked at keeps its drawing until the next one is there.
+    queryKey: ['performance', 'range', first, shown],
+    async queryFn(): Promise<Answer> {
+      const query = {
+        ...(first ? { from: `${first}T00:00:00Z` } : {}),
+        ...(shown.accountId ? { trading_account_id: shown.accountId } : {}),
+        simulation: shown.simulation,
+      };
+      // It could be CSV too, which nobody asked for.
+      const performance = (await read(
+        api.GET('/trading/performance', { params: { query } }),
+      )) as Schemas['Performance'];
+      return { shown, first, performance };
+    },
     placeholderData: keepPreviousData,
   });
 
@@ -50,17 +55,20 @@ export default function Performance() {
   };
   const { data: known } = useQuery(accountsQuery);
   const accounts = known ?? NONE;
-  const first = firstDay(shown.range, serverNow());
-  const { data, error, refetch } = useQuery(performanceOf(first, shown));
-  const isUnknown = shown.accountId !== null && known?.every(({ id }) => id !== shown.accountId);
-  const rows = useMemo(() => (data ? rowsOf(data, first, serverNow()) : []), [data, first]);
-  const account = accounts.find(({ id }) => id === shown.accountId) ?? null;
-  const kinds = moneyKinds(account ? [account] : accounts, shown.simulation);
+  const isKnown = shown.accountId === null || accounts.some(({ id }) => id === shown.accountId);
+  const { data, error, refetch } = useQuery({
+    ...performanceOf(firstDay(shown.range, serverNow()), shown),
+    // An account that is not there is not asked for.
+    enabled: isKnown,
+  });
+  const filters = (span: string) => (
+    <Filters shown={isKnown ? shown : { ...shown, accountId: null }} accounts={accounts} span={span} />
+  );
 
-  if (isUnknown)
+  if (known && !isKnown)
     return (
       <Page title="Performance" answer="There is no such account">
-        <Filters shown={{ ...shown, accountId: null }} accounts={accounts} span="" />
+        {filters('')}
         <p>
           <Link to="/performance" search={searchOf({ ...shown, accountId: null })} className="button">
             Show all accounts
@@ -68,30 +76,44 @@ export default function Performance() {
         </p>
       </Page>
     );
-  if (error && !data)
+  if (data)
     return (
-      <Page title="Performance" answer="Performance is not known now">
-        <Filters shown={shown} accounts={accounts} span="" />
-        <ProblemNote fault={error}>
-          <button type="button" className="link" onClick={() => void refetch()}>
-            Try again
-          </button>
-        </ProblemNote>
-      </Page>
+      <Told answer={data} accounts={accounts} filters={filters}>
+        {error && <ProblemNote fault={error}>What is shown is older.</ProblemNote>}
+      </Told>
     );
-  if (!data)
-    return (
-      <Page title="Performance" answer={<span className="quiet">What the orders came to</span>}>
-        <Filters shown={shown} accounts={accounts} span="" />
-        <div className={styles.waiting}>
-          <Skeleton rows={17} />
-        </div>
-      </Page>
-    );
+  return error ? (
+    <Page title="Performance" answer="Performance is not known now">
+      {filters('')}
+      <ProblemNote fault={error}>
+        <button type="button" className="link" onClick={() => void refetch()}>
+          Try again
+        </button>
+      </ProblemNote>
+    </Page>
+  ) : (
+    <Page title="Performance" answer={<span className="quiet">What the orders came to</span>}>
+      {filters('')}
+      <div className={styles.waiting}>
+        <Skeleton rows={17} />
+      </div>
+    </Page>
+  );
+}
 
-  const several = hasSeveralCurrencies(data);
-  const answer = answerOf(data, rows, { range: shown.range, accountName: account?.name ?? null });
-  const isEmpty = data.days.length === 0;
+interface ToldProps {
+  readonly answer: Answer;
+  readonly accounts: readonly Account[];
+  readonly filters: (span: string) => ReactNode;
+  readonly children: ReactNode;
+}
+
+function Told({ answer: { shown, first, performance }, accounts, filters, children }: ToldProps) {
+  const rows = useMemo(() => rowsOf(performance, first, serverNow()), [performance, first]);
+  const account = accounts.find(({ id }) => id === shown.accountId) ?? null;
+  const kinds = moneyKinds(account ? [account] : accounts, shown.simulation);
+  const answer = answerOf(performance, rows, { range: shown.range, accountName: account?.name ?? null });
+  const isEmpty = performance.days.length === 0;
   return (
     <Page
       title={answer.said}
@@ -106,8 +128,8 @@ export default function Performance() {
         </>
       }
     >
-      <Filters shown={shown} accounts={accounts} span={rows.length > 0 ? `${spanInWords(rows)}, UTC` : ''} />
-      {error && <ProblemNote fault={error}>What is shown is older.</ProblemNote>}
+      {filters(rows.length > 0 ? `${spanInWords(rows)}, UTC` : '')}
+      {children}
       {!isEmpty && kinds.isMixed && (
         <p className={styles.mixed}>
           <Unreal word={kinds.unreal.join(', ')} /> {counted(kinds.unrealCount, 'account')} of{' '}
@@ -115,15 +137,15 @@ export default function Performance() {
           added up here. Choose an account to see it alone.
         </p>
       )}
-      {several && <SeveralCurrencies shown={shown} accounts={accounts} />}
+      {hasSeveralCurrencies(performance) && <SeveralCurrencies shown={shown} accounts={accounts} />}
       {isEmpty ? (
         <Nothing shown={shown} />
       ) : (
         <>
-          <Plots rows={rows} currency={data.currency} isUnreal={kinds.word !== null} />
+          <Plots rows={rows} currency={performance.currency} isUnreal={kinds.word !== null} />
           <BySymbol
-            symbols={data.symbols}
-            currency={data.currency}
+            symbols={performance.symbols}
+            currency={performance.currency}
             span={`${rows[0]?.day}-${rows.at(-1)?.day}`}
           />
         </>

@@ -2,7 +2,7 @@
 
 import { type PointerEvent, type ReactNode, useId, useState } from 'react';
 import { CsvButton, SheetTable } from './behind.tsx';
-import type { Row } from './days.ts';
+import type { OrderStatus, Row } from './days.ts';
 import type { Columns, Scale } from './geometry.ts';
 import styles from './performance.module.css';
 import type { Sheet } from './sheets.ts';
@@ -21,12 +21,12 @@ export interface Field {
   readonly isNarrow: boolean;
 }
 
-export interface EndName {
+interface EndName {
   readonly text: string;
   readonly y: number;
   readonly value?: string;
-  /** A sample of what is named, where it is no line. */
-  readonly sample?: string | undefined;
+  /** The status of which a sample is drawn, where the name is of no line. */
+  readonly sample?: OrderStatus;
 }
 
 interface PlotProps {
@@ -112,7 +112,7 @@ function Drawing({ field, says, height, scale, tick, names, dayWords, note, chil
         {children}
         {names.map(({ text, y, value, sample }) => (
           <g key={text}>
-            {sample && <rect className={sample} x={days.width + 8} y={y - 4} width={8} height={8} />}
+            {sample && <rect className={styles[sample]} x={days.width + 8} y={y - 4} width={8} height={8} />}
             <text className={styles.end} x={days.width + (sample ? 22 : 8)} y={y}>
               {text} {value && <tspan className={styles.told}>{value}</tspan>}
             </text>

@@ -2,10 +2,10 @@
 
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { Schemas } from '../../api/client.ts';
+import { api, type Schemas } from '../../api/client.ts';
+import { AS_CSV, CsvButton } from '../../parts/csv.tsx';
 import { figure } from '../../parts/numbers.ts';
-import { type Filters, isWholeDay } from './filters.ts';
-import { saveCsv } from './save-csv.ts';
+import { type Filters, isWholeDay, queryOf } from './filters.ts';
 import styles from './signals.module.css';
 
 type Counts = Schemas['Overview']['signals_today'];
@@ -104,9 +104,12 @@ export function FilterBar({ filters, counts, accounts, symbols, dayStart }: Filt
             </option>
           ))}
         </select>
-        <button type="button" className="button" onClick={() => void saveCsv(filters, dayStart)}>
-          CSV
-        </button>
+        <CsvButton
+          name="signals"
+          ask={() =>
+            api.GET('/trading/signals', { params: { query: queryOf(filters, dayStart) }, ...AS_CSV })
+          }
+        />
       </div>
     </search>
   );

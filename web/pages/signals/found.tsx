@@ -5,13 +5,13 @@ import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { api, read } from '../../api/client.ts';
 import { accounts as allAccounts } from '../../api/queries.ts';
+import type { Order } from '../../parts/happened.ts';
 import { counted } from '../../parts/numbers.ts';
 import { Page, Section, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { Columns, OrderRow, SignalRow } from './row.tsx';
 import { useRowKeys } from './row-keys.ts';
 import styles from './signals.module.css';
-import type { Order } from './words.ts';
 
 const PAGE = 50;
 /** No symbol, id or reference has a space in it. */

@@ -7,7 +7,8 @@ export function useRowKeys() {
   const move = (by: number) => {
     const rows = [...(table.current?.querySelectorAll<HTMLElement>('a[data-row]') ?? [])];
     const at = rows.indexOf(document.activeElement as HTMLElement);
-    const next = rows[at < 0 ? 0 : at + by];
+    // The first that is seen, where none has the focus.
+    const next = at < 0 ? rows.find((row) => row.getBoundingClientRect().top > 48) : rows[at + by];
     next?.focus({ preventScroll: true });
     next?.closest('tr')?.scrollIntoView({ block: 'nearest' });
   };

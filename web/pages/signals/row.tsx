@@ -4,16 +4,13 @@ import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { Figure, Side, Unreal } from '../../parts/figures.tsx';
-import { Mark, Status } from '../../parts/marks.tsx';
-import { signed, unrealWord } from '../../parts/numbers.ts';
+import { type Happened, happened, type Order, orderHappened, type Signal } from '../../parts/happened.ts';
+import { signed } from '../../parts/numbers.ts';
+import { SignalStatus, unrealOf } from '../../parts/signal-status.tsx';
 import { When } from '../../parts/when.tsx';
 import styles from './signals.module.css';
-import { type Happened, happened, type Order, orderHappened, type Signal } from './words.ts';
 
 type Account = Schemas['Account'];
-
-export const unrealOf = (simulation: boolean, account: Account | undefined): string | null =>
-  unrealWord({ simulation, broker_name: account?.broker, environment: account?.environment });
 
 export const SignalRow = memo(function SignalRow({
   signal,
@@ -65,17 +62,6 @@ export const OrderRow = memo(function OrderRow({
     />
   );
 });
-
-/** A report that traded nothing ended well, as a `done` does. */
-export function SignalStatus({ status }: { readonly status: string }) {
-  if (status !== 'sync') return <Status status={status} />;
-  return (
-    <span className="status usual">
-      <Mark name="done" />
-      sync
-    </span>
-  );
-}
 
 interface LineProps {
   readonly to: string;

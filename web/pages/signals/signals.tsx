@@ -5,20 +5,22 @@ import { Link, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { accounts as allAccounts, overview as ownOverview } from '../../api/queries.ts';
+import type { Signal } from '../../parts/happened.ts';
 import { counted, figure } from '../../parts/numbers.ts';
 import { Page, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { unrealOf } from '../../parts/signal-status.tsx';
 import { ageInWords, useNow, When } from '../../parts/when.tsx';
 import { answerOf } from './answer.ts';
 import { DayStrip } from './day-strip.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import { type Filters, filtersOf, isWholeDay, looksThrough } from './filters.ts';
 import { Found } from './found.tsx';
-import { Columns, SignalRow, unrealOf } from './row.tsx';
+import { Columns, SignalRow } from './row.tsx';
 import { useRowKeys } from './row-keys.ts';
+import { RowsNear } from './rows-near.tsx';
 import styles from './signals.module.css';
 import { useSignals } from './use-signals.ts';
-import type { Signal } from './words.ts';
 
 /** The reader's own midnight; it comes while the page is open. */
 const useDayStart = (): number => new Date(useNow(60_000)).setHours(0, 0, 0, 0);
@@ -88,17 +90,25 @@ function SignalList({ filters: given }: { readonly filters: Filters }) {
             aria-busy={list.isPlaceholderData}
           >
             <Columns />
-            <tbody>
-              {fresh.length > 0 && <FreshRow fresh={fresh} onShow={showFresh} />}
-              {signals.map((signal) => (
-                <SignalRow
-                  key={signal.id}
-                  signal={signal}
-                  order={signal.order_id === null ? null : orderOf(signal.order_id)}
-                  account={byId.get(signal.trading_account_id)}
-                />
-              ))}
-            </tbody>
+            {fresh.length > 0 && (
+              <tbody>
+                <FreshRow fresh={fresh} onShow={showFresh} />
+              </tbody>
+            )}
+            {list.data?.pages.map((page, index) => (
+              <RowsNear key={String(list.data.pageParams[index])}>
+                {() =>
+                  page.signals.map((signal) => (
+                    <SignalRow
+                      key={signal.id}
+                      signal={signal}
+                      order={signal.order_id === null ? null : orderOf(signal.order_id)}
+                      account={byId.get(signal.trading_account_id)}
+                    />
+                  ))
+                }
+              </RowsNear>
+            ))}
           </table>
           {signals.length === 0 && fresh.length === 0 && list.isSuccess && (
             <Nothing filters={filters} hasAccounts={(accounts?.length ?? 0) > 0} />
@@ -196,14 +206,14 @@ function Nothing({ filters, hasAccounts }: { readonly filters: Filters; readonly
   return (
     <p className={styles.nothing}>
       {filters.time === undefined
-        ? 'No signal today yet; the next appears here by itself. '
-        : 'No signal yet. '}
+        ? 'No signal today yet; the next appears here by itself.'
+        : 'No signal yet.'}{' '}
+      <Link to={'/accounts' as never}>The message to paste</Link> stands with its account.{' '}
       {filters.time !== 'all' && (
         <Link to={'/signals' as never} search={{ time: 'all' } as never}>
-          Earlier days
+          See earlier days
         </Link>
-      )}{' '}
-      <Link to={'/accounts' as never}>The message to paste</Link>
+      )}
     </p>
   );
 }

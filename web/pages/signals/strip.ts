@@ -1,7 +1,7 @@
 // The day in a strip: a block for each signal in its quarter of an hour, and bars where there are too many for blocks.
 
 /** `no`: refused; `sim`: no real money. */
-export type Kind = 'ok' | 'sim' | 'no';
+type Kind = 'ok' | 'sim' | 'no';
 export interface Arrival {
   readonly at: number;
   readonly kind: Kind;

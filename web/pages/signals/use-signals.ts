@@ -13,8 +13,8 @@ import {
 import { useCallback, useMemo, useRef, useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { useOrderChanges } from '../../live/live.tsx';
+import type { Order, Signal } from '../../parts/happened.ts';
 import { admits, type Filters, looksThrough, queryOf, type SignalQuery } from './filters.ts';
-import type { Order, Signal } from './words.ts';
 
 /** A page of the list. */
 const PAGE = 50;

@@ -2,9 +2,10 @@
 
 import Big from 'big.js';
 import type { components } from '../../api/schema.ts';
+import { plus } from '../../parts/exact.ts';
+import { clause, lower, movesInWords, orderHappened, positionAfter } from '../../parts/happened.ts';
 import { figure, heldInWords } from '../../parts/numbers.ts';
-import { reasonOf } from '../signals/reasons.ts';
-import { clause, lower, movesInWords, orderHappened, plus, positionAfter } from '../signals/words.ts';
+import { reasonOf } from '../../parts/reasons.ts';
 
 type Schemas = components['schemas'];
 type Order = Schemas['OrderRecord'];
@@ -92,7 +93,7 @@ function partly(order: Order, why: string | null): Headline {
 }
 
 /** What was to be closed is closed, and what was to be opened is not. */
-export const isHalfReversed = ({ auto_exit, legs }: Order): boolean =>
+const isHalfReversed = ({ auto_exit, legs }: Order): boolean =>
   auto_exit && legs[0]?.status === 'filled' && !legs[1]?.fill_quantity;
 
 function sideOf({ legs, action }: Order): keyof typeof WORDS {

@@ -2,8 +2,8 @@
 // (reading the position at the broker, and planning) is nobody's alone.
 
 import type { components } from '../../api/schema.ts';
+import { minus, plus } from '../../parts/exact.ts';
 import { counted, figure } from '../../parts/numbers.ts';
-import { minus, plus } from '../signals/words.ts';
 
 type Order = components['schemas']['OrderRecord'];
 type Leg = Order['legs'][number];

@@ -4,10 +4,10 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { Schemas } from '../../api/client.ts';
 import { Side } from '../../parts/figures.tsx';
+import { positionAfter } from '../../parts/happened.ts';
 import { figure, heldInWords } from '../../parts/numbers.ts';
 import { Section } from '../../parts/page.tsx';
 import { When } from '../../parts/when.tsx';
-import { positionAfter } from '../signals/words.ts';
 import { auditOf } from './queries.ts';
 import styles from './story.module.css';
 

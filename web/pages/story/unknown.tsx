@@ -3,12 +3,12 @@
 import { Link } from '@tanstack/react-router';
 import type { Schemas } from '../../api/client.ts';
 import { CopyId } from '../../parts/copy.tsx';
+import { minus, plus } from '../../parts/exact.ts';
 import { Held } from '../../parts/figures.tsx';
 import { Mark } from '../../parts/marks.tsx';
 import { counted, figure, heldInWords } from '../../parts/numbers.ts';
 import { Section } from '../../parts/page.tsx';
 import { ageInWords, useNow, When } from '../../parts/when.tsx';
-import { minus, plus } from '../signals/words.ts';
 import styles from './story.module.css';
 
 type Order = Schemas['OrderRecord'];

@@ -69,7 +69,7 @@ export interface Spark {
 /** From nothing at the day's beginning; each step stands as long as the others. null: nothing was earned or lost. */
 export function sparkOf(steps: AccountToday['profit_steps']): Spark | null {
   if (steps.length === 0) return null;
-  const values = [0, ...steps.map(([, profit]) => profit)];
+  const values = [0, ...steps.map(({ realised }) => realised)];
   const most = Math.max(...values);
   const least = Math.min(...values);
   const { width, height, inset } = SPARK;

@@ -1,9 +1,8 @@
-// What became of a signal, in words, from its order's own fields. Sums are exact: a double carries every decimal that the API
-// sends, but 0.1 and 0.2 make 0.30000000000000004.
+// What became of a signal, in words, from its order's own fields.
 
-import Big from 'big.js';
-import type { components } from '../../api/schema.ts';
-import { figure, heldInWords } from '../../parts/numbers.ts';
+import type { components } from '../api/schema.ts';
+import { minus, plus } from './exact.ts';
+import { figure, heldInWords } from './numbers.ts';
 import { reasonOf } from './reasons.ts';
 
 type Schemas = components['schemas'];
@@ -24,11 +23,8 @@ export interface Happened {
   readonly code: string | null;
 }
 
-export const plus = (a: number, b: number): number => new Big(a).plus(b).toNumber();
-export const minus = (a: number, b: number): number => new Big(a).minus(b).toNumber();
-
 /** What was traded, in the order in which it was sent. A list leaves the legs out, and says enough to know them. */
-export function tradedOf(order: Order): Traded[] {
+function tradedOf(order: Order): Traded[] {
   if (order.legs)
     return order.legs.map(({ leg, side, fill_quantity, fill_price }) => ({
       leg,

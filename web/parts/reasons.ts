@@ -1,6 +1,6 @@
 // Why a signal was refused, in words: what was found. The API's detail says what to do about it, and stands with the check.
 
-import type { components } from '../../api/schema.ts';
+import type { components } from '../api/schema.ts';
 
 type Signal = components['schemas']['SignalSummary'];
 
