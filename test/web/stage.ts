@@ -3,14 +3,14 @@
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import axe from 'axe-core';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page, Request } from 'playwright-core';
 import { readConfig } from '../../src/config/config.ts';
 import { openFillpath, type Parts } from '../../src/main.ts';
 import { BrowserMissing, startBrowser, type Watch, watch } from '../servers/browser.ts';
+import { freePort } from '../servers/free-port.ts';
 
 export const PASSWORD = 'a horse, a staple, a battery';
 
@@ -52,7 +52,7 @@ export async function openStage({
     RATE_LIMIT_REQUESTS: '1000',
     ...env,
   });
-  const fillpath = await openFillpath(config, parts);
+  let fillpath = await openFillpath(config, parts);
   const url = await fillpath.listen();
   const { firstUser } = fillpath;
   assert.ok(firstUser);
@@ -73,9 +73,15 @@ export async function openStage({
   }
 
   /** A signal, as a charting platform sends it. */
-  async function signal(account: Account, body: object, query = ''): Promise<number> {
+  async function signal(
+    account: Account,
+    body: object,
+    query = '',
+    headers: Record<string, string> = {},
+  ): Promise<number> {
     const response = await fetch(`${url}/webhook/${account.webhook_token}/order${query}`, {
       method: 'POST',
+      headers,
       body: JSON.stringify({
         timestamp: new Date().toISOString(),
         secret: account.webhook_secret,
@@ -88,11 +94,16 @@ export async function openStage({
 
   return {
     url,
-    fillpath,
     firstUser,
     call,
     signal,
     makeAccount: (body: object) => call<Account>('/trading/accounts', { body: { broker: 'paper', ...body } }),
+    /** Away, and back at the same address with all that it knew. */
+    stop: () => fillpath.stop(),
+    async start() {
+      fillpath = await openFillpath(config, parts);
+      await fillpath.listen();
+    },
     async close() {
       await fillpath.stop();
       rmSync(dir, { recursive: true, force: true });
@@ -100,21 +111,12 @@ export async function openStage({
   };
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
-}
-
 export interface Visit {
   readonly context: BrowserContext;
   readonly page: Page;
   readonly watched: Watch;
+  /** All is there that comes by itself: the page waits for no answer, and draws nothing as loading. */
+  settled(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -122,21 +124,44 @@ interface Look {
   readonly width?: number;
   readonly height?: number;
   readonly theme?: 'light' | 'dark';
+  readonly scripts?: boolean;
 }
 
 /** Somebody with a browser of their own. */
 export async function visit(
   browser: Browser,
-  { width = 1280, height = 900, theme = 'light' }: Look = {},
+  { width = 1280, height = 900, theme = 'light', scripts = true }: Look = {},
 ): Promise<Visit> {
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme: theme,
     reducedMotion: 'reduce',
+    javaScriptEnabled: scripts,
     permissions: ['clipboard-read', 'clipboard-write'],
   });
   const page = await context.newPage();
-  return { context, page, watched: await watch(page), close: () => context.close() };
+  const watched = await watch(page);
+  return { context, page, watched, settled: settling(page), close: () => context.close() };
+}
+
+function settling(page: Page): () => Promise<void> {
+  const underWay = new Set<Request>();
+  page.on('request', (request) => {
+    // A stream has no end.
+    if (request.resourceType() !== 'eventsource') underWay.add(request);
+  });
+  page.on('requestfinished', (request) => underWay.delete(request));
+  page.on('requestfailed', (request) => underWay.delete(request));
+  const isQuiet = async () => {
+    await page.getByRole('heading', { level: 1 }).first().waitFor();
+    await page.getByLabel('Loading').first().waitFor({ state: 'detached' });
+    // What an answer leads to is asked for before the next frame but one.
+    await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))');
+    return underWay.size === 0;
+  };
+  return async () => {
+    while (!(await isQuiet()) || !(await isQuiet()));
+  };
 }
 
 export async function logIn(page: Page, { url, firstUser }: Stage, as = firstUser): Promise<void> {
@@ -150,7 +175,7 @@ export async function logIn(page: Page, { url, firstUser }: Stage, as = firstUse
 /** What keeps people out, by axe's own account; what is serious must not be there. */
 export async function barriers(page: Page): Promise<string[]> {
   // The policy forbids scripts of others in the page: it comes through the debugger.
-  await page.evaluate(axe.source);
+  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe.source);
   const violations = (await page.evaluate(`axe.run(document, { resultTypes: ['violations'] })
     .then(({ violations }) => violations.map(({ id, impact, help, nodes }) =>
       ({ impact, text: id + ': ' + help + ': ' + nodes.map(({ html }) => html.slice(0, 120)).slice(0, 3).join(' | ') })))`)) as {
@@ -160,9 +185,16 @@ export async function barriers(page: Page): Promise<string[]> {
   return violations.filter(({ impact }) => ['serious', 'critical'].includes(impact)).map(({ text }) => text);
 }
 
-/** Nothing is wider than the window. */
-export const scrollsSideways = (page: Page): Promise<boolean> =>
-  page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
+/** What is wider than its window (the page, or what lies over it), and what sticks out of it. */
+export const sideways = (page: Page): Promise<string[]> =>
+  page.evaluate(`[document.documentElement, ...document.querySelectorAll('dialog[open], aside')]
+    .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+    .map((wide) => [wide, ...wide.querySelectorAll('*')]
+      .filter((element) => element === wide ||
+        element.getBoundingClientRect().right > wide.getBoundingClientRect().right)
+      .map(({ tagName, className }) => tagName + '.' + className).slice(0, 8).join(' > '))`);
+
+export const scrollsSideways = async (page: Page): Promise<boolean> => (await sideways(page)).length > 0;
 
 /** A page that is left breaks off its stream. */
 const ABORTED = /net::ERR_ABORTED$/;

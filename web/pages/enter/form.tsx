@@ -23,7 +23,6 @@ export function Field({ label, aside, hint, refusal, className, ...input }: Fiel
   return (
     <div className={styles.field}>
       <label htmlFor={id}>{label}</label>
-      {aside}
       <input
         id={id}
         {...(className ? { className } : {})}
@@ -31,6 +30,8 @@ export function Field({ label, aside, hint, refusal, className, ...input }: Fiel
         aria-describedby={refusal || hint ? `${id}-said` : undefined}
         {...input}
       />
+      {/* Above the field for the eye; from field to field for the keyboard. */}
+      {aside}
       {refusal ? <div id={`${id}-said`}>{refusal}</div> : hint && <p id={`${id}-said`}>{hint}</p>}
     </div>
   );

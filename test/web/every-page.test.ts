@@ -1,0 +1,207 @@
+// Every page, as it is with everything on it that can happen, and as it is with nothing: nobody is kept out of it, in either
+// theme; it fits a phone; and what came from outside is text.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import {
+  type Account,
+  assertClean,
+  barriers,
+  logIn,
+  openBrowser,
+  openStage,
+  PASSWORD,
+  type Stage,
+  sideways,
+  type Visit,
+  visit,
+} from './stage.ts';
+
+const browser = await openBrowser();
+
+const DESKTOP = { width: 1280, height: 900 };
+const PHONE = { width: 390, height: 844 };
+
+/** As long as a name may be, and of no Latin letters. */
+const LONG_NAME =
+  'Стратегия на разворот тренда с усреднением позиции и трейлинг-стопом для самых терпеливых трейдеров!';
+const FIFTEEN_DIGITS = 1234567.89012345;
+const SYMBOL = '<img/src=x/onerror=alert(1)>';
+const COMMENT = '<script>alert(2)</script><img src=x onerror=alert(3)>';
+const AGENT = '<script>alert(4)</script><img src=x onerror=alert(5)>';
+
+/** One of each: what was filled, reversed, refused, rejected, lost, reported; what differs; who is halted. By their names: the accounts. */
+async function fillStage(stage: Stage) {
+  const make = (name: string, paper: object = {}) => stage.makeAccount({ name, paper });
+  const send = (account: Account, body: object, query = '') =>
+    stage.signal(account, body, query, { 'user-agent': AGENT });
+  const lab = await make('Lab');
+  await send(lab, { action: 'buy', symbol: 'BTCUSDT', quantity: 0.3, price: 60_000, comment: COMMENT });
+  await send(lab, { action: 'sell', symbol: 'BTCUSDT', quantity: 0.5, ...stance('short', 0.2, 'long', 0.3) });
+  await send(lab, { action: 'buy', symbol: 'ETHUSDT', quantity: 1, ...stance('long', 1, 'flat', 0) });
+  await send(lab, { action: 'sync', symbol: 'ETHUSDT', market_position: 'long', market_position_size: 2 });
+  await send(lab, { action: 'buy', symbol: 'SOLUSDT', quantity: 40 }, '?simulation=true');
+  await send(lab, { action: 'buy', symbol: SYMBOL, quantity: 1, secret: 'guessed', comment: COMMENT });
+  await send(lab, { action: 'dance', symbol: SYMBOL });
+  await send(lab, { action: 'buy', symbol: SYMBOL, quantity: 1 });
+  const rich = await make(LONG_NAME, { starting_cash: 1e12 });
+  await send(rich, { action: 'buy', symbol: 'XRPUSDT', quantity: 876_543_210.5 });
+  await send(rich, { action: 'buy', symbol: 'XRPUSDT', quantity: FIFTEEN_DIGITS });
+  const order = { action: 'buy', symbol: 'BTCUSDT', quantity: 0.1 };
+  const rejected = await make('Rejected', { reject: 'market_closed' });
+  const lost = await make('Lost', { lose_answer: true });
+  const waiting = await make('Waiting', { fill: 'never' });
+  for (const account of [rejected, lost, waiting]) await send(account, order);
+  const halted = await make(COMMENT);
+  await stage.call(`/trading/accounts/${halted.id}/halt`, { body: {} });
+  await send(halted, order);
+  // A session of theirs, whose browser calls itself what it likes.
+  const { email, password } = stage.firstUser;
+  const headers = { 'content-type': 'application/json', 'user-agent': AGENT };
+  const login = await fetch(`${stage.url}/auth/login`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ email, password }),
+  });
+  assert.equal(login.status, 200);
+  return { rejected, lost, waiting, halted };
+}
+
+const stance = (side: string, size: number, before: string, sizeBefore: number) => ({
+  market_position: side,
+  market_position_size: size,
+  prev_market_position: before,
+  prev_market_position_size: sizeBefore,
+});
+
+interface Place {
+  readonly path: string;
+  /** What is opened over the page. */
+  open?(page: Page): Promise<void>;
+  /** The browser itself says so in its console. */
+  readonly isMissing?: boolean;
+}
+
+const OPEN_TRADE = async (page: Page) => {
+  await page.keyboard.press('t');
+  const drawer = page.getByRole('complementary', { name: 'Trade' });
+  await drawer.getByRole('combobox', { name: 'Symbol' }).fill('BTCUSDT');
+  await drawer.getByLabel('Quantity').fill('0.1');
+  await drawer.getByRole('button', { name: /^Buy 0.1/ }).waitFor();
+};
+const OPEN_HALT = async (page: Page) => {
+  await page.locator('#halt').click();
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: /^Close \d+ positions/ })
+    .waitFor();
+};
+
+const INSIDE: Readonly<Record<string, Place>> = {
+  Today: { path: '/' },
+  Signals: { path: '/signals' },
+  'Signals, searched': { path: '/signals?search=BTC' },
+  'the story of a reversal': { path: '/signals/ reversal' },
+  'the story of a refusal': { path: '/signals/ refusal' },
+  'the story of an order that waits': { path: '/orders/ waiting' },
+  'the story of an order whose answer was lost': { path: '/orders/ lost' },
+  'the story of an order that was rejected': { path: '/orders/ rejected' },
+  'a story that there is not': { path: `/signals/${crypto.randomUUID()}`, isMissing: true },
+  Positions: { path: '/positions' },
+  Performance: { path: '/performance' },
+  Accounts: { path: '/accounts' },
+  'an account': { path: '/accounts/ halted' },
+  Check: { path: '/check' },
+  Security: { path: '/security' },
+  Operation: { path: '/operation' },
+  'the trade drawer': { path: '/positions', open: OPEN_TRADE },
+  'the halt dialog': { path: '/positions', open: OPEN_HALT },
+  'a page that there is not': { path: '/nowhere', isMissing: true },
+};
+const OUTSIDE: Readonly<Record<string, Place>> = {
+  'what strangers see': { path: '/welcome' },
+  login: { path: '/login?next=%2Fpositions' },
+  registration: { path: '/register' },
+  'a forgotten password': { path: '/forgot-password' },
+  'a new password': { path: '/reset-password?token=none' },
+  terms: { path: '/terms' },
+};
+const EMPTY = ['/', '/signals', '/positions', '/performance', '/accounts', '/check', '/security'];
+
+const MISSING = /the server responded with a status of 404/;
+
+describe('every page', browser ? {} : { skip: 'there is no browser' }, () => {
+  let stage: Stage;
+  let trader: Visit;
+  let stranger: Visit;
+  /** What is only known once it has happened. */
+  const ids = new Map<string, string>();
+  before(async () => {
+    if (!browser) return;
+    stage = await openStage();
+    const accounts = await fillStage(stage);
+    type Signal = Record<'id' | 'symbol' | 'action' | 'code' | 'order_id' | 'trading_account_id', string>;
+    const { items } = await stage.call<{ items: Signal[] }>('/trading/signals');
+    const find = (wanted: Partial<Signal>) =>
+      items.find((signal) => Object.entries(wanted).every(([key, value]) => signal[key as 'id'] === value));
+    ids.set('halted', accounts.halted.id);
+    ids.set('reversal', find({ action: 'sell', symbol: 'BTCUSDT' })?.id ?? '');
+    ids.set('refusal', find({ code: 'webhook_credential_attack' })?.id ?? '');
+    for (const name of ['rejected', 'lost', 'waiting'] as const)
+      ids.set(name, find({ trading_account_id: accounts[name].id })?.order_id ?? '');
+    trader = await visit(browser);
+    await logIn(trader.page, stage);
+    stranger = await visit(browser);
+  });
+  after(async () => {
+    await browser?.close();
+    await stage?.close();
+  });
+
+  async function inspect({ page, settled, watched }: Visit, { path, open, isMissing }: Place): Promise<void> {
+    for (const seen of Object.values(watched)) seen.length = 0;
+    await page.setViewportSize(DESKTOP);
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.goto(stage.url + path.replace(/ (\w+)$/, (_, name) => ids.get(name) || assert.fail(name)));
+    await settled();
+    await open?.(page);
+    await settled();
+    const onDesktop = await barriers(page);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.setViewportSize(PHONE);
+    const onPhone = [...(await sideways(page)), ...(await barriers(page))];
+    assert.deepEqual({ onDesktop, onPhone }, { onDesktop: [], onPhone: [] });
+    assert.equal(await page.locator('img[src="x"]').count(), 0);
+    assertClean(watched, stage.url, isMissing ? [MISSING] : []);
+  }
+
+  for (const [name, place] of Object.entries(INSIDE)) test(name, () => inspect(trader, place));
+  for (const [name, place] of Object.entries(OUTSIDE)) test(name, () => inspect(stranger, place));
+
+  test('what came from outside is text', async () => {
+    const { page, settled } = trader;
+    await page.setViewportSize(DESKTOP);
+    for (const [path, text] of [
+      ['/signals', SYMBOL],
+      [`/signals/${ids.get('refusal')}`, COMMENT],
+      ['/accounts', COMMENT],
+      ['/security', AGENT],
+    ] as const) {
+      await page.goto(stage.url + path);
+      await settled();
+      await page.getByText(text).filter({ visible: true }).first().waitFor();
+    }
+  });
+
+  test('somebody comes who has nothing yet', async () => {
+    const { page } = stranger;
+    await page.goto(`${stage.url}/register`);
+    await page.getByLabel('Email').fill('new@example.com');
+    await page.getByLabel('Password').fill(PASSWORD);
+    await page.getByLabel(/I accept the terms/).check();
+    await page.getByRole('button', { name: 'Register' }).click();
+    await page.waitForURL(`${stage.url}/`);
+  });
+  for (const path of EMPTY) test(`${path} with nothing on it`, () => inspect(stranger, { path }));
+});

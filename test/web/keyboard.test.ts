@@ -1,0 +1,153 @@
+// The pages by keyboard alone: no hand touches a pointer in here.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { assertClean, openBrowser, openStage, type Stage, type Visit, visit } from './stage.ts';
+
+const browser = await openBrowser();
+
+/**
+ * From here on the page notes what the focus reaches, and what of it shows no ring: on itself, or around it where the control
+ * itself is drawn by its label.
+ */
+const NOTE_FOCUS = `
+  window.reached = new Set();
+  window.ringless = [];
+  document.addEventListener('focusin', ({ target }) => {
+    reached.add(target);
+    const hasRing = (element) => {
+      const { outlineStyle, outlineWidth, opacity } = getComputedStyle(element);
+      return outlineStyle !== 'none' && outlineWidth !== '0px' && opacity !== '0';
+    };
+    const around = [target, target.parentElement, target.parentElement?.parentElement];
+    if (!around.some((element) => element && hasRing(element))) ringless.push(target.outerHTML.slice(0, 120));
+  });
+  document.activeElement?.blur();`;
+
+const CONTROLS = `[...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex]')]
+  .filter((element) => element.tabIndex >= 0 && !element.disabled &&
+    element.checkVisibility({ visibilityProperty: true }))`;
+
+/** Of a group of radio buttons the keyboard reaches one, and from there the others by the arrows. */
+const UNREACHED = `${CONTROLS}
+  .filter((element) => !reached.has(element) && !(element.type === 'radio' &&
+    [...reached].some(({ type, name }) => type === 'radio' && name === element.name)))
+  .map((element) => element.outerHTML.slice(0, 120))`;
+
+const PAGES = [
+  ...['/', '/signals', '/positions', '/performance', '/accounts', '/check', '/security', '/operation'],
+  ...['/welcome', '/register', '/forgot-password', '/reset-password?token=none', '/terms'],
+];
+
+describe('by keyboard alone', browser ? {} : { skip: 'there is no browser' }, () => {
+  let stage: Stage;
+  let visitor: Visit;
+  let page: Page;
+  const press = async (...keys: string[]) => {
+    for (const key of keys) await page.keyboard.press(key);
+  };
+  /** Waits until it has the focus. */
+  const focused = (locator: Locator) => locator.and(page.locator(':focus')).waitFor();
+
+  async function reachAll(): Promise<void> {
+    await visitor.settled();
+    await page.evaluate(NOTE_FOCUS);
+    const count = (await page.evaluate(`${CONTROLS}.length`)) as number;
+    assert.ok(count > 1, `${count} controls`);
+    for (let presses = 0; presses < count + 2; presses += 1) await press('Tab');
+    assert.deepEqual(await page.evaluate(UNREACHED), []);
+    assert.deepEqual(await page.evaluate('ringless'), []);
+  }
+
+  before(async () => {
+    if (!browser) return;
+    stage = await openStage();
+    const lab = await stage.makeAccount({ name: 'Lab' });
+    for (const symbol of ['BTCUSDT', 'ETHUSDT', 'SOLUSDT'])
+      await stage.signal(lab, { action: 'buy', symbol, quantity: 1 });
+    await stage.signal(lab, { action: 'sync', symbol: 'ETHUSDT', market_position: 'flat' });
+    visitor = await visit(browser);
+    page = visitor.page;
+  });
+  after(async () => {
+    await browser?.close();
+    await stage?.close();
+  });
+
+  test('one logs in', async () => {
+    await page.goto(`${stage.url}/login`);
+    await focused(page.getByLabel('Email'));
+    await page.keyboard.type(stage.firstUser.email);
+    await press('Tab');
+    await focused(page.getByLabel('Password'));
+    await page.keyboard.type(stage.firstUser.password);
+    await press('Enter');
+    await page.waitForURL(`${stage.url}/`);
+    await visitor.settled();
+  });
+
+  test('one goes to the signals, from row to row, into a story and to the ones beside it', async () => {
+    await press('g', 's');
+    await page.waitForURL(`${stage.url}/signals`);
+    const row = (name: string) => page.locator('a[data-row]').filter({ hasText: name });
+    await row('BTCUSDT').waitFor();
+    await press('j');
+    await focused(row('ETHUSDT').first());
+    await press('j');
+    await focused(row('SOLUSDT'));
+    await press('k', 'j', 'Enter');
+    await page.waitForURL(/\/signals\/[0-9a-f-]{36}$/);
+    await page.getByRole('heading', { level: 1 }).filter({ hasText: 'SOLUSDT' }).waitFor();
+    await page.getByRole('link', { name: 'Older' }).waitFor();
+    await press('j');
+    await page.getByRole('heading', { level: 1 }).filter({ hasText: 'ETHUSDT' }).waitFor();
+    await reachAll();
+  });
+
+  test('one searches', async () => {
+    await press('/');
+    await focused(page.getByRole('searchbox', { name: 'Search' }));
+    await page.keyboard.type('BTC');
+    await press('Enter');
+    await page.waitForURL(`${stage.url}/signals?search=BTC`);
+    await page.getByRole('row').filter({ hasText: 'BTCUSDT' }).first().waitFor();
+    await press('Escape');
+  });
+
+  test('one opens an order and leaves it, and is back where one was', async () => {
+    await press('g', 'h');
+    await focused(page.locator('#halt'));
+    await press('t');
+    const drawer = page.getByRole('complementary', { name: 'Trade' });
+    await focused(drawer.getByRole('combobox', { name: 'Symbol' }));
+    await press('Escape', 'Escape');
+    await drawer.waitFor({ state: 'detached' });
+    await focused(page.locator('#halt'));
+  });
+
+  test('one halts: the first press is on the button that trades nothing', async () => {
+    await press('g', 'h', 'Enter');
+    const dialog = page.getByRole('dialog', { name: 'Halt' });
+    await focused(dialog.getByRole('button', { name: /^Halt/ }));
+    await press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await focused(page.locator('#halt'));
+  });
+
+  test('one asks for the keys', async () => {
+    await press('?');
+    const dialog = page.getByRole('dialog', { name: 'Keys' });
+    await dialog.getByText('go to Halt, which still asks').waitFor();
+    await press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+  });
+
+  for (const path of PAGES)
+    test(`on ${path} the focus reaches every control, and is seen there`, async () => {
+      await page.goto(stage.url + path);
+      await reachAll();
+    });
+
+  test('and nothing went wrong besides', () => assertClean(visitor.watched, stage.url));
+});

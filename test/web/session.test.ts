@@ -1,0 +1,193 @@
+// A session's bad days: it expires, it is revoked, it ends in another tab; the service goes away; the browser runs no
+// scripts, or its clock is wrong. Each has a state that was designed, and none is an accident.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { assertClean, logIn, openBrowser, openStage, type Stage, type Visit, visit } from './stage.ts';
+
+const browser = await openBrowser();
+
+const HOUR_MS = 3_600_000;
+/** The service's own. */
+const clock = { ahead: 0, now: () => Date.now() + clock.ahead };
+
+/** What a browser says of an answer that pages expect, and of a service that is away. */
+const EXPECTED = [/the server responded with a status of 401/, /net::ERR_(?:CONNECTION|INCOMPLETE|EMPTY)/];
+
+/** Somebody else who is logged in as the same user, and ends all sessions but the own. */
+async function revokeOthers({ url, firstUser }: Stage): Promise<void> {
+  const { email, password } = firstUser;
+  const login = await fetch(`${url}/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email, password }),
+  });
+  const { csrf_token } = (await login.json()) as { csrf_token: string };
+  const headers = {
+    cookie: login.headers
+      .getSetCookie()
+      .map((cookie) => cookie.split(';')[0])
+      .join('; '),
+    'x-csrf-token': csrf_token,
+  };
+  const answer = await fetch(`${url}/auth/sessions`, { headers });
+  const { items } = (await answer.json()) as { items: { id: string; current: boolean }[] };
+  for (const { id } of items.filter(({ current }) => !current)) {
+    const { ok } = await fetch(`${url}/auth/sessions/${id}`, { method: 'DELETE', headers });
+    assert.ok(ok);
+  }
+}
+
+/** Where one is, with the form filled in. */
+async function enterAgain(page: Page, { firstUser }: Stage): Promise<void> {
+  await page.getByLabel('Email').fill(firstUser.email);
+  await page.getByLabel('Password').fill(firstUser.password);
+  await page.getByRole('button', { name: 'Log in' }).click();
+}
+
+/** The plan is asked for with a request that could change something: it needs the CSRF token. */
+async function planOrder(page: Page): Promise<void> {
+  await page.keyboard.press('t');
+  const drawer = page.getByRole('complementary', { name: 'Trade' });
+  await drawer.getByRole('combobox', { name: 'Symbol' }).fill('BTCUSDT');
+  await drawer.getByLabel('Quantity').fill('0.1');
+  await drawer.getByRole('button', { name: /^Buy 0\.1 BTCUSDT/ }).waitFor();
+  await page.keyboard.press('Escape');
+  await drawer.waitFor({ state: 'detached' });
+}
+
+describe('bad days of a session', browser ? {} : { skip: 'there is no browser' }, () => {
+  let stage: Stage;
+  let visitor: Visit;
+  let page: Page;
+  const signal = async () => {
+    const account = await stage.makeAccount({ name: 'Lab' });
+    assert.equal(await stage.signal(account, { action: 'buy', symbol: 'BTCUSDT', quantity: 0.1 }), 200);
+  };
+  before(async () => {
+    if (!browser) return;
+    stage = await openStage({ parts: { clock } });
+    await signal();
+    visitor = await visit(browser);
+    page = visitor.page;
+    await logIn(page, stage);
+  });
+  after(async () => {
+    await browser?.close();
+    await stage?.close();
+  });
+
+  test('a browser without scripts is told what works without them', async () => {
+    assert.ok(browser);
+    const unscripted = await visit(browser, { scripts: false });
+    for (const path of ['/', '/positions']) {
+      await unscripted.page.goto(stage.url + path);
+      await unscripted.page
+        .getByRole('heading', { name: 'Fillpath needs JavaScript for its pages' })
+        .waitFor();
+      assert.match(
+        await unscripted.page.locator('main').innerText(),
+        /Your webhooks, guards and orders work without it\./,
+      );
+    }
+    await unscripted.close();
+  });
+
+  for (const [words, ms] of [
+    ['ahead', HOUR_MS],
+    ['behind', -HOUR_MS],
+  ] as const)
+    test(`with a browser’s clock an hour ${words}, ages are right`, async () => {
+      const other = await visitor.context.newPage();
+      await other.addInitScript(`{
+        const Real = Date;
+        globalThis.Date = class extends Real {
+          constructor(...given) {
+            super(...(given.length === 0 ? [Real.now() + ${ms}] : given));
+          }
+          static now() {
+            return Real.now() + ${ms};
+          }
+        };
+      }`);
+      await other.goto(`${stage.url}/signals`);
+      const arrived = other.getByRole('row').filter({ hasText: 'BTCUSDT' }).locator('time').first();
+      await arrived.waitFor();
+      assert.match((await arrived.getAttribute('title')) ?? '', / UTC, (?:\d+ s|\d min) ago$/);
+      await other.close();
+    });
+
+  test('a service that is away: what is shown stays, and says how old it is; then it goes on by itself', async () => {
+    await page.goto(`${stage.url}/signals`);
+    const rows = page.getByRole('row').filter({ hasText: 'BTCUSDT' });
+    await rows.first().waitFor();
+    await page.getByText('live', { exact: true }).waitFor();
+    await stage.stop();
+    await page.getByText(/^not live since \d\d:\d\d:\d\d$/).waitFor();
+    assert.equal(await rows.count(), 1);
+    await stage.start();
+    await page.getByText('live', { exact: true }).waitFor();
+    await signal();
+    await page.getByRole('button', { name: /1 new/ }).or(rows.nth(1)).first().waitFor();
+  });
+
+  test('a session that expires in two tabs at once is refreshed, and nobody notices', async () => {
+    const other = await visitor.context.newPage();
+    const answers: number[] = [];
+    visitor.context.on('response', (response) => {
+      if (response.url().endsWith('/auth/silent-refresh')) answers.push(response.status());
+    });
+    await other.goto(`${stage.url}/positions`);
+    await other.getByRole('heading', { level: 1 }).waitFor();
+    for (const [name, path] of [
+      ['Accounts', '/accounts'],
+      ['Performance', '/performance'],
+    ] as const) {
+      clock.ahead += HOUR_MS;
+      await Promise.all(
+        [page, other].map(async (tab) => {
+          await tab
+            .getByRole('navigation', { name: 'Pages', exact: true })
+            .getByRole('link', { name })
+            .click();
+          await tab.waitForURL(stage.url + path);
+          await tab.getByLabel('Loading').first().waitFor({ state: 'detached' });
+          await planOrder(tab);
+          assert.equal(new URL(tab.url()).pathname, path);
+        }),
+      );
+    }
+    assert.ok(answers.length >= 2, String(answers));
+    assert.deepEqual([...new Set(answers)], [200]);
+    await other.close();
+  });
+
+  test('a session that is revoked elsewhere ends at the login, and goes on where it was', async () => {
+    const path = '/signals?outcome=refused';
+    await page.goto(stage.url + path);
+    await page.getByText('live', { exact: true }).waitFor();
+    await revokeOthers(stage);
+    await page.waitForURL(`${stage.url}/login?next=${encodeURIComponent(path)}`);
+    await page.getByText('You were going to Signals').waitFor();
+    await enterAgain(page, stage);
+    await page.waitForURL(stage.url + path);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+  });
+
+  test('who logs out in one tab is out in all, and who logs in is in again in all', async () => {
+    const other = await visitor.context.newPage();
+    await other.goto(`${stage.url}/positions`);
+    await other.getByRole('heading', { level: 1 }).waitFor();
+    await page.goto(`${stage.url}/security`);
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.waitForURL(/\/login/);
+    await other.waitForURL(`${stage.url}/login?next=%2Fpositions`);
+    await enterAgain(page, stage);
+    await page.waitForURL(`${stage.url}/`);
+    await other.waitForURL(`${stage.url}/positions`);
+    await other.close();
+  });
+
+  test('and nothing of it was an accident', () => assertClean(visitor.watched, stage.url, EXPECTED));
+});
