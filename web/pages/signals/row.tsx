@@ -6,6 +6,7 @@ import type { Schemas } from '../../api/client.ts';
 import { Figure, Side, Unreal } from '../../parts/figures.tsx';
 import { Mark, Status } from '../../parts/marks.tsx';
 import { signed, unrealWord } from '../../parts/numbers.ts';
+import { shortSymbol } from '../../parts/symbol.ts';
 import { When } from '../../parts/when.tsx';
 import styles from './signals.module.css';
 import { type Happened, happened, type Order, orderHappened, type Signal } from './words.ts';
@@ -106,7 +107,7 @@ function Line({ to, at, account, unreal, action, quantity, symbol, status, what,
       <td className={`num ${styles.quantity}`}>{quantity ? <Figure value={quantity} /> : null}</td>
       <td className={styles.symbol} title={symbol ?? undefined}>
         <Link to={to as never} className="cover" data-row>
-          {symbol ?? <span className="quiet">not read</span>}
+          {symbol === null ? <span className="quiet">not read</span> : shortSymbol(symbol)}
         </Link>
       </td>
       <td className={styles.status}>
