@@ -8,7 +8,8 @@ export const MASKED = '•'.repeat(22);
 export const strategyMessage = (): string =>
   `{ "action": "{{strategy.order.action}}", "symbol": "{{ticker}}", "quantity": {{strategy.order.contracts}},
   "market_position": "{{strategy.market_position}}", "market_position_size": {{strategy.market_position_size}},
-  "prev_market_position": "{{strategy.prev_market_position}}", "prev_market_position_size": {{strategy.prev_market_position_size}},
+  "prev_market_position": "{{strategy.prev_market_position}}",
+  "prev_market_position_size": {{strategy.prev_market_position_size}},
   "id": "{{strategy.order.id}}", "price": {{close}}, "timestamp": "{{timenow}}", "secret": "${SECRET}" }`;
 
 export const ALERT_ACTIONS = ['buy', 'sell', 'close'] as const;

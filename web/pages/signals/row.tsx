@@ -7,6 +7,7 @@ import { Figure, Side, Unreal } from '../../parts/figures.tsx';
 import { type Happened, happened, type Order, orderHappened, type Signal } from '../../parts/happened.ts';
 import { signed } from '../../parts/numbers.ts';
 import { SignalStatus, unrealOf } from '../../parts/signal-status.tsx';
+import { shortSymbol } from '../../parts/symbol.ts';
 import { When } from '../../parts/when.tsx';
 import styles from './signals.module.css';
 
@@ -92,7 +93,7 @@ function Line({ to, at, account, unreal, action, quantity, symbol, status, what,
       <td className={`num ${styles.quantity}`}>{quantity ? <Figure value={quantity} /> : null}</td>
       <td className={styles.symbol} title={symbol ?? undefined}>
         <Link to={to as never} className="cover" data-row>
-          {symbol ?? <span className="quiet">not read</span>}
+          {symbol === null ? <span className="quiet">not read</span> : shortSymbol(symbol)}
         </Link>
       </td>
       <td className={styles.status}>

@@ -135,7 +135,8 @@ const LINE = 64;
 export function curlOf(url: string, members: readonly Member[], ignored: readonly string[]): string {
   const kept = members.filter(({ name }) => !NOT_REHEARSED.has(name) && !ignored.includes(name));
   const body = wrapped(kept.map(({ name, value }) => `${JSON.stringify(name)}:${value}`));
-  return `curl -sS ${quoted(`${url}?simulation=true`)} \\\n  -d ${quoted(`{${body}}`)}`;
+  // Each on a line of its own: an address is as long as its host.
+  return `curl -sS \\\n  ${quoted(`${url}?simulation=true`)} \\\n  -d ${quoted(`{${body}}`)}`;
 }
 
 function wrapped(parts: readonly string[]): string {

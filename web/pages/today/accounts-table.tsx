@@ -203,9 +203,8 @@ function Entries({
   const since = account.halted_since && minuteOf(new Date(account.halted_since), new Date(now));
   return (
     <>
-      <b title={since ? `since ${since}` : why}>halted</b>
+      <b title={since ? `since ${since}` : why}>halted</b> <small>{since}</small>
       <small className={styles.halted}>
-        {since && `${since} `}
         <button type="button" className="link" onClick={onResume}>
           Resume…
         </button>

@@ -9,6 +9,7 @@ import { Figure, Side, Unreal, unrealWord } from '../../parts/figures.tsx';
 import { figure } from '../../parts/numbers.ts';
 import { Led, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { shortSymbol } from '../../parts/symbol.ts';
 import { When } from '../../parts/when.tsx';
 import { whatHappened } from './happened.ts';
 import { SignalStatus } from './signal-status.tsx';
@@ -159,9 +160,9 @@ function SignalRow({
       <td className={styles.action}>{action && <Side side={action} />}</td>
       {/* Closing and reporting have no quantity of their own. */}
       <td className={`num ${styles.quantity}`}>{quantity ? <Figure value={quantity} /> : null}</td>
-      <td className={`${styles.symbol} ellipsis`}>
+      <td className={`${styles.symbol} ellipsis`} title={symbol ?? undefined}>
         <Link to="/signals/$id" params={{ id }} className="cover">
-          {symbol ?? <span className="quiet">not read</span>}
+          {symbol === null ? <span className="quiet">not read</span> : shortSymbol(symbol)}
         </Link>
       </td>
       <td className={styles.status}>

@@ -72,6 +72,9 @@ function Loading() {
       <Led>
         <Skeleton rows={4} two />
       </Led>
+      <Led>
+        <Skeleton rows={8} />
+      </Led>
     </>
   );
 }

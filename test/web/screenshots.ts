@@ -1,0 +1,304 @@
+// npm run screenshots: pictures of every page with data, empty, loading and in trouble, light and dark, on a desktop
+// and on a phone, in screenshots/. To be looked at: no machine says whether a page is ugly. With names (`-- today story`) of those alone;
+// with `-- --readme` the two that open the README, in docs/pictures/.
+//
+// A page is opened once for each state and pictured in its four looks: the same page has to stand in all of them.
+
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, BrowserContext, Page, Route } from 'playwright-core';
+import { openExchange, partsOf, playFortnight, timesBefore } from './believable-day.ts';
+import { openBrowser, openStage, type Stage, scrollsSideways } from './stage.ts';
+
+const PICTURES = join(import.meta.dirname, '../../screenshots');
+const README_PICTURES = join(import.meta.dirname, '../../docs/pictures');
+const IN_README = new Set(['today', 'story']);
+const wanted = process.argv.slice(2);
+const isForReadme = wanted.includes('--readme');
+const THEMES = ['light', 'dark'] as const;
+const DEVICES = { desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } } as const;
+/** Pictures that are taken side by side. */
+const LANES = 3;
+/** Skeletons show themselves after 300 ms. */
+const STALLED_MS = 600;
+
+type StorageState = Awaited<ReturnType<BrowserContext['storageState']>>;
+
+interface Sitting {
+  readonly name: string;
+  readonly path: string;
+  readonly state?: 'loading' | 'error';
+  /** Brings it there: a drawer is opened, a message pasted. */
+  pose?(page: Page): Promise<unknown>;
+  /** The window alone, for what lies over the page. */
+  readonly isOver?: boolean;
+}
+
+/** A message of another service, as people bring them. */
+const FOREIGN = `{
+  "ticker": "BTCUSDT.P",
+  "action": "buy",
+  "quantity": 0.05,
+  "takeProfit": { "percent": 2 },
+  "interval": "15"
+}`;
+
+const openTrade = async (page: Page) => {
+  await page.keyboard.press('t');
+  const drawer = page.getByRole('complementary', { name: /Trade/ });
+  await drawer.getByRole('combobox', { name: 'Symbol' }).fill('BTCUSDT.P');
+  await drawer
+    .getByRole('option', { name: /BTCUSDT/ })
+    .first()
+    .waitFor();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await drawer.getByLabel('buy').check();
+  await drawer.getByLabel('Quantity').fill('0.1');
+  await drawer.getByRole('button', { name: /^Buy/ }).waitFor();
+};
+const openHalt = async (page: Page) => {
+  await page.locator('#halt').click();
+  await page.getByRole('dialog').getByRole('button').nth(1).waitFor();
+};
+const pasteMessage = async (page: Page) => {
+  await page.getByRole('textbox').last().fill(FOREIGN);
+  await page
+    .getByRole('main')
+    .getByRole('button', { name: /^Check/ })
+    .click();
+  await page.getByRole('button', { name: 'Paste another' }).waitFor();
+};
+
+const OUTSIDE: readonly Sitting[] = [
+  { name: 'landing', path: '/welcome' },
+  { name: 'login', path: '/login' },
+  {
+    name: 'login-refused',
+    path: '/login',
+    async pose(page) {
+      await page.getByLabel('Email').fill('ann@example.com');
+      await page.getByLabel('Password').fill('not the password');
+      await page.getByRole('button', { name: 'Log in' }).click();
+      await page.getByRole('alert').waitFor();
+    },
+  },
+  { name: 'register', path: '/register' },
+  { name: 'forgot-password', path: '/forgot-password' },
+  { name: 'reset-password', path: '/reset-password?token=0123456789abcdef' },
+  { name: 'terms', path: '/terms' },
+  { name: 'no-such-page', path: '/nowhere' },
+];
+
+const inOrder = (accountId: string, signalId: string): readonly Sitting[] => [
+  { name: 'today', path: '/' },
+  { name: 'signals', path: '/signals' },
+  { name: 'story', path: `/signals/${signalId}` },
+  { name: 'positions', path: '/positions' },
+  { name: 'performance', path: `/performance?account=${accountId}` },
+  { name: 'accounts', path: '/accounts' },
+  { name: 'account', path: `/accounts/${accountId}` },
+  { name: 'check', path: '/check' },
+  { name: 'security', path: '/security' },
+  { name: 'operation', path: '/operation' },
+];
+
+const inTrouble = ({
+  refused,
+  unknownOrder,
+}: {
+  refused: string;
+  unknownOrder: string;
+}): readonly Sitting[] => [
+  { name: 'today-trouble', path: '/' },
+  { name: 'signals-trouble', path: '/signals' },
+  { name: 'story-unknown', path: `/orders/${unknownOrder}` },
+  { name: 'story-refused', path: `/signals/${refused}` },
+  { name: 'positions-trouble', path: '/positions' },
+  { name: 'performance-currencies', path: '/performance' },
+  { name: 'check-message', path: '/check', pose: pasteMessage },
+  { name: 'trade', path: '/', pose: openTrade, isOver: true },
+  { name: 'halt', path: '/', pose: openHalt, isOver: true },
+  { name: 'no-such-story', path: '/signals/01900000-0000-7000-8000-000000000000' },
+];
+
+/** What the frame itself needs: a page that waits or fails still stands in it. */
+const FRAME = /\/(?:auth\/session|public\/config|trading\/orders\/stream)(?:\?|$)/;
+
+const PROBLEM = {
+  type: 'about:blank',
+  title: 'The database is unavailable',
+  status: 503,
+  detail: 'Nothing was read, and nothing was changed.',
+  code: 'database_unavailable',
+  request_id: '01981f0e-7c52-7b1e-9a55-3f0d2c44aa01',
+};
+
+const answersOf = (state: NonNullable<Sitting['state']>) => async (route: Route) => {
+  const request = route.request();
+  const isAsked = request.resourceType() === 'fetch' && !FRAME.test(request.url());
+  if (!isAsked) return route.fallback();
+  // One that is loading is never answered.
+  if (state === 'error')
+    await route.fulfill({
+      status: 503,
+      contentType: 'application/problem+json',
+      body: JSON.stringify(PROBLEM),
+    });
+};
+
+function looksOf({ name, state }: Sitting) {
+  if (isForReadme)
+    return [
+      { viewport: DEVICES.desktop, colorScheme: THEMES[0], file: join(README_PICTURES, `${name}.png`) },
+    ];
+  return Object.entries(DEVICES).flatMap(([device, viewport]) =>
+    THEMES.map((colorScheme) => {
+      const words = [name, state, colorScheme, device].filter((word) => word !== undefined);
+      return { viewport, colorScheme, file: join(PICTURES, `${words.join('-')}.png`) };
+    }),
+  );
+}
+
+async function picture(context: BrowserContext, url: string, sitting: Sitting): Promise<void> {
+  const { name, path, state, pose, isOver = false } = sitting;
+  const page = await context.newPage();
+  try {
+    if (state) await page.route('**/*', answersOf(state));
+    await page.goto(url + path, { waitUntil: 'domcontentloaded' });
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    if (state === 'loading') await page.waitForTimeout(STALLED_MS);
+    // After its tries, some seconds later.
+    else if (state === 'error') await page.getByRole('alert').first().waitFor({ timeout: 25_000 });
+    else await settled(page);
+    await pose?.(page);
+    for (const { viewport, colorScheme, file } of looksOf(sitting)) {
+      await page.setViewportSize(viewport);
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      // A window as high as the page: what is fixed to its edge stands there, not in the middle of the picture.
+      const height = isOver || isForReadme ? viewport.height : await heightOf(page);
+      await page.setViewportSize({ width: viewport.width, height: Math.max(height, viewport.height) });
+      await page.screenshot({ path: file, animations: 'disabled' });
+      if (await scrollsSideways(page)) console.log(`${file} scrolls sideways`);
+    }
+  } catch (fault) {
+    // The others are worth having.
+    process.exitCode = 1;
+    console.error(`no picture of ${name} ${state ?? ''}:`, fault);
+  } finally {
+    await page.close();
+  }
+}
+
+const heightOf = (page: Page): Promise<number> => page.evaluate('document.documentElement.scrollHeight');
+
+/** What was asked for is there. */
+async function settled(page: Page): Promise<void> {
+  await page
+    .locator('.skeleton')
+    .first()
+    .waitFor({ state: 'detached' })
+    .catch(() => console.log(`${page.url()} still waits`));
+  await page.waitForTimeout(300);
+}
+
+/** Each lane has a window of its own. */
+async function pictures(
+  visitors: readonly BrowserContext[],
+  url: string,
+  sittings: readonly Sitting[],
+): Promise<void> {
+  const due = sittings
+    .filter(({ name, state }) =>
+      isForReadme ? IN_README.has(name) && !state : wanted.length === 0 || wanted.includes(name),
+    )
+    .values();
+  await Promise.all(
+    visitors.map(async (context) => {
+      for (const sitting of due) await picture(context, url, sitting);
+    }),
+  );
+}
+
+const withStates = (sittings: readonly Sitting[]): Sitting[] =>
+  sittings.flatMap((sitting) => [sitting, { ...sitting, state: 'loading' }, { ...sitting, state: 'error' }]);
+
+/** Where it is afternoon now: a day that has something to show, whenever the pictures are taken. */
+function afternoon(): string {
+  const ahead = Math.min(14, 16 - new Date().getUTCHours());
+  return ahead > 0 ? `Etc/GMT-${ahead}` : `Etc/GMT+${-ahead}`;
+}
+
+function newVisitors(browser: Browser, cookies?: StorageState): Promise<BrowserContext[]> {
+  return Promise.all(
+    Array.from({ length: LANES }, async () => {
+      const context = await browser.newContext({
+        timezoneId: afternoon(),
+        reducedMotion: 'reduce',
+        ...(cookies && { storageState: cookies }),
+      });
+      context.setDefaultTimeout(10_000);
+      // A window behind another one counts as hidden, and a hidden page puts its tries off.
+      await context.addInitScript("Object.defineProperty(document, 'visibilityState', { value: 'visible' })");
+      if (cookies) await context.addInitScript("localStorage.setItem('fillpath.logged-in', '1')");
+      return context;
+    }),
+  );
+}
+
+async function loggedIn(
+  browser: Browser,
+  { url, firstUser: { email, password } }: Stage,
+): Promise<BrowserContext[]> {
+  const context = await browser.newContext();
+  const answer = await context.request.post(`${url}/auth/login`, { data: { email, password } });
+  assert.equal(answer.status(), 200);
+  return newVisitors(browser, await context.storageState());
+}
+
+async function takeAll(browser: Browser): Promise<void> {
+  const dir = mkdtempSync(join(tmpdir(), 'fillpath-pictures-'));
+  const times = timesBefore();
+  const exchange = await openExchange(dir, times);
+  const stage = await openStage({ parts: partsOf(times, exchange) });
+  const empty = await openStage();
+  try {
+    for (const { call } of [stage, empty]) {
+      const { items } = await call<{ items: { id: string }[] }>('/trading/accounts');
+      for (const { id } of items) await call(`/trading/accounts/${id}`, { method: 'DELETE' });
+    }
+    const { main, reversal, playTrouble } = await playFortnight(stage, times, exchange);
+    const trader = await loggedIn(browser, stage);
+    const { url } = stage;
+    await pictures(await newVisitors(browser), url, OUTSIDE);
+    await pictures(trader, url, withStates(inOrder(main.id, reversal)));
+    await pictures(trader, url, inTrouble(await playTrouble()));
+    const emptied = inOrder('', '').filter(({ path }) => !path.endsWith('/') || path === '/');
+    await pictures(
+      await loggedIn(browser, empty),
+      empty.url,
+      emptied.map((sitting) => ({ ...sitting, name: `${sitting.name}-empty` })),
+    );
+  } finally {
+    await empty.close();
+    await stage.close();
+    await exchange.close();
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+const started = performance.now();
+mkdirSync(isForReadme ? README_PICTURES : PICTURES, { recursive: true });
+const browser = await openBrowser();
+if (browser) {
+  try {
+    await takeAll(browser);
+  } finally {
+    await browser.close();
+  }
+  console.log(
+    `The pictures are in ${isForReadme ? 'docs/pictures' : 'screenshots'}/, in ${Math.round((performance.now() - started) / 1000)} s`,
+  );
+}
