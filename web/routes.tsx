@@ -15,7 +15,10 @@ import { FaultPage, MissingPage } from './parts/lost.tsx';
 type Search = Readonly<Record<string, string | undefined>>;
 /** Filters stand in the address as they are: texts. What a page does not know it does not use. */
 const texts = (search: Record<string, unknown>): Search =>
-  Object.fromEntries(Object.entries(search).map(([name, value]) => [name, String(value)]));
+  Object.fromEntries(
+    // A link that takes a filter away says so by undefined.
+    Object.entries(search).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
+  );
 
 const root = createRootRoute({
   component: Outlet,
