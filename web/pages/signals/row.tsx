@@ -1,11 +1,11 @@
 // A line of the list: what arrived, and what became of it. The whole of it opens the story.
 
-import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { Figure, Side, Unreal } from '../../parts/figures.tsx';
 import { Mark, Status } from '../../parts/marks.tsx';
 import { signed, unrealWord } from '../../parts/numbers.ts';
+import { RowLink } from '../../parts/row-link.tsx';
 import { When } from '../../parts/when.tsx';
 import styles from './signals.module.css';
 import { type Happened, happened, type Order, orderHappened, type Signal } from './words.ts';
@@ -105,9 +105,7 @@ function Line({ to, at, account, unreal, action, quantity, symbol, status, what,
       {/* Closing and reporting have no quantity of their own. */}
       <td className={`num ${styles.quantity}`}>{quantity ? <Figure value={quantity} /> : null}</td>
       <td className={styles.symbol} title={symbol ?? undefined}>
-        <Link to={to as never} className="cover" data-row>
-          {symbol ?? <span className="quiet">not read</span>}
-        </Link>
+        <RowLink to={to}>{symbol ?? <span className="quiet">not read</span>}</RowLink>
       </td>
       <td className={styles.status}>
         <SignalStatus status={status} />
