@@ -1,5 +1,5 @@
 // What the pages cost who looks at them, with 10,000 orders behind them: the bytes of a first load, and the time from an
-// input to the frame that answers it, in a real Chromium over the loopback. Under a minute and a half.
+// input to the frame that answers it, in a real Chromium over the loopback. A minute, or two where others use the machine.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
