@@ -16,6 +16,7 @@ type Search = Readonly<Record<string, string | undefined>>;
 /** Filters stand in the address as they are: texts. What a page does not know it does not use. */
 const texts = (search: Record<string, unknown>): Search =>
   Object.fromEntries(
+    // A link that takes a filter away says so by undefined.
     Object.entries(search).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
   );
 

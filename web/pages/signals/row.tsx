@@ -1,11 +1,11 @@
 // A line of the list: what arrived, and what became of it. The whole of it opens the story.
 
-import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { Figure, Side, Unreal } from '../../parts/figures.tsx';
 import { type Happened, happened, type Order, orderHappened, type Signal } from '../../parts/happened.ts';
 import { signed } from '../../parts/numbers.ts';
+import { RowLink } from '../../parts/row-link.tsx';
 import { SignalStatus, unrealOf } from '../../parts/signal-status.tsx';
 import { shortSymbol } from '../../parts/symbol.ts';
 import { When } from '../../parts/when.tsx';
@@ -92,9 +92,9 @@ function Line({ to, at, account, unreal, action, quantity, symbol, status, what,
       {/* Closing and reporting have no quantity of their own. */}
       <td className={`num ${styles.quantity}`}>{quantity ? <Figure value={quantity} /> : null}</td>
       <td className={styles.symbol} title={symbol ?? undefined}>
-        <Link to={to as never} className="cover" data-row>
+        <RowLink to={to}>
           {symbol === null ? <span className="quiet">not read</span> : shortSymbol(symbol)}
-        </Link>
+        </RowLink>
       </td>
       <td className={styles.status}>
         <SignalStatus status={status} />

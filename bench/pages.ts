@@ -1,0 +1,250 @@
+// What the pages cost who looks at them, with 10,000 orders behind them: the bytes of a first load, and the time from an
+// input to the frame that answers it, in a real Chromium over the loopback. A minute, or two where others use the machine.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { argon2id } from '../src/app/identity/passwords.ts';
+import { sql } from '../src/data/db.ts';
+import { migrate } from '../src/data/migrate.ts';
+import { openSqlite } from '../src/data/sqlite.ts';
+import { makeTrader, startProgram, type Trader } from '../test/orders/kill-harness.ts';
+import { BrowserMissing, startBrowser } from '../test/servers/browser.ts';
+import { freePort } from '../test/servers/free-port.ts';
+import { openConnection, percentile } from './client.ts';
+import { FILLED, signalsOf } from './orders.ts';
+import { installTimer, longTasks, type Reaction, reactionTo, reactionToCall } from './page-timer.ts';
+import { writePast } from './past.ts';
+
+const ORDERS = 10_000;
+const PASSWORD = 'a horse, a staple, a battery';
+const MOST_KB = 200;
+const MOST_MS = 100;
+const ROWS = 1_000;
+const BURST = 50;
+const TIMES = 5;
+/** After so long without an answer, everything of a first load is there. */
+const QUIET_MS = 700;
+
+const rows = `document.querySelectorAll('a[data-row]').length`;
+const firstRow = `document.querySelector('a[data-row]')?.getAttribute('href')`;
+
+interface Load {
+  readonly path: string;
+  readonly filesKb: number;
+  readonly answersKb: number;
+  readonly encodings: ReadonlySet<string>;
+}
+
+/** Everything that came over the wire for it, heads included, into an empty cache. */
+async function firstLoad(context: BrowserContext, address: string, path: string): Promise<Load> {
+  const page = await context.newPage();
+  const network = await context.newCDPSession(page);
+  await network.send('Network.enable');
+  const files = new Set<string>();
+  const encodings = new Set<string>();
+  const bytes = { files: 0, answers: 0 };
+  let lastHeard = performance.now();
+  network.on('Network.responseReceived', ({ requestId, type, response }) => {
+    if (!/^(?:XHR|Fetch|EventSource)$/.test(type)) files.add(requestId);
+    const encoding = Object.entries(response.headers).find(([name]) => /^content-encoding$/i.test(name));
+    if (encoding) encodings.add(encoding[1]);
+  });
+  network.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+    bytes[files.has(requestId) ? 'files' : 'answers'] += encodedDataLength;
+    lastHeard = performance.now();
+  });
+  await page.goto(address + path);
+  await page.waitForSelector(path === '/signals' ? 'a[data-row]' : 'h1');
+  // The stream stays open for as long as the page: its silence is no sign.
+  while (performance.now() - lastHeard < QUIET_MS) await sleep(QUIET_MS / 5);
+  await page.close();
+  return { path, filesKb: bytes.files / 1000, answersKb: bytes.answers / 1000, encodings };
+}
+
+async function firstLoads(browser: Browser, address: string, inside: string): Promise<Load[]> {
+  const loads: Load[] = [];
+  for (const path of ['/welcome', '/login', '/', '/signals']) {
+    const isOutside = path === '/welcome' || path === '/login';
+    const context = await browser.newContext(isOutside ? {} : { storageState: JSON.parse(inside) });
+    loads.push(await firstLoad(context, address, path));
+    await context.close();
+  }
+  return loads;
+}
+
+/** What a browser keeps that has logged in. */
+async function logIn(browser: Browser, address: string, { user }: Trader): Promise<string> {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(`${address}/login`);
+  await page.getByLabel('Email').fill(user.email);
+  await page.getByLabel('Password').fill(PASSWORD);
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.waitForURL(`${address}/`);
+  const kept = JSON.stringify(await context.storageState());
+  await context.close();
+  return kept;
+}
+
+async function repeat(times: number, once: (n: number) => Promise<Reaction>): Promise<Reaction[]> {
+  const reactions: Reaction[] = [];
+  for (let n = 0; n < times; n++) reactions.push(await once(n));
+  return reactions;
+}
+
+type Tell = (what: string, reactions: readonly Reaction[]) => void;
+
+async function reactions(
+  page: Page,
+  address: string,
+  burst: () => Promise<unknown>,
+  tell: Tell,
+): Promise<void> {
+  const press = (key: string, shown?: string) => reactionTo(page, key, shown);
+  /** By the keyboard: what looks for buttons from outside takes longer than what is measured. */
+  const choose = async (selector: string, text: string, shown: string) => {
+    await page.evaluate(
+      `[...document.querySelectorAll('${selector}')].find((each) => each.textContent.trim() === '${text}').focus()`,
+    );
+    return press('Enter', shown);
+  };
+
+  await page.goto(address);
+  await page.waitForSelector('h1');
+  const opening: { signals: Reaction[]; today: Reaction[] } = { signals: [], today: [] };
+  for (let n = 0; n < TIMES; n++) {
+    await page.keyboard.press('g');
+    opening.signals.push(await press('s', `${rows} > 0`));
+    await page.keyboard.press('g');
+    opening.today.push(await press('t', `location.pathname === '/' && document.querySelector('main table')`));
+  }
+  tell('open Signals', opening.signals);
+  tell('open Today', opening.today);
+
+  await page.goto(`${address}/signals?time=all`);
+  await page.waitForSelector('a[data-row]');
+  const filters: Reaction[] = [];
+  for (const name of ['refused', 'rejected', 'all', 'refused', 'all'])
+    filters.push(await choose('search a', name, `${firstRow} !== '${await page.evaluate(firstRow)}'`));
+  tell('change a filter', filters);
+
+  const pages = [];
+  for (let there = Number(await page.evaluate(rows)); there < ROWS; there = Number(await page.evaluate(rows)))
+    pages.push(await choose('main button', 'Older', `${rows} > ${there}`));
+  tell(`"Older", to row ${ROWS}`, pages);
+
+  await page.evaluate('scrollTo(0, 0)');
+  tell('j and k, in these rows', await repeat(20, (n) => press(n % 4 === 3 ? 'k' : 'j')));
+  const stories: Reaction[] = [];
+  const backs: Reaction[] = [];
+  for (let n = 0; n < TIMES; n++) {
+    stories.push(await press('Enter', `document.querySelector('article h1')`));
+    backs.push(await reactionToCall(page, 'history.back()', `${rows} >= ${ROWS}`));
+    await page.keyboard.press('j');
+  }
+  tell('open a story', stories);
+  tell('back to these rows', backs);
+
+  const drawer: Reaction[] = [];
+  for (let n = 0; n < TIMES; n++) {
+    drawer.push(await press('t', `document.querySelector('aside input')`));
+    await page.keyboard.press('Escape');
+  }
+  tell('open the trade drawer', drawer);
+
+  await longTasks(page);
+  let isOver = false;
+  const sent = burst().then(() => {
+    isOver = true;
+  });
+  const during: Reaction[] = [];
+  while (!isOver) during.push(await press('j'));
+  // What the changes set off comes a moment after the last.
+  during.push(...(await repeat(20, () => press('j'))));
+  await sent;
+  await page.getByRole('button', { name: `Show ${BURST} new` }).waitFor();
+  tell(`j, while ${BURST} orders change`, during);
+  const long = await longTasks(page);
+  if (long.length > 0)
+    tell(
+      `${long.length} tasks over 50 ms then`,
+      long.map((ms) => ({ painted: ms, shown: ms })),
+    );
+}
+
+async function sendAtOnce(direct: string, trader: Trader): Promise<void> {
+  const next = signalsOf([trader]);
+  await Promise.all(
+    Array.from({ length: BURST }, async (_, n) => {
+      const connection = await openConnection(direct);
+      const { path, body } = next(n);
+      const answer = await connection.post(path, body);
+      if (!FILLED.test(answer)) throw new Error(`not what was expected:\n${answer}`);
+      connection.close();
+    }),
+  );
+}
+
+const verdict = (isOk: boolean) => (isOk ? 'ok' : 'over');
+
+function printLoads(loads: readonly Load[]): void {
+  console.log(`first load, kB               files    answers        sum   target < ${MOST_KB}`);
+  for (const { path, filesKb, answersKb, encodings } of loads) {
+    const sum = filesKb + answersKb;
+    const figures = [filesKb, answersKb, sum].map((kb) => kb.toFixed(1).padStart(8));
+    console.log(
+      `  ${path.padEnd(23)} ${figures.join('   ')}   ${verdict(sum < MOST_KB)} (${[...encodings].join(', ')})`,
+    );
+  }
+}
+
+function printReactions(what: string, all: readonly Reaction[]): void {
+  const of = (each: (reaction: Reaction) => number) =>
+    [50, 100].map((percent) => percentile(all.map(each), percent));
+  const [painted = 0, worstPainted = 0] = of((reaction) => reaction.painted);
+  const [shown = 0, worstShown = 0] = of((reaction) => reaction.shown);
+  const figures = [painted, worstPainted, shown, worstShown].map((ms) => ms.toFixed(0).padStart(8));
+  console.log(`  ${what.padEnd(27)} ${figures.join('  ')}   ${verdict(shown < MOST_MS)}`);
+}
+
+async function run(dir: string, browser: Browser): Promise<void> {
+  await import('../web/build.ts');
+  const db = openSqlite({ file: join(dir, 'fillpath.sqlite') });
+  await migrate(db, Date.now());
+  const trader = await makeTrader(db, { latency_ms: 0, starting_cash: 1e12 });
+  const passwordHash = await argon2id.hash(PASSWORD);
+  await db.commit([sql`update users set password_hash = ${passwordHash} where id = ${trader.user.id}`]);
+  await writePast(db, trader, ORDERS);
+  await db.close();
+
+  // By its number: pages of another origin than the service's own may not ask it.
+  const server = startProgram(dir, { PORT: String(await freePort()) });
+  const direct = await server.ready;
+  const address = direct.replace('127.0.0.1', 'localhost');
+  const inside = await logIn(browser, address, trader);
+  printLoads(await firstLoads(browser, address, inside));
+  const context = await browser.newContext({ storageState: JSON.parse(inside) });
+  const page = await context.newPage();
+  await installTimer(page);
+  console.log(`\ninput → frame, ms, with ${ORDERS} orders`);
+  console.log(`                             next p50     worst  shown p50     worst   target < ${MOST_MS}`);
+  await reactions(page, address, () => sendAtOnce(direct, trader), printReactions);
+  const [load = 0] = loadavg();
+  if (load > availableParallelism() * 1.5)
+    console.log(`\nOthers were using the machine (load ${load.toFixed(1)}): the times are theirs, too.`);
+  await server.kill();
+}
+
+const dir = mkdtempSync(join(tmpdir(), 'fillpath-bench-'));
+try {
+  const browser = await startBrowser();
+  await run(dir, browser).finally(() => browser.close());
+} catch (fault) {
+  if (!(fault instanceof BrowserMissing)) throw fault;
+  console.log(`The pages are not measured: ${fault.message}`);
+} finally {
+  rmSync(dir, { recursive: true, force: true });
+}
