@@ -30,6 +30,8 @@ const Place = Type.Object({
 const COMMENT_EVERY_MS = 15_000;
 /** Who has not taken so much is cut off, and goes on from the last event that arrived. */
 const MOST_UNSENT = 1024 * 1024;
+/** Whoever reads gets what is unsent within this time when a stream ends. */
+const LAST_WORDS_MS = 1_000;
 
 const DOC: RouteDoc = {
   id: 'streamOrders',
@@ -87,6 +89,7 @@ export function orderStreamRoutes(server: FastifyInstance, deps: OrderStreamRout
       const closed = Promise.withResolvers<void>();
       const end = () => {
         body.push(null);
+        setTimeout(() => reply.raw.destroy(), LAST_WORDS_MS).unref();
         return closed.promise;
       };
       async function checkAccess(): Promise<void> {
