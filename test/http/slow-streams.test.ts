@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import Fastify from 'fastify';
 import { ipList } from '../../src/app/accounts/ip-list.ts';
 import type { Caller } from '../../src/app/identity/access.ts';
-import type { Reader } from '../../src/app/orders/feeds.ts';
+import type { FeedEvent, Reader } from '../../src/app/orders/feeds.ts';
 import type { OrderRecord } from '../../src/domain/order-result.ts';
 import { limitConnections } from '../../src/http/connections.ts';
 import { orderStreamRoutes } from '../../src/http/routes/order-stream.ts';
@@ -18,7 +18,7 @@ const SEND_MS = 300;
 const MOST_TOLD = 64;
 const LARGE = { note: 'x'.repeat(1_000_000) } as unknown as OrderRecord;
 
-async function openRoute(t: TestContext, { sendMs = SEND_MS } = {}) {
+async function openRoute(t: TestContext, { sendMs = SEND_MS, first = [] as FeedEvent[] } = {}) {
   const readers: Reader[] = [];
   const closed = Promise.withResolvers<void>();
   const server = Fastify();
@@ -32,7 +32,7 @@ async function openRoute(t: TestContext, { sendMs = SEND_MS } = {}) {
     isStillIn: async () => true,
     async openStream(_user, _after, reader) {
       readers.push(reader);
-      reader.tell([{ kind: 'place', place: 'a-1' }]);
+      reader.tell([...first, { kind: 'place', place: 'a-1' }]);
       return { prolong() {}, close: async () => closed.resolve() };
     },
   });
@@ -69,6 +69,22 @@ describe('A stream of orders', { concurrency: true }, () => {
     }
     await closed;
     assert.ok(told < MOST_TOLD, `${told} MB were kept`);
+  });
+
+  test('that begins with more than is kept for anybody is not cut off before its client could take it', async (t) => {
+    const first = ['a-0', 'a-1'].map((place): FeedEvent => ({ kind: 'order', place, record: LARGE }));
+    const { reader, response } = await openRoute(t, { first });
+    assert.equal(response.statusCode, 200);
+    let taken = 0;
+    const all = new Promise<void>((resolve) => {
+      response.setEncoding('utf8').on('data', (chunk: string) => {
+        taken += chunk.length;
+        if (chunk.endsWith('data: {}\n\n')) resolve();
+      });
+    });
+    while (taken < 2_000_000) await pause(5);
+    reader.tell([{ kind: 'reset', place: 'a-2' }]);
+    await all;
   });
 
   test('whose client takes nothing does not hold a service that stops', async (t) => {

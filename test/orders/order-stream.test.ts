@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import { journalOf } from '../../src/app/orders/changes.ts';
 import { revokeApiKeysOf } from '../../src/data/api-keys.ts';
@@ -92,6 +93,22 @@ describe('The stream of orders', { concurrency: true }, () => {
       await reset.order('what comes after it', isFilled(next.body));
       reset.close();
     }
+  });
+
+  test('more changes at once than are told one by one are one reset, for open streams and for those who come back', async (t) => {
+    const { world, store, follow } = await openDesk(t);
+    const trader = await world.makeTrader();
+    const stream = await follow(trader);
+    const before = stream.place();
+    const many = Array.from({ length: 201 }, () => randomUUIDv7());
+    await store.note(journalOf(trader.user.id), many);
+    await stream.until('a reset', () => stream.events.length > 0);
+    const back = await follow(trader, before);
+    const resets = [stream, back].map(({ events, place }) => [events.map(({ event }) => event), place()]);
+    assert.deepEqual(resets[0], resets[1]);
+    assert.deepEqual(resets[0]?.[0], ['reset']);
+    const { body } = await world.send(trader);
+    await Promise.all([stream, back].map((each) => each.order('what comes after it', isFilled(body))));
   });
 
   test('a journal that is lost under an open stream is a reset, and the stream goes on', async (t) => {
@@ -241,6 +258,24 @@ describe('With every comment of the stream of orders', { concurrency: true }, ()
     await going.until('a comment', () => going.comments() > 0, A_COMMENT_MS);
     const { body } = await world.send(trader);
     await going.order('a fill', isFilled(body));
+  });
+
+  test('a change that nobody noted is found, though somebody who came back has been told of it', async (t) => {
+    const { world, follow } = await openDesk(t);
+    const trader = await world.makeTrader();
+    const stream = await follow(trader);
+    const place = stream.place();
+    const { body } = await world.send(trader);
+    await stream.order('the fill', isFilled(body));
+    // The first round has been.
+    await pause(1_500);
+    await world.db.commit([
+      sql`update order_history set version = version + 1, symbol = 'CHANGED' where order_id = ${body.order_id}`,
+    ]);
+    const isChanged = ({ data }: StreamEvent) => data.symbol === 'CHANGED';
+    const back = await follow(trader, place);
+    assert.ok(back.events.some(isChanged));
+    await stream.until('the change', () => stream.events.some(isChanged), A_COMMENT_MS);
   });
 
   test('changes that nobody noted are found, in streams that are open and for those who come back', async (t) => {

@@ -75,8 +75,9 @@ export function orderStreamRoutes(server: FastifyInstance, deps: OrderStreamRout
       const body = new Readable({ read() {} });
       const write = (text: string) => {
         if (body.destroyed || text === '') return;
-        body.push(text);
+        // Of what was told before: nobody could take this one yet.
         if (body.readableLength > MOST_UNSENT) body.destroy();
+        else body.push(text);
       };
       const reader: Reader = {
         tell: (events) => write(textOf(events)),
