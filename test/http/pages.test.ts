@@ -76,6 +76,7 @@ describe('the pages', () => {
     const server = openServer(t, built);
     for (const path of [
       '/static/.built',
+      '/static/index.html',
       '/static/../package.json',
       '/static/%2e%2e/x',
       '/static/',
@@ -83,6 +84,11 @@ describe('the pages', () => {
     ])
       assert.equal((await server.inject({ url: path, headers: { accept: '*/*' } })).statusCode, 404, path);
     assert.equal((await server.inject({ method: 'POST', url: '/signals' })).statusCode, 404);
+  });
+
+  test('a file that is not there, of another build perhaps, is asked for again', async (t) => {
+    const answer = await openServer(t, built).inject('/static/main-OTHER.js');
+    assert.deepEqual([answer.statusCode, answer.headers['cache-control']], [404, 'no-store']);
   });
 
   test('a person at a path of nothing sees the pages’ own 404; a program gets a problem', async (t) => {
