@@ -129,6 +129,8 @@ test('in the whole service the pages stand beside the API, in production too', a
   const [, script] = /src="(\/static\/main-[^"]+)"/.exec(page.body) ?? [];
   assert.ok(script, page.body);
   assert.equal((await inject(script)).statusCode, 200);
+  const mistyped = await inject('/login/');
+  assert.deepEqual([mistyped.statusCode, mistyped.body], [404, page.body]);
   const unknown = await inject('/trading/nothing');
   assert.equal(unknown.headers['content-type'], 'application/problem+json; charset=utf-8');
   assert.ok((unknown.json() as Problem).code);
