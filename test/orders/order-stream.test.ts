@@ -5,9 +5,11 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import { journalOf } from '../../src/app/orders/changes.ts';
+import { openOrderStream, type StreamDeps } from '../../src/app/orders/stream-orders.ts';
 import { revokeApiKeysOf } from '../../src/data/api-keys.ts';
 import { sql } from '../../src/data/db.ts';
-import { timestamp } from '../../src/domain/ids.ts';
+import { isDenial } from '../../src/domain/denial.ts';
+import { timestamp, type UserId } from '../../src/domain/ids.ts';
 import type { OrderRecord } from '../../src/domain/order-result.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -20,6 +22,11 @@ const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 const UNKNOWN = `0123456789ab-7`;
 /** A comment comes after this time, and what comes with it. */
 const A_COMMENT_MS = 20_000;
+
+/** What is beside an order, and no part of what changes. */
+const SURROUNDINGS = new Set(['signal_id', 'previous_order', 'next_order', 'last_look']);
+const streamed = (record: OrderRecord) =>
+  Object.fromEntries(Object.entries(record).filter(([name]) => !SURROUNDINGS.has(name)));
 
 /** A world that can be reached over the network, and its store. */
 async function openDesk(t: TestContext, { store: own = (made: Store) => made } = {}) {
@@ -43,7 +50,7 @@ const isFilled =
     record.order_id === order_id && record.status === 'filled';
 
 describe('The stream of orders', { concurrency: true }, () => {
-  test('tells of an order that arrives and is filled, as its record is read', async (t) => {
+  test('tells of an order that arrives and is filled, as its record is read, without its surroundings', async (t) => {
     const { world, follow } = await openDesk(t);
     const trader = await world.makeTrader();
     const stream = await follow(trader);
@@ -53,7 +60,7 @@ describe('The stream of orders', { concurrency: true }, () => {
     assert.equal(stream.headers['x-content-type-options'], 'nosniff');
     const { body } = await world.send(trader);
     const told = await stream.order('the fill', isFilled(body));
-    assert.deepEqual(told, await world.order(trader, body.order_id));
+    assert.deepEqual(told, streamed(await world.order(trader, body.order_id)));
     assert.ok(stream.events.every(({ event }) => event === 'order'));
   });
 
@@ -161,6 +168,24 @@ describe('The stream of orders', { concurrency: true }, () => {
       async () => (await follow(trader)).status,
       (status) => status === 200,
     );
+  });
+
+  test('one that the store has forgotten frees no number of another when it closes', async () => {
+    let kept = openMemoryStore({ clock: ticking });
+    const store: StreamDeps['store'] = {
+      acquireLease: (...args) => kept.acquireLease(...args),
+      renewLease: (...args) => kept.renewLease(...args),
+      releaseLease: (...args) => kept.releaseLease(...args),
+    };
+    const user = randomUUIDv7() as UserId;
+    const reader = { tell() {}, checkAccess() {} };
+    const open = () => openOrderStream({ store, feeds: { open: async () => () => {} } }, user, null, reader);
+    const old = await open();
+    assert.ok(!isDenial(old));
+    kept = openMemoryStore({ clock: ticking });
+    for (let count = 0; count < 10; count++) assert.ok(!isDenial(await open()));
+    await old.close();
+    assert.ok(isDenial(await open()));
   });
 
   test('HEAD answers and holds nothing; a parameter is refused', async (t) => {
@@ -342,8 +367,9 @@ test('whatever changes and however often the client is cut off, in the end it ha
         }
       await Promise.all(orders);
       const { body } = await world.as<{ items: { order_id: string }[] }>(trader, 'GET', '/trading/orders');
-      const truth = new Map<string, OrderRecord>();
-      for (const { order_id } of body.items) truth.set(order_id, await world.order(trader, order_id));
+      const truth = new Map<string, object>();
+      for (const { order_id } of body.items)
+        truth.set(order_id, streamed(await world.order(trader, order_id)));
       await stream.until('the view to be the truth', () => {
         take();
         return [...truth].every(([id, record]) => JSON.stringify(view.get(id)) === JSON.stringify(record));
