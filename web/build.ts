@@ -6,6 +6,7 @@
 
 import { createHash } from 'node:crypto';
 import {
+  copyFileSync,
   existsSync,
   globSync,
   mkdirSync,
@@ -21,8 +22,9 @@ import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib';
 
 const WEB = import.meta.dirname;
 const DIST = join(WEB, 'dist');
-/** Written last: a build that was cut off counts for nothing. */
+/** Written last, with the names of what was built: a build that was cut off counts for nothing. */
 const STAMP = '.built';
+const DOCUMENT = 'index.html';
 const COMPRESSIBLE = /\.(?:html|js|css|svg)$/;
 
 function isStale(): boolean {
@@ -85,17 +87,29 @@ async function build(): Promise<void> {
 
   const main = outputFiles.find(({ path }) => path.endsWith('.js') && entryOf(path) === 'main.tsx');
   if (!main) throw new Error('the entry is missing from what was built');
-  const document = readFileSync(join(WEB, 'index.html'), 'utf8')
+  const document = readFileSync(join(WEB, DOCUMENT), 'utf8')
     .replace('./theme/icon.svg', `/static/${iconName}`)
     .replace('./theme/base.css', `/static/${style}`)
     .replace('./main.tsx', `/static/${basename(main.path)}`);
-  write('index.html', document);
+  write(DOCUMENT, document);
 
   for (const file of readdirSync(beside)) if (COMPRESSIBLE.test(file)) compress(join(beside, file));
-  write(STAMP, '');
+  const names = readdirSync(beside);
+  for (const name of builtBefore().filter((known) => !names.includes(known)))
+    copyFileSync(join(DIST, name), join(beside, name));
+  write(STAMP, names.join('\n'));
   rmSync(DIST, { recursive: true, force: true });
   renameSync(beside, DIST);
   console.log(`The pages are built, in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+}
+
+/** The files of the last build, and of none before it: a page that is open in a browser asks for its own pieces. */
+function builtBefore(): string[] {
+  const stamp = join(DIST, STAMP);
+  if (!existsSync(stamp)) return [];
+  return readFileSync(stamp, 'utf8')
+    .split('\n')
+    .filter((name) => name !== '' && !name.startsWith(DOCUMENT));
 }
 
 const hashed = (name: string, extension: string, text: string): string =>

@@ -4,8 +4,9 @@
 import cors from '@fastify/cors';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Denial, deny } from '../domain/denial.ts';
-import { isPage } from './pages.ts';
+import { isOfPrograms, isPage } from './pages.ts';
 import { sendDenial } from './problem.ts';
+import { READING } from './reads-at-once.ts';
 
 export interface Middleware {
   readonly allowedOrigins: readonly string[];
@@ -89,6 +90,8 @@ export function standBefore(server: FastifyInstance, settings: Middleware): void
 function checkOrigin(request: FastifyRequest, allowed: readonly string[]): Denial | null {
   const path = request.routeOptions.url ?? request.url.replace(/\?.*$/s, '');
   if (isOpenToAll(path)) return null;
+  // A mistyped page: there is nothing, and whoever reads may know.
+  if (request.is404 && READING.has(request.method) && !isOfPrograms(path)) return null;
   const { origin, referer, authorization } = request.headers;
   const from = origin ?? originOf(referer);
   if (from !== undefined) return allowed.includes(from) ? null : deny('origin_not_allowed');

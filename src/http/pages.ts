@@ -16,6 +16,7 @@ const OF_PROGRAMS =
   /^\/(?:trading|settings|auth|deployment|webhook|public|setup|static|docs|health|metrics|openapi\.json)(?:\/|$)/;
 
 export const isPage = (path: string): boolean => PAGE.test(path);
+export const isOfPrograms = (path: string): boolean => OF_PROGRAMS.test(path);
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -30,6 +31,8 @@ const ENCODINGS = [
   ['br', '.br'],
   ['gzip', '.gz'],
 ] as const;
+
+const DOCUMENT = 'index.html';
 
 interface File {
   readonly type: string;
@@ -47,8 +50,8 @@ const NOT_BUILT =
 
 export function openPages(folder: string): Pages {
   const files = readFiles(folder);
-  const document = files.get('index.html');
   // Its files have their content in their names; the document itself is asked for each time.
+  const document = files.get(DOCUMENT);
   const tag = document && `"${createHash('sha256').update(document.plain).digest('base64url').slice(0, 27)}"`;
 
   function sendDocument(request: FastifyRequest, reply: FastifyReply, status: number): FastifyReply {
@@ -63,13 +66,16 @@ export function openPages(folder: string): Pages {
     answer(request, reply) {
       if (!READING.has(request.method)) return null;
       const path = request.url.replace(/[?#].*$/s, '');
-      const file = path.startsWith('/static/') ? files.get(path.slice('/static/'.length)) : undefined;
+      const name = path.startsWith('/static/') ? path.slice('/static/'.length) : null;
+      const file = name === null || name === DOCUMENT ? undefined : files.get(name);
       if (file) {
         reply.header('cache-control', 'public, max-age=31536000, immutable');
         return send(request, reply, file);
       }
+      // Another build's, where one replaces the other: it may be here at the next try.
+      if (name !== null) reply.header('cache-control', 'no-store');
       if (isPage(path)) return sendDocument(request, reply, 200);
-      const isForPerson = !OF_PROGRAMS.test(path) && /\btext\/html\b/.test(request.headers.accept ?? '');
+      const isForPerson = !isOfPrograms(path) && /\btext\/html\b/.test(request.headers.accept ?? '');
       return isForPerson ? sendDocument(request, reply, 404) : null;
     },
   };

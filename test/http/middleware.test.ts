@@ -348,8 +348,8 @@ describe('the browser-only check, in production', () => {
   // biome-ignore format: a list
   const GUARDED = [
     'GET /auth/session', 'POST /auth/logout', 'GET /trading/orders', 'POST /trading/order',
-    'GET /settings/audit-log', 'POST /settings/terms', 'GET /deployment/workers', 'GET /nowhere',
-    'GET /auth/tokens', 'GET /webhooks/x', 'GET /healthy',
+    'GET /settings/audit-log', 'POST /settings/terms', 'GET /deployment/workers', 'POST /nowhere',
+    'GET /auth/tokens', 'GET /trading/x', 'GET /settings',
   ];
   // biome-ignore format: a list
   const OPEN = [
@@ -362,7 +362,7 @@ describe('the browser-only check, in production', () => {
     'POST /webhook/token/order', 'POST /%77ebhook/token/order', 'GET /webhook/token', 'GET /public/plans',
     'GET /public/nothing', 'POST /setup/admin', 'GET /health', 'GET /health?x=1', 'GET /static/app.js',
     'GET /docs', 'GET /docs/app.js', 'GET /metrics', 'GET /', 'GET /robots.txt', 'GET /sitemap.xml',
-    'GET /favicon.ico',
+    'GET /favicon.ico', 'GET /nowhere', 'GET /login/', 'GET /webhooks/x', 'GET /healthy',
   ];
 
   test('every path and every sender', async (t) => {

@@ -76,6 +76,7 @@ describe('the pages', () => {
     const server = openServer(t, built);
     for (const path of [
       '/static/.built',
+      '/static/index.html',
       '/static/../package.json',
       '/static/%2e%2e/x',
       '/static/',
@@ -83,6 +84,11 @@ describe('the pages', () => {
     ])
       assert.equal((await server.inject({ url: path, headers: { accept: '*/*' } })).statusCode, 404, path);
     assert.equal((await server.inject({ method: 'POST', url: '/signals' })).statusCode, 404);
+  });
+
+  test('a file that is not there, of another build perhaps, is asked for again', async (t) => {
+    const answer = await openServer(t, built).inject('/static/main-OTHER.js');
+    assert.deepEqual([answer.statusCode, answer.headers['cache-control']], [404, 'no-store']);
   });
 
   test('a person at a path of nothing sees the pages’ own 404; a program gets a problem', async (t) => {
@@ -123,6 +129,8 @@ test('in the whole service the pages stand beside the API, in production too', a
   const [, script] = /src="(\/static\/main-[^"]+)"/.exec(page.body) ?? [];
   assert.ok(script, page.body);
   assert.equal((await inject(script)).statusCode, 200);
+  const mistyped = await inject('/login/');
+  assert.deepEqual([mistyped.statusCode, mistyped.body], [404, page.body]);
   const unknown = await inject('/trading/nothing');
   assert.equal(unknown.headers['content-type'], 'application/problem+json; charset=utf-8');
   assert.ok((unknown.json() as Problem).code);

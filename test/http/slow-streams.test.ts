@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import Fastify from 'fastify';
 import { ipList } from '../../src/app/accounts/ip-list.ts';
 import type { Caller } from '../../src/app/identity/access.ts';
-import type { Reader } from '../../src/app/orders/feeds.ts';
+import type { FeedEvent, Reader } from '../../src/app/orders/feeds.ts';
 import type { OrderRecord } from '../../src/domain/order-result.ts';
 import { limitConnections } from '../../src/http/connections.ts';
 import { orderStreamRoutes } from '../../src/http/routes/order-stream.ts';
@@ -18,15 +18,13 @@ const SEND_MS = 300;
 const MOST_TOLD = 64;
 const LARGE = { note: 'x'.repeat(1_000_000) } as unknown as OrderRecord;
 
-async function openRoute(t: TestContext) {
+async function openRoute(t: TestContext, { sendMs = SEND_MS, first = [] as FeedEvent[] } = {}) {
   const readers: Reader[] = [];
   const closed = Promise.withResolvers<void>();
   const server = Fastify();
-  limitConnections(
-    server.server,
-    { inAll: 10, perAddress: 10, headersMs: 1_000, sendMs: SEND_MS },
-    ipList([]),
-  );
+  limitConnections(server.server, { inAll: 10, perAddress: 10, headersMs: 1_000, sendMs }, ipList([]));
+  const sockets: Socket[] = [];
+  server.server.on('connection', (socket) => sockets.push(socket));
   server.addHook('onRequest', async (asked) => {
     asked.caller = { user: { id: 'somebody' } } as unknown as Caller;
   });
@@ -34,7 +32,7 @@ async function openRoute(t: TestContext) {
     isStillIn: async () => true,
     async openStream(_user, _after, reader) {
       readers.push(reader);
-      reader.tell([{ kind: 'place', place: 'a-1' }]);
+      reader.tell([...first, { kind: 'place', place: 'a-1' }]);
       return { prolong() {}, close: async () => closed.resolve() };
     },
   });
@@ -48,7 +46,13 @@ async function openRoute(t: TestContext) {
     asked.once('response', resolve).end(),
   );
   response.on('error', () => {});
-  return { reader: readers[0] ?? assert.fail('nobody reads'), closed: closed.promise, response };
+  return {
+    reader: readers[0] ?? assert.fail('nobody reads'),
+    closed: closed.promise,
+    response,
+    socket: sockets[0] ?? assert.fail('nobody is connected'),
+    stop: () => server.close(),
+  };
 }
 
 describe('A stream of orders', { concurrency: true }, () => {
@@ -65,6 +69,34 @@ describe('A stream of orders', { concurrency: true }, () => {
     }
     await closed;
     assert.ok(told < MOST_TOLD, `${told} MB were kept`);
+  });
+
+  test('that begins with more than is kept for anybody is not cut off before its client could take it', async (t) => {
+    const first = ['a-0', 'a-1'].map((place): FeedEvent => ({ kind: 'order', place, record: LARGE }));
+    const { reader, response } = await openRoute(t, { first });
+    assert.equal(response.statusCode, 200);
+    let taken = 0;
+    const all = new Promise<void>((resolve) => {
+      response.setEncoding('utf8').on('data', (chunk: string) => {
+        taken += chunk.length;
+        if (chunk.endsWith('data: {}\n\n')) resolve();
+      });
+    });
+    while (taken < 2_000_000) await pause(5);
+    reader.tell([{ kind: 'reset', place: 'a-2' }]);
+    await all;
+  });
+
+  test('whose client takes nothing does not hold a service that stops', async (t) => {
+    const { reader, closed, socket, stop } = await openRoute(t, { sendMs: 60_000 });
+    while (socket.writableLength === 0) {
+      reader.tell([{ kind: 'order', place: 'a-1', record: LARGE }]);
+      await pause(5);
+    }
+    const begun = performance.now();
+    await stop();
+    await closed;
+    assert.ok(performance.now() - begun < 5_000);
   });
 
   test('that has nothing to say for long is not taken for one that nobody takes', async (t) => {

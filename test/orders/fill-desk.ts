@@ -2,6 +2,7 @@
 
 import type { TestContext } from 'node:test';
 import type { OrderRecord } from '../../src/domain/order-result.ts';
+import type { Store } from '../../src/store/store.ts';
 import { scriptedWorld } from '../worker/scripted-broker.ts';
 import { logbook, openWorld, settableClock, type Trader, type World } from '../world.ts';
 
@@ -45,7 +46,10 @@ export async function restingOrder(t: TestContext, paper: Record<string, unknown
 }
 
 /** A scripted broker whose orders rest. */
-export async function restingBroker(t: TestContext, options: { env?: Record<string, string> } = {}) {
+export async function restingBroker(
+  t: TestContext,
+  options: { env?: Record<string, string>; store?: Store } = {},
+) {
   const clock = settableClock();
   const { broker, world, trader } = await scriptedWorld(t, { clock, ...options });
   broker.fills = 'later';

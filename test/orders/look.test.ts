@@ -1,14 +1,36 @@
 // POST /trading/orders/{id}/look: the broker is asked now, beside the queue of fill checks.
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { sql } from '../../src/data/db.ts';
 import type { OrderRecord } from '../../src/domain/order-result.ts';
+import { openMemoryStore } from '../../src/store/memory.ts';
+import type { Store } from '../../src/store/store.ts';
 import type { Problem, Trader, World } from '../world.ts';
 import { FIRST_POLL, polled, REQUEUE, restingBroker } from './fill-desk.ts';
 
 const look = (world: World, trader: Trader, id: string) =>
   world.as<Problem & Pick<OrderRecord, 'verification'>>(trader, 'POST', `/trading/orders/${id}/look`);
+
+/** Orders that rest at a broker; and when this many looks have ended. */
+async function openLooking(t: TestContext, options: { env?: Record<string, string> } = {}) {
+  const kept = openMemoryStore({ clock: { now: () => performance.now() } });
+  let ended = 0;
+  const store: Store = {
+    ...kept,
+    async release(key) {
+      await kept.release(key);
+      if (key.startsWith('look:')) ended++;
+    },
+  };
+  const desk = await restingBroker(t, { ...options, store });
+  const haveEnded = (looks: number) =>
+    desk.world.eventually(
+      async () => ended,
+      (count) => count === looks,
+    );
+  return { ...desk, haveEnded };
+}
 
 const actions = async (world: World, trader: Trader, id: string) =>
   (
@@ -19,19 +41,15 @@ const actions = async (world: World, trader: Trader, id: string) =>
 
 describe('POST /trading/orders/{id}/look', () => {
   test('a placed order that was filled meanwhile is seen at once, and no try is used up', async (t) => {
-    const { broker, world, trader } = await restingBroker(t);
+    const { broker, world, trader, haveEnded } = await openLooking(t);
     const { body } = await world.send(trader);
     assert.equal(body.status, 'placed');
-    const asked = broker.count('find');
     const first = await look(world, trader, body.order_id);
     assert.deepEqual(
       [first.status, first.body.verification.state, first.body.verification.attempts],
       [202, 'scheduled', 0],
     );
-    await world.eventually(
-      async () => broker.count('find'),
-      (count) => count > asked,
-    );
+    await haveEnded(1);
     broker.settle(broker.ledger[0], 'filled');
     assert.equal((await look(world, trader, body.order_id)).status, 202);
     const record = await world.eventually(
@@ -48,24 +66,22 @@ describe('POST /trading/orders/{id}/look', () => {
   });
 
   test('a look that finds no end leaves the tries and the next one as they are', async (t) => {
-    const { clock, broker, world, trader } = await restingBroker(t);
+    const { clock, broker, world, trader, haveEnded } = await openLooking(t);
     const { body } = await world.send(trader);
     clock.advance(FIRST_POLL);
     const { verification } = await polled(world, trader, body.order_id, 1);
     const asked = broker.count('find');
     for (let each = 1; each <= 6; each++) {
       await look(world, trader, body.order_id);
-      await world.eventually(
-        async () => broker.count('find'),
-        (count) => count >= asked + each,
-      );
+      await haveEnded(each);
     }
+    assert.equal(broker.count('find'), asked + 6);
     const record = await world.order(trader, body.order_id);
     assert.deepEqual([record.status, record.verification], ['placed', verification]);
   });
 
   test('a dead letter is looked at, stays one while nothing is found, and ends when its fill is', async (t) => {
-    const { clock, broker, world, trader } = await restingBroker(t, { env: { FILL_RETRIES: '0' } });
+    const { clock, broker, world, trader, haveEnded } = await openLooking(t, { env: { FILL_RETRIES: '0' } });
     const { body } = await world.send(trader);
     clock.advance(FIRST_POLL);
     await world.eventually(
@@ -74,10 +90,8 @@ describe('POST /trading/orders/{id}/look', () => {
     );
     const asked = broker.count('find');
     assert.equal((await look(world, trader, body.order_id)).status, 202);
-    await world.eventually(
-      async () => broker.count('find'),
-      (count) => count > asked,
-    );
+    await haveEnded(1);
+    assert.equal(broker.count('find'), asked + 1);
     assert.equal((await world.order(trader, body.order_id)).verification.state, 'dead_letter');
     broker.settle(broker.ledger[0], 'filled');
     await look(world, trader, body.order_id);
@@ -114,6 +128,25 @@ describe('POST /trading/orders/{id}/look', () => {
     );
     assert.equal(record.status, 'expired');
     assert.equal(broker.ledger.length, 0);
+  });
+
+  test('an account has one at a time, however often and for whatever order it is asked for', async (t) => {
+    const { clock, broker, world, trader, haveEnded } = await openLooking(t);
+    const [first, second] = [await world.send(trader), await world.send(trader, { symbol: 'ETHUSDT' })];
+    const asked = broker.count('find');
+    const held = broker.hold('find');
+    await look(world, trader, first.body.order_id);
+    await held.reached;
+    for (const { body } of [first, first, second, second])
+      assert.equal((await look(world, trader, body.order_id)).status, 202);
+    held.release();
+    await haveEnded(1);
+    clock.advance(FIRST_POLL);
+    await Promise.all([first, second].map(({ body }) => polled(world, trader, body.order_id, 1)));
+    assert.equal(broker.count('find'), asked + 1 + 2);
+    await look(world, trader, second.body.order_id);
+    await haveEnded(2);
+    assert.equal(broker.count('find'), asked + 1 + 2 + 1);
   });
 
   test('what has ended, others’ orders and garbage are refused', async (t) => {

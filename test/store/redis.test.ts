@@ -102,6 +102,23 @@ function singleTests(redis: RedisServer): void {
     assert.equal(calls.length - 1, 3, calls.join('\n'));
   });
 
+  test('a broken line in a journal fails whoever notes something there, and nothing that is asked in the same turn', async (t) => {
+    const store = await opened(t, redis.url);
+    const user = newKey();
+    const journal = `orders:{${user}}`;
+    await store.keepJournal(journal, LONG);
+    const [key = ''] = await admin.keys(`*journal*${user}*`);
+    await admin.rpush(key, 'garbage');
+    const [pushed, noted, held] = await Promise.allSettled([
+      store.push(`queue:{${user}}`, 'message', LONG),
+      store.note(journal, ['line']),
+      store.acquireLease(`lease:{${user}}`, 'somebody', LONG),
+    ]);
+    assert.deepEqual([pushed.status, noted.status, held.status], ['fulfilled', 'rejected', 'fulfilled']);
+    assert.equal(await store.take(`queue:{${user}}`, AT_ONCE), 'message');
+    assert.equal((await store.leaseHolder(`lease:{${user}}`))?.holder, 'somebody');
+  });
+
   test('who waits for a reply is told of an outage, and hears what is said after it', async (t) => {
     const [store, other] = [await opened(t, redis.url), await opened(t, redis.url)];
     const missed = Promise.withResolvers<void>();

@@ -59,7 +59,13 @@ const WARN_EVERY_MS = 60_000;
 const TOGETHER_MS = 250;
 /** Where there was no last time. */
 const SOON_MS = 20;
+/** Of one user: what has changed beyond them is read anew. */
 const MOST_AT_ONCE = 200;
+
+interface Change {
+  readonly place: string;
+  readonly order: Found;
+}
 
 interface Feed {
   readonly user: UserId;
@@ -108,34 +114,36 @@ export function openFeeds({ db, store, clock, log }: FeedsDeps, { roundMs = ROUN
   async function tellNew(feed: Feed): Promise<void> {
     if (feed.readers.size === 0) return;
     const lines = await store.readJournal(journalOf(feed.user), feed.place);
-    const last = lines?.at(-1);
-    if (lines && !last) return;
-    const events = lines ? await eventsOf(feed, lines) : [await restart(feed)];
-    if (last) feed.place = last.place;
+    if (lines?.length === 0) return;
+    const changes = lines && (await changesIn(feed, lines));
+    const place = lines?.at(-1)?.place ?? (await store.keepJournal(journalOf(feed.user), JOURNAL_MS));
+    // Who is told to read anew reads all of it.
+    if (!changes) feed.told = (await compare(feed)).marks;
+    for (const { order } of changes ?? []) feed.told.set(order.order.id, order.mark);
+    feed.place = place;
+    const events = changes?.map(eventOf) ?? [{ kind: 'reset', place } as const];
     for (const reader of [...feed.readers]) reader.tell(events);
     if (lines?.some(({ text }) => text === ACCESS))
       for (const reader of [...feed.readers]) reader.checkAccess();
   }
 
-  async function restart(feed: Feed): Promise<FeedEvent> {
-    feed.place = await store.keepJournal(journalOf(feed.user), JOURNAL_MS);
-    return { kind: 'reset', place: feed.place };
-  }
-
-  /** An order stands at the last of its lines: who is cut off before it is told of it again. */
-  async function eventsOf(feed: Feed, lines: readonly JournalLine[]): Promise<FeedEvent[]> {
-    const places = new Map<string, string>();
+  /**
+   * An order stands at the last of its lines: who is cut off before it is told of it again. Null: they are more than anybody
+   * is told one by one.
+   */
+  async function changesIn(feed: Feed, lines: readonly JournalLine[]): Promise<Change[] | null> {
+    const places = new Map<OrderId, string>();
     for (const { place, text } of lines) {
-      places.delete(text);
-      places.set(text, place);
+      if (!isUuid(text)) continue;
+      places.delete(text as OrderId);
+      places.set(text as OrderId, place);
     }
-    const found = await load([...places.keys()].filter(isUuid) as OrderId[]);
-    return [...places].flatMap(([id, place]): FeedEvent[] => {
-      const order = found.get(id as OrderId);
+    if (places.size > MOST_AT_ONCE) return null;
+    const found = await load([...places.keys()]);
+    return [...places].flatMap(([id, place]): Change[] => {
+      const order = found.get(id);
       // A line may name anything: what is not the user's does not exist.
-      if (order?.order.userId !== feed.user) return [];
-      feed.told.set(id as OrderId, order.mark);
-      return [{ kind: 'order', place, record: order.record }];
+      return order?.order.userId === feed.user ? [{ place, order }] : [];
     });
   }
 
@@ -200,8 +208,9 @@ export function openFeeds({ db, store, clock, log }: FeedsDeps, { roundMs = ROUN
     if (feed.readers.size === 0) feed.place = await store.keepJournal(journalOf(feed.user), JOURNAL_MS);
     const lines = after === null ? [] : await store.readJournal(journalOf(feed.user), after);
     const place = lines?.at(-1)?.place ?? (lines && after) ?? feed.place;
-    const events = lines ? await eventsOf(feed, lines) : [];
-    reader.tell([...events, { kind: lines ? 'place' : 'reset', place }]);
+    const changes = lines && (await changesIn(feed, lines));
+    // The others have not been told: what is new here is new to them.
+    reader.tell([...(changes ?? []).map(eventOf), { kind: changes ? 'place' : 'reset', place }]);
     feed.readers.add(reader);
   }
 
@@ -230,6 +239,8 @@ export function openFeeds({ db, store, clock, log }: FeedsDeps, { roundMs = ROUN
     },
   };
 }
+
+const eventOf = ({ place, order }: Change): FeedEvent => ({ kind: 'order', place, record: order.record });
 
 /** What is asked for within a moment is read together. */
 function together(read: (ids: readonly OrderId[]) => Promise<Map<OrderId, Found>>) {

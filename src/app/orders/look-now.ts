@@ -1,13 +1,15 @@
 // A user wants to know now what became of an order. The broker is asked as fill verification asks it, beside its queue: no try
-// is used up, and nothing is ever sent. Whatever is found is saved, or left to a check that is under way already.
+// is used up, and nothing is ever sent. Whatever is found is saved, or left to a check that is under way already. An account
+// has one such look at a time: the checks of the queue, which ask the same broker in the same turn, do not wait for more.
 
 import type { Db } from '../../data/db.ts';
 import { concludeLook, findOpenCheck, type OpenCheck, shownVerification } from '../../data/fill-checks.ts';
 import { findOrder, saveOrder } from '../../data/orders.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
 import { afterLook, type FillRules } from '../../domain/fill.ts';
-import { isUuid, type OrderId } from '../../domain/ids.ts';
+import { type AccountId, isUuid, type OrderId } from '../../domain/ids.ts';
 import type { Verification } from '../../domain/order-result.ts';
+import type { Store } from '../../store/store.ts';
 import type { Owner } from '../accounts/accounts.ts';
 import { writeAudit } from '../audit/audit.ts';
 import type { Afterwards } from '../background.ts';
@@ -17,6 +19,7 @@ import { lookAt, resolution, type VerifyDeps } from './verify-fills.ts';
 export interface LookDeps
   extends Pick<VerifyDeps, 'clock' | 'pool' | 'mailbox' | 'visibilityMs' | 'changes'> {
   readonly db: Db;
+  readonly store: Pick<Store, 'claim' | 'release'>;
   readonly log: { warn(context: object, text: string): void };
   readonly looking: Omit<FillRules, 'retries'>;
   readonly later: Pick<Afterwards, 'begin'>;
@@ -42,11 +45,21 @@ export async function lookNow(deps: LookDeps, owner: Owner, id: string): Promise
   });
   if (!check) return denial ?? deny('nothing_to_look_for');
   // One that is under way is the look that was asked for.
-  if (check.state !== 'running') deps.later.begin(() => look(deps, check));
+  if (check.state !== 'running') deps.later.begin(() => lookAlone(deps, check, order.accountId));
   return {
     order_id: order.id,
     verification: shownVerification({ ...check, next_at: check.nextAt }),
   };
+}
+
+async function lookAlone(deps: LookDeps, check: OpenCheck, account: AccountId): Promise<void> {
+  const claim = `look:{${check.userId}}:${account}`;
+  if (!(await deps.store.claim(claim, deps.visibilityMs))) return;
+  try {
+    await look(deps, check);
+  } finally {
+    await deps.store.release(claim);
+  }
 }
 
 /** It only ever ends a check: a look that finds no end leaves the tries, and the time of the next one, as they are. */

@@ -1,5 +1,6 @@
 // A stream of a user's order changes: one of ten that a user may have open, in all processes together.
 
+import { randomUUID } from 'node:crypto';
 import { type Denial, deny } from '../../domain/denial.ts';
 import type { UserId } from '../../domain/ids.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
@@ -7,10 +8,10 @@ import type { Feeds, Reader } from './feeds.ts';
 
 const MOST_STREAMS = 10;
 /** A stream says four times in a minute that it is there. One whose process died is counted for so long. */
-const CLAIM_MS = 45_000;
+const HELD_MS = 45_000;
 
 export interface StreamDeps {
-  readonly store: Pick<Store, 'claim' | 'prolong' | 'release'>;
+  readonly store: Pick<Store, 'acquireLease' | 'renewLease' | 'releaseLease'>;
   readonly feeds: Pick<Feeds, 'open'>;
 }
 
@@ -21,15 +22,16 @@ export async function openOrderStream(
   reader: Reader,
 ) {
   try {
-    const claim = await claimOne(store, user);
-    if (!claim) return tooMany();
-    const release = () => store.release(claim).catch(() => {});
+    const held = await holdOne(store, user);
+    if (!held) return tooMany();
+    const { key, lease } = held;
+    const release = () => store.releaseLease(key, lease).catch(() => {});
     const leave = await feeds.open(user, after, reader).catch(async (fault: unknown) => {
       await release();
       throw fault;
     });
     return {
-      prolong: () => void store.prolong(claim, CLAIM_MS).catch(() => {}),
+      prolong: () => void store.renewLease(key, lease, HELD_MS).catch(() => {}),
       async close() {
         leave();
         await release();
@@ -41,10 +43,13 @@ export async function openOrderStream(
   }
 }
 
-async function claimOne(store: StreamDeps['store'], user: UserId): Promise<string | null> {
+/** Each is its stream's own: one that a store has forgotten takes nothing from the one that has its number now. */
+async function holdOne(store: StreamDeps['store'], user: UserId) {
+  const holder = randomUUID();
   for (let number = 1; number <= MOST_STREAMS; number++) {
-    const claim = `stream:{${user}}:${number}`;
-    if (await store.claim(claim, CLAIM_MS)) return claim;
+    const key = `stream:{${user}}:${number}`;
+    const lease = await store.acquireLease(key, holder, HELD_MS);
+    if (lease) return { key, lease };
   }
   return null;
 }

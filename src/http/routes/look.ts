@@ -25,7 +25,7 @@ export function lookRoutes(server: FastifyInstance, { lookNow, contextOf }: Look
           tag: 'Orders',
           summary: 'Look now what became of an order',
           description:
-            'Of an order that is `unknown`, `placed` or a dead letter, or whose fill is followed up for another reason: the broker is asked now, and no try is used up. Nothing is sent. The answer does not wait for the broker; the order shows what was found.',
+            'Of an order that is `unknown`, `placed` or a dead letter, or whose fill is followed up for another reason: the broker is asked now, and no try is used up. Nothing is sent. The answer does not wait for the broker; the order shows what was found. An account has one such look at a time: while one is under way, another does not begin.',
           params: { id: 'The `order_id`.' },
           answers: { 202: OrderLook },
           denials: ['not_found', 'nothing_to_look_for'],

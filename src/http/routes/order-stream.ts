@@ -30,13 +30,15 @@ const Place = Type.Object({
 const COMMENT_EVERY_MS = 15_000;
 /** Who has not taken so much is cut off, and goes on from the last event that arrived. */
 const MOST_UNSENT = 1024 * 1024;
+/** Whoever reads gets what is unsent within this time when a stream ends. */
+const LAST_WORDS_MS = 1_000;
 
 const DOC: RouteDoc = {
   id: 'streamOrders',
   tag: 'Orders',
   summary: 'Follow the orders as they change',
   description:
-    'Server-sent events. `order`: an order is new or has changed; its data is the record, as `GET /trading/orders/{id}` answers it, and many changes at once are one event. Each has its place in the stream as `id`; who sends the last one as `Last-Event-ID`, as browsers do, misses nothing of the last 5 minutes. `reset`: something may have been missed; read anew what you show. An event may come twice. A comment comes every 15 s. It ends with the session or the API key. Open it before you read a list, and the list has no gap either. A user has ten at most.',
+    'Server-sent events. `order`: an order is new or has changed; its data is the record, as `GET /trading/orders/{id}` answers it but for `signal_id`, `previous_order`, `next_order` and `last_look`, and many changes at once are one event. Each has its place in the stream as `id`; who sends the last one as `Last-Event-ID`, as browsers do, misses nothing of the last 5 minutes. `reset`: something may have been missed; read anew what you show. An event may come twice. A comment comes every 15 s. It ends with the session or the API key. Open it before you read a list, and the list has no gap either. A user has ten at most.',
   answers: {
     200: {
       text: 'The events, without an end.',
@@ -73,8 +75,9 @@ export function orderStreamRoutes(server: FastifyInstance, deps: OrderStreamRout
       const body = new Readable({ read() {} });
       const write = (text: string) => {
         if (body.destroyed || text === '') return;
-        body.push(text);
+        // Of what was told before: nobody could take this one yet.
         if (body.readableLength > MOST_UNSENT) body.destroy();
+        else body.push(text);
       };
       const reader: Reader = {
         tell: (events) => write(textOf(events)),
@@ -87,6 +90,7 @@ export function orderStreamRoutes(server: FastifyInstance, deps: OrderStreamRout
       const closed = Promise.withResolvers<void>();
       const end = () => {
         body.push(null);
+        setTimeout(() => reply.raw.destroy(), LAST_WORDS_MS).unref();
         return closed.promise;
       };
       async function checkAccess(): Promise<void> {

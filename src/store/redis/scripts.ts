@@ -136,6 +136,12 @@ const readLines = `${LINES}
 /** A command of Redis' own: its name, then what comes after the key. */
 const plain = `return redis.call(ARGV[1], KEYS[1], unpack(ARGV, 2))`;
 
+const JOURNAL_STEPS = {
+  keepJournal: { lua: keepJournal, numberOfKeys: 1 },
+  noteLines: { lua: noteLines, numberOfKeys: 1 },
+  readLines: { lua: readLines, numberOfKeys: 1 },
+};
+
 /** What can be asked together with others. */
 const STEPS = {
   countCall: { lua: countCall, numberOfKeys: 1 },
@@ -147,30 +153,37 @@ const STEPS = {
   announcePresence: { lua: announcePresence, numberOfKeys: 1 },
   tally: { lua: tally, numberOfKeys: 1 },
   listTallies: { lua: listTallies, numberOfKeys: 1 },
-  keepJournal: { lua: keepJournal, numberOfKeys: 1 },
-  noteLines: { lua: noteLines, numberOfKeys: 1 },
-  readLines: { lua: readLines, numberOfKeys: 1 },
+  ...JOURNAL_STEPS,
   plain: { lua: plain, numberOfKeys: 1 },
 };
 export type Step = keyof typeof STEPS;
 
 /**
  * Several of the above, one after the other: for each its name, the number of its arguments and these; and the keys of
- * all of them. A fault of one ends it, and is the answer to all.
+ * all of them. A fault of one ends it, and is the answer to all; one of a journal is the answer to that step alone, because
+ * no order may fail for it.
  */
 const together = `
   local steps = {}
   ${Object.entries(STEPS)
     .map(
       ([name, { lua, numberOfKeys }]) =>
-        `steps['${name}'] = { ${numberOfKeys}, function(KEYS, ARGV) ${lua}\n end }`,
+        `steps['${name}'] = { ${numberOfKeys}, ${name in JOURNAL_STEPS}, function(KEYS, ARGV) ${lua}\n end }`,
     )
     .join('\n  ')}
+  local function alone(run, keys, args)
+    local isDone, answer = pcall(run, keys, args)
+    if isDone then return answer end
+    return redis.error_reply('ERR ' .. tostring(type(answer) == 'table' and answer.err or answer))
+  end
   local answers, key, arg = {}, 1, 1
   while arg <= #ARGV do
-    local keys, run = unpack(steps[ARGV[arg]])
+    local keys, isOfJournal, run = unpack(steps[ARGV[arg]])
     local last = arg + 1 + ARGV[arg + 1]
-    answers[#answers + 1] = run({ unpack(KEYS, key, key + keys - 1) }, { unpack(ARGV, arg + 2, last) }) or false
+    local itsKeys, itsArgs = { unpack(KEYS, key, key + keys - 1) }, { unpack(ARGV, arg + 2, last) }
+    local answer
+    if isOfJournal then answer = alone(run, itsKeys, itsArgs) else answer = run(itsKeys, itsArgs) end
+    answers[#answers + 1] = answer or false
     key, arg = key + keys, last + 1
   end
   return answers`;

@@ -53,7 +53,11 @@ export function openTurns(connection: Connection): Ask {
     const keys = questions.flatMap((each) => each.keys);
     const args = questions.flatMap(({ step, args }) => [step, args.length, ...args]);
     const answers = await commands.together(keys.length, ...keys, ...args);
-    for (const [index, { settle }] of questions.entries()) settle(answers[index]);
+    for (const [index, { settle, fail }] of questions.entries()) {
+      const answer = answers[index];
+      if (answer instanceof Error) fail(answer);
+      else settle(answer);
+    }
   }
 
   return (step, keys, args) =>
