@@ -16,9 +16,13 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
+      // What cannot be asked fails, and says so: the browser's word that it is offline would make it wait in silence.
+      networkMode: 'always',
       // A refusal is an answer; silence is worth another try.
       retry: (count, fault) => count < 2 && !(fault instanceof Problem && fault.status < 500),
     },
+    // A press is meant now. One that is kept for later would halt, resume or trade on what was shown long ago.
+    mutations: { networkMode: 'always', retry: false },
   },
 });
 

@@ -1,6 +1,5 @@
 // The button is ink and says the order; it is there for the plan of exactly these fields, and for nothing else.
 
-import type { UseMutationResult } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { Schemas } from '../../api/client.ts';
 import { type Problem, problemOf } from '../../api/problem.ts';
@@ -9,6 +8,7 @@ import { ProblemNote } from '../../parts/problem-note.tsx';
 import { clockTime } from '../../parts/when.tsx';
 import { type Intent, leavesOpen } from './intent.ts';
 import styles from './trade-drawer.module.css';
+import type { Sending } from './use-sending.ts';
 import {
   buttonWords,
   type Fields,
@@ -26,7 +26,7 @@ interface SendButtonProps {
   readonly unreal: string | null;
   /** A press that has no answer yet. */
   readonly open: Intent | null;
-  readonly sending: UseMutationResult<Schemas['OrderResult'], Error, Wish>;
+  readonly sending: Sending;
   readonly onChange: (changed: Partial<Fields>) => void;
   readonly onLeave: () => void;
 }
@@ -44,7 +44,7 @@ export function SendButton(props: SendButtonProps) {
         : buttonWords(wish, plan);
   return (
     <div className={styles.sends}>
-      {sending.isError && (
+      {sending.error && (
         <ProblemNote fault={sending.error}>
           <WayOn problem={problemOf(sending.error)} account={account} onChange={onChange} onLeave={onLeave} />
         </ProblemNote>
@@ -54,7 +54,7 @@ export function SendButton(props: SendButtonProps) {
         type="button"
         className="button trade"
         disabled={!isReady}
-        onClick={() => wish && sending.mutate(wish)}
+        onClick={() => wish && sending.send(wish)}
       >
         {sending.isPending ? `Sending: ${words}` : words}
       </button>

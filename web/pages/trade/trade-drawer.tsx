@@ -85,7 +85,7 @@ function Trade({ draft, onClose }: TradeDrawerProps) {
     : null;
   const change = (changed: Partial<Fields>) => {
     // What was said of other fields is not said of these.
-    if (!sending.isPending) sending.reset();
+    if (!sending.isPending) sending.forget();
     setFields({ ...fields, ...changed });
   };
   const opens = fields.kind === 'entry';
