@@ -19,7 +19,7 @@ interface HaltDialogProps {
   readonly onClose: () => void;
 }
 
-export default function HaltDialog({ accountId, onClose }: HaltDialogProps) {
+export function HaltDialog({ accountId, onClose }: HaltDialogProps) {
   const { data: all = [], error } = useQuery(accounts);
   const held = useQueries({ queries: all.map(({ id }) => positions(id)) });
   const { progress, isBusy, halt, resume } = useHalting();
