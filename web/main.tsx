@@ -4,7 +4,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import './theme/base.css';
 import { whenSessionEnds } from './api/client.ts';
-import { Problem } from './api/problem.ts';
+import { isRefusal } from './api/problem.ts';
 import { forget, leave, onOtherTabs } from './api/session.ts';
 import { wayOn } from './pages/enter/ways.ts';
 import { router } from './routes.tsx';
@@ -18,8 +18,7 @@ const queries = new QueryClient({
       staleTime: 10_000,
       // What cannot be asked fails, and says so: the browser's word that it is offline would make it wait in silence.
       networkMode: 'always',
-      // A refusal is an answer; silence is worth another try.
-      retry: (count, fault) => count < 2 && !(fault instanceof Problem && fault.status < 500),
+      retry: (count, fault) => count < 2 && !isRefusal(fault),
     },
     // A press is meant now. One that is kept for later would halt, resume or trade on what was shown long ago.
     mutations: { networkMode: 'always', retry: false },
