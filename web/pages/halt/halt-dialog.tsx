@@ -1,15 +1,17 @@
 // The kill switch's one confirmation. Halting never waits for what is held: brokers may hang, and that is when it is needed.
 
-import { useQueries, useQuery } from '@tanstack/react-query';
+import { type UseQueryResult, useQueries, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { positions } from '../../api/broker-reads.ts';
 import type { Schemas } from '../../api/client.ts';
+import { ASK_AGAIN_MS, isFresh } from '../../api/fresh.ts';
 import { problemOf } from '../../api/problem.ts';
 import { accounts } from '../../api/queries.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Unreal, unrealWord } from '../../parts/figures.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { useNow } from '../../parts/when.tsx';
 import styles from './halt-dialog.module.css';
 import { type Choice, closeWords, haltWords, holdingInWords } from './halt-words.ts';
 import { type Progress, useHalting } from './halting.ts';
@@ -21,7 +23,11 @@ interface HaltDialogProps {
 
 export function HaltDialog({ accountId, onClose }: HaltDialogProps) {
   const { data: all = [], error } = useQuery(accounts);
-  const held = useQueries({ queries: all.map(({ id }) => positions(id)) });
+  const held = useQueries({
+    queries: all.map(({ id }) => ({ ...positions(id), refetchInterval: ASK_AGAIN_MS })),
+  });
+  // An answer grows old while the next one does not come.
+  useNow();
   const { progress, isBusy, halt, resume } = useHalting();
   /** Only what somebody changed: an account that appears meanwhile is meant as well. */
   const [changed, setChanged] = useState<ReadonlyMap<string, boolean>>(new Map());
@@ -32,7 +38,7 @@ export function HaltDialog({ accountId, onClose }: HaltDialogProps) {
 
   const choices = all.map((account, index) => ({
     account,
-    holding: held[index]?.data?.items ?? null,
+    holding: freshItems(held[index]),
     fault: held[index]?.error ?? null,
   }));
   const chosen = choices.filter(({ account }) => isChosen(account));
@@ -95,6 +101,10 @@ export function HaltDialog({ accountId, onClose }: HaltDialogProps) {
     </Dialog>
   );
 }
+
+/** Null where it is not known now. What was flat before its broker stopped to answer may hold anything. */
+const freshItems = (asked: UseQueryResult<Schemas['Positions']> | undefined): Choice['holding'] =>
+  asked?.data && isFresh(asked) ? asked.data.items : null;
 
 const wantsAgain = (progress: Progress | undefined): boolean =>
   progress?.is === 'failed' || (progress?.is === 'done' && progress.outcome.tone !== 'good');
