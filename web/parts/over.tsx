@@ -12,6 +12,7 @@ import {
   useState,
 } from 'react';
 import { HaltDialog } from '../pages/halt/halt-dialog.tsx';
+import { useHalting } from '../pages/halt/halting.ts';
 import { OverFault } from './over-fault.tsx';
 
 export interface TradeDraft {
@@ -36,11 +37,12 @@ const TradeDrawer = lazy(loadTrade);
 
 export function OverPages({ children }: { readonly children: ReactNode }) {
   const [draft, setDraft] = useState<TradeDraft | null>(null);
-  const [halting, setHalting] = useState<{ readonly accountId: string | null } | null>(null);
+  const halting = useHalting();
+  const [halts, setHalts] = useState<{ readonly accountId: string | null } | null>(null);
   const over = useMemo<Over>(
     () => ({
       openTrade: (wish = {}) => setDraft(wish),
-      openHalt: (accountId) => setHalting({ accountId: accountId ?? null }),
+      openHalt: (accountId) => setHalts({ accountId: accountId ?? null }),
     }),
     [],
   );
@@ -49,7 +51,10 @@ export function OverPages({ children }: { readonly children: ReactNode }) {
     loadTrade().catch(() => {});
   }, []);
   const leaveTrade = () => setDraft(null);
-  const leaveHalt = () => setHalting(null);
+  const leaveHalt = () => {
+    setHalts(null);
+    halting.leave();
+  };
   return (
     <OverContext value={over}>
       {children}
@@ -60,9 +65,9 @@ export function OverPages({ children }: { readonly children: ReactNode }) {
           </Suspense>
         </OverFault>
       )}
-      {halting && (
+      {halts && (
         <OverFault onClose={leaveHalt}>
-          <HaltDialog accountId={halting.accountId} onClose={leaveHalt} />
+          <HaltDialog accountId={halts.accountId} halting={halting} onClose={leaveHalt} />
         </OverFault>
       )}
     </OverContext>
