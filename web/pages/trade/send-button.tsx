@@ -8,6 +8,7 @@ import { ProblemNote } from '../../parts/problem-note.tsx';
 import { clockTime } from '../../parts/when.tsx';
 import { type Intent, leavesOpen } from './intent.ts';
 import styles from './trade-drawer.module.css';
+import type { Planned } from './use-plan.ts';
 import type { Sending } from './use-sending.ts';
 import {
   buttonWords,
@@ -21,7 +22,7 @@ import {
 
 interface SendButtonProps {
   readonly wish: Wish | null;
-  readonly plan: Schemas['OrderPlan'] | null;
+  readonly planned: Planned;
   readonly account: Schemas['Account'];
   readonly unreal: string | null;
   /** A press that has no answer yet. */
@@ -32,7 +33,8 @@ interface SendButtonProps {
 }
 
 export function SendButton(props: SendButtonProps) {
-  const { wish, plan, account, unreal, open, sending, onChange, onLeave } = props;
+  const { wish, planned, account, unreal, open, sending, onChange, onLeave } = props;
+  const { plan } = planned;
   const isAgain = open !== null && sameWish(open.wish, wish);
   // Asked again, its answer is wanted even where by now there is nothing left to send.
   const isReady = wish !== null && plan !== null && (isAgain || sendsSomething(plan)) && !sending.isPending;
@@ -54,7 +56,7 @@ export function SendButton(props: SendButtonProps) {
         type="button"
         className="button trade"
         disabled={!isReady}
-        onClick={() => wish && sending.send(wish)}
+        onClick={() => wish && planned.isStillGood() && sending.send(wish)}
       >
         {sending.isPending ? `Sending: ${words}` : words}
       </button>

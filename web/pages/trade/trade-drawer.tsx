@@ -121,7 +121,7 @@ function Trade({ draft, onClose }: TradeDrawerProps) {
       {account && (
         <SendButton
           wish={wish}
-          plan={planned.plan}
+          planned={planned}
           account={account}
           unreal={unreal}
           open={open}
