@@ -25,22 +25,22 @@ const queries = new QueryClient({
   },
 });
 
-/** Nothing of the old session is shown to whoever comes next. */
-function goToLogin(): void {
+/** Nothing of the old session is shown to whoever comes next; after a logout not even where it was. */
+function goToLogin({ comesBack }: { readonly comesBack: boolean }): void {
   queries.clear();
   const { pathname, href } = router.state.location;
   if (pathname === '/login') return;
-  void router.navigate({ to: '/login', search: { next: href } as never });
+  void router.navigate({ to: '/login', search: (comesBack ? { next: href } : {}) as never });
 }
 
 whenSessionEnds(() => {
-  leave();
-  goToLogin();
+  leave('over');
+  goToLogin({ comesBack: true });
 });
 onOtherTabs((word) => {
-  if (word === 'out') {
+  if (word !== 'in') {
     forget();
-    goToLogin();
+    goToLogin({ comesBack: word === 'over' });
     return;
   }
   // Somebody logged in: this tab waits no longer. What another tab shows is of whoever was in before, and is read anew.

@@ -14,7 +14,8 @@ let refreshedAt = Number.NEGATIVE_INFINITY;
 export const csrf = (): string | null => csrfToken;
 export const mayBeLoggedIn = (): boolean => readHint() !== null;
 
-type Word = { readonly said: 'in' | 'out' };
+/** `out`: somebody left on purpose; `over`: the session ended by itself, and whoever was in may want to go on. */
+type Word = { readonly said: 'in' | 'out' | 'over' };
 const channel = new BroadcastChannel(CHANNEL);
 
 export function enter(token: string): void {
@@ -24,9 +25,9 @@ export function enter(token: string): void {
 }
 
 /** Tabs of one browser share their session: what ends here ends there. */
-export function leave(): void {
+export function leave(said: 'out' | 'over' = 'out'): void {
   forget();
-  channel.postMessage({ said: 'out' } satisfies Word);
+  channel.postMessage({ said } satisfies Word);
 }
 
 export function forget(): void {

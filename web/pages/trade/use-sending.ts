@@ -20,7 +20,7 @@ const newKey = (): string =>
 
 export type Sending = ReturnType<typeof useSending>;
 
-export function useSending(onSent: () => void) {
+export function useSending(userId: string, onSent: () => void) {
   const navigate = useNavigate();
   const sending = useMutation({
     mutationFn: ({ key, wish }: Intent) =>
@@ -42,6 +42,6 @@ export function useSending(onSent: () => void) {
     error: sending.error,
     forget: sending.reset,
     /** The press is kept before anything else happens: a drawer that is opened anew knows of it, whatever becomes of this one. */
-    send: (wish: Wish) => sending.mutate(press(tabKeep, wish, { now: Date.now(), newKey: newKey() })),
+    send: (wish: Wish) => sending.mutate(press(tabKeep, wish, { userId, now: Date.now(), newKey: newKey() })),
   };
 }
