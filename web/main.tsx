@@ -4,7 +4,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import './theme/base.css';
 import { whenSessionEnds } from './api/client.ts';
-import { Problem } from './api/problem.ts';
+import { isRefusal } from './api/problem.ts';
 import { forget, leave, onOtherTabs } from './api/session.ts';
 import { wayOn } from './pages/enter/ways.ts';
 import { router } from './routes.tsx';
@@ -16,28 +16,31 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      // A refusal is an answer; silence is worth another try.
-      retry: (count, fault) => count < 2 && !(fault instanceof Problem && fault.status < 500),
+      // What cannot be asked fails, and says so: the browser's word that it is offline would make it wait in silence.
+      networkMode: 'always',
+      retry: (count, fault) => count < 2 && !isRefusal(fault),
     },
+    // A press is meant now. One that is kept for later would halt, resume or trade on what was shown long ago.
+    mutations: { networkMode: 'always', retry: false },
   },
 });
 
-/** Nothing of the old session is shown to whoever comes next. */
-function goToLogin(): void {
+/** Nothing of the old session is shown to whoever comes next; after a logout not even where it was. */
+function goToLogin({ comesBack }: { readonly comesBack: boolean }): void {
   queries.clear();
   const { pathname, href } = router.state.location;
   if (pathname === '/login') return;
-  void router.navigate({ to: '/login', search: { next: href } as never });
+  void router.navigate({ to: '/login', search: (comesBack ? { next: href } : {}) as never });
 }
 
 whenSessionEnds(() => {
-  leave();
-  goToLogin();
+  leave('over');
+  goToLogin({ comesBack: true });
 });
 onOtherTabs((word) => {
-  if (word === 'out') {
+  if (word !== 'in') {
     forget();
-    goToLogin();
+    goToLogin({ comesBack: word === 'over' });
     return;
   }
   // Somebody logged in: this tab waits no longer. What another tab shows is of whoever was in before, and is read anew.

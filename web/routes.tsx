@@ -10,7 +10,7 @@ import {
 } from '@tanstack/react-router';
 import { mayBeLoggedIn } from './api/session.ts';
 import { Frame } from './parts/frame.tsx';
-import { FaultPage, MissingPage } from './parts/lost.tsx';
+import { Fault, FaultPage, MissingPage } from './parts/lost.tsx';
 
 type Search = Readonly<Record<string, string | undefined>>;
 /** Filters stand in the address as they are: texts. What a page does not know it does not use. */
@@ -24,7 +24,6 @@ const root = createRootRoute({
   component: Outlet,
   validateSearch: texts,
   notFoundComponent: MissingPage,
-  errorComponent: FaultPage,
 });
 
 /** A stranger at `/` sees what Fillpath is; anywhere else the way in, and back from it. */
@@ -40,7 +39,12 @@ const inside = createRoute({
 });
 
 const page = (path: string, load: () => Promise<{ default: () => unknown }>) =>
-  createRoute({ getParentRoute: () => inside, path, component: lazyRouteComponent(load as never) });
+  createRoute({
+    getParentRoute: () => inside,
+    path,
+    component: lazyRouteComponent(load as never),
+    errorComponent: Fault,
+  });
 const outside = (path: string, load: () => Promise<{ default: () => unknown }>) =>
   createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load as never) });
 
@@ -68,6 +72,7 @@ const tree = root.addChildren([
 
 export const router = createRouter({
   routeTree: tree,
+  defaultErrorComponent: FaultPage,
   defaultPreload: 'intent',
   scrollRestoration: true,
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),

@@ -7,6 +7,7 @@ import {
   holdingInWords,
   outcomeOf,
 } from '../../web/pages/halt/halt-words.ts';
+import { type Progress, throwAll } from '../../web/pages/halt/throwing.ts';
 
 const choice = (name: string, holding: Choice['holding'], halted = false): Choice => ({
   account: { name, halted },
@@ -81,5 +82,37 @@ describe('what became of a halt', () => {
       tone: 'risk',
       text: 'Halted. 1 of 2 closes not confirmed yet.',
     });
+  });
+});
+
+describe('the kill switch, thrown for several accounts', () => {
+  it('closes what one holds while the flag of another has no answer', async () => {
+    const hangs = Promise.withResolvers<never>();
+    const noted = new Map<string, Progress>();
+    const posted: string[] = [];
+    const closed = Promise.withResolvers<void>();
+    const all = throwAll(
+      ['a', 'b'],
+      { flatten: true },
+      {
+        async post(id, flatten) {
+          posted.push(`${id} ${flatten}`);
+          if (id === 'a') return hangs.promise;
+          return { orders: [], flatten_error: null };
+        },
+        note(id, now) {
+          noted.set(id, now);
+          if (id === 'b' && now.is === 'done' && posted.includes('b true')) closed.resolve();
+        },
+      },
+    );
+    await closed.promise;
+    assert.deepEqual(posted, ['a false', 'b false', 'b true']);
+    assert.equal(noted.get('a')?.is, 'under way');
+
+    hangs.reject(new Error('no answer'));
+    await all;
+    assert.deepEqual(posted.slice(3), ['a true'], 'closing halts as well, whatever became of the flag');
+    assert.equal(noted.get('a')?.is, 'failed');
   });
 });

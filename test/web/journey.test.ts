@@ -121,13 +121,14 @@ describe('a first day', browser ? {} : { skip: 'there is no browser' }, () => {
     await heading(page).filter({ hasText: 'now long 2' }).waitFor();
   });
 
-  test('one confirmation halts and closes everything, and one word resumes', async () => {
+  test('one confirmation halts and closes everything, and one more resumes', async () => {
     await page.locator('#halt').click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: /^Close 2 positions and halt/ }).click();
     await dialog.getByText('Halted, and 2 positions closed').waitFor();
-    await dialog.getByRole('button', { name: 'Resume' }).click();
-    await dialog.getByText('Resumed').waitFor();
+    await dialog.getByRole('button', { name: /^Resume .*…$/ }).click();
+    await dialog.getByRole('button', { name: /^Resume [^…]*$/ }).click();
+    await dialog.getByText('Keep it halted').waitFor({ state: 'detached' });
     await page.keyboard.press('Escape');
     await page
       .locator('#halt')

@@ -89,6 +89,14 @@ describe('attempts by day', () => {
     assert.equal(found?.text, '9 wrong secrets in 40 s, from one address');
   });
 
+  test('count what only a newer service has a word for', () => {
+    const storm = Array.from({ length: 9 }, (_, index) => ({
+      ...attack(new Date(2026, 10, 3, 4, 0, index * 5)),
+      type: 'unheard_of' as never,
+    }));
+    assert.equal(standsOut(storm, NOW)?.text, '9 attempts in 40 s, from one address');
+  });
+
   test('name none where there are few, or as many on other days', () => {
     assert.equal(standsOut([], NOW), null);
     assert.equal(standsOut([attack(new Date(2026, 10, 3))], NOW), null);

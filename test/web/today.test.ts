@@ -194,16 +194,23 @@ describe('the proofs', () => {
 describe('a thing to do', () => {
   test('has its one button', () => {
     assert.deepEqual(wayOn(todo('unknown_order')), { does: 'look', words: 'Look now' });
-    assert.deepEqual(wayOn(todo('failed_reversal')).does, 'open_story');
+    assert.deepEqual(wayOn(todo('failed_reversal'))?.does, 'open_story');
     assert.deepEqual(wayOn(todo('terms_not_accepted')), { does: 'accept_terms', words: 'Read and accept…' });
-    assert.deepEqual(wayOn(todo('credentials_refused')).words, 'Enter new credentials');
+    assert.deepEqual(wayOn(todo('credentials_refused'))?.words, 'Enter new credentials');
+  });
+
+  test('that only a newer service knows leads to where it is, or has no button', () => {
+    const unheardOf = (more: object) => todo('unheard_of' as never, more);
+    assert.equal(wayOn(unheardOf({ order_id: 'o', trading_account_id: 'a' }))?.does, 'open_story');
+    assert.equal(wayOn(unheardOf({ order_id: null, trading_account_id: 'a' }))?.does, 'open_account');
+    assert.equal(wayOn(unheardOf({ order_id: null, trading_account_id: null })), null);
   });
 
   test('states the order of an Align on the button, and asks once more', () => {
     const drift = { symbol: 'SOLUSDT.P', strategy_position: 0, broker_position: 40 };
-    assert.equal(wayOn(todo('drift_excess', drift)).words, 'Sell 40 SOLUSDT.P to align…');
+    assert.equal(wayOn(todo('drift_excess', drift))?.words, 'Sell 40 SOLUSDT.P to align…');
     assert.equal(
-      wayOn(todo('drift_excess', { ...drift, broker_position: null })).words,
+      wayOn(todo('drift_excess', { ...drift, broker_position: null }))?.words,
       'Align SOLUSDT.P…',
       'what the account holds was not noted',
     );

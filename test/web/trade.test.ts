@@ -153,31 +153,38 @@ describe('one intent, one order', () => {
 
   it('keeps its key until an answer came', () => {
     const keep = memory();
-    assert.equal(press(keep, wish, { now: 1000, newKey: 'first' }).key, 'first');
-    assert.equal(press(keep, wish, { now: 2000, newKey: 'second' }).key, 'first');
+    assert.equal(press(keep, wish, { userId: 'u', now: 1000, newKey: 'first' }).key, 'first');
+    assert.equal(press(keep, wish, { userId: 'u', now: 2000, newKey: 'second' }).key, 'first');
     answered(keep);
-    assert.equal(press(keep, wish, { now: 3000, newKey: 'third' }).key, 'third');
+    assert.equal(press(keep, wish, { userId: 'u', now: 3000, newKey: 'third' }).key, 'third');
   });
 
   it('has another key for another order', () => {
     const keep = memory();
-    press(keep, wish, { now: 1000, newKey: 'first' });
+    press(keep, wish, { userId: 'u', now: 1000, newKey: 'first' });
     const other = { ...wish, quantity: 2 };
-    assert.equal(press(keep, other, { now: 1000, newKey: 'second' }).key, 'second');
+    assert.equal(press(keep, other, { userId: 'u', now: 1000, newKey: 'second' }).key, 'second');
   });
 
   it('is not meant by a press of much later', () => {
     const keep = memory();
-    press(keep, wish, { now: 0, newKey: 'first' });
-    assert.equal(unanswered(keep, 599_000)?.key, 'first');
-    assert.equal(unanswered(keep, 601_000), null);
-    assert.equal(press(keep, wish, { now: 601_000, newKey: 'second' }).key, 'second');
+    press(keep, wish, { userId: 'u', now: 0, newKey: 'first' });
+    assert.equal(unanswered(keep, { userId: 'u', now: 599_000 })?.key, 'first');
+    assert.equal(unanswered(keep, { userId: 'u', now: 601_000 }), null);
+    assert.equal(press(keep, wish, { userId: 'u', now: 601_000, newKey: 'second' }).key, 'second');
+  });
+
+  it('is of the user who pressed, and of nobody who logs in after that', () => {
+    const keep = memory();
+    press(keep, wish, { userId: 'u', now: 1000, newKey: 'first' });
+    assert.equal(unanswered(keep, { userId: 'other', now: 2000 }), null);
+    assert.equal(press(keep, wish, { userId: 'other', now: 2000, newKey: 'second' }).key, 'second');
   });
 
   it('survives what others wrote in its place', () => {
     const keep = memory();
     keep.setItem('fillpath.unanswered-order', 'not json');
-    assert.equal(unanswered(keep, 0), null);
+    assert.equal(unanswered(keep, { userId: 'u', now: 0 }), null);
   });
 
   it('stays open where no answer came, where the fault is ours, and while it is under way', () => {

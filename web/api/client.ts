@@ -3,7 +3,7 @@
 
 import createClient, { type Middleware } from 'openapi-fetch';
 import { heard } from './clock.ts';
-import { Problem } from './problem.ts';
+import { Problem, reached } from './problem.ts';
 import type { components, paths } from './schema.ts';
 import { csrf, forget, refresh } from './session.ts';
 
@@ -26,13 +26,20 @@ function withCsrf(request: Request): Request {
   return request;
 }
 
+async function ask(request: Request): Promise<Response> {
+  const response = await reached(fetch(withCsrf(request)));
+  // A connection that breaks in the middle of an answer is noticed here, and not taken for a fault of what reads it.
+  await reached(response.clone().blob());
+  return response;
+}
+
 async function send(input: Request): Promise<Response> {
   const started = performance.now();
   // A body can be read once: the second try needs its own.
   const again = input.clone();
-  const response = await fetch(withCsrf(input));
+  const response = await ask(input);
   if (response.status !== 401 || WITHOUT_SESSION.test(new URL(input.url).pathname)) return response;
-  if (await refresh(started)) return fetch(withCsrf(again));
+  if (await refresh(started)) return ask(again);
   forget();
   onEnd();
   return response;
@@ -47,7 +54,7 @@ const problems: Middleware = {
   },
 };
 
-/** Throws a Problem for every answer that is not a success, and a TypeError where none came. */
+/** Throws a Problem for every answer that is not a success, and Unreachable, which is one, where none came. */
 export const api = createClient<paths>({ baseUrl: location.origin, fetch: send });
 api.use(problems);
 

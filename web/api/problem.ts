@@ -27,21 +27,36 @@ export class Problem extends Error {
   }
 }
 
-const unreachable = (): Problem =>
-  new Problem(
-    {
-      title: 'Fillpath does not answer',
-      detail:
-        'Your network or the service is away. What is shown may be old; nothing that you did here was lost without a word.',
-      code: 'unreachable',
-    },
-    0,
-  );
+/** No answer came, or not the whole of one. */
+export class Unreachable extends Problem {
+  constructor() {
+    super(
+      {
+        title: 'Fillpath does not answer',
+        detail:
+          'Your network or the service is away. What is shown may be old; nothing that you did here was lost without a word.',
+        code: 'unreachable',
+      },
+      0,
+    );
+  }
+}
+
+/** Of a fetch alone: there a TypeError is the network's, and anywhere else our own fault. */
+export async function reached<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (fault) {
+    throw fault instanceof TypeError ? new Unreachable() : fault;
+  }
+}
+
+/** A refusal is an answer; silence, and a fault of the service, are worth another try. */
+export const isRefusal = (fault: unknown): boolean =>
+  fault instanceof Problem && fault.status >= 400 && fault.status < 500;
 
 /** Of whatever was thrown. */
 export function problemOf(fault: unknown): Problem {
   if (fault instanceof Problem) return fault;
-  // What fetch throws where no answer came.
-  if (fault instanceof TypeError) return unreachable();
   return new Problem({ title: 'This page has a fault', detail: String(fault), code: 'page_fault' }, 0);
 }

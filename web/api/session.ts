@@ -1,6 +1,8 @@
 // The session as the pages know it. Its tokens are in cookies that no script sees; here is the CSRF token, in memory, and in
 // the browser's storage the mere fact that somebody logged in, so that a stranger's visit asks for nothing.
 
+import { reached, Unreachable } from './problem.ts';
+
 const HINT = 'fillpath.logged-in';
 const LOCK = 'fillpath.refresh';
 const CHANNEL = 'fillpath.session';
@@ -12,7 +14,8 @@ let refreshedAt = Number.NEGATIVE_INFINITY;
 export const csrf = (): string | null => csrfToken;
 export const mayBeLoggedIn = (): boolean => readHint() !== null;
 
-type Word = { readonly said: 'in' | 'out' };
+/** `out`: somebody left on purpose; `over`: the session ended by itself, and whoever was in may want to go on. */
+type Word = { readonly said: 'in' | 'out' | 'over' };
 const channel = new BroadcastChannel(CHANNEL);
 
 export function enter(token: string): void {
@@ -22,9 +25,9 @@ export function enter(token: string): void {
 }
 
 /** Tabs of one browser share their session: what ends here ends there. */
-export function leave(): void {
+export function leave(said: 'out' | 'over' = 'out'): void {
   forget();
-  channel.postMessage({ said: 'out' } satisfies Word);
+  channel.postMessage({ said } satisfies Word);
 }
 
 export function forget(): void {
@@ -50,9 +53,9 @@ export async function refresh(since: number): Promise<boolean> {
   return navigator.locks.request(LOCK, async () => {
     // Another request of this page was faster.
     if (refreshedAt > since) return true;
-    const response = await fetch('/auth/silent-refresh', { method: 'POST' });
+    const response = await reached(fetch('/auth/silent-refresh', { method: 'POST' }));
     if (response.status === 401 || response.status === 403) return false;
-    if (!response.ok) throw new TypeError('the session cannot be refreshed now');
+    if (!response.ok) throw new Unreachable();
     const { csrf_token } = (await response.json()) as { csrf_token: string };
     enter(csrf_token);
     return true;

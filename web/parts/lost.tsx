@@ -16,16 +16,27 @@ export function MissingPage() {
   );
 }
 
-export function FaultPage({ error, reset }: ErrorComponentProps) {
+/** In the place of a page's content: the frame around it stays, and the kill switch with it. */
+export function Fault({ error, reset }: ErrorComponentProps) {
   useTitle('A fault');
   return (
-    <main className="unscripted">
+    <>
       <h1 className="answer">This page could not be shown</h1>
       <ProblemNote fault={error}>
         <button type="button" className="link" onClick={reset}>
           Try again
+        </button>{' '}
+        or{' '}
+        <button type="button" className="link" onClick={() => location.reload()}>
+          reload the page
         </button>
       </ProblemNote>
-    </main>
+    </>
   );
 }
+
+export const FaultPage = (props: ErrorComponentProps) => (
+  <main className="unscripted">
+    <Fault {...props} />
+  </main>
+);

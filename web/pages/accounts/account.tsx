@@ -37,7 +37,7 @@ export function AccountView({ account }: { readonly account: Account }) {
         currency={money.data?.currency ?? null}
       />
       {account.paper && <PaperRows account={account} paper={account.paper} />}
-      <Stop account={account} positions={held.data?.items} />
+      <Stop account={account} asked={held} />
     </div>
   );
 }

@@ -1,9 +1,10 @@
 // What stops an account: the kill switch, with and without closing, and the end of it.
 
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type UseQueryResult, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
+import { isFresh } from '../../api/fresh.ts';
 import { problemOf } from '../../api/problem.ts';
 import { accounts } from '../../api/queries.ts';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -11,7 +12,7 @@ import { counted, Held } from '../../parts/figures.tsx';
 import { useOver } from '../../parts/over.tsx';
 import { Section } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
-import { When } from '../../parts/when.tsx';
+import { useNow, When } from '../../parts/when.tsx';
 import styles from './accounts.module.css';
 import { keep, of, useToday } from './change.ts';
 import { Row } from './row.tsx';
@@ -19,14 +20,18 @@ import type { Account } from './words.ts';
 
 interface StopProps {
   readonly account: Account;
-  /** undefined: not known now. */
-  readonly positions: readonly Schemas['Position'][] | undefined;
+  /** What it holds. */
+  readonly asked: UseQueryResult<Schemas['Positions']>;
 }
 
-export function Stop({ account, positions }: StopProps) {
+export function Stop({ account, asked }: StopProps) {
   const { openHalt } = useOver();
   const isConnected = account.broker_credentials_verified;
-  const held = positions?.filter(({ quantity }) => quantity !== 0);
+  // What is held is known for a while only, also where nothing else happens.
+  useNow(5_000);
+  const held = asked.isError ? undefined : asked.data?.items.filter(({ quantity }) => quantity !== 0);
+  const isFlat = held?.length === 0;
+  const isKnownFlat = isFlat && isFresh(asked);
   return (
     <Section title="Stop">
       <dl className={`rows ${styles.rows}`}>
@@ -48,9 +53,10 @@ export function Stop({ account, positions }: StopProps) {
           name="Halt and flatten"
           does={
             isConnected &&
-            held?.length !== 0 && (
+            !isKnownFlat && (
               <button type="button" className="button trade" onClick={() => openHalt(account.id)}>
-                {held ? `Close ${counted(held.length, 'position')}` : 'Close what is held'} and halt…
+                {held && !isFlat ? `Close ${counted(held.length, 'position')}` : 'Close what is held'} and
+                halt…
               </button>
             )
           }
@@ -59,8 +65,8 @@ export function Stop({ account, positions }: StopProps) {
             'Only an account with verified credentials can close anything.'
           ) : !held ? (
             'The same, and close at market whatever is held.'
-          ) : held.length === 0 ? (
-            'The same, and close what is held. Nothing is held now.'
+          ) : isFlat ? (
+            `The same, and close what is held. Nothing ${isKnownFlat ? 'is held now' : 'was held when its broker was last asked'}.`
           ) : (
             <Closing held={held} />
           )}

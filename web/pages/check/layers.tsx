@@ -20,7 +20,9 @@ export function Layers({ message, checked }: { readonly message: string; readonl
       more={
         <span className="quiet">
           {checked.service !== null && checked.understood !== null && 'of the message below; '}
-          {first ? `stops at the ${CHECK_NAMES[first.check].toLowerCase()}` : 'all of them pass'}
+          {first
+            ? `stops at the ${(CHECK_NAMES[first.check] ?? first.check).toLowerCase()}`
+            : 'all of them pass'}
         </span>
       }
     >

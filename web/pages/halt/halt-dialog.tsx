@@ -1,28 +1,38 @@
 // The kill switch's one confirmation. Halting never waits for what is held: brokers may hang, and that is when it is needed.
 
-import { useQueries, useQuery } from '@tanstack/react-query';
+import { type UseQueryResult, useQueries, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { positions } from '../../api/broker-reads.ts';
 import type { Schemas } from '../../api/client.ts';
+import { ASK_AGAIN_MS, isFresh } from '../../api/fresh.ts';
 import { problemOf } from '../../api/problem.ts';
 import { accounts } from '../../api/queries.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Unreal, unrealWord } from '../../parts/figures.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { ResumeDialog } from '../../parts/resume-dialog.tsx';
+import { useNow } from '../../parts/when.tsx';
 import styles from './halt-dialog.module.css';
 import { type Choice, closeWords, haltWords, holdingInWords } from './halt-words.ts';
-import { type Progress, useHalting } from './halting.ts';
+import type { Halting } from './halting.ts';
+import type { Progress } from './throwing.ts';
 
 interface HaltDialogProps {
   readonly accountId: string | null;
+  readonly halting: Halting;
   readonly onClose: () => void;
 }
 
-export default function HaltDialog({ accountId, onClose }: HaltDialogProps) {
+export function HaltDialog({ accountId, halting, onClose }: HaltDialogProps) {
   const { data: all = [], error } = useQuery(accounts);
-  const held = useQueries({ queries: all.map(({ id }) => positions(id)) });
-  const { progress, isBusy, halt, resume } = useHalting();
+  const held = useQueries({
+    queries: all.map(({ id }) => ({ ...positions(id), refetchInterval: ASK_AGAIN_MS })),
+  });
+  // An answer grows old while the next one does not come.
+  useNow();
+  const { progress, isBusy, halt, forget } = halting;
+  const [resuming, setResuming] = useState<Schemas['Account'] | null>(null);
   /** Only what somebody changed: an account that appears meanwhile is meant as well. */
   const [changed, setChanged] = useState<ReadonlyMap<string, boolean>>(new Map());
   const choose = (id: string, yes: boolean) => setChanged((before) => new Map(before).set(id, yes));
@@ -32,7 +42,7 @@ export default function HaltDialog({ accountId, onClose }: HaltDialogProps) {
 
   const choices = all.map((account, index) => ({
     account,
-    holding: held[index]?.data?.items ?? null,
+    holding: freshItems(held[index]),
     fault: held[index]?.error ?? null,
   }));
   const chosen = choices.filter(({ account }) => isChosen(account));
@@ -40,61 +50,75 @@ export default function HaltDialog({ accountId, onClose }: HaltDialogProps) {
   const halts = haltWords(chosen);
   const closes = closeWords(chosen);
   return (
-    <Dialog title="Halt" leave={progress.size > 0 && !isBusy ? 'Close' : 'Cancel'} onClose={onClose}>
-      <p>
-        Every new entry is refused, simulated ones too, until you resume. Exits still pass, so that strategies
-        can get out. What is being sent this moment is finished.
-      </p>
-      {error && all.length === 0 && <ProblemNote fault={error} />}
-      <table className={`table ${styles.accounts}`}>
-        <thead className="unseen">
-          <tr>
-            <th scope="col">Account</th>
-            <th scope="col">Holds</th>
-          </tr>
-        </thead>
-        <tbody>
-          {choices.map((choice) => (
-            <AccountRow
-              key={choice.account.id}
-              {...choice}
-              isChosen={isChosen(choice.account)}
-              onChoose={(yes) => choose(choice.account.id, yes)}
-              isBusy={isBusy}
-              progress={progress.get(choice.account.id)}
-              onResume={() => {
-                choose(choice.account.id, false);
-                void resume(choice.account.id);
-              }}
-              onLeave={onClose}
-            />
-          ))}
-        </tbody>
-      </table>
-      <div className={styles.choices}>
-        <button
-          type="button"
-          className="button primary"
-          data-first
-          disabled={isBusy || halts === null}
-          onClick={() => void halt(ids, { flatten: false })}
-        >
-          {halts ?? (chosen.length === 0 ? 'Halt' : 'Halted')}
-        </button>
-        {closes && (
+    <>
+      <Dialog title="Halt" leave={progress.size > 0 && !isBusy ? 'Close' : 'Cancel'} onClose={onClose}>
+        <p>
+          Every new entry is refused, simulated ones too, until you resume. Exits still pass, so that
+          strategies can get out. What is being sent this moment is finished.
+        </p>
+        {error && all.length === 0 && <ProblemNote fault={error} />}
+        <table className={`table ${styles.accounts}`}>
+          <thead className="unseen">
+            <tr>
+              <th scope="col">Account</th>
+              <th scope="col">Holds</th>
+            </tr>
+          </thead>
+          <tbody>
+            {choices.map((choice) => (
+              <AccountRow
+                key={choice.account.id}
+                {...choice}
+                isChosen={isChosen(choice.account)}
+                onChoose={(yes) => choose(choice.account.id, yes)}
+                isBusy={isBusy}
+                progress={progress.get(choice.account.id)}
+                onResume={() => setResuming(choice.account)}
+                onLeave={onClose}
+              />
+            ))}
+          </tbody>
+        </table>
+        <div className={styles.choices}>
           <button
             type="button"
-            className="button trade"
-            disabled={isBusy}
-            onClick={() => void halt(ids, { flatten: true })}
+            className="button primary"
+            data-first
+            disabled={isBusy || halts === null}
+            onClick={() => void halt(ids, { flatten: false })}
           >
-            {closes}
+            {halts ?? (chosen.length === 0 ? 'Halt' : 'Halted')}
           </button>
-        )}
-      </div>
-    </Dialog>
+          {closes && (
+            <button
+              type="button"
+              className="button trade"
+              disabled={isBusy}
+              onClick={() => void halt(ids, { flatten: true })}
+            >
+              {closes}
+            </button>
+          )}
+        </div>
+      </Dialog>
+      {resuming && (
+        <ResumeDialog
+          account={resuming}
+          onClose={() => setResuming(null)}
+          onResumed={() => {
+            // It is not meant by the next press.
+            choose(resuming.id, false);
+            forget(resuming.id);
+          }}
+        />
+      )}
+    </>
   );
 }
+
+/** Null where it is not known now. What was flat before its broker stopped to answer may hold anything. */
+const freshItems = (asked: UseQueryResult<Schemas['Positions']> | undefined): Choice['holding'] =>
+  asked?.data && isFresh(asked) ? asked.data.items : null;
 
 const wantsAgain = (progress: Progress | undefined): boolean =>
   progress?.is === 'failed' || (progress?.is === 'done' && progress.outcome.tone !== 'good');
@@ -140,7 +164,7 @@ function AccountRow(props: AccountRowProps) {
           </span>
           {account.halted && (
             <button type="button" className={`link ${styles.resume}`} disabled={isBusy} onClick={onResume}>
-              Resume<span className="unseen"> {account.name}</span>
+              Resume<span className="unseen"> {account.name}</span>…
             </button>
           )}
         </div>

@@ -3,7 +3,7 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { heard } from '../../api/clock.ts';
-import { Problem } from '../../api/problem.ts';
+import { Problem, reached } from '../../api/problem.ts';
 
 const EVERY_MS = 5_000;
 /** Users change seldom, and all pages of them that were opened are read again. */
@@ -14,7 +14,7 @@ export const health = queryOptions({
   queryKey: ['health'],
   /** A service that is down answers 503 with the same document: it is no problem of this request. */
   async queryFn(): Promise<Schemas['Health']> {
-    const response = await fetch('/health');
+    const response = await reached(fetch('/health'));
     heard(response.headers.get('date'));
     const document = await response.json().catch(() => ({}));
     if ('database' in document) return document;

@@ -115,7 +115,8 @@ export function standsOut(
   const times = those.map(({ created_at }) => Date.parse(created_at));
   const span = Math.max(...times) - Math.min(...times);
   const senders = new Set(those.map(({ ip_address }) => ip_address)).size;
-  const [one, many] = COUNTED[type as AttackType];
+  // A newer service may have a type that this page does not know.
+  const [one, many] = COUNTED[type as AttackType] ?? ['attempt', 'attempts'];
   const what = `${those.length} ${those.length === 1 ? one : many}`;
   const from = senders === 1 ? 'from one address' : `from ${senders} addresses`;
   return { day, text: `${what} in ${spanInWords(span)}, ${from}` };

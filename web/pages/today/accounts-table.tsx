@@ -9,12 +9,12 @@ import { figure, Profit, Unreal, unrealWord } from '../../parts/figures.tsx';
 import { Mark, type MarkName } from '../../parts/marks.tsx';
 import { counted } from '../../parts/numbers.ts';
 import { Led } from '../../parts/page.tsx';
+import { ResumeDialog } from '../../parts/resume-dialog.tsx';
 import { minuteOf } from '../../parts/times.ts';
 import { useNow, When } from '../../parts/when.tsx';
 import { brokerState, driftOf, entriesOf, openProfit } from './accounts.ts';
 import { hoursOf } from './day-plots.ts';
 import { DayRug, ProfitSpark } from './plots.tsx';
-import { ResumeDialog } from './resume-dialog.tsx';
 import styles from './today.module.css';
 
 type Overview = Schemas['Overview'];

@@ -81,7 +81,9 @@ const NextLook = ({ todo }: { readonly todo: Todo }) => nextLook(todo, useNow())
 
 function WayOn({ todo, onFault }: { readonly todo: Todo; readonly onFault: (fault: unknown) => void }) {
   const [isOpen, setOpen] = useState(false);
-  const { does, words } = wayOn(todo);
+  const way = wayOn(todo);
+  if (way === null) return null;
+  const { does, words } = way;
   const { order_id, trading_account_id } = todo;
   if (does === 'look' && order_id) return <LookNow orderId={order_id} words={words} onFault={onFault} />;
   if (does === 'open_story' && order_id)

@@ -12,8 +12,8 @@ export type Way =
   | { readonly does: 'align'; readonly words: string }
   | { readonly does: 'open_story' | 'open_account'; readonly words: string };
 
-/** An ellipsis on a button means that it asks once more. */
-export function wayOn(todo: Todo): Way {
+/** An ellipsis on a button means that it asks once more. Null: nothing can be done from here. */
+export function wayOn(todo: Todo): Way | null {
   switch (todo.kind) {
     case 'dead_letter':
     case 'unknown_order':
@@ -35,7 +35,15 @@ export function wayOn(todo: Todo): Way {
       return { does: 'open_account', words: 'See its alert message' };
     case 'key_can_withdraw':
       return { does: 'open_account', words: 'Enter another key' };
+    default:
+      return wayOnOfUnknown(todo);
   }
+}
+
+/** A newer service may know things that this page does not: what it says of them is shown, and where they are. */
+function wayOnOfUnknown({ order_id, trading_account_id }: Todo): Way | null {
+  if (order_id) return { does: 'open_story', words: 'Open its story' };
+  return trading_account_id ? { does: 'open_account', words: 'Open the account' } : null;
 }
 
 export const markOf = ({ kind, severity }: Todo): 'unknown' | 'differs' | Todo['severity'] =>

@@ -6,6 +6,8 @@ import type { Problem } from '../../api/problem.ts';
 import { sameWish, type Wish } from './wish.ts';
 
 export interface Intent {
+  /** Whose it is: a tab outlives a login. */
+  readonly userId: string;
   readonly wish: Wish;
   readonly key: string;
   /** Of the first press, epoch milliseconds. */
@@ -23,11 +25,17 @@ const NAME = 'fillpath.unanswered-order';
 /** An order that was accepted has ended by then; what it did stands in the list. */
 const LIFE_MS = 10 * 60_000;
 
-/** The press that has no answer yet; null: none, or too long ago to be meant by the next one. */
-export function unanswered(keep: Keep, now: number): Intent | null {
+interface Who {
+  readonly userId: string;
+  readonly now: number;
+}
+
+/** The user's press that has no answer yet; null: none, or too long ago to be meant by the next one. */
+export function unanswered(keep: Keep, { userId, now }: Who): Intent | null {
   try {
     const intent = JSON.parse(keep.getItem(NAME) ?? 'null') as Intent | null;
-    const age = intent === null ? Number.POSITIVE_INFINITY : now - intent.pressedAt;
+    if (intent?.userId !== userId) return null;
+    const age = now - intent.pressedAt;
     return age >= 0 && age < LIFE_MS ? intent : null;
   } catch {
     return null;
@@ -35,9 +43,10 @@ export function unanswered(keep: Keep, now: number): Intent | null {
 }
 
 /** The intent of a press: the unanswered one where it is for the same order, else a new one. Kept before anything is sent. */
-export function press(keep: Keep, wish: Wish, { now, newKey }: { now: number; newKey: string }): Intent {
-  const earlier = unanswered(keep, now);
-  const intent = earlier && sameWish(earlier.wish, wish) ? earlier : { wish, key: newKey, pressedAt: now };
+export function press(keep: Keep, wish: Wish, { userId, now, newKey }: Who & { newKey: string }): Intent {
+  const earlier = unanswered(keep, { userId, now });
+  const intent =
+    earlier && sameWish(earlier.wish, wish) ? earlier : { userId, wish, key: newKey, pressedAt: now };
   keep.setItem(NAME, JSON.stringify(intent));
   return intent;
 }

@@ -1,6 +1,5 @@
 // The button is ink and says the order; it is there for the plan of exactly these fields, and for nothing else.
 
-import type { UseMutationResult } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { Schemas } from '../../api/client.ts';
 import { type Problem, problemOf } from '../../api/problem.ts';
@@ -9,6 +8,8 @@ import { ProblemNote } from '../../parts/problem-note.tsx';
 import { clockTime } from '../../parts/when.tsx';
 import { type Intent, leavesOpen } from './intent.ts';
 import styles from './trade-drawer.module.css';
+import type { Planned } from './use-plan.ts';
+import type { Sending } from './use-sending.ts';
 import {
   buttonWords,
   type Fields,
@@ -21,18 +22,19 @@ import {
 
 interface SendButtonProps {
   readonly wish: Wish | null;
-  readonly plan: Schemas['OrderPlan'] | null;
+  readonly planned: Planned;
   readonly account: Schemas['Account'];
   readonly unreal: string | null;
   /** A press that has no answer yet. */
   readonly open: Intent | null;
-  readonly sending: UseMutationResult<Schemas['OrderResult'], Error, Wish>;
+  readonly sending: Sending;
   readonly onChange: (changed: Partial<Fields>) => void;
   readonly onLeave: () => void;
 }
 
 export function SendButton(props: SendButtonProps) {
-  const { wish, plan, account, unreal, open, sending, onChange, onLeave } = props;
+  const { wish, planned, account, unreal, open, sending, onChange, onLeave } = props;
+  const { plan } = planned;
   const isAgain = open !== null && sameWish(open.wish, wish);
   // Asked again, its answer is wanted even where by now there is nothing left to send.
   const isReady = wish !== null && plan !== null && (isAgain || sendsSomething(plan)) && !sending.isPending;
@@ -44,7 +46,7 @@ export function SendButton(props: SendButtonProps) {
         : buttonWords(wish, plan);
   return (
     <div className={styles.sends}>
-      {sending.isError && (
+      {sending.error && (
         <ProblemNote fault={sending.error}>
           <WayOn problem={problemOf(sending.error)} account={account} onChange={onChange} onLeave={onLeave} />
         </ProblemNote>
@@ -54,7 +56,7 @@ export function SendButton(props: SendButtonProps) {
         type="button"
         className="button trade"
         disabled={!isReady}
-        onClick={() => wish && sending.mutate(wish)}
+        onClick={() => wish && planned.isStillGood() && sending.send(wish)}
       >
         {sending.isPending ? `Sending: ${words}` : words}
       </button>

@@ -3,7 +3,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useId, useState } from 'react';
 import { balance, positions } from '../../api/broker-reads.ts';
-import { accounts } from '../../api/queries.ts';
+import { accounts, ownSession } from '../../api/queries.ts';
 import { Drawer } from '../../parts/dialog.tsx';
 import { readQuantity, typed } from '../../parts/exact.ts';
 import { unrealWord } from '../../parts/figures.tsx';
@@ -43,14 +43,21 @@ const startOf = ({
 
 /** Opened for something else, it starts anew. */
 export default function TradeDrawer({ draft, onClose }: TradeDrawerProps) {
+  const { data: session, error } = useQuery(ownSession);
   return (
     <Drawer title="Trade" onClose={onClose}>
-      <Trade key={JSON.stringify(draft)} draft={draft} onClose={onClose} />
+      {session ? (
+        <Trade key={JSON.stringify(draft)} userId={session.user.id} draft={draft} onClose={onClose} />
+      ) : error ? (
+        <ProblemNote fault={error} />
+      ) : (
+        <Skeleton rows={6} />
+      )}
     </Drawer>
   );
 }
 
-function Trade({ draft, onClose }: TradeDrawerProps) {
+function Trade({ userId, draft, onClose }: TradeDrawerProps & { readonly userId: string }) {
   const { data: all, error } = useQuery(accounts);
   const [typedFields, setFields] = useState(() => startOf(draft));
   const fields = { ...typedFields, accountId: typedFields.accountId || (all?.[0]?.id ?? '') };
@@ -70,8 +77,8 @@ function Trade({ draft, onClose }: TradeDrawerProps) {
   });
   const wish = wishOf(fields);
   const planned = usePlan(wish);
-  const sending = useSending(onClose);
-  const open = sending.isPending ? null : unanswered(tabKeep, Date.now());
+  const sending = useSending(userId, onClose);
+  const open = sending.isPending ? null : unanswered(tabKeep, { userId, now: Date.now() });
   const isAgain = open !== null && sameWish(open.wish, wish);
 
   if (!all) return error ? <ProblemNote fault={error} /> : <Skeleton rows={6} />;
@@ -85,7 +92,7 @@ function Trade({ draft, onClose }: TradeDrawerProps) {
     : null;
   const change = (changed: Partial<Fields>) => {
     // What was said of other fields is not said of these.
-    if (!sending.isPending) sending.reset();
+    if (!sending.isPending) sending.forget();
     setFields({ ...fields, ...changed });
   };
   const opens = fields.kind === 'entry';
@@ -121,7 +128,7 @@ function Trade({ draft, onClose }: TradeDrawerProps) {
       {account && (
         <SendButton
           wish={wish}
-          plan={planned.plan}
+          planned={planned}
           account={account}
           unreal={unreal}
           open={open}

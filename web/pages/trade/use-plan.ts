@@ -3,13 +3,13 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
+import { ASK_AGAIN_MS, isFresh } from '../../api/fresh.ts';
 import { useOrderChanges } from '../../live/live.tsx';
+import { useNow } from '../../parts/when.tsx';
 import { sameWish, type Wish } from './wish.ts';
 
 /** Somebody who types is not done yet. */
 const SETTLES_MS = 250;
-/** What is held may change without a word to us. */
-const PLAN_AGAIN_MS = 10_000;
 
 export function useSettled<T>(value: T, isSame: (a: T, b: T) => boolean = Object.is): T {
   const [settled, setSettled] = useState(value);
@@ -22,8 +22,10 @@ export function useSettled<T>(value: T, isSame: (a: T, b: T) => boolean = Object
 }
 
 export interface Planned {
-  /** Null: it is being made, or could not be made. */
+  /** Null: it is being made, could not be made, or is too old to be pressed on. */
   readonly plan: Schemas['OrderPlan'] | null;
+  /** Whether it may still be pressed on: the page itself may have slept since it was drawn. */
+  isStillGood(): boolean;
   readonly fault: unknown;
   again(): void;
 }
@@ -39,7 +41,8 @@ export function usePlan(wish: Wish | null): Planned {
     staleTime: 0,
     gcTime: 0,
     retry: false,
-    refetchInterval: PLAN_AGAIN_MS,
+    // What is held may change without a word to us.
+    refetchInterval: ASK_AGAIN_MS,
   });
   const accountId = settled?.trading_account_id;
   const hear = useCallback(
@@ -50,10 +53,13 @@ export function usePlan(wish: Wish | null): Planned {
   );
   useOrderChanges(hear);
 
+  // A plan grows old where the next one does not come: a tab was hidden, the network is away.
+  useNow();
   const isCurrent = wish !== null && sameWish(settled, wish);
   return {
-    plan: isCurrent && asked.isSuccess ? asked.data : null,
+    plan: isCurrent && asked.isSuccess && isFresh(asked) ? asked.data : null,
     fault: isCurrent ? asked.error : null,
+    isStillGood: () => isFresh(asked),
     again: () => void asked.refetch(),
   };
 }

@@ -4,7 +4,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { api, read } from '../../api/client.ts';
 import { problemOf } from '../../api/problem.ts';
-import { answered, leavesOpen, press } from './intent.ts';
+import { answered, type Intent, leavesOpen, press } from './intent.ts';
 import { tabKeep } from './keep.ts';
 import type { Wish } from './wish.ts';
 
@@ -18,18 +18,13 @@ const newKey = (): string =>
     '',
   );
 
-export function useSending(onSent: () => void) {
+export type Sending = ReturnType<typeof useSending>;
+
+export function useSending(userId: string, onSent: () => void) {
   const navigate = useNavigate();
-  return useMutation({
-    mutationFn(wish: Wish) {
-      const intent = press(tabKeep, wish, { now: Date.now(), newKey: newKey() });
-      return read(
-        api.POST('/trading/order', {
-          params: { header: { 'Idempotency-Key': intent.key } },
-          body: intent.wish,
-        }),
-      );
-    },
+  const sending = useMutation({
+    mutationFn: ({ key, wish }: Intent) =>
+      read(api.POST('/trading/order', { params: { header: { 'Idempotency-Key': key } }, body: wish })),
     retry: (count, fault) =>
       problemOf(fault).code === 'idempotency_in_progress' && count < ASKS_WHILE_UNDER_WAY,
     retryDelay: ASK_AGAIN_MS,
@@ -42,4 +37,11 @@ export function useSending(onSent: () => void) {
       if (!leavesOpen(problemOf(fault))) answered(tabKeep);
     },
   });
+  return {
+    isPending: sending.isPending,
+    error: sending.error,
+    forget: sending.reset,
+    /** The press is kept before anything else happens: a drawer that is opened anew knows of it, whatever becomes of this one. */
+    send: (wish: Wish) => sending.mutate(press(tabKeep, wish, { userId, now: Date.now(), newKey: newKey() })),
+  };
 }

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { isRefusal, Problem, problemOf, reached, Unreachable } from '../../web/api/problem.ts';
+
+describe('what went wrong', () => {
+  test('is the network where fetch itself threw, and a fault of the page anywhere else', async () => {
+    const gone = await reached(Promise.reject(new TypeError('Failed to fetch'))).catch(problemOf);
+    assert.ok(gone instanceof Unreachable);
+    assert.deepEqual([gone.status, gone.code], [0, 'unreachable']);
+    assert.equal(problemOf(new TypeError('undefined is not a function')).code, 'page_fault');
+  });
+
+  test('is nothing where it was given up on purpose', async () => {
+    const left = new DOMException('left', 'AbortError');
+    await assert.rejects(reached(Promise.reject(left)), left);
+  });
+
+  test('is tried again where nobody answered or the service failed, and not where it refused', () => {
+    assert.equal(isRefusal(new Unreachable()), false);
+    assert.equal(isRefusal(new Problem({}, 503)), false);
+    assert.equal(isRefusal(new Problem({}, 409)), true);
+  });
+});
