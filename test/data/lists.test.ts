@@ -283,6 +283,42 @@ for (const [name, open] of [
           );
     });
 
+    listTest(
+      'failed reversals that nobody followed do not walk through all that was tried since',
+      async ({ db }) => {
+        const reversal = (index: number, account: AccountId, status: string): Statement =>
+          sql`insert into order_history (order_id, version, user_id, trading_account_id, broker_name, source, simulation,
+            symbol, action, intent, quantity, status, broker_refs, submitted_at, deadline_at, auto_exit, trace)
+          values (${idOf(20_000 + index)}, 1, ${USER}, ${account}, 'paper', 'reversals', ${false}, 'BTCUSDT', 'buy', '{}',
+            '1', ${status}, '[]', ${timeOf(index)}, ${timeOf(index)}, ${true}, '{}')`;
+        const read = () => failedReversals(db, USER, { since: timeOf(0), limit: 200 });
+        await db.commit([
+          sql`update order_history set status = 'cancelled' where status = 'filled'`,
+          ...Array.from({ length: 200 }, (_, index) => reversal(index + 1, MAIN, 'failed')),
+        ]);
+        try {
+          const begun = performance.now();
+          const open = await read();
+          const took = performance.now() - begun;
+          assert.deepEqual([open.length, open.filter(({ followedAt }) => followedAt).length], [200, 0]);
+          assert.ok(took < 400, `${took} ms`);
+          await db.commit([
+            reversal(ORDERS + 10, MAIN, 'filled'),
+            reversal(ORDERS + 20, MAIN, 'failed'),
+            reversal(ORDERS + 30, SMALL, 'filled'),
+          ]);
+          const [last, before] = await read();
+          assert.deepEqual(last, { orderId: idOf(20_000 + ORDERS + 20), followedAt: null });
+          assert.deepEqual(before, { orderId: idOf(20_200), followedAt: timeOf(ORDERS + 10) });
+        } finally {
+          await db.commit([
+            sql`delete from order_history where source = 'reversals'`,
+            sql`update order_history set status = 'filled' where status = 'cancelled'`,
+          ]);
+        }
+      },
+    );
+
     listTest('what is to be pruned is found by an index', async ({ db }) => {
       const [before, limit] = [timestamp(NOW), 100];
       const ids = { after: idOf(0), beforeId: idOf(9_999) };
