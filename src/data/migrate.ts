@@ -91,7 +91,7 @@ export async function migrate(db: Db, now: number): Promise<void> {
     const mark = `insert into migrations (name, applied_at) values ('${name}', '${timestamp(now)}')`;
     if (besideOthers) {
       await dropHalfBuilt(db, text);
-      for (const statement of text.split(';').filter((part) => part.trim() !== ''))
+      for (const statement of text.split(/;$/m).filter((part) => part.trim() !== ''))
         await db.script(statement);
       await db.script(`${mark} on conflict do nothing`);
       continue;
