@@ -2,7 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { readOrder } from '../../src/app/orders/read-orders.ts';
+import { ListTooSlow } from '../../src/data/db.ts';
 import type { Surroundings } from '../../src/data/order-story.ts';
+import { isDenial } from '../../src/domain/denial.ts';
 import { openWorld } from '../world.ts';
 import { FIRST_POLL, polled, restingBroker } from './fill-desk.ts';
 
@@ -40,6 +43,22 @@ test('an order names its signal, and the orders before and after it in the same 
   assert.deepEqual(
     [between.previous_order?.action, between.previous_order?.quantity, between.previous_order?.status],
     ['buy', 2, 'filled'],
+  );
+});
+
+test('an order is told while lists are too slow, without what stands around it', async (t) => {
+  const world = await openWorld(t);
+  const trader = await world.makeTrader();
+  const { body } = await world.send(trader);
+  const tooSlow = async () => {
+    throw new ListTooSlow('too slow');
+  };
+  const db = { ...world.db, lists: { all: tooSlow, get: tooSlow } };
+  const order = await readOrder({ db }, trader.user.id, body.order_id);
+  assert.ok(!isDenial(order));
+  assert.deepEqual(
+    [order.status, order.signal_id, order.previous_order, order.next_order, order.last_look],
+    ['filled', null, null, null, null],
   );
 });
 

@@ -1,6 +1,6 @@
 // What a user can see of their orders.
 
-import type { Db, Reads } from '../../data/db.ts';
+import { type Db, ListTooSlow, type Reads } from '../../data/db.ts';
 import { verificationsOf } from '../../data/fill-checks.ts';
 import { listOrders, type OrderFilter } from '../../data/order-list.ts';
 import { markOf, NOT_VERIFIED, type OrderMark } from '../../data/order-marks.ts';
@@ -23,8 +23,22 @@ export async function readOrder(
   const found = isUuid(id) ? (await foundOrders({ db }, [id as OrderId])).get(id as OrderId) : undefined;
   // Another user's order does not exist for this one.
   if (found?.order.userId !== user) return deny('not_found', { detail: 'You have no such order.' });
-  return { ...found.record, ...(await surroundingsOf(db.lists, found.order)) };
+  return { ...found.record, ...(await surroundings(db, found.order)) };
 }
+
+/** The order is told in any case, and of what stands around it as much as lists have the time for. */
+const surroundings = (db: Db, order: Order): Promise<Surroundings> =>
+  surroundingsOf(db.lists, order).catch((fault: unknown) => {
+    if (fault instanceof ListTooSlow) return NOTHING_AROUND;
+    throw fault;
+  });
+
+const NOTHING_AROUND: Surroundings = {
+  signal_id: null,
+  previous_order: null,
+  next_order: null,
+  last_look: null,
+};
 
 export interface Found {
   readonly order: Order;
