@@ -77,6 +77,16 @@ const BEGIN: Record<Db['dialect'], string> = {
   postgres: "begin; set local lock_timeout = '3s'",
 };
 
+/** No start has prepared it yet. */
+export async function isFresh(db: Db): Promise<boolean> {
+  const table = await db.get<{ name: string | null }>(
+    db.dialect === 'sqlite'
+      ? sql`select name from sqlite_schema where name = 'users'`
+      : sql`select to_regclass('users') as name`,
+  );
+  return (table?.name ?? null) === null;
+}
+
 export async function migrate(db: Db, now: number): Promise<void> {
   await db.script('create table if not exists migrations (name text primary key, applied_at text not null)');
   const isApplied = async (name: string) =>
