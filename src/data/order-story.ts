@@ -63,3 +63,16 @@ async function neighbour(db: Reads, order: Order, which: 'previous' | 'next'): P
   );
   return row ? { ...row, quantity: toNumber(decimal(row.quantity)) } : null;
 }
+
+/** Another order in the same book has been sent to the broker since. */
+export async function hasFollower(db: Reads, order: Order): Promise<boolean> {
+  const row = await db.get(
+    sql`select 1 as found from (select order_id, trading_account_id, simulation from order_history
+          where user_id = ${order.userId} and symbol = ${order.symbol}
+            and (submitted_at, order_id) > (${order.submittedAt}, ${order.id})
+          order by submitted_at, order_id limit ${LOOKED_THROUGH}) as later
+        where trading_account_id = ${order.accountId} and simulation = ${order.simulation} and exists (
+          select 1 from order_legs l where l.order_id = later.order_id and l.sent_at is not null) limit 1`,
+  );
+  return row !== undefined;
+}

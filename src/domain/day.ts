@@ -22,6 +22,8 @@ export interface AccountDay {
   simulated: number;
   /** Real ones, with those from shortly before. */
   seen: number;
+  /** With simulated ones too: whoever reads those reads these. */
+  toRead: number;
 }
 
 /** What became of a signal that became an order. */
@@ -44,8 +46,9 @@ export function countDay(counted: readonly CountedAlike[]) {
   const signals = { executed: 0, rejected: 0, underWay: 0 };
   let accepted = 0;
   for (const { accountId, source, simulation, status, ofDay, seen } of counted) {
-    const day = accounts.get(accountId) ?? { real: 0, simulated: 0, seen: 0 };
+    const day = accounts.get(accountId) ?? { real: 0, simulated: 0, seen: 0, toRead: 0 };
     accounts.set(accountId, day);
+    day.toRead += seen;
     if (source === 'webhook') signals[ENDS[status]] += ofDay;
     if (simulation) day.simulated += ofDay;
     else {

@@ -11,7 +11,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Brokers, BrokerUnavailable, type OpenBroker } from '../broker/broker.ts';
 import { findListing, quote } from '../broker/paper/market.ts';
 import { type Config, ConfigError } from '../config/config.ts';
-import { migrate } from '../data/migrate.ts';
+import { isFresh, migrate } from '../data/migrate.ts';
 import { hasUsers } from '../data/users.ts';
 import { createChance } from '../demo/chance.ts';
 import { type Client, openClient } from '../demo/client.ts';
@@ -138,8 +138,11 @@ async function problemOfUsers(config: Config): Promise<string | null> {
   const closers: (() => unknown)[] = [];
   try {
     const db = await openDatabase(config, closers);
-    await migrate(db, Date.now());
-    if (!(await hasUsers(db))) return null;
+    // What a refused demo has found is as it was.
+    if ((await isFresh(db)) || !(await hasUsers(db))) {
+      await migrate(db, Date.now());
+      return null;
+    }
   } finally {
     for (const close of closers.reverse()) await close();
   }

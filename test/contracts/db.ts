@@ -14,7 +14,7 @@ import {
   type Statement,
   sql,
 } from '../../src/data/db.ts';
-import { migrate } from '../../src/data/migrate.ts';
+import { isFresh, migrate } from '../../src/data/migrate.ts';
 import { type Decimal, parseDecimal } from '../../src/domain/decimal.ts';
 
 const NOW = '2026-11-05T09:30:00.120Z';
@@ -27,6 +27,7 @@ export function dbContract(name: string, open: () => Promise<Db>): void {
     before(async () => {
       db = await open();
       const others = [await open(), await open()];
+      assert.equal(await isFresh(db), true);
       await Promise.all([db, ...others].map((handle) => migrate(handle, Date.parse(NOW))));
       await Promise.all(others.map((handle) => handle.close()));
       const decimal = db.dialect === 'sqlite' ? 'text' : 'numeric';
@@ -466,6 +467,7 @@ export function dbContract(name: string, open: () => Promise<Db>): void {
       assert.deepEqual(before[0], { name: '001-records', applied_at: NOW });
       await migrate(db, Date.now());
       assert.deepEqual(await db.all(marks), before);
+      assert.equal(await isFresh(db), false);
     });
 
     test('close commits what waits, and then refuses', async () => {

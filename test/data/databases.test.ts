@@ -17,6 +17,7 @@ import {
   sql,
   join as together,
 } from '../../src/data/db.ts';
+import { migrate } from '../../src/data/migrate.ts';
 import { openPostgres } from '../../src/data/postgres.ts';
 import { lockDataDir, openSqlite } from '../../src/data/sqlite.ts';
 import { dbContract } from '../contracts/db.ts';
@@ -337,6 +338,28 @@ function postgresTests(url: string): void {
     await Promise.all([db, second, db, second].map(trade));
     assert.deepEqual([await versionOf(account), await versionOf(day)], [120, 360]);
     await second.close();
+  });
+
+  test('an upgrade builds its indexes beside those who write, and those that an earlier one left half built', async () => {
+    await migrate(db, Date.now());
+    const entry = `insert into audit_logs (action, success, metadata, created_at) values ('upgrade', true, '{}', now())`;
+    await other.query(`delete from migrations where name = '013-standing-indexes'`);
+    await other.query('drop index audit_logs_of_orders');
+    const index = `indexrelid = 'order_legs_by_broker_ref'::regclass`;
+    await other.query(`update pg_index set indisvalid = false where ${index}`);
+    const second = await openPostgres({ url });
+    await other.query(`begin isolation level read committed; ${entry}`);
+    const upgrades = Promise.all([db, second].map((each) => migrate(each, Date.now())));
+    const waiting = sql`select 1 from pg_stat_activity where query like '%create index%audit_logs_of_orders%'
+      and wait_event_type = 'Lock'`;
+    while (!(await db.get(waiting)));
+    assert.equal(await db.commit([{ parts: [entry], values: [] }]), null);
+    await other.query('commit');
+    await upgrades;
+    await second.close();
+    assert.deepEqual((await other.query(`select indisvalid from pg_index where ${index}`)).rows, [
+      { indisvalid: true },
+    ]);
   });
 
   test('what comes again is prepared once, also where `join` put it together; what never comes again is not', async () => {

@@ -16,6 +16,7 @@ import { type Db, ListTooSlow, type Reads, type Statement, sql } from '../../src
 import { deadLetters } from '../../src/data/dead-letters.ts';
 import { countChecks, dueChecks, hasLostChecks } from '../../src/data/fill-checks.ts';
 import { migrate } from '../../src/data/migrate.ts';
+import { watchedAccounts } from '../../src/data/notices.ts';
 import { listOrders, type OrderFilter } from '../../src/data/order-list.ts';
 import {
   accountsUnderWay,
@@ -34,11 +35,13 @@ import {
 } from '../../src/data/pruning.ts';
 import { openSqlite } from '../../src/data/sqlite.ts';
 import {
+  countOrders,
   countSignals,
   failedReversals,
   newestEntries,
   openChecks,
   signalMarks,
+  signalsAround,
   standingAccounts,
 } from '../../src/data/standing.ts';
 import {
@@ -158,8 +161,8 @@ for (const [name, open] of [
 
     // biome-ignore format: a table, one filter a line
     const FILTERS: readonly (readonly [filter: OrderFilter, index: string, orders: number])[] = [
-      [{}, 'time', ORDERS + 3],
-      [{ from: timeOf(50), to: timeOf(69) }, 'time', 20],
+      [{}, 'day', ORDERS + 3],
+      [{ from: timeOf(50), to: timeOf(69) }, 'day', 20],
       [{ status: 'rejected' }, 'status', 12],
       [{ status: 'expired' }, 'status', 0],
       [{ symbol: 'AAPL' }, 'symbol', 12],
@@ -282,6 +285,83 @@ for (const [name, open] of [
             `${what}: ${plan}`,
           );
     });
+
+    listTest(
+      'a day is counted from an index alone, and genuine signals are found behind any number of others',
+      async ({ db }) => {
+        const [begin, from] = [timeOf(11_000), timeOf(11_500)];
+        const [day = ''] = await plansOf(db, (each) => countOrders(each, USER, { begin, from }));
+        assert.match(
+          day,
+          name === 'SQLite' ? /COVERING INDEX order_history_by_day/ : /order_history_by_day/,
+          day,
+        );
+        const counted = await countOrders(db, USER, { begin, from });
+        assert.equal(
+          counted.reduce((sum, { seen }) => sum + seen, 0),
+          1_003,
+        );
+        assert.equal(
+          counted.reduce((sum, { ofDay }) => sum + ofDay, 0),
+          503,
+        );
+        const signal = (index: number, outcome: string) =>
+          sql`insert into signals (id, user_id, trading_account_id, arrived_at, simulation, outcome, refused_by, ip_address)
+            values (${idOf(index)}, ${USER}, ${MAIN}, ${timeOf(index)}, ${false}, ${outcome}, 'secret', '')`;
+        await db.commit([
+          signal(1, 'order'),
+          ...Array.from({ length: 2_000 }, (_, index) => signal(index + 2, 'refused')),
+          signal(5_000, 'order'),
+        ]);
+        if (db.dialect === 'postgres') await db.script('analyze signals');
+        const around = (at: Timestamp) => (each: Reads) => signalsAround(each, USER, MAIN, at);
+        assert.deepEqual(await around(timeOf(2_000))(db), { last: null, next: timeOf(5_000) });
+        assert.deepEqual(await around(timeOf(6_000))(db), { last: timeOf(5_000), next: null });
+        const plans = [
+          ...(await plansOf(db, around(timeOf(6_000)))),
+          ...(await plansOf(db, watchedAccounts)),
+        ];
+        assert.equal(plans.length, 3);
+        for (const plan of plans) assert.match(plan, /signals_genuine/, plan);
+        await db.commit([sql`delete from signals`]);
+      },
+    );
+
+    listTest(
+      'failed reversals that nobody followed do not walk through all that was tried since',
+      async ({ db }) => {
+        const reversal = (index: number, account: AccountId, status: string): Statement =>
+          sql`insert into order_history (order_id, version, user_id, trading_account_id, broker_name, source, simulation,
+            symbol, action, intent, quantity, status, broker_refs, submitted_at, deadline_at, auto_exit, trace)
+          values (${idOf(20_000 + index)}, 1, ${USER}, ${account}, 'paper', 'reversals', ${false}, 'BTCUSDT', 'buy', '{}',
+            '1', ${status}, '[]', ${timeOf(index)}, ${timeOf(index)}, ${true}, '{}')`;
+        const read = () => failedReversals(db, USER, { since: timeOf(0), limit: 200 });
+        await db.commit([
+          sql`update order_history set status = 'cancelled' where status = 'filled'`,
+          ...Array.from({ length: 200 }, (_, index) => reversal(index + 1, MAIN, 'failed')),
+        ]);
+        try {
+          const begun = performance.now();
+          const open = await read();
+          const took = performance.now() - begun;
+          assert.deepEqual([open.length, open.filter(({ followedAt }) => followedAt).length], [200, 0]);
+          assert.ok(took < 400, `${took} ms`);
+          await db.commit([
+            reversal(ORDERS + 10, MAIN, 'filled'),
+            reversal(ORDERS + 20, MAIN, 'failed'),
+            reversal(ORDERS + 30, SMALL, 'filled'),
+          ]);
+          const [last, before] = await read();
+          assert.deepEqual(last, { orderId: idOf(20_000 + ORDERS + 20), followedAt: null });
+          assert.deepEqual(before, { orderId: idOf(20_200), followedAt: timeOf(ORDERS + 10) });
+        } finally {
+          await db.commit([
+            sql`delete from order_history where source = 'reversals'`,
+            sql`update order_history set status = 'filled' where status = 'cancelled'`,
+          ]);
+        }
+      },
+    );
 
     listTest('what is to be pruned is found by an index', async ({ db }) => {
       const [before, limit] = [timestamp(NOW), 100];

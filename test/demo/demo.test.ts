@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CompactEncrypt, importJWK } from 'jose';
+import { sql } from '../../src/data/db.ts';
 import { openSqlite } from '../../src/data/sqlite.ts';
 import { hasUsers } from '../../src/data/users.ts';
 import { freePort } from '../servers/free-port.ts';
@@ -219,9 +220,15 @@ describe('--demo', () => {
     assert.equal(body.demo, null);
     real.kill();
     assert.equal((await real.ended).code, 0);
+    const db = openSqlite({ file: join(dir, 'fillpath.sqlite') });
+    await db.script(`delete from migrations where name = '013-standing-indexes'`);
+    const migrations = sql`select name from migrations`;
+    const before = await db.all(migrations);
     const { code, output } = await start(dir, ['--demo']).ended;
     assert.equal(code, 2);
     assert.match(output, /--demo is refused: there are users in/);
+    assert.deepEqual(await db.all(migrations), before, 'of an earlier version it stays');
+    await db.close();
   });
 
   test('a port that is taken is noticed before anything is played: another start may follow', async () => {

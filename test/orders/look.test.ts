@@ -103,6 +103,50 @@ describe('POST /trading/orders/{id}/look', () => {
     assert.ok((await actions(world, trader, body.order_id)).includes('order_resolved done'));
   });
 
+  for (const [what, later, end] of [
+    ['an order was sent since', 'buy', 'cancelled'],
+    ['the strategy has spoken since', 'sync', 'filled'],
+  ] as const)
+    test(`an old dead letter says nothing of a drift where ${what}`, async (t) => {
+      const { clock, broker, world, trader } = await restingBroker(t, { env: { FILL_RETRIES: '0' } });
+      const long = { market_position: 'long', market_position_size: 1 };
+      const { body } = await world.send(trader, { quantity: 1, ...long, prev_market_position: 'flat' });
+      clock.advance(FIRST_POLL);
+      await world.eventually(
+        () => world.order(trader, body.order_id),
+        ({ verification }) => verification.state === 'dead_letter',
+      );
+      clock.advance(60_000);
+      broker.fills = 'at once';
+      if (later === 'buy') {
+        const order = {
+          trading_account_id: trader.account.id,
+          action: 'buy',
+          symbol: 'BTCUSDT',
+          quantity: 1,
+        };
+        assert.equal((await world.as(trader, 'POST', '/trading/order', order)).status, 200);
+      } else {
+        // By hand, at the broker.
+        broker.give(trader.account.id, -1);
+        await world.send(trader, { action: 'sync', quantity: undefined, ...long });
+      }
+      const drifts = async () =>
+        (await world.db.all<{ action: string }>(sql`select action from audit_logs order by id`))
+          .map(({ action }) => action)
+          .filter((action) => action.includes('drift'));
+      const before = await drifts();
+      assert.deepEqual(before, later === 'sync' ? ['position_drift'] : []);
+      broker.settle(broker.ledger[0], end);
+      await look(world, trader, body.order_id);
+      await world.eventually(
+        () => world.order(trader, body.order_id),
+        ({ verification }) => verification.state === 'done',
+      );
+      await world.stop();
+      assert.deepEqual(await drifts(), before);
+    });
+
   test('an unknown order that the broker never got is found to be expired, as by a poll', async (t) => {
     const { clock, broker, world, trader } = await restingBroker(t);
     broker.script(

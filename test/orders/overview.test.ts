@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { watchSilence } from '../../src/app/operation/notices.ts';
+import { readDay } from '../../src/app/orders/read-day.ts';
 import type { Overview } from '../../src/app/orders/read-overview.ts';
-import { sql } from '../../src/data/db.ts';
+import { ListTooSlow, sql } from '../../src/data/db.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import type { Performance } from '../../src/domain/performance.ts';
 import { scriptedWorld } from '../worker/scripted-broker.ts';
@@ -157,6 +158,55 @@ describe('GET /trading/overview', () => {
       const answer = await world.as<Problem>(trader, 'GET', `/trading/overview?day_start=${start}`);
       assert.deepEqual([start, answer.status, answer.body.code], [start, 400, 'request_invalid']);
     }
+  });
+
+  test('what is held behind very many simulated orders has no known cost, and everything else is told', async (t) => {
+    const clock = settableClock();
+    const world = await openWorld(t, { clock });
+    const trader = await world.makeTrader({ plan: 'pro' });
+    const { body } = await world.send(trader, { quantity: 2 });
+    const begun = timestamp(clock.now());
+    clock.advance(24 * HOUR);
+    await world.db.script(`insert into order_history (order_id, version, user_id, trading_account_id, broker_name, source,
+        simulation, symbol, action, intent, quantity, status, broker_refs, submitted_at, deadline_at, auto_exit, trace)
+      with recursive each (n) as (select 1 union all select n + 1 from each where n < 2500)
+      select printf('00000000-0000-7000-8000-%012d', n), 1, user_id, trading_account_id, broker_name, source, 1, symbol, action,
+        intent, quantity, status, '[]', '${begun.replace('.000Z', '.500Z')}', deadline_at, 0, trace
+      from order_history, each where order_id = '${body.order_id}'`);
+    await world.send(trader, { action: 'sell', quantity: 1 });
+    const reads: number[] = [];
+    const { lists } = world.db;
+    const counting = {
+      ...lists,
+      async all<Row>(query: Parameters<typeof lists.all>[0]) {
+        const rows = await lists.all<Row>(query);
+        reads.push(rows.length);
+        return rows;
+      },
+    };
+    const from = timestamp(clock.now() - HOUR);
+    const day = await readDay({ ...world.db, lists: counting }, trader.user.id, from);
+    assert.deepEqual([...day.profits], [[trader.account.id, null]]);
+    assert.ok(reads.length <= 25, `${reads.length} reads`);
+    const [account] = (await overview(world, trader)).accounts;
+    assert.deepEqual([account?.orders_today, account?.realised_today], [1, null]);
+  });
+
+  test('a day that cannot be read in time is counted all the same', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    await world.send(trader);
+    const { lists } = world.db;
+    const slow = {
+      ...lists,
+      async all<Row>(query: Parameters<typeof lists.all>[0]): Promise<Row[]> {
+        if (query.parts.join('').includes('order_legs')) throw new ListTooSlow('too slow');
+        return lists.all<Row>(query);
+      },
+    };
+    const from = timestamp(world.clock.now() - HOUR);
+    const day = await readDay({ ...world.db, lists: slow }, trader.user.id, from);
+    assert.deepEqual([day.accepted, [...day.profits]], [1, [[trader.account.id, null]]]);
   });
 
   test('an unknown order is told with what is being done, and is the last trouble when it is known', async (t) => {

@@ -2,7 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { readOrder } from '../../src/app/orders/read-orders.ts';
+import { ListTooSlow } from '../../src/data/db.ts';
 import type { Surroundings } from '../../src/data/order-story.ts';
+import { isDenial } from '../../src/domain/denial.ts';
 import { openWorld } from '../world.ts';
 import { FIRST_POLL, polled, restingBroker } from './fill-desk.ts';
 
@@ -41,6 +44,19 @@ test('an order names its signal, and the orders before and after it in the same 
     [between.previous_order?.action, between.previous_order?.quantity, between.previous_order?.status],
     ['buy', 2, 'filled'],
   );
+});
+
+test('an order is told while lists are too slow: what stands around it is asked for apart', async (t) => {
+  const world = await openWorld(t);
+  const trader = await world.makeTrader();
+  const { body } = await world.send(trader);
+  const tooSlow = async () => {
+    throw new ListTooSlow('too slow');
+  };
+  const db = { ...world.db, lists: { all: tooSlow, get: tooSlow } };
+  const order = await readOrder({ db }, trader.user.id, body.order_id);
+  assert.ok(!isDenial(order));
+  assert.equal(order.status, 'filled');
 });
 
 test('the audit log tells of one order, to its owner alone', async (t) => {

@@ -1,7 +1,7 @@
 // What a user's day came to, account by account. However many orders it had, it is read in a moment.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Db } from '../../data/db.ts';
+import { type Db, ListTooSlow, type Reads } from '../../data/db.ts';
 import { ordersBefore, ordersSince } from '../../data/order-history.ts';
 import { countOrders } from '../../data/standing.ts';
 import {
@@ -21,10 +21,13 @@ import { type AccountId, millis, type Timestamp, timestamp, type UserId } from '
 const MOST_STEPS = 60;
 /** An order is filled, or known to be, within so long: those of before the day may have earned something on it. */
 const FILLED_WITHIN_MS = 3_600_000;
-/** Orders of one account that are looked through for what an open position cost. */
+/** Orders of one account, simulated ones too, that are looked through for what an open position cost. */
 const MOST_BEFORE = 2_000;
 /** Orders whose profit is counted here, the accounts with the fewest first; of more the performance tells. */
 const MOST_COUNTED = 1_000;
+/** Of all accounts together: orders that are read for one answer, and how long that may take. */
+const MOST_READ = 10_000;
+const MOST_MS = 1_500;
 
 /** Counted are all orders; what they earned, and how they went, is read of as many as can be read in a moment. */
 export async function readDay(db: Db, user: UserId, from: Timestamp) {
@@ -34,21 +37,63 @@ export async function readDay(db: Db, user: UserId, from: Timestamp) {
   /** null: not known. */
   const profits = new Map<AccountId, Profit | null>();
   const latest: DayOrder[] = [];
+  const budget = openBudget();
   let room = MOST_COUNTED;
   const fewestFirst = [...day.accounts].filter(([, { seen }]) => seen > 0);
-  for (const [id, { seen }] of fewestFirst.sort(([, a], [, b]) => a.seen - b.seen)) {
-    const isCounted = seen <= room;
-    if (isCounted) room -= seen;
-    const orders = isCounted
-      ? await all(ordersSince(db.lists, user, id, begin))
-      : await newest(ordersBefore(db.lists, user, id, END_OF_TIME));
+  for (const [id, { toRead }] of fewestFirst.sort(([, a], [, b]) => a.toRead - b.toRead)) {
+    const isCounted = toRead <= room;
+    if (isCounted) room -= toRead;
+    const { orders, before } = await ordersOf(db.lists, budget, { user, id, begin, isCounted });
     const ofDay = orders.filter(({ submittedAt }) => submittedAt >= from);
     latest.push(...ofDay);
     brokers.set(id, brokerSeen(ofDay));
-    const before = isCounted ? await costsOf(db, user, id, { orders, begin }) : null;
     profits.set(id, before && (await profitOf(from, [...before, ...orders])));
   }
   return { ...day, brokers, profits, halfWithinMs: halfWithin(latest) };
+}
+
+interface Budget {
+  take(orders: number): void;
+  isSpent(): boolean;
+}
+
+function openBudget(): Budget {
+  const begun = performance.now();
+  let read = 0;
+  return {
+    take(orders) {
+      read += orders;
+    },
+    isSpent: () => read >= MOST_READ || performance.now() - begun > MOST_MS,
+  };
+}
+
+interface OfAccount {
+  readonly user: UserId;
+  readonly id: AccountId;
+  readonly begin: Timestamp;
+  readonly isCounted: boolean;
+}
+
+/** `before`: earlier ones, with what was held when these began; null: what these earned is not known. */
+async function ordersOf(lists: Reads, budget: Budget, { user, id, begin, isCounted }: OfAccount) {
+  let orders: readonly DayOrder[] = [];
+  if (budget.isSpent()) return { orders, before: null };
+  try {
+    orders = isCounted
+      ? await all(ordersSince(lists, user, id, begin), budget)
+      : await newest(ordersBefore(lists, user, id, END_OF_TIME), budget);
+    const isKnown = isCounted && !budget.isSpent();
+    const held = heldBefore(orders);
+    return {
+      orders,
+      before: isKnown ? await costsOf(ordersBefore(lists, user, id, begin), budget, held) : null,
+    };
+  } catch (fault) {
+    // The rest of the answer does not depend on it.
+    if (fault instanceof ListTooSlow) return { orders, before: null };
+    throw fault;
+  }
 }
 
 /** Exact decimals take their time, and others have their turn meanwhile. */
@@ -66,36 +111,43 @@ const END_OF_TIME = '9999-12-31T00:00:00.000Z' as Timestamp;
 
 const real = (orders: readonly DayOrder[]) => orders.filter(({ simulation }) => !simulation);
 
-async function all(steps: AsyncGenerator<readonly DayOrder[]>): Promise<DayOrder[]> {
+async function all(steps: AsyncGenerator<readonly DayOrder[]>, budget: Budget): Promise<DayOrder[]> {
   const orders: DayOrder[] = [];
-  for await (const step of steps) orders.push(...real(step));
+  for await (const step of steps) {
+    budget.take(step.length);
+    orders.push(...real(step));
+    if (budget.isSpent()) break;
+  }
   return orders;
 }
 
 /** As they were submitted. */
-async function newest(steps: AsyncGenerator<readonly DayOrder[]>): Promise<DayOrder[]> {
-  for await (const step of steps) return real(step).toReversed();
+async function newest(steps: AsyncGenerator<readonly DayOrder[]>, budget: Budget): Promise<DayOrder[]> {
+  for await (const step of steps) {
+    budget.take(step.length);
+    return real(step).toReversed();
+  }
   return [];
 }
 
-/** Earlier orders, from which on everything that was held at `begin` has its cost; null: they are too many. */
+/** Of earlier orders, the newest first, those from which on everything that was held has its cost; null: they are too many. */
 async function costsOf(
-  db: Db,
-  user: UserId,
-  account: AccountId,
-  { orders, begin }: { readonly orders: readonly DayOrder[]; readonly begin: Timestamp },
+  steps: AsyncGenerator<readonly DayOrder[]>,
+  budget: Budget,
+  held: Set<string>,
 ): Promise<DayOrder[] | null> {
-  const held = heldBefore(orders);
   if (held.size === 0) return [];
   const before: DayOrder[] = [];
-  for await (const earlier of ordersBefore(db.lists, user, account, begin)) {
-    for (const order of earlier) {
-      if (order.simulation) continue;
+  let looked = 0;
+  for await (const earlier of steps) {
+    budget.take(earlier.length);
+    looked += earlier.length;
+    for (const order of real(earlier)) {
       before.push(order);
       strikeFlat(held, order);
       if (held.size === 0) return before.reverse();
     }
-    if (before.length >= MOST_BEFORE) return null;
+    if (looked >= MOST_BEFORE || budget.isSpent()) return null;
   }
   return before.reverse();
 }

@@ -4,6 +4,7 @@
 import type { Account } from '../../data/accounts.ts';
 import type { Db, Statement } from '../../data/db.ts';
 import { insertNotice } from '../../data/notices.ts';
+import { hasFollower } from '../../data/order-story.ts';
 import {
   findStrategy,
   forgetStance,
@@ -163,6 +164,9 @@ export async function noteEnd(deps: DriftDeps, order: Order): Promise<void> {
     const said = state?.word.after ? positionOf(state.word.after) : null;
     const { target } = order.intent;
     if (target && said !== target.position) return;
+    // An order whose end was found late tells what was held then, and no longer what is held beside a later word or order.
+    if (state && state.arrivedAt > order.submittedAt) return;
+    if (await hasFollower(deps.db, order)) return;
     await noteDrift(deps, key, order.userId, position, { order_id: order.id });
   } catch (fault) {
     deps.log.warn({ fault, order: order.id }, 'whether the position drifts could not be noted');

@@ -1,4 +1,4 @@
-// How a user's things stand, as the overview tells it, and what a search and an order's story look for.
+// How a user's things stand, as the overview tells it.
 
 export const standing = `
 -- when the broker last took the credentials, or refused them; null: it was not asked since they were stored
@@ -12,7 +12,4 @@ alter table trading_accounts add column halted_at {time};
 
 -- what the account held when it was last found to be another position than the strategy's
 alter table strategy_positions add column held {decimal};
-
-create index audit_logs_of_orders on audit_logs (resource_id, id) where resource_type = 'order';
-create index order_legs_by_broker_ref on order_legs (broker_ref) where broker_ref is not null;
 `;
