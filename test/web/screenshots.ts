@@ -170,9 +170,7 @@ async function picture(context: BrowserContext, url: string, sitting: Sitting): 
     await page.goto(url + path, { waitUntil: 'domcontentloaded' });
     await page.getByRole('heading', { level: 1 }).waitFor();
     if (state === 'loading') await page.waitForTimeout(STALLED_MS);
-    // After its tries, some seconds later.
-    else if (state === 'error') await page.getByRole('alert').first().waitFor({ timeout: 25_000 });
-    else await settled(page);
+    else if (state !== 'error') await settled(page);
     await pose?.(page);
     for (const { viewport, colorScheme, file } of looksOf(sitting)) {
       await page.setViewportSize(viewport);
@@ -180,6 +178,8 @@ async function picture(context: BrowserContext, url: string, sitting: Sitting): 
       // A window as high as the page: what is fixed to its edge stands there, not in the middle of the picture.
       const height = isOver || isForReadme ? viewport.height : await heightOf(page);
       await page.setViewportSize({ width: viewport.width, height: Math.max(height, viewport.height) });
+      // After its tries, some seconds later; a page that asks again by itself is waited for once more.
+      if (state === 'error') await page.getByRole('alert').first().waitFor({ timeout: 25_000 });
       await page.screenshot({ path: file, animations: 'disabled' });
       if (await scrollsSideways(page)) console.log(`${file} scrolls sideways`);
     }

@@ -35,7 +35,7 @@ function useCheck() {
 
 export default function Check() {
   const { account } = useSearch({ strict: false }) as { account?: string };
-  const { data: all, error } = useQuery(accounts);
+  const { data: all, error, refetch } = useQuery(accounts);
   const [wish, setWish] = useState<Omit<Wish, 'accountId'> & { readonly accountId: string | null }>({
     message: '',
     accountId: account ?? null,
@@ -48,7 +48,11 @@ export default function Check() {
     return (
       <Page title="Signal check" answer="Paste a message, see what would become of it">
         {error ? (
-          <ProblemNote fault={error} />
+          <ProblemNote fault={error}>
+            <button type="button" className="link" onClick={() => void refetch()}>
+              Try again
+            </button>
+          </ProblemNote>
         ) : all ? (
           <p>
             A message is read as one of your accounts would.{' '}

@@ -53,14 +53,19 @@ export default function Performance() {
     accountId: search.account ?? null,
     simulation: search.simulation === 'true',
   };
-  const { data: known } = useQuery(accountsQuery);
+  const listed = useQuery(accountsQuery);
+  const known = listed.data;
   const accounts = known ?? NONE;
   const isKnown = shown.accountId === null || accounts.some(({ id }) => id === shown.accountId);
-  const { data, error, refetch } = useQuery({
+  const asked = useQuery({
     ...performanceOf(firstDay(shown.range, serverNow()), shown),
     // An account that is not there is not asked for.
     enabled: isKnown,
   });
+  const { data } = asked;
+  // Nothing is asked before the accounts are known: where they cannot be read, that is the answer.
+  const failed = isKnown ? asked : listed;
+  const { error } = failed;
   const filters = (span: string) => (
     <Filters shown={isKnown ? shown : { ...shown, accountId: null }} accounts={accounts} span={span} />
   );
@@ -86,7 +91,7 @@ export default function Performance() {
     <Page title="Performance" answer="Performance is not known now">
       {filters('')}
       <ProblemNote fault={error}>
-        <button type="button" className="link" onClick={() => void refetch()}>
+        <button type="button" className="link" onClick={() => void failed.refetch()}>
           Try again
         </button>
       </ProblemNote>
