@@ -7,18 +7,11 @@ import { Mark } from '../../parts/marks.tsx';
 import { useOver } from '../../parts/over.tsx';
 import { Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { alignOrder, isHeldElsewhere, reasonInWords, standingOf } from '../../parts/standing.ts';
 import { When } from '../../parts/when.tsx';
 import type { Book } from './books.ts';
 import styles from './positions.module.css';
-import {
-  alignOrder,
-  averageInWords,
-  differenceInWords,
-  isHeldElsewhere,
-  reasonInWords,
-  standingOf,
-  toneOf,
-} from './standing.ts';
+import { averageInWords, differenceInWords, toneOf } from './standing.ts';
 
 const COLUMNS = 9;
 

@@ -4,11 +4,11 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { accounts } from '../../api/queries.ts';
+import { AlignDialog } from '../../parts/align-dialog.tsx';
 import { counted } from '../../parts/figures.tsx';
 import { Led, Page, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { When } from '../../parts/when.tsx';
-import { AlignDialog } from './align-dialog.tsx';
 import { BookGroup } from './book-group.tsx';
 import { type Book, useBooks } from './books.ts';
 import styles from './positions.module.css';
@@ -116,10 +116,18 @@ interface AsksProps {
 }
 
 function Asks({ asked, book, onClose }: AsksProps) {
-  const { account, positions = [] } = book;
+  const { account, simulation, positions = [] } = book;
   if ('reset' in asked) return <ResetDialog account={account} count={positions.length} onClose={onClose} />;
-  const position = positions.find(({ symbol }) => symbol === asked.align) ?? null;
-  return <AlignDialog book={book} symbol={asked.align} position={position} onClose={onClose} />;
+  const told = positions.find(({ symbol }) => symbol === asked.align)?.strategy_position ?? undefined;
+  return (
+    <AlignDialog
+      account={account}
+      simulation={simulation}
+      symbol={asked.align}
+      told={told}
+      onClose={onClose}
+    />
+  );
 }
 
 const unreadIn = (books: readonly Book[]): number =>
