@@ -355,6 +355,7 @@ describe('what became of a signal', () => {
     arrived_at: at(15),
     trading_account_id: 'a1',
     simulation: false,
+    real_money: true,
     symbol: 'BTCUSDT',
     action: 'buy',
     quantity: 1,

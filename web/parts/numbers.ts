@@ -26,6 +26,21 @@ export function unrealWord(of: {
   return of.environment && !of.environment.startsWith('live') ? of.environment : null;
 }
 
+interface Traded {
+  readonly simulation: boolean;
+  readonly real_money: boolean;
+  readonly broker_name?: string;
+}
+/** Of a signal or an order, by its own word: its account may be deleted, or not be known yet. */
+export function unrealOf(
+  { simulation, real_money, broker_name }: Traded,
+  account: { readonly broker: string; readonly environment: string } | undefined,
+): string | null {
+  if (real_money) return null;
+  const of = { simulation, broker_name: account?.broker ?? broker_name, environment: account?.environment };
+  return unrealWord(of) ?? 'no real money';
+}
+
 /** `1 order`, `2 orders`. */
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${figure(count)} ${count === 1 ? one : many}`;

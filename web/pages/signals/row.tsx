@@ -5,8 +5,8 @@ import { memo } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { Figure, Side, Unreal } from '../../parts/figures.tsx';
 import { type Happened, happened, type Order, orderHappened, type Signal } from '../../parts/happened.ts';
-import { signed } from '../../parts/numbers.ts';
-import { SignalStatus, unrealOf } from '../../parts/signal-status.tsx';
+import { signed, unrealOf } from '../../parts/numbers.ts';
+import { SignalStatus } from '../../parts/signal-status.tsx';
 import { When } from '../../parts/when.tsx';
 import styles from './signals.module.css';
 
@@ -27,7 +27,7 @@ export const SignalRow = memo(function SignalRow({
       to={`/signals/${signal.id}`}
       at={signal.arrived_at}
       account={account}
-      unreal={unrealOf(signal.simulation, account)}
+      unreal={unrealOf(signal, account)}
       action={signal.action}
       quantity={signal.quantity}
       symbol={signal.symbol}
@@ -51,7 +51,7 @@ export const OrderRow = memo(function OrderRow({
       to={`/orders/${order.order_id}`}
       at={order.submitted_at}
       account={account}
-      unreal={unrealOf(order.simulation, account)}
+      unreal={unrealOf(order, account)}
       action={order.action}
       quantity={order.quantity}
       symbol={order.symbol}

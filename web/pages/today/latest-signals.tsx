@@ -5,8 +5,8 @@ import { Link } from '@tanstack/react-router';
 import { useCallback, useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { useOrderChanges } from '../../live/live.tsx';
-import { Figure, Side, Unreal, unrealWord } from '../../parts/figures.tsx';
-import { figure } from '../../parts/numbers.ts';
+import { Figure, Side, Unreal } from '../../parts/figures.tsx';
+import { figure, unrealOf } from '../../parts/numbers.ts';
 import { Led, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { When } from '../../parts/when.tsx';
@@ -142,8 +142,8 @@ function SignalRow({
   readonly order: Schemas['OrderSummary'] | undefined;
   readonly account: Schemas['AccountToday'] | undefined;
 }) {
-  const { id, arrived_at, action, quantity, symbol, simulation } = signal;
-  const word = unrealWord({ ...account, simulation });
+  const { id, arrived_at, action, quantity, symbol } = signal;
+  const word = unrealOf(signal, account && { ...account, broker: account.broker_name });
   const what = whatHappened(signal, order);
   return (
     <tr className={word ? 'opens hatched' : 'opens'}>
