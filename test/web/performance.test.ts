@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { answerOf, moneyKinds } from '../../web/pages/performance/answer.ts';
+import { answerOf, isMixed, wordOf } from '../../web/pages/performance/answer.ts';
 import {
   dayInWords,
   firstDay,
@@ -41,6 +41,7 @@ const day = (name: string, realised: number | null, more: object = {}) => ({
 const performance = (days: ReturnType<typeof day>[], currency: string | null = 'USDT') => ({
   days,
   symbols: [],
+  real_money: true as boolean | null,
   currency,
 });
 
@@ -129,13 +130,21 @@ describe('The heading', () => {
   test('is marked where no money is real, and sums of both kinds are said to be', () => {
     const paper = { broker: 'paper', environment: 'paper' } as const;
     const live = { broker: 'bybit', environment: 'live' } as const;
-    assert.equal(moneyKinds([live], false).word, null);
-    assert.equal(moneyKinds([paper], false).word, 'paper');
-    assert.equal(moneyKinds([live], true).word, 'simulated');
-    assert.equal(moneyKinds([{ broker: 'okx', environment: 'demo' }, paper], false).word, 'demo, paper');
-    const both = moneyKinds([live, paper], false);
-    assert.deepEqual([both.word, both.isMixed, both.unrealCount], [null, true, 1]);
-    assert.equal(moneyKinds([], false).word, null);
+    const [none, all] = [{ real_money: false }, { real_money: true }];
+    assert.equal(wordOf(all, [live], false), null);
+    assert.equal(wordOf(none, [paper], false), 'paper');
+    assert.equal(wordOf(none, [live], true), 'simulated');
+    assert.equal(wordOf(none, [{ broker: 'okx', environment: 'demo' }, paper], false), 'demo, paper');
+    assert.equal(wordOf(none, [], false), 'no real money', 'its account is deleted, or not read yet');
+  });
+
+  test('has no sum of real money and paper', () => {
+    const mixed = { ...performance([day('2026-11-11', 12)]), real_money: null };
+    assert.deepEqual(answerOf(mixed, rowsOf(mixed, '2026-11-01', NOW), { range: '30', accountName: null }), {
+      said: '2 orders in 30 days',
+      rest: 'with real money and without it; choose an account',
+    });
+    assert.ok(isMixed(mixed) && !isMixed({ ...mixed, days: [] }));
   });
 });
 

@@ -5,12 +5,12 @@ import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { accounts } from '../../api/queries.ts';
 import { AlignDialog } from '../../parts/align-dialog.tsx';
-import { counted } from '../../parts/figures.tsx';
+import { counted, Unreal } from '../../parts/figures.tsx';
 import { Led, Page, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { When } from '../../parts/when.tsx';
 import { BookGroup } from './book-group.tsx';
-import { type Book, useBooks } from './books.ts';
+import { type Book, useBooks, wordOf } from './books.ts';
 import styles from './positions.module.css';
 import { ResetDialog } from './reset-dialog.tsx';
 import { headingOf, sumsByCurrency, tallyOf } from './standing.ts';
@@ -162,13 +162,14 @@ function Answer({ books }: { readonly books: readonly Book[] }): ReactNode {
 }
 
 /** Money that is none is not added to money that is. */
-const isMoney = ({ account }: Book): boolean =>
-  account.broker !== 'paper' && account.environment.startsWith('live');
+const isMoney = (book: Book): boolean => wordOf(book) === null;
 
 function factsOf(books: readonly Book[]): ReactNode {
   const readAt = books.flatMap((book) => (book.readAt === null ? [] : [book.readAt]));
   if (readAt.length === 0) return undefined;
-  const counts = books.some(isMoney) ? books.filter(isMoney) : books;
+  const hasMoney = books.some(isMoney);
+  const counts = hasMoney ? books.filter(isMoney) : books;
+  const words = new Set(hasMoney ? [] : books.flatMap((book) => wordOf(book) ?? []));
   const open = sumsByCurrency(
     counts.flatMap(({ positions = [], currency }) =>
       positions.map(({ open_profit }) => ({ value: open_profit, currency })),
@@ -189,6 +190,7 @@ function factsOf(books: readonly Book[]): ReactNode {
       </span>
       <Sums name="open" sums={open} />
       <Sums name="realised today" sums={realised} />
+      {words.size > 0 && open.length + realised.length > 0 && <Unreal word={[...words].join(', ')} />}
     </>
   );
 }
