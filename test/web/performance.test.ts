@@ -124,7 +124,7 @@ describe('The heading', () => {
   });
 
   test('has no currency where nothing was filled', () => {
-    assert.equal(answer([day('2026-11-11', 0)], null).said, '0 realised in 30 days');
+    assert.equal(answer([day('2026-11-11', 0)], null).said, '0.00 realised in 30 days');
   });
 
   test('is marked where no money is real, and sums of both kinds are said to be', () => {
@@ -160,7 +160,7 @@ test('A day is told in words, also one on which nothing is known', () => {
     'Wednesday 11 November 2026: realised −204.75 USDT, −204.75 in all; 22 orders: 17 filled, 5 rejected; ' +
       'p50 20, p90 35, p99 60 ms; slippage −1.90 USDT against the signals’ prices.',
   );
-  assert.match(dayInWords(none, 'USDT'), /realised 0 USDT, −204\.75 in all; no order; no broker answered;/);
+  assert.match(dayInWords(none, 'USDT'), /realised 0\.00 USDT, −204\.75 in all; no order; no broker answered;/);
 });
 
 test('A day stands out by three times the usual, and only among at least three', () => {
@@ -318,7 +318,7 @@ describe('Behind a plot', () => {
     assert.equal(realised?.head, 'Realised, USDT');
     assert.deepEqual(
       sheets.realised.rows.map((row) => realised?.said(row)),
-      ['−1.50', '+4'],
+      ['−1.50', '+4.00'],
     );
   });
 

@@ -173,7 +173,7 @@ function PositionRows({ book, position, onAlign }: PositionRowsProps) {
           {position.last_price !== null && figure(position.last_price)}
         </td>
         <td className={`num ${styles.open}`} data-head="open">
-          {position.open_profit !== null && <Profit value={position.open_profit} unit={currency} />}
+          {position.open_profit !== null && <Profit value={position.open_profit} unit={currency} exact />}
         </td>
         <td className={`num ${styles.realised}`} data-head="realised today">
           {book.realised.has(symbol) && <Profit value={book.realised.get(symbol)} unit={currency} />}
