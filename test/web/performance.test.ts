@@ -160,7 +160,10 @@ test('A day is told in words, also one on which nothing is known', () => {
     'Wednesday 11 November 2026: realised −204.75 USDT, −204.75 in all; 22 orders: 17 filled, 5 rejected; ' +
       'p50 20, p90 35, p99 60 ms; slippage −1.90 USDT against the signals’ prices.',
   );
-  assert.match(dayInWords(none, 'USDT'), /realised 0\.00 USDT, −204\.75 in all; no order; no broker answered;/);
+  assert.match(
+    dayInWords(none, 'USDT'),
+    /realised 0\.00 USDT, −204\.75 in all; no order; no broker answered;/,
+  );
 });
 
 test('A day stands out by three times the usual, and only among at least three', () => {

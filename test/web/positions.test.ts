@@ -159,7 +159,7 @@ describe('the heading', () => {
       ]),
       [
         { currency: 'USDT', text: '+0.30' },
-        { currency: 'TWD', text: '\u22123,200' },
+        { currency: 'TWD', text: '\u22123,200.00' },
       ],
     );
   });

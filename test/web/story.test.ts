@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import type { components } from '../../web/api/schema.ts';
-import { askAgainMs } from '../../web/pages/story/under-way.ts';
 import { orderHeadline, signalHeadline, slippageInWords } from '../../web/pages/story/headline.ts';
 import { curlOf, meaningOf, membersOf } from '../../web/pages/story/message.ts';
 import { fallOf, ticksOf } from '../../web/pages/story/steps.ts';
 import { legSlippage, togetherOf } from '../../web/pages/story/sums.ts';
+import { askAgainMs } from '../../web/pages/story/under-way.ts';
 
 type Order = components['schemas']['OrderRecord'];
 type Leg = components['schemas']['Leg'];
@@ -109,7 +109,8 @@ const signal = (given: Partial<Signal>): Signal => ({
 const WEBHOOK = { signalTime: null, checks: 16 };
 
 test('a status that this page does not know is named, not interpreted, and asked about', () => {
-  const headline = (status: string) => orderHeadline(order({ status: status as 'filled', legs: [] }), null).lead;
+  const headline = (status: string) =>
+    orderHeadline(order({ status: status as 'filled', legs: [] }), null).lead;
   assert.equal(headline('amended'), 'BTCUSDT.P: amended');
   assert.match(headline('expired'), /^Not (bought|sold|closed): /);
   assert.ok(askAgainMs('amended') && askAgainMs('placed') && askAgainMs('queued'));

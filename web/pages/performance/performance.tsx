@@ -140,7 +140,11 @@ function Told({ answer: { shown, first, performance }, accounts, filters, childr
         <Nothing shown={shown} />
       ) : (
         <>
-          <Plots rows={rows} currency={performance.currency} isUnreal={word !== null || isMixed(performance)} />
+          <Plots
+            rows={rows}
+            currency={performance.currency}
+            isUnreal={word !== null || isMixed(performance)}
+          />
           <BySymbol
             symbols={performance.symbols}
             currency={performance.currency}

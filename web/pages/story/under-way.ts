@@ -1,6 +1,8 @@
 // The stream tells of changes at once; where it is cut, a story that is not over asks for itself.
 
-import type { Schemas } from '../../api/client.ts';
+import type { components } from '../../api/schema.ts';
+
+type Order = components['schemas']['OrderRecord'];
 
 const SOON_MS = 2_000;
 const LATER_MS = 10_000;
@@ -14,6 +16,6 @@ export function askAgainMs(status: string | undefined): number | false {
 }
 
 export const whileUnderWay = {
-  refetchInterval: ({ state }: { state: { data: Schemas['OrderRecord'] | undefined } }): number | false =>
+  refetchInterval: ({ state }: { state: { data: Order | undefined } }): number | false =>
     askAgainMs(state.data?.status),
 };
