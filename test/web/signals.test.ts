@@ -205,6 +205,14 @@ test('the address asks the API for what it can filter, today unless it says othe
   assert.equal(fromOf({ from: 'nonsense' }, MIDNIGHT), null);
 });
 
+test('without its order a signal is told by its own line', () => {
+  const said = (given: Partial<Signal>) => happened(signal(given), null).text;
+  assert.equal(said({ fill_price: 60_000.5, position_before: 2 }), 'Filled at 60,000.5, was long 2');
+  assert.equal(said({ order_status: 'queued' }), 'On its way to the broker');
+  assert.equal(said({ order_status: 'done' }), 'Nothing had to be traded');
+  assert.equal(said({ order_status: 'rejected' }), 'Rejected');
+});
+
 test('what moved no real money says so, also when its account is deleted or not read yet', () => {
   const demo = { broker: 'okx', environment: 'demo' };
   assert.equal(unrealOf(signal({}), { broker: 'okx', environment: 'live_eea' }), null);

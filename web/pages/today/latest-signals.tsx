@@ -6,12 +6,12 @@ import { useCallback, useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { useOrderChanges } from '../../live/live.tsx';
 import { Figure, Side, Unreal } from '../../parts/figures.tsx';
+import { happened } from '../../parts/happened.ts';
 import { figure, unrealOf } from '../../parts/numbers.ts';
 import { Led, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { SignalStatus } from '../../parts/signal-status.tsx';
 import { When } from '../../parts/when.tsx';
-import { whatHappened } from './happened.ts';
-import { SignalStatus } from './signal-status.tsx';
 import styles from './today.module.css';
 
 type Overview = Schemas['Overview'];
@@ -144,7 +144,7 @@ function SignalRow({
 }) {
   const { id, arrived_at, action, quantity, symbol } = signal;
   const word = unrealOf(signal, account && { ...account, broker: account.broker_name });
-  const what = whatHappened(signal, order);
+  const { text: what, code } = happened(signal, order ?? null);
   return (
     <tr className={word ? 'opens hatched' : 'opens'}>
       <td className={styles.time}>
@@ -165,9 +165,9 @@ function SignalRow({
         </Link>
       </td>
       <td className={styles.status}>
-        <SignalStatus signal={signal} />
+        <SignalStatus status={signal.order_status ?? signal.outcome} />
       </td>
-      <td className={`${styles.what} ellipsis`} title={what}>
+      <td className={`${styles.what} ellipsis`} title={code === null ? what : `${what} (${code})`}>
         {what}
       </td>
     </tr>
