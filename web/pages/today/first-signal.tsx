@@ -5,6 +5,7 @@ import { Link } from '@tanstack/react-router';
 import { useCallback, useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { serverNow } from '../../api/clock.ts';
+import { order as orderOf } from '../../api/queries.ts';
 import { useOrderChanges } from '../../live/live.tsx';
 import { CopyButton, CopyId } from '../../parts/copy.tsx';
 import { Figure, Side, Unreal } from '../../parts/figures.tsx';
@@ -187,6 +188,10 @@ function Arrived({
 }) {
   const { id, arrived_at, action, quantity, symbol } = signal;
   const word = unrealOf(signal, account);
+  const { data: order = null } = useQuery({
+    ...orderOf(signal.order_id ?? ''),
+    enabled: signal.order_id !== null,
+  });
   return (
     <>
       <div className={`${styles.arrived} ${word ? 'hatched' : ''}`}>
@@ -196,8 +201,8 @@ function Arrived({
           </b>{' '}
           <Unreal word={word} />
         </p>
-        <SignalStatus status={signal.order_status ?? signal.outcome} />
-        <p>{happened(signal, null).text}</p>
+        <SignalStatus status={order?.status ?? signal.order_status ?? signal.outcome} />
+        <p>{happened(signal, order).text}</p>
         <span className="quiet">
           <When at={arrived_at} relative />
         </span>
