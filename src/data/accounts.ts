@@ -1,6 +1,6 @@
 // Trading accounts.
 
-import type { BrokerName } from '../domain/brokers.ts';
+import { type BrokerName, isRealMoney } from '../domain/brokers.ts';
 import type { Guards } from '../domain/guards.ts';
 import type { AccountId, Timestamp, UserId } from '../domain/ids.ts';
 import type { OutOfSync } from '../domain/strategy.ts';
@@ -127,6 +127,23 @@ export async function listAccounts(
   });
   const rows = await db.all<AccountRow>(first(sql`*`, count < 0 ? limit : count + 1));
   return rows.map(toAccount);
+}
+
+/** Those of them that trade real money, deleted ones too: what was done with them stays what it was. */
+export async function realMoneyAmong(db: Reads, ids: Iterable<AccountId>): Promise<ReadonlySet<AccountId>> {
+  const each = [...new Set(ids)].map((id) => sql`${id}`);
+  if (each.length === 0) return new Set();
+  const rows = await db.all<Pick<AccountRow, 'id' | 'broker_name' | 'environment'>>(
+    join(
+      [
+        sql`select id, broker_name, environment from trading_accounts where id in (`,
+        join(each, ', '),
+        sql`)`,
+      ],
+      '',
+    ),
+  );
+  return new Set(rows.filter((row) => isRealMoney(row.broker_name, row.environment)).map((row) => row.id));
 }
 
 export interface AccountChange {

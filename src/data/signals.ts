@@ -4,6 +4,7 @@ import { type Decimal, decimal } from '../domain/decimal.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
 import type { Order } from '../domain/order.ts';
 import type { Check, SignalOutcome } from '../domain/webhook-checks.ts';
+import { realMoneyAmong } from './accounts.ts';
 import { join, type Reads, type Statement, sql } from './db.ts';
 import { ordersByIds } from './orders.ts';
 
@@ -53,6 +54,8 @@ export interface ListedSignal {
   readonly id: string;
   readonly signal: ArrivedSignal;
   readonly order: Order | null;
+  /** Whether its account trades real money. */
+  readonly isRealAccount: boolean;
 }
 
 interface SignalRow {
@@ -121,8 +124,13 @@ export async function findSignal(db: Reads, user: UserId, id: string): Promise<L
 async function withOrders(db: Reads, rows: readonly SignalRow[]): Promise<ListedSignal[]> {
   const ids = rows.flatMap(({ order_id }) => order_id ?? []);
   const orders = new Map((await ordersByIds(db, ids)).map((order) => [order.id, order]));
+  const real = await realMoneyAmong(
+    db,
+    rows.map((row) => row.trading_account_id),
+  );
   return rows.map((row) => ({
     id: row.id,
+    isRealAccount: real.has(row.trading_account_id),
     signal: toSignal(row),
     order: (row.order_id && orders.get(row.order_id)) || null,
   }));

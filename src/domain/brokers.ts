@@ -277,6 +277,10 @@ export function environmentOf(broker: BrokerName, asked: string | undefined): st
   return environments.find((offered) => offered === (asked ?? environments[0])) ?? null;
 }
 
+/** Whether an account's orders move money: on paper, and where the broker only plays, they do not. */
+export const isRealMoney = (broker: BrokerName, environment: string): boolean =>
+  broker !== 'paper' && (environment === 'live' || environment.startsWith('live_'));
+
 /** As anybody may see it. */
 export const showBroker = (name: BrokerName) => {
   const { title, environments, credentials, capabilities, symbolsHelp } = BROKERS[name];

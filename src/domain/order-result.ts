@@ -49,9 +49,16 @@ export function orderResult(order: Order) {
   };
 }
 
-export function orderRecord(order: Order, verification: Verification) {
+/** What an order itself does not say. */
+export interface Beside {
+  readonly verification: Verification;
+  /** Whether its account trades real money. */
+  readonly isRealAccount: boolean;
+}
+
+export function orderRecord(order: Order, beside: Beside) {
   return {
-    ...orderSummary(order, verification),
+    ...orderSummary(order, beside),
     trace: order.trace,
     legs: order.legs.map((leg) => ({
       leg: leg.leg,
@@ -71,11 +78,12 @@ export function orderRecord(order: Order, verification: Verification) {
 }
 
 /** The record as it stands in a list. */
-export function orderSummary(order: Order, verification: Verification) {
+export function orderSummary(order: Order, { verification, isRealAccount }: Beside) {
   const { trace: _, ...result } = orderResult(order);
   return {
     user_id: order.userId,
     ...result,
+    real_money: isRealAccount && !order.simulation,
     deadline_at: order.deadlineAt,
     guards: order.guards,
     verification,

@@ -18,7 +18,7 @@ import {
   toNumber,
   ZERO,
 } from './decimal.ts';
-import type { Timestamp } from './ids.ts';
+import type { AccountId, Timestamp } from './ids.ts';
 import type { Leg, Order, OrderStatus } from './order.ts';
 import { slippage } from './order-result.ts';
 import { canonicalSymbol } from './symbol.ts';
@@ -85,6 +85,7 @@ export function openPerformance(
   const days = new Map<string, Day>();
   const symbols = new Map<string, SymbolTotals>();
   const currencies = new Set<string>();
+  const accounts = new Set<AccountId>();
   /** In the order of filling; an order that is yet to come was filled no earlier than it was submitted. */
   const waiting: Fill[] = [];
 
@@ -99,6 +100,7 @@ export function openPerformance(
     }));
 
   function count(order: CountedOrder): void {
+    accounts.add(order.accountId);
     const day = dayOf(order.submittedAt);
     day.orders[order.status] = (day.orders[order.status] ?? 0) + 1;
     totalsOf(order).orders++;
@@ -122,6 +124,7 @@ export function openPerformance(
     const { holding, realised } = net(ours, trade);
     books.set(key, { holding, filledAt: at });
     if (!isInRange(at)) return;
+    accounts.add(order.accountId);
     currencies.add(currencyOf(order));
     const earned = subtract(realised, leg.fee ?? ZERO);
     const [day, totals] = [dayOf(at), totalsOf(order)];
@@ -157,6 +160,8 @@ export function openPerformance(
         waiting.splice(later + 1, 0, fill);
       }
     },
+    /** Of which something is in the range, after it is read. */
+    accounts: (): ReadonlySet<AccountId> => accounts,
     /** All that was taken so far; money is null where it would be of several currencies. */
     read() {
       bookBefore(null);

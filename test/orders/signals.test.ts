@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { sql } from '../../src/data/db.ts';
 import { MASK, maskMessage } from '../../src/domain/masking.ts';
 import { CHECKS } from '../../src/domain/webhook-checks.ts';
 import { openWorld, type Trader, type World } from '../world.ts';
@@ -15,6 +16,7 @@ interface Listed {
   symbol: string | null;
   fill_price: number | null;
   total_ms: number | null;
+  real_money: boolean;
 }
 interface Shown extends Listed {
   message: string | null;
@@ -31,6 +33,43 @@ const outcomes = ({ checks }: Pick<Shown, 'checks'>) =>
   checks.map(({ check, outcome }) => `${check} ${outcome}`);
 
 describe('What arrived at a webhook', () => {
+  test('says whether it was real money, as its order and the sum of them do, and goes on when its account is deleted', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    const { body: order } = await world.send(trader);
+    await world.send(trader, {}, { query: '?simulation=true' });
+    const said = async () => {
+      const [simulated, real] = await signalsOf(world, trader);
+      const orders = (await world.as<{ items: Listed[] }>(trader, 'GET', '/trading/orders')).body.items;
+      const sums = await world.as<{ real_money: boolean | null }>(trader, 'GET', '/trading/performance');
+      const record = (await world.order(trader, order.order_id)) as { real_money?: boolean };
+      assert.equal(simulated?.real_money, false);
+      assert.deepEqual(
+        orders.map(({ real_money }) => real_money),
+        [false, real?.real_money],
+      );
+      assert.equal(record.real_money, real?.real_money);
+      assert.equal(sums.body.real_money, real?.real_money);
+      return real?.real_money;
+    };
+    const become = (broker: string, environment: string) =>
+      world.db.commit([
+        sql`update trading_accounts set broker_name = ${broker}, environment = ${environment}
+            where id = ${trader.account.id}`,
+      ]);
+    assert.equal(await said(), false);
+    await become('okx', 'demo');
+    assert.equal(await said(), false);
+    await become('okx', 'live_eea');
+    assert.equal(await said(), true);
+    await world.db.commit([
+      sql`update trading_accounts set deleted_at = ${'2026-11-12T00:00:00.000Z'} where id = ${trader.account.id}`,
+    ]);
+    assert.equal(await said(), true);
+    await become('paper', 'live');
+    assert.equal(await said(), false);
+  });
+
   test('is listed newest first: what became an order, what was refused, what reported', async (t) => {
     const world = await openWorld(t);
     const trader = await world.makeTrader();

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { answerOf, moneyKinds } from '../../web/pages/performance/answer.ts';
+import { answerOf, isMixed, wordOf } from '../../web/pages/performance/answer.ts';
 import {
   dayInWords,
   firstDay,
@@ -41,6 +41,7 @@ const day = (name: string, realised: number | null, more: object = {}) => ({
 const performance = (days: ReturnType<typeof day>[], currency: string | null = 'USDT') => ({
   days,
   symbols: [],
+  real_money: true as boolean | null,
   currency,
 });
 
@@ -123,19 +124,27 @@ describe('The heading', () => {
   });
 
   test('has no currency where nothing was filled', () => {
-    assert.equal(answer([day('2026-11-11', 0)], null).said, '0 realised in 30 days');
+    assert.equal(answer([day('2026-11-11', 0)], null).said, '0.00 realised in 30 days');
   });
 
   test('is marked where no money is real, and sums of both kinds are said to be', () => {
     const paper = { broker: 'paper', environment: 'paper' } as const;
     const live = { broker: 'bybit', environment: 'live' } as const;
-    assert.equal(moneyKinds([live], false).word, null);
-    assert.equal(moneyKinds([paper], false).word, 'paper');
-    assert.equal(moneyKinds([live], true).word, 'simulated');
-    assert.equal(moneyKinds([{ broker: 'okx', environment: 'demo' }, paper], false).word, 'demo, paper');
-    const both = moneyKinds([live, paper], false);
-    assert.deepEqual([both.word, both.isMixed, both.unrealCount], [null, true, 1]);
-    assert.equal(moneyKinds([], false).word, null);
+    const [none, all] = [{ real_money: false }, { real_money: true }];
+    assert.equal(wordOf(all, [live], false), null);
+    assert.equal(wordOf(none, [paper], false), 'paper');
+    assert.equal(wordOf(none, [live], true), 'simulated');
+    assert.equal(wordOf(none, [{ broker: 'okx', environment: 'demo' }, paper], false), 'demo, paper');
+    assert.equal(wordOf(none, [], false), 'no real money', 'its account is deleted, or not read yet');
+  });
+
+  test('has no sum of real money and paper', () => {
+    const mixed = { ...performance([day('2026-11-11', 12)]), real_money: null };
+    assert.deepEqual(answerOf(mixed, rowsOf(mixed, '2026-11-01', NOW), { range: '30', accountName: null }), {
+      said: '2 orders in 30 days',
+      rest: 'with real money and without it; choose an account',
+    });
+    assert.ok(isMixed(mixed) && !isMixed({ ...mixed, days: [] }));
   });
 });
 
@@ -151,7 +160,10 @@ test('A day is told in words, also one on which nothing is known', () => {
     'Wednesday 11 November 2026: realised −204.75 USDT, −204.75 in all; 22 orders: 17 filled, 5 rejected; ' +
       'p50 20, p90 35, p99 60 ms; slippage −1.90 USDT against the signals’ prices.',
   );
-  assert.match(dayInWords(none, 'USDT'), /realised 0 USDT, −204\.75 in all; no order; no broker answered;/);
+  assert.match(
+    dayInWords(none, 'USDT'),
+    /realised 0\.00 USDT, −204\.75 in all; no order; no broker answered;/,
+  );
 });
 
 test('A day stands out by three times the usual, and only among at least three', () => {
@@ -309,7 +321,7 @@ describe('Behind a plot', () => {
     assert.equal(realised?.head, 'Realised, USDT');
     assert.deepEqual(
       sheets.realised.rows.map((row) => realised?.said(row)),
-      ['−1.50', '+4'],
+      ['−1.50', '+4.00'],
     );
   });
 

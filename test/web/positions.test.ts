@@ -2,17 +2,21 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openGate } from '../../web/api/gate.ts';
 import {
-  alignOrder,
   averageInWords,
   differenceInWords,
   headingOf,
-  type Position,
-  reasonInWords,
-  standingOf,
   sumsByCurrency,
   tallyOf,
   toneOf,
 } from '../../web/pages/positions/standing.ts';
+import {
+  alignOrder,
+  isFresh,
+  type Position,
+  positionNow,
+  reasonInWords,
+  standingOf,
+} from '../../web/parts/standing.ts';
 
 const held = (quantity: number, strategy: number | null, symbol = 'SOLUSDT.P'): Position => ({
   symbol,
@@ -92,6 +96,24 @@ describe('an Align', () => {
     assert.equal(reasonInWords(held(1, 1)), '');
   });
 
+  it('names no order while the position is read again, or was read long ago', () => {
+    const read = { isReading: false, readAt: 100_000 };
+    assert.equal(isFresh(read, 101_000), true);
+    assert.equal(isFresh({ ...read, isReading: true }, 101_000), false);
+    assert.equal(isFresh(read, 111_000), false);
+    assert.equal(isFresh({ isReading: false, readAt: null }, 101_000), false);
+  });
+
+  it('takes the position as it was read, and never calls a continuous month flat', () => {
+    const listed = [held(5, 3, 'ES'), { ...held(0, 3, 'ES1!'), in_sync: false }];
+    assert.equal(positionNow(listed, 'ES', 1)?.strategy_position, 3, 'what was read, not what was told');
+    assert.equal(positionNow([], 'ES', 3), null, 'what differed and is not listed has been closed');
+    const button = (position: Position | null) => position && alignOrder(position)?.button;
+    assert.equal(button(positionNow(listed, 'ES1!', 3)), 'Align ES1! to long 3');
+    assert.equal(button(positionNow([], 'ES1!', 0)), 'Align ES1! to flat', 'flat strategies are not listed');
+    assert.equal(positionNow([], 'ES1!', undefined), null);
+  });
+
   it('says why', () => {
     assert.equal(reasonInWords(held(40, 0)), 'The strategy stands flat, the broker holds long 40.');
     assert.equal(
@@ -137,7 +159,7 @@ describe('the heading', () => {
       ]),
       [
         { currency: 'USDT', text: '+0.30' },
-        { currency: 'TWD', text: '\u22123,200' },
+        { currency: 'TWD', text: '\u22123,200.00' },
       ],
     );
   });

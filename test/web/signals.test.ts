@@ -10,12 +10,14 @@ import {
 } from '../../web/pages/signals/filters.ts';
 import { HEIGHT, MOST_BLOCKS, stripOf, WIDTH } from '../../web/pages/signals/strip.ts';
 import { happened, type Order, orderHappened, positionAfter, type Signal } from '../../web/parts/happened.ts';
+import { unrealOf } from '../../web/parts/numbers.ts';
 
 const order = (given: Partial<Order>): Order => ({
   user_id: 'u',
   order_id: 'o',
   status: 'filled',
   simulation: false,
+  real_money: true,
   source: 'webhook',
   trading_account_id: 'a',
   broker_name: 'bybit',
@@ -51,6 +53,7 @@ const signal = (given: Partial<Signal>): Signal => ({
   arrived_at: '2026-11-12T14:48:03.214Z',
   trading_account_id: 'a',
   simulation: false,
+  real_money: true,
   symbol: 'BTCUSDT.P',
   action: 'sell',
   quantity: 0.3,
@@ -202,10 +205,30 @@ test('the address asks the API for what it can filter, today unless it says othe
   assert.equal(fromOf({ from: 'nonsense' }, MIDNIGHT), null);
 });
 
+test('without its order a signal is told by its own line', () => {
+  const said = (given: Partial<Signal>) => happened(signal(given), null).text;
+  assert.equal(said({ fill_price: 60_000.5, position_before: 2 }), 'Filled at 60,000.5, was long 2');
+  assert.equal(said({ order_status: 'queued' }), 'On its way to the broker');
+  assert.equal(said({ order_status: 'done' }), 'Nothing had to be traded');
+  assert.equal(said({ order_status: 'rejected' }), 'Rejected');
+});
+
+test('what moved no real money says so, also when its account is deleted or not read yet', () => {
+  const demo = { broker: 'okx', environment: 'demo' };
+  assert.equal(unrealOf(signal({}), { broker: 'okx', environment: 'live_eea' }), null);
+  assert.equal(unrealOf(signal({}), undefined), null, 'real money is known without the account');
+  assert.equal(unrealOf(signal({ real_money: false }), demo), 'demo');
+  assert.equal(unrealOf(signal({ real_money: false }), undefined), 'no real money');
+  assert.equal(unrealOf(order({ real_money: false, broker_name: 'paper' }), undefined), 'paper');
+  assert.equal(unrealOf(signal({ real_money: false, simulation: true }), undefined), 'simulated');
+});
+
 test('what the API cannot filter is picked out', () => {
   assert.ok(looksThrough({ outcome: 'rejected' }) && !looksThrough({ outcome: 'refused' }));
-  assert.ok(admits({ outcome: 'rejected' }, signal({ order_status: 'cancelled' }), false));
-  assert.ok(!admits({ outcome: 'rejected' }, signal({ order_status: 'filled' }), false));
-  assert.ok(!admits({ money: 'real' }, signal({}), true) && admits({ money: 'real' }, signal({}), false));
+  assert.ok(admits({ outcome: 'rejected' }, signal({ order_status: 'cancelled' })));
+  assert.ok(!admits({ outcome: 'rejected' }, signal({ order_status: 'filled' })));
+  const paper = signal({ real_money: false });
+  assert.ok(!admits({ money: 'real' }, paper) && admits({ money: 'real' }, signal({})));
+  assert.ok(admits({ money: 'simulated' }, paper));
   assert.ok(isWholeDay({ outcome: 'refused' }) && !isWholeDay({ symbol: 'ES1!' }));
 });

@@ -6,6 +6,7 @@ import { orderHeadline, signalHeadline, slippageInWords } from '../../web/pages/
 import { curlOf, meaningOf, membersOf } from '../../web/pages/story/message.ts';
 import { fallOf, ticksOf } from '../../web/pages/story/steps.ts';
 import { legSlippage, togetherOf } from '../../web/pages/story/sums.ts';
+import { askAgainMs } from '../../web/pages/story/under-way.ts';
 
 type Order = components['schemas']['OrderRecord'];
 type Leg = components['schemas']['Leg'];
@@ -46,6 +47,7 @@ const order = (given: Partial<Order>): Order => ({
   order_id: 'o',
   status: 'filled',
   simulation: false,
+  real_money: true,
   source: 'webhook',
   trading_account_id: 'a',
   broker_name: 'bybit',
@@ -83,6 +85,7 @@ const signal = (given: Partial<Signal>): Signal => ({
   arrived_at: ARRIVED,
   trading_account_id: 'a',
   simulation: false,
+  real_money: true,
   symbol: 'BTCUSDT.P',
   action: 'sell',
   quantity: 0.3,
@@ -104,6 +107,15 @@ const signal = (given: Partial<Signal>): Signal => ({
 });
 
 const WEBHOOK = { signalTime: null, checks: 16 };
+
+test('a status that this page does not know is named, not interpreted, and asked about', () => {
+  const headline = (status: string) =>
+    orderHeadline(order({ status: status as 'filled', legs: [] }), null).lead;
+  assert.equal(headline('amended'), 'BTCUSDT.P: amended');
+  assert.match(headline('expired'), /^Not (bought|sold|closed): /);
+  assert.ok(askAgainMs('amended') && askAgainMs('placed') && askAgainMs('queued'));
+  assert.ok(!askAgainMs('filled') && !askAgainMs('expired') && !askAgainMs(undefined));
+});
 
 test('the waterfall names each step, and its sums are the whole', () => {
   const { steps, total, sums } = fallOf(order({}), WEBHOOK);

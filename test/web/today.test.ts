@@ -14,7 +14,6 @@ import {
   isFirstVisit,
   strategyMessage,
 } from '../../web/pages/today/first-steps.ts';
-import { whatHappened } from '../../web/pages/today/happened.ts';
 import { heldRows } from '../../web/pages/today/held.ts';
 import { alignOrder, markOf, nextLook, wayOn } from '../../web/pages/today/things.ts';
 
@@ -352,55 +351,6 @@ describe('what is held', () => {
     assert.deepEqual(
       rows.map(({ isAmbiguous }) => isAmbiguous),
       [true, false, true],
-    );
-  });
-});
-
-describe('what became of a signal', () => {
-  const signal = (more: Partial<Schemas['SignalSummary']>): Schemas['SignalSummary'] => ({
-    id: 's1',
-    arrived_at: at(15),
-    trading_account_id: 'a1',
-    simulation: false,
-    symbol: 'BTCUSDT',
-    action: 'buy',
-    quantity: 1,
-    outcome: 'order',
-    code: null,
-    detail: null,
-    order_id: 'o1',
-    order_status: 'filled',
-    position_before: 0,
-    fill_price: 60_000.5,
-    slippage: null,
-    total_ms: 12,
-    ip_address: '127.0.0.1',
-    ...more,
-  });
-
-  test('is said as far as the list tells it', () => {
-    const said = (more: Partial<Schemas['SignalSummary']>) => whatHappened(signal(more));
-    assert.equal(said({}), 'Opened long at 60,000.5');
-    assert.equal(said({ position_before: 2 }), 'Added to long 2 at 60,000.5');
-    assert.equal(said({ action: 'sell', position_before: 2 }), 'Sold at 60,000.5, was long 2');
-    assert.equal(said({ action: 'close', position_before: -2 }), 'Closed short 2 at 60,000.5');
-    assert.equal(said({ order_status: 'done' }), 'Nothing had to be traded');
-    assert.equal(
-      said({
-        outcome: 'refused',
-        order_id: null,
-        order_status: null,
-        detail: 'This signal was received before.',
-      }),
-      'This signal was received before',
-    );
-  });
-
-  test('has the order’s own reason where that is at hand', () => {
-    const error = { code: 'insufficient_margin', message: 'The account has too little margin.' };
-    assert.equal(
-      whatHappened(signal({ order_status: 'rejected' }), { error } as never),
-      'The account has too little margin',
     );
   });
 });

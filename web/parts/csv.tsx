@@ -6,6 +6,16 @@ import { problemOf } from '../api/problem.ts';
 /** For the options of a call. */
 export const AS_CSV = { headers: { accept: 'text/csv' }, parseAs: 'blob' } as const;
 
+export function saveFile(name: string, content: Blob): void {
+  const url = URL.createObjectURL(content);
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  // The browser has it only after the click is over.
+  setTimeout(() => URL.revokeObjectURL(url));
+}
+
 interface CsvButtonProps {
   /** Of the file, without its ending. */
   readonly name: string;
@@ -17,12 +27,7 @@ export function CsvButton({ name, ask }: CsvButtonProps) {
   const fetched = useMutation({
     async mutationFn() {
       const { data } = await ask();
-      const url = URL.createObjectURL(data as Blob);
-      const link = document.createElement('a');
-      link.href = url;
-      link.download = `${name}.csv`;
-      link.click();
-      URL.revokeObjectURL(url);
+      saveFile(`${name}.csv`, data as Blob);
     },
   });
   return (

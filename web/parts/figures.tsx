@@ -1,7 +1,7 @@
 // Numbers, sides and what is not real money: one spelling on every page. Exact as they came: nothing is rounded here.
 
 import type { ReactNode } from 'react';
-import { figure, money } from './numbers.ts';
+import { figure, money, signed } from './numbers.ts';
 
 export { counted, figure, unrealWord } from './numbers.ts';
 
@@ -26,14 +26,17 @@ export function Figure({
 export function Profit({
   value,
   unit,
+  exact = false,
 }: {
   readonly value: number | null | undefined;
   readonly unit?: string | null;
+  /** The broker's own figure, and no sum of ours. */
+  readonly exact?: boolean;
 }) {
   if (value === null || value === undefined) return <NotKnown />;
   return (
     <>
-      {money(value)}
+      {exact ? signed(value) : money(value)}
       {unit ? <small> {unit}</small> : null}
     </>
   );

@@ -1,7 +1,7 @@
 // The frame of every page inside: the masthead, and on a phone the thumb's row. Halt is in reach everywhere.
 
 import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet, useNavigate } from '@tanstack/react-router';
+import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { accounts, overview, ownSession, publicConfig } from '../api/queries.ts';
 import { Live, useLiveness } from '../live/live.tsx';
@@ -48,6 +48,12 @@ function usePages() {
   return session?.user.is_admin ? [...PAGES, OPERATION] : PAGES;
 }
 
+/** An order's story is one of Signals, though its address is its own. */
+function useMarked(): (to: string) => { readonly 'aria-current'?: 'page' } {
+  const isOrder = useLocation({ select: ({ pathname }) => pathname.startsWith('/orders/') });
+  return (to) => (isOrder && to === '/signals' ? { 'aria-current': 'page' } : {});
+}
+
 /** How many things are to be done, in the colour of the worst. */
 function ToDo() {
   const { data } = useQuery(overview);
@@ -64,6 +70,7 @@ function ToDo() {
 function Masthead() {
   const { openTrade } = useOver();
   const { data: session } = useQuery(ownSession);
+  const marked = useMarked();
   return (
     <header className={styles.masthead}>
       <Link to="/" className={styles.brand}>
@@ -71,7 +78,7 @@ function Masthead() {
       </Link>
       <nav className={styles.pages} aria-label="Pages">
         {usePages().map(({ to, name }) => (
-          <Link key={to} to={to} activeOptions={{ exact: to === '/' }}>
+          <Link key={to} to={to} activeOptions={{ exact: to === '/' }} {...marked(to)}>
             {name}
             {to === '/' && <ToDo />}
           </Link>
@@ -177,10 +184,11 @@ function Banner() {
 function ThumbRow() {
   const menu = useRef<HTMLDivElement>(null);
   const pages = usePages();
+  const marked = useMarked();
   return (
     <nav className={styles.thumb} aria-label="Pages, within reach">
       {pages.slice(0, AT_THE_THUMB).map(({ to, name }) => (
-        <Link key={to} to={to} activeOptions={{ exact: to === '/' }}>
+        <Link key={to} to={to} activeOptions={{ exact: to === '/' }} {...marked(to)}>
           {name}
           {to === '/' && <ToDo />}
         </Link>

@@ -133,6 +133,15 @@ function alreadyThere({ target, position_before: before, market_position, error 
   return `Already there: the strategy says ${heldInWords(target)}, the broker holds ${heldInWords(before)}`;
 }
 
+/** What the status alone tells. */
+const BY_STATUS: Readonly<Record<string, string>> = {
+  queued: 'On its way to the broker',
+  executing: 'On its way to the broker',
+  placed: 'Placed, nothing is filled yet',
+  unknown: 'The broker’s answer was lost',
+  done: 'Nothing had to be traded',
+};
+
 /** `order`: null where it is not at hand; then only what the signal's own line says is said. */
 export function happened(signal: Signal, order: Order | null): Happened {
   if (signal.outcome === 'refused') return { text: reasonOf(signal), code: signal.code };
@@ -144,5 +153,7 @@ export function happened(signal: Signal, order: Order | null): Happened {
       text: `Filled at ${figure(price)}${before === null ? '' : `, was ${heldInWords(before)}`}`,
       code: null,
     };
-  return { text: signal.detail ? clause(signal.detail) : '', code: signal.code };
+  if (signal.detail) return { text: clause(signal.detail), code: signal.code };
+  const status = signal.order_status ?? '';
+  return { text: BY_STATUS[status] ?? capital(status.replaceAll('_', ' ')), code: signal.code };
 }

@@ -20,6 +20,7 @@ export interface TradeDraft {
   readonly symbol?: string;
   readonly action?: 'buy' | 'sell' | 'close';
   readonly quantity?: number;
+  readonly orderType?: 'entry' | 'exit';
   readonly simulation?: boolean;
 }
 

@@ -1,11 +1,6 @@
-// A signal's or an order's status, and whether real money is in it.
+// A signal's or an order's status.
 
-import type { Schemas } from '../api/client.ts';
 import { Mark, Status } from './marks.tsx';
-import { unrealWord } from './numbers.ts';
-
-export const unrealOf = (simulation: boolean, account: Schemas['Account'] | undefined): string | null =>
-  unrealWord({ simulation, broker_name: account?.broker, environment: account?.environment });
 
 /** A report that traded nothing ended well, as a `done` does. */
 export function SignalStatus({ status }: { readonly status: string }) {

@@ -1,5 +1,6 @@
 // What a user can see of their orders.
 
+import { realMoneyAmong } from '../../data/accounts.ts';
 import type { Db, Reads } from '../../data/db.ts';
 import { verificationsOf } from '../../data/fill-checks.ts';
 import { listOrders, type OrderFilter } from '../../data/order-list.ts';
@@ -52,11 +53,19 @@ export async function foundOrders(
     !verifications.has(order.id) && openLeg(order) ? [order.id] : [],
   );
   const known = new Map([...verifications, ...(await verificationsOf(db, missed))]);
+  const real = await realAccountsOf(db, orders);
   return new Map(
     orders.map((order) => {
       const verification = known.get(order.id) ?? NOT_VERIFIED;
       const mark = markOf(order, verification);
-      return [order.id, { order, mark, record: orderRecord(order, verification) }];
+      return [
+        order.id,
+        {
+          order,
+          mark,
+          record: orderRecord(order, { verification, isRealAccount: real.has(order.accountId) }),
+        },
+      ];
     }),
   );
 }
@@ -72,5 +81,18 @@ export async function readOrders(
     db.lists,
     found.map((order) => order.id),
   );
-  return pageOf(found, page, (order) => orderSummary(order, verifications.get(order.id) ?? NOT_VERIFIED));
+  const real = await realAccountsOf(db.lists, found);
+  return pageOf(found, page, (order) =>
+    orderSummary(order, {
+      verification: verifications.get(order.id) ?? NOT_VERIFIED,
+      isRealAccount: real.has(order.accountId),
+    }),
+  );
 }
+
+/** A simulated order is none of real money wherever it is, and is not asked for. */
+const realAccountsOf = (db: Reads, orders: readonly Order[]) =>
+  realMoneyAmong(
+    db,
+    orders.flatMap(({ accountId, simulation }) => (simulation ? [] : [accountId])),
+  );

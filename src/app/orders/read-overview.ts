@@ -18,7 +18,7 @@ import {
   standingStrategies,
 } from '../../data/standing.ts';
 import { currentTerms } from '../../data/users.ts';
-import { BROKERS } from '../../domain/brokers.ts';
+import { BROKERS, isRealMoney } from '../../domain/brokers.ts';
 import { dayOf, effectivePlan, type Plans } from '../../domain/entitlement.ts';
 import { millis, type OrderId, type Timestamp, timestamp, type UserId } from '../../domain/ids.ts';
 import { positionOf } from '../../domain/strategy.ts';
@@ -134,7 +134,7 @@ const showAccount = (account: StandingAccount) => ({
   name: account.name,
   broker_name: account.brokerName,
   environment: account.environment,
-  real_money: account.brokerName !== 'paper' && account.environment === 'live',
+  real_money: isRealMoney(account.brokerName, account.environment),
   halted: account.halted,
   halted_since: account.haltedAt,
   credentials: credentialsOf(account),

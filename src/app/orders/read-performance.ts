@@ -1,23 +1,28 @@
 // What a user's orders came to. Everything from the first order on is counted, since what was opened before the range has its
 // cost from there; what is told is of the range.
 
+import { realMoneyAmong } from '../../data/accounts.ts';
 import type { Db } from '../../data/db.ts';
 import { ordersFromTheFirst } from '../../data/order-history.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
-import { openPerformance, type Performance, type Range } from '../../domain/performance.ts';
+import { openPerformance, type Range } from '../../domain/performance.ts';
 
 export interface PerformanceRequest extends Range {
   readonly accountId?: AccountId;
   readonly simulation: boolean;
 }
 
-export async function readPerformance(
-  { db }: { db: Db },
-  user: UserId,
-  request: PerformanceRequest,
-): Promise<Performance> {
+export type ShownPerformance = Awaited<ReturnType<typeof readPerformance>>;
+
+export async function readPerformance({ db }: { db: Db }, user: UserId, request: PerformanceRequest) {
   const performance = openPerformance(request);
   for await (const orders of ordersFromTheFirst(db.lists, user, request))
     for (const order of orders) performance.take(order);
-  return performance.read();
+  const told = performance.read();
+  const accounts = performance.accounts();
+  const real = request.simulation ? new Set() : await realMoneyAmong(db.lists, accounts);
+  return { ...told, real_money: allOrNone(real.size, accounts.size) };
 }
+
+const allOrNone = (some: number, all: number): boolean | null =>
+  all > 0 && some === all ? true : all > 0 && some === 0 ? false : null;

@@ -37,11 +37,12 @@ export async function readSignal(
 
 export type ShownSignal = ReturnType<typeof showSignal>;
 
-const showSignal = ({ signal, order }: ListedSignal) => ({
+const showSignal = ({ signal, order, isRealAccount }: ListedSignal) => ({
   id: signal.id,
   arrived_at: signal.arrivedAt,
   trading_account_id: signal.accountId,
   simulation: signal.simulation,
+  real_money: isRealAccount && !signal.simulation,
   symbol: signal.symbol,
   action: signal.action,
   quantity: toNumberOrNull(signal.quantity),

@@ -2,9 +2,8 @@
 
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
-import type { PerformanceRequest } from '../../app/orders/read-performance.ts';
+import type { PerformanceRequest, ShownPerformance } from '../../app/orders/read-performance.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
-import type { Performance } from '../../domain/performance.ts';
 import { sendCsv, wantsCsv } from '../csv.ts';
 import { performanceCsv } from '../csv-columns.ts';
 import { Performance as PerformanceSchema } from '../schemas/order-answers.ts';
@@ -12,7 +11,7 @@ import { PerformanceQuery } from '../schemas/queries.ts';
 import { asTimestamp } from './trading.ts';
 
 export interface PerformanceRoutes {
-  readPerformance(user: UserId, request: PerformanceRequest): Promise<Performance>;
+  readPerformance(user: UserId, request: PerformanceRequest): Promise<ShownPerformance>;
 }
 
 export function performanceRoutes(server: FastifyInstance, { readPerformance }: PerformanceRoutes): void {

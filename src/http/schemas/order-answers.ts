@@ -140,6 +140,10 @@ export const OrderLook = Type.Object(
 const summaryFields = {
   user_id: id('of the owner'),
   ...orderFields,
+  real_money: flag(
+    'false: it is simulated, or its account is paper or not live; also of an account that is deleted',
+    true,
+  ),
   deadline_at: time('after this nothing is sent any more'),
   guards: Type.Array(GuardVerdict, {
     description: 'what the account’s guards said of the entry',
@@ -245,6 +249,12 @@ export const Performance = Type.Object(
           volume: number('filled, in units of the symbol', 3),
         },
         { title: 'PerformanceSymbol' },
+      ),
+    ),
+    real_money: orNull(
+      flag(
+        'true: all of it is real money; false: none; null: both are added up here, or there is nothing',
+        true,
       ),
     ),
     currency: orNull(

@@ -11,6 +11,10 @@ const signalFields = {
   arrived_at: time('when it arrived'),
   trading_account_id: id('of the account'),
   simulation: flag('true: for the simulated book'),
+  real_money: flag(
+    'false: it is simulated, or its account is paper or not live; also of an account that is deleted',
+    true,
+  ),
   symbol: orNull(text('null: it could not be read', ['BTCUSDT'])),
   action: orNull(text('null: it could not be read', ['buy'])),
   quantity: orNull(number('null: it could not be read')),

@@ -19,14 +19,15 @@ import { verdictOn } from './words.ts';
 
 function useCheck() {
   return useMutation({
-    async mutationFn({ message, accountId, simulation }: Wish) {
+    async mutationFn(wish: Wish) {
+      const { message, accountId, simulation } = wish;
       const checked = await read(
         api.POST('/trading/accounts/{id}/check', {
           params: { path: { id: accountId } },
           body: { message, simulation },
         }),
       );
-      return { checked, message, at: serverNow() };
+      return { checked, wish, at: serverNow() };
     },
     // The message may have a secret in it.
     gcTime: 0,
@@ -96,7 +97,10 @@ export default function Check() {
       </Page>
     );
 
-  const { checked, message, at } = result;
+  // Of what was asked, not of what is chosen by now: another account's verdict may be on its way, or never come.
+  const { checked, wish: asked, at } = result;
+  const { message } = asked;
+  const readAs = all.find(({ id }) => id === asked.accountId);
   const { matters, rest } = verdictOn(checked);
   return (
     <Page
@@ -110,7 +114,8 @@ export default function Check() {
         <>
           <span>Nothing is sent, counted or remembered here</span>
           <span>
-            read as {shown.name}, at {clockTime(new Date(at))}
+            read as {readAs?.name ?? 'an account that is deleted'}
+            {asked.simulation && ', simulated'}, at {clockTime(new Date(at))}
           </span>
         </>
       }
@@ -132,16 +137,16 @@ export default function Check() {
         <Layers message={message} checked={checked} />
       </div>
       <div className="columns even">
-        {checked.corrected !== null && (
+        {checked.corrected !== null && readAs && (
           <Corrected
             message={message}
             checked={checked}
             corrected={checked.corrected}
-            account={shown}
+            account={readAs}
             onTry={run}
           />
         )}
-        {checked.understood !== null && <Plan checked={checked} account={shown} />}
+        {checked.understood !== null && readAs && <Plan checked={checked} account={readAs} />}
       </div>
     </Page>
   );

@@ -19,10 +19,11 @@ export function Plan({
 }) {
   const { openTrade } = useOver();
   const { plan, understood } = checked;
-  const { action, symbol, quantity } = (understood ?? {}) as {
+  const { action, symbol, quantity, order_type } = (understood ?? {}) as {
     action?: 'buy' | 'sell' | 'close';
     symbol?: string;
     quantity?: number;
+    order_type?: 'entry' | 'exit' | null;
   };
   return (
     <Section title="The order it would give" more={<span className="quiet">as things stand now</span>}>
@@ -50,6 +51,7 @@ export function Plan({
                 symbol,
                 action,
                 ...(quantity ? { quantity } : {}),
+                ...(order_type ? { orderType: order_type } : {}),
                 simulation: true,
               })
             }

@@ -20,6 +20,7 @@ interface Widgets {
 }
 
 let loading: Promise<Widgets> | null = null;
+let hasRun = false;
 
 function load(provider: Provider): Promise<Widgets> {
   loading ??= new Promise<Widgets>((resolve, reject) => {
@@ -35,6 +36,7 @@ function load(provider: Provider): Promise<Widgets> {
       clearTimeout(timer);
       resolve(page[GLOBALS[provider]] as Widgets);
     };
+    hasRun = true;
     script.src = scriptOf(provider, READY);
     script.async = true;
     script.addEventListener('error', () => {
@@ -45,6 +47,9 @@ function load(provider: Provider): Promise<Widgets> {
   });
   return loading;
 }
+
+/** Whether somebody else's code has run in this document, or is about to. */
+export const hasForeignScript = (): boolean => hasRun;
 
 const isDark = (): boolean => {
   const theme = chosenTheme();

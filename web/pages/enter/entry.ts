@@ -3,6 +3,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { announceEntry, enter } from '../../api/session.ts';
+import { hasForeignScript } from './challenge.tsx';
 import { wayOn } from './ways.ts';
 
 /** What another page of entry tells the login, in the history's state: in no address. */
@@ -25,6 +26,8 @@ export function useEntry(): (csrfToken: string) => void {
     queries.clear();
     enter(csrfToken);
     announceEntry();
-    void navigate({ href, replace: true });
+    // The provider's script would see all that is done here: a page of our own is begun without it.
+    if (hasForeignScript()) location.replace(href);
+    else void navigate({ href, replace: true });
   };
 }

@@ -23,25 +23,30 @@ export function answerOf(
     return { said: range === 'all' ? 'No order yet' : `No order ${within}`, rest: where.trim() };
   if (hasSeveralCurrencies(performance) || realised === null)
     return { said: `${counted(orderCount, 'order')} ${within}`, rest: 'in several currencies' };
+  if (isMixed(performance))
+    return {
+      said: `${counted(orderCount, 'order')} ${within}`,
+      rest: 'with real money and without it; choose an account',
+    };
   const sum = performance.currency === null ? money(realised) : `${money(realised)} ${performance.currency}`;
   return { said: `${sum} realised ${within}`, rest: `by ${counted(orderCount, 'order')}${where}` };
 }
 
 type MoneyOf = Pick<components['schemas']['Account'], 'broker' | 'environment'>;
 
-/** Real money and none must not be taken for each other, not even in a sum. */
-export function moneyKinds(accounts: readonly MoneyOf[], simulation: boolean) {
-  const words = accounts.map(({ broker, environment }) =>
-    unrealWord({ simulation, broker_name: broker, environment }),
-  );
+/** Real money and none must not be taken for each other, least of all in a sum. */
+export const isMixed = ({ days, real_money }: components['schemas']['Performance']): boolean =>
+  days.length > 0 && real_money === null;
+
+/** The word where nothing of it is real; of accounts that are deleted, or not known yet, no more is known than that. */
+export function wordOf(
+  { real_money }: Pick<components['schemas']['Performance'], 'real_money'>,
+  accounts: readonly MoneyOf[],
+  simulation: boolean,
+): string | null {
+  if (simulation) return 'simulated';
+  if (real_money !== false) return null;
+  const words = accounts.map(({ broker, environment }) => unrealWord({ broker_name: broker, environment }));
   const unreal = [...new Set(words.filter((word) => word !== null))].toSorted();
-  const unrealCount = words.filter((word) => word !== null).length;
-  const isMixed = unrealCount > 0 && unrealCount < words.length;
-  return {
-    unreal,
-    unrealCount,
-    isMixed,
-    /** Where nothing of it is real. */
-    word: simulation ? 'simulated' : unrealCount > 0 && !isMixed ? unreal.join(', ') : null,
-  };
+  return unreal.join(', ') || 'no real money';
 }

@@ -1,18 +1,12 @@
 // What lies behind a plot: its figures as a table, and as a file.
 
+import { saveFile } from '../../parts/csv.tsx';
 import styles from './performance.module.css';
 import { csvOf, type Sheet } from './sheets.ts';
 
 /** Made here, of what is shown: nobody is asked again. */
-function save(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  // The browser has it only after the click is over.
-  setTimeout(() => URL.revokeObjectURL(url));
-}
+const save = (name: string, text: string): void =>
+  saveFile(name, new Blob([text], { type: 'text/csv;charset=utf-8' }));
 
 export function CsvButton<Of>({ sheet, span }: { readonly sheet: Sheet<Of>; readonly span: string }) {
   return (

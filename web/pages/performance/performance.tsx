@@ -7,10 +7,9 @@ import { api, read, type Schemas } from '../../api/client.ts';
 import { serverNow } from '../../api/clock.ts';
 import { accounts as accountsQuery } from '../../api/queries.ts';
 import { Unreal } from '../../parts/figures.tsx';
-import { counted } from '../../parts/numbers.ts';
 import { Page, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
-import { answerOf, moneyKinds } from './answer.ts';
+import { answerOf, isMixed, wordOf } from './answer.ts';
 import { BySymbol } from './by-symbol.tsx';
 import { firstDay, hasSeveralCurrencies, rangeOf, rowsOf, spanInWords } from './days.ts';
 import { Filters, type Shown, searchOf } from './filters.tsx';
@@ -116,7 +115,7 @@ interface ToldProps {
 function Told({ answer: { shown, first, performance }, accounts, filters, children }: ToldProps) {
   const rows = useMemo(() => rowsOf(performance, first, serverNow()), [performance, first]);
   const account = accounts.find(({ id }) => id === shown.accountId) ?? null;
-  const kinds = moneyKinds(account ? [account] : accounts, shown.simulation);
+  const word = wordOf(performance, account ? [account] : accounts, shown.simulation);
   const answer = answerOf(performance, rows, { range: shown.range, accountName: account?.name ?? null });
   const isEmpty = performance.days.length === 0;
   return (
@@ -125,9 +124,9 @@ function Told({ answer: { shown, first, performance }, accounts, filters, childr
       answer={
         <>
           {answer.said} <span className="quiet">{answer.rest}</span>{' '}
-          {kinds.word && !isEmpty && (
+          {word && !isEmpty && (
             <small className={styles.kind}>
-              <Unreal word={kinds.word} />
+              <Unreal word={word} />
             </small>
           )}
         </>
@@ -135,11 +134,10 @@ function Told({ answer: { shown, first, performance }, accounts, filters, childr
     >
       {filters(rows.length > 0 ? `${spanInWords(rows)}, UTC` : '')}
       {children}
-      {!isEmpty && kinds.isMixed && (
+      {isMixed(performance) && (
         <p className={styles.mixed}>
-          <Unreal word={kinds.unreal.join(', ')} /> {counted(kinds.unrealCount, 'account')} of{' '}
-          {accounts.length} {kinds.unrealCount === 1 ? 'trades' : 'trade'} no real money, and all of them are
-          added up here. Choose an account to see it alone.
+          <Unreal word="not all real money" /> Some of these accounts trade no real money, and all of them are
+          added up below. Choose an account to see it alone.
         </p>
       )}
       {hasSeveralCurrencies(performance) && <SeveralCurrencies shown={shown} accounts={accounts} />}
@@ -147,7 +145,11 @@ function Told({ answer: { shown, first, performance }, accounts, filters, childr
         <Nothing shown={shown} />
       ) : (
         <>
-          <Plots rows={rows} currency={performance.currency} isUnreal={kinds.word !== null} />
+          <Plots
+            rows={rows}
+            currency={performance.currency}
+            isUnreal={word !== null || isMixed(performance)}
+          />
           <BySymbol
             symbols={performance.symbols}
             currency={performance.currency}

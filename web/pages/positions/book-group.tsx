@@ -2,28 +2,18 @@
 
 import { Link } from '@tanstack/react-router';
 import type { Schemas } from '../../api/client.ts';
-import { figure, Held, Profit, Unreal, unrealWord } from '../../parts/figures.tsx';
+import { figure, Held, Profit, Unreal } from '../../parts/figures.tsx';
 import { Mark } from '../../parts/marks.tsx';
 import { useOver } from '../../parts/over.tsx';
 import { Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { alignOrder, isHeldElsewhere, reasonInWords, standingOf } from '../../parts/standing.ts';
 import { When } from '../../parts/when.tsx';
-import type { Book } from './books.ts';
+import { type Book, wordOf } from './books.ts';
 import styles from './positions.module.css';
-import {
-  alignOrder,
-  averageInWords,
-  differenceInWords,
-  isHeldElsewhere,
-  reasonInWords,
-  standingOf,
-  toneOf,
-} from './standing.ts';
+import { averageInWords, differenceInWords, toneOf } from './standing.ts';
 
 const COLUMNS = 9;
-
-const wordOf = ({ account, simulation }: Pick<Book, 'account' | 'simulation'>): string | null =>
-  unrealWord({ simulation, broker_name: account.broker, environment: account.environment });
 
 interface BookGroupProps {
   readonly book: Book;
@@ -183,7 +173,7 @@ function PositionRows({ book, position, onAlign }: PositionRowsProps) {
           {position.last_price !== null && figure(position.last_price)}
         </td>
         <td className={`num ${styles.open}`} data-head="open">
-          {position.open_profit !== null && <Profit value={position.open_profit} unit={currency} />}
+          {position.open_profit !== null && <Profit value={position.open_profit} unit={currency} exact />}
         </td>
         <td className={`num ${styles.realised}`} data-head="realised today">
           {book.realised.has(symbol) && <Profit value={book.realised.get(symbol)} unit={currency} />}

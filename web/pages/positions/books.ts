@@ -5,6 +5,7 @@ import { queryOptions, useQueries } from '@tanstack/react-query';
 import { balance, positions } from '../../api/broker-reads.ts';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { serverNow } from '../../api/clock.ts';
+import { unrealWord } from '../../parts/numbers.ts';
 
 /** Prices move without any order of ours. */
 const LOOK_AGAIN_MS = 15_000;
@@ -25,6 +26,10 @@ export interface Book {
   readonly realised: ReadonlyMap<string, number>;
   again(): void;
 }
+
+/** What its money is, where it is none. */
+export const wordOf = ({ account, simulation }: Pick<Book, 'account' | 'simulation'>): string | null =>
+  unrealWord({ simulation, broker_name: account.broker, environment: account.environment });
 
 const localMidnight = (): string => {
   const day = new Date(serverNow());

@@ -4,13 +4,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { accounts } from '../../api/queries.ts';
-import { counted } from '../../parts/figures.tsx';
+import { AlignDialog } from '../../parts/align-dialog.tsx';
+import { counted, Unreal } from '../../parts/figures.tsx';
 import { Led, Page, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { When } from '../../parts/when.tsx';
-import { AlignDialog } from './align-dialog.tsx';
 import { BookGroup } from './book-group.tsx';
-import { type Book, useBooks } from './books.ts';
+import { type Book, useBooks, wordOf } from './books.ts';
 import styles from './positions.module.css';
 import { ResetDialog } from './reset-dialog.tsx';
 import { headingOf, sumsByCurrency, tallyOf } from './standing.ts';
@@ -116,10 +116,18 @@ interface AsksProps {
 }
 
 function Asks({ asked, book, onClose }: AsksProps) {
-  const { account, positions = [] } = book;
+  const { account, simulation, positions = [] } = book;
   if ('reset' in asked) return <ResetDialog account={account} count={positions.length} onClose={onClose} />;
-  const position = positions.find(({ symbol }) => symbol === asked.align) ?? null;
-  return <AlignDialog book={book} symbol={asked.align} position={position} onClose={onClose} />;
+  const told = positions.find(({ symbol }) => symbol === asked.align)?.strategy_position ?? undefined;
+  return (
+    <AlignDialog
+      account={account}
+      simulation={simulation}
+      symbol={asked.align}
+      told={told}
+      onClose={onClose}
+    />
+  );
 }
 
 const unreadIn = (books: readonly Book[]): number =>
@@ -154,13 +162,14 @@ function Answer({ books }: { readonly books: readonly Book[] }): ReactNode {
 }
 
 /** Money that is none is not added to money that is. */
-const isMoney = ({ account }: Book): boolean =>
-  account.broker !== 'paper' && account.environment.startsWith('live');
+const isMoney = (book: Book): boolean => wordOf(book) === null;
 
 function factsOf(books: readonly Book[]): ReactNode {
   const readAt = books.flatMap((book) => (book.readAt === null ? [] : [book.readAt]));
   if (readAt.length === 0) return undefined;
-  const counts = books.some(isMoney) ? books.filter(isMoney) : books;
+  const hasMoney = books.some(isMoney);
+  const counts = hasMoney ? books.filter(isMoney) : books;
+  const words = new Set(hasMoney ? [] : books.flatMap((book) => wordOf(book) ?? []));
   const open = sumsByCurrency(
     counts.flatMap(({ positions = [], currency }) =>
       positions.map(({ open_profit }) => ({ value: open_profit, currency })),
@@ -181,6 +190,7 @@ function factsOf(books: readonly Book[]): ReactNode {
       </span>
       <Sums name="open" sums={open} />
       <Sums name="realised today" sums={realised} />
+      {words.size > 0 && open.length + realised.length > 0 && <Unreal word={[...words].join(', ')} />}
     </>
   );
 }

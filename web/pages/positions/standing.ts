@@ -1,39 +1,8 @@
-// Where a position stands beside its strategy: what the difference is called, how loudly it speaks, and the order that would
-// end it.
+// How loudly the positions speak, each and all together.
 
-import type { components } from '../../api/schema.ts';
-import { minus, plus, typed } from '../../parts/exact.ts';
-import { counted, figure, heldInWords, money } from '../../parts/numbers.ts';
-
-type Schemas = components['schemas'];
-
-export type Position = Pick<Schemas['Position'], 'symbol' | 'quantity' | 'strategy_position' | 'in_sync'>;
-
-export type Standing =
-  /** No strategy has said how much it holds. */
-  | { readonly is: 'unspoken' }
-  | { readonly is: 'same' }
-  /** Red: the broker holds more than the strategy, or against it. */
-  | { readonly is: 'too much' | 'against'; readonly by: number }
-  /** Amber: an entry is missing. */
-  | { readonly is: 'missing'; readonly by: number }
-  /** It was seen to differ, by how much cannot be told here. */
-  | { readonly is: 'differs' };
-
-/** A continuous month is held under the month's own name: what is held of it stands in another row. */
-const isContinuous = ({ symbol }: Position): boolean => symbol.endsWith('!');
-export const isHeldElsewhere = (position: Position): boolean =>
-  isContinuous(position) && position.quantity === 0;
-
-export function standingOf(position: Position): Standing {
-  const { quantity, strategy_position: strategy, in_sync } = position;
-  if (in_sync === null || strategy === null) return { is: 'unspoken' };
-  if (in_sync) return { is: 'same' };
-  if (isHeldElsewhere(position) || quantity === strategy) return { is: 'differs' };
-  const by = Math.abs(minus(quantity, strategy));
-  if (quantity * strategy < 0) return { is: 'against', by };
-  return { is: Math.abs(quantity) > Math.abs(strategy) ? 'too much' : 'missing', by };
-}
+import { plus, typed } from '../../parts/exact.ts';
+import { counted, figure, money } from '../../parts/numbers.ts';
+import { type Position, type Standing, standingOf } from '../../parts/standing.ts';
 
 export const toneOf = ({ is }: Standing): 'risk' | 'act' | 'usual' | null => {
   if (is === 'same') return 'usual';
@@ -65,57 +34,6 @@ export function averageInWords(average: number, last: number | null): string {
   return figure(Number(average.toFixed(Math.min(digits, 20))));
 }
 const decimals = (value: number): number => typed(value).split('.')[1]?.length ?? 0;
-
-export interface AlignOrder {
-  readonly button: string;
-  /** What would happen, in full. */
-  readonly says: string;
-}
-
-/** The order that an Align would send; null: there is nothing to align. */
-export function alignOrder(position: Position): AlignOrder | null {
-  const standing = standingOf(position);
-  const { symbol, quantity, strategy_position: strategy } = position;
-  if (strategy === null || standing.is === 'same' || standing.is === 'unspoken') return null;
-  const ends = `ends ${heldInWords(strategy)}`;
-  if (standing.is === 'differs')
-    return {
-      button: `Align ${symbol} to ${heldInWords(strategy)}`,
-      says: `The order is made of what the broker holds at that moment, and ${ends}.`,
-    };
-  const gap = minus(strategy, quantity);
-  const amount = figure(Math.abs(gap));
-  const verb = gap > 0 ? 'Buy' : 'Sell';
-  const closes =
-    standing.is === 'against' && strategy !== 0
-      ? `closes ${heldInWords(quantity)}, waits for the fill, then ${gap > 0 ? 'buys' : 'sells'} ${figure(Math.abs(strategy))}`
-      : `${gap > 0 ? 'buys' : 'sells'} ${amount}`;
-  return {
-    button: `${verb} ${amount} ${symbol} to align`,
-    says: `Aligning ${closes} at market, and ${ends}.`,
-  };
-}
-
-/** Why somebody should look, in a sentence. */
-export function reasonInWords(position: Position): string {
-  const { quantity, strategy_position: strategy } = position;
-  const standing = standingOf(position);
-  const stands = strategy === null ? '' : heldInWords(strategy);
-  switch (standing.is) {
-    case 'too much':
-      return `The strategy stands ${stands}, the broker holds ${heldInWords(quantity)}.`;
-    case 'against':
-      return `The strategy stands ${stands}, and the broker holds the opposite, ${heldInWords(quantity)}.`;
-    case 'missing':
-      return quantity === 0
-        ? `The strategy stands ${stands}, and the broker holds nothing of it.`
-        : `The strategy stands ${stands}, the broker holds only ${heldInWords(quantity)}.`;
-    case 'differs':
-      return `The strategy stands ${stands}. When last compared, the broker held something else.`;
-    default:
-      return '';
-  }
-}
 
 export interface Tally {
   readonly positions: number;

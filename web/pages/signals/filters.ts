@@ -79,11 +79,11 @@ export function queryOf(filters: Filters, dayStart: number): SignalQuery {
 export const looksThrough = ({ outcome = '', status, money }: Filters): boolean =>
   outcome in AS_ORDERS || status !== undefined || money !== undefined;
 
-export function admits({ outcome = '', status, money }: Filters, signal: Signal, isUnreal: boolean): boolean {
+export function admits({ outcome = '', status, money }: Filters, signal: Signal): boolean {
   const is = signal.order_status;
   if (AS_ORDERS[outcome] && !(is !== null && AS_ORDERS[outcome].has(is))) return false;
   if (status !== undefined && is !== status) return false;
-  return money === undefined || (money === 'real') === !isUnreal;
+  return money === undefined || (money === 'real') === signal.real_money;
 }
 
 /** Nothing is asked for but the day as it is: then its counts are those of the list. */

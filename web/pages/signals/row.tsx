@@ -4,9 +4,9 @@ import { memo } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { Figure, Side, Unreal } from '../../parts/figures.tsx';
 import { type Happened, happened, type Order, orderHappened, type Signal } from '../../parts/happened.ts';
-import { signed } from '../../parts/numbers.ts';
+import { signed, unrealOf } from '../../parts/numbers.ts';
 import { RowLink } from '../../parts/row-link.tsx';
-import { SignalStatus, unrealOf } from '../../parts/signal-status.tsx';
+import { SignalStatus } from '../../parts/signal-status.tsx';
 import { shortSymbol } from '../../parts/symbol.ts';
 import { When } from '../../parts/when.tsx';
 import styles from './signals.module.css';
@@ -28,7 +28,7 @@ export const SignalRow = memo(function SignalRow({
       to={`/signals/${signal.id}`}
       at={signal.arrived_at}
       account={account}
-      unreal={unrealOf(signal.simulation, account)}
+      unreal={unrealOf(signal, account)}
       action={signal.action}
       quantity={signal.quantity}
       symbol={signal.symbol}
@@ -52,7 +52,7 @@ export const OrderRow = memo(function OrderRow({
       to={`/orders/${order.order_id}`}
       at={order.submitted_at}
       account={account}
-      unreal={unrealOf(order.simulation, account)}
+      unreal={unrealOf(order, account)}
       action={order.action}
       quantity={order.quantity}
       symbol={order.symbol}

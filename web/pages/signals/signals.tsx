@@ -2,14 +2,13 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
-import { useCallback, useMemo } from 'react';
+import { useMemo } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { accounts as allAccounts, overview as ownOverview } from '../../api/queries.ts';
 import type { Signal } from '../../parts/happened.ts';
 import { counted, figure } from '../../parts/numbers.ts';
 import { Page, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
-import { unrealOf } from '../../parts/signal-status.tsx';
 import { ageInWords, useNow, When } from '../../parts/when.tsx';
 import { answerOf } from './answer.ts';
 import { DayStrip } from './day-strip.tsx';
@@ -38,14 +37,7 @@ function SignalList({ filters: given }: { readonly filters: Filters }) {
   const { data: overview } = useQuery(ownOverview);
   const { data: accounts, error: accountsFault } = useQuery(allAccounts);
   const byId = useMemo(() => new Map(accounts?.map((account) => [account.id, account])), [accounts]);
-  const isUnreal = useCallback(
-    (signal: Signal) => unrealOf(signal.simulation, byId.get(signal.trading_account_id)) !== null,
-    [byId],
-  );
-  const { list, signals, fresh, showFresh, orderOf } = useSignals(
-    { filters, dayStart, isUnreal },
-    accounts !== undefined,
-  );
+  const { list, signals, fresh, showFresh, orderOf } = useSignals({ filters, dayStart });
   const counts = overview?.signals_today ?? null;
   const { title, answer, rest } = answerOf(filters, counts, signals.length, list.hasNextPage);
   const isToday = filters.time === undefined && filters.from === undefined;

@@ -40,11 +40,9 @@ type Pages = InfiniteData<SignalPage, string | null>;
 export interface Asked {
   readonly filters: Filters;
   readonly dayStart: number;
-  /** Whether it is no real money. */
-  readonly isUnreal: (signal: Signal) => boolean;
 }
 
-async function readPage({ filters, isUnreal }: Asked, query: SignalQuery, cursor: string | null) {
+async function readPage({ filters }: Asked, query: SignalQuery, cursor: string | null) {
   const looks = looksThrough(filters);
   const signals: Signal[] = [];
   let next = cursor;
@@ -55,7 +53,7 @@ async function readPage({ filters, isUnreal }: Asked, query: SignalQuery, cursor
         params: { query: { ...query, limit: looks ? SCAN : PAGE, ...(next && { cursor: next }) } },
       }),
     );
-    signals.push(...page.items.filter((signal) => admits(filters, signal, isUnreal(signal))));
+    signals.push(...page.items.filter((signal) => admits(filters, signal)));
     next = page.next_cursor;
     backTo = page.items.at(-1)?.arrived_at ?? backTo;
     if (next === null || signals.length >= PAGE || !looks) break;
@@ -125,13 +123,13 @@ const sinceShown = (client: QueryClient, asked: Asked) =>
     gcTime: 0,
   });
 
-export function useSignals(asked: Asked, isReady: boolean) {
+export function useSignals(asked: Asked) {
   const client = useQueryClient();
-  const list = useInfiniteQuery({ ...listed(client, asked), enabled: isReady });
+  const list = useInfiniteQuery(listed(client, asked));
   const isOpen = asked.filters.to === undefined;
   const since = useQuery({
     ...sinceShown(client, asked),
-    enabled: isReady && isOpen && list.isSuccess && !list.isPlaceholderData,
+    enabled: isOpen && list.isSuccess && !list.isPlaceholderData,
   });
   const changed = useChanges(() =>
     client.invalidateQueries({ queryKey: ['signals', 'fresh', asked.filters, asked.dayStart] }),

@@ -79,9 +79,15 @@ export function orderHeadline(order: Order, tick: number | null): Headline {
       return { lead: `Nothing to trade in ${symbol}`, rest: lower(orderHappened(order).text) };
     case 'unknown':
       return unknown(order);
-    default:
+    case 'rejected':
+    case 'failed':
+    case 'cancelled':
+    case 'expired':
       if (filled === 0) return { lead: `${words.not}: ${what}`, rest: lower(why ?? status) };
       return partly(order, why);
+    default:
+      // A status that is newer than this page: nothing is known of what it means.
+      return { lead: `${symbol}: ${status satisfies never}`, rest: why && lower(why) };
   }
 }
 

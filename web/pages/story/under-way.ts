@@ -1,18 +1,21 @@
 // The stream tells of changes at once; where it is cut, a story that is not over asks for itself.
 
-import type { Schemas } from '../../api/client.ts';
+import type { components } from '../../api/schema.ts';
+
+type Order = components['schemas']['OrderRecord'];
 
 const SOON_MS = 2_000;
 const LATER_MS = 10_000;
-const OPEN: Readonly<Record<string, number>> = {
-  queued: SOON_MS,
-  executing: SOON_MS,
-  unknown: LATER_MS,
-  placed: LATER_MS,
-  partially_filled: LATER_MS,
-};
+const SOON = new Set(['queued', 'executing']);
+const ENDED = new Set(['filled', 'done', 'rejected', 'failed', 'cancelled', 'expired']);
+
+/** Of a status that is newer than this page nobody knows whether it is the last. */
+export function askAgainMs(status: string | undefined): number | false {
+  if (status === undefined || ENDED.has(status)) return false;
+  return SOON.has(status) ? SOON_MS : LATER_MS;
+}
 
 export const whileUnderWay = {
-  refetchInterval: ({ state }: { state: { data: Schemas['OrderRecord'] | undefined } }): number | false =>
-    OPEN[state.data?.status ?? ''] ?? false,
+  refetchInterval: ({ state }: { state: { data: Order | undefined } }): number | false =>
+    askAgainMs(state.data?.status),
 };

@@ -5,18 +5,20 @@ import { Link } from '@tanstack/react-router';
 import { useCallback, useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { serverNow } from '../../api/clock.ts';
+import { order as orderOf } from '../../api/queries.ts';
 import { useOrderChanges } from '../../live/live.tsx';
 import { CopyButton, CopyId } from '../../parts/copy.tsx';
-import { Figure, Side, Unreal, unrealWord } from '../../parts/figures.tsx';
+import { Figure, Side, Unreal } from '../../parts/figures.tsx';
+import { happened } from '../../parts/happened.ts';
 import { Mark } from '../../parts/marks.tsx';
+import { unrealOf } from '../../parts/numbers.ts';
 import { Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { SignalStatus } from '../../parts/signal-status.tsx';
 import { clockTime } from '../../parts/times.ts';
 import { When } from '../../parts/when.tsx';
 import { curlCommand, firstSignal, strategyMessage, type FirstSignal as Words } from './first-steps.ts';
-import { whatHappened } from './happened.ts';
 import { webhookSecret } from './secret.ts';
-import { SignalStatus } from './signal-status.tsx';
 import styles from './today.module.css';
 
 type Account = Schemas['Account'];
@@ -184,8 +186,12 @@ function Arrived({
   readonly signal: Schemas['SignalSummary'];
   readonly account: Account;
 }) {
-  const { id, arrived_at, action, quantity, symbol, simulation } = signal;
-  const word = unrealWord({ simulation, broker_name: account.broker, environment: account.environment });
+  const { id, arrived_at, action, quantity, symbol } = signal;
+  const word = unrealOf(signal, account);
+  const { data: order = null } = useQuery({
+    ...orderOf(signal.order_id ?? ''),
+    enabled: signal.order_id !== null,
+  });
   return (
     <>
       <div className={`${styles.arrived} ${word ? 'hatched' : ''}`}>
@@ -195,8 +201,8 @@ function Arrived({
           </b>{' '}
           <Unreal word={word} />
         </p>
-        <SignalStatus signal={signal} />
-        <p>{whatHappened(signal)}</p>
+        <SignalStatus status={order?.status ?? signal.order_status ?? signal.outcome} />
+        <p>{happened(signal, order).text}</p>
         <span className="quiet">
           <When at={arrived_at} relative />
         </span>

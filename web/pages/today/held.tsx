@@ -100,7 +100,7 @@ function Row({ row }: { readonly row: HeldRow }) {
         {quantity === 0 ? <span className="quiet">flat</span> : <HeldPosition position={quantity} />}
       </td>
       <td className={`num ${styles.openProfit}`}>
-        <Profit value={quantity === 0 ? 0 : open_profit} unit={account.currency} />
+        <Profit value={quantity === 0 ? 0 : open_profit} unit={account.currency} exact />
       </td>
     </tr>
   );

@@ -5,14 +5,14 @@ import { Link } from '@tanstack/react-router';
 import { useCallback, useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { useOrderChanges } from '../../live/live.tsx';
-import { Figure, Side, Unreal, unrealWord } from '../../parts/figures.tsx';
-import { figure } from '../../parts/numbers.ts';
+import { Figure, Side, Unreal } from '../../parts/figures.tsx';
+import { happened } from '../../parts/happened.ts';
+import { figure, unrealOf } from '../../parts/numbers.ts';
 import { Led, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { SignalStatus } from '../../parts/signal-status.tsx';
 import { shortSymbol } from '../../parts/symbol.ts';
 import { When } from '../../parts/when.tsx';
-import { whatHappened } from './happened.ts';
-import { SignalStatus } from './signal-status.tsx';
 import styles from './today.module.css';
 
 type Overview = Schemas['Overview'];
@@ -143,9 +143,9 @@ function SignalRow({
   readonly order: Schemas['OrderSummary'] | undefined;
   readonly account: Schemas['AccountToday'] | undefined;
 }) {
-  const { id, arrived_at, action, quantity, symbol, simulation } = signal;
-  const word = unrealWord({ ...account, simulation });
-  const what = whatHappened(signal, order);
+  const { id, arrived_at, action, quantity, symbol } = signal;
+  const word = unrealOf(signal, account && { ...account, broker: account.broker_name });
+  const { text: what, code } = happened(signal, order ?? null);
   return (
     <tr className={word ? 'opens hatched' : 'opens'}>
       <td className={styles.time}>
@@ -166,9 +166,9 @@ function SignalRow({
         </Link>
       </td>
       <td className={styles.status}>
-        <SignalStatus signal={signal} />
+        <SignalStatus status={signal.order_status ?? signal.outcome} />
       </td>
-      <td className={`${styles.what} ellipsis`} title={what}>
+      <td className={`${styles.what} ellipsis`} title={code === null ? what : `${what} (${code})`}>
         {what}
       </td>
     </tr>

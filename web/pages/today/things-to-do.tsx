@@ -4,12 +4,12 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
+import { AlignDialog } from '../../parts/align-dialog.tsx';
 import { Unreal, unrealWord } from '../../parts/figures.tsx';
 import { Mark } from '../../parts/marks.tsx';
 import { counted } from '../../parts/numbers.ts';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { useNow, When } from '../../parts/when.tsx';
-import { AlignDialog } from './align-dialog.tsx';
 import { TermsDialog } from './terms-dialog.tsx';
 import { markOf, nextLook, wayOn } from './things.ts';
 import styles from './today.module.css';
@@ -71,7 +71,7 @@ function Thing({
           </>
         )}
       </p>
-      <WayOn todo={todo} onFault={setFault} />
+      <WayOn todo={todo} account={account} onFault={setFault} />
     </li>
   );
 }
@@ -79,7 +79,15 @@ function Thing({
 /** Alone, so that only these words tick. */
 const NextLook = ({ todo }: { readonly todo: Todo }) => nextLook(todo, useNow());
 
-function WayOn({ todo, onFault }: { readonly todo: Todo; readonly onFault: (fault: unknown) => void }) {
+function WayOn({
+  todo,
+  account,
+  onFault,
+}: {
+  readonly todo: Todo;
+  readonly account: Schemas['AccountToday'] | undefined;
+  readonly onFault: (fault: unknown) => void;
+}) {
   const [isOpen, setOpen] = useState(false);
   const way = wayOn(todo);
   if (way === null) return null;
@@ -99,6 +107,7 @@ function WayOn({ todo, onFault }: { readonly todo: Todo; readonly onFault: (faul
       </Link>
     );
   const close = () => setOpen(false);
+  const aligns = isOpen && does === 'align';
   return (
     <>
       <button
@@ -108,7 +117,14 @@ function WayOn({ todo, onFault }: { readonly todo: Todo; readonly onFault: (faul
       >
         {words}
       </button>
-      {isOpen && does === 'align' && <AlignDialog todo={todo} onClose={close} />}
+      {aligns && account && todo.symbol && (
+        <AlignDialog
+          account={{ ...account, broker: account.broker_name }}
+          symbol={todo.symbol}
+          told={todo.strategy_position}
+          onClose={close}
+        />
+      )}
       {isOpen && does === 'accept_terms' && <TermsDialog onClose={close} />}
     </>
   );

@@ -31,13 +31,14 @@ const startOf = ({
   symbol = '',
   action,
   quantity,
+  orderType = 'entry',
   simulation = false,
 }: TradeDraft): Fields => ({
   accountId,
   symbol,
   side: action === 'sell' ? 'sell' : 'buy',
   quantity: quantity === undefined ? '' : typed(quantity),
-  kind: action === 'close' ? 'close' : 'entry',
+  kind: action === 'close' ? 'close' : orderType,
   simulation,
 });
 
