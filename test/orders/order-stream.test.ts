@@ -281,6 +281,7 @@ describe('With every comment of the stream of orders', { concurrency: true }, ()
     ]);
     await Promise.all([ending.ended, byKey.ended]);
     await going.until('a comment', () => going.comments() > 0, A_COMMENT_MS);
+    await going.until('its event for pages', () => going.events.some(({ event }) => event === 'alive'));
     const { body } = await world.send(trader);
     await going.order('a fill', isFilled(body));
   });

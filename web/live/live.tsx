@@ -1,9 +1,10 @@
 // Whether the page is live, since when it is not, and what a change of an order makes old on every page.
 
-import { type QueryClient, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
 import { api, read, type Schemas } from '../api/client.ts';
 import { serverNow } from '../api/clock.ts';
+import { ownSession } from '../api/queries.ts';
 import { refresh } from '../api/session.ts';
 import { listen } from './stream.ts';
 
@@ -30,6 +31,7 @@ export function useOrderChanges(hear: Hears): void {
 const CHANGED_BY_ORDERS = ['overview', 'positions', 'balance', 'performance'];
 /** Many orders at once are one change. */
 const GATHER_MS = 500;
+const SESSION_AGAIN_MS = 10_000;
 
 function refreshSoon(client: QueryClient): () => void {
   let isDue = false;
@@ -44,11 +46,23 @@ function refreshSoon(client: QueryClient): () => void {
 }
 
 export function Live({ children }: { readonly children: ReactNode }) {
+  // Until it is known who is in, nobody listens; without that answer it is asked for again and again.
+  const { data: session } = useQuery({
+    ...ownSession,
+    refetchInterval: ({ state }) => (state.data ? false : SESSION_AGAIN_MS),
+  });
+  return <LiveTo userId={session?.user.id}>{children}</LiveTo>;
+}
+
+/** Apart: the stream ends with the session, and what is drawn anew by that must not ask who is in. */
+function LiveTo({ userId, children }: { readonly userId: string | undefined; readonly children: ReactNode }) {
   const client = useQueryClient();
   const [liveness, setLiveness] = useState<Liveness>({ isLive: false, since: serverNow() });
   useEffect(() => {
+    if (userId === undefined) return;
     const changed = refreshSoon(client);
     return listen(
+      userId,
       (told) => {
         if (told.what === 'order') {
           // A story knows more of its order than the stream tells: what came before and after it.
@@ -67,6 +81,6 @@ export function Live({ children }: { readonly children: ReactNode }) {
         return isIn;
       },
     );
-  }, [client]);
+  }, [client, userId]);
   return <LivenessContext value={liveness}>{children}</LivenessContext>;
 }

@@ -1,6 +1,6 @@
 // The user's order changes, as they happen. One tab of a browser listens for all: connections to a host are few, and so
 // are the streams that a user may open. Whoever holds the lock listens, and tells the others; when its tab closes, the next
-// takes over and continues where the stream was.
+// takes over, and all read anew what may have been missed in between. Tabs of another user hear nothing of it.
 
 import type { Schemas } from '../api/client.ts';
 import { serverNow } from '../api/clock.ts';
@@ -17,9 +17,17 @@ const LOCK = 'fillpath.stream';
 /** Between tries, while the service is away. */
 const AGAIN_MS = [1_000, 2_000, 5_000, 10_000];
 
-export function listen(tell: (told: Told) => void, onRefused: () => Promise<boolean>): () => void {
+/** Something comes every 15 s. After this silence nobody is there, whatever the connection looks like. */
+const SILENCE_MS = 40_000;
+
+export function listen(
+  userId: string,
+  tell: (told: Told) => void,
+  onRefused: () => Promise<boolean>,
+): () => void {
   const stopped = new AbortController();
-  const channel = new BroadcastChannel(LOCK);
+  const name = `${LOCK}.${userId}`;
+  const channel = new BroadcastChannel(name);
   let state: Told = { what: 'away', since: serverNow() };
   let leads = false;
 
@@ -32,16 +40,19 @@ export function listen(tell: (told: Told) => void, onRefused: () => Promise<bool
     channel.postMessage(told);
   };
   channel.onmessage = ({ data }: MessageEvent<Told | { what: 'hello' }>) => {
-    if (data.what !== 'hello') return tell(data);
-    if (leads) channel.postMessage(state);
+    if (data.what === 'hello') {
+      if (leads) channel.postMessage(state);
+      return;
+    }
+    // Who leads next goes on from what was said last.
+    if (data.what === 'live' || data.what === 'away') state = data;
+    tell(data);
   };
   channel.postMessage({ what: 'hello' });
 
   navigator.locks
-    .request(LOCK, { signal: stopped.signal }, async () => {
+    .request(name, { signal: stopped.signal }, async () => {
       leads = true;
-      // What the tab before this one heard last is not known here.
-      tell({ what: 'reset' });
       await followUntil(stopped.signal, say, onRefused);
     })
     .catch((fault: unknown) => {
@@ -63,27 +74,61 @@ function followUntil(
   return new Promise((resolve) => {
     let source: EventSource | null = null;
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let silence: ReturnType<typeof setTimeout> | undefined;
     let tries = 0;
 
+    const away = () => say({ what: 'away', since: serverNow() });
     const end = () => {
       clearTimeout(timer);
+      clearTimeout(silence);
+      removeEventListener('offline', away);
       source?.close();
       resolve();
     };
     stop.addEventListener('abort', end);
+    addEventListener('offline', away);
+
+    /** Whatever arrives shows that somebody is there. */
+    const heard = () => {
+      clearTimeout(silence);
+      silence = setTimeout(() => {
+        away();
+        source?.close();
+        void tryAgain();
+      }, SILENCE_MS);
+    };
+    const live = () => {
+      heard();
+      say({ what: 'live', since: serverNow() });
+    };
 
     const open = () => {
       source = new EventSource(PATH);
+      // One that never opens is silent, too.
+      heard();
+      let isNew = true;
       source.onopen = () => {
         tries = 0;
-        say({ what: 'live', since: serverNow() });
+        live();
+        // A new stream knows nothing of what the one before it heard, be it this tab's or another's. From here on nothing is
+        // missed: what is read now has no gap.
+        if (isNew) say({ what: 'reset' });
+        isNew = false;
       };
-      source.addEventListener('order', ({ data }) => say({ what: 'order', order: JSON.parse(data) }));
-      source.addEventListener('reset', () => say({ what: 'reset' }));
+      source.addEventListener('alive', live);
+      source.addEventListener('order', ({ data }) => {
+        live();
+        say({ what: 'order', order: JSON.parse(data) });
+      });
+      source.addEventListener('reset', () => {
+        live();
+        say({ what: 'reset' });
+      });
       source.onerror = () => {
-        say({ what: 'away', since: serverNow() });
+        away();
         // The browser tries again by itself, with what it heard last, unless the answer was a refusal.
         if (source?.readyState !== EventSource.CLOSED) return;
+        clearTimeout(silence);
         timer = setTimeout(tryAgain, AGAIN_MS[Math.min(tries++, AGAIN_MS.length - 1)]);
       };
     };
@@ -92,8 +137,6 @@ function followUntil(
       const isIn = await onRefused().catch(() => true);
       if (stop.aborted) return;
       if (!isIn) return end();
-      // A new stream knows nothing of what the old one heard.
-      say({ what: 'reset' });
       open();
     };
     open();

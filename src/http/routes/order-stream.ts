@@ -28,6 +28,9 @@ const Place = Type.Object({
 });
 
 const COMMENT_EVERY_MS = 15_000;
+const COMMENT = ':\n\n';
+/** A browser keeps comments to itself: a page hears by this that somebody is there. */
+const ALIVE = 'event: alive\ndata: {}\n\n';
 /** Who has not taken so much is cut off, and goes on from the last event that arrived. */
 const MOST_UNSENT = 1024 * 1024;
 /** Whoever reads gets what is unsent within this time when a stream ends. */
@@ -38,7 +41,7 @@ const DOC: RouteDoc = {
   tag: 'Orders',
   summary: 'Follow the orders as they change',
   description:
-    'Server-sent events. `order`: an order is new or has changed; its data is the record, as `GET /trading/orders/{id}` answers it but for `signal_id`, `previous_order`, `next_order` and `last_look`, and many changes at once are one event. Each has its place in the stream as `id`; who sends the last one as `Last-Event-ID`, as browsers do, misses nothing of the last 5 minutes. `reset`: something may have been missed; read anew what you show. An event may come twice. A comment comes every 15 s. It ends with the session or the API key. Open it before you read a list, and the list has no gap either. A user has ten at most.',
+    'Server-sent events. `order`: an order is new or has changed; its data is the record, as `GET /trading/orders/{id}` answers it, and many changes at once are one event. Each has its place in the stream as `id`; who sends the last one as `Last-Event-ID`, as browsers do, misses nothing of the last 5 minutes. `reset`: something may have been missed; read anew what you show. An event may come twice. A comment comes every 15 s, and where a session opened the stream the event `alive` with it, for browsers do not show comments. It ends with the session or the API key. Open it before you read a list, and the list has no gap either. A user has ten at most.',
   answers: {
     200: {
       text: 'The events, without an end.',
@@ -98,6 +101,7 @@ export function orderStreamRoutes(server: FastifyInstance, deps: OrderStreamRout
         const isIn = await deps.isStillIn(request.caller, credentialsOf(request)).catch(() => true);
         if (!isIn && !body.destroyed) await end();
       }
+      const isOfPage = request.cookies?.access_token !== undefined;
       // Who takes nothing from one comment to the next is gone.
       let isStuck = false;
       reply.raw.on('drain', () => {
@@ -107,7 +111,7 @@ export function orderStreamRoutes(server: FastifyInstance, deps: OrderStreamRout
         const wasStuck = isStuck;
         isStuck = reply.raw.writableLength > 0;
         if (wasStuck && isStuck) body.destroy();
-        write(':\n\n');
+        write(isOfPage ? `${COMMENT}${ALIVE}` : COMMENT);
         if (!body.destroyed) (stream as OpenStream).prolong();
         void checkAccess();
       }, COMMENT_EVERY_MS).unref();
