@@ -28,20 +28,23 @@ export function useOrderChanges(hear: Hears): void {
 }
 
 /** What orders change besides themselves. Lists that must not move under the pointer (signals, orders) are not here. */
-const CHANGED_BY_ORDERS = ['overview', 'positions', 'balance', 'performance'];
+const CHANGED_BY_ORDERS = [['overview'], ['performance'], ['orders', 'story']];
+/** Of these the broker is asked, and it counts who asks. */
+const CHANGED_AT_BROKER = [['positions'], ['balance']];
 /** Many orders at once are one change. */
 const GATHER_MS = 500;
+const GATHER_AT_BROKER_MS = 2_000;
 const SESSION_AGAIN_MS = 10_000;
 
-function refreshSoon(client: QueryClient): () => void {
+function refreshSoon(client: QueryClient, keys: readonly string[][], afterMs: number): () => void {
   let isDue = false;
   return () => {
     if (isDue) return;
     isDue = true;
     setTimeout(() => {
       isDue = false;
-      for (const key of CHANGED_BY_ORDERS) void client.invalidateQueries({ queryKey: [key] });
-    }, GATHER_MS);
+      for (const queryKey of keys) void client.invalidateQueries({ queryKey });
+    }, afterMs);
   };
 }
 
@@ -60,17 +63,16 @@ function LiveTo({ userId, children }: { readonly userId: string | undefined; rea
   const [liveness, setLiveness] = useState<Liveness>({ isLive: false, since: serverNow() });
   useEffect(() => {
     if (userId === undefined) return;
-    const changed = refreshSoon(client);
+    const changed = refreshSoon(client, CHANGED_BY_ORDERS, GATHER_MS);
+    const changedAtBroker = refreshSoon(client, CHANGED_AT_BROKER, GATHER_AT_BROKER_MS);
     return listen(
       userId,
       (told) => {
         if (told.what === 'order') {
-          // A story knows more of its order than the stream tells: what came before and after it.
-          client.setQueryData(['orders', 'one', told.order.order_id], (known: object | undefined) =>
-            known ? { ...known, ...told.order } : known,
-          );
+          client.setQueryData(['orders', 'one', told.order.order_id], told.order);
           for (const hear of listeners) hear(told.order);
           changed();
+          changedAtBroker();
         } else if (told.what === 'reset') void client.invalidateQueries();
         else setLiveness({ isLive: told.what === 'live', since: told.since });
       },
