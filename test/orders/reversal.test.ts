@@ -69,10 +69,11 @@ describe('Auto-reversal on the paper broker', () => {
       );
       const { trace: _, ...result } = body;
       const { trace: _trace, legs: _legs, user_id, deadline_at: _deadline, ...more } = record;
-      const { verification, guards, ...kept } = more;
+      const { verification, guards, real_money, ...kept } = more;
       assert.deepEqual(kept, result, 'the record says what the answer said');
       assert.deepEqual(guards, []);
       assert.equal(user_id, trader.user.id);
+      assert.equal(real_money, false);
       assert.deepEqual(verification, { state: 'none', attempts: 0, next_at: null });
     });
 
