@@ -1,5 +1,6 @@
 // node web/build.ts: builds the pages into web/dist, where they are missing or older than what they are made of.
-// `npm start` and `npm test` begin with it. With nothing to build it costs the reading of some file times.
+// `npm start` and `npm test` begin with it (not as scripts before them: .npmrc lets none run). With nothing to build it costs
+// the reading of some file times.
 //
 // Every page is a piece of its own, loaded when it is first opened; the styles of all are one file. No script or style
 // stands in the document: the policy forbids it.
@@ -100,6 +101,7 @@ async function build(): Promise<void> {
   write(STAMP, names.join('\n'));
   rmSync(DIST, { recursive: true, force: true });
   renameSync(beside, DIST);
+  await esbuild.stop();
   console.log(`The pages are built, in ${((performance.now() - started) / 1000).toFixed(1)} s`);
 }
 
