@@ -113,6 +113,16 @@ export async function inject(
 
 let signals = 0;
 
+let lastAccountId = '';
+/** Later ones come later in lists: within a millisecond chance would decide. */
+function newAccountId(): AccountId {
+  let id: string;
+  do id = randomUUIDv7();
+  while (id <= lastAccountId);
+  lastAccountId = id;
+  return id as AccountId;
+}
+
 /** Strong enough for everybody whose password is not what a test is about. */
 export const PASSWORD = 'a horse, a staple, a battery';
 
@@ -170,7 +180,7 @@ export async function openWorld(
       termsVersion: '1',
       ...user,
     };
-    const accountId = account.id ?? (randomUUIDv7() as AccountId);
+    const accountId = account.id ?? newAccountId();
     const madeAccount: Account = {
       id: accountId,
       userId: made.id,
@@ -212,7 +222,7 @@ export async function openWorld(
 
   /** Another account of the same user, with the same secret. */
   async function addAccount(trader: Trader, account: Partial<Account> = {}): Promise<Trader> {
-    const id = randomUUIDv7() as AccountId;
+    const id = newAccountId();
     const webhookSecret = secrets.seal(trader.secret, id);
     const made = { ...trader.account, id, webhookToken: randomToken(), webhookSecret, ...account };
     await db.commit([insertAccount(made)]);
