@@ -26,21 +26,22 @@ const queries = new QueryClient({
 });
 
 /** Nothing of the old session is shown to whoever comes next; after a logout not even where it was. */
-function goToLogin({ comesBack }: { readonly comesBack: boolean }): void {
-  queries.clear();
+async function goToLogin({ comesBack }: { readonly comesBack: boolean }): Promise<void> {
   const { pathname, href } = router.state.location;
-  if (pathname === '/login') return;
-  void router.navigate({ to: '/login', search: (comesBack ? { next: href } : {}) as never });
+  // Away from here first: what stands on a page would ask for itself anew.
+  if (pathname !== '/login')
+    await router.navigate({ to: '/login', search: (comesBack ? { next: href } : {}) as never });
+  queries.clear();
 }
 
 whenSessionEnds(() => {
   leave('over');
-  goToLogin({ comesBack: true });
+  void goToLogin({ comesBack: true });
 });
 onOtherTabs((word) => {
   if (word !== 'in') {
     forget();
-    goToLogin({ comesBack: word === 'over' });
+    void goToLogin({ comesBack: word === 'over' });
     return;
   }
   // Somebody logged in: this tab waits no longer. What another tab shows is of whoever was in before, and is read anew.

@@ -20,6 +20,11 @@ const AGAIN_MS = [1_000, 2_000, 5_000, 10_000];
 /** Something comes every 15 s. After this silence nobody is there, whatever the connection looks like. */
 const SILENCE_MS = 40_000;
 
+/** Of this tab. */
+let stop = () => {};
+/** Before a logout: the service ends the stream with the session, and asking for another would be refused. */
+export const hangUp = (): void => stop();
+
 export function listen(
   userId: string,
   tell: (told: Told) => void,
@@ -59,6 +64,7 @@ export function listen(
       if (!stopped.signal.aborted) throw fault;
     });
 
+  stop = () => stopped.abort();
   return () => {
     stopped.abort();
     channel.close();

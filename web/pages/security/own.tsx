@@ -6,6 +6,7 @@ import { useState } from 'react';
 import { api, read } from '../../api/client.ts';
 import { ownSession } from '../../api/queries.ts';
 import { leave } from '../../api/session.ts';
+import { hangUp } from '../../live/stream.ts';
 import { counted, figure } from '../../parts/numbers.ts';
 import { Section, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
@@ -45,11 +46,15 @@ function Logout() {
   const queries = useQueryClient();
   const navigate = useNavigate();
   const logout = useMutation({
-    mutationFn: () => read(api.POST('/auth/logout')),
-    onSuccess() {
+    mutationFn() {
+      hangUp();
+      return read(api.POST('/auth/logout'));
+    },
+    async onSuccess() {
       leave();
+      // Away from here first: what stands on a page would ask for itself anew.
+      await navigate({ to: '/login' });
       queries.clear();
-      void navigate({ to: '/login' });
     },
   });
   return (
