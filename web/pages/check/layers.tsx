@@ -1,11 +1,12 @@
 // What each check of the webhook says of it, in the order in which they are made.
 
+import { CHECK_NAMES } from '../../parts/check-names.ts';
 import { Mark } from '../../parts/marks.tsx';
 import { Section } from '../../parts/page.tsx';
 import styles from './check.module.css';
 import { linesOf } from './lines.ts';
 import { type Checked, lostElsewhere } from './remarks.ts';
-import { CHECK_NAMES, refusalsIn } from './words.ts';
+import { refusalsIn } from './words.ts';
 
 const MARKS = { passed: 'passed', refused: 'act', not_reached: 'unreached' } as const;
 const WORDS = { passed: 'passed', refused: 'refused', not_reached: 'not reached' } as const;

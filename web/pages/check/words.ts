@@ -1,25 +1,6 @@
-// What becomes of a message, in one sentence; and the checks by the names that the page has for them.
+// What becomes of a message, in one sentence.
 
 import type { Checked } from './remarks.ts';
-
-export const CHECK_NAMES: Readonly<Record<Checked['checks'][number]['check'], string>> = {
-  size: 'Size',
-  token: 'Token',
-  user: 'User',
-  rate: 'Rate',
-  ip: 'Address',
-  payload: 'Payload',
-  symbol: 'Symbol',
-  age: 'Age',
-  secret: 'Secret',
-  replay: 'Replay',
-  halt: 'Halt',
-  plan: 'Plan',
-  terms: 'Terms',
-  credentials: 'Credentials',
-  daily_limit: 'Daily limit',
-  worker: 'Worker',
-};
 
 export const refusalsIn = ({ checks }: Checked) => checks.filter(({ outcome }) => outcome === 'refused');
 

@@ -1,6 +1,7 @@
 // Each check and each guard, with its verdict.
 
 import type { Schemas } from '../../api/client.ts';
+import { CHECK_NAMES } from '../../parts/check-names.ts';
 import { Mark } from '../../parts/marks.tsx';
 import { counted } from '../../parts/numbers.ts';
 import { Section } from '../../parts/page.tsx';
@@ -9,25 +10,6 @@ import styles from './story.module.css';
 
 type Verdict = Schemas['CheckVerdict'];
 type Guard = Schemas['GuardVerdict'];
-
-const NAMES: Readonly<Record<Verdict['check'], string>> = {
-  size: 'Size',
-  token: 'Token',
-  user: 'User',
-  rate: 'Rate',
-  ip: 'Address',
-  payload: 'Payload',
-  symbol: 'Symbol',
-  age: 'Age',
-  secret: 'Secret',
-  replay: 'Replay',
-  halt: 'Halt',
-  plan: 'Plan',
-  terms: 'Terms',
-  credentials: 'Credentials',
-  daily_limit: 'Daily limit',
-  worker: 'Worker',
-};
 
 /** What a passed check says. The API keeps no figures of it. */
 const PASSED: Readonly<Record<Verdict['check'], string>> = {
@@ -74,7 +56,7 @@ export function Checks({ signal, order, account }: ChecksProps) {
         {signal.checks.map((verdict) => (
           <li key={verdict.check} className={CLASSES[verdict.outcome]}>
             <Mark name={MARKS[verdict.outcome]} />
-            <span>{NAMES[verdict.check]}</span>
+            <span>{CHECK_NAMES[verdict.check]}</span>
             <span className="quiet">{wordsOf(verdict, signal, account)}</span>
           </li>
         ))}
