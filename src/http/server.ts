@@ -18,7 +18,7 @@ import { deny } from '../domain/denial.ts';
 import { isStorable, plainJson, readJson } from '../domain/json.ts';
 import { type Admission, admitTradingRequests } from './admission.ts';
 import { clientIp, isForwardedByStranger } from './client-ip.ts';
-import { type ConnectionLimits, limitConnections, timeoutsOf } from './connections.ts';
+import { type ConnectionLimits, limitConnections, openLatecomers, timeoutsOf } from './connections.ts';
 import type { About } from './docs/openapi.ts';
 import type { RouteDoc } from './docs/route-doc.ts';
 import { docsRoutes } from './docs/routes.ts';
@@ -122,6 +122,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   const ipOf = (request: FastifyRequest) => clientIp(request, proxies);
   const refuseAtEdge = deps.edge ? openEdge({ ...deps.edge, ipOf }) : () => null;
 
+  const latecomers = openLatecomers();
   const server = Fastify({
     loggerInstance: deps.log,
     // Fastify's own lines hold the URL, and a webhook's URL holds its token.
@@ -137,7 +138,11 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
       void (denial ? sendDenial(request, reply, denial) : sendFault(fault, request, reply));
     },
     http: { requireHostHeader: false, ...timeoutsOf(deps.connections) },
-    clientErrorHandler: (error, socket) => sendClientError(error, socket, headers),
+    clientErrorHandler(error, socket) {
+      const refuse = () => sendClientError(error, socket, headers);
+      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') latecomers.judge(socket, refuse);
+      else refuse();
+    },
     // For receiving a request, not for answering it. Without a limit a body may trickle in for ever.
     requestTimeout: 60_000,
     // The longest that a URL can be: an unknown token gets the same 404 at any length.
@@ -163,6 +168,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     if (problem) return sendInvalid(request, reply.header('connection', 'close'), problem);
   });
   limitConnections(server.server, deps.connections, trustedProxies);
+  latecomers.watch(server.server);
   // Both come to the hook above: the platform would answer them itself, with nothing that anybody could read.
   server.server.on('checkExpectation', server.routing);
   server.register(cookie);
