@@ -25,17 +25,25 @@ const MOST_MS = 100;
 const ROWS = 1_000;
 const BURST = 50;
 const TIMES = 5;
+/** Of a first load, by name. */
+const LARGEST = 8;
 /** After so long without an answer, everything of a first load is there. */
 const QUIET_MS = 700;
 
 const rows = `document.querySelectorAll('a[data-row]').length`;
 const firstRow = `document.querySelector('a[data-row]')?.getAttribute('href')`;
 
+interface Answer {
+  readonly path: string;
+  readonly isFile: boolean;
+  readonly encoding: string;
+  readonly headBytes: number;
+  bytes: number;
+}
+
 interface Load {
   readonly path: string;
-  readonly filesKb: number;
-  readonly answersKb: number;
-  readonly encodings: ReadonlySet<string>;
+  readonly answers: readonly Answer[];
 }
 
 /** Everything that came over the wire for it, heads included, into an empty cache. */
@@ -43,17 +51,21 @@ async function firstLoad(context: BrowserContext, address: string, path: string)
   const page = await context.newPage();
   const network = await context.newCDPSession(page);
   await network.send('Network.enable');
-  const files = new Set<string>();
-  const encodings = new Set<string>();
-  const bytes = { files: 0, answers: 0 };
+  const answers = new Map<string, Answer>();
   let lastHeard = performance.now();
   network.on('Network.responseReceived', ({ requestId, type, response }) => {
-    if (!/^(?:XHR|Fetch|EventSource)$/.test(type)) files.add(requestId);
     const encoding = Object.entries(response.headers).find(([name]) => /^content-encoding$/i.test(name));
-    if (encoding) encodings.add(encoding[1]);
+    answers.set(requestId, {
+      path: new URL(response.url).pathname,
+      isFile: !/^(?:XHR|Fetch|EventSource)$/.test(type),
+      encoding: encoding?.[1] ?? 'plain',
+      headBytes: response.encodedDataLength,
+      bytes: response.encodedDataLength,
+    });
   });
   network.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
-    bytes[files.has(requestId) ? 'files' : 'answers'] += encodedDataLength;
+    const answer = answers.get(requestId);
+    if (answer) answer.bytes = encodedDataLength;
     lastHeard = performance.now();
   });
   await page.goto(address + path);
@@ -61,7 +73,7 @@ async function firstLoad(context: BrowserContext, address: string, path: string)
   // The stream stays open for as long as the page: its silence is no sign.
   while (performance.now() - lastHeard < QUIET_MS) await sleep(QUIET_MS / 5);
   await page.close();
-  return { path, filesKb: bytes.files / 1000, answersKb: bytes.answers / 1000, encodings };
+  return { path, answers: [...answers.values()] };
 }
 
 async function firstLoads(browser: Browser, address: string, inside: string): Promise<Load[]> {
@@ -190,13 +202,23 @@ async function sendAtOnce(direct: string, trader: Trader): Promise<void> {
 
 const verdict = (isOk: boolean) => (isOk ? 'ok' : 'over');
 
+const kb = (answers: readonly Answer[], of: (answer: Answer) => number = ({ bytes }) => bytes): number =>
+  answers.reduce((sum, answer) => sum + of(answer), 0) / 1000;
+
 function printLoads(loads: readonly Load[]): void {
   console.log(`first load, kB               files    answers        sum   target < ${MOST_KB}`);
-  for (const { path, filesKb, answersKb, encodings } of loads) {
-    const sum = filesKb + answersKb;
-    const figures = [filesKb, answersKb, sum].map((kb) => kb.toFixed(1).padStart(8));
+  for (const { path, answers } of loads) {
+    const [files, others] = [true, false].map((isFile) => answers.filter((each) => each.isFile === isFile));
+    const sum = kb(answers);
+    const figures = [kb(files ?? []), kb(others ?? []), sum].map((each) => each.toFixed(1).padStart(8));
+    const heads = kb(answers, ({ headBytes }) => headBytes).toFixed(1);
+    const largest = answers
+      .toSorted((a, b) => b.bytes - a.bytes)
+      .slice(0, LARGEST)
+      .map((each) => `${each.path.replace('/static/', '')} ${kb([each]).toFixed(1)} ${each.encoding}`);
     console.log(
-      `  ${path.padEnd(23)} ${figures.join('   ')}   ${verdict(sum < MOST_KB)} (${[...encodings].join(', ')})`,
+      `  ${path.padEnd(23)} ${figures.join('   ')}   ${verdict(sum < MOST_KB)}; ${heads} of it the heads of ${answers.length}\n` +
+        `    ${largest.join(', ')}`,
     );
   }
 }
