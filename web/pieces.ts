@@ -47,6 +47,8 @@ const options = (web: string, dist: string): BuildOptions & { metafile: true; wr
   metafile: true,
   write: false,
   logLevel: 'warning',
+  // Of packages without side effects: what nobody uses is left out, as it should be.
+  logOverride: { 'ignored-bare-import': 'silent' },
 });
 
 export async function makePieces(esbuild: Esbuild, web: string, dist: string): Promise<Pieces> {
@@ -84,9 +86,8 @@ function groupsOf({ outputs }: Metafile): Groups {
   const groups: Record<Group, string[]> = { everywhere: [], inside: [] };
   for (const [name, { entryPoint, bytes, inputs }] of Object.entries(outputs)) {
     if (!name.endsWith('.js') || entryPoint !== undefined) continue;
-    const ours = Object.keys(inputs).filter((path) => !path.includes('node_modules'));
-    if (reachedOutside.has(name)) groups.everywhere.push(...ours);
-    else if (bytes < SMALL) groups.inside.push(...ours);
+    if (reachedOutside.has(name)) groups.everywhere.push(...Object.keys(inputs));
+    else if (bytes < SMALL) groups.inside.push(...Object.keys(inputs));
   }
   return groups;
 }
