@@ -26,6 +26,7 @@ import { type Edge, openEdge } from './edge.ts';
 import { type Guard, guardRoutes } from './guards.ts';
 import { takeTurns } from './list-turns.ts';
 import { type Middleware, securityHeaders, standBefore } from './middleware.ts';
+import { packAnswers } from './packed.ts';
 import { openPages } from './pages.ts';
 import { RequestInvalid, sendClientError, sendDenial, sendFault, sendInvalid } from './problem.ts';
 import { refuseUnknownParameters } from './query.ts';
@@ -183,6 +184,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   limitReadsOfUser(server);
   takeTurns(server);
   refuseUnknownParameters(server);
+  packAnswers(server);
   server.setErrorHandler(sendFault);
   const pages = openPages(deps.pagesFolder);
   server.setNotFoundHandler(
