@@ -113,13 +113,19 @@ export class BrokerUnavailable extends Error {
   override readonly name: string = 'BrokerUnavailable';
 }
 
+/** Whom a refusal for the rate is meant for: this account alone, or everybody who asks from our address. */
+export type BusyScope = 'account' | 'address';
+
 /** The broker limits the rate: nothing was done. The connection is good; to ask again sooner makes it worse. */
 export class BrokerBusy extends BrokerUnavailable {
   override readonly name: string = 'BrokerBusy';
   readonly retryAfterMs: number;
-  constructor(message: string, retryAfterMs: number) {
+  /** undefined: it does not say, and all connections with the same `limits` are meant. */
+  readonly scope: BusyScope | undefined;
+  constructor(message: string, retryAfterMs: number, scope?: BusyScope) {
     super(message);
     this.retryAfterMs = retryAfterMs;
+    this.scope = scope;
   }
 }
 
@@ -139,7 +145,7 @@ export class AccountUnfit extends BrokerUnavailable {
  */
 export interface Broker {
   readonly capabilities: Capabilities;
-  /** Whom the broker counts together when it limits the rate: connections with the same word share one gate. */
+  /** Whom the broker counts together when it limits the rate and does not say whom: connections with the same word share one gate. */
   readonly limits: string;
   /** Throws AccountUnfit where the account cannot be traded as it is. */
   verify(signal: AbortSignal): Promise<Fitness>;

@@ -67,9 +67,9 @@ export function openLine(
     if (busyMs > 0) throw new BrokerBusy('the broker limits the rate of requests', busyMs);
   };
   /** The delay as the gate has understood it. */
-  const shut = ({ message, retryAfterMs }: BrokerBusy) => {
-    gate.close(retryAfterMs);
-    return new BrokerBusy(discreet(message), gate.busyMs());
+  const shut = ({ message, retryAfterMs, scope }: BrokerBusy) => {
+    gate.close(retryAfterMs, scope);
+    return new BrokerBusy(discreet(message), gate.busyMs(), scope);
   };
   const ask = async <Answer>(
     question: (signal: AbortSignal) => Promise<Answer>,
@@ -169,7 +169,7 @@ export async function inTime<Answer>(
 /** Made anew, because the connector's own carries its text in its stack and its cause too. */
 export function told(fault: unknown, discreet: Discretion): BrokerUnavailable {
   const text = discreet(messageOf(fault));
-  if (fault instanceof BrokerBusy) return new BrokerBusy(text, fault.retryAfterMs);
+  if (fault instanceof BrokerBusy) return new BrokerBusy(text, fault.retryAfterMs, fault.scope);
   if (fault instanceof AccountUnfit) return new AccountUnfit(text);
   return fault instanceof CredentialsRejected ? new CredentialsRejected(text) : new BrokerUnavailable(text);
 }

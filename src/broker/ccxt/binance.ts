@@ -115,7 +115,8 @@ export const binance: Profile = {
     '-4061': 'position_mode_mismatch',
     '-4062': 'position_mode_mismatch',
     '-1003': 'busy',
-    '-1015': 'busy',
+    // Too many orders, which are counted by account; requests by address.
+    '-1015': 'account_busy',
     // Refused by the exchange's own word: it is overloaded, and has done nothing.
     '-1008': 'busy',
     '-1021': 'clock',

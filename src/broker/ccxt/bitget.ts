@@ -191,8 +191,9 @@ export const bitget: Profile = {
     '25231': 'no_position',
     '25232': 'no_position',
     '25574': 'no_position',
-    '429': 'busy',
-    '25004': 'busy',
+    // What is signed is counted by user.
+    '429': 'account_busy',
+    '25004': 'account_busy',
     '40004': 'clock',
     '40005': 'clock',
     '40008': 'clock',

@@ -140,7 +140,8 @@ export const bybit: Profile = {
     '110094': 'invalid_quantity',
     '12137': 'invalid_quantity',
     '10029': 'invalid_symbol',
-    '10006': 'busy',
+    // By account; 10018 and a 403 by address.
+    '10006': 'account_busy',
     '10018': 'busy',
     '10429': 'busy',
     '429': 'busy',

@@ -342,7 +342,8 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
       checkOpen(signal);
       const market = await marketOf(symbol, signal);
       if (!market) throw new BrokerUnavailable(`${title} does not list ${symbol} any more.`);
-      return ask(profile.quote(market, kind), signal);
+      // Anybody may ask, and is counted by address: not with the account's own.
+      return asker(exchange, null, signal).ask(profile.quote(market, kind));
     },
 
     place,

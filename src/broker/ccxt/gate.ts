@@ -122,8 +122,9 @@ export const gate: Profile = {
     POSITION_NOT_FOUND: 'no_position',
     INCREASE_POSITION: 'no_position',
     POSITION_IN_CLOSE: 'no_position',
-    TOO_FAST: 'busy',
-    TOO_MANY_REQUESTS: 'busy',
+    // What is signed is counted by user.
+    TOO_FAST: 'account_busy',
+    TOO_MANY_REQUESTS: 'account_busy',
     REQUEST_EXPIRED: 'clock',
     ORDER_EXPIRED: 'clock',
     INVALID_KEY: 'credentials',

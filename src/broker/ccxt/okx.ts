@@ -144,9 +144,10 @@ export const okx: Profile = {
     '51169': 'no_position',
     '51170': 'no_position',
     '51205': 'no_position',
-    '50011': 'busy',
-    '50061': 'busy',
-    '50040': 'busy',
+    // What is signed is counted by user, and orders by sub-account; what comes without a code is its edge's word.
+    '50011': 'account_busy',
+    '50061': 'account_busy',
+    '50040': 'account_busy',
     '50102': 'clock',
     '50112': 'clock',
     '50036': 'clock',

@@ -93,8 +93,10 @@ export type Meaning =
   | 'no_position'
   /** Any other refusal of an order. */
   | 'refused'
-  /** Too many requests: nothing was done. */
+  /** Too many requests from our address, or it is overloaded: nothing was done. */
   | 'busy'
+  /** Too many requests of this account. */
+  | 'account_busy'
   | 'credentials'
   /** The key is bound to other addresses. */
   | 'address'
