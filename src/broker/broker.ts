@@ -102,6 +102,12 @@ export type PlaceOutcome =
   /** Sent, and no answer: to be looked up by client order id, never sent again blindly. */
   | { readonly outcome: 'unknown'; readonly reason: string };
 
+/** An order of which the broker says by itself that something happened to it, by the names that it has for it. */
+export interface OrderHint {
+  readonly clientOrderId: string | null;
+  readonly brokerRef: string | null;
+}
+
 /** What the broker says of the account and the credentials when it is asked to trade with them. */
 export interface Fitness {
   /** What does not keep it from trading and the user should know: "the key can withdraw". */
@@ -174,6 +180,13 @@ export interface Broker {
     order: Pick<OpenOrder, 'clientOrderId' | 'brokerRef' | 'symbol'>,
     signal: AbortSignal,
   ): Promise<void>;
+  /**
+   * Where the broker tells of orders by itself: listens until the signal aborts or the connection is closed, and throws
+   * BrokerUnavailable where that ends sooner. What is told is never believed; it makes somebody look. Once it listens,
+   * `tell` is called with null: what happened before may have been missed.
+   */
+  watch?(tell: (hint: OrderHint | null) => void, signal: AbortSignal): Promise<void>;
+  /** Ends a `watch` too, at once. */
   close(): Promise<void>;
 }
 

@@ -83,7 +83,7 @@ export function stubHarness(broker: string, openAt: (url: string) => OpenBroker,
     own: Omit<BrokerHarness, 'open' | 'faults' | 'ledger' | 'end'>,
     terms: object = {},
   ): Promise<BrokerHarness> {
-    const { connect, set, breaks, heal, ledger } = await account(terms);
+    const { id, connect, set, breaks, heal, ledger } = await account(terms);
     const broken = (kind: string, more?: object) => async () => {
       await breaks(kind, more);
     };
@@ -103,6 +103,8 @@ export function stubHarness(broker: string, openAt: (url: string) => OpenBroker,
           await breaks('garbage', { taken: true });
           return GARBAGE_KINDS;
         },
+        cutStream: async () => void (await control('POST', `streams/${id}/cut`)),
+        babble: async () => void (await control('POST', `streams/${id}/babble`)),
         heal: async () => {
           await heal();
         },

@@ -2,6 +2,7 @@
 // unfilled, for 90 otherwise. The answer to an order is the order itself.
 
 import { average, type Decimal, sign } from '../../domain/decimal.ts';
+import { binanceFeed } from './feeds.ts';
 import { among } from './orders.ts';
 import { type Held, lastPage, type Profile, question, type Refusal, type SeenOrder } from './profile.ts';
 import { amount, at, each, exact, isRow, named, oneOf, type Row, text, word } from './rows.ts';
@@ -78,10 +79,15 @@ export const binance: Profile = {
   name: 'binance',
   title: 'Binance',
   environments: {
-    live: { exchange: 'binanceusdm', mode: 'live' },
-    testnet: { exchange: 'binanceusdm', mode: 'sandbox' },
-    demo: { exchange: 'binanceusdm', mode: 'demo' },
+    live: { exchange: 'binanceusdm', mode: 'live', stream: 'wss://fstream.binance.com/private/ws' },
+    testnet: {
+      exchange: 'binanceusdm',
+      mode: 'sandbox',
+      stream: 'wss://fstream.binancefuture.com/private/ws',
+    },
+    demo: { exchange: 'binanceusdm', mode: 'demo', stream: 'wss://fstream.binancefuture.com/private/ws' },
   },
+  feed: binanceFeed,
   options: () => ({
     fetchMarkets: { types: ['linear'] },
     warnOnFetchOpenOrdersWithoutSymbol: false,
