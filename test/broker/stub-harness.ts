@@ -114,5 +114,14 @@ export function stubHarness(broker: string, openAt: (url: string) => OpenBroker,
     };
   }
 
-  return { control, account, harness, url: () => exchange.url };
+  /** Ends when somebody listens to what happens to the account's orders. */
+  async function listened(id: AccountId): Promise<void> {
+    for (const start = Date.now(); ; ) {
+      const { listening } = await control<{ listening: number }>('GET', `streams/${id}`);
+      if (listening > 0) return;
+      assert.ok(Date.now() - start < 10_000, 'nobody listens');
+    }
+  }
+
+  return { control, account, harness, listened, url: () => exchange.url };
 }
