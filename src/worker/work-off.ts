@@ -16,6 +16,8 @@ export interface WorkOff {
   tradesOf(target: Pick<Order, 'simulation'>): Trades;
   /** How often each order could not be brought to its end, by this worker. */
   readonly faults: Map<OrderId, number>;
+  /** How an order stands when its execution is over. */
+  onDone?(order: Order): void;
   /** Between two orders the worker may stop. */
   readonly signal: AbortSignal;
   readonly log: { error(context: object, text: string): void };
@@ -25,7 +27,7 @@ export interface WorkOff {
 export async function workOff(
   execution: Execution,
   read: () => Promise<Unsettled>,
-  { upTo, tradesOf, faults, signal, log }: WorkOff,
+  { upTo, tradesOf, faults, onDone, signal, log }: WorkOff,
 ): Promise<Order | null> {
   const tried = new Set<OrderId>();
   let { orders, version, guards } = await read();
@@ -47,6 +49,7 @@ export async function workOff(
         guards,
         trades: tradesOf(order),
       });
+      onDone?.(done);
       if (order.id === upTo) return done;
       orders = orders.map((other) => (other.id === order.id ? done : other));
     } catch (fault) {
