@@ -10,6 +10,7 @@ import { agreeOnAppKey } from './app/operation/app-key.ts';
 import { type FirstUser, welcome } from './app/operation/first-start.ts';
 import { type Config, ConfigError, readConfig } from './config/config.ts';
 import { describeConfig } from './config/table.ts';
+import { CannotMigrate } from './data/migrate.ts';
 import { appKeyOf } from './roles/adapters.ts';
 import { layFoundation, type Parts } from './roles/foundation.ts';
 import { childLauncher, serveParent } from './roles/launch.ts';
@@ -130,7 +131,9 @@ async function main(): Promise<void> {
 
 if (import.meta.main)
   main().catch((fault: unknown) => {
-    console.error(fault instanceof ConfigError ? fault.message : fault);
+    // These say what to do; where they come from is of no use to anybody.
+    const isForReaders = fault instanceof ConfigError || fault instanceof CannotMigrate;
+    console.error(isForReaders ? fault.message : fault);
     // Of a command, 1 is a finding.
     process.exit(process.argv.length > 2 ? 2 : 1);
   });
