@@ -10,9 +10,11 @@ import { agreeOnAppKey } from './app/operation/app-key.ts';
 import { type FirstUser, welcome } from './app/operation/first-start.ts';
 import { type Config, ConfigError, readConfig } from './config/config.ts';
 import { describeConfig } from './config/table.ts';
+import { CannotStart } from './domain/cannot-start.ts';
 import { appKeyOf } from './roles/adapters.ts';
 import { layFoundation, type Parts } from './roles/foundation.ts';
 import { childLauncher, serveParent } from './roles/launch.ts';
+import { holdPort, portRefusal } from './roles/port.ts';
 import type { Host } from './worker/host.ts';
 
 /** A stop that takes longer is cut off: what is unfinished is recovered at the next start, or by another process. */
@@ -23,11 +25,11 @@ export type { Parts };
 export interface Fillpath {
   /** null: this role has no API. */
   readonly server: FastifyInstance | null;
-  /** Made by this very start, on an empty database. */
-  readonly firstUser: FirstUser | null;
   /** null: this role hosts no workers. */
   readonly host: Host | null;
   listen(): Promise<string>;
+  /** On an empty database, where it is asked for. Once it listens: what it tells is told once. */
+  makeFirstUser(): Promise<FirstUser | null>;
   stop(): Promise<void>;
 }
 
@@ -61,16 +63,18 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
 
     return {
       server: api?.server ?? null,
-      firstUser: api?.firstUser ?? null,
       host,
       stop,
+      makeFirstUser: async () => api?.makeFirstUser() ?? null,
       async listen() {
         const { host: address, port, baseUrl } = config.http;
         if (!api) {
           const { openProbe } = await import('./roles/probe.ts');
           return `http://localhost:${await openProbe(base, sealer)}`;
         }
-        await api.server.listen({ host: address, port });
+        await api.server.listen({ host: address, port }).catch((fault: unknown) => {
+          throw portRefusal(fault, { host: address, port });
+        });
         const { port: taken } = api.server.server.address() as AddressInfo;
         return port === 0 ? `http://localhost:${taken}` : baseUrl;
       },
@@ -96,6 +100,9 @@ async function main(): Promise<void> {
     process.exitCode = await runCommand(config, args, { print: console.log, complain: console.error });
     return;
   }
+  // A process without an API answers probes, at another port if need be.
+  const hasApi = config.role === 'all' || config.role === 'api';
+  const place = hasApi ? await holdPort(config.http) : null;
   // A part of every start is compiling what has not changed since the last one. Not in /tmp, which others can write to.
   mkdirSync(config.data.dir, { recursive: true, mode: 0o700 });
   enableCompileCache(join(config.data.dir, 'cache'));
@@ -103,7 +110,12 @@ async function main(): Promise<void> {
   const demo = (await playing?.prepareDemo(config, openFillpath, console.log)) ?? null;
   const launcher = childLauncher(config, process.env);
   const fillpath = await openFillpath(demo?.config ?? config, { launcher, ...demo?.parts });
-  const address = await fillpath.listen();
+  await place?.release();
+  const address = await fillpath.listen().catch(async (fault: unknown) => {
+    await fillpath.stop();
+    throw fault;
+  });
+  const firstUser = await fillpath.makeFirstUser();
 
   let isStopping = false;
   const stop = (why: string) => {
@@ -123,14 +135,14 @@ async function main(): Promise<void> {
     console.log(demo.welcome(address));
     demo.begin(fillpath.server);
   }
-  if (fillpath.firstUser) console.log(welcome(fillpath.firstUser, address));
+  if (firstUser) console.log(welcome(firstUser, address));
   console.log(`Fillpath ${packageJson.version} is ready at ${address}`);
   if (fillpath.host && process.connected) serveParent(fillpath.host, stop);
 }
 
 if (import.meta.main)
   main().catch((fault: unknown) => {
-    console.error(fault instanceof ConfigError ? fault.message : fault);
+    console.error(fault instanceof ConfigError || fault instanceof CannotStart ? fault.message : fault);
     // Of a command, 1 is a finding.
     process.exit(process.argv.length > 2 ? 2 : 1);
   });

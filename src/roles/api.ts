@@ -100,8 +100,8 @@ const MAIL_PATIENCE_MS = 3_000;
 
 export interface Api {
   readonly server: FastifyInstance;
-  /** Made by this very start, on an empty database. */
-  readonly firstUser: FirstUser | null;
+  /** On an empty database, where it is asked for. Once the port is open: what it tells is told once. */
+  makeFirstUser(): Promise<FirstUser | null>;
 }
 
 const TELL_EVERY_MS = 5_000;
@@ -143,9 +143,6 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
   if (config.data.redisUrl) await leaveMessageKey(config, base);
   await bindSecrets({ db, secrets, log });
   const termsVersion = await publishFirstTerms({ db, clock });
-  const firstUser = config.seedUser
-    ? await seedFirstUser({ db, clock, secrets, hasher }, termsVersion)
-    : null;
 
   // What the service's functions take their dependencies from; each names the few that it uses.
   const deps = {
@@ -278,7 +275,11 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     },
   });
   closers.push(() => server.close());
-  return { server, firstUser };
+  return {
+    server,
+    makeFirstUser: async () =>
+      config.seedUser ? seedFirstUser({ db, clock, secrets, hasher }, termsVersion) : null,
+  };
 }
 
 function openMailer({ mail: { smtpUrl, from }, data }: Config, closers: Foundation['closers']): Mailer {

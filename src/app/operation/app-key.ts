@@ -4,12 +4,13 @@
 import { createHmac } from 'node:crypto';
 import type { Db } from '../../data/db.ts';
 import { readFact, rememberFact } from '../../data/facts.ts';
+import { CannotStart } from '../../domain/cannot-start.ts';
 
 export async function agreeOnAppKey({ db }: { readonly db: Db }, appKey: Buffer): Promise<void> {
   const mark = createHmac('sha256', appKey).update('the key of this database').digest('base64url');
   await db.commit([rememberFact('app_key', mark)]);
   if ((await readFact(db, 'app_key')) !== mark)
-    throw new Error(
+    throw new CannotStart(
       'APP_KEY is not the one that this database was made with. Give every process the same one; ' +
         'where none was configured it lies in keys/APP_KEY in the DATA_DIR of the first start.',
     );
