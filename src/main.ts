@@ -9,7 +9,6 @@ import packageJson from '../package.json' with { type: 'json' };
 import { agreeOnAppKey } from './app/operation/app-key.ts';
 import { type FirstUser, welcome } from './app/operation/first-start.ts';
 import { type Config, ConfigError, readConfig } from './config/config.ts';
-import { describeConfig } from './config/table.ts';
 import { CannotStart } from './domain/cannot-start.ts';
 import { appKeyOf } from './roles/adapters.ts';
 import { layFoundation, type Parts } from './roles/foundation.ts';
@@ -85,21 +84,33 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
   }
 }
 
-async function main(): Promise<void> {
-  const args = process.argv.slice(2);
-  if (args.includes('--help')) {
-    const { USAGE } = await import('./cli.ts');
-    console.log(`${USAGE}\n\n${describeConfig()}`);
-    return;
+/** Ends with the process: what it starts is told to stop by signals. */
+export async function main(args: readonly string[]): Promise<void> {
+  try {
+    await carryOut(args);
+  } catch (fault) {
+    console.error(fault instanceof ConfigError || fault instanceof CannotStart ? fault.message : fault);
+    process.exit(1);
   }
+}
+
+async function carryOut(args: readonly string[]): Promise<void> {
   if (existsSync('.env')) process.loadEnvFile();
-  const config = readConfig(process.env);
-  const isDemo = args.length === 1 && args[0] === '--demo';
-  if (args.length > 0 && !isDemo) {
-    const { runCommand } = await import('./cli.ts');
-    process.exitCode = await runCommand(config, args, { print: console.log, complain: console.error });
+  const isStart = args[0] === 'start';
+  const flags = isStart ? args.slice(1) : args;
+  const isDemo = flags.length === 1 && flags[0] === '--demo';
+  if (flags.length > 0 && !isDemo) {
+    const { openOutput } = await import('./cli/output.ts');
+    const { runCommand } = await import('./cli/program.ts');
+    // Who reads only the beginning, as `head` does, is no fault.
+    process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? 0 : 2));
+    const output = openOutput({ out: process.stdout, err: process.stderr });
+    process.exitCode = await runCommand(() => readConfig(process.env), args, output);
     return;
   }
+  // As `npm start`. An image has the pages, and not what builds them.
+  if (isStart && existsSync(join(import.meta.dirname, '../web/build.ts'))) await import('../web/build.ts');
+  const config = readConfig(process.env);
   // A process without an API answers probes, at another port if need be.
   const hasApi = config.role === 'all' || config.role === 'api';
   const place = hasApi ? await holdPort(config.http) : null;
@@ -140,9 +151,4 @@ async function main(): Promise<void> {
   if (fillpath.host && process.connected) serveParent(fillpath.host, stop);
 }
 
-if (import.meta.main)
-  main().catch((fault: unknown) => {
-    console.error(fault instanceof ConfigError || fault instanceof CannotStart ? fault.message : fault);
-    // Of a command, 1 is a finding.
-    process.exit(process.argv.length > 2 ? 2 : 1);
-  });
+if (import.meta.main) void main(process.argv.slice(2));
