@@ -87,6 +87,8 @@ import { openOrderStream } from '../app/orders/stream-orders.ts';
 import { createSecretBox, randomToken } from '../app/secret-box.ts';
 import type { Config } from '../config/config.ts';
 import { keptKey, sealingKeyOf } from '../config/keys.ts';
+import { restoredAt } from '../data/restored.ts';
+import { millis } from '../domain/ids.ts';
 import { buildServer } from '../http/server.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { openOutbox } from '../mail/outbox.ts';
@@ -144,11 +146,14 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
   await bindSecrets({ db, secrets, log });
   const termsVersion = await publishFirstTerms({ db, clock });
 
+  const restored = await restoredAt(db);
+
   // What the service's functions take their dependencies from; each names the few that it uses.
   const deps = {
     ...{ ...base, secrets, tokens, strangers, feeds, plans, rateLimit, ...timings },
     ...{ hasher, turns: createTurns(), decoyHash, captcha, mailer, later, baseUrl, lifetimes: config.auth },
     role: config.role,
+    restoredAt: restored === null ? 0 : millis(restored),
     sealer,
     fillRetries: config.tries.fillRetries,
     looking: { requeueMs: timings.fillRequeueMs, giveUpMs: giveUpMs(config) },
