@@ -17,6 +17,14 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     about: 'run the service, as `npm start` does',
     load: async () => (await import('./start.ts')).start,
   },
+  backup: {
+    about: 'copy the embedded data into one file, while the service runs',
+    load: async () => (await import('./backup.ts')).backup,
+  },
+  restore: {
+    about: 'bring a backup into an empty folder, so that nothing is sent again',
+    load: async () => (await import('./backup.ts')).restore,
+  },
   audit: {
     about: 'prove that the audit log is whole',
     load: async () => (await import('./audit.ts')).audit,

@@ -108,20 +108,24 @@ export function openSqlite({ file }: { file: string }): Db {
     },
   };
 
+  async function script(text: string): Promise<void> {
+    try {
+      db.exec(text);
+    } catch (error) {
+      if (db.isTransaction) db.exec('rollback');
+      throw fault(error);
+    }
+  }
+
   return {
     dialect: 'sqlite',
     ...reads,
     // In the same thread: what keeps a list short here is its index.
     lists: reads,
     commit: groups.commit,
-    async script(text) {
-      try {
-        db.exec(text);
-      } catch (error) {
-        if (db.isTransaction) db.exec('rollback');
-        throw fault(error);
-      }
-    },
+    // Nobody else is there: lockDataDir has seen to that.
+    scripts: (_waitMs, work) => work({ ...reads, script }),
+    script,
     async close() {
       await groups.close();
       if (db.isOpen) db.close();

@@ -74,7 +74,7 @@ export async function layFoundation(
   const ticking = parts.ticking ?? parts.clock ?? steady;
   const opened = await openDatabase(config, closers);
   const db = parts.db?.(opened) ?? opened;
-  await migrate(db, clock.now());
+  await migrate(db, clock.now(), { program: packageJson.version });
   const messageKey = () => obtainMessageKey(config, { db, log });
   const store = parts.store ?? (await openStore(config, { clock, ticking, log, messageKey }));
   closers.push(() => store.close());
