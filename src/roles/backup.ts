@@ -172,7 +172,8 @@ function keyFor(config: Config, keys: string | null): Buffer {
 
 function copyKeys(from: string, to: string): void {
   mkdirSync(to, { mode: 0o700 });
-  for (const name of readdirSync(from)) writeFileSync(join(to, name), readFileSync(join(from, name)), { mode: 0o600 });
+  for (const name of readdirSync(from))
+    writeFileSync(join(to, name), readFileSync(join(from, name)), { mode: 0o600 });
 }
 
 /** The database of the file is sound, ours, and its audit log whole; then it is changed. */
