@@ -4,6 +4,7 @@
 import { chmodSync, closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { CannotStart } from '../domain/cannot-start.ts';
 import { type Db, NotCommitted, type Reads, type SqlValue, type Statement } from './db.ts';
 import { groupCommit, holds, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
 
@@ -194,7 +195,7 @@ export function lockDataDir(dir: string): { release(): void } {
   } catch (error) {
     db.close();
     if ((error as { errcode?: number }).errcode !== 5) throw error;
-    throw new Error(
+    throw new CannotStart(
       `The data folder ${dir} is in use by another process. Stop that one, or use another DATA_DIR.`,
     );
   }

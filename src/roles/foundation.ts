@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { PasswordHasher } from '../app/identity/passwords.ts';
+import { createWriteProbe, type WriteProbe } from '../app/operation/write-probe.ts';
 import { type Changes, noteChanges } from '../app/orders/changes.ts';
 import type { Brokers } from '../broker/broker.ts';
 import type { Config } from '../config/config.ts';
@@ -47,6 +48,8 @@ export interface Foundation {
   readonly ticking: { now(): number };
   wait(ms: number): Promise<void>;
   readonly db: Db;
+  /** Whether it takes what is written. */
+  readonly writes: WriteProbe;
   readonly store: Store;
   readonly roster: Roster;
   readonly mailbox: Mailbox;
@@ -89,6 +92,7 @@ export async function layFoundation(
     ticking,
     wait: parts.wait ?? ((ms) => sleep(ms)),
     db,
+    writes: createWriteProbe({ db, clock }),
     store,
     roster,
     mailbox: createMailbox({ store, pool, roster, log }),
