@@ -88,6 +88,8 @@ export interface Config {
     readonly poolSize: number;
     readonly startTimeoutMs: number;
     readonly leaseMs: number;
+    /** undefined: that of the machine. */
+    readonly hostName: string | undefined;
     /** What a host that an API process starts is to read its settings from; undefined: it starts none. */
     readonly envFile: string | undefined;
   };
@@ -274,6 +276,7 @@ function assemble(values: Values): Config {
       poolSize: values.WORKER_POOL_SIZE,
       startTimeoutMs: values.WORKER_START_TIMEOUT_SECONDS,
       leaseMs: values.WORKER_LEASE_SECONDS,
+      hostName: values.HOST_NAME,
       envFile: values.WORKER_ENV_FILE,
     },
     brokers: { timeoutMs: values.BROKER_TIMEOUT_SECONDS, urls: values.BROKER_URLS },

@@ -106,6 +106,7 @@ export const VARIABLES = {
   WORKER_POOL_SIZE: { parse: wholeNumber(0, 1000), fallback: '2', means: 'workers kept ready for users who have none' },
   WORKER_START_TIMEOUT_SECONDS: { parse: seconds, fallback: '60', means: 'a worker that starts later is not waited for: 503' },
   WORKER_LEASE_SECONDS: { parse: seconds, fallback: '1.5', means: 'a worker host that is silent for this time has lost its users to the others' },
+  HOST_NAME: { parse: text, otherwise: "the machine's own", means: 'what a worker host is called, with its process id, in the log and in /deployment' },
   WORKER_ENV_FILE: { parse: text, otherwise: 'none: an API process starts no worker host', means: 'with ROLE=api: the settings, WORKER_KEY among them, of a worker host that is started here where no other takes a user' },
   BROKER_TIMEOUT_SECONDS: { parse: seconds, fallback: '10', means: 'a broker that has not answered by then is not waited for' },
   BROKER_URLS: { parse: brokerUrls, fallback: '{}', means: "JSON, broker → base address in place of the broker's own: a gateway in your network, or a stub; its websockets are not used then" },

@@ -6,9 +6,10 @@ import type { AddressInfo } from 'node:net';
 import { blockList, canonicalIp } from '../app/accounts/ip-list.ts';
 import type { Sealer } from '../app/audit/sealing.ts';
 import { readHealth } from '../app/operation/health.ts';
-import { METRICS_TYPE, readMetrics } from '../app/operation/metrics.ts';
+import { readFigures } from '../app/operation/metrics.ts';
 import { type Denial, deny, ruleOf } from '../domain/denial.ts';
 import { problemText } from '../http/problem.ts';
+import { METRICS_TYPE } from '../telemetry/prometheus.ts';
 import type { Foundation } from './foundation.ts';
 
 /** Listens, and resolves with the port. */
@@ -27,7 +28,7 @@ export async function openProbe(
     }
     if (path !== '/metrics') return refusal(deny('not_found', { detail: NOTHING_ELSE }));
     if (!adminIps.has(canonicalIp(ip) ?? '')) return refusal(deny('ip_not_allowed'));
-    return { status: 200, type: METRICS_TYPE, text: await readMetrics(deps) };
+    return { status: 200, type: METRICS_TYPE, text: await base.counters.expose(await readFigures(deps)) };
   }
 
   const server = createServer((request, response) => {
