@@ -17,7 +17,8 @@ const PORTS = new Set([
 ]);
 const ADAPTERS = new Set(['data/sqlite.ts', 'data/postgres.ts']);
 const isAdapter = (file: string) =>
-  ADAPTERS.has(file) || (['broker', 'mail', 'store', 'telemetry'].includes(folderOf(file)) && !PORTS.has(file));
+  ADAPTERS.has(file) ||
+  (['broker', 'mail', 'store', 'telemetry'].includes(folderOf(file)) && !PORTS.has(file));
 
 interface Import {
   /** A path under src for our own, else the name of a package or what lies outside src. */

@@ -70,6 +70,11 @@ export interface Config {
     /** external: something in front of us already limits and filters. */
     readonly mode: 'builtin' | 'external';
     readonly adminIps: readonly Cidr[];
+    readonly metrics: {
+      /** null: the API's own port is the only one. */
+      readonly port: number | null;
+      readonly ips: readonly Cidr[];
+    };
     readonly chartingIps: readonly Cidr[];
     readonly authLimit: number;
     readonly rateLimit: number;
@@ -260,6 +265,7 @@ function assemble(values: Values): Config {
     edge: {
       mode: values.EDGE,
       adminIps: values.ADMIN_IPS,
+      metrics: { port: values.METRICS_PORT ?? null, ips: values.METRICS_IPS ?? values.ADMIN_IPS },
       chartingIps: values.CHARTING_IPS,
       authLimit: values.EDGE_AUTH_LIMIT,
       rateLimit: values.WAF_RATE_LIMIT,

@@ -7,11 +7,11 @@ import type { OrderStatus } from './order.ts';
 
 /** By which a user is told of something. */
 export const CHANNELS = ['mail', 'telegram', 'discord', 'slack', 'webhook'] as const;
-export type Channel = (typeof CHANNELS)[number];
+type Channel = (typeof CHANNELS)[number];
 
 /** Where something is let through because what decides it is away. */
 export const FAIL_OPENS = ['rate_limit'] as const;
-export type FailOpen = (typeof FAIL_OPENS)[number];
+type FailOpen = (typeof FAIL_OPENS)[number];
 
 /** How a webhook was answered: the order's result, a 202, a refusal, or a fault of ours. */
 export const ANSWERS = ['result', 'accepted', 'denied', 'failed'] as const;
@@ -22,7 +22,7 @@ export type BrokerCall = 'place' | 'find' | 'ask';
 
 /** What somebody's death left, and another has now. */
 export const TAKEOVERS = ['user', 'order'] as const;
-export type Takeover = (typeof TAKEOVERS)[number];
+type Takeover = (typeof TAKEOVERS)[number];
 
 /** Whose order it is: a broker's, or that of the simulated books. */
 export type Venue = BrokerName | 'simulation';

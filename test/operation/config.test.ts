@@ -45,6 +45,8 @@ const DEFAULTS: readonly (readonly [string, (config: Config) => unknown, unknown
     (config) => config.edge.adminIps,
     [ipv4('127.0.0.0', 8), { address: '::1', prefix: 128, family: 'ipv6' }],
   ],
+  ['METRICS_PORT', (config) => config.edge.metrics.port, null],
+  ['METRICS_IPS', (config) => config.edge.metrics.ips, readConfig({}).edge.adminIps],
   [
     'CHARTING_IPS',
     (config) => config.edge.chartingIps,

@@ -632,11 +632,11 @@ describe('OPERATIONS.md', () => {
     };
     const rules = groups.flatMap((group) => group.rules);
     for (const { alert, expr } of rules) {
-      const row = text.split('\n').find((line) => line.startsWith(`| ${alert} |`)) ?? '';
+      const row = text.split('\n').find((line) => line.includes(`</a>${alert} |`)) ?? '';
       // In a table a bar would end the cell.
       assert.ok(row.includes(`\`${expr.replaceAll('|', '\\|')}\``), `${alert} has no row with ${expr}`);
     }
-    const rows = [...text.matchAll(/^\| (Fillpath\w+) \|/gm)].map(([, name]) => name);
+    const rows = [...text.matchAll(/^\| <a id="\w+"><\/a>(Fillpath\w+) \|/gm)].map(([, name]) => name);
     assert.deepEqual(rows.toSorted(), rules.map(({ alert }) => alert).toSorted());
   });
 

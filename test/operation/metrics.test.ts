@@ -1,11 +1,15 @@
 // What Prometheus reads: of the deployment, and of what this process did itself.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { readConfig } from '../../src/config/config.ts';
 import { sql } from '../../src/data/db.ts';
 import { DENIALS } from '../../src/domain/denial.ts';
 import { timestamp } from '../../src/domain/ids.ts';
+import { openFillpath } from '../../src/main.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { scriptedBroker } from '../worker/scripted-broker.ts';
@@ -114,6 +118,26 @@ describe('Prometheus reads', () => {
     assert.equal(sample(text, 'fillpath_fail_opens_total{what="rate_limit"}'), 2);
     assert.equal(sample(text, 'fillpath_notifications_total{channel="mail",outcome="failed"}'), 1);
     assert.equal(sample(text, 'fillpath_notifications_total{channel="telegram",outcome="failed"}'), 0);
+  });
+
+  test('at a port of its own what no front forwards, and nothing else there', async (t) => {
+    const { log, line } = logbook();
+    const dir = mkdtempSync(join(tmpdir(), 'fillpath-metrics-'));
+    const env = { PORT: '0', METRICS_PORT: '0', METRICS_IPS: '127.0.0.1', ADMIN_IPS: '203.0.113.7' };
+    const fillpath = await openFillpath(readConfig({ DATA_DIR: dir, SEED_USER: 'false', ...env }), { log });
+    t.after(async () => {
+      await fillpath.stop();
+      rmSync(dir, { recursive: true, force: true });
+    });
+    const api = (await fillpath.listen()).replace('localhost', '127.0.0.1');
+    const { port } = await line('figures are read at this port');
+    const ask = async (url: string) => {
+      const { status } = await fetch(url);
+      return status;
+    };
+    assert.equal(await ask(`http://127.0.0.1:${port}/metrics`), 200);
+    assert.equal(await ask(`http://127.0.0.1:${port}/deployment/workers`), 404);
+    assert.equal(await ask(`${api}/metrics`), 403);
   });
 
   test('nothing that names a user, an account or a symbol', async (t) => {
