@@ -74,6 +74,14 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
         await api.server.listen({ host: address, port }).catch((fault: unknown) => {
           throw portRefusal(fault, { host: address, port });
         });
+        const { port: metricsPort } = config.edge.metrics;
+        if (metricsPort !== null) {
+          const { openProbe } = await import('./roles/probe.ts');
+          base.log.info(
+            { port: await openProbe(base, sealer, metricsPort) },
+            'figures are read at this port',
+          );
+        }
         const { port: taken } = api.server.server.address() as AddressInfo;
         return port === 0 ? `http://localhost:${taken}` : baseUrl;
       },

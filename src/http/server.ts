@@ -14,9 +14,11 @@ import { Compile } from 'typebox/compile';
 import type { IpList } from '../app/accounts/ip-list.ts';
 import type { RequestContext } from '../app/audit/audit.ts';
 import type { Health } from '../app/operation/health.ts';
+import type { Counters } from '../domain/counters.ts';
 import { deny } from '../domain/denial.ts';
 import { isStorable, plainJson, readJson } from '../domain/json.ts';
 import { type Admission, admitTradingRequests } from './admission.ts';
+import { countAnswers } from './answer-count.ts';
 import { clientIp, isForwardedByStranger } from './client-ip.ts';
 import { type ConnectionLimits, limitConnections, openLatecomers, timeoutsOf } from './connections.ts';
 import type { About } from './docs/openapi.ts';
@@ -74,6 +76,7 @@ export interface ServerDeps {
   readonly middleware: Middleware;
   readonly guard: Omit<Guard, 'contextOf' | 'isForwardedByStranger'>;
   readHealth(): Promise<Health>;
+  readonly counters: Pick<Counters, 'webhookAnswered' | 'denied'>;
   readonly metrics: { read(): Promise<string>; readonly type: string };
   readonly about: About;
   /** Where the built dashboard lies. */
@@ -191,6 +194,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     (request, reply) => pages.answer(request, reply) ?? sendDenial(request, reply, deny('not_found')),
   );
   logRequests(server, { log: deps.log, ipOf });
+  countAnswers(server, deps.counters);
 
   server.removeAllContentTypeParsers();
   server.addContentTypeParser(

@@ -12,19 +12,25 @@ import { lockDataDir, openSqlite } from '../data/sqlite.ts';
 import { damageOf } from '../data/sqlite-check.ts';
 import { CannotStart } from '../domain/cannot-start.ts';
 import type { Clock } from '../domain/clock.ts';
+import type { Counters } from '../domain/counters.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
 
 type Closers = (() => unknown)[];
 
 /** `alone`: the embedded database is for one server at a time; a command may look at it beside that one, if it is there. */
-export async function openDatabase({ data }: Config, closers: Closers, { alone = true } = {}): Promise<Db> {
+export async function openDatabase(
+  { data }: Config,
+  closers: Closers,
+  { alone = true, counters }: { readonly alone?: boolean; readonly counters?: Counters } = {},
+): Promise<Db> {
+  const counted = counters ? { counters } : {};
   const file = join(data.dir, 'fillpath.sqlite');
   if (!alone && !data.databaseUrl && !existsSync(file))
     throw new Error(`There is no database in ${data.dir}.`);
   mkdirSync(data.dir, { recursive: true, mode: 0o700 });
   if (data.databaseUrl) {
-    const db = await openPostgres({ url: data.databaseUrl });
+    const db = await openPostgres({ url: data.databaseUrl, ...counted });
     closers.push(() => db.close());
     return db;
   }
@@ -33,7 +39,7 @@ export async function openDatabase({ data }: Config, closers: Closers, { alone =
     closers.push(() => lock.release());
     await refuseDamaged(data.dir, file);
   }
-  const db = openSqlite({ file });
+  const db = openSqlite({ file, ...counted });
   closers.push(() => db.close());
   return db;
 }
