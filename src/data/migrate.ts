@@ -87,6 +87,14 @@ export async function isFresh(db: Db): Promise<boolean> {
   return (table?.name ?? null) === null;
 }
 
+/** In the order in which a start would apply them. */
+export async function pendingMigrations(db: Db): Promise<string[]> {
+  const names = MIGRATIONS.map(({ name }) => name);
+  if (await isFresh(db)) return names;
+  const applied = await db.all<{ name: string }>(sql`select name from migrations`);
+  return names.filter((name) => !applied.some((row) => row.name === name));
+}
+
 export async function migrate(db: Db, now: number): Promise<void> {
   await db.script('create table if not exists migrations (name text primary key, applied_at text not null)');
   const isApplied = async (name: string) =>
