@@ -17,6 +17,30 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     about: 'run the service, as `npm start` does',
     load: async () => (await import('./start.ts')).start,
   },
+  user: {
+    about: 'list, add and change users',
+    load: async () => (await import('./user.ts')).user,
+  },
+  key: {
+    about: "list, make and revoke users' API keys",
+    load: async () => (await import('./key.ts')).key,
+  },
+  signal: {
+    about: 'send a test signal of a strategy',
+    load: async () => (await import('./signal.ts')).signal,
+  },
+  orders: {
+    about: 'list orders, and follow them live',
+    load: async () => (await import('./orders.ts')).orders,
+  },
+  'dead-letters': {
+    about: 'orders that fill verification gave up on',
+    load: async () => (await import('./dead-letters.ts')).deadLetters,
+  },
+  export: {
+    about: 'write orders to a file, as CSV or JSON Lines',
+    load: async () => (await import('./export.ts')).exporting,
+  },
   backup: {
     about: 'copy the embedded data into one file, while the service runs',
     load: async () => (await import('./backup.ts')).backup,
@@ -29,6 +53,10 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     about: 'prove that the audit log is whole',
     load: async () => (await import('./audit.ts')).audit,
   },
+  migrate: {
+    about: "bring the database to this version's schema",
+    load: async () => (await import('./migrate.ts')).migrating,
+  },
   config: {
     about: 'list the settings',
     load: async () => (await import('./settings.ts')).settings,
@@ -39,16 +67,15 @@ const NOUNS: Readonly<Record<string, Noun>> = {
   },
 };
 
-/** `config` is called by commands that need one. */
 export async function runCommand(
-  config: Desk['config'],
+  around: Omit<Desk, 'does' | 'output'>,
   args: readonly string[],
   output: Output,
 ): Promise<ExitCode> {
   let code: ExitCode = 0;
   const desk: Desk = {
+    ...around,
     output,
-    config,
     does:
       (work) =>
       async (...given) => {
