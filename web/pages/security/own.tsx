@@ -121,11 +121,11 @@ function ThemeChoice() {
 }
 
 function Plan() {
-  const { data: plan, error } = useQuery(subscription);
+  const { data: plan, error, refetch } = useQuery(subscription);
   return (
     <Section title="Plan">
       {error ? (
-        <ProblemNote fault={error} />
+        <ProblemNote fault={error} onAgain={refetch} />
       ) : plan ? (
         <dl className={`rows ${styles.rows}`}>
           <div>
