@@ -107,5 +107,29 @@ describe('bad days of a page', browser ? {} : { skip: 'there is no browser' }, (
     assert.equal(halted, true);
   });
 
+  test('what a deleted account did stays, and says so', async () => {
+    const { id, ...gone } = await stage.makeAccount({ name: 'Gone' });
+    await stage.signal({ id, ...gone }, { action: 'dance' });
+    await stage.call(`/trading/accounts/${id}`, { method: 'DELETE' });
+    for (const path of ['/', '/signals']) {
+      await page.goto(stage.url + path);
+      await page.getByRole('row').filter({ hasText: 'deleted account' }).waitFor();
+    }
+  });
+
+  for (const [path, asked] of [
+    ['/security', 'auth/sessions'],
+    ['/operation', 'deployment/workers'],
+  ] as const)
+    test(`${path}: what could not be read can be read again`, async () => {
+      await page.route(`**/${asked}*`, (route) => route.fulfill({ status: 503, json: { title: 'Not now' } }));
+      await page.goto(stage.url + path);
+      const note = page.getByRole('alert').filter({ hasText: 'Not now.' });
+      await note.waitFor();
+      await page.unrouteAll({ behavior: 'wait' });
+      await note.getByRole('button', { name: 'Try again' }).click();
+      await note.waitFor({ state: 'detached' });
+    });
+
   test('and nothing of it was an accident', () => assertClean(visitor.watched, stage.url, EXPECTED));
 });
