@@ -13,7 +13,7 @@ import { ProblemNote } from '../../parts/problem-note.tsx';
 import { SignalStatus } from '../../parts/signal-status.tsx';
 import { shortSymbol } from '../../parts/symbol.ts';
 import { When } from '../../parts/when.tsx';
-import styles from './today.module.css';
+import styles from './latest-signals.module.css';
 
 type Overview = Schemas['Overview'];
 type Signal = Schemas['SignalSummary'];
