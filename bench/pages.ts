@@ -162,7 +162,7 @@ async function reactions(
   tell(`"Older", to row ${ROWS}`, pages);
 
   await page.evaluate(`scrollTo(0, ${FAR})`);
-  await page.waitForFunction(isBack);
+  await call('null', isBack);
   tell('j and k, in these rows', await repeat(20, (n) => press(n % 4 === 3 ? 'k' : 'j')));
   const stories: Reaction[] = [];
   const backs: Reaction[] = [];

@@ -167,11 +167,12 @@ describe('every page', browser ? {} : { skip: 'there is no browser' }, () => {
     await settled();
     await open?.(page);
     await settled();
-    const onDesktop = await barriers(page);
+    const inLight = await barriers(page);
     await page.emulateMedia({ colorScheme: 'dark' });
+    const inDark = await barriers(page);
     await page.setViewportSize(PHONE);
     const onPhone = [...(await sideways(page)), ...(await barriers(page))];
-    assert.deepEqual({ onDesktop, onPhone }, { onDesktop: [], onPhone: [] });
+    assert.deepEqual({ inLight, inDark, onPhone }, { inLight: [], inDark: [], onPhone: [] });
     assert.equal(await page.locator('img[src="x"]').count(), 0);
     assertClean(watched, stage.url, isMissing ? [MISSING] : []);
   }

@@ -81,6 +81,11 @@ describe('an Align', () => {
       says: 'Aligning sells 40 at market, and ends flat.',
     });
     assert.equal(alignOrder(held(1, 1.5))?.button, 'Buy 0.5 SOLUSDT.P to align');
+    assert.equal(
+      alignOrder(held(0.1, 0.3))?.button,
+      'Buy 0.2 SOLUSDT.P to align',
+      'no dust of binary fractions',
+    );
     assert.equal(alignOrder(held(-3, -2))?.says, 'Aligning buys 1 at market, and ends short 2.');
   });
 

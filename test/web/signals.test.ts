@@ -9,66 +9,9 @@ import {
   queryOf,
 } from '../../web/pages/signals/filters.ts';
 import { HEIGHT, MOST_BLOCKS, stripOf, WIDTH } from '../../web/pages/signals/strip.ts';
-import { happened, type Order, orderHappened, positionAfter, type Signal } from '../../web/parts/happened.ts';
+import { happened, orderHappened, positionAfter, type Signal } from '../../web/parts/happened.ts';
 import { unrealOf } from '../../web/parts/numbers.ts';
-
-const order = (given: Partial<Order>): Order => ({
-  user_id: 'u',
-  order_id: 'o',
-  status: 'filled',
-  simulation: false,
-  real_money: true,
-  source: 'webhook',
-  trading_account_id: 'a',
-  broker_name: 'bybit',
-  symbol: 'BTCUSDT.P',
-  action: 'sell',
-  operation: 'PLACE_ENTRY_ORDER',
-  order_type: null,
-  quantity: 0.3,
-  broker_refs: [],
-  fill_price: null,
-  fill_quantity: null,
-  market_position: null,
-  target: null,
-  gap: false,
-  ignored: [],
-  price: null,
-  slippage: null,
-  auto_exit: false,
-  exit_quantity: null,
-  position_before: null,
-  exit_order_result: null,
-  error: null,
-  submitted_at: '2026-11-12T14:48:03.214Z',
-  filled_at: null,
-  deadline_at: '2026-11-12T14:48:13.214Z',
-  guards: [],
-  verification: { state: 'none', attempts: 0, next_at: null },
-  ...given,
-});
-
-const signal = (given: Partial<Signal>): Signal => ({
-  id: 's',
-  arrived_at: '2026-11-12T14:48:03.214Z',
-  trading_account_id: 'a',
-  simulation: false,
-  real_money: true,
-  symbol: 'BTCUSDT.P',
-  action: 'sell',
-  quantity: 0.3,
-  outcome: 'order',
-  code: null,
-  detail: null,
-  order_id: 'o',
-  order_status: 'filled',
-  position_before: null,
-  fill_price: null,
-  slippage: null,
-  total_ms: null,
-  ip_address: '127.0.0.1',
-  ...given,
-});
+import { orderSummary as order, signalRecord as signal } from './records.ts';
 
 const exit = { client_order_id: 'c', broker_ref: null, error: null };
 

@@ -7,13 +7,10 @@ import { curlOf, meaningOf, membersOf } from '../../web/pages/story/message.ts';
 import { fallOf, ticksOf } from '../../web/pages/story/steps.ts';
 import { legSlippage, togetherOf } from '../../web/pages/story/sums.ts';
 import { askAgainMs } from '../../web/pages/story/under-way.ts';
+import { after, orderSummary, signalRecord as signal } from './records.ts';
 
 type Order = components['schemas']['OrderRecord'];
 type Leg = components['schemas']['Leg'];
-type Signal = components['schemas']['SignalRecord'];
-
-const ARRIVED = '2026-11-12T14:48:03.214Z';
-const after = (ms: number) => new Date(Date.parse(ARRIVED) + ms).toISOString();
 
 const leg = (given: Partial<Leg>): Leg => ({
   leg: 'entry',
@@ -42,67 +39,22 @@ const EXIT = leg({
 });
 const ENTRY = leg({ sent_at: after(122), acked_at: after(160), filled_at: after(160) });
 
+/** A reversal, with all that is known of it. */
 const order = (given: Partial<Order>): Order => ({
-  user_id: 'u',
-  order_id: 'o',
-  status: 'filled',
-  simulation: false,
-  real_money: true,
-  source: 'webhook',
-  trading_account_id: 'a',
-  broker_name: 'bybit',
-  symbol: 'BTCUSDT.P',
-  action: 'sell',
-  operation: 'PLACE_ENTRY_ORDER',
-  order_type: null,
-  quantity: 0.3,
-  broker_refs: [],
-  fill_price: 96418,
-  fill_quantity: 0.2,
-  market_position: 'short',
-  target: -0.2,
-  gap: false,
-  ignored: [],
-  price: 96418.5,
-  slippage: -0.4,
-  auto_exit: true,
-  exit_quantity: 0.1,
-  position_before: 0.1,
-  exit_order_result: null,
-  error: null,
-  submitted_at: ARRIVED,
-  filled_at: after(160),
-  deadline_at: after(10_000),
-  guards: [],
-  verification: { state: 'none', attempts: 0, next_at: null },
+  ...orderSummary({
+    fill_price: 96418,
+    fill_quantity: 0.2,
+    market_position: 'short',
+    target: -0.2,
+    price: 96418.5,
+    slippage: -0.4,
+    auto_exit: true,
+    exit_quantity: 0.1,
+    position_before: 0.1,
+    filled_at: after(160),
+  }),
   trace: { validated: 1, queued: 1, taken: 4, sent: 43, acked: 82, answered: 162 },
   legs: [EXIT, ENTRY],
-  ...given,
-});
-
-const signal = (given: Partial<Signal>): Signal => ({
-  id: 's',
-  arrived_at: ARRIVED,
-  trading_account_id: 'a',
-  simulation: false,
-  real_money: true,
-  symbol: 'BTCUSDT.P',
-  action: 'sell',
-  quantity: 0.3,
-  outcome: 'order',
-  code: null,
-  detail: null,
-  order_id: 'o',
-  order_status: 'filled',
-  position_before: null,
-  fill_price: null,
-  slippage: null,
-  total_ms: null,
-  ip_address: '127.0.0.1',
-  message: null,
-  understood: null,
-  ignored: [],
-  checks: [],
   ...given,
 });
 

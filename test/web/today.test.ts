@@ -15,7 +15,7 @@ import {
   strategyMessage,
 } from '../../web/pages/today/first-steps.ts';
 import { heldRows } from '../../web/pages/today/held.ts';
-import { alignOrder, markOf, nextLook, wayOn } from '../../web/pages/today/things.ts';
+import { markOf, nextLook, wayOn } from '../../web/pages/today/things.ts';
 
 type Schemas = components['schemas'];
 type Overview = Schemas['Overview'];
@@ -228,16 +228,6 @@ describe('a thing to do', () => {
     assert.equal(nextLook(unknown, then - 18_000), 'The next in 18 s.');
     assert.equal(nextLook(unknown, then + 500), 'The next one is being made.');
     assert.equal(nextLook(todo('dead_letter', { next_at: null }), then), null);
-  });
-
-  test('an Align takes the account exactly to where the strategy stands', () => {
-    assert.equal(alignOrder(0.3, 0.1)?.sentence, 'Buy 0.2', 'no dust of binary fractions');
-    assert.equal(alignOrder(0, -2)?.sentence, 'Buy 2');
-    assert.equal(alignOrder(1.5, 1.5), null);
-    const reversal = alignOrder(-3, 5);
-    assert.equal(reversal?.sentence, 'Sell 8');
-    assert.equal(reversal?.closesFirst, 'It closes long 5, waits for the fill, then sells 3.');
-    assert.equal(alignOrder(1, 3)?.closesFirst, null);
   });
 });
 

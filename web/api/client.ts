@@ -14,6 +14,10 @@ const CHANGES_NOTHING = new Set(['GET', 'HEAD']);
 const WITHOUT_SESSION =
   /^\/(?:auth\/(?:login|register|forgot-password|reset-password|silent-refresh)|public)\b/;
 
+const LOGOUT = /\/auth\/logout$/;
+/** For what is being asked at the moment of a logout. */
+const PATIENCE_MS = 2_000;
+
 let onEnd: () => void = () => {};
 /** Called when the session is found to be over, with no request of the user's doing. */
 export function whenSessionEnds(tell: () => void): void {
@@ -33,7 +37,38 @@ async function ask(request: Request): Promise<Response> {
   return response;
 }
 
-async function send(input: Request): Promise<Response> {
+const underWay = new Set<Promise<unknown>>();
+/** True: the session is over. While that is being decided, nothing else is asked. */
+let leaving: Promise<boolean> | null = null;
+
+/** After what was asked before it has been answered, and before anything else: none of it finds the session gone. */
+export async function logOut(): Promise<void> {
+  const wait = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
+  const left = Promise.race([Promise.allSettled(underWay), wait]).then(() => api.POST('/auth/logout'));
+  leaving = left.then(
+    () => true,
+    () => false,
+  );
+  await left.finally(() => {
+    leaving = null;
+  });
+}
+
+function send(input: Request): Promise<Response> {
+  const answered =
+    leaving === null || LOGOUT.test(input.url) ? sendNow(input) : sendUnlessLeft(input, leaving);
+  underWay.add(answered);
+  const forgetIt = () => underWay.delete(answered);
+  answered.then(forgetIt, forgetIt);
+  return answered;
+}
+
+async function sendUnlessLeft(input: Request, left: Promise<boolean>): Promise<Response> {
+  if (await left) throw new Problem({ title: 'You have logged out', code: 'session_required' }, 401);
+  return sendNow(input);
+}
+
+async function sendNow(input: Request): Promise<Response> {
   const started = performance.now();
   // A body can be read once: the second try needs its own.
   const again = input.clone();

@@ -95,15 +95,23 @@ function followUntil(
     let tries = 0;
 
     const away = () => say({ what: 'away', since: serverNow() });
+    /** What was open may be dead, and would be found out by its silence only. */
+    const openAnew = () => {
+      clearTimeout(timer);
+      source?.close();
+      open();
+    };
     const end = () => {
       clearTimeout(timer);
       clearTimeout(silence);
       removeEventListener('offline', away);
+      removeEventListener('online', openAnew);
       source?.close();
       resolve();
     };
     stop.addEventListener('abort', end);
     addEventListener('offline', away);
+    addEventListener('online', openAnew);
 
     /** Whatever arrives shows that somebody is there. */
     const heard = () => {

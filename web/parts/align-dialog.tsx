@@ -8,7 +8,7 @@ import { api, read, type Schemas } from '../api/client.ts';
 import { serverNow } from '../api/clock.ts';
 import { problemOf } from '../api/problem.ts';
 import styles from './align-dialog.module.css';
-import { Dialog } from './dialog.tsx';
+import { Choices, Dialog } from './dialog.tsx';
 import { Unreal, unrealWord } from './figures.tsx';
 import { ProblemNote } from './problem-note.tsx';
 import { alignOrder, isFresh, positionNow, reasonInWords } from './standing.ts';
@@ -79,7 +79,7 @@ export function AlignDialog({ account, symbol, simulation = false, told, onClose
             'Asking again is safe: it moves to the same position, and there it stays.'}
         </ProblemNote>
       )}
-      <div className={styles.choices}>
+      <Choices>
         {order && (
           <button
             type="button"
@@ -98,7 +98,7 @@ export function AlignDialog({ account, symbol, simulation = false, told, onClose
         <button type="button" className="button" data-first onClick={onClose}>
           Leave it
         </button>
-      </div>
+      </Choices>
     </Dialog>
   );
 }

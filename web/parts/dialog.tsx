@@ -84,3 +84,8 @@ export function Drawer({ title, onClose, leave = 'Close', children }: OverProps)
     </>
   );
 }
+
+/** What can be done about it, at the end of a dialog. */
+export const Choices = ({ children }: { readonly children: ReactNode }) => (
+  <div className={styles.choices}>{children}</div>
+);

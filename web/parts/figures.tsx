@@ -65,3 +65,6 @@ export function Held({ position }: { readonly position: number | null | undefine
 
 export const Unreal = ({ word }: { readonly word: string | null }): ReactNode =>
   word && <span className="unreal">{word}</span>;
+
+/** In the place of its name: what it did stays. */
+export const DeletedAccount = () => <span className="quiet">deleted account</span>;

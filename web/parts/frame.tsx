@@ -3,6 +3,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
+import type { Schemas } from '../api/client.ts';
 import { accounts, overview, ownSession, publicConfig } from '../api/queries.ts';
 import { Live, useLiveness } from '../live/live.tsx';
 import styles from './frame.module.css';
@@ -54,13 +55,19 @@ function useMarked(): (to: string) => { readonly 'aria-current'?: 'page' } {
   return (to) => (isOrder && to === '/signals' ? { 'aria-current': 'page' } : {});
 }
 
+const toDo = ({ in_order, todo, todo_more }: Schemas['Overview']) => ({
+  count: in_order ? 0 : todo.length + todo_more,
+  worst: todo[0]?.severity ?? 'act',
+});
+
 /** How many things are to be done, in the colour of the worst. */
 function ToDo() {
-  const { data } = useQuery(overview);
-  if (!data || data.in_order) return null;
-  const count = data.todo.length + data.todo_more;
+  // Of all that it says only this: the frame is drawn anew when this changes, and not with every question.
+  const { data } = useQuery({ ...overview, select: toDo });
+  if (!data || data.count === 0) return null;
+  const { count, worst } = data;
   return (
-    <b className={data.todo[0]?.severity ?? 'act'}>
+    <b className={worst}>
       {count}
       <span className="unseen"> {count === 1 ? 'thing' : 'things'} to do</span>
     </b>

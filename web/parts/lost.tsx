@@ -1,5 +1,6 @@
 // Where there is no page, or the page has a fault of its own.
 
+import { useQueryClient } from '@tanstack/react-query';
 import { type ErrorComponentProps, Link } from '@tanstack/react-router';
 import { useTitle } from './page.tsx';
 import { ProblemNote } from './problem-note.tsx';
@@ -19,11 +20,17 @@ export function MissingPage() {
 /** In the place of a page's content: the frame around it stays, and the kill switch with it. */
 export function Fault({ error, reset }: ErrorComponentProps) {
   useTitle('A fault');
+  const queries = useQueryClient();
+  const tryAgain = () => {
+    // What the page could not show is read anew; what the frame shows stays.
+    queries.removeQueries({ type: 'inactive' });
+    reset();
+  };
   return (
     <>
       <h1 className="answer">This page could not be shown</h1>
       <ProblemNote fault={error}>
-        <button type="button" className="link" onClick={reset}>
+        <button type="button" className="link" onClick={tryAgain}>
           Try again
         </button>{' '}
         or{' '}

@@ -8,17 +8,24 @@ import styles from './problem-note.module.css';
 
 interface ProblemNoteProps {
   readonly fault: unknown;
+  /** Of what was read, and can be read again. */
+  readonly onAgain?: () => unknown;
   /** The way on: a link or a button. */
   readonly children?: ReactNode;
 }
 
-export function ProblemNote({ fault, children }: ProblemNoteProps) {
+export function ProblemNote({ fault, onAgain, children }: ProblemNoteProps) {
   const { title, detail, advice, requestId } = problemOf(fault);
   return (
     <div className={styles.note} role="alert">
       <Mark name="act" />
       <p>
         <b className="act">{title.replace(/\.?$/, '.')}</b> {detail} {advice} {children}{' '}
+        {onAgain && (
+          <button type="button" className="link" onClick={() => void onAgain()}>
+            Try again
+          </button>
+        )}{' '}
         {requestId && <CopyId id={requestId} />}
       </p>
     </div>

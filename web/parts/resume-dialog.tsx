@@ -3,7 +3,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { api, read, type Schemas } from '../api/client.ts';
 import { type Problem, problemOf } from '../api/problem.ts';
-import { Dialog } from './dialog.tsx';
+import { Choices, Dialog } from './dialog.tsx';
 import { ProblemNote } from './problem-note.tsx';
 import styles from './resume-dialog.module.css';
 
@@ -43,7 +43,7 @@ export function ResumeDialog({
             'Whether it was resumed is not known: until it is, count on it that the next signal trades.'}
         </ProblemNote>
       )}
-      <div className={styles.choices}>
+      <Choices>
         <button
           type="button"
           className="button primary"
@@ -55,7 +55,7 @@ export function ResumeDialog({
         <button type="button" className="button" data-first onClick={onClose}>
           Keep it halted
         </button>
-      </div>
+      </Choices>
     </Dialog>
   );
 }

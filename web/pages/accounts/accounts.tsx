@@ -19,15 +19,7 @@ export default function Accounts() {
   if (!all)
     return (
       <Page title="Accounts" answer={error ? 'The accounts could not be read' : 'Accounts'}>
-        {error ? (
-          <ProblemNote fault={error}>
-            <button type="button" className="link" onClick={() => void refetch()}>
-              Try again
-            </button>
-          </ProblemNote>
-        ) : (
-          <Skeleton rows={8} />
-        )}
+        {error ? <ProblemNote fault={error} onAgain={refetch} /> : <Skeleton rows={8} />}
       </Page>
     );
   if (all.length === 0) return <AddAccount isFirst />;

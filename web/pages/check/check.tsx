@@ -49,11 +49,7 @@ export default function Check() {
     return (
       <Page title="Signal check" answer="Paste a message, see what would become of it">
         {error ? (
-          <ProblemNote fault={error}>
-            <button type="button" className="link" onClick={() => void refetch()}>
-              Try again
-            </button>
-          </ProblemNote>
+          <ProblemNote fault={error} onAgain={refetch} />
         ) : all ? (
           <p>
             A message is read as one of your accounts would.{' '}

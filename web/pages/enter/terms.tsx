@@ -21,11 +21,7 @@ export default function Terms() {
     <Outside links={links}>
       {error ? (
         <Page title="The terms" answer="The terms cannot be read now">
-          <ProblemNote fault={error}>
-            <button type="button" className="link" onClick={() => void refetch()}>
-              Try again
-            </button>
-          </ProblemNote>
+          <ProblemNote fault={error} onAgain={refetch} />
         </Page>
       ) : terms === undefined ? (
         <Page title="The terms" answer="The terms">

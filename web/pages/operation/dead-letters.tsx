@@ -39,7 +39,7 @@ export function DeadLetters({ ownId }: { readonly ownId: string }) {
         </tbody>
       </table>
       {!all && !query.error && <Skeleton rows={1} two />}
-      {query.error && <ProblemNote fault={query.error} />}
+      {query.error && <ProblemNote fault={query.error} onAgain={query.refetch} />}
       {all?.length === 0 && (
         <p className="quiet">None: the fill of every order is known, or being looked for.</p>
       )}

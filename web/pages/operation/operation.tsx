@@ -19,11 +19,11 @@ import { answerOf, partsOf, whyNot } from './words.ts';
 import { Workers } from './workers.tsx';
 
 export default function Operation() {
-  const { data: session, error } = useQuery(ownSession);
+  const { data: session, error, refetch } = useQuery(ownSession);
   if (!session)
     return (
       <Page title="Operation" answer={<span className="quiet">Operation</span>}>
-        {error ? <ProblemNote fault={error} /> : <Skeleton rows={12} />}
+        {error ? <ProblemNote fault={error} onAgain={refetch} /> : <Skeleton rows={12} />}
       </Page>
     );
   return session.user.is_admin ? (
@@ -97,7 +97,7 @@ function Administration({ user }: { readonly user: { email: string; is_admin: bo
             ))
           : null}
       </dl>
-      {queues.error && <ProblemNote fault={queues.error} />}
+      {queues.error && <ProblemNote fault={queues.error} onAgain={queues.refetch} />}
       <Hosts queues={queues.data} />
       <Workers />
       <div className="columns">

@@ -13,11 +13,11 @@ import { terms as termsQuery } from './questions.ts';
 import { nextVersion, termsWarning } from './words.ts';
 
 export function Terms() {
-  const { data: terms, error } = useQuery(termsQuery);
+  const { data: terms, error, refetch } = useQuery(termsQuery);
   const [isOpen, setOpen] = useState(false);
   return (
     <Section title="Terms">
-      {error && <ProblemNote fault={error} />}
+      {error && <ProblemNote fault={error} onAgain={refetch} />}
       {terms !== undefined && (
         <dl className="rows">
           <div>

@@ -27,14 +27,14 @@ interface UserDialogProps {
 
 export function UserDialog({ id, isOwn, onClose }: UserDialogProps) {
   const client = useQueryClient();
-  const { data: user, error } = useQuery(userQuery(id));
+  const { data: user, error, refetch } = useQuery(userQuery(id));
   const change = useMutation({
     mutationFn: (wish: Change) => patch(id, wish),
     onSuccess: () => client.invalidateQueries({ queryKey: ['deployment', 'users'] }),
   });
   return (
     <Dialog title={user?.email ?? 'A user'} onClose={onClose}>
-      {error && <ProblemNote fault={error} />}
+      {error && <ProblemNote fault={error} onAgain={refetch} />}
       {!user && !error && <Skeleton rows={6} />}
       {user && (
         <>

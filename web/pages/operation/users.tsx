@@ -46,7 +46,7 @@ export function Users({ ownId }: { readonly ownId: string }) {
         </tbody>
       </table>
       {!all && !query.error && <Skeleton rows={4} />}
-      {query.error && <ProblemNote fault={query.error} />}
+      {query.error && <ProblemNote fault={query.error} onAgain={query.refetch} />}
       {all?.length === 0 && <p className="quiet">No user has “{email}” in the address.</p>}
       <div className={styles.below}>
         <Search key={email} email={email} />

@@ -76,7 +76,7 @@ export function Workers() {
         </tbody>
       </table>
       {!all && !query.error && <Skeleton rows={1} />}
-      {query.error && <ProblemNote fault={query.error} />}
+      {query.error && <ProblemNote fault={query.error} onAgain={query.refetch} />}
       {all?.length === 0 && (
         <p className="quiet">No worker runs: one starts with the next request that needs it.</p>
       )}

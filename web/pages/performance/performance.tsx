@@ -89,11 +89,7 @@ export default function Performance() {
   return error ? (
     <Page title="Performance" answer="Performance is not known now">
       {filters('')}
-      <ProblemNote fault={error}>
-        <button type="button" className="link" onClick={() => void failed.refetch()}>
-          Try again
-        </button>
-      </ProblemNote>
+      <ProblemNote fault={error} onAgain={failed.refetch} />
     </Page>
   ) : (
     <Page title="Performance" answer={<span className="quiet">What the orders came to</span>}>

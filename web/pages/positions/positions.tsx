@@ -26,15 +26,7 @@ export default function Positions() {
   if (isPending || !all)
     return (
       <Page title="Positions" answer={<span className="quiet">Positions</span>}>
-        {error ? (
-          <ProblemNote fault={error}>
-            <button type="button" className="link" onClick={() => void refetch()}>
-              Try again
-            </button>
-          </ProblemNote>
-        ) : (
-          <Skeleton rows={8} />
-        )}
+        {error ? <ProblemNote fault={error} onAgain={refetch} /> : <Skeleton rows={8} />}
       </Page>
     );
   if (all.length === 0)

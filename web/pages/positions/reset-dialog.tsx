@@ -2,10 +2,9 @@
 
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { api, type Schemas } from '../../api/client.ts';
-import { Dialog } from '../../parts/dialog.tsx';
+import { Choices, Dialog } from '../../parts/dialog.tsx';
 import { counted } from '../../parts/figures.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
-import styles from './positions.module.css';
 
 interface ResetDialogProps {
   readonly account: Schemas['Account'];
@@ -30,14 +29,14 @@ export function ResetDialog({ account, count, onClose }: ResetDialogProps) {
         Nothing is sent to a broker, and no real position changes.
       </p>
       {reset.isError && <ProblemNote fault={reset.error} />}
-      <div className={styles.choices}>
+      <Choices>
         <button type="button" className="button" disabled={reset.isPending} onClick={() => reset.mutate()}>
           Forget {counted(count, 'simulated position')}
         </button>
         <button type="button" className="button" data-first onClick={onClose}>
           Keep {count === 1 ? 'it' : 'them'}
         </button>
-      </div>
+      </Choices>
     </Dialog>
   );
 }

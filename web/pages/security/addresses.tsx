@@ -21,7 +21,7 @@ type AllowedIp = Schemas['AllowedIp'];
 
 export function Addresses() {
   const readAgain = useReadAgain();
-  const { data: list, error } = useQuery(allowedIps);
+  const { data: list, error, refetch } = useQuery(allowedIps);
   const { data: session } = useQuery(ownSession);
   const own = session?.session.ip_address ?? '';
   const [typed, setTyped] = useState('');
@@ -58,7 +58,7 @@ export function Addresses() {
   return (
     <Section title="Allowed addresses" more={<span className="quiet">for signals and for trading</span>}>
       {error ? (
-        <ProblemNote fault={error} />
+        <ProblemNote fault={error} onAgain={refetch} />
       ) : list ? (
         list.length === 0 ? (
           <p className={styles.empty}>

@@ -17,7 +17,7 @@ const DEFAULT_DAYS = 90;
 
 export function ApiKeys() {
   const readAgain = useReadAgain();
-  const { data: keys, error } = useQuery(apiKeys);
+  const { data: keys, error, refetch } = useQuery(apiKeys);
   const [name, setName] = useState('');
   const [days, setDays] = useState<number | null>(DEFAULT_DAYS);
   const make = useMutation({
@@ -56,7 +56,7 @@ export function ApiKeys() {
         </div>
       )}
       {error ? (
-        <ProblemNote fault={error} />
+        <ProblemNote fault={error} onAgain={refetch} />
       ) : keys ? (
         keys.length === 0 ? (
           <p className={styles.empty}>

@@ -44,11 +44,7 @@ export function Attempts() {
       more={<CsvButton name="attempts" ask={() => api.GET('/settings/security-attacks', { ...AS_CSV })} />}
     >
       {error ? (
-        <ProblemNote fault={error}>
-          <button type="button" className="link" onClick={() => void refetch()}>
-            Try again
-          </button>
-        </ProblemNote>
+        <ProblemNote fault={error} onAgain={refetch} />
       ) : data ? (
         <>
           <Plot found={found} />

@@ -50,11 +50,7 @@ export function AuditLog() {
       }
     >
       {log.error ? (
-        <ProblemNote fault={log.error}>
-          <button type="button" className="link" onClick={() => void log.refetch()}>
-            Try again
-          </button>
-        </ProblemNote>
+        <ProblemNote fault={log.error} onAgain={log.refetch} />
       ) : log.isPending ? (
         <Skeleton rows={8} />
       ) : (

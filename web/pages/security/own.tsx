@@ -3,7 +3,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { api, read } from '../../api/client.ts';
+import { api, logOut, read } from '../../api/client.ts';
 import { ownSession } from '../../api/queries.ts';
 import { leave } from '../../api/session.ts';
 import { hangUp } from '../../live/stream.ts';
@@ -48,7 +48,7 @@ function Logout() {
   const logout = useMutation({
     mutationFn() {
       hangUp();
-      return read(api.POST('/auth/logout'));
+      return logOut();
     },
     async onSuccess() {
       leave();
@@ -121,11 +121,11 @@ function ThemeChoice() {
 }
 
 function Plan() {
-  const { data: plan, error } = useQuery(subscription);
+  const { data: plan, error, refetch } = useQuery(subscription);
   return (
     <Section title="Plan">
       {error ? (
-        <ProblemNote fault={error} />
+        <ProblemNote fault={error} onAgain={refetch} />
       ) : plan ? (
         <dl className={`rows ${styles.rows}`}>
           <div>

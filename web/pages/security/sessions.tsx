@@ -12,7 +12,7 @@ import { deviceInWords } from './words.ts';
 
 export function Sessions() {
   const readAgain = useReadAgain();
-  const { data: all, error } = useQuery(sessions);
+  const { data: all, error, refetch } = useQuery(sessions);
   const end = useMutation({
     async mutationFn(ids: readonly string[]) {
       for (const id of ids) await read(api.DELETE('/auth/sessions/{id}', { params: { path: { id } } }));
@@ -39,7 +39,7 @@ export function Sessions() {
       }
     >
       {error ? (
-        <ProblemNote fault={error} />
+        <ProblemNote fault={error} onAgain={refetch} />
       ) : sorted ? (
         <dl className={`rows ${styles.rows}`}>
           {sorted.map(({ id, current, user_agent, ip_address, created_at }) => (

@@ -2,14 +2,13 @@
 
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useMemo } from 'react';
 import { api, read } from '../../api/client.ts';
 import { accounts as allAccounts } from '../../api/queries.ts';
 import type { Order } from '../../parts/happened.ts';
 import { counted } from '../../parts/numbers.ts';
 import { Page, Section, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
-import { Columns, OrderRow, SignalRow } from './row.tsx';
+import { Columns, OrderRow, SignalRow, useAccountOf } from './row.tsx';
 import { useRowKeys } from './row-keys.ts';
 import styles from './signals.module.css';
 
@@ -27,7 +26,7 @@ export function Found({ text }: { readonly text: string }) {
   const search = asAsked(text);
   const table = useRowKeys();
   const { data: accounts } = useQuery(allAccounts);
-  const byId = useMemo(() => new Map(accounts?.map((account) => [account.id, account])), [accounts]);
+  const accountOf = useAccountOf(accounts);
   const orders = useInfiniteQuery({
     queryKey: ['orders', 'list', { search }],
     queryFn: ({ pageParam }) =>
@@ -73,7 +72,7 @@ export function Found({ text }: { readonly text: string }) {
             <Columns />
             <tbody>
               {found.map((order) => (
-                <OrderRow key={order.order_id} order={order} account={byId.get(order.trading_account_id)} />
+                <OrderRow key={order.order_id} order={order} account={accountOf(order.trading_account_id)} />
               ))}
             </tbody>
           </table>
@@ -109,7 +108,7 @@ export function Found({ text }: { readonly text: string }) {
                   key={signal.id}
                   signal={signal}
                   order={found.find(({ order_id }) => order_id === signal.order_id) ?? null}
-                  account={byId.get(signal.trading_account_id)}
+                  account={accountOf(signal.trading_account_id)}
                 />
               ))}
             </tbody>

@@ -1,8 +1,8 @@
 // A line of the list: what arrived, and what became of it. The whole of it opens the story.
 
-import { memo } from 'react';
+import { memo, useMemo } from 'react';
 import type { Schemas } from '../../api/client.ts';
-import { Figure, Side, Unreal } from '../../parts/figures.tsx';
+import { DeletedAccount, Figure, Side, Unreal } from '../../parts/figures.tsx';
 import { type Happened, happened, type Order, orderHappened, type Signal } from '../../parts/happened.ts';
 import { signed, unrealOf } from '../../parts/numbers.ts';
 import { RowLink } from '../../parts/row-link.tsx';
@@ -11,7 +11,16 @@ import { shortSymbol } from '../../parts/symbol.ts';
 import { When } from '../../parts/when.tsx';
 import styles from './signals.module.css';
 
-type Account = Schemas['Account'];
+/** Null: it was deleted. */
+type Known = Schemas['Account'] | null | undefined;
+
+export function useAccountOf(accounts: readonly Schemas['Account'][] | undefined): (id: string) => Known {
+  const byId = useMemo(
+    () => accounts && new Map(accounts.map((account) => [account.id, account])),
+    [accounts],
+  );
+  return (id) => byId && (byId.get(id) ?? null);
+}
 
 export const SignalRow = memo(function SignalRow({
   signal,
@@ -21,7 +30,7 @@ export const SignalRow = memo(function SignalRow({
 }: {
   readonly signal: Signal;
   readonly order: Order | null;
-  readonly account: Account | undefined;
+  readonly account: Known;
   /** In a list of which not every row is drawn; from 0. */
   readonly place?: number;
 }) {
@@ -31,7 +40,7 @@ export const SignalRow = memo(function SignalRow({
       to={`/signals/${signal.id}`}
       at={signal.arrived_at}
       account={account}
-      unreal={unrealOf(signal, account)}
+      unreal={unrealOf(signal, account ?? undefined)}
       action={signal.action}
       quantity={signal.quantity}
       symbol={signal.symbol}
@@ -49,14 +58,14 @@ export const OrderRow = memo(function OrderRow({
   account,
 }: {
   readonly order: Order;
-  readonly account: Account | undefined;
+  readonly account: Known;
 }) {
   return (
     <Line
       to={`/orders/${order.order_id}`}
       at={order.submitted_at}
       account={account}
-      unreal={unrealOf(order, account)}
+      unreal={unrealOf(order, account ?? undefined)}
       action={order.action}
       quantity={order.quantity}
       symbol={order.symbol}
@@ -71,7 +80,7 @@ export const OrderRow = memo(function OrderRow({
 interface LineProps {
   readonly to: string;
   readonly at: string;
-  readonly account: Account | undefined;
+  readonly account: Known;
   readonly unreal: string | null;
   readonly action: string | null;
   readonly quantity: number | null;
@@ -96,7 +105,7 @@ function Line(line: LineProps) {
         <When at={at} milliseconds />
       </td>
       <td className={styles.account} title={account?.name}>
-        <span>{account?.name}</span> <Unreal word={unreal} />
+        <span>{account === null ? <DeletedAccount /> : account?.name}</span> <Unreal word={unreal} />
       </td>
       <td className={styles.action}>{action && <Side side={action} />}</td>
       {/* Closing and reporting have no quantity of their own. */}

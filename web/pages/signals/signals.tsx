@@ -15,7 +15,7 @@ import { DayStrip } from './day-strip.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import { type Filters, filtersOf, isWholeDay, looksThrough } from './filters.ts';
 import { Found } from './found.tsx';
-import { Columns, SignalRow } from './row.tsx';
+import { Columns, SignalRow, useAccountOf } from './row.tsx';
 import { useRowKeys } from './row-keys.ts';
 import { RowsNear } from './rows-near.tsx';
 import styles from './signals.module.css';
@@ -36,7 +36,7 @@ function SignalList({ filters: given }: { readonly filters: Filters }) {
   const filters = useMemo(() => JSON.parse(text) as Filters, [text]);
   const { data: overview } = useQuery(ownOverview);
   const { data: accounts, error: accountsFault } = useQuery(allAccounts);
-  const byId = useMemo(() => new Map(accounts?.map((account) => [account.id, account])), [accounts]);
+  const accountOf = useAccountOf(accounts);
   const { list, signals, fresh, showFresh, orderOf } = useSignals({ filters, dayStart });
   const symbols = useMemo(() => symbolsOf(accounts ?? [], signals, filters), [accounts, signals, filters]);
   const counts = overview?.signals_today ?? null;
@@ -66,13 +66,7 @@ function SignalList({ filters: given }: { readonly filters: Filters }) {
         symbols={symbols}
         dayStart={dayStart}
       />
-      {fault && (
-        <ProblemNote fault={fault}>
-          <button type="button" className="link" onClick={() => void list.refetch()}>
-            Try again
-          </button>
-        </ProblemNote>
-      )}
+      {fault && <ProblemNote fault={fault} onAgain={list.refetch} />}
       {list.isPending && !fault ? (
         <Skeleton rows={12} />
       ) : (
@@ -94,7 +88,7 @@ function SignalList({ filters: given }: { readonly filters: Filters }) {
                 <SignalRow
                   signal={signal}
                   order={signal.order_id === null ? null : orderOf(signal.order_id)}
-                  account={byId.get(signal.trading_account_id)}
+                  account={accountOf(signal.trading_account_id)}
                   place={index}
                 />
               )}

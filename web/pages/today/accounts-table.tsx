@@ -13,9 +13,9 @@ import { ResumeDialog } from '../../parts/resume-dialog.tsx';
 import { minuteOf } from '../../parts/times.ts';
 import { useNow, When } from '../../parts/when.tsx';
 import { brokerState, driftOf, entriesOf, openProfit } from './accounts.ts';
+import styles from './accounts-table.module.css';
 import { hoursOf } from './day-plots.ts';
 import { DayRug, ProfitSpark } from './plots.tsx';
-import styles from './today.module.css';
 
 type Overview = Schemas['Overview'];
 type AccountToday = Schemas['AccountToday'];

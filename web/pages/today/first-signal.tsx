@@ -18,8 +18,8 @@ import { SignalStatus } from '../../parts/signal-status.tsx';
 import { clockTime } from '../../parts/times.ts';
 import { When } from '../../parts/when.tsx';
 import { curlCommand, firstSignal, strategyMessage, type FirstSignal as Words } from './first-steps.ts';
+import styles from './first-visit.module.css';
 import { webhookSecret } from './secret.ts';
-import styles from './today.module.css';
 
 type Account = Schemas['Account'];
 

@@ -8,9 +8,9 @@ import { Mark } from '../../parts/marks.tsx';
 import { arePutAway, isCopied, putAway } from '../../parts/memory.ts';
 import { Section } from '../../parts/page.tsx';
 import { firstSteps, type Step } from './first-steps.ts';
+import styles from './first-visit.module.css';
 import { PaperAccountButton } from './paper-account.tsx';
 import { TermsDialog } from './terms-dialog.tsx';
-import styles from './today.module.css';
 
 export interface FirstStepsProps {
   readonly overview: Schemas['Overview'];

@@ -6,8 +6,8 @@ import { noteCopied } from '../../parts/memory.ts';
 import { Page } from '../../parts/page.tsx';
 import { FirstSignal } from './first-signal.tsx';
 import { AllFirstSteps, type FirstStepsProps } from './first-steps.tsx';
+import styles from './first-visit.module.css';
 import { PaperAccountButton } from './paper-account.tsx';
-import styles from './today.module.css';
 
 export function FirstVisit(props: FirstStepsProps) {
   const { accounts, overview } = props;

@@ -8,8 +8,8 @@ import { Held as HeldPosition, Profit, Unreal, unrealWord } from '../../parts/fi
 import { Mark } from '../../parts/marks.tsx';
 import { figure } from '../../parts/numbers.ts';
 import { Led } from '../../parts/page.tsx';
+import styles from './held.module.css';
 import { type HeldRow, heldRows } from './held.ts';
-import styles from './today.module.css';
 
 /** Prices move without any order. */
 const ASK_MS = 60_000;

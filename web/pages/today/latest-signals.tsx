@@ -5,7 +5,7 @@ import { Link } from '@tanstack/react-router';
 import { useCallback, useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { useOrderChanges } from '../../live/live.tsx';
-import { Figure, Side, Unreal } from '../../parts/figures.tsx';
+import { DeletedAccount, Figure, Side, Unreal } from '../../parts/figures.tsx';
 import { happened } from '../../parts/happened.ts';
 import { figure, unrealOf } from '../../parts/numbers.ts';
 import { Led, Skeleton } from '../../parts/page.tsx';
@@ -13,7 +13,7 @@ import { ProblemNote } from '../../parts/problem-note.tsx';
 import { SignalStatus } from '../../parts/signal-status.tsx';
 import { shortSymbol } from '../../parts/symbol.ts';
 import { When } from '../../parts/when.tsx';
-import styles from './today.module.css';
+import styles from './latest-signals.module.css';
 
 type Overview = Schemas['Overview'];
 type Signal = Schemas['SignalSummary'];
@@ -153,7 +153,7 @@ function SignalRow({
       </td>
       <td className={styles.account} title={account?.name}>
         <div>
-          <span>{account?.name}</span>
+          <span>{account?.name ?? <DeletedAccount />}</span>
           <Unreal word={word} />
         </div>
       </td>

@@ -1,8 +1,8 @@
 // The two small plots in an account's row.
 
 import type { Schemas } from '../../api/client.ts';
+import styles from './accounts-table.module.css';
 import { RUG, rugOf, SPARK, sparkOf } from './day-plots.ts';
-import styles from './today.module.css';
 
 type AccountToday = Schemas['AccountToday'];
 

@@ -2,10 +2,10 @@
 
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, read } from '../../api/client.ts';
-import { Dialog } from '../../parts/dialog.tsx';
+import { Choices, Dialog } from '../../parts/dialog.tsx';
 import { Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
-import styles from './today.module.css';
+import styles from './terms-dialog.module.css';
 
 export function TermsDialog({ onClose }: { readonly onClose: () => void }) {
   const queries = useQueryClient();
@@ -38,7 +38,7 @@ export function TermsDialog({ onClose }: { readonly onClose: () => void }) {
         <Skeleton />
       )}
       {accept.error && <ProblemNote fault={accept.error} />}
-      <div className={styles.choices}>
+      <Choices>
         {terms && (
           <button
             type="button"
@@ -53,7 +53,7 @@ export function TermsDialog({ onClose }: { readonly onClose: () => void }) {
         <button type="button" className="button" onClick={onClose}>
           Not now
         </button>
-      </div>
+      </Choices>
     </Dialog>
   );
 }

@@ -12,7 +12,7 @@ import { ProblemNote } from '../../parts/problem-note.tsx';
 import { useNow, When } from '../../parts/when.tsx';
 import { TermsDialog } from './terms-dialog.tsx';
 import { markOf, nextLook, wayOn } from './things.ts';
-import styles from './today.module.css';
+import styles from './things-to-do.module.css';
 
 type Todo = Schemas['Todo'];
 

@@ -1,8 +1,7 @@
-// What each thing to do asks of the user: its one button, and the order that aligning would send.
+// What each thing to do asks of the user: its one button.
 
 import type { components } from '../../api/schema.ts';
-import { minus } from '../../parts/exact.ts';
-import { figure } from '../../parts/numbers.ts';
+import { alignOrder } from '../../parts/standing.ts';
 import { ageInWords } from '../../parts/times.ts';
 
 type Todo = components['schemas']['Todo'];
@@ -57,35 +56,9 @@ const alignInWords = ({ symbol = '', strategy_position, broker_position }: Todo)
   const order =
     strategy_position === undefined || broker_position === undefined || broker_position === null
       ? null
-      : alignOrder(strategy_position, broker_position);
-  return order ? `${order.sentence} ${symbol} to align` : `Align ${symbol}`;
+      : alignOrder({ symbol, quantity: broker_position, strategy_position, in_sync: false });
+  return order?.button ?? `Align ${symbol}`;
 };
-
-export interface AlignOrder {
-  readonly side: 'buy' | 'sell';
-  readonly quantity: number;
-  /** `Sell 40`. */
-  readonly sentence: string;
-  /** What is closed first, where the account stands on the other side. */
-  readonly closesFirst: string | null;
-}
-
-/** What takes the account from where it stands to where the strategy does; null: it stands there. */
-export function alignOrder(strategy: number, broker: number): AlignOrder | null {
-  const change = minus(strategy, broker);
-  if (change === 0) return null;
-  const side = change > 0 ? 'buy' : 'sell';
-  const quantity = Math.abs(change);
-  const isReversal = strategy !== 0 && broker !== 0 && strategy > 0 !== broker > 0;
-  return {
-    side,
-    quantity,
-    sentence: `${side === 'buy' ? 'Buy' : 'Sell'} ${figure(quantity)}`,
-    closesFirst: isReversal
-      ? `It closes ${broker > 0 ? 'long' : 'short'} ${figure(Math.abs(broker))}, waits for the fill, then ${side === 'buy' ? 'buys' : 'sells'} ${figure(Math.abs(strategy))}.`
-      : null,
-  };
-}
 
 /** When the broker is asked next; null: nobody asks of himself. */
 export function nextLook({ next_at }: Todo, now: number): string | null {

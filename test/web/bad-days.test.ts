@@ -1,0 +1,135 @@
+// A page's bad days: nobody is there any more, though the connection looks well; the network goes and comes; an answer
+// is not understood; the kill switch fails. Each has a state that was designed.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import {
+  type Account,
+  assertClean,
+  logIn,
+  openBrowser,
+  openStage,
+  type Stage,
+  type Visit,
+  visit,
+} from './stage.ts';
+
+const browser = await openBrowser();
+
+const STREAM = '**/trading/orders/stream';
+/** More than a page waits for a word of the stream. */
+const SILENCE_MS = 41_000;
+const NOT_LIVE = /^not live since \d\d:\d\d:\d\d$/;
+
+/** What a browser says of what these tests do to it; the 400 is a midnight by a clock that was set forward. */
+const EXPECTED = [/net::ERR_/, /the server responded with a status of (?:400|503)/, /TypeError/];
+
+describe('bad days of a page', browser ? {} : { skip: 'there is no browser' }, () => {
+  let stage: Stage;
+  let account: Account;
+  let visitor: Visit;
+  let page: Page;
+  const live = () => page.getByText('live', { exact: true });
+  before(async () => {
+    if (!browser) return;
+    stage = await openStage();
+    account = await stage.makeAccount({ name: 'Lab' });
+    await stage.signal(account, { action: 'buy', symbol: 'BTCUSDT', quantity: 0.1 });
+    visitor = await visit(browser);
+    page = visitor.page;
+    await logIn(page, stage);
+  });
+  after(async () => {
+    await browser?.close();
+    await stage?.close();
+  });
+
+  test('a stream that is open and silent is noticed, and opened anew', async () => {
+    await page.clock.install();
+    await page.goto(`${stage.url}/positions`);
+    await live().waitFor();
+    // Whoever is asked now does not answer.
+    await page.route(STREAM, () => {});
+    await page.clock.fastForward(SILENCE_MS);
+    await page.getByText(NOT_LIVE).waitFor();
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await page.clock.fastForward(SILENCE_MS);
+    await live().waitFor();
+  });
+
+  test('a network that is gone is seen at once, and so is its return', async () => {
+    await page.goto(`${stage.url}/positions`);
+    await live().waitFor();
+    await visitor.context.setOffline(true);
+    await page.getByText(NOT_LIVE).waitFor();
+    // What was open may be dead, and would say so only after its silence.
+    const opened = page.waitForRequest(STREAM);
+    await visitor.context.setOffline(false);
+    await opened;
+    await live().waitFor();
+  });
+
+  test('a page that does not understand an answer says so; the kill switch stays, and the page comes back', async () => {
+    await page.route('**/trading/performance*', (route) => route.fulfill({ json: {} }));
+    await page.goto(`${stage.url}/performance`);
+    await page.getByRole('heading', { name: 'This page could not be shown' }).waitFor();
+    await page.locator('#halt').click();
+    await page.getByRole('dialog').getByText('Every new entry is refused').waitFor();
+    await page.keyboard.press('Escape');
+    await page.unrouteAll({ behavior: 'wait' });
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { name: 'This page could not be shown' }).waitFor({ state: 'detached' });
+    await page.getByRole('heading', { level: 1 }).waitFor();
+  });
+
+  test('a halt that fails says that nobody knows, and opened again it asks anew, and halts', async () => {
+    await page.goto(`${stage.url}/positions`);
+    await page.route('**/halt', (route) => route.fulfill({ status: 503, json: { title: 'Not now' } }));
+    await page.locator('#halt').click();
+    const dialog = page.getByRole('dialog');
+    const halt = dialog.getByRole('button', { name: /^Halt\b/ });
+    await halt.click();
+    await dialog.getByText('Whether it is halted is not known.').first().waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+
+    await page.locator('#halt').click();
+    await halt.waitFor();
+    assert.equal(await dialog.getByText('Whether it is halted is not known.').count(), 0);
+    await halt.click();
+    await dialog
+      .getByText(/^Halted/)
+      .first()
+      .waitFor();
+    const { halted } = await stage.call<{ halted: boolean }>(`/trading/accounts/${account.id}`);
+    assert.equal(halted, true);
+  });
+
+  test('what a deleted account did stays, and says so', async () => {
+    const { id, ...gone } = await stage.makeAccount({ name: 'Gone' });
+    await stage.signal({ id, ...gone }, { action: 'dance' });
+    await stage.call(`/trading/accounts/${id}`, { method: 'DELETE' });
+    for (const path of ['/', '/signals']) {
+      await page.goto(stage.url + path);
+      await page.getByRole('row').filter({ hasText: 'deleted account' }).waitFor();
+    }
+  });
+
+  for (const [path, asked] of [
+    ['/security', 'auth/sessions'],
+    ['/operation', 'deployment/workers'],
+  ] as const)
+    test(`${path}: what could not be read can be read again`, async () => {
+      await page.route(`**/${asked}*`, (route) => route.fulfill({ status: 503, json: { title: 'Not now' } }));
+      await page.goto(stage.url + path);
+      const note = page.getByRole('alert').filter({ hasText: 'Not now.' });
+      await note.waitFor();
+      await page.unrouteAll({ behavior: 'wait' });
+      await note.getByRole('button', { name: 'Try again' }).click();
+      await note.waitFor({ state: 'detached' });
+    });
+
+  test('and nothing of it was an accident', () => assertClean(visitor.watched, stage.url, EXPECTED));
+});
