@@ -190,7 +190,8 @@ export const gateStream = (user: number, row: Row): StreamDialect => ({
         const isSigned = hmac('sha512', asking?.standing.apiSecret ?? '', signed, 'hex') === SIGN;
         const isNow = Math.abs(clerk.now() - Number(time) * 1000) <= GATE_WINDOW_MS;
         const isOrders = channel === 'futures.orders' && event === 'subscribe';
-        const isOwn = Array.isArray(payload) && String(payload[0]) === `${user}` && payload[1] === '!all';
+        const [who, what] = Array.isArray(payload) ? payload.map(String) : [];
+        const isOwn = who === `${user}` && /^(!all|\w+_USDT)$/.test(what ?? '');
         if (!asking || !isSigned || !isNow)
           return [{ ...head(channel, event), payload, error: { code: 4, message: 'authentication fail' } }];
         if (!isOrders || !isOwn)

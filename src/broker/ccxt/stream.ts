@@ -14,24 +14,28 @@ interface Listening {
   /** null: it tells from now on. */
   tell(hint: OrderHint | null): void;
   readonly signal: AbortSignal;
+  readonly times?: Partial<typeof TIMES>;
 }
 
-/** From the handshake until it tells. */
-const AGREED_WITHIN_MS = 10_000;
-const PING_EVERY_MS = 20_000;
-/** Longer than the slowest answer to a ping; exchanges close what is silent for 30 s to 10 minutes. */
-const SILENT_MS = 50_000;
-/** A listen key holds for an hour, and a login does not hold for ever either. */
-const OLDEST_MS = 50 * 60_000;
+const TIMES = {
+  /** From the handshake until it tells. */
+  agreedWithinMs: 10_000,
+  pingEveryMs: 20_000,
+  /** Longer than the slowest answer to a ping; exchanges close what is silent for 30 s to 10 minutes. */
+  silentMs: 50_000,
+  /** A listen key holds for an hour, and a login does not hold for ever either. */
+  oldestMs: 50 * 60_000,
+};
 /** An update of an order is a few hundred bytes. */
 const MOST_BYTES = 1024 * 1024;
 
 /** Ends when the signal aborts; throws BrokerUnavailable, or one of its kinds, when the stream does. */
-export async function listen({ exchange, credentials, tell, signal }: Listening): Promise<void> {
+export async function listen({ exchange, credentials, tell, signal, ...more }: Listening): Promise<void> {
+  const times = { ...TIMES, ...more.times };
   const { feed, title } = exchange.profile;
   await exchange.streams.turn(signal);
   if (signal.aborted) return;
-  const asked = AbortSignal.any([signal, AbortSignal.timeout(AGREED_WITHIN_MS)]);
+  const asked = AbortSignal.any([signal, AbortSignal.timeout(times.agreedWithinMs)]);
   const { kind } = exchange;
   const stream = exchange.streams.url;
   const asking = asker(exchange, credentials, asked);
@@ -41,7 +45,7 @@ export async function listen({ exchange, credentials, tell, signal }: Listening)
   const over = Promise.withResolvers<void>();
   const end = (why: string) => over.reject(new BrokerUnavailable(`The stream of ${title} ended: ${why}.`));
   const socket = new WebSocket(exchange.streams.at(url), {
-    handshakeTimeout: AGREED_WITHIN_MS,
+    handshakeTimeout: times.agreedWithinMs,
     maxPayload: MOST_BYTES,
     perMessageDeflate: false,
     headers: { 'User-Agent': 'fillpath' },
@@ -72,15 +76,15 @@ export async function listen({ exchange, credentials, tell, signal }: Listening)
   }
 
   const timers = [
-    setTimeout(() => hasBegun || end('it was not agreed to in time'), AGREED_WITHIN_MS),
-    setTimeout(() => end('it was open for long enough'), OLDEST_MS),
+    setTimeout(() => hasBegun || end('it was not agreed to in time'), times.agreedWithinMs),
+    setTimeout(() => end('it was open for long enough'), times.oldestMs),
     setInterval(() => {
-      if (performance.now() - heardAt > SILENT_MS) return end('it is silent');
+      if (performance.now() - heardAt > times.silentMs) return end('it is silent');
       if (socket.readyState !== WebSocket.OPEN) return;
       const word = feed.ping(exchange.now());
       if (word === null) socket.ping();
       else socket.send(word);
-    }, PING_EVERY_MS),
+    }, times.pingEveryMs),
   ];
   const leave = () => over.resolve();
   signal.addEventListener('abort', leave, { once: true });
