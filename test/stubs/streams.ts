@@ -230,3 +230,33 @@ export const binanceStream = (row: Row): StreamDialect => ({
     };
   },
 });
+
+export const alpacaStream = (row: Row): StreamDialect => ({
+  isAt: (path) => path === '/stream',
+  open: (clerk) =>
+    talk({
+      login(message) {
+        if (message.action !== 'authenticate') return null;
+        const { key_id, secret_key } = (message.data ?? {}) as Message;
+        const holder = clerk.holderOf(String(key_id));
+        return { holder: holder?.standing.apiSecret === secret_key ? holder : null };
+      },
+      isSubscription: ({ action, data }) =>
+        action === 'listen' && JSON.stringify(data) === '{"streams":["trade_updates"]}',
+      loggedIn: () => ({ stream: 'authorization', data: { status: 'authorized', action: 'authenticate' } }),
+      subscribed: () => ({ stream: 'listening', data: { streams: ['trade_updates'] } }),
+      refused: (_message, why) =>
+        why === 'channel'
+          ? { stream: 'listening', data: { streams: [] } }
+          : { stream: 'authorization', data: { status: 'unauthorized', action: 'authenticate' } },
+      pong: () => null,
+      tell: (order, holder) => ({
+        stream: 'trade_updates',
+        data: {
+          event: order.status === 'filled' ? 'fill' : order.status === 'placed' ? 'new' : order.status,
+          timestamp: new Date(order.updatedAt).toISOString(),
+          order: row(order, holder),
+        },
+      }),
+    }),
+});

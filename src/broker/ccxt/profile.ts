@@ -4,7 +4,8 @@
 import type { Decimal } from '../../domain/decimal.ts';
 import type { ClientOrderId } from '../../domain/ids.ts';
 import type { Side } from '../../domain/order.ts';
-import type { Balance, OrderHint, Quote } from '../broker.ts';
+import type { Balance, Quote } from '../broker.ts';
+import type { Said } from '../stream.ts';
 import type { Call, Credentials, Heard } from './wire.ts';
 
 /** Asked once, when a connection is opened: ccxt would guess, and remember its guess. */
@@ -176,14 +177,6 @@ interface Opening {
   /** Each is said when the one before was agreed to. `now`: by the exchange's clock, in ms. */
   readonly words: readonly ((now: number) => object)[];
 }
-
-export type Said =
-  | { readonly agreed: true }
-  /** Its code, where it gives one. */
-  | { readonly refused: string }
-  | { readonly orders: readonly OrderHint[] }
-  /** It will tell no more. */
-  | { readonly over: true };
 
 /** The exchange's private stream of what happens to orders. */
 export interface Feed {
