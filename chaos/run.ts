@@ -303,7 +303,8 @@ async function untilSettled(
       const path = `/deployment/dead-letters/${order_id}/retry`;
       const { status } = await fetch(`${api?.url}${path}`, { method: 'POST', headers });
       if (status === 204) deadLetters++;
-      else throw new Error(`${path} was answered ${status}`);
+      // The exchange has told of it meanwhile, and a look has brought it to its end.
+      else if (status !== 409) throw new Error(`${path} was answered ${status}`);
     }
     const open = await db.all<{ order_id: string | null }>(
       sql`select order_id from order_history

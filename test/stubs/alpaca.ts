@@ -19,6 +19,7 @@ import {
   type WireRequest,
 } from '../../chaos/exchange-dialect.ts';
 import { absolute, decimal, multiply, sign, ZERO } from '../../src/domain/decimal.ts';
+import { alpacaStream } from './streams.ts';
 import { FOR_EVER, header, mayComeFrom, quantityOf, visit } from './wire.ts';
 
 interface Share extends Listed {
@@ -318,6 +319,7 @@ export const alpaca: Dialect = {
     forgetsIdsAfterMs: null,
     limits: null,
   },
+  stream: alpacaStream(tellOrder),
   markets: SHARES,
   refs: UUIDS,
   idFields: ['id', 'client_order_id'],

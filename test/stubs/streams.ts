@@ -190,7 +190,8 @@ export const gateStream = (user: number, row: Row): StreamDialect => ({
         const isSigned = hmac('sha512', asking?.standing.apiSecret ?? '', signed, 'hex') === SIGN;
         const isNow = Math.abs(clerk.now() - Number(time) * 1000) <= GATE_WINDOW_MS;
         const isOrders = channel === 'futures.orders' && event === 'subscribe';
-        const isOwn = Array.isArray(payload) && String(payload[0]) === `${user}` && payload[1] === '!all';
+        const [who, what] = Array.isArray(payload) ? payload.map(String) : [];
+        const isOwn = who === `${user}` && /^(!all|\w+_USDT)$/.test(what ?? '');
         if (!asking || !isSigned || !isNow)
           return [{ ...head(channel, event), payload, error: { code: 4, message: 'authentication fail' } }];
         if (!isOrders || !isOwn)
@@ -228,4 +229,34 @@ export const binanceStream = (row: Row): StreamDialect => ({
       }),
     };
   },
+});
+
+export const alpacaStream = (row: Row): StreamDialect => ({
+  isAt: (path) => path === '/stream',
+  open: (clerk) =>
+    talk({
+      login(message) {
+        if (message.action !== 'authenticate') return null;
+        const { key_id, secret_key } = (message.data ?? {}) as Message;
+        const holder = clerk.holderOf(String(key_id));
+        return { holder: holder?.standing.apiSecret === secret_key ? holder : null };
+      },
+      isSubscription: ({ action, data }) =>
+        action === 'listen' && JSON.stringify(data) === '{"streams":["trade_updates"]}',
+      loggedIn: () => ({ stream: 'authorization', data: { status: 'authorized', action: 'authenticate' } }),
+      subscribed: () => ({ stream: 'listening', data: { streams: ['trade_updates'] } }),
+      refused: (_message, why) =>
+        why === 'channel'
+          ? { stream: 'listening', data: { streams: [] } }
+          : { stream: 'authorization', data: { status: 'unauthorized', action: 'authenticate' } },
+      pong: () => null,
+      tell: (order, holder) => ({
+        stream: 'trade_updates',
+        data: {
+          event: order.status === 'filled' ? 'fill' : order.status === 'placed' ? 'new' : order.status,
+          timestamp: new Date(order.updatedAt).toISOString(),
+          order: row(order, holder),
+        },
+      }),
+    }),
 });

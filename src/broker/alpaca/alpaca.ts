@@ -17,8 +17,9 @@ import {
   type OrderQuery,
   type PlaceOutcome,
 } from '../broker.ts';
-import { readKeys } from '../keys.ts';
+import { type Keys, readKeys } from '../keys.ts';
 import { createShared } from '../shared.ts';
+import { talkTo } from '../stream.ts';
 import {
   ACCOUNT,
   type Account,
@@ -52,6 +53,7 @@ import {
 } from './api.ts';
 import { type Assets, assetsOf, findAsset, instrumentOf, search } from './assets.ts';
 import { DUPLICATE, isAboutTheId, type Refusal, rejectionOf } from './refusals.ts';
+import { updatesOf } from './updates.ts';
 
 const DAY_MS = 24 * 3_600_000;
 /** A symbol that is missing may be new, but not twice in a minute. */
@@ -66,8 +68,9 @@ export function openAlpaca(options: AlpacaOptions): OpenBroker {
     const api = openApi(keys, environment, options);
     const answer = await ask((init) => api.accounts.getAccountRaw(init), signal);
     if (answer.kind !== 'answer' || !ACCOUNT.Check(answer.body)) throw unanswered(answer, environment);
-    return connection(api, { id: answer.body.id, environment }, (maxAgeMs, until) =>
-      lists.get(api.market, (own) => loadAssets(api, environment, own), { signal: until, maxAgeMs }),
+    const own = { id: answer.body.id, environment, keys };
+    return connection(api, own, (maxAgeMs, until) =>
+      lists.get(api.market, (shared) => loadAssets(api, environment, shared), { signal: until, maxAgeMs }),
     );
   };
 }
@@ -83,13 +86,13 @@ type AssetList = (maxAgeMs: number, signal: AbortSignal) => Promise<Assets>;
 
 function connection(
   api: Api,
-  { id, environment }: { readonly id: string; readonly environment: string },
+  { id, environment, keys }: { readonly id: string; readonly environment: string; readonly keys: Keys },
   assets: AssetList,
 ): Broker {
-  let isClosed = false;
+  const closing = new AbortController();
 
   function checkOpen(signal: AbortSignal): void {
-    if (isClosed) throw new BrokerUnavailable('The connection to Alpaca is closed.');
+    if (closing.signal.aborted) throw new BrokerUnavailable('The connection to Alpaca is closed.');
     if (signal.aborted) throw new BrokerUnavailable('Alpaca was not asked in time.');
   }
 
@@ -306,8 +309,15 @@ function connection(
       );
     },
 
+    async watch(tell, signal) {
+      checkOpen(signal);
+      const until = AbortSignal.any([signal, closing.signal]);
+      await talkTo({ ...updatesOf(keys), url: api.stream, tell, signal: until });
+      if (!signal.aborted) throw new BrokerUnavailable('The connection to Alpaca is closed.');
+    },
+
     async close() {
-      isClosed = true;
+      closing.abort();
     },
   };
 }

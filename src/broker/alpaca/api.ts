@@ -57,6 +57,8 @@ export function openApi(keys: Keys, environment: string, options: AlpacaOptions)
   });
   const data = new marketData.Configuration({ ...common, basePath: replaced ?? DATA_HOST });
   return {
+    /** Where it tells of orders. */
+    stream: `${(base as string).replace(/^http/, 'ws')}/stream`,
     /** Accounts with the same trade in the same list of assets. */
     market: `${base} ${environment}`,
     accounts: new trading.AccountsApi(config),

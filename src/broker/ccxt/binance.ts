@@ -4,7 +4,17 @@
 import { average, type Decimal, sign } from '../../domain/decimal.ts';
 import { binanceFeed } from './feeds.ts';
 import { among } from './orders.ts';
-import { type Held, lastPage, type Profile, question, type Refusal, type SeenOrder } from './profile.ts';
+import {
+  type Held,
+  inUsdt,
+  lastPage,
+  marketOrder,
+  orderNamed,
+  type Profile,
+  question,
+  type Refusal,
+  type SeenOrder,
+} from './profile.ts';
 import { amount, at, each, exact, isRow, named, oneOf, type Row, text, word } from './rows.ts';
 import type { Heard } from './wire.ts';
 
@@ -195,26 +205,12 @@ export const binance: Profile = {
   howToSwitch: 'On Binance, Futures → Preferences → Position Mode: choose One-way Mode',
 
   namesMarginMode: false,
-  place: ({ market, clientOrderId, side, contracts, reduceOnly }) =>
-    question(
-      'createOrder',
-      [
-        market.symbol,
-        'market',
-        side,
-        contracts,
-        undefined,
-        { clientOrderId, ...(reduceOnly && { reduceOnly }) },
-      ],
-      readOrder,
+  place: (order) => marketOrder(order, readOrder),
+  lookUps: (order) => [
+    orderNamed(order, readOrder),
+    question('fetchOrders', [order.market.symbol, order.since], (body) =>
+      among(each(body, readOrder), order.clientOrderId),
     ),
-  lookUps: ({ market, clientOrderId, ref, since }) => [
-    question(
-      'fetchOrder',
-      ref === null ? [undefined, market.symbol, { clientOrderId }] : [ref, market.symbol],
-      readOrder,
-    ),
-    question('fetchOrders', [market.symbol, since], (body) => among(each(body, readOrder), clientOrderId)),
   ],
   cancel: (ref, market) =>
     question('cancelOrder', [ref, market.symbol], (body) =>
@@ -230,9 +226,7 @@ export const binance: Profile = {
         amount(body, 'availableBalance'),
       ];
       const isWhole = each(at(body, 'assets'), named('asset')) !== undefined;
-      return isWhole && equity && cash && available
-        ? { currency: 'USDT', equity, cash, available }
-        : undefined;
+      return isWhole ? inUsdt(equity, cash, available) : undefined;
     }),
   quote: (market) =>
     question('fapiPublicGetTickerBookTicker', [{ symbol: market.id }], (body) => {

@@ -7,6 +7,10 @@ import { acknowledged, among, type Fill, orderOfFills } from './orders.ts';
 import {
   type AccountKind,
   type Held,
+  inUsdt,
+  marketOrder,
+  NO_USDT,
+  orderNamed,
   type Page,
   type Profile,
   question,
@@ -277,43 +281,25 @@ export const bitget: Profile = {
   howToSwitch: 'On Bitget, Futures → Preferences → Position mode: choose One-way mode',
 
   namesMarginMode: true,
-  place: ({ market, clientOrderId, side, contracts, reduceOnly, marginMode }) =>
-    question(
-      'createOrder',
-      [
-        market.symbol,
-        'market',
-        side,
-        contracts,
-        undefined,
-        {
-          clientOrderId,
-          ...(reduceOnly && { reduceOnly }),
-          ...(marginMode === 'isolated' && { marginMode }),
-        },
-      ],
-      (body): SeenOrder | undefined => {
-        const data = dataOf(body);
-        const [ref, clientId] = [text(data, 'orderId') ?? null, text(data, 'clientOid')];
-        if (!clientId || (ref === null && !reduceOnly)) return undefined;
-        return acknowledged({ ref, clientId, marketId: market.id, side, quantity: contracts, reduceOnly });
-      },
-    ),
-  lookUps({ market, clientOrderId, ref, side, contracts, since }, kind) {
+  place: (order) =>
+    marketOrder(order, (body): SeenOrder | undefined => {
+      const { market, side, contracts: quantity, reduceOnly } = order;
+      const data = dataOf(body);
+      const [ref, clientId] = [text(data, 'orderId') ?? null, text(data, 'clientOid')];
+      if (!clientId || (ref === null && !reduceOnly)) return undefined;
+      return acknowledged({ ref, clientId, marketId: market.id, side, quantity, reduceOnly });
+    }),
+  lookUps(order, kind) {
+    const { market, clientOrderId, since } = order;
     const isUnified = kind === 'unified';
     return [
-      question(
-        'fetchOrder',
-        ref === null ? [undefined, market.symbol, { clientOrderId }] : [ref, market.symbol],
-        (body) => readOrder(dataOf(body)),
-      ),
+      orderNamed(order, (body) => readOrder(dataOf(body))),
       question('fetchCanceledAndClosedOrders', [market.symbol, since], (body) =>
         among(each(listOf(body, isUnified ? 'list' : 'entrustedList'), readOrder), clientOrderId),
       ),
-      question('fetchMyTrades', [market.symbol, since], (body) => {
-        const fills = each(listOf(body, isUnified ? 'list' : 'fillList'), readFill);
-        return fills && orderOfFills(fills, { clientOrderId, marketId: market.id, side, contracts });
-      }),
+      question('fetchMyTrades', [market.symbol, since], (body) =>
+        orderOfFills(each(listOf(body, isUnified ? 'list' : 'fillList'), readFill), order),
+      ),
     ];
   },
   cancel: (ref, market) =>
@@ -350,14 +336,14 @@ export const bitget: Profile = {
           : each(dataOf(body), named('marginCoin'));
       const row = rows?.find((one) => (text(one, 'coin') ?? text(one, 'marginCoin')) === 'USDT');
       if (!rows) return undefined;
-      if (!row) return { currency: 'USDT', equity: ZERO, cash: ZERO, available: ZERO };
+      if (!row) return NO_USDT;
       const [equity, available] = [
         amount(row, 'equity') ?? amount(row, 'accountEquity'),
         amount(row, 'available'),
       ];
       const cash =
         amount(row, 'balance') ?? (equity && subtract(equity, amount(row, 'unrealizedPL') ?? ZERO));
-      return equity && available && cash ? { currency: 'USDT', equity, cash, available } : undefined;
+      return inUsdt(equity, cash, available);
     }),
   quote: (market, kind) =>
     question(

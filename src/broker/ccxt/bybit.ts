@@ -4,7 +4,16 @@
 import { average, type Decimal, negate, sign, ZERO } from '../../domain/decimal.ts';
 import { bybitFeed } from './feeds.ts';
 import { acknowledged, among, type Fill, only, orderOfFills } from './orders.ts';
-import { type Held, type Page, type Profile, question, type SeenOrder } from './profile.ts';
+import {
+  type Held,
+  inUsdt,
+  marketOrder,
+  NO_USDT,
+  type Page,
+  type Profile,
+  question,
+  type SeenOrder,
+} from './profile.ts';
 import { amount, at, each, exact, isRow, named, oneOf, type Row, text, word } from './rows.ts';
 
 const FATES = {
@@ -235,34 +244,24 @@ export const bybit: Profile = {
   howToSwitch: 'On Bybit, Derivatives → Preferences → Position Mode: choose One-Way Mode',
 
   namesMarginMode: false,
-  place: ({ market, clientOrderId, side, contracts, reduceOnly }) =>
-    question(
-      'createOrder',
-      [
-        market.symbol,
-        'market',
-        side,
-        contracts,
-        undefined,
-        { clientOrderId, ...(reduceOnly && { reduceOnly }) },
-      ],
-      (body): SeenOrder | undefined => {
-        const ref = text(body, 'result', 'orderId');
-        const clientId = text(body, 'result', 'orderLinkId');
-        if (word(body, 'retCode') !== '0' || !ref || !clientId) return undefined;
-        return acknowledged({ ref, clientId, marketId: market.id, side, quantity: contracts, reduceOnly });
-      },
-    ),
-  lookUps({ market, clientOrderId, ref, side, contracts, since }) {
+  place: (order) =>
+    marketOrder(order, (body): SeenOrder | undefined => {
+      const { market, side, contracts: quantity, reduceOnly } = order;
+      const ref = text(body, 'result', 'orderId');
+      const clientId = text(body, 'result', 'orderLinkId');
+      if (word(body, 'retCode') !== '0' || !ref || !clientId) return undefined;
+      return acknowledged({ ref, clientId, marketId: market.id, side, quantity, reduceOnly });
+    }),
+  lookUps(order) {
+    const { market, clientOrderId, ref, since } = order;
     const named = ref === null ? { orderLinkId: clientOrderId } : { orderId: ref };
     const ours = (body: unknown) => among(only(each(listOf(body), readOrder), clientOrderId), clientOrderId);
     return [
       question('privateGetV5OrderRealtime', [{ symbol: market.id, ...named, category: 'linear' }], ours),
       question('fetchCanceledAndClosedOrders', [market.symbol, undefined, undefined, named], ours),
-      question('fetchMyTrades', [market.symbol, since, undefined, named], (body) => {
-        const fills = only(each(listOf(body), readFill), clientOrderId);
-        return fills && orderOfFills(fills, { clientOrderId, marketId: market.id, side, contracts });
-      }),
+      question('fetchMyTrades', [market.symbol, since, undefined, named], (body) =>
+        orderOfFills(only(each(listOf(body), readFill), clientOrderId), order),
+      ),
     ];
   },
   cancel: (ref, market) =>
@@ -308,10 +307,10 @@ const BALANCE = (kind: 'unified' | 'classic') =>
       const coins = each(at(account, 'coin'), named('coin'));
       if (!coins) return undefined;
       const coin = coins.find((row) => text(row, 'coin') === 'USDT');
-      if (!coin) return { currency: 'USDT', equity: ZERO, cash: ZERO, available: ZERO };
+      if (!coin) return NO_USDT;
       const [equity, cash] = [amount(coin, 'equity'), amount(coin, 'walletBalance')];
       const available =
         amount(account, 'totalAvailableBalance') ?? amount(coin, 'availableToWithdraw') ?? equity;
-      return equity && cash && available ? { currency: 'USDT', equity, cash, available } : undefined;
+      return inUsdt(equity, cash, available);
     },
   );

@@ -6,7 +6,8 @@
 
 import { createHmac } from 'node:crypto';
 import type { OrderHint } from '../broker.ts';
-import { type Feed, question, type Said } from './profile.ts';
+import type { Said } from '../stream.ts';
+import { type Feed, question } from './profile.ts';
 import { at, each, type Row, text, word } from './rows.ts';
 import type { Credentials } from './wire.ts';
 

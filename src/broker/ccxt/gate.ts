@@ -4,7 +4,17 @@
 import { absolute, add, compare, type Decimal, sign, subtract } from '../../domain/decimal.ts';
 import { gateFeed } from './feeds.ts';
 import { among, type Fill, orderOfFills } from './orders.ts';
-import { type Held, type Page, type Profile, question, type Refusal, type SeenOrder } from './profile.ts';
+import {
+  type Held,
+  inUsdt,
+  marketOrder,
+  orderNamed,
+  type Page,
+  type Profile,
+  question,
+  type Refusal,
+  type SeenOrder,
+} from './profile.ts';
 import { amount, at, count, each, isRow, type Row, text, word } from './rows.ts';
 import type { Heard } from './wire.ts';
 
@@ -200,30 +210,15 @@ export const gate: Profile = {
   howToSwitch: 'On Gate, Futures → Settings → Position Mode: choose One-way Mode',
 
   namesMarginMode: false,
-  place: ({ market, clientOrderId, side, contracts, reduceOnly }) =>
-    question(
-      'createOrder',
-      [
-        market.symbol,
-        'market',
-        side,
-        contracts,
-        undefined,
-        { clientOrderId, ...(reduceOnly && { reduceOnly }) },
-      ],
-      readOrder,
+  place: (order) => marketOrder(order, readOrder),
+  lookUps: (order) => [
+    orderNamed(order, readOrder),
+    question('fetchClosedOrders', [order.market.symbol], (body) =>
+      among(each(body, readOrder), order.clientOrderId),
     ),
-  lookUps: ({ market, clientOrderId, ref, side, contracts, since }) => [
-    question(
-      'fetchOrder',
-      ref === null ? [undefined, market.symbol, { clientOrderId }] : [ref, market.symbol],
-      readOrder,
+    question('fetchMyTrades', [order.market.symbol, order.since], (body) =>
+      orderOfFills(each(body, readFill), order),
     ),
-    question('fetchClosedOrders', [market.symbol], (body) => among(each(body, readOrder), clientOrderId)),
-    question('fetchMyTrades', [market.symbol, since], (body) => {
-      const fills = each(body, readFill);
-      return fills && orderOfFills(fills, { clientOrderId, marketId: market.id, side, contracts });
-    }),
   ],
   cancel: (ref, market) =>
     question('cancelOrder', [ref, market.symbol], (body) => (word(body, 'id') === ref ? true : undefined)),
@@ -243,7 +238,7 @@ export const gate: Profile = {
           const row = at(body, 'balances', 'USDT');
           const [equity, available] = [amount(row, 'equity'), amount(row, 'available')];
           const cash = available && add(available, amount(row, 'freeze') ?? ('0' as Decimal));
-          return equity && available && cash ? { currency: 'USDT', equity, cash, available } : undefined;
+          return inUsdt(equity, cash, available);
         })
       : question('fetchBalance', [{ type: 'swap' }], (body) => {
           const [cash, profit, available] = [

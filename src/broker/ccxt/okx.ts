@@ -1,12 +1,16 @@
 // OKX v5, swaps. Sizes are in contracts of ctVal. An order is answered with its ids only, and the refusal of one stands in its
 // row: the answer's own code says no more than that all failed. Some codes carry no decision: what they leave is unknown.
 
-import { multiply, negate, sign, ZERO } from '../../domain/decimal.ts';
+import { multiply, negate, sign } from '../../domain/decimal.ts';
 import { okxFeed } from './feeds.ts';
 import { acknowledged, among, type Fill, orderOfFills } from './orders.ts';
 import {
   type Held,
+  inUsdt,
   lastPage,
+  marketOrder,
+  NO_USDT,
+  orderNamed,
   type Page,
   type Profile,
   question,
@@ -220,42 +224,23 @@ export const okx: Profile = {
   howToSwitch: 'On OKX, Trade → Settings → Order placement mode: choose One-way mode (Net)',
 
   namesMarginMode: true,
-  place: ({ market, clientOrderId, side, contracts, reduceOnly, marginMode }) =>
-    question(
-      'createOrder',
-      [
-        market.symbol,
-        'market',
-        side,
-        contracts,
-        undefined,
-        {
-          clientOrderId,
-          ...(reduceOnly && { reduceOnly }),
-          ...(marginMode === 'isolated' && { marginMode }),
-        },
-      ],
-      (body): SeenOrder | undefined => {
-        const row = at(dataOf(body), 0);
-        const [ref, clientId] = [text(row, 'ordId'), text(row, 'clOrdId')];
-        if (text(row, 'sCode') !== '0' || !ref || !clientId) return undefined;
-        return acknowledged({ ref, clientId, marketId: market.id, side, quantity: contracts, reduceOnly });
-      },
-    ),
-  lookUps: ({ market, clientOrderId, ref, side, contracts, since }) => [
-    question(
-      'fetchOrder',
-      ref === null ? [undefined, market.symbol, { clientOrderId }] : [ref, market.symbol],
-      // Without a row it says neither that there is one nor that there is none.
-      (body) => readOrder(at(dataOf(body), 0)),
-    ),
-    question('privateGetTradeOrdersHistory', [{ instId: market.id, instType: 'SWAP' }], (body) =>
-      among(each(dataOf(body), readOrder), clientOrderId),
-    ),
-    question('fetchMyTrades', [market.symbol, since], (body) => {
-      const fills = each(dataOf(body), readFill);
-      return fills && orderOfFills(fills, { clientOrderId, marketId: market.id, side, contracts });
+  place: (order) =>
+    marketOrder(order, (body): SeenOrder | undefined => {
+      const { market, side, contracts: quantity, reduceOnly } = order;
+      const row = at(dataOf(body), 0);
+      const [ref, clientId] = [text(row, 'ordId'), text(row, 'clOrdId')];
+      if (text(row, 'sCode') !== '0' || !ref || !clientId) return undefined;
+      return acknowledged({ ref, clientId, marketId: market.id, side, quantity, reduceOnly });
     }),
+  lookUps: (order) => [
+    // Without a row it says neither that there is one nor that there is none.
+    orderNamed(order, (body) => readOrder(at(dataOf(body), 0))),
+    question('privateGetTradeOrdersHistory', [{ instId: order.market.id, instType: 'SWAP' }], (body) =>
+      among(each(dataOf(body), readOrder), order.clientOrderId),
+    ),
+    question('fetchMyTrades', [order.market.symbol, order.since], (body) =>
+      orderOfFills(each(dataOf(body), readFill), order),
+    ),
   ],
   cancel: (ref, market) =>
     question('cancelOrder', [ref, market.symbol], (body) => {
@@ -291,10 +276,10 @@ export const okx: Profile = {
       const details = each(at(dataOf(body), 0, 'details'), named('ccy'));
       if (!details) return undefined;
       const row = details.find((detail) => text(detail, 'ccy') === 'USDT');
-      if (!row) return { currency: 'USDT', equity: ZERO, cash: ZERO, available: ZERO };
+      if (!row) return NO_USDT;
       const [equity, cash] = [amount(row, 'eq'), amount(row, 'cashBal')];
       const available = amount(row, 'availEq') ?? amount(row, 'availBal') ?? cash;
-      return equity && cash && available ? { currency: 'USDT', equity, cash, available } : undefined;
+      return inUsdt(equity, cash, available);
     }),
   quote: (market) =>
     question('publicGetMarketTicker', [{ instId: market.id }], (body) => {

@@ -2,9 +2,8 @@
 // filled is none: what counts is how much was traded, and whether more can be.
 
 import { add, average, compare, type Decimal, multiply, sign, ZERO } from '../../domain/decimal.ts';
-import type { Side } from '../../domain/order.ts';
 import type { BrokerOrderState } from '../broker.ts';
-import type { SeenOrder } from './profile.ts';
+import type { OrderToFind, SeenOrder } from './profile.ts';
 
 /** undefined: something was filled, and nobody says at which price. */
 export function stateOf(order: SeenOrder, contractSize: Decimal): BrokerOrderState | undefined {
@@ -59,14 +58,10 @@ export interface Fill {
 
 /** All that is left of an order that no list has any more is what it traded. null: nothing. */
 export function orderOfFills(
-  fills: readonly Fill[],
-  order: {
-    readonly clientOrderId: string;
-    readonly marketId: string;
-    readonly side: Side;
-    readonly contracts: Decimal;
-  },
-): SeenOrder | null {
+  fills: readonly Fill[] | undefined,
+  order: Pick<OrderToFind, 'market' | 'clientOrderId' | 'side' | 'contracts'>,
+): SeenOrder | null | undefined {
+  if (!fills) return undefined;
   const ours = fills.filter(({ clientId }) => clientId === order.clientOrderId);
   const filled = ours.reduce<Decimal>((sum, { quantity }) => add(sum, quantity), ZERO);
   if (sign(filled) === 0) return null;
@@ -74,7 +69,7 @@ export function orderOfFills(
   return {
     ref: ours[0]?.ref ?? null,
     clientId: order.clientOrderId,
-    marketId: order.marketId,
+    marketId: order.market.id,
     side: order.side,
     quantity: order.contracts,
     filled,

@@ -1,10 +1,11 @@
 // What one exchange is to the connector: how each question is put through ccxt, how its answer is read, and what its codes
 // mean. A profile asks nobody and remembers nothing: connector.ts does that, the same for all of them.
 
-import type { Decimal } from '../../domain/decimal.ts';
+import { type Decimal, ZERO } from '../../domain/decimal.ts';
 import type { ClientOrderId } from '../../domain/ids.ts';
 import type { Side } from '../../domain/order.ts';
-import type { Balance, OrderHint, Quote } from '../broker.ts';
+import type { Balance, Quote } from '../broker.ts';
+import type { Said } from '../stream.ts';
 import type { Call, Credentials, Heard } from './wire.ts';
 
 /** Asked once, when a connection is opened: ccxt would guess, and remember its guess. */
@@ -73,7 +74,7 @@ interface OrderToSend {
   readonly marginMode: MarginMode | null;
 }
 
-interface OrderToFind {
+export interface OrderToFind {
   readonly market: CcxtMarket;
   readonly clientOrderId: ClientOrderId;
   readonly ref: string | null;
@@ -177,14 +178,6 @@ interface Opening {
   readonly words: readonly ((now: number) => object)[];
 }
 
-export type Said =
-  | { readonly agreed: true }
-  /** Its code, where it gives one. */
-  | { readonly refused: string }
-  | { readonly orders: readonly OrderHint[] }
-  /** It will tell no more. */
-  | { readonly over: true };
-
 /** The exchange's private stream of what happens to orders. */
 export interface Feed {
   open(listener: Listener): Promise<Opening> | Opening;
@@ -245,3 +238,42 @@ export const question = <T>(
 
 export const lastPage = <T>(rows: readonly T[] | undefined): Page<T> | undefined =>
   rows && { rows, next: null };
+
+/** A market order, as ccxt is told of it for each of them. */
+export const marketOrder = (
+  { market, clientOrderId, side, contracts, reduceOnly, marginMode }: OrderToSend,
+  read: Question<SeenOrder>['read'],
+): Question<SeenOrder> =>
+  question(
+    'createOrder',
+    [
+      market.symbol,
+      'market',
+      side,
+      contracts,
+      undefined,
+      { clientOrderId, ...(reduceOnly && { reduceOnly }), ...(marginMode === 'isolated' && { marginMode }) },
+    ],
+    read,
+  );
+
+/** By the exchange's name for it, and by ours where it has none. */
+export const orderNamed = (
+  { market, clientOrderId, ref }: Pick<OrderToFind, 'market' | 'clientOrderId' | 'ref'>,
+  read: Question<SeenOrder>['read'],
+): Question<SeenOrder> =>
+  question(
+    'fetchOrder',
+    ref === null ? [undefined, market.symbol, { clientOrderId }] : [ref, market.symbol],
+    read,
+  );
+
+/** undefined: something of it is missing. */
+export const inUsdt = (
+  equity: Decimal | undefined,
+  cash: Decimal | undefined,
+  available: Decimal | undefined,
+): Balance | undefined =>
+  equity && cash && available ? { currency: 'USDT', equity, cash, available } : undefined;
+
+export const NO_USDT: Balance = { currency: 'USDT', equity: ZERO, cash: ZERO, available: ZERO };
