@@ -9,12 +9,13 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Broker } from '../src/broker/broker.ts';
 import { openBrokers } from '../src/broker/registry.ts';
-import { BROKERS, type BrokerName } from '../src/domain/brokers.ts';
+import { BROKER_NAMES, BROKERS, type BrokerName } from '../src/domain/brokers.ts';
 import type { AccountId } from '../src/domain/ids.ts';
 
 const USERS = 1_000;
 const AT_ONCE = 20;
-const NAMES: readonly BrokerName[] = ['binance', 'bybit', 'okx', 'gate', 'bitget', 'alpaca', 'shioaji'];
+/** The paper broker is the stub itself. */
+const NAMES = BROKER_NAMES.filter((name) => name !== 'paper');
 
 /** One broker a process: memory that one has taken is not given back before the next. */
 const [only] = process.argv.slice(2);

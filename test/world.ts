@@ -194,6 +194,7 @@ export async function openWorld(
       outOfSync: 'hold',
       guards: {},
       silenceAfter: null,
+      requirePlatformCertificate: false,
       sealedCredentials: null,
       credentialsVerified: true,
       halted: false,

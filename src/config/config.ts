@@ -22,6 +22,7 @@ export interface Config {
     readonly baseUrl: string;
     readonly allowedOrigins: readonly string[];
     readonly trustedProxies: readonly Cidr[];
+    readonly checksCertificates: boolean;
     readonly connections: {
       readonly inAll: number;
       readonly perAddress: number;
@@ -169,6 +170,10 @@ function checkTogether(env: Env, { NODE_ENV, ROLE, ...values }: Values, problems
   // A worker opens credentials and nothing else; a verifier seals the audit log besides.
   const needed = { all: API_KEYS, api: API_KEYS, worker: [], verifier: ['APP_KEY'] } as const;
   if (NODE_ENV === 'production') need('NODE_ENV=production', ...needed[ROLE]);
+  if (values.EDGE_CHECKS_CERTIFICATES && (values.TRUSTED_PROXIES ?? []).length === 0)
+    problems.push(
+      'TRUSTED_PROXIES is needed with EDGE_CHECKS_CERTIFICATES: nobody else is believed about certificates',
+    );
   if (values.ALLOWED_ORIGINS?.length === 0) problems.push('ALLOWED_ORIGINS must name at least one origin');
   if (values.CAPTCHA_ENABLED)
     need('CAPTCHA_ENABLED', 'CAPTCHA_PROVIDER', 'CAPTCHA_SECRET', 'CAPTCHA_SITE_KEY');
@@ -224,6 +229,7 @@ function assemble(values: Values): Config {
       baseUrl: address,
       allowedOrigins: values.ALLOWED_ORIGINS ?? [ownOrigin, 'http://localhost:5173'],
       trustedProxies: values.TRUSTED_PROXIES ?? [],
+      checksCertificates: values.EDGE_CHECKS_CERTIFICATES,
       connections: {
         inAll: values.MAX_CONNECTIONS,
         perAddress: values.MAX_CONNECTIONS_PER_IP,

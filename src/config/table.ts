@@ -53,6 +53,7 @@ export const VARIABLES = {
   BASE_URL: { parse: baseUrl, otherwise: 'http://localhost:PORT', means: 'its address from outside, for webhook URLs and mails' },
   ALLOWED_ORIGINS: { parse: listOf(origin), otherwise: 'BASE_URL and http://localhost:5173', means: 'origins whose pages may use the API with credentials, separated by commas' },
   TRUSTED_PROXIES: { parse: listOf(cidr), otherwise: 'none', means: 'CIDR blocks; the client IP is the rightmost address of X-Forwarded-For that is not in them. One that names no valid client (in production also one that names none) speaks for no admin and nobody on a list' },
+  EDGE_CHECKS_CERTIFICATES: { parse: yesOrNo, fallback: 'false', means: "true: what stands in TRUSTED_PROXIES checks the charting platform's client certificate, says so in X-Charting-Client-Cert, and strips what clients say there, as deploy/edge does; accounts may then demand it" },
   MAX_CONNECTIONS: { parse: count(1), fallback: '900', means: 'connections at once, without those of TRUSTED_PROXIES; each is a file handle (ulimit -n)' },
   MAX_CONNECTIONS_PER_IP: { parse: count(1), fallback: '100', means: 'the same, of one address' },
   HEADERS_TIMEOUT_SECONDS: { parse: seconds, fallback: '10', means: 'a request whose headers have not come by then is cut off' },

@@ -22,6 +22,8 @@ export interface Account {
   readonly guards: Guards;
   /** Seconds; null: nobody is told. */
   readonly silenceAfter: number | null;
+  /** Its webhook is for who shows the charting platform's client certificate. */
+  readonly requirePlatformCertificate: boolean;
   /** A JWE that only a worker can open; null: none given. */
   readonly sealedCredentials: string | null;
   readonly credentialsVerified: boolean;
@@ -47,6 +49,7 @@ export interface AccountRow {
   out_of_sync: OutOfSync;
   guards: string | null;
   silence_after: number | null;
+  require_platform_certificate: number | boolean;
   sealed_credentials: string | null;
   broker_credentials_verified: number | boolean;
   halted: number | boolean;
@@ -70,6 +73,7 @@ export const toAccount = (row: AccountRow): Account => ({
   outOfSync: row.out_of_sync,
   guards: row.guards === null ? {} : (JSON.parse(row.guards) as Guards),
   silenceAfter: row.silence_after,
+  requirePlatformCertificate: Boolean(row.require_platform_certificate),
   sealedCredentials: row.sealed_credentials,
   credentialsVerified: Boolean(row.broker_credentials_verified),
   halted: Boolean(row.halted),
@@ -85,12 +89,12 @@ const guardsText = (guards: Guards): string | null =>
 
 export function insertAccount(account: Account): Statement {
   return sql`insert into trading_accounts (id, user_id, name, broker_name, environment, webhook_token, webhook_secret,
-      max_request_age, allowed_symbols, out_of_sync, guards, silence_after, sealed_credentials, broker_credentials_verified, halted, paper,
-      connection_version, credentials_version, revision, created_at)
+      max_request_age, allowed_symbols, out_of_sync, guards, silence_after, require_platform_certificate, sealed_credentials,
+      broker_credentials_verified, halted, paper, connection_version, credentials_version, revision, created_at)
     values (${account.id}, ${account.userId}, ${account.name}, ${account.brokerName}, ${account.environment},
       ${account.webhookToken},
       ${account.webhookSecret}, ${account.maxRequestAge}, ${JSON.stringify(account.allowedSymbols)}, ${account.outOfSync},
-      ${guardsText(account.guards)}, ${account.silenceAfter},
+      ${guardsText(account.guards)}, ${account.silenceAfter}, ${account.requirePlatformCertificate},
       ${account.sealedCredentials}, ${account.credentialsVerified}, ${account.halted},
       ${account.paper === null ? null : JSON.stringify(account.paper)}, ${account.connectionVersion},
       ${account.credentialsVersion}, ${account.revision}, ${account.createdAt})`;
@@ -172,6 +176,7 @@ export interface AccountChange {
   readonly outOfSync?: OutOfSync;
   readonly guards?: Guards;
   readonly silenceAfter?: number | null;
+  readonly requirePlatformCertificate?: boolean;
   readonly webhookToken?: string;
   /** Encrypted under APP_KEY. */
   readonly webhookSecret?: string;
@@ -206,7 +211,7 @@ export function changeAccountAt(id: AccountId, version: number, change: AccountC
 
 function setting(change: AccountChange): Statement {
   const { name, maxRequestAge, allowedSymbols, outOfSync, webhookToken, webhookSecret } = change;
-  const { credentials, haltedAt, guards, silenceAfter } = change;
+  const { credentials, haltedAt, guards, silenceAfter, requirePlatformCertificate } = change;
   const changes = [
     ...(name === undefined ? [] : [sql`name = ${name}`]),
     ...(maxRequestAge === undefined ? [] : [sql`max_request_age = ${maxRequestAge}`]),
@@ -214,6 +219,9 @@ function setting(change: AccountChange): Statement {
     ...(outOfSync === undefined ? [] : [sql`out_of_sync = ${outOfSync}`]),
     ...(guards === undefined ? [] : [sql`guards = ${guardsText(guards)}`]),
     ...(silenceAfter === undefined ? [] : [sql`silence_after = ${silenceAfter}`]),
+    ...(requirePlatformCertificate === undefined
+      ? []
+      : [sql`require_platform_certificate = ${requirePlatformCertificate}`]),
     ...(webhookToken === undefined ? [] : [sql`webhook_token = ${webhookToken}`]),
     ...(webhookSecret === undefined ? [] : [sql`webhook_secret = ${webhookSecret}`]),
     ...(credentials === undefined ? [] : checked(credentials)),

@@ -72,6 +72,16 @@ export const DENIALS = {
     audit: 'webhook_ip_blocked',
     alert: true,
   },
+  /**
+   * None of the classified attacks: the spec's list is closed, and a certificate that the platform renewed looks the same as a
+   * stranger without one. It is audited, and stands among the account's signals.
+   */
+  platform_certificate_missing: {
+    status: 403,
+    title: "The platform's certificate is missing",
+    detail:
+      "This account takes alerts only with the charting platform's client certificate, and this request came without it. Send it from the platform, or turn require_platform_certificate off.",
+  },
   /** The same check on the trading routes (the spec gives both one audit action); also of a foreign IP at an admin path. */
   ip_not_allowed: {
     status: 403,

@@ -19,7 +19,7 @@ import { deny } from '../domain/denial.ts';
 import { isStorable, plainJson, readJson } from '../domain/json.ts';
 import { type Admission, admitTradingRequests } from './admission.ts';
 import { countAnswers } from './answer-count.ts';
-import { clientIp, isForwardedByStranger } from './client-ip.ts';
+import { clientIp, hasPlatformCertificate, isForwardedByStranger } from './client-ip.ts';
 import { type ConnectionLimits, limitConnections, openLatecomers, timeoutsOf } from './connections.ts';
 import type { About } from './docs/openapi.ts';
 import type { RouteDoc } from './docs/route-doc.ts';
@@ -58,7 +58,7 @@ interface Ambient {
 
 export interface ServerDeps {
   readonly clock: { now(): number };
-  readonly webhook: Omit<WebhookRoutes, keyof Ambient>;
+  readonly webhook: Omit<WebhookRoutes, keyof Ambient | 'hasPlatformCertificate'>;
   readonly admission: Omit<Admission, keyof Ambient>;
   readonly trading: Omit<TradingRoutes, keyof Ambient>;
   readonly orderStream: OrderStreamRoutes;
@@ -82,6 +82,8 @@ export interface ServerDeps {
   /** Where the built dashboard lies. */
   readonly pagesFolder: string;
   readonly trustedProxies: IpList;
+  /** What they say of the charting platform's certificate is believed: they check it, and strip what clients say of it. */
+  readonly checksCertificates: boolean;
   readonly connections: ConnectionLimits;
   readonly log: FastifyBaseLogger;
 }
@@ -243,7 +245,14 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     async (_request, reply) => reply.type(deps.metrics.type).send(await deps.metrics.read()),
   );
   docsRoutes(server, deps.about);
-  server.register(async (scope) => webhookRoutes(scope, { ...deps.webhook, ...ambient }));
+  server.register(async (scope) =>
+    webhookRoutes(scope, {
+      ...deps.webhook,
+      ...ambient,
+      hasPlatformCertificate: (request) =>
+        deps.checksCertificates && hasPlatformCertificate(request, trustedProxies),
+    }),
+  );
   server.register(async (scope) => {
     admitTradingRequests(scope, { ...deps.admission, ...ambient });
     tradingRoutes(scope, { ...deps.trading, ...ambient });

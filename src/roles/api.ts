@@ -163,6 +163,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     alertIntervalMs: config.mail.alertIntervalMs,
     auditKey: auditKeyOf(appKey),
     sealingKey: sealingKeyOf(config),
+    checksCertificates: config.http.checksCertificates,
   };
   const bind =
     <Args extends unknown[], Result>(does: (from: typeof deps, ...args: Args) => Result) =>
@@ -173,6 +174,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     clock,
     log,
     trustedProxies: blockList(config.http.trustedProxies),
+    checksCertificates: config.http.checksCertificates,
     connections: config.http.connections,
     readHealth: bind(readHealth),
     metrics: { read: async () => counters.expose(await readFigures(deps)), type: METRICS_TYPE },

@@ -113,6 +113,7 @@ describe('a new account', () => {
       ...body,
       environment: 'live',
       out_of_sync: 'hold',
+      require_platform_certificate: false,
       silence_after: null,
       guards: {
         max_order_quantity: null,

@@ -5,6 +5,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
 import { canonicalBlock } from '../../src/app/accounts/ip-block.ts';
 import { sql } from '../../src/data/db.ts';
+import { BROKER_NAMES, BROKERS, type BrokerName } from '../../src/domain/brokers.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { type Answer, openWorld, type Problem, settableClock, type Trader, type World } from '../world.ts';
 import { makeSession, SIGNED } from './credentials.ts';
@@ -434,14 +435,11 @@ describe('open to everybody', () => {
     assert.equal(status, 200);
     assert.deepEqual(
       others.map(({ name }) => name),
-      ['binance', 'bybit', 'okx', 'gate', 'bitget', 'alpaca', 'shioaji'],
+      BROKER_NAMES.slice(1),
     );
     for (const { name, credentials, environments } of others) {
-      const fields = (credentials as { field: string; label: string; help: string }[]).map(
-        ({ field }) => field,
-      );
-      assert.deepEqual(fields.slice(0, 2), ['api_key', 'api_secret'], String(name));
-      assert.equal((environments as string[])[0], 'live');
+      const described = BROKERS[name as BrokerName];
+      assert.deepEqual([credentials, environments], [described.credentials, described.environments]);
     }
     assert.match(String(symbols_help), /BINANCE:BTCUSDT.P is BTCUSDT/);
     assert.deepEqual(paper, {

@@ -17,6 +17,7 @@ export async function startProduct({ adminIp }: { adminIp: string }) {
     EDGE: 'external',
     TRUSTED_PROXIES: '127.0.0.1/32',
     ADMIN_IPS: adminIp,
+    EDGE_CHECKS_CERTIFICATES: 'true',
     // What is tested here are the edge's limits.
     RATE_LIMIT_REQUESTS: '100000',
   });

@@ -151,6 +151,7 @@ describe('the OpenAPI document', () => {
       'webhook_not_found',
       'user_deactivated',
       'webhook_ip_blocked',
+      'platform_certificate_missing',
       'webhook_timestamp_expired',
       'webhook_credential_attack',
       'webhook_replay_attack',

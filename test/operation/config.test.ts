@@ -40,6 +40,7 @@ const DEFAULTS: readonly (readonly [string, (config: Config) => unknown, unknown
   ['HEADERS_TIMEOUT_SECONDS', (config) => config.http.connections.headersMs, 10_000],
   ['SEND_TIMEOUT_SECONDS', (config) => config.http.connections.sendMs, 20_000],
   ['TRUSTED_PROXIES', (config) => config.http.trustedProxies, []],
+  ['EDGE_CHECKS_CERTIFICATES', (config) => config.http.checksCertificates, false],
   [
     'ADMIN_IPS',
     (config) => config.edge.adminIps,
@@ -160,7 +161,7 @@ describe('.env.example', () => {
     assert.equal(
       readFileSync(new URL('../../.env.example', import.meta.url), 'utf8'),
       envExample(),
-      `make it anew: node -e "import('../src/config-table.ts').then((c) => process.stdout.write(c.envExample()))" > .env.example`,
+      'make it anew: npm run env-example',
     );
   });
 

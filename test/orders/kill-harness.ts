@@ -132,6 +132,7 @@ export async function makeTrader(db: Db, paper: unknown, of?: User, elsewhere?: 
     outOfSync: 'hold',
     guards: {},
     silenceAfter: null,
+    requirePlatformCertificate: false,
     sealedCredentials: (await elsewhere?.seal({ id, userId: user.id })) ?? null,
     credentialsVerified: true,
     halted: false,

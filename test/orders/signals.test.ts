@@ -145,7 +145,11 @@ describe('What arrived at a webhook', () => {
     const text = await shown(world, trader, broken?.id ?? '');
     assert.equal(text.understood, null);
     assert.ok(!text.message?.includes('hunter2'), text.message ?? '');
-    assert.deepEqual(outcomes(text).slice(4, 7), ['ip passed', 'payload refused', 'symbol not_reached']);
+    assert.deepEqual(outcomes(text).slice(5, 8), [
+      'certificate passed',
+      'payload refused',
+      'symbol not_reached',
+    ]);
   });
 
   test("is its owner's alone", async (t) => {

@@ -92,6 +92,11 @@ const CHECKS: readonly Check[] = [
     prepare: ({ world, trader }) => world.allowIps(trader, '192.0.2.1'),
   },
   {
+    name: 'certificate',
+    answer: '403 platform_certificate_missing',
+    spoil: ({ account }) => void Object.assign(account, { requirePlatformCertificate: true }),
+  },
+  {
     name: 'payload',
     answer: '400 webhook_payload_invalid',
     action: 'webhook_payload_invalid',

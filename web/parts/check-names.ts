@@ -8,6 +8,7 @@ export const CHECK_NAMES: Readonly<Record<Schemas['CheckVerdict']['check'], stri
   user: 'User',
   rate: 'Rate',
   ip: 'Address',
+  certificate: 'Certificate',
   payload: 'Payload',
   symbol: 'Symbol',
   age: 'Age',

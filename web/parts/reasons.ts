@@ -10,6 +10,7 @@ const FOUND: Readonly<Record<string, string>> = {
   credentials_not_verified: 'The broker credentials are not verified',
   daily_limit_reached: 'The daily order limit is reached',
   payload_too_large: 'The body is too large',
+  platform_certificate_missing: 'The platform’s certificate is missing',
   plan_simulation_only: 'This plan is limited to simulation',
   rate_limited: 'Too many requests',
   terms_not_accepted: 'The current terms of service are not accepted',
@@ -19,7 +20,11 @@ const FOUND: Readonly<Record<string, string>> = {
   webhook_replay_attack: 'This signal was received before',
 };
 /** Where it came from is the point. */
-const FROM_WHERE = new Set(['webhook_credential_attack', 'webhook_ip_blocked']);
+const FROM_WHERE = new Set([
+  'platform_certificate_missing',
+  'webhook_credential_attack',
+  'webhook_ip_blocked',
+]);
 
 export function reasonOf({
   code,

@@ -58,6 +58,7 @@ function showAccount({ baseUrl }: Pick<AccountDeps, 'baseUrl'>, account: Account
     out_of_sync: account.outOfSync,
     guards: showGuards(account.guards),
     silence_after: account.silenceAfter,
+    require_platform_certificate: account.requirePlatformCertificate,
     halted: account.halted,
     broker_credentials_verified: account.credentialsVerified,
     has_credentials: account.sealedCredentials !== null,
@@ -149,6 +150,7 @@ export async function createAccount(
     outOfSync: fields.outOfSync,
     guards: guards.guards,
     silenceAfter: fields.silenceAfter,
+    requirePlatformCertificate: false,
     sealedCredentials: null,
     credentialsVerified: !NEEDS_CREDENTIALS[broker],
     halted: false,
@@ -188,6 +190,7 @@ export interface AccountFields {
   readonly allowedSymbols?: readonly string[];
   readonly outOfSync?: OutOfSync;
   readonly silenceAfter?: number | null;
+  readonly requirePlatformCertificate?: boolean;
   /** Merged guard by guard. */
   readonly guards?: unknown;
   /** Merged into what is there. */
@@ -198,12 +201,13 @@ export interface AccountFields {
 const ROUNDS = 20;
 
 export async function updateAccount(
-  deps: AccountDeps,
+  deps: AccountDeps & { readonly checksCertificates: boolean },
   owner: Owner,
   id: string,
   { paper: patch, guards: guardsPatch, ...fields }: AccountFields,
 ): Promise<ShownAccount | Denial> {
   if ((fields.allowedSymbols?.length ?? 0) > MOST_SYMBOLS) return tooManySymbols();
+  if (fields.requirePlatformCertificate && !deps.checksCertificates) return nobodyChecks();
   for (let round = 0; round < ROUNDS; round++) {
     const account = await ownAccount(deps, owner.id, id);
     if (isDenial(account)) return account;
@@ -231,6 +235,12 @@ export async function updateAccount(
   }
   return deny('account_changed');
 }
+
+const nobodyChecks = (): Denial =>
+  deny('request_invalid', {
+    detail:
+      "require_platform_certificate cannot be true here: nothing in front of this service checks the platform's certificate, so that every alert would be refused. Ask the operator to set it up (EDGE_CHECKS_CERTIFICATES).",
+  });
 
 /** maxRequestAge → max_request_age: the audit log speaks as the API does. */
 const asShown = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

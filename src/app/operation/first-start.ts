@@ -95,6 +95,7 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
       outOfSync: 'hold',
       guards: {},
       silenceAfter: null,
+      requirePlatformCertificate: false,
       sealedCredentials: null,
       credentialsVerified: true,
       halted: false,

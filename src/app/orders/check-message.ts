@@ -92,6 +92,7 @@ const NEED_SIGNAL: readonly Check[] = [
 const NOT_ASKED: { readonly [check in Check]?: string } = {
   rate: 'Not counted here.',
   ip: 'Not asked here: it depends on where the message comes from.',
+  certificate: 'Not asked here: it depends on who sends the message.',
 };
 
 function verdictOf(check: Check, found: ReadonlyMap<Check, string>, isUnderstood: boolean): CheckVerdict {

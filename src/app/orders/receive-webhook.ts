@@ -41,6 +41,8 @@ export interface WebhookRequest {
   /** What is wrong with the query besides: a parameter that nobody knows may be meant as a rehearsal. Null: nothing. */
   readonly queryProblem: string | null;
   readonly arrivedAt: number;
+  /** The edge says that the sender showed the charting platform's client certificate. */
+  readonly hasPlatformCertificate: boolean;
   readonly context: RequestContext;
   /** Told whose webhook it is, as soon as that is known. */
   onFound?(account: Pick<Account, 'id' | 'userId'>): void;
@@ -220,10 +222,10 @@ function senderOf(deps: WebhookDeps, account: Account, proof: Proof, now: number
   return isGenuine(proof, now, { maxRequestAge: account.maxRequestAge, isSecret }) ? 'own' : 'other';
 }
 
-/** The address, the payload, and levels 2 and 3. */
+/** The address, the certificate, the payload, and levels 2 and 3: a stranger learns nothing of what comes later. */
 function checkSignal(
   deps: WebhookDeps,
-  { simulation: flag, queryProblem, arrivedAt, context }: WebhookRequest,
+  { simulation: flag, queryProblem, arrivedAt, context, hasPlatformCertificate }: WebhookRequest,
   reading: BodyReading,
   { account, allowedIps }: Target,
 ): { readonly signal: Signal; readonly simulation: boolean } | Refused {
@@ -233,6 +235,8 @@ function checkSignal(
       denial: deny('webhook_ip_blocked'),
       metadata: { attack_type: 'ip_not_allowed' },
     };
+  if (account.requirePlatformCertificate && !hasPlatformCertificate)
+    return { check: 'certificate', denial: deny('platform_certificate_missing'), metadata: {} };
   if (queryProblem !== null) return malformed(queryProblem);
   const simulation = readFlag(flag);
   if (simulation === null) return malformed('?simulation= takes true, 1, yes, false, 0 or no.');

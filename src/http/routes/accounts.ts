@@ -125,6 +125,7 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
     async (request, reply) => {
       const { name, max_request_age: maxRequestAge, allowed_symbols: allowedSymbols, paper } = request.body;
       const { out_of_sync: outOfSync, guards, silence_after: silenceAfter } = request.body;
+      const { require_platform_certificate: requirePlatformCertificate } = request.body;
       const changed = await deps.updateAccount(ownerOf(request), request.params.id, {
         ...(name === undefined ? {} : { name }),
         ...(maxRequestAge === undefined ? {} : { maxRequestAge }),
@@ -132,6 +133,7 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
         ...(outOfSync === undefined ? {} : { outOfSync }),
         ...(guards === undefined ? {} : { guards }),
         ...(silenceAfter === undefined ? {} : { silenceAfter }),
+        ...(requirePlatformCertificate === undefined ? {} : { requirePlatformCertificate }),
         ...(paper === undefined ? {} : { paper }),
       });
       return answer(request, reply, changed);

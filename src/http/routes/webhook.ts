@@ -19,6 +19,7 @@ import { WebhookBody, WebhookQuery } from '../schemas/requests.ts';
 export interface WebhookRoutes {
   receive(request: WebhookRequest): Promise<Denial | Placed | Synced>;
   contextOf(request: FastifyRequest): RequestContext;
+  hasPlatformCertificate(request: FastifyRequest): boolean;
   readonly clock: { now(): number };
 }
 
@@ -59,7 +60,10 @@ export const NOT_PLACED: readonly DenialCode[] = [
   'outcome_unknown',
 ];
 
-export function webhookRoutes(server: FastifyInstance, { receive, contextOf, clock }: WebhookRoutes): void {
+export function webhookRoutes(
+  server: FastifyInstance,
+  { receive, contextOf, hasPlatformCertificate, clock }: WebhookRoutes,
+): void {
   // The charting platform sends text/plain when it cannot tell: the bytes are read under any content type.
   // Without the header, because Fastify refuses one that is no content type at all.
   server.addHook('onRequest', async (request) => {
@@ -93,6 +97,7 @@ export function webhookRoutes(server: FastifyInstance, { receive, contextOf, clo
             'user_deactivated',
             'rate_limited',
             'webhook_ip_blocked',
+            'platform_certificate_missing',
             'webhook_payload_invalid',
             'webhook_timestamp_expired',
             'webhook_credential_attack',
@@ -123,6 +128,7 @@ export function webhookRoutes(server: FastifyInstance, { receive, contextOf, clo
       simulation: request.query.simulation,
       queryProblem: queryProblem(request.query, PARAMETERS),
       arrivedAt: clock.now(),
+      hasPlatformCertificate: hasPlatformCertificate(request),
       context: contextOf(request),
       onFound({ id, userId }) {
         reply.concerns = { user_id: userId, trading_account_id: id };

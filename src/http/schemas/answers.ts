@@ -85,6 +85,9 @@ const accountFields = {
     description: 'null: nobody is told of silence',
     examples: [null],
   }),
+  require_platform_certificate: flag(
+    "true: its webhook refuses who does not show the platform's certificate",
+  ),
   halted: flag('true: the kill switch is on'),
   broker_credentials_verified: flag('true: real orders are accepted', true),
   has_credentials: flag('true: sealed credentials are stored'),

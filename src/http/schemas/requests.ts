@@ -260,7 +260,17 @@ export const AccountBody = Type.Object(
 );
 
 export const AccountChangeBody = Type.Object(
-  { name: Type.Optional(name), ...accountFields },
+  {
+    name: Type.Optional(name),
+    ...accountFields,
+    require_platform_certificate: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          "true: the webhook refuses every request without the charting platform's client certificate, your own tries included. Refused where nothing in front of the service checks it. Turn it on after alerts have come with it for a day: should they come without, nothing is traded, exits neither",
+      }),
+    ),
+  },
   { additionalProperties: false, minProperties: 1 },
 );
 

@@ -8,7 +8,7 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { Section } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import styles from './accounts.module.css';
-import { keep, of, useSecret } from './change.ts';
+import { keep, of, useChange, useSecret } from './change.ts';
 import { MASKED } from './message.ts';
 import { plain, readNumber, readOptional } from './numbers.ts';
 import { FieldRow, Row } from './row.tsx';
@@ -33,6 +33,7 @@ export function Webhook({ account }: { readonly account: Account }) {
             return 'value' in typed ? { value: { max_request_age: typed.value } } : typed;
           }}
         />
+        <Certificate account={account} />
         <Silence account={account} />
       </dl>
     </Section>
@@ -169,6 +170,43 @@ function Sure({ title, does, mutation, onClose, children }: SureProps) {
         </button>
       </div>
     </Dialog>
+  );
+}
+
+function Certificate({ account }: { readonly account: Account }) {
+  const [isAsking, setAsking] = useState(false);
+  const change = useChange(account);
+  const isOn = account.require_platform_certificate;
+  const turn = (on: boolean) =>
+    change.mutate({ require_platform_certificate: on }, { onSuccess: () => setAsking(false) });
+  return (
+    <Row
+      name="Platform’s certificate"
+      fault={isAsking ? null : change.error}
+      does={
+        <button type="button" className="link" onClick={() => (isOn ? turn(false) : setAsking(true))}>
+          {isOn ? 'Turn off' : 'Turn on…'}
+          <span className="unseen"> the demand for the platform’s certificate</span>
+        </button>
+      }
+    >
+      {isOn
+        ? 'demanded: whoever sends without it is refused, whatever else they know'
+        : 'not asked for: the address and the secret decide'}
+      {isAsking && (
+        <Sure
+          title={`Only with the platform’s certificate: ${account.name}`}
+          does="Refuse every alert without the certificate"
+          mutation={{ ...change, mutate: () => turn(true) }}
+          onClose={() => setAsking(false)}
+        >
+          From then on only the charting platform itself can send alerts to this account: your own tries with
+          curl and other programs are refused. If the platform comes without its certificate one day, or with
+          one that the operator’s edge does not know yet, every alert is refused, exits too, until you turn
+          this off. Look at Signals after the next alert.
+        </Sure>
+      )}
+    </Row>
   );
 }
 

@@ -18,6 +18,7 @@ const PASSED: Readonly<Record<Verdict['check'], string>> = {
   user: 'active',
   rate: 'within the limit',
   ip: 'allowed',
+  certificate: 'shown, or not asked for',
   payload: 'understood',
   symbol: 'allowed here',
   age: 'young enough',
