@@ -18,11 +18,15 @@ import type { Store } from '../store/store.ts';
 type Closers = (() => unknown)[];
 
 /** `alone`: the embedded database is for one server at a time; a command may look at it beside that one, if it is there. */
-export async function openDatabase({ data }: Config, closers: Closers, { alone = true } = {}): Promise<Db> {
+export async function openDatabase(
+  { data }: Config,
+  closers: Closers,
+  { alone = true, readOnly = false } = {},
+): Promise<Db> {
   const file = join(data.dir, 'fillpath.sqlite');
   if (!alone && !data.databaseUrl && !existsSync(file))
     throw new Error(`There is no database in ${data.dir}.`);
-  mkdirSync(data.dir, { recursive: true, mode: 0o700 });
+  if (!readOnly) mkdirSync(data.dir, { recursive: true, mode: 0o700 });
   if (data.databaseUrl) {
     const db = await openPostgres({ url: data.databaseUrl });
     closers.push(() => db.close());
@@ -33,7 +37,7 @@ export async function openDatabase({ data }: Config, closers: Closers, { alone =
     closers.push(() => lock.release());
     await refuseDamaged(data.dir, file);
   }
-  const db = openSqlite({ file });
+  const db = openSqlite({ file, readOnly });
   closers.push(() => db.close());
   return db;
 }
