@@ -17,10 +17,10 @@ export const machineChecks: readonly Check[] = [
   },
   { area: 'disk', about: 'room on the disk', look: ({ data }) => diskFindings(data.dir) },
   { area: 'port', about: 'the port', look: portFindings },
-  { area: 'configuration', about: 'file handles', look: handleFindings },
+  { area: 'configuration', about: 'file handles', look: limitFindings },
 ];
 
-export async function folderFindings(dir: string, envFile?: string): Promise<Finding[]> {
+async function folderFindings(dir: string, envFile?: string): Promise<Finding[]> {
   const wrong = found('permissions');
   const findings: Finding[] = [];
   const folder = await stat(dir).catch(() => null);
@@ -127,15 +127,19 @@ async function portFindings({ role, http: { host, port } }: Config): Promise<Fin
 /** What is open besides connections: databases, logs, brokers. */
 const OTHER_HANDLES = 100;
 
-async function handleFindings({ http, role }: Config): Promise<Finding[]> {
+async function limitFindings({ http, role }: Config): Promise<Finding[]> {
   if (role === 'worker' || role === 'verifier') return [];
   const limits = await readFile('/proc/self/limits', 'utf8').catch(() => '');
-  const most = Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY);
-  if (http.connections.inAll + OTHER_HANDLES <= most) return [];
+  const most = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
+  return most === undefined ? [] : handleFindings(http.connections.inAll, Number(most));
+}
+
+export function handleFindings(connections: number, most: number): Finding[] {
+  if (connections + OTHER_HANDLES <= most) return [];
   return [
     found('configuration')(
-      `MAX_CONNECTIONS is ${http.connections.inAll}, and this user may open ${most} files, connections among them.`,
-      `Raise the limit (ulimit -n ${http.connections.inAll + 1_000}; LimitNOFILE= with systemd), or lower MAX_CONNECTIONS.`,
+      `MAX_CONNECTIONS is ${connections}, and this user may open ${most} files, connections among them.`,
+      `Raise the limit (ulimit -n ${connections + 1_000}; LimitNOFILE= with systemd), or lower MAX_CONNECTIONS.`,
     ),
   ];
 }

@@ -13,7 +13,7 @@ export const settingsChecks: readonly Check[] = [
 const isLocalName = (host: string): boolean =>
   host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127\./.test(host);
 
-export function addressFindings({ production, role, http, auth, mail }: Config): Finding[] {
+function addressFindings({ production, role, http, auth, mail }: Config): Finding[] {
   if (role === 'worker' || role === 'verifier') return [];
   const wrong = found('configuration');
   const { origin, hostname, protocol } = new URL(http.baseUrl);
@@ -67,7 +67,7 @@ export function addressFindings({ production, role, http, auth, mail }: Config):
 /** As many addresses as a network of a large company has. */
 const WIDEST = { ipv4: 8, ipv6: 16 } as const;
 
-export function proxyFindings({ production, role, http, edge }: Config): Finding[] {
+function proxyFindings({ production, role, http, edge }: Config): Finding[] {
   const wrong = found('proxies');
   const wide = (blocks: readonly Cidr[]) =>
     blocks
