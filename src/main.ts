@@ -8,6 +8,7 @@ import type { FastifyInstance } from 'fastify';
 import packageJson from '../package.json' with { type: 'json' };
 import { agreeOnAppKey } from './app/operation/app-key.ts';
 import { type FirstUser, welcome } from './app/operation/first-start.ts';
+import { readClientSettings } from './config/client.ts';
 import { type Config, ConfigError, readConfig } from './config/config.ts';
 import { CannotStart } from './domain/cannot-start.ts';
 import { appKeyOf } from './roles/adapters.ts';
@@ -74,6 +75,14 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
         await api.server.listen({ host: address, port }).catch((fault: unknown) => {
           throw portRefusal(fault, { host: address, port });
         });
+        const { port: metricsPort } = config.edge.metrics;
+        if (metricsPort !== null) {
+          const { openProbe } = await import('./roles/probe.ts');
+          base.log.info(
+            { port: await openProbe(base, sealer, metricsPort) },
+            'figures are read at this port',
+          );
+        }
         const { port: taken } = api.server.server.address() as AddressInfo;
         return port === 0 ? `http://localhost:${taken}` : baseUrl;
       },
@@ -100,12 +109,18 @@ async function carryOut(args: readonly string[]): Promise<void> {
   const flags = isStart ? args.slice(1) : args;
   const isDemo = flags.length === 1 && flags[0] === '--demo';
   if (flags.length > 0 && !isDemo) {
+    const { openInput } = await import('./cli/input.ts');
     const { openOutput } = await import('./cli/output.ts');
     const { runCommand } = await import('./cli/program.ts');
     // Who reads only the beginning, as `head` does, is no fault.
     process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? 0 : 2));
     const output = openOutput({ out: process.stdout, err: process.stderr });
-    process.exitCode = await runCommand(() => readConfig(process.env), args, output);
+    const around = {
+      config: () => readConfig(process.env),
+      client: () => readClientSettings(process.env),
+      input: openInput(process.stdin, process.stderr),
+    };
+    process.exitCode = await runCommand(around, args, output);
     return;
   }
   // As `npm start`. An image has the pages, and not what builds them.

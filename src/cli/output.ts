@@ -12,6 +12,7 @@ export interface Writable {
   readonly columns?: number | undefined;
   /** Knows of NO_COLOR and of terminals that have none. */
   hasColors?(): boolean;
+  once?(event: 'drain', listener: () => void): unknown;
 }
 
 export type Tone = 'good' | 'bad' | 'warn' | 'quiet' | 'strong';
@@ -42,6 +43,8 @@ export interface Output {
   /** One line of JSON Lines on stdout. */
   jsonLine(value: unknown): void;
   table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): void;
+  /** As it is, on stdout; waits while nobody takes it. */
+  write(text: string): Promise<void>;
   /** In colour, where stdout has them. */
   paint(tone: Tone, text: string): string;
   /** On stderr, and only on a terminal. */
@@ -61,6 +64,9 @@ export function openOutput({ out, err }: { out: Writable; err: Writable }): Outp
     paint,
     print,
     complain: (text) => void err.write(`${text}\n`),
+    async write(text) {
+      if (out.write(text) === false) await new Promise<void>((resolve) => void out.once?.('drain', resolve));
+    },
     json: (value) => print(JSON.stringify(value, null, 2)),
     jsonLine: (value) => print(JSON.stringify(value)),
     table(rows, columns) {

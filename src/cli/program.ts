@@ -21,6 +21,30 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     about: 'look for what is wrong with settings, data and network, and say what to do',
     load: async () => (await import('./doctor.ts')).doctor,
   },
+  user: {
+    about: 'list, add and change users',
+    load: async () => (await import('./user.ts')).user,
+  },
+  key: {
+    about: "list, make and revoke users' API keys",
+    load: async () => (await import('./key.ts')).key,
+  },
+  signal: {
+    about: 'send a test signal of a strategy',
+    load: async () => (await import('./signal.ts')).signal,
+  },
+  orders: {
+    about: 'list orders, and follow them live',
+    load: async () => (await import('./orders.ts')).orders,
+  },
+  'dead-letters': {
+    about: 'orders that fill verification gave up on',
+    load: async () => (await import('./dead-letters.ts')).deadLetters,
+  },
+  export: {
+    about: 'write orders to a file, as CSV or JSON Lines',
+    load: async () => (await import('./export.ts')).exporting,
+  },
   backup: {
     about: 'copy the embedded data into one file, while the service runs',
     load: async () => (await import('./backup.ts')).backup,
@@ -33,6 +57,10 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     about: 'prove that the audit log is whole',
     load: async () => (await import('./audit.ts')).audit,
   },
+  migrate: {
+    about: "bring the database to this version's schema",
+    load: async () => (await import('./migrate.ts')).migrating,
+  },
   config: {
     about: 'list the settings',
     load: async () => (await import('./settings.ts')).settings,
@@ -43,16 +71,15 @@ const NOUNS: Readonly<Record<string, Noun>> = {
   },
 };
 
-/** `config` is called by commands that need one. */
 export async function runCommand(
-  config: Desk['config'],
+  around: Omit<Desk, 'does' | 'output'>,
   args: readonly string[],
   output: Output,
 ): Promise<ExitCode> {
   let code: ExitCode = 0;
   const desk: Desk = {
+    ...around,
     output,
-    config,
     does:
       (work) =>
       async (...given) => {

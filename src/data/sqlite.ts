@@ -5,6 +5,7 @@ import { chmodSync, closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { CannotStart } from '../domain/cannot-start.ts';
+import { type Counters, UNCOUNTED } from '../domain/counters.ts';
 import { type Db, NotCommitted, type Reads, type SqlValue, type Statement } from './db.ts';
 import { groupCommit, holds, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
 
@@ -15,7 +16,15 @@ const BUSY_MS = 1_000;
 const MOST_TEXTS = 500;
 
 /** `readOnly`: for who only looks. What a killed process left beside the file stays there. */
-export function openSqlite({ file, readOnly = false }: { file: string; readOnly?: boolean }): Db {
+export function openSqlite({
+  file,
+  readOnly = false,
+  counters = UNCOUNTED,
+}: {
+  file: string;
+  readOnly?: boolean;
+  counters?: Counters;
+}): Db {
   // Created by us, because SQLite would let everybody on the machine read it. WAL files take over the mode.
   if (file !== ':memory:' && !readOnly) closeSync(openSync(file, 'a', 0o600));
   const db = new DatabaseSync(file, { timeout: BUSY_MS, enableForeignKeyConstraints: true, readOnly });
@@ -88,7 +97,7 @@ export function openSqlite({ file, readOnly = false }: { file: string; readOnly?
     for (const [index, outcome] of outcomes.entries()) group[index]?.settle(outcome);
   }
 
-  const groups = groupCommit({ most: MOST_UNITS, lanes: 1, run: runGroup });
+  const groups = groupCommit({ most: MOST_UNITS, lanes: 1, run: runGroup, counters });
 
   const reads: Reads = {
     async all<Row>(query: Statement): Promise<Row[]> {

@@ -12,6 +12,7 @@ import { lockDataDir, openSqlite } from '../data/sqlite.ts';
 import { damageOf } from '../data/sqlite-check.ts';
 import { CannotStart } from '../domain/cannot-start.ts';
 import type { Clock } from '../domain/clock.ts';
+import type { Counters } from '../domain/counters.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
 
@@ -21,14 +22,19 @@ type Closers = (() => unknown)[];
 export async function openDatabase(
   { data }: Config,
   closers: Closers,
-  { alone = true, readOnly = false } = {},
+  {
+    alone = true,
+    readOnly = false,
+    counters,
+  }: { readonly alone?: boolean; readonly readOnly?: boolean; readonly counters?: Counters } = {},
 ): Promise<Db> {
+  const counted = counters ? { counters } : {};
   const file = join(data.dir, 'fillpath.sqlite');
   if (!alone && !data.databaseUrl && !existsSync(file))
     throw new Error(`There is no database in ${data.dir}.`);
   if (!readOnly) mkdirSync(data.dir, { recursive: true, mode: 0o700 });
   if (data.databaseUrl) {
-    const db = await openPostgres({ url: data.databaseUrl });
+    const db = await openPostgres({ url: data.databaseUrl, ...counted });
     closers.push(() => db.close());
     return db;
   }
@@ -37,7 +43,7 @@ export async function openDatabase(
     closers.push(() => lock.release());
     await refuseDamaged(data.dir, file);
   }
-  const db = openSqlite({ file, readOnly });
+  const db = openSqlite({ file, readOnly, ...counted });
   closers.push(() => db.close());
   return db;
 }

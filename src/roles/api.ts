@@ -69,7 +69,7 @@ import {
 import { bindSecrets } from '../app/operation/bind-secrets.ts';
 import { type FirstUser, publishFirstTerms, seedFirstUser } from '../app/operation/first-start.ts';
 import { readHealth } from '../app/operation/health.ts';
-import { METRICS_TYPE, readMetrics } from '../app/operation/metrics.ts';
+import { readFigures } from '../app/operation/metrics.ts';
 import { tellNotices, watchSilence } from '../app/operation/notices.ts';
 import { alignPosition } from '../app/orders/align.ts';
 import { checkMessage } from '../app/orders/check-message.ts';
@@ -88,11 +88,13 @@ import { createSecretBox, randomToken } from '../app/secret-box.ts';
 import type { Config } from '../config/config.ts';
 import { keptKey, sealingKeyOf } from '../config/keys.ts';
 import { restoredAt } from '../data/restored.ts';
+import type { Counters } from '../domain/counters.ts';
 import { millis } from '../domain/ids.ts';
 import { buildServer } from '../http/server.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { openOutbox } from '../mail/outbox.ts';
 import { openSmtp } from '../mail/smtp.ts';
+import { METRICS_TYPE } from '../telemetry/prometheus.ts';
 import { appKeyOf } from './adapters.ts';
 import { type Foundation, giveUpMs } from './foundation.ts';
 import { leaveMessageKey } from './message-key.ts';
@@ -111,7 +113,7 @@ const SILENCE_EVERY_MS = 15_000;
 
 /** `sealer`: where this process has one, it knows first that the audit log is not sealed any more. */
 export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> | null): Promise<Api> {
-  const { config, parts, log, clock, ticking, db, store, closers } = base;
+  const { config, parts, log, clock, ticking, counters, db, store, closers } = base;
   const { timings, plans, rateLimit } = config;
   const appKey = appKeyOf(config);
   const secrets = createSecretBox(appKey);
@@ -127,7 +129,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
   const later = afterwards(log);
   // A mail server that hangs is not waited for: it is cut off, and what waited for it may note that in the database.
   closers.push(() => later.settled(MAIL_PATIENCE_MS));
-  const mailer = parts.mailer ?? openMailer(config, closers);
+  const mailer = countedMailer(parts.mailer ?? openMailer(config, closers), counters);
   closers.push(() => later.settled(MAIL_PATIENCE_MS));
   const notices = { db, clock, log, mailer, baseUrl };
   const telling = [
@@ -173,7 +175,8 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     trustedProxies: blockList(config.http.trustedProxies),
     connections: config.http.connections,
     readHealth: bind(readHealth),
-    metrics: { read: bind(readMetrics), type: METRICS_TYPE },
+    metrics: { read: async () => counters.expose(await readFigures(deps)), type: METRICS_TYPE },
+    counters,
     about: { version: base.version, baseUrl },
     pagesFolder: join(import.meta.dirname, '..', '..', 'web', 'dist'),
     edge:
@@ -293,3 +296,16 @@ function openMailer({ mail: { smtpUrl, from }, data }: Config, closers: Foundati
   closers.push(() => smtp.close());
   return smtp;
 }
+
+/** Mails are counted where they leave, whoever wrote them. */
+const countedMailer = (mailer: Mailer, counters: Counters): Mailer => ({
+  async send(mail) {
+    try {
+      await mailer.send(mail);
+    } catch (fault) {
+      counters.notified('mail', 'failed');
+      throw fault;
+    }
+    counters.notified('mail', 'sent');
+  },
+});

@@ -5,6 +5,7 @@ import type { Account } from '../../data/accounts.ts';
 import { hasFingerprint } from '../../data/orders.ts';
 import { insertSignal } from '../../data/signals.ts';
 import { findByWebhookToken, type Target } from '../../data/targets.ts';
+import type { Counters } from '../../domain/counters.ts';
 import { type Denial, deny, isDenial, isOurFault, ruleOf } from '../../domain/denial.ts';
 import { dayOf, isEntry } from '../../domain/entitlement.ts';
 import type { OrderId } from '../../domain/ids.ts';
@@ -28,6 +29,7 @@ export interface WebhookDeps extends PlaceOrderDeps, AlertDeps, JudgeDeps {
   readonly store: OnceDeps['store'] & Pick<Store, 'countInWindow'>;
   readonly rateLimit: RateLimit;
   readonly strangers: Strangers;
+  readonly counters: Pick<Counters, 'failedOpen'>;
 }
 
 export interface WebhookRequest {
@@ -40,6 +42,8 @@ export interface WebhookRequest {
   readonly queryProblem: string | null;
   readonly arrivedAt: number;
   readonly context: RequestContext;
+  /** Told whose webhook it is, as soon as that is known. */
+  onFound?(account: Pick<Account, 'id' | 'userId'>): void;
 }
 
 export async function receiveWebhook(
@@ -93,6 +97,7 @@ async function checkAndPlace(
       return deny('webhook_not_found');
     }
     Object.assign(findings, { user: target.user, account: target.account });
+    request.onFound?.(target.account);
     return target.user.isActive ? target : deny('user_deactivated');
   };
   const target = await find();
