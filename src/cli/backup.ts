@@ -6,7 +6,7 @@ import { makeBackup, restoreBackup } from '../roles/backup.ts';
 import { type AddCommands, type Desk, examples, JSON_OPTION } from './desk.ts';
 
 const countsText = ({ users, accounts, orders, under_way, audit_entries }: Counts): string =>
-  `${users} users, ${accounts} accounts, ${orders} orders (${under_way} under way), ${audit_entries} entries in the audit log, which is whole`;
+  `users: ${users}, accounts: ${accounts}, orders: ${orders} (under way: ${under_way}), entries in the audit log, which is whole: ${audit_entries}`;
 
 /** What cannot be done, and rightly so, is a refusal. */
 async function orRefusal(output: Desk['output'], work: () => Promise<0>): Promise<0 | 1> {

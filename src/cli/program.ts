@@ -17,6 +17,10 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     about: 'run the service, as `npm start` does',
     load: async () => (await import('./start.ts')).start,
   },
+  doctor: {
+    about: 'look for what is wrong with settings, data and network, and say what to do',
+    load: async () => (await import('./doctor.ts')).doctor,
+  },
   user: {
     about: 'list, add and change users',
     load: async () => (await import('./user.ts')).user,

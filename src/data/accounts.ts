@@ -339,3 +339,11 @@ export const accountStands = ({ id, revision, halted }: Account): Statement =>
 /** Waits for whoever is just committing an order on the account; who read it before this commits none any more. */
 export const fenceAccount = (id: AccountId): Statement =>
   sql`update trading_accounts set revision = revision + 1 where id = ${id}`;
+
+/** Of accounts that are there. */
+export async function brokersInUse(db: Db): Promise<BrokerName[]> {
+  const rows = await db.all<{ broker_name: BrokerName }>(
+    sql`select distinct broker_name from trading_accounts where deleted_at is null order by broker_name`,
+  );
+  return rows.map(({ broker_name }) => broker_name);
+}

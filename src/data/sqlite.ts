@@ -15,11 +15,21 @@ const BUSY_MS = 1_000;
 /** Texts put together by `join` are few; lists of changing length could make them many. */
 const MOST_TEXTS = 500;
 
-export function openSqlite({ file, counters = UNCOUNTED }: { file: string; counters?: Counters }): Db {
+/** `readOnly`: for who only looks. What a killed process left beside the file stays there. */
+export function openSqlite({
+  file,
+  readOnly = false,
+  counters = UNCOUNTED,
+}: {
+  file: string;
+  readOnly?: boolean;
+  counters?: Counters;
+}): Db {
   // Created by us, because SQLite would let everybody on the machine read it. WAL files take over the mode.
-  if (file !== ':memory:') closeSync(openSync(file, 'a', 0o600));
-  const db = new DatabaseSync(file, { timeout: BUSY_MS, enableForeignKeyConstraints: true });
-  db.exec('pragma journal_mode = wal; pragma synchronous = full; pragma cache_size = -32768');
+  if (file !== ':memory:' && !readOnly) closeSync(openSync(file, 'a', 0o600));
+  const db = new DatabaseSync(file, { timeout: BUSY_MS, enableForeignKeyConstraints: true, readOnly });
+  if (!readOnly) db.exec('pragma journal_mode = wal; pragma synchronous = full');
+  db.exec('pragma cache_size = -32768');
   // Savepoints keep what they may have to undo in memory and not in a file: a third faster in large groups.
   db.exec('pragma temp_store = memory');
 

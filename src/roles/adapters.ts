@@ -22,13 +22,17 @@ type Closers = (() => unknown)[];
 export async function openDatabase(
   { data }: Config,
   closers: Closers,
-  { alone = true, counters }: { readonly alone?: boolean; readonly counters?: Counters } = {},
+  {
+    alone = true,
+    readOnly = false,
+    counters,
+  }: { readonly alone?: boolean; readonly readOnly?: boolean; readonly counters?: Counters } = {},
 ): Promise<Db> {
   const counted = counters ? { counters } : {};
   const file = join(data.dir, 'fillpath.sqlite');
   if (!alone && !data.databaseUrl && !existsSync(file))
     throw new Error(`There is no database in ${data.dir}.`);
-  mkdirSync(data.dir, { recursive: true, mode: 0o700 });
+  if (!readOnly) mkdirSync(data.dir, { recursive: true, mode: 0o700 });
   if (data.databaseUrl) {
     const db = await openPostgres({ url: data.databaseUrl, ...counted });
     closers.push(() => db.close());
@@ -39,7 +43,7 @@ export async function openDatabase(
     closers.push(() => lock.release());
     await refuseDamaged(data.dir, file);
   }
-  const db = openSqlite({ file, ...counted });
+  const db = openSqlite({ file, readOnly, ...counted });
   closers.push(() => db.close());
   return db;
 }

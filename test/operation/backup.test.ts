@@ -30,6 +30,7 @@ import { openSqlite } from '../../src/data/sqlite.ts';
 import { CannotStart } from '../../src/domain/cannot-start.ts';
 import { makeBackup, restoreBackup } from '../../src/roles/backup.ts';
 import { exchangeDesk } from '../broker/exchange-desk.ts';
+import { terminal } from '../cli/terminal.ts';
 import { APP_KEY, makeTrader, startProgram, type Trader, webhookPath } from '../orders/kill-harness.ts';
 
 function folder(t: TestContext): string {
@@ -252,6 +253,27 @@ test('keys that were kept apart come along, and nothing else opens what is seale
     db.all(sql`select 1 from trading_accounts where halted = ${false}`),
   );
   assert.deepEqual(halted, []);
+});
+
+test('as commands: what was done is told, and a refusal is one sentence and exit code 1', async (t) => {
+  const dir = folder(t);
+  await opened(dir, (db) => makeTrader(db, {}));
+  const run = terminal(configOf(dir));
+  const file = join(folder(t), 'copy.sqlite');
+  const made = await run('backup', file);
+  assert.equal(made.code, 0, made.err);
+  assert.match(
+    made.out,
+    /MB, read again and sound\.\nusers: 1, accounts: 1, orders: 0 .*\naudit head 0:\w+\nThe keys are not in it/,
+  );
+  const again = await run('backup', file);
+  assert.deepEqual([again.code, again.out], [1, '']);
+  assert.match(again.err, /^\S+ is there already\. .*\n$/);
+  const into = join(folder(t), 'new');
+  const restored = await run('restore', file, '--into', into, '--json');
+  assert.equal(restored.code, 0, restored.err);
+  assert.deepEqual(JSON.parse(restored.out).settled, { unknown: 0, expired: 0 });
+  assert.equal((await run('restore', file, '--into', into)).code, 1);
 });
 
 test('with PostgreSQL its own tools are named', async (t) => {
