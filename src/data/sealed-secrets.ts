@@ -1,6 +1,6 @@
 // Where secrets lie sealed, and whose they are: for what seals them anew.
 
-import { type Db, join, must, type Statement, sql } from './db.ts';
+import { type Db, must, type Statement, sql } from './db.ts';
 
 export interface SealedSecret {
   /** Of the account, or of the user whose authenticator it is. */
@@ -9,33 +9,18 @@ export interface SealedSecret {
 }
 
 export interface Place {
-  /**
-   * All, or those that do not begin with `notLike`, in the order of their owners; `after` is the last owner of the page
-   * before.
-   */
-  list(db: Db, page: { notLike: string | null; after: string; limit: number }): Promise<SealedSecret[]>;
+  /** Those that do not begin so, in the order of their owners; `after` is the last owner of the page before. */
+  list(db: Db, page: { notLike: string; after: string; limit: number }): Promise<SealedSecret[]>;
   /** Guarded by `unchanged`. */
   replace(secret: SealedSecret, sealed: string): Statement;
 }
-
-/** Before the first owner. */
-export const NOBODY = '00000000-0000-0000-0000-000000000000';
-
-const except = (column: Statement, notLike: string | null): Statement =>
-  notLike === null ? sql`` : join([sql` and `, column, sql` not like ${`${notLike}%`}`], '');
 
 export const SEALED_SECRETS: readonly Place[] = [
   {
     list: (db, { notLike, after, limit }) =>
       db.all<{ owner: string; sealed: string }>(
-        join(
-          [
-            sql`select id as owner, webhook_secret as sealed from trading_accounts where id > ${after}`,
-            except(sql`webhook_secret`, notLike),
-            sql` order by id limit ${limit}`,
-          ],
-          '',
-        ),
+        sql`select id as owner, webhook_secret as sealed from trading_accounts
+            where id > ${after} and webhook_secret not like ${`${notLike}%`} order by id limit ${limit}`,
       ),
     replace: ({ owner, sealed: before }, sealed) =>
       must(
@@ -46,14 +31,8 @@ export const SEALED_SECRETS: readonly Place[] = [
   {
     list: (db, { notLike, after, limit }) =>
       db.all<{ owner: string; sealed: string }>(
-        join(
-          [
-            sql`select user_id as owner, totp_secret as sealed from second_factors where user_id > ${after}`,
-            except(sql`totp_secret`, notLike),
-            sql` order by user_id limit ${limit}`,
-          ],
-          '',
-        ),
+        sql`select user_id as owner, totp_secret as sealed from second_factors
+            where user_id > ${after} and totp_secret not like ${`${notLike}%`} order by user_id limit ${limit}`,
       ),
     replace: ({ owner, sealed: before }, sealed) =>
       must(

@@ -4,11 +4,12 @@
 import { CompactEncrypt, importJWK } from 'jose';
 import { listCredentials, resealCredentials } from '../data/accounts.ts';
 import type { Db } from '../data/db.ts';
-import { NOBODY } from '../data/sealed-secrets.ts';
 import { type PrivateJwk, SEAL_ALGORITHM, SEAL_ENCRYPTION, sealingKey } from '../domain/sealed.ts';
 import { sealOpener } from '../worker/credentials.ts';
 
 const PAGE = 200;
+/** Before the first account. */
+const NOBODY = '00000000-0000-0000-0000-000000000000';
 
 export interface Resealed {
   readonly resealed: number;

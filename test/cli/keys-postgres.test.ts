@@ -11,7 +11,9 @@ import { readConfig } from '../../src/config/config.ts';
 import { sql } from '../../src/data/db.ts';
 import { openPostgres } from '../../src/data/postgres.ts';
 import { openFillpath } from '../../src/main.ts';
+import { openVisitor } from '../http/visitor.ts';
 import { PostgresMissing, startPostgres } from '../servers/postgres.ts';
+import { PASSWORD, serverOf } from '../world.ts';
 import { terminal } from './terminal.ts';
 
 const server = await startPostgres().catch((fault: unknown) => {
@@ -26,7 +28,14 @@ test('a shared database is sealed anew only where nobody else is at work', { ski
   const url = 'url' in server ? server.url : '';
   const [OLD, NEW] = [7, 8].map((byte) => Buffer.alloc(32, byte)) as [Buffer, Buffer];
   const configOf = (env: Record<string, string>) =>
-    readConfig({ DATA_DIR: dir, DATABASE_URL: url, LOG_LEVEL: 'silent', WORKER_POOL_SIZE: '0', ...env });
+    readConfig({
+      DATA_DIR: dir,
+      DATABASE_URL: url,
+      LOG_LEVEL: 'silent',
+      WORKER_POOL_SIZE: '0',
+      SEED_USER: 'false',
+      ...env,
+    });
   const before = configOf({ APP_KEY: OLD.toString('base64url') });
   const after = configOf({
     APP_KEY: NEW.toString('base64url'),
@@ -35,7 +44,21 @@ test('a shared database is sealed anew only where nobody else is at work', { ski
   const rotate = () => terminal(after)('keys', 'rotate', 'APP_KEY');
 
   const service = await openFillpath(before, { log: pino({ level: 'silent' }) });
-  assert.ok(service.firstUser);
+  const ann = openVisitor(async ({ method, url: path, body, headers = {} }) => {
+    const payload = body === undefined ? {} : { payload: JSON.stringify(body) };
+    const sent = {
+      method,
+      url: path,
+      headers: { 'content-type': 'application/json', ...headers },
+      ...payload,
+    };
+    const answer = await serverOf(service).inject(sent);
+    return { status: answer.statusCode, headers: answer.headers, body: JSON.parse(answer.body) };
+  });
+  const login = { email: 'ann@example.com', password: PASSWORD };
+  assert.equal((await ann.call('POST', '/auth/register', { ...login, accept_terms: true })).status, 201);
+  assert.equal((await ann.call('POST', '/auth/login', login)).status, 200);
+  assert.equal((await ann.call('POST', '/trading/accounts', { name: 'Paper', broker: 'paper' })).status, 201);
   const beside = await rotate();
   assert.deepEqual([beside.code, beside.out], [2, '']);
   assert.match(beside.err, /^The database has \d+ connections of other processes\. Stop every process/);

@@ -1,7 +1,7 @@
 // Secrets that were sealed before they were bound to their owners are sealed anew, at the start of an API process.
 
 import type { Db } from '../../data/db.ts';
-import { NOBODY, SEALED_SECRETS } from '../../data/sealed-secrets.ts';
+import { SEALED_SECRETS } from '../../data/sealed-secrets.ts';
 import { BOUND, type SecretBox } from '../secret-box.ts';
 
 interface BindDeps {
@@ -11,6 +11,7 @@ interface BindDeps {
 }
 
 const PAGE = 200;
+const NOBODY = '00000000-0000-0000-0000-000000000000';
 
 export async function bindSecrets({ db, secrets, log }: BindDeps): Promise<void> {
   for (const place of SEALED_SECRETS)

@@ -4,7 +4,7 @@
 import { readCheckpoint, readHead, signCheckpoint } from '../../data/audit-chain.ts';
 import type { Db, Statement } from '../../data/db.ts';
 import { forgetFacts, readFact, replaceFact, setFact } from '../../data/facts.ts';
-import { NOBODY, type Place, SEALED_SECRETS, type SealedSecret } from '../../data/sealed-secrets.ts';
+import { type Place, SEALED_SECRETS, type SealedSecret } from '../../data/sealed-secrets.ts';
 import { checkpointMac } from '../../domain/audit-chain.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
 import { auditKeyOf, isOurs } from '../audit/chain.ts';
@@ -27,6 +27,10 @@ export interface Replaced {
 }
 
 const PAGE = 500;
+/** Before the first owner. */
+const NOBODY = '00000000-0000-0000-0000-000000000000';
+/** No seal begins so: all are listed. */
+const NO_SEAL = '!';
 
 /** null: the database was made with neither of them. */
 export async function replaceAppKey(
@@ -80,7 +84,7 @@ async function sealedAnew(db: Db, { before, after }: { before: Buffer; after: Bu
 
 async function* secretsAt(place: Place, db: Db): AsyncGenerator<SealedSecret> {
   for (let after = NOBODY; ; ) {
-    const found = await place.list(db, { notLike: null, after, limit: PAGE });
+    const found = await place.list(db, { notLike: NO_SEAL, after, limit: PAGE });
     yield* found;
     const last = found.at(-1);
     if (!last || found.length < PAGE) return;
