@@ -18,7 +18,7 @@ import { revokeAllSessions } from '../data/sessions.ts';
 import { type PrivateJwk, sealingKey } from '../domain/sealed.ts';
 import { asOperator, type Operator } from '../roles/operator.ts';
 import { type Resealed, sealToFirst } from '../roles/reseal-credentials.ts';
-import { type AddCommands, type Desk, examples } from './desk.ts';
+import { type AddCommands, examples } from './desk.ts';
 import type { ExitCode, Output } from './output.ts';
 
 const ROTATIONS: Readonly<Record<string, (config: Config, output: Output) => Promise<ExitCode>>> = {
@@ -27,7 +27,7 @@ const ROTATIONS: Readonly<Record<string, (config: Config, output: Output) => Pro
   WORKER_KEY: rotateWorkerKey,
 };
 
-export const keys: AddCommands = (noun, { output, config, does }: Desk) => {
+export const keys: AddCommands = (noun, { output, config, does }) => {
   noun
     .command('rotate')
     .description('replace a key, and seal anew what is sealed under it')
@@ -136,9 +136,7 @@ async function rotateJwtSecret(config: Config, output: Output): Promise<ExitCode
 
 async function rotateWorkerKey(config: Config, output: Output): Promise<ExitCode> {
   const { dir } = config.data;
-  const progress = output.progress();
-  const tell = (count: number) => progress.tell(`${count} credentials`);
-  if (config.keys.worker) return ofEnvironment(config, config.keys.worker, output, tell);
+  if (config.keys.worker) return ofEnvironment(config, config.keys.worker, output);
   if (config.role !== 'all') {
     output.complain('Run this where WORKER_KEY is: in the environment of a worker.');
     return 2;
@@ -158,8 +156,7 @@ async function rotateWorkerKey(config: Config, output: Output): Promise<ExitCode
       }
       const [first, ...others] = openingKeys(config);
       if (!first) throw new Error('keys/WORKER_KEY holds no key.');
-      const done = await sealToFirst(operator, [first, ...others], tell);
-      progress.end();
+      const done = await sealing(operator, [first, ...others], output);
       if (done.unreadable.length === 0)
         replaceKeptKey(dir, 'WORKER_KEY', JSON.stringify(first), { keep: false });
       await noted(operator, 'WORKER_KEY');
@@ -174,7 +171,6 @@ async function ofEnvironment(
   config: Config,
   [first, ...others]: readonly [PrivateJwk, ...PrivateJwk[]],
   output: Output,
-  tell: (count: number) => void,
 ): Promise<ExitCode> {
   if (others.length === 0) {
     const made = JSON.parse(workerKey()) as PrivateJwk;
@@ -187,12 +183,25 @@ async function ofEnvironment(
     return 1;
   }
   return asOperator<ExitCode>(config, 'keys rotate WORKER_KEY', async (operator) => {
-    const done = await sealToFirst(operator, [first, ...others], tell);
+    const done = await sealing(operator, [first, ...others], output);
     await noted(operator, 'WORKER_KEY');
     if (done.unreadable.length === 0)
       output.print('WORKER_KEY may be its first key alone from now on; backups from before need the others.');
     return tellResealed(done, output);
   });
+}
+
+async function sealing(
+  operator: Operator,
+  all: readonly [PrivateJwk, ...PrivateJwk[]],
+  output: Output,
+): Promise<Resealed> {
+  const progress = output.progress();
+  try {
+    return await sealToFirst(operator, all, (count) => progress.tell(`${count} credentials`));
+  } finally {
+    progress.end();
+  }
 }
 
 function tellResealed({ resealed, unreadable }: Resealed, output: Output): ExitCode {

@@ -20,7 +20,7 @@ export interface Resealed {
 export async function sealToFirst(
   { db }: { readonly db: Db },
   keys: readonly [PrivateJwk, ...PrivateJwk[]],
-  tell: (count: number) => void = () => {},
+  tell: (count: number) => void,
 ): Promise<Resealed> {
   const { kid, ...publicKey } = sealingKey(keys[0]);
   const recipient = await importJWK({ ...publicKey }, SEAL_ALGORITHM);

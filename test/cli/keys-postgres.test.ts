@@ -63,6 +63,10 @@ test('a shared database is sealed anew only where nobody else is at work', { ski
   assert.deepEqual([beside.code, beside.out], [2, '']);
   assert.match(beside.err, /^The database has \d+ connections of other processes\. Stop every process/);
   await service.stop();
+  const db = await openPostgres({ url });
+  // Made from the old key, and left for the workers.
+  await db.commit([sql`insert into facts (name, value) values ('message_key x', 'sealed')`]);
+  await db.close();
 
   const rotated = await rotate();
   assert.deepEqual([rotated.code, rotated.err], [0, '']);
@@ -70,9 +74,10 @@ test('a shared database is sealed anew only where nobody else is at work', { ski
   await again.stop();
   const verified = await terminal(after)('audit', 'verify');
   assert.deepEqual([verified.code, verified.err], [0, '']);
-  const db = await openPostgres({ url });
-  t.after(() => db.close());
-  const accounts = await db.all<{ id: string; webhook_secret: string }>(
+  const afterwards = await openPostgres({ url });
+  t.after(() => afterwards.close());
+  assert.deepEqual(await afterwards.all(sql`select name from facts where name like 'message_key%'`), []);
+  const accounts = await afterwards.all<{ id: string; webhook_secret: string }>(
     sql`select id, webhook_secret from trading_accounts`,
   );
   assert.equal(accounts.length, 1);

@@ -23,8 +23,10 @@ import { replaceAppKey } from '../../src/app/operation/replace-app-key.ts';
 import { createSecretBox } from '../../src/app/secret-box.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { openingKeys, workerKey } from '../../src/config/keys.ts';
+import { cutChain } from '../../src/data/audit-chain.ts';
 import { sql } from '../../src/data/db.ts';
-import { type ChainedEntry, nextHead } from '../../src/domain/audit-chain.ts';
+import { type ChainedEntry, checkpointMac, nextHead } from '../../src/domain/audit-chain.ts';
+import { timestamp } from '../../src/domain/ids.ts';
 import { type PrivateJwk, SEAL_ALGORITHM, SEAL_ENCRYPTION, sealingKey } from '../../src/domain/sealed.ts';
 import { credentialsOpener } from '../../src/worker/credentials.ts';
 import { openWorld, type Trader, type World } from '../world.ts';
@@ -117,6 +119,31 @@ test('APP_KEY is replaced while the service stands: secrets open, and heads kept
   const found = await run('audit', 'verify');
   assert.equal(found.code, 1);
   assert.match(found.err, /is not the one at which APP_KEY was replaced/);
+});
+
+test('a log whose beginning was pruned stays whole, and is pruned on, under a new APP_KEY', async (t) => {
+  const { world, trader, run, key } = await openKept(t);
+  await world.stop();
+  /** As retention does it. */
+  const cut = async (entries: number, appKey: string) => {
+    const seals = await world.db.all<{ position: number; entry_id: number; hash: string }>(
+      sql`select * from audit_seals where position <= ${entries} order by position`,
+    );
+    const head = { entries, hash: seals.at(-1)?.hash ?? '' };
+    const mac = checkpointMac(auditKeyOf(Buffer.from(appKey, 'base64url')), head);
+    const ids = seals.map(({ entry_id }) => entry_id);
+    assert.equal(await world.db.commit(cutChain({ ...head, mac }, ids, timestamp(0))), null);
+  };
+  await cut(1, OLD);
+  const head = (await run('audit', 'head')).out.trim();
+  assert.equal((await run('keys', 'rotate', 'APP_KEY')).code, 0);
+  const whole = await run('audit', 'verify', '--head', head);
+  assert.deepEqual([whole.code, whole.err], [0, '']);
+  await worksWith(world, trader, key());
+  // Past the entry at which the key was replaced.
+  await cut(Number(head.split(':')[0]) + 1, key());
+  const pruned = await run('audit', 'verify');
+  assert.deepEqual([pruned.code, pruned.err], [0, '']);
 });
 
 test('a rotation of APP_KEY that was cut off is finished by the next run, wherever it was', async (t) => {
