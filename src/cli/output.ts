@@ -26,7 +26,7 @@ export interface Column<Row> {
   tone?(row: Row): Tone | undefined;
 }
 
-export interface Progress {
+interface Progress {
   /** In place of what it told last. */
   tell(text: string): void;
   /** Takes its line away. */

@@ -61,6 +61,10 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     about: "bring the database to this version's schema",
     load: async () => (await import('./migrate.ts')).migrating,
   },
+  keys: {
+    about: 'replace APP_KEY, JWT_SECRET or WORKER_KEY',
+    load: async () => (await import('./keys.ts')).keys,
+  },
   config: {
     about: 'list the settings',
     load: async () => (await import('./settings.ts')).settings,

@@ -48,6 +48,8 @@ export interface Config {
   readonly keys: {
     /** 32 bytes in base64url. */
     readonly app: string | undefined;
+    /** What it was, while it is being replaced. */
+    readonly appPrevious: string | undefined;
     readonly jwt: string | undefined;
     /** The first one is current; the others open what was sealed to them before. */
     readonly worker: readonly [PrivateJwk, ...PrivateJwk[]] | undefined;
@@ -249,6 +251,7 @@ function assemble(values: Values): Config {
     },
     keys: {
       app: values.APP_KEY,
+      appPrevious: values.APP_KEY_PREVIOUS,
       jwt: values.JWT_SECRET,
       worker: WORKER_KEY,
       workerPublic: values.WORKER_PUBLIC_KEY ?? (WORKER_KEY && publicHalf(WORKER_KEY[0])),

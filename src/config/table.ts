@@ -73,6 +73,7 @@ export const VARIABLES = {
   ORDER_DAYS: { parse: wholeNumber(1, 36_500), otherwise: 'none: for ever', means: 'orders that are older and have ended for good are pruned' },
 
   APP_KEY: { heading: 'Keys', secret: true, parse: aesKey, otherwise: 'generated into DATA_DIR outside production', means: 'encrypts webhook secrets at rest: 32 bytes in base64url' },
+  APP_KEY_PREVIOUS: { secret: true, parse: aesKey, otherwise: 'none', means: 'what APP_KEY was, for `fillpath keys rotate APP_KEY` and nothing else' },
   JWT_SECRET: { secret: true, parse: atLeast(32), otherwise: 'generated into DATA_DIR outside production', means: 'signs session tokens: 32 characters and up' },
   WORKER_KEY: { secret: true, parse: privateJwks, otherwise: 'generated into DATA_DIR with ROLE=all', means: 'opens sealed broker credentials: a private P-256 JWK for workers only, or after a rotation {"keys": […]}, the current one first' },
   WORKER_PUBLIC_KEY: { parse: publicJwk, otherwise: 'generated into DATA_DIR with ROLE=all', means: 'seals broker credentials: the public P-256 JWK of WORKER_KEY, for API processes' },

@@ -267,6 +267,30 @@ export const storeCredentials = (id: AccountId, sealed: string): Statement =>
         where id = ${id} and deleted_at is null`,
   );
 
+interface SealedCredentials {
+  readonly id: AccountId;
+  readonly user_id: UserId;
+  readonly sealed_credentials: string;
+}
+
+/** In the order of their ids, deleted accounts too; `after` is the last one of the page before. */
+export const listCredentials = (
+  db: Reads,
+  { after, limit }: { after: string; limit: number },
+): Promise<SealedCredentials[]> =>
+  db.all<SealedCredentials>(
+    sql`select id, user_id, sealed_credentials from trading_accounts
+        where id > ${after} and sealed_credentials is not null order by id limit ${limit}`,
+  );
+
+/** The same credentials, sealed to another key: to whoever uses them nothing has changed. Guarded by `unchanged`. */
+export const resealCredentials = (id: AccountId, before: string, sealed: string): Statement =>
+  must(
+    'unchanged',
+    sql`update trading_accounts set sealed_credentials = ${sealed}
+        where id = ${id} and sealed_credentials = ${before}`,
+  );
+
 /**
  * Guarded by `account` and then by `idle`: nothing of it may be under way, neither an order nor a fill check. In two
  * statements, because only a statement that begins after the account's row is locked sees every order accepted before.

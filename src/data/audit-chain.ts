@@ -221,6 +221,10 @@ export async function readCheckpoint(db: Db): Promise<Checkpoint | null> {
   return row ? { entries: row.position, hash: row.hash, mac: row.mac } : null;
 }
 
+/** Under another key. */
+export const signCheckpoint = ({ entries }: ChainHead, mac: string): Statement =>
+  sql`update audit_checkpoints set mac = ${mac} where position = ${entries}`;
+
 /** The chain begins behind the checkpoint from now on. Guarded by `checkpoint`: nobody else has cut it there. */
 export function cutChain(
   { entries, hash, mac }: Checkpoint,

@@ -2,13 +2,13 @@
 
 import { type Db, must, type Statement, sql } from './db.ts';
 
-interface SealedSecret {
+export interface SealedSecret {
   /** Of the account, or of the user whose authenticator it is. */
   readonly owner: string;
   readonly sealed: string;
 }
 
-interface Place {
+export interface Place {
   /** Those that do not begin so, in the order of their owners; `after` is the last owner of the page before. */
   list(db: Db, page: { notLike: string; after: string; limit: number }): Promise<SealedSecret[]>;
   /** Guarded by `unchanged`. */

@@ -9,8 +9,9 @@ import type { RequestContext } from '../app/audit/audit.ts';
 import { ACCESS, type Changes, journalOf } from '../app/orders/changes.ts';
 import { createSecretBox, type SecretBox } from '../app/secret-box.ts';
 import type { Config } from '../config/config.ts';
-import type { Db } from '../data/db.ts';
+import { type Db, sql } from '../data/db.ts';
 import { schemaOf } from '../data/migrate.ts';
+import { lockDataDir } from '../data/sqlite.ts';
 import type { Plans } from '../domain/entitlement.ts';
 import type { UserId } from '../domain/ids.ts';
 import type { Store } from '../store/store.ts';
@@ -34,12 +35,14 @@ export interface Operator {
 /** As long as the streams themselves keep one. */
 const JOURNAL_MS = 330_000;
 
-/** `command` is what the audit log is to say: `user deactivate`. */
+/** `command` is what the audit log is to say: `user deactivate`. `alone`: refuses where the service runs. */
 export async function asOperator<Result>(
-  config: Config,
+  given: Config,
   command: string,
   work: (operator: Operator) => Promise<Result>,
+  { alone = false } = {},
 ): Promise<Result> {
+  const config = underOwnName(given, `fillpath ${command}`);
   const closers: (() => unknown)[] = [];
   const clock = { now: () => Date.now() };
   const noted: Promise<unknown>[] = [];
@@ -53,6 +56,7 @@ export async function asOperator<Result>(
   };
   try {
     const db = await openDatabase(config, closers, { alone: false });
+    if (alone) await refuseCompany(config, db, closers);
     await refuseOtherSchema(db);
     return await work({
       config,
@@ -78,6 +82,34 @@ export async function asOperator<Result>(
   }
 }
 
+/** So that PostgreSQL can tell this process from the others. */
+function underOwnName(config: Config, name: string): Config {
+  const { databaseUrl } = config.data;
+  if (!databaseUrl) return config;
+  const url = new URL(databaseUrl);
+  url.searchParams.set('application_name', name);
+  return { ...config, data: { ...config.data, databaseUrl: url.href } };
+}
+
+/** The embedded database has a lock for it. Of a shared one, whoever runs has connections of the same role. */
+async function refuseCompany(config: Config, db: Db, closers: (() => unknown)[]): Promise<void> {
+  if (!config.data.databaseUrl) {
+    const lock = lockDataDir(config.data.dir);
+    closers.push(() => lock.release());
+    return;
+  }
+  const others = await db.get<{ count: number }>(
+    sql`select cast(count(*) as integer) as count from pg_stat_activity
+        where datname = current_database() and usename = current_user and backend_type = 'client backend'
+          and application_name <> current_setting('application_name')
+          and application_name not in ('psql', 'pg_dump')`,
+  );
+  if (others && others.count > 0)
+    throw new Error(
+      `The database has ${others.count} connections of other processes. Stop every process of the service first.`,
+    );
+}
+
 async function refuseOtherSchema(db: Db): Promise<void> {
   const { pending, refusal } = await schemaOf(db, packageJson.version);
   if (refusal !== null) throw new Error(refusal);
@@ -87,7 +119,7 @@ async function refuseOtherSchema(db: Db): Promise<void> {
     );
 }
 
-export const noAppKey = ({ data }: Config): string => `APP_KEY is not set, and there is none in ${data.dir}.`;
+const noAppKey = ({ data }: Config): string => `APP_KEY is not set, and there is none in ${data.dir}.`;
 
 async function openShared(config: Config, clock: { now(): number }): Promise<Store | null> {
   if (!config.data.redisUrl || !hasAppKey(config)) return null;

@@ -22,6 +22,7 @@ const DEFAULTS: readonly (readonly [string, (config: Config) => unknown, unknown
   ['ROLE', (config) => config.role, 'all'],
   ['NODE_ENV', (config) => config.environment, 'development'],
   ['APP_KEY', (config) => config.keys.app, undefined],
+  ['APP_KEY_PREVIOUS', (config) => config.keys.appPrevious, undefined],
   ['JWT_SECRET', (config) => config.keys.jwt, undefined],
   ['WORKER_KEY', (config) => config.keys.worker, undefined],
   ['WORKER_PUBLIC_KEY', (config) => config.keys.workerPublic, undefined],

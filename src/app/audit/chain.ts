@@ -16,6 +16,7 @@ import {
 import type { Db } from '../../data/db.ts';
 import { type ChainHead, checkpointMac, GENESIS, nextHead } from '../../domain/audit-chain.ts';
 import type { Timestamp } from '../../domain/ids.ts';
+import { type ChainKeys, keyAt, readChainKeys } from './eras.ts';
 
 export interface ChainDeps {
   readonly db: Db;
@@ -56,18 +57,21 @@ export async function verifyAuditLog(
 async function verifyFrom(
   { db, auditKey }: ChainDeps,
   checkpoint: Checkpoint | null,
-  keptHeads: readonly ChainHead[],
+  kept: readonly ChainHead[],
 ): Promise<ChainReport> {
   const begins: ChainHead = checkpoint ?? GENESIS;
+  const keys = await readChainKeys(db, auditKey);
+  const keptHeads = [...kept, ...(keys?.eras ?? [])];
   const report = { problems: [] as string[], begins, unsealed: 0, unsealedSince: null };
   const { problems } = report;
   // Read first: what is sealed while we walk only lies behind it.
   const stored = await readHead(db);
   if (checkpoint && !isOurs(auditKey, checkpoint))
     problems.push(`the checkpoint at entry ${begins.entries} was not made by us${OR_ANOTHER_KEY}`);
+  if (!keys) problems.push(`the record of former keys was not made by us${OR_ANOTHER_KEY}`);
   const stray = await straySeal(db, begins.entries);
   if (stray) problems.push(misplaced(stray));
-  if (problems.length > 0) return { ...report, head: begins };
+  if (!keys || problems.length > 0) return { ...report, head: begins };
 
   const compare = (head: ChainHead) => {
     if (keptHeads.some((kept) => kept.entries === head.entries && kept.hash !== head.hash))
@@ -81,7 +85,7 @@ async function verifyFrom(
     // By places and not by their number: whatever stands at one of them is in the page.
     const page = await sealedEntries(db, head.entries, head.entries + READ_AT_ONCE);
     for (const sealed of page) {
-      const next = nextLink(auditKey, head, sealed);
+      const next = nextLink(keys, head, sealed);
       if (typeof next === 'string') {
         problems.push(next);
         break walk;
@@ -127,12 +131,14 @@ export function isOurs(auditKey: Buffer, checkpoint: Checkpoint): boolean {
 }
 
 /** The head with one more entry; a text: what is wrong with that entry. */
-export function nextLink(auditKey: Buffer, head: ChainHead, sealed: SealedEntry): ChainHead | string {
+export function nextLink(keys: ChainKeys, head: ChainHead, sealed: SealedEntry): ChainHead | string {
   const place = head.entries + 1;
   if (sealed.position > place) return missing(place, sealed.position - 1);
   if (sealed.position !== place) return misplaced(sealed);
   if (sealed.entry === null) return missing(place, place);
-  const next = nextHead(auditKey, head, sealed.entry);
+  const next = nextHead(keyAt(keys, place), head, sealed.entry);
+  if (keys.eras.some((era) => era.entries === place && era.hash !== next.hash))
+    return `entry ${place} of the chain is not the one at which APP_KEY was replaced`;
   if (sealed.hash === next.hash) return next;
   const otherwise = place === 1 ? OR_ANOTHER_KEY : '';
   return `entry ${place} of the chain (id ${sealed.entryId}) was changed${otherwise}`;

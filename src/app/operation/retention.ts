@@ -25,6 +25,7 @@ import { type ChainHead, checkpointMac, GENESIS } from '../../domain/audit-chain
 import { earliestId, type OrderId, timestamp } from '../../domain/ids.ts';
 import type { Store } from '../../store/store.ts';
 import { isOurs, nextLink } from '../audit/chain.ts';
+import { readChainKeys } from '../audit/eras.ts';
 import { TRIES_LIFE_MS } from '../identity/tries.ts';
 
 export interface RetentionDeps {
@@ -142,13 +143,15 @@ function ordersBefore(db: Db, beforeMs: number): Next {
 async function oldEntries({ db, auditKey, clock }: RetentionDeps, beforeMs: number): Promise<Batch | null> {
   const checkpoint = await readCheckpoint(db);
   if (checkpoint && !isOurs(auditKey, checkpoint)) throw new Error('The checkpoint was not made by us.');
+  const keys = await readChainKeys(db, auditKey);
+  if (!keys) throw new Error('The record of former keys was not made by us.');
   const from: ChainHead = checkpoint ?? GENESIS;
   if (await straySeal(db, from.entries)) throw new Error('There are seals where none belong.');
   const before = timestamp(beforeMs);
   const ids: number[] = [];
   let head = from;
   for (const sealed of await sealedEntries(db, from.entries, from.entries + FEW_ROWS)) {
-    const next = nextLink(auditKey, head, sealed);
+    const next = nextLink(keys, head, sealed);
     if (typeof next === 'string')
       throw new Error(`The audit log is not whole, and is left as it is: ${next}.`);
     if (!sealed.entry || sealed.entry.created_at >= before) break;
