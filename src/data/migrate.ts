@@ -16,6 +16,7 @@ import { strategies } from './migrations/010-strategies.ts';
 import { unitValues } from './migrations/011-unit-values.ts';
 import { standing } from './migrations/012-standing.ts';
 import { standingIndexes } from './migrations/013-standing-indexes.ts';
+import { notifications } from './migrations/014-notifications.ts';
 
 interface Migration {
   readonly name: string;
@@ -38,6 +39,7 @@ const MIGRATIONS: readonly Migration[] = [
   { name: '011-unit-values', script: unitValues },
   { name: '012-standing', script: standing },
   { name: '013-standing-indexes', script: standingIndexes, besideOthers: true },
+  { name: '014-notifications', script: notifications },
 ];
 
 const TYPES: Record<Db['dialect'], Record<string, string>> = {
