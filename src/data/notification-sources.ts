@@ -88,6 +88,22 @@ export async function sealedEvents(db: Reads, after: number, upTo: number): Prom
   };
 }
 
+/** Those of these that are the user's. */
+export async function ownAccounts(db: Reads, user: UserId, ids: readonly AccountId[]): Promise<AccountId[]> {
+  if (ids.length === 0) return [];
+  const rows = await db.all<{ id: AccountId }>(
+    join(
+      [
+        sql`select id from trading_accounts where user_id = ${user} and deleted_at is null and id in (`,
+        listOf(ids),
+        sql`) order by id`,
+      ],
+      '',
+    ),
+  );
+  return rows.map(({ id }) => id);
+}
+
 export async function accountNames(
   db: Reads,
   ids: readonly AccountId[],

@@ -247,7 +247,7 @@ export function summaryEvent(userId: UserId, at: Timestamp, summary: Summary): E
     accountId: null,
     title: 'The last 24 hours',
     text: [
-      `${signals} signals: ${executed} executed, ${rejected} rejected, ${refused} refused. ${orders} real orders, ${simulated} simulated.`,
+      `Signals: ${signals} (${executed} executed, ${rejected} rejected, ${refused} refused). Orders: ${orders} real, ${simulated} simulated.`,
       ...(earned.length > 0 ? ['Realised:', ...earned] : []),
     ].join(' '),
     path: '/',

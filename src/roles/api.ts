@@ -54,6 +54,16 @@ import {
 import { createTokens } from '../app/identity/tokens.ts';
 import { createTurns } from '../app/identity/turns.ts';
 import {
+  addDestination,
+  changeUserDestination,
+  readDeliveries,
+  readDestination,
+  readDestinations,
+  removeDestination,
+  tryDestination,
+} from '../app/notifications/destinations.ts';
+import { mailDead } from '../app/notifications/mail-dead.ts';
+import {
   changeUserAsAdmin,
   makeFirstAdmin,
   publishTerms,
@@ -94,6 +104,7 @@ import { openSmtp } from '../mail/smtp.ts';
 import { appKeyOf } from './adapters.ts';
 import { type Foundation, giveUpMs } from './foundation.ts';
 import { leaveMessageKey } from './message-key.ts';
+import { channelsOf } from './notifying.ts';
 
 /** At a stop, for the mails under way. */
 const MAIL_PATIENCE_MS = 3_000;
@@ -131,6 +142,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
   const telling = [
     every(TELL_EVERY_MS, () => tellNotices(notices), log),
     every(SILENCE_EVERY_MS, () => watchSilence(notices), log),
+    every(SILENCE_EVERY_MS, () => mailDead(notices), log),
   ];
   closers.push(async () => void (await Promise.all(telling.map((round) => round.stop()))));
   const strangers = countStrangers({ db, clock, log });
@@ -159,6 +171,8 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     alertIntervalMs: config.mail.alertIntervalMs,
     auditKey: auditKeyOf(appKey),
     sealingKey: sealingKeyOf(config),
+    channels: channelsOf(base),
+    privateNetworks: config.notify.privateNetworks,
   };
   const bind =
     <Args extends unknown[], Result>(does: (from: typeof deps, ...args: Args) => Result) =>
@@ -268,6 +282,15 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       readSubscription: bind(readSubscription),
       readSecurityAttacks: bind(readSecurityAttacks),
       readAuditLog: bind(readAuditLog),
+    },
+    notifications: {
+      readDestinations: bind(readDestinations),
+      readDestination: bind(readDestination),
+      addDestination: bind(addDestination),
+      changeDestination: bind(changeUserDestination),
+      removeDestination: bind(removeDestination),
+      tryDestination: bind(tryDestination),
+      readDeliveries: bind(readDeliveries),
     },
     open: {
       readPlans: bind(readPlans),
