@@ -57,8 +57,8 @@ export function DestinationRow({ destination }: { readonly destination: Destinat
       </header>
       <p className={`status ${SEVERITY[state]}`}>
         <Mark name={MARKS[state]} /> {STATE[state]} <When at={since} />
-        {last_error && <>: {last_error}</>}
       </p>
+      {last_error && <p>{last_error}</p>}
       {advice && <p className={state === 'dead' ? 'act' : 'quiet'}>{advice}</p>}
       {dropped > 0 && (
         <p className="act">
@@ -66,13 +66,8 @@ export function DestinationRow({ destination }: { readonly destination: Destinat
         </p>
       )}
       <p className="quiet">
-        Told of {eventsInWords(destination.events)}, of{' '}
-        {destination.trading_account_ids === null
-          ? 'all accounts'
-          : destination.trading_account_ids.length === 1
-            ? 'one account'
-            : `${destination.trading_account_ids.length} accounts`}
-        .
+        Told of: {eventsInWords(destination.events)}. Accounts:{' '}
+        {destination.trading_account_ids === null ? 'all' : destination.trading_account_ids.length}.
       </p>
       <div className={styles.ways}>
         <button type="button" className="button" disabled={test.isPending} onClick={() => test.mutate()}>

@@ -113,7 +113,7 @@ export const STATE: Readonly<Record<Destination['state'], string>> = {
 
 /** null: nothing. */
 export function whatToDo({ state, kind }: Pick<Destination, 'state' | 'kind'>): string | null {
-  if (state === 'failing') return 'It is tried again by itself, for a day. Nothing is lost meanwhile.';
+  if (state === 'failing') return 'It is tried again by itself, for a day.';
   if (state !== 'dead') return null;
   return kind === 'telegram'
     ? 'Nothing more is sent there. Let the bot write to the chat again, then send a test; or remove it and add another.'
