@@ -8,7 +8,7 @@ export type DeliveryOutcome = 'pending' | 'delivered' | 'given_up';
 
 export interface Delivery {
   readonly id: string;
-  readonly event: EventKind;
+  readonly event: EventKind | 'test';
   readonly message: Omit<Message, 'id'>;
   readonly createdAt: Timestamp;
   readonly attempts: number;
@@ -21,7 +21,7 @@ export interface Delivery {
 
 interface Row {
   id: string;
-  event: EventKind;
+  event: EventKind | 'test';
   message: string;
   created_at: Timestamp;
   attempts: number;
@@ -90,7 +90,7 @@ export async function waitingAt(
 export interface NewDelivery {
   readonly id: string;
   readonly destinationId: string;
-  readonly event: EventKind;
+  readonly event: EventKind | 'test';
   readonly message: Omit<Message, 'id'>;
   readonly createdAt: Timestamp;
   readonly dueAt: Timestamp;
@@ -122,7 +122,8 @@ export async function nextDelivery(db: Reads, destination: string, now: Timestam
   const row = await db.get<Row>(
     sql`select id, event, message, created_at, attempts, outcome, ended_at, last_error, folded
         from notification_deliveries
-        where destination_id = ${destination} and outcome = 'pending' and due_at <= ${now} order by id limit 1`,
+        where destination_id = ${destination} and outcome = 'pending' and event <> 'test' and due_at <= ${now}
+        order by id limit 1`,
   );
   return row ? toDelivery(row) : null;
 }
@@ -150,6 +151,36 @@ export const noteDeliveryError = (id: string, error: string): Statement =>
 export const giveUpOld = (destination: string, before: Timestamp, now: Timestamp): Statement =>
   sql`update notification_deliveries set outcome = 'given_up', ended_at = ${now}
       where destination_id = ${destination} and outcome = 'pending' and created_at < ${before}`;
+
+// Trials: beside the others, at once and once.
+
+export interface Trial extends Delivery {
+  readonly destinationId: string;
+}
+
+export async function waitingTrials(db: Reads, limit: number): Promise<Trial[]> {
+  const rows = await db.all<Row & { destination_id: string }>(
+    sql`select id, destination_id, event, message, created_at, attempts, outcome, ended_at, last_error, folded
+        from notification_deliveries where outcome = 'pending' and event = 'test' and attempts = 0
+        order by due_at limit ${limit}`,
+  );
+  return rows.map((row) => ({ ...toDelivery(row), destinationId: row.destination_id }));
+}
+
+/** Guarded by `trial`: whoever comes first sends it. */
+export const claimTrial = ({ id }: Trial): Statement =>
+  must('trial', sql`update notification_deliveries set attempts = 1 where id = ${id} and attempts = 0`);
+
+/** null: it has not ended. */
+export async function endOfDelivery(
+  db: Reads,
+  id: string,
+): Promise<{ readonly outcome: DeliveryOutcome; readonly error: string | null } | null> {
+  const row = await db.get<{ outcome: DeliveryOutcome; last_error: string | null }>(
+    sql`select outcome, last_error from notification_deliveries where id = ${id} and outcome <> 'pending'`,
+  );
+  return row ? { outcome: row.outcome, error: row.last_error } : null;
+}
 
 /** Newest first; `after` is the last one of the page before. */
 export async function listDeliveries(

@@ -107,6 +107,12 @@ export async function listDestinations(db: Reads, user: UserId): Promise<Destina
   return rows.map(toDestination);
 }
 
+/** Whoever's it is: for who sends. */
+export async function destinationById(db: Reads, id: string): Promise<Destination | null> {
+  const row = await db.get<Row>(sql`select * from notification_destinations where id = ${id}`);
+  return row ? toDestination(row) : null;
+}
+
 export async function findDestination(db: Reads, user: UserId, id: string): Promise<Destination | null> {
   const row = await db.get<Row>(
     sql`select * from notification_destinations where user_id = ${user} and id = ${id}`,
@@ -212,7 +218,7 @@ export async function dueDestinations(db: Reads, now: Timestamp, limit: number):
       [
         sql`select d.* from (
               select destination_id, min(due_at) as due_at from notification_deliveries
-              where outcome = 'pending' and due_at <= ${now} group by destination_id) p
+              where outcome = 'pending' and event <> 'test' and due_at <= ${now} group by destination_id) p
             join notification_destinations d on d.id = p.destination_id
             join users u on u.id = d.user_id
             where`,

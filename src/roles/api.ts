@@ -104,7 +104,6 @@ import { openSmtp } from '../mail/smtp.ts';
 import { appKeyOf } from './adapters.ts';
 import { type Foundation, giveUpMs } from './foundation.ts';
 import { leaveMessageKey } from './message-key.ts';
-import { channelsOf } from './notifying.ts';
 
 /** At a stop, for the mails under way. */
 const MAIL_PATIENCE_MS = 3_000;
@@ -171,7 +170,6 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     alertIntervalMs: config.mail.alertIntervalMs,
     auditKey: auditKeyOf(appKey),
     sealingKey: sealingKeyOf(config),
-    channels: channelsOf(base),
     privateNetworks: config.notify.privateNetworks,
   };
   const bind =

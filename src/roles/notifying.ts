@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { blockList } from '../app/accounts/ip-list.ts';
 import { every } from '../app/background.ts';
-import { deliver } from '../app/notifications/deliver.ts';
+import { deliver, deliverTrials } from '../app/notifications/deliver.ts';
 import { findEvents, findStates } from '../app/notifications/find-events.ts';
 import { summarise } from '../app/notifications/summarise.ts';
 import { createSecretBox } from '../app/secret-box.ts';
@@ -16,12 +16,14 @@ import type { Foundation } from './foundation.ts';
 const FIND_EVERY_MS = 1_000;
 const STATES_EVERY_MS = 15_000;
 const DELIVER_EVERY_MS = 1_000;
+/** Somebody waits for these. */
+const TRIALS_EVERY_MS = 500;
 /** Destinations that are being told, of which each may take its ten seconds. */
 const MOST_UNDER_WAY = 100;
 /** At a stop. What is under way then is sent again by the next process, under the same id. */
 const PATIENCE_MS = 3_000;
 
-export const channelsOf = ({ config, parts, clock, log }: Foundation): Channels =>
+const channelsOf = ({ config, parts, clock, log }: Foundation): Channels =>
   parts.channels ??
   openChannels({
     allowed: blockList(config.notify.privateNetworks),
@@ -57,10 +59,16 @@ export function openNotifying(base: Foundation): void {
       log,
     ),
   ];
-  const deliveries = every(DELIVER_EVERY_MS, sending, log);
+  const deliveries = [
+    every(DELIVER_EVERY_MS, sending, log),
+    every(TRIALS_EVERY_MS, () => deliverTrials(delivering), log),
+  ];
   closers.push(async () => {
     await Promise.all(rounds.map((round) => round.stop()));
-    await Promise.race([deliveries.stop(), sleep(PATIENCE_MS, undefined, { ref: false })]);
+    await Promise.race([
+      Promise.all(deliveries.map((round) => round.stop())),
+      sleep(PATIENCE_MS, undefined, { ref: false }),
+    ]);
   });
 }
 

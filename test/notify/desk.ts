@@ -93,7 +93,7 @@ export async function openDesk(t: TestContext, { channels, ...options }: Options
     },
     /** Rounds, until it is so: the audit log is sealed about once a second. */
     async until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-      const end = Date.now() + 20_000;
+      const end = Date.now() + 40_000;
       while (!(await isSo())) {
         assert.ok(
           Date.now() < end,

@@ -190,7 +190,7 @@ test('a test is sent at once and audited, five times in a minute', async (t) => 
   );
   assert.deepEqual(
     tested.map(({ success }) => success),
-    [1, 0, 0, 0, 0],
+    [1, 1, 1, 1, 1],
   );
 });
 

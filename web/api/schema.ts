@@ -1467,7 +1467,7 @@ export interface components { schemas: { "Account": { "id": string;
 "created_at": string;
 "secret"?: string; };
 "NotificationDelivery": { "id": string;
-"event": "order_failed" | "order_unknown" | "dead_letter" | "fill" | "gap" | "drift" | "silence" | "guard_refused" | "broker_disconnected" | "credentials_refused" | "attack" | "limit" | "daily_summary";
+"event": "order_failed" | "order_unknown" | "dead_letter" | "fill" | "gap" | "drift" | "silence" | "guard_refused" | "broker_disconnected" | "credentials_refused" | "attack" | "limit" | "daily_summary" | "test";
 "title": string;
 "text": string;
 "folded": number;

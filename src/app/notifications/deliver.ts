@@ -3,16 +3,20 @@
 
 import type { Db, Statement } from '../../data/db.ts';
 import {
+  claimTrial,
   type Delivery,
   endDelivery,
   giveUpOld,
   nextDelivery,
   noteAttempt,
   noteDeliveryError,
+  type Trial,
+  waitingTrials,
 } from '../../data/notification-deliveries.ts';
 import {
   claimDestination,
   type Destination,
+  destinationById,
   dueDestinations,
   noteFailure,
   noteSuccess,
@@ -44,6 +48,25 @@ const AT_ONCE = 20;
 const CLAIM_MS = 60_000;
 /** With one claim: chats take about one in a second. */
 const MOST_IN_A_ROW = 3;
+
+/** Messages that somebody waits for: to the paused and the dead too, and behind no other. One that arrives revives. */
+export async function deliverTrials(deps: DeliverDeps): Promise<void> {
+  await Promise.all((await waitingTrials(deps.db, AT_ONCE)).map((trial) => deliverTrial(deps, trial)));
+}
+
+async function deliverTrial(deps: DeliverDeps, trial: Trial): Promise<void> {
+  const { db, clock } = deps;
+  if ((await db.commit([claimTrial(trial)])) !== null) return;
+  const destination = await destinationById(db, trial.destinationId);
+  if (!destination) return;
+  const attempt = await send(deps, destination, messageOf(trial));
+  const now = timestamp(clock.now());
+  await db.commit(
+    attempt.outcome === 'delivered'
+      ? [endDelivery(trial.id, 'delivered', null, now), noteSuccess(destination.id, now)]
+      : [endDelivery(trial.id, 'given_up', attempt.error, now)],
+  );
+}
 
 /** Returns to how many it was sent. */
 export async function deliver(deps: DeliverDeps): Promise<number> {
@@ -86,8 +109,7 @@ const messageOf = ({ id, message, folded }: Delivery): Message => ({
   text: foldedText(message.text, folded),
 });
 
-/** Also for a trial. */
-export function send(
+function send(
   { secrets, channels }: Pick<DeliverDeps, 'secrets' | 'channels'>,
   destination: Pick<Destination, 'id' | 'kind' | 'sealedAddress'>,
   message: Message,

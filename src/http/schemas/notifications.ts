@@ -119,7 +119,7 @@ export const Trial = Type.Object(
 export const Delivery = Type.Object(
   {
     id: id('of the message; a webhook gets it as webhook-id'),
-    event: oneOf(EVENTS),
+    event: oneOf([...EVENTS, 'test']),
     title: text('what happened', ['Order rejected']),
     text: text('and how'),
     folded: count('so many of a burst are told of by this one; 0: it is about itself'),

@@ -6,7 +6,7 @@ import { api, read } from '../../api/client.ts';
 import { CopyButton } from '../../parts/copy.tsx';
 import { Section } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
-import { useReadAgain } from '../security/read-again.ts';
+import { useReadAgain } from '../../parts/read-again.ts';
 import { type Choice, Choices } from './choices.tsx';
 import styles from './notifications.module.css';
 import { destinations } from './questions.ts';

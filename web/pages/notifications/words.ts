@@ -65,7 +65,7 @@ export function eventsInWords(events: readonly EventKind[]): string {
 }
 
 export const eventInWords = (kind: string): string =>
-  EVERY.find(([each]) => each === kind)?.[1] ?? kind.replaceAll('_', ' ');
+  EVERY.find(([each]) => each === kind)?.[1] ?? (kind === 'test' ? 'a test' : kind.replaceAll('_', ' '));
 
 export const KINDS: readonly { readonly kind: Kind; readonly name: string; readonly where: string }[] = [
   {
