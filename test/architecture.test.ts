@@ -12,13 +12,14 @@ const PORTS = new Set([
   'broker/paper/ledger.ts',
   'data/db.ts',
   'mail/mailer.ts',
+  'notify/channel.ts',
   'store/store.ts',
   'worker/orders.ts',
 ]);
 const ADAPTERS = new Set(['data/sqlite.ts', 'data/postgres.ts']);
 const isAdapter = (file: string) =>
   ADAPTERS.has(file) ||
-  (['broker', 'mail', 'store', 'telemetry'].includes(folderOf(file)) && !PORTS.has(file));
+  (['broker', 'mail', 'notify', 'store', 'telemetry'].includes(folderOf(file)) && !PORTS.has(file));
 
 interface Import {
   /** A path under src for our own, else the name of a package or what lies outside src. */
@@ -44,6 +45,7 @@ const MAY_IMPORT: Record<string, { readonly words: string; readonly allows: (imp
     mail: { words: 'domain', allows: ({ target, own }) => !own || folderOf(target) === 'domain' },
     // Who counts or traces knows the port in domain, and nobody but the roles knows Prometheus or OpenTelemetry.
     telemetry: { words: 'domain', allows: ({ target, own }) => !own || folderOf(target) === 'domain' },
+    notify: { words: 'domain', allows: ({ target, own }) => !own || folderOf(target) === 'domain' },
     worker: {
       words: 'domain, the ports of broker and store, and types of data',
       allows: ({ target, own, typeOnly }) =>

@@ -60,6 +60,7 @@ const tree = root.addChildren([
     page('/accounts/$id', () => import('./pages/accounts/accounts.tsx')),
     page('/check', () => import('./pages/check/check.tsx')),
     page('/security', () => import('./pages/security/security.tsx')),
+    page('/notifications', () => import('./pages/notifications/notifications.tsx')),
     page('/operation', () => import('./pages/operation/operation.tsx')),
   ]),
   outside('/welcome', () => import('./pages/landing/landing.tsx')),

@@ -89,6 +89,10 @@ export interface Config {
     readonly from: string;
     readonly alertIntervalMs: number;
   };
+  readonly notify: {
+    readonly privateNetworks: readonly Cidr[];
+    readonly telegramUrl: string;
+  };
   /** Of one user, over webhook and trading requests. */
   readonly rateLimit: { readonly requests: number; readonly windowMs: number };
   readonly workers: {
@@ -284,6 +288,10 @@ function assemble(values: Values): Config {
       smtpUrl: values.SMTP_URL,
       from: values.MAIL_FROM ?? `fillpath@${mailHost}`,
       alertIntervalMs: values.ALERT_INTERVAL_MINUTES,
+    },
+    notify: {
+      privateNetworks: values.NOTIFY_PRIVATE_NETWORKS ?? [],
+      telegramUrl: values.TELEGRAM_URL,
     },
     rateLimit: { requests: values.RATE_LIMIT_REQUESTS, windowMs: values.RATE_LIMIT_WINDOW_SECONDS },
     workers: {

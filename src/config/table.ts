@@ -101,6 +101,8 @@ export const VARIABLES = {
   SMTP_URL: { heading: 'Mail', secret: true, parse: addressOf('smtp', 'smtps'), otherwise: 'none: each mail is one .eml file in DATA_DIR/outbox', means: 'smtp://user:password@host:587' },
   MAIL_FROM: { parse: sender, otherwise: "none: fillpath@ and BASE_URL's host", means: 'the sender of mails' },
   ALERT_INTERVAL_MINUTES: { parse: duration('minutes', TIMER_MS), fallback: '30', means: 'at most one alert mail per user in this time' },
+  NOTIFY_PRIVATE_NETWORKS: { parse: listOf(cidr), otherwise: 'none', means: "CIDR blocks of your own network that users' notifications may be sent to, also by http and to any port; all other private addresses are refused" },
+  TELEGRAM_URL: { parse: baseUrl, fallback: 'https://api.telegram.org', means: 'the Bot API server for notifications by Telegram' },
 
   PLANS: { heading: 'Plans and limits', parse: plans, fallback: JSON.stringify(DEFAULT_PLANS), means: 'JSON; daily_orders null is no limit; accounts, api_keys and allowed_ips are how many its users may make (where it does not say: 200 each, and 20, 20 and 50 where it only simulates)' },
   RATE_LIMIT_REQUESTS: { parse: count(1), fallback: '60', means: 'webhook and trading requests of one user in a window' },

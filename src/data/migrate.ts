@@ -23,8 +23,9 @@ import { strategies } from './migrations/010-strategies.ts';
 import { unitValues } from './migrations/011-unit-values.ts';
 import { standing } from './migrations/012-standing.ts';
 import { standingIndexes } from './migrations/013-standing-indexes.ts';
+import { notifications } from './migrations/014-notifications.ts';
 import { platformCertificate } from './migrations/015-platform-certificate.ts';
-import { requestIds } from './migrations/017-request-ids.ts';
+import { requestIds } from './migrations/016-request-ids.ts';
 
 export interface Migration {
   /** It begins with its number, and is what the database remembers it by. */
@@ -63,8 +64,9 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '011-unit-values', script: unitValues },
   { name: '012-standing', script: standing },
   { name: '013-standing-indexes', script: standingIndexes, besideOthers: true },
+  { name: '014-notifications', script: notifications },
   { name: '015-platform-certificate', script: platformCertificate },
-  { name: '017-request-ids', script: requestIds },
+  { name: '016-request-ids', script: requestIds },
 ];
 
 const TYPES: Record<Db['dialect'], Record<string, string>> = {

@@ -127,6 +127,31 @@ export async function oldNotices(db: Db, before: Timestamp, limit: number): Prom
   return { rows: rows.length, unit: [mustDelete('notices', among('id', ids))] };
 }
 
+export async function oldDeliveries(db: Db, before: Timestamp, limit: number): Promise<Batch> {
+  const rows = await db.all<{ id: string }>(
+    sql`select id from notification_deliveries where created_at < ${before} order by created_at limit ${limit}`,
+  );
+  const ids = rows.map(({ id }) => id);
+  return { rows: rows.length, unit: [mustDelete('notification_deliveries', among('id', ids))] };
+}
+
+export async function oldMarks(db: Db, before: Timestamp, limit: number): Promise<Batch> {
+  const rows = await db.all<{ mark: string }>(
+    sql`select mark from notification_marks where made_at < ${before} order by made_at limit ${limit}`,
+  );
+  const marks = rows.map(({ mark }) => mark);
+  return { rows: rows.length, unit: [mustDelete('notification_marks', among('mark', marks))] };
+}
+
+/** What nothing has become of for so long, nobody is told of any more. */
+export async function oldWatches(db: Db, before: Timestamp, limit: number): Promise<Batch> {
+  const rows = await db.all<{ order_id: OrderId }>(
+    sql`select order_id from notification_orders where since < ${before} order by since limit ${limit}`,
+  );
+  const orders = rows.map(({ order_id }) => order_id);
+  return { rows: rows.length, unit: [mustDelete('notification_orders', among('order_id', orders))] };
+}
+
 /** Those that became no order; the others go with theirs. */
 export async function oldSignals(db: Db, before: Timestamp, limit: number): Promise<Batch> {
   const rows = await db.all<{ id: string }>(

@@ -3,7 +3,7 @@
 import { type Db, must, type Statement, sql } from './db.ts';
 
 export interface SealedSecret {
-  /** Of the account, or of the user whose authenticator it is. */
+  /** Of the account or the destination, or of the user whose authenticator it is. */
   readonly owner: string;
   readonly sealed: string;
 }
@@ -38,6 +38,18 @@ export const SEALED_SECRETS: readonly Place[] = [
       must(
         'unchanged',
         sql`update second_factors set totp_secret = ${sealed} where user_id = ${owner} and totp_secret = ${before}`,
+      ),
+  },
+  {
+    list: (db, { notLike, after, limit }) =>
+      db.all<{ owner: string; sealed: string }>(
+        sql`select id as owner, sealed_address as sealed from notification_destinations
+            where id > ${after} and sealed_address not like ${`${notLike}%`} order by id limit ${limit}`,
+      ),
+    replace: ({ owner, sealed: before }, sealed) =>
+      must(
+        'unchanged',
+        sql`update notification_destinations set sealed_address = ${sealed} where id = ${owner} and sealed_address = ${before}`,
       ),
   },
 ];

@@ -40,7 +40,7 @@ export const DENIALS = {
     status: 403,
     title: 'Only a session may do this',
     detail:
-      'Log in: an API key cannot manage sessions, keys, passwords, allowed IPs, webhook secrets and tokens.',
+      'Log in: an API key cannot manage sessions, keys, passwords, allowed IPs, webhook secrets and tokens, and notifications.',
   },
   admin_required: { status: 403, title: 'Only an admin may do this', detail: 'Log in as an admin.' },
   webhook_not_found: {
@@ -295,6 +295,11 @@ export const DENIALS = {
     status: 409,
     title: 'This address is on the list already',
     detail: 'Nothing is to be done; GET /settings/allowed-ips shows the list.',
+  },
+  notification_address_invalid: {
+    status: 400,
+    title: 'This address cannot be notified',
+    detail: 'Give what the kind of destination needs: a url, or for Telegram bot_token and chat_id.',
   },
   too_many: {
     status: 409,

@@ -28,6 +28,7 @@ export const TROUBLES = [
   'terms_not_accepted',
   'silence',
   'key_can_withdraw',
+  'notification_dead',
 ] as const;
 type TroubleKind = (typeof TROUBLES)[number];
 
@@ -309,6 +310,23 @@ export function withdrawalTrouble(
     detail: `Fillpath never does. ${warning}`,
   });
 }
+
+/** `lastError` is ours; the name its owner's, who may have laid it out over lines. */
+export const deadDestination = ({
+  name,
+  since,
+  lastError,
+}: {
+  readonly name: string;
+  readonly since: Timestamp;
+  readonly lastError: string | null;
+}): Trouble =>
+  trouble({
+    kind: 'notification_dead',
+    since,
+    title: `Notifications no longer arrive at ${name.replace(/\s+/g, ' ')}.`,
+    detail: `${lastError ?? 'Nothing could be delivered there for a day.'} Send a test there, or remove it; trading is not affected.`,
+  });
 
 export const termsTrouble = ({
   version,

@@ -38,6 +38,7 @@ import { type AccountRoutes, accountRoutes } from './routes/accounts.ts';
 import { type AdminRoutes, adminRoutes } from './routes/admin.ts';
 import { type AuthRoutes, authRoutes } from './routes/auth.ts';
 import { type LookRoutes, lookRoutes } from './routes/look.ts';
+import { type NotificationRoutes, notificationRoutes } from './routes/notifications.ts';
 import { type OrderStreamRoutes, orderStreamRoutes } from './routes/order-stream.ts';
 import { type OverviewRoutes, overviewRoutes } from './routes/overview.ts';
 import { type PerformanceRoutes, performanceRoutes } from './routes/performance.ts';
@@ -68,6 +69,7 @@ export interface ServerDeps {
   readonly overview: Omit<OverviewRoutes, keyof Ambient>;
   readonly look: Omit<LookRoutes, keyof Ambient>;
   readonly settings: Omit<SettingsRoutes, keyof Ambient>;
+  readonly notifications: Omit<NotificationRoutes, keyof Ambient>;
   readonly open: PublicRoutes;
   readonly admin: Omit<AdminRoutes, keyof Ambient>;
   readonly auth: Omit<AuthRoutes, keyof Ambient>;
@@ -265,6 +267,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   });
   server.register(async (scope) => authRoutes(scope, { ...deps.auth, ...ambient }));
   server.register(async (scope) => settingsRoutes(scope, { ...deps.settings, ...ambient }));
+  server.register(async (scope) => notificationRoutes(scope, { ...deps.notifications, ...ambient }));
   server.register(async (scope) => publicRoutes(scope, deps.open));
   server.register(async (scope) => adminRoutes(scope, { ...deps.admin, ...ambient }));
   return server;

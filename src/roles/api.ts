@@ -54,6 +54,16 @@ import {
 import { createTokens } from '../app/identity/tokens.ts';
 import { createTurns } from '../app/identity/turns.ts';
 import {
+  addDestination,
+  changeUserDestination,
+  readDeliveries,
+  readDestination,
+  readDestinations,
+  removeDestination,
+  tryDestination,
+} from '../app/notifications/destinations.ts';
+import { mailDead } from '../app/notifications/mail-dead.ts';
+import {
   changeUserAsAdmin,
   makeFirstAdmin,
   publishTerms,
@@ -135,6 +145,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
   const telling = [
     every(TELL_EVERY_MS, () => tellNotices(notices), log),
     every(SILENCE_EVERY_MS, () => watchSilence(notices), log),
+    every(SILENCE_EVERY_MS, () => mailDead(notices), log),
   ];
   closers.push(async () => void (await Promise.all(telling.map((round) => round.stop()))));
   const strangers = countStrangers({ db, clock, log });
@@ -164,6 +175,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     auditKey: auditKeyOf(appKey),
     sealingKey: sealingKeyOf(config),
     checksCertificates: config.http.checksCertificates,
+    privateNetworks: config.notify.privateNetworks,
   };
   const bind =
     <Args extends unknown[], Result>(does: (from: typeof deps, ...args: Args) => Result) =>
@@ -275,6 +287,15 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       readSubscription: bind(readSubscription),
       readSecurityAttacks: bind(readSecurityAttacks),
       readAuditLog: bind(readAuditLog),
+    },
+    notifications: {
+      readDestinations: bind(readDestinations),
+      readDestination: bind(readDestination),
+      addDestination: bind(addDestination),
+      changeDestination: bind(changeUserDestination),
+      removeDestination: bind(removeDestination),
+      tryDestination: bind(tryDestination),
+      readDeliveries: bind(readDeliveries),
     },
     open: {
       readPlans: bind(readPlans),

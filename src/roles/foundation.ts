@@ -13,6 +13,7 @@ import { migrate } from '../data/migrate.ts';
 import { STALE_MS } from '../domain/fill.ts';
 import { openLog } from '../log.ts';
 import type { Mailer } from '../mail/mailer.ts';
+import type { Channels } from '../notify/channel.ts';
 import type { Store } from '../store/store.ts';
 import { openPrometheus, type Prometheus } from '../telemetry/prometheus.ts';
 import { createHosts, type Hosts } from '../worker/hosts.ts';
@@ -35,6 +36,7 @@ export interface Parts {
   readonly brokers?: Partial<Brokers>;
   readonly hasher?: PasswordHasher;
   readonly mailer?: Mailer;
+  readonly channels?: Channels;
   readonly launcher?: Launcher | null;
   /** How everybody may log in, where this is a demo. */
   readonly demo?: { readonly email: string; readonly password: string };

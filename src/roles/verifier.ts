@@ -1,5 +1,5 @@
 // ROLE=verifier: what comes round by itself. Fills are verified, orders that nobody works on are rescued, the audit log is
-// sealed, and what is old is pruned. Any number may run: each piece of work is claimed by compare-and-set.
+// sealed, users are notified, and what is old is pruned. Any number may run: each piece of work is claimed by compare-and-set.
 
 import { auditKeyOf } from '../app/audit/chain.ts';
 import { openSealer, type Sealer } from '../app/audit/sealing.ts';
@@ -11,6 +11,7 @@ import { verifyDueFills } from '../app/orders/verify-fills.ts';
 import { keptHead } from '../data/kept-head.ts';
 import { appKeyOf } from './adapters.ts';
 import { type Foundation, giveUpMs } from './foundation.ts';
+import { openNotifying } from './notifying.ts';
 
 const VERIFY_EVERY_MS = 200;
 const RESCUE_EVERY_MS = 2_000;
@@ -67,6 +68,7 @@ export async function openVerifying(base: Foundation, sealer: Sealer): Promise<v
   ];
   const looking = { ...base, looking: verifying.rules, visibilityMs: verifying.visibilityMs };
   const hearing = hearFills(looking, stopping.signal);
+  openNotifying(base);
   // What a host had in its hands is not left to the next round.
   const forget = roster.onGone(() => {
     rescueOrders(base, 0).catch((fault: unknown) =>

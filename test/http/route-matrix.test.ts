@@ -30,6 +30,7 @@ const CONTRACT: readonly (readonly [pattern: RegExp, access: Access])[] = [
   [/^\w+ \/settings\/api-keys/, 'session'],
   [/^\w+ \/trading\/accounts\/:id\/webhook-(secret|token)$/, 'session'],
   [/^(POST|DELETE) \/settings\/allowed-ips/, 'session'],
+  [/^(POST|PATCH|DELETE) \/settings\/notifications/, 'session'],
   [/^\w+ \/(trading|settings)\//, 'user'],
 ];
 

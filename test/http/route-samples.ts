@@ -8,6 +8,7 @@ import { insertRefreshToken } from '../../src/data/sessions.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { plainRecoveryCode, stepAt, totpCode } from '../../src/domain/totp.ts';
 import { type Headers, makeApiKey, makeSession, SIGNED } from '../accounts/credentials.ts';
+import { TELEGRAM } from '../notify/desk.ts';
 import { PASSWORD, type Trader, type World } from '../world.ts';
 
 export interface Sample {
@@ -54,6 +55,13 @@ const resting: MakeSample = async ({ world, trader }) => {
 const aligned: MakeSample = async ({ world, trader }) => {
   await world.send(trader, { market_position: 'long', market_position_size: 1 });
   return { params: { id: trader.account.id }, body: { symbol: 'BTCUSDT' } };
+};
+
+/** Nobody is asked for it: what it leads to is no address of the public internet. */
+const destination: MakeSample = async ({ world, trader }) => {
+  const body = { kind: 'webhook', name: 'Mine', events: ['fill'], url: 'https://127.0.0.1/hook' };
+  const made = await world.inSession<{ id: string }>(trader, 'POST', '/settings/notifications', body);
+  return { params: { id: made.body.id } };
 };
 
 const signal: MakeSample = async ({ world, trader }) => {
@@ -155,6 +163,15 @@ export const SAMPLES: Readonly<Record<string, MakeSample>> = {
     ]);
     return { params: { id } };
   },
+  'POST /settings/notifications': () => ({ body: { ...TELEGRAM, name: 'Phone', events: ['fill'] } }),
+  'GET /settings/notifications/:id': destination,
+  'PATCH /settings/notifications/:id': async (owner) => ({
+    ...(await destination(owner)),
+    body: { paused: true },
+  }),
+  'DELETE /settings/notifications/:id': destination,
+  'POST /settings/notifications/:id/test': destination,
+  'GET /settings/notifications/:id/deliveries': destination,
   'POST /settings/terms': () => ({ body: { version: '1' } }),
 
   'POST /auth/register': () => ({

@@ -81,6 +81,8 @@ const DEFAULTS: readonly (readonly [string, (config: Config) => unknown, unknown
   ['SIGNAL_DAYS', (config) => config.retention.signalMs, 90 * 86_400_000],
   ['BROKER_URLS', (config) => config.brokers.urls, {}],
   ['ALERT_INTERVAL_MINUTES', (config) => config.mail.alertIntervalMs, 30 * 60_000],
+  ['NOTIFY_PRIVATE_NETWORKS', (config) => config.notify.privateNetworks, []],
+  ['TELEGRAM_URL', (config) => config.notify.telegramUrl, 'https://api.telegram.org'],
   ['EDGE', (config) => config.edge.mode, 'builtin'],
 ];
 /** Without a default that can be seen in the configuration. */

@@ -284,10 +284,10 @@ describe('deploy/compose', () => {
     assert.deepEqual(published, ['front 127.0.0.1:${FRONT_PORT:-8080}:8080']);
   });
 
-  test('only workers, and the front, are on a network with a way out', () => {
+  test('only workers, the verifier and the front are on a network with a way out', () => {
     const isOpen = (network: string) => !compose.networks[network]?.internal;
     const out = services.filter(([, service]) => networksOf(service).some(isOpen)).map(([name]) => name);
-    assert.deepEqual(out.toSorted(), ['front', 'worker-1', 'worker-2']);
+    assert.deepEqual(out.toSorted(), ['front', 'verifier', 'worker-1', 'worker-2']);
   });
 
   test('the front knows the API processes, and they know the front', () => {
@@ -447,7 +447,7 @@ describe('deploy/kubernetes', () => {
       assert.ok(isOpenToAll(path), `in production an API process refuses ${path}`);
   });
 
-  test('only workers may reach the internet', () => {
+  test('only workers, and verifiers for notifications, may reach the internet', () => {
     const policies = ofKind('NetworkPolicy');
     const [all] = policies.filter(({ metadata }) => metadata.name === 'nothing-else');
     assert.deepEqual(all?.spec, { podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
@@ -455,8 +455,9 @@ describe('deploy/kubernetes', () => {
     assert.deepEqual(
       outward
         .flatMap(({ spec }) => selected(spec.podSelector.matchLabels))
-        .map(({ metadata }) => metadata.name),
-      ['fillpath-worker'],
+        .map(({ metadata }) => metadata.name)
+        .toSorted(),
+      ['fillpath-verifier', 'fillpath-worker'],
     );
     for (const { spec } of policies)
       for (const rule of spec.ingress ?? []) assert.ok(rule.from.length > 0, 'from anywhere');

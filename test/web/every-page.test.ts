@@ -114,6 +114,7 @@ const INSIDE: Readonly<Record<string, Place>> = {
   'an account': { path: '/accounts/ halted' },
   Check: { path: '/check' },
   Security: { path: '/security' },
+  Notifications: { path: '/notifications' },
   Operation: { path: '/operation' },
   'the trade drawer': { path: '/positions', open: OPEN_TRADE },
   'the halt dialog': { path: '/positions', open: OPEN_HALT },
@@ -127,7 +128,16 @@ const OUTSIDE: Readonly<Record<string, Place>> = {
   'a new password': { path: '/reset-password?token=none' },
   terms: { path: '/terms' },
 };
-const EMPTY = ['/', '/signals', '/positions', '/performance', '/accounts', '/check', '/security'];
+const EMPTY = [
+  '/',
+  '/signals',
+  '/positions',
+  '/performance',
+  '/accounts',
+  '/check',
+  '/security',
+  '/notifications',
+];
 
 const MISSING = /the server responded with a status of 404/;
 

@@ -100,6 +100,7 @@ const inOrder = (accountId: string, signalId: string): readonly Sitting[] => [
   { name: 'account', path: `/accounts/${accountId}` },
   { name: 'check', path: '/check' },
   { name: 'security', path: '/security' },
+  { name: 'notifications', path: '/notifications' },
   { name: 'operation', path: '/operation' },
 ];
 

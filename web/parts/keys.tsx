@@ -16,6 +16,7 @@ const GO: Readonly<Record<string, { readonly to: string; readonly name: string }
   a: { to: '/accounts', name: 'Accounts' },
   c: { to: '/check', name: 'Check' },
   y: { to: '/security', name: 'Security' },
+  n: { to: '/notifications', name: 'Notifications' },
 };
 
 const isTyped = (target: EventTarget | null): boolean =>

@@ -66,6 +66,32 @@ export function noticeMail(notice: {
   };
 }
 
+/** `name` is its owner's, `lastError` ours. */
+export function deadDestinationMail(dead: {
+  readonly name: string;
+  readonly kind: string;
+  readonly deadSince: string;
+  readonly lastError: string | null;
+  readonly baseUrl: string;
+}): Words {
+  const name = oneLine(dead.name).slice(0, 60);
+  const before =
+    'Fillpath no longer sends notifications to one of your destinations. Trading is not affected.';
+  const facts = [
+    ['Destination', `${name} (${dead.kind})`],
+    ['Since (UTC)', dead.deadSince],
+    ['Reason', oneLine(dead.lastError ?? 'not known')],
+  ] as const;
+  const after = `Look at it, send a test, or remove it: ${dead.baseUrl}/notifications.`;
+  return {
+    subject: `Notifications no longer arrive: ${name}`,
+    text: `${wrapped(before)}\n\n${facts.map(([fact, value]) => wrapped(`${fact}: ${value}`)).join('\n')}\n\n${wrapped(after)}\n`,
+    html: `<p>${before}</p><table>${facts
+      .map(([fact, value]) => `<tr><th align="left">${fact}</th><td>${escaped(value)}</td></tr>`)
+      .join('')}</table><p>${escaped(after)}</p>`,
+  };
+}
+
 const ATTACKS: Readonly<Record<string, string>> = {
   webhook_ip_blocked: 'The request came from an address that is not on your list of allowed IPs.',
   webhook_timestamp_expired: "The signal's timestamp was older, or further ahead, than the account allows.",

@@ -3,6 +3,7 @@
 
 import { readHead } from '../../data/audit-chain.ts';
 import type { Db } from '../../data/db.ts';
+import { listDestinations } from '../../data/notification-destinations.ts';
 import { ordersOn } from '../../data/order-limits.ts';
 import { ordersByIds } from '../../data/orders.ts';
 import {
@@ -25,6 +26,7 @@ import { positionOf } from '../../domain/strategy.ts';
 import {
   credentialsState,
   credentialsTrouble,
+  deadDestination,
   deadLetter,
   drift,
   failedReversal,
@@ -196,6 +198,7 @@ async function readTroubles(deps: OverviewDeps, user: User, standing: Standing) 
     ...driftTroubles(standing),
     ...ofAccounts.troubles,
     ...(await termsToAccept(deps, user, standing.now)),
+    ...(await deadDestinations(deps.db, user.id)),
   ];
   return { todo: worstFirst(todo), unresolved: ofOrders.unresolved, ended };
 }
@@ -292,6 +295,12 @@ async function accountTroubles(db: Db, user: UserId, { accounts }: Standing) {
       });
   }
   return { troubles: troubles.filter((each) => each !== null), ended };
+}
+
+async function deadDestinations(db: Db, user: UserId): Promise<Trouble[]> {
+  return (await listDestinations(db.lists, user)).flatMap(({ name, deadSince, lastError }) =>
+    deadSince === null ? [] : deadDestination({ name, since: deadSince, lastError }),
+  );
 }
 
 /** Only who may trade has to accept them. */

@@ -10,6 +10,7 @@ export const TAGS = {
   Signals: 'What arrived at the webhooks and what became of it; what would become of a message.',
   'Trading accounts': 'Accounts at brokers: their webhooks, credentials, positions and the kill switch.',
   Settings: 'API keys, allowed addresses, the terms, the plan, and who knocked at the door.',
+  Notifications: 'Where you want to be told of failures, fills, attacks and the day, beside mail.',
   Authentication: 'Registering, logging in and out, sessions, tokens for programs.',
   'Second factor': 'An authenticator app besides the password.',
   Public: 'What anybody may know.',

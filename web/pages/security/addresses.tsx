@@ -8,9 +8,9 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { Mark } from '../../parts/marks.tsx';
 import { Section, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { useReadAgain } from '../../parts/read-again.ts';
 import { CHARTING_ADDRESSES, consequenceOf, isCharting, warningOfRemoval } from './addresses.ts';
 import { allowedIps } from './questions.ts';
-import { useReadAgain } from './read-again.ts';
 import styles from './security.module.css';
 
 interface Entry {

@@ -7,9 +7,9 @@ import { serverNow } from '../../api/clock.ts';
 import { CopyButton } from '../../parts/copy.tsx';
 import { Section, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { useReadAgain } from '../../parts/read-again.ts';
 import { dayOf, When } from '../../parts/when.tsx';
 import { apiKeys } from './questions.ts';
-import { useReadAgain } from './read-again.ts';
 import styles from './security.module.css';
 import { LIFETIMES } from './words.ts';
 

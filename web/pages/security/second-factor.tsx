@@ -8,7 +8,7 @@ import { ownSession } from '../../api/queries.ts';
 import { CopyButton, CopyMark } from '../../parts/copy.tsx';
 import { Section, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
-import { useReadAgain } from './read-again.ts';
+import { useReadAgain } from '../../parts/read-again.ts';
 import styles from './security.module.css';
 import { inFours, pathOf } from './words.ts';
 

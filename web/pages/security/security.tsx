@@ -1,6 +1,7 @@
 // Who tried, who may, and who did: the attempts that were refused, the ways in, and the log of everything.
 
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { overview, ownSession } from '../../api/queries.ts';
 import { counted, figure } from '../../parts/numbers.ts';
 import { Page } from '../../parts/page.tsx';
@@ -57,6 +58,7 @@ function Facts() {
   const others = (list?.length ?? 0) - charting;
   return (
     <>
+      <Link to="/notifications">Where you are told of it</Link>
       {session && (
         <span>
           Second factor: <b>{session.totp_enabled ? 'on' : 'off'}</b>

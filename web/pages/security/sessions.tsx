@@ -4,9 +4,9 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { api, read } from '../../api/client.ts';
 import { Section, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { useReadAgain } from '../../parts/read-again.ts';
 import { When } from '../../parts/when.tsx';
 import { sessions } from './questions.ts';
-import { useReadAgain } from './read-again.ts';
 import styles from './security.module.css';
 import { deviceInWords } from './words.ts';
 

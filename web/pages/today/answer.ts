@@ -53,6 +53,11 @@ const SAID: readonly {
     many: () => 'The terms are not accepted',
   },
   { kinds: ['silence'], one: '1 account is silent', many: (count) => `${count} accounts are silent` },
+  {
+    kinds: ['notification_dead'],
+    one: '1 destination of notifications is dead',
+    many: (count) => `${count} destinations of notifications are dead`,
+  },
   { kinds: ['key_can_withdraw'], one: '1 key can withdraw', many: (count) => `${count} keys can withdraw` },
 ];
 

@@ -106,6 +106,12 @@ function WayOn({
         {words}
       </Link>
     );
+  if (does === 'open_notifications')
+    return (
+      <Link to="/notifications" className="button">
+        {words}
+      </Link>
+    );
   const close = () => setOpen(false);
   const aligns = isOpen && does === 'align';
   return (

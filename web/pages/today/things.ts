@@ -9,7 +9,7 @@ type Todo = components['schemas']['Todo'];
 export type Way =
   | { readonly does: 'look' | 'accept_terms'; readonly words: string }
   | { readonly does: 'align'; readonly words: string }
-  | { readonly does: 'open_story' | 'open_account'; readonly words: string };
+  | { readonly does: 'open_story' | 'open_account' | 'open_notifications'; readonly words: string };
 
 /** An ellipsis on a button means that it asks once more. Null: nothing can be done from here. */
 export function wayOn(todo: Todo): Way | null {
@@ -34,6 +34,8 @@ export function wayOn(todo: Todo): Way | null {
       return { does: 'open_account', words: 'See its alert message' };
     case 'key_can_withdraw':
       return { does: 'open_account', words: 'Enter another key' };
+    case 'notification_dead':
+      return { does: 'open_notifications', words: 'See the destination' };
     default:
       return wayOnOfUnknown(todo);
   }

@@ -1,0 +1,150 @@
+// Sends what is waiting: to each destination one after the other and in order, to many at a time. One that fails is left alone
+// for a while, each time longer; one that says that it is gone, or took nothing for a day, is dead until its owner revives it.
+
+import type { Db, Statement } from '../../data/db.ts';
+import {
+  claimTrial,
+  type Delivery,
+  endDelivery,
+  giveUpOld,
+  nextDelivery,
+  noteAttempt,
+  noteDeliveryError,
+  type Trial,
+  waitingTrials,
+} from '../../data/notification-deliveries.ts';
+import {
+  claimDestination,
+  type Destination,
+  destinationById,
+  dueDestinations,
+  noteFailure,
+  noteSuccess,
+  releaseDestination,
+} from '../../data/notification-destinations.ts';
+import { millis, timestamp } from '../../domain/ids.ts';
+import {
+  type Attempt,
+  DELIVERY_LIFE_MS,
+  foldedText,
+  isHopeless,
+  type Message,
+  pauseMs,
+} from '../../domain/notification.ts';
+import type { Address, Channels } from '../../notify/channel.ts';
+import type { SecretBox } from '../secret-box.ts';
+
+export interface DeliverDeps {
+  readonly db: Db;
+  readonly clock: { now(): number };
+  readonly secrets: Pick<SecretBox, 'open'>;
+  readonly channels: Channels;
+  readonly log: { warn(context: object, text: string): void };
+}
+
+/** Destinations that are sent to at the same time. */
+const AT_ONCE = 20;
+/** Longer than what is sent with one claim can take. */
+const CLAIM_MS = 60_000;
+/** With one claim: chats take about one in a second. */
+const MOST_IN_A_ROW = 3;
+
+/** Messages that somebody waits for: to the paused and the dead too, and behind no other. One that arrives revives. */
+export async function deliverTrials(deps: DeliverDeps): Promise<void> {
+  await Promise.all((await waitingTrials(deps.db, AT_ONCE)).map((trial) => deliverTrial(deps, trial)));
+}
+
+async function deliverTrial(deps: DeliverDeps, trial: Trial): Promise<void> {
+  const { db, clock } = deps;
+  if ((await db.commit([claimTrial(trial)])) !== null) return;
+  const destination = await destinationById(db, trial.destinationId);
+  if (!destination) return;
+  const attempt = await send(deps, destination, messageOf(trial));
+  const now = timestamp(clock.now());
+  await db.commit(
+    attempt.outcome === 'delivered'
+      ? [endDelivery(trial.id, 'delivered', null, now), noteSuccess(destination.id, now)]
+      : [endDelivery(trial.id, 'given_up', attempt.error, now)],
+  );
+}
+
+/** Returns to how many it was sent. */
+export async function deliver(deps: DeliverDeps): Promise<number> {
+  const due = await dueDestinations(deps.db, timestamp(deps.clock.now()), AT_ONCE);
+  await Promise.all(
+    due.map((destination) =>
+      deliverTo(deps, destination).catch((fault: unknown) =>
+        deps.log.warn(
+          { fault, destination: destination.id },
+          'a destination could not be told; it will be again',
+        ),
+      ),
+    ),
+  );
+  return due.length;
+}
+
+async function deliverTo(deps: DeliverDeps, destination: Destination): Promise<void> {
+  const { db, clock } = deps;
+  const { id, version } = destination;
+  if ((await db.commit([claimDestination(destination, timestamp(clock.now() + CLAIM_MS))])) !== null) return;
+  const tooOld = timestamp(clock.now() - DELIVERY_LIFE_MS);
+  await db.commit([giveUpOld(id, tooOld, timestamp(clock.now()))]);
+  let health: Pick<Destination, 'id' | 'failures' | 'failingSince'> = destination;
+  for (let sent = 0; sent < MOST_IN_A_ROW; sent++) {
+    const delivery = await nextDelivery(db, id, timestamp(clock.now()));
+    if (!delivery || (await db.commit([noteAttempt(delivery.id)])) !== null) break;
+    const attempt = await send(deps, destination, messageOf(delivery));
+    await db.commit(after(health, delivery, attempt, clock.now()));
+    if (attempt.outcome === 'delivered') health = { id, failures: 0, failingSince: null };
+    // It has its pause now; and who is dead needs none.
+    if (attempt.outcome === 'again' || attempt.outcome === 'gone') return;
+  }
+  await db.commit([releaseDestination(id, version + 1)]);
+}
+
+const messageOf = ({ id, message, folded }: Delivery): Message => ({
+  ...message,
+  id,
+  text: foldedText(message.text, folded),
+});
+
+function send(
+  { secrets, channels }: Pick<DeliverDeps, 'secrets' | 'channels'>,
+  destination: Pick<Destination, 'id' | 'kind' | 'sealedAddress'>,
+  message: Message,
+): Promise<Attempt> {
+  const address = JSON.parse(secrets.open(destination.sealedAddress, destination.id)) as object;
+  return channels.send({ ...address, kind: destination.kind } as Address, message);
+}
+
+function after(
+  { id, failures, failingSince }: Pick<Destination, 'id' | 'failures' | 'failingSince'>,
+  delivery: Delivery,
+  attempt: Attempt,
+  now: number,
+): Statement[] {
+  const at = timestamp(now);
+  switch (attempt.outcome) {
+    case 'delivered':
+      return [endDelivery(delivery.id, 'delivered', null, at), noteSuccess(id, at)];
+    case 'unfit':
+      // It was there, and did not like this one.
+      return [endDelivery(delivery.id, 'given_up', attempt.error, at)];
+    case 'again': {
+      const failed = failures + 1;
+      const waitUntil = timestamp(now + pauseMs(failed, Math.random(), attempt.retryAfterMs));
+      const failingMs = failingSince === null ? 0 : now - millis(failingSince);
+      const isDead = isHopeless({ failures: failed, failingMs });
+      return [
+        noteDeliveryError(delivery.id, attempt.error),
+        ...noteFailure(id, { error: attempt.error, now: at, waitUntil, isDead }),
+      ];
+    }
+    case 'gone':
+      return [
+        noteDeliveryError(delivery.id, attempt.error),
+        ...noteFailure(id, { error: attempt.error, now: at, waitUntil: at, isDead: true }),
+      ];
+  }
+}

@@ -1,0 +1,42 @@
+// All channels over one guarded POST.
+
+import type { Attempt, Message } from '../domain/notification.ts';
+import type { Address, Channels } from './channel.ts';
+import { sendDiscord, sendSlack, sendTelegram } from './chat.ts';
+import { openPost, type PostSettings, Unanswered } from './post.ts';
+import { sendWebhook } from './webhook.ts';
+
+export interface ChannelSettings extends PostSettings {
+  readonly clock: { now(): number };
+  readonly log: { warn(context: object, text: string): void };
+  /** In place of Telegram's own: a Bot API server of the operator's, or a stub. */
+  readonly telegramUrl?: string;
+}
+
+export function openChannels(settings: ChannelSettings): Channels {
+  const { clock, log, telegramUrl = 'https://api.telegram.org' } = settings;
+  const deps = { post: openPost(settings), clock, telegramUrl };
+  const by = (address: Address, message: Message): Promise<Attempt> => {
+    switch (address.kind) {
+      case 'telegram':
+        return sendTelegram(deps, address, message);
+      case 'discord':
+        return sendDiscord(deps, address, message);
+      case 'slack':
+        return sendSlack(deps, address, message);
+      case 'webhook':
+        return sendWebhook(deps, address, message);
+    }
+  };
+  return {
+    async send(address, message) {
+      try {
+        return await by(address, message);
+      } catch (fault) {
+        if (fault instanceof Unanswered) return { outcome: 'again', error: fault.message };
+        log.warn({ fault, message: message.id }, 'a notification could not be sent');
+        return { outcome: 'again', error: 'It could not be sent.' };
+      }
+    },
+  };
+}

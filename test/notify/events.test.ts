@@ -1,0 +1,273 @@
+// Of what users are told: each thing once, to those who asked for it, and never in the way of an order.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { sql } from '../../src/data/db.ts';
+import { timestamp } from '../../src/domain/ids.ts';
+import { settableClock } from '../world.ts';
+import { openDesk } from './desk.ts';
+
+describe('An order', () => {
+  test('that is filled, one that is rejected, and one that a guard refuses are told of once, however many processes look', async (t) => {
+    const { world, add, until, round, settled, sent, kinds } = await openDesk(t);
+    const trader = await world.makeTrader({}, { guards: { max_order_quantity: 5 } });
+    await add(trader);
+    const filled = await world.send(trader, { quantity: 2 });
+    await world.send(trader, { quantity: 6 });
+    await world.setPaper(trader, { reject: 'insufficient_margin' });
+    await world.send(trader, { quantity: 1 });
+    await until(() => sent.length >= 3);
+    await Promise.all([round(), round(), round()]);
+    await settled();
+    assert.deepEqual(kinds().toSorted(), ['fill', 'guard_refused', 'order_failed']);
+    const fill = sent.find(({ message }) => message.event === 'fill')?.message;
+    assert.match(fill?.text ?? '', /^buy 2 BTCUSDT on Paper: buy 2 at [\d.]+\.$/);
+    assert.equal(fill?.link, `https://fillpath.example/orders/${filled.body.order_id}`);
+    assert.deepEqual(sent[0]?.address, {
+      kind: 'telegram',
+      botToken: `123456789:${'A'.repeat(35)}`,
+      chatId: '42',
+    });
+  });
+
+  test('that rests is told of when verification gives it up, once', async (t) => {
+    const clock = settableClock();
+    const desk = await openDesk(t, { clock, env: { FILL_RETRIES: '0' } });
+    const { world, add, until, settled, kinds } = desk;
+    const trader = await world.makeTrader({}, { paper: { latency_ms: 0, fill: 'never' } });
+    await add(trader);
+    const { body } = await world.send(trader);
+    await settled();
+    assert.deepEqual(kinds(), []);
+    clock.advance(2_500);
+    await until(() => kinds().includes('dead_letter'));
+    assert.equal(
+      (await world.inSession(trader, 'POST', `/trading/orders/${body.order_id}/look`)).status,
+      202,
+    );
+    await settled();
+    assert.equal(kinds().filter((kind) => kind === 'dead_letter').length, 1);
+  });
+
+  test('that was open before the first destination was added is told of when it ends', async (t) => {
+    const clock = settableClock();
+    const { world, add, until, sent } = await openDesk(t, { clock });
+    const trader = await world.makeTrader({}, { paper: { latency_ms: 0, fill: 'never' } });
+    const { body } = await world.send(trader);
+    await add(trader);
+    await world.db.commit([
+      sql`update order_history set status = 'cancelled', version = version + 1 where order_id = ${body.order_id}`,
+    ]);
+    await until(() => sent.length > 0);
+    assert.equal(sent[0]?.message.title, 'Order cancelled');
+  });
+
+  test('costs no commit more while it is accepted and executed', async (t) => {
+    let commits = 0;
+    let counting = false;
+    const { world, add } = await openDesk(t, {
+      db: (opened) => ({
+        ...opened,
+        all: (query) => opened.all(query),
+        get: (query) => opened.get(query),
+        lists: opened.lists,
+        dialect: opened.dialect,
+        script: (text) => opened.script(text),
+        close: () => opened.close(),
+        commit(unit) {
+          const isOfOrder = unit.some(({ parts }) => parts.join('').includes('order_history'));
+          if (counting && isOfOrder) commits++;
+          return opened.commit(unit);
+        },
+      }),
+    });
+    const trader = await world.makeTrader();
+    await add(trader);
+    counting = true;
+    assert.equal((await world.send(trader)).body.status, 'filled');
+    counting = false;
+    assert.equal(commits, 3);
+  });
+});
+
+describe('Besides orders', () => {
+  test('attacks, gaps and drifts are told of; a rehearsal is not', async (t) => {
+    const { world, add, until, settled, sent, kinds } = await openDesk(t);
+    const trader = await world.makeTrader();
+    await add(trader, { events: ['attack', 'gap', 'drift'] });
+    const say = (size: number, prev: number, query = '') =>
+      world.send(
+        trader,
+        {
+          action: size > prev ? 'buy' : 'sell',
+          market_position: size === 0 ? 'flat' : 'long',
+          market_position_size: size,
+          prev_market_position: prev === 0 ? 'flat' : 'long',
+          prev_market_position_size: prev,
+        },
+        { query },
+      );
+    await say(1, 0, '?simulation=true');
+    await say(2, 5, '?simulation=true');
+    await say(1, 0);
+    await say(2, 5);
+    await world.send(trader, { secret: 'wrong' });
+    await until(() => sent.length >= 3);
+    await settled();
+    assert.deepEqual(kinds().toSorted(), ['attack', 'drift', 'gap']);
+    assert.doesNotMatch(JSON.stringify(sent.map(({ message }) => message)), new RegExp(trader.secret));
+  });
+
+  test('silence, refused credentials and a limit that is near are told of once', async (t) => {
+    const clock = settableClock();
+    const { world, add, until, settled, sent, kinds } = await openDesk(t, { clock });
+    const trader = await world.makeTrader(
+      { plan: 'starter' },
+      { silenceAfter: 600, sealedCredentials: 'sealed' },
+    );
+    await add(trader);
+    const now = timestamp(clock.now());
+    await world.db.commit([
+      sql`update trading_accounts set silence_told_at = ${now}, broker_credentials_verified = ${false},
+            credentials_checked_at = ${now} where id = ${trader.account.id}`,
+      sql`insert into daily_order_counts (user_id, day, orders, simulated)
+          values (${trader.user.id}, ${now.slice(0, 10)}, 160, 159)`,
+    ]);
+    await until(() => sent.length >= 3);
+    await settled();
+    assert.deepEqual(kinds().toSorted(), ['credentials_refused', 'limit', 'silence']);
+    assert.match(
+      sent.find(({ message }) => message.event === 'limit')?.message.text ?? '',
+      /^160 of 200 orders/,
+    );
+  });
+
+  test('a broker that does not answer is told of once in half an hour, whatever fails on it', async (t) => {
+    const clock = settableClock();
+    const { world, add, settled, kinds } = await openDesk(t, { clock });
+    const trader = await world.makeTrader();
+    await add(trader, { events: ['broker_disconnected'] });
+    const orders = [await world.send(trader), await world.send(trader)];
+    const error = JSON.stringify({ code: 'broker_unavailable', message: 'it is away' });
+    for (const { body } of orders)
+      await world.db.commit([
+        sql`update order_history set status = 'failed', version = version + 1, error = ${error} where order_id = ${body.order_id}`,
+      ]);
+    await settled();
+    assert.deepEqual(kinds(), ['broker_disconnected']);
+  });
+
+  test('a summary comes once a day at the hour that was chosen, also on a day without anything', async (t) => {
+    const clock = settableClock();
+    const { world, add, until, settled, sent, kinds } = await openDesk(t, { clock });
+    const trader = await world.makeTrader();
+    await world.send(trader, { quantity: 2 });
+    await world.send(trader, { action: 'sell', quantity: 2 });
+    await world.send(trader, { secret: 'wrong' });
+    await add(trader, { events: ['daily_summary'], summary_hour: 20 });
+    await settled();
+    assert.deepEqual(kinds(), []);
+    clock.advance(3_600_000);
+    await until(() => sent.length === 1);
+    assert.match(
+      sent[0]?.message.text ?? '',
+      /^Signals: 3 \(2 executed, 0 rejected, 1 refused\)\. Orders: 2 real, 0 simulated\. Realised: Paper: -?[\d.]+ \w+\.$/,
+    );
+    await settled();
+    assert.equal(sent.length, 1);
+    clock.advance(86_400_000);
+    await until(() => sent.length === 2);
+    assert.match(sent[1]?.message.text ?? '', /^Signals: 0 /);
+  });
+});
+
+describe('A destination', () => {
+  test('is told only of its events and accounts, and only its owner is', async (t) => {
+    const { world, add, until, settled, sent } = await openDesk(t);
+    const trader = await world.makeTrader();
+    const other = await world.addAccount(trader, { name: 'Other' });
+    const stranger = await world.makeTrader();
+    await add(trader, { name: 'fills of other', events: ['fill'], trading_account_ids: [other.account.id] });
+    await add(stranger, { chat_id: '43' });
+    await world.send(trader);
+    await world.send(other);
+    await world.send(trader, { secret: 'wrong' });
+    await until(() => sent.length >= 1);
+    await settled();
+    assert.deepEqual(
+      sent.map(({ message }) => [message.event, message.data.trading_account_id]),
+      [['fill', other.account.id]],
+    );
+  });
+
+  test('that is paused is told of nothing, not even afterwards of what was meanwhile', async (t) => {
+    const { world, add, until, settled, sent } = await openDesk(t);
+    const trader = await world.makeTrader();
+    const { id } = await add(trader);
+    const change = (paused: boolean) =>
+      world.inSession(trader, 'PATCH', `/settings/notifications/${id}`, { paused });
+    await change(true);
+    await world.send(trader, { quantity: 1 });
+    await settled();
+    await change(false);
+    await world.send(trader, { quantity: 2 });
+    await until(() => sent.length >= 1);
+    await settled();
+    assert.deepEqual(
+      sent.map(({ message }) => message.text.split(' ').slice(0, 2).join(' ')),
+      ['buy 2'],
+    );
+  });
+
+  test('gets five of a kind in a minute, and of the others one message that counts them', async (t) => {
+    const clock = settableClock();
+    const { world, add, until, settled, sent } = await openDesk(t, {
+      clock,
+      env: { RATE_LIMIT_REQUESTS: '1000' },
+    });
+    const trader = await world.makeTrader();
+    await add(trader);
+    await Promise.all(Array.from({ length: 12 }, () => world.send(trader)));
+    await until(() => sent.length >= 5);
+    await settled();
+    assert.equal(sent.length, 5);
+    clock.advance(60_000);
+    await until(() => sent.length >= 6);
+    await settled();
+    assert.equal(sent.length, 6);
+    assert.match(sent[5]?.message.text ?? '', / And 6 more of this kind within the same minute\.$/);
+  });
+
+  test('whose queue is full counts what it loses, and nothing grows', async (t) => {
+    const clock = settableClock();
+    const { world, deps, add, answer, read } = await openDesk(t, { clock });
+    answer(() => ({ outcome: 'again', error: 'It is away.' }));
+    const trader = await world.makeTrader();
+    const { id } = await add(trader);
+    const { tell } = await import('../../src/app/notifications/tell.ts');
+    const event = {
+      kind: 'fill',
+      userId: trader.user.id,
+      accountId: null,
+      title: 'Fill',
+      text: 'one',
+      path: '/',
+      data: {},
+    } as const;
+    for (let minute = 0; minute < 45; minute++) {
+      clock.advance(60_000);
+      const at = timestamp(clock.now());
+      await deps.db.commit(
+        await tell(
+          deps,
+          Array.from({ length: 5 }, () => ({ event: { ...event, at }, begunAt: at })),
+        ),
+      );
+    }
+    const row = await world.db.get<{ waiting: number }>(
+      sql`select count(*) as waiting from notification_deliveries where destination_id = ${id} and outcome = 'pending'`,
+    );
+    assert.equal(row?.waiting, 200);
+    assert.equal((await read(trader, id)).dropped, 25);
+  });
+});

@@ -1,0 +1,50 @@
+// Where a user is told, beside mail: whether it arrives, and of what.
+
+import { useQuery } from '@tanstack/react-query';
+import { Page, Section, Skeleton } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { Add } from './add.tsx';
+import { DestinationRow } from './destination.tsx';
+import styles from './notifications.module.css';
+import { destinations } from './questions.ts';
+import { answerOf } from './words.ts';
+
+export default function Notifications() {
+  const { data, error } = useQuery(destinations);
+  const answer = data && answerOf(data);
+  return (
+    <Page
+      title={answer ? answer.lead + answer.rest : 'Notifications'}
+      answer={
+        answer ? (
+          <>
+            {answer.lead}
+            <span className="quiet">{answer.rest}</span>
+          </>
+        ) : (
+          <span className="quiet">Notifications</span>
+        )
+      }
+      facts={<span>Mails about gaps, drifts, silence and attacks are sent besides.</span>}
+    >
+      <Section title="Destinations">
+        {error ? (
+          <ProblemNote fault={error} />
+        ) : !data ? (
+          <Skeleton rows={3} />
+        ) : data.length === 0 ? (
+          <p className="quiet">
+            None yet. Add one below: a chat on your phone tells you of a failed order before you look here.
+          </p>
+        ) : (
+          <ul className={styles.list}>
+            {data.map((destination) => (
+              <DestinationRow key={destination.id} destination={destination} />
+            ))}
+          </ul>
+        )}
+      </Section>
+      <Add />
+    </Page>
+  );
+}
