@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 import { placeDashboardOrder } from '../../src/app/orders/dashboard-order.ts';
 import { DatabaseUnavailable } from '../../src/data/db.ts';
 import { decimal } from '../../src/domain/decimal.ts';
+import { UNTRACED } from '../../src/domain/tracing.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { STARTS_QUEUE } from '../../src/worker/pool.ts';
@@ -245,6 +246,7 @@ describe('what does not depend on the store goes on without it', () => {
         mailbox: { ask: async () => null },
         log: { warn: () => {} },
         changes: { ofOrder() {} },
+        tracing: UNTRACED,
         plans: {
           free: { simulation_only: true, daily_orders: 1 },
           desk: { simulation_only: false, daily_orders: null },

@@ -124,6 +124,7 @@ export function webhookRoutes(server: FastifyInstance, { receive, contextOf, clo
       queryProblem: queryProblem(request.query, PARAMETERS),
       arrivedAt: clock.now(),
       context: contextOf(request),
+      traceparent: headerOf(request.headers['traceparent']),
       onFound({ id, userId }) {
         reply.concerns = { user_id: userId, trading_account_id: id };
       },
@@ -142,6 +143,9 @@ const syncResult = ({ inSync, strategyPosition, brokerPosition, gap, order }: Sy
   gap,
   order: order && orderResult(order),
 });
+
+const headerOf = (header: string | string[] | undefined): string | null =>
+  typeof header === 'string' ? header : null;
 
 const PARAMETERS = Object.keys(WebhookQuery.properties);
 
