@@ -4,6 +4,7 @@
 import { chmodSync, closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { CannotStart } from '../domain/cannot-start.ts';
 import { type Counters, UNCOUNTED } from '../domain/counters.ts';
 import { type Db, NotCommitted, type Reads, type SqlValue, type Statement } from './db.ts';
 import { groupCommit, holds, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
@@ -108,20 +109,24 @@ export function openSqlite({ file, counters = UNCOUNTED }: { file: string; count
     },
   };
 
+  async function script(text: string): Promise<void> {
+    try {
+      db.exec(text);
+    } catch (error) {
+      if (db.isTransaction) db.exec('rollback');
+      throw fault(error);
+    }
+  }
+
   return {
     dialect: 'sqlite',
     ...reads,
     // In the same thread: what keeps a list short here is its index.
     lists: reads,
     commit: groups.commit,
-    async script(text) {
-      try {
-        db.exec(text);
-      } catch (error) {
-        if (db.isTransaction) db.exec('rollback');
-        throw fault(error);
-      }
-    },
+    // Nobody else is there: lockDataDir has seen to that.
+    scripts: (_waitMs, work) => work({ ...reads, script }),
+    script,
     async close() {
       await groups.close();
       if (db.isOpen) db.close();
@@ -191,7 +196,7 @@ export function lockDataDir(dir: string): { release(): void } {
   } catch (error) {
     db.close();
     if ((error as { errcode?: number }).errcode !== 5) throw error;
-    throw new Error(
+    throw new CannotStart(
       `The data folder ${dir} is in use by another process. Stop that one, or use another DATA_DIR.`,
     );
   }

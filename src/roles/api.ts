@@ -86,7 +86,9 @@ import { placeTraced, receiveTraced } from '../app/orders/traced.ts';
 import { createSecretBox, randomToken } from '../app/secret-box.ts';
 import type { Config } from '../config/config.ts';
 import { keptKey, sealingKeyOf } from '../config/keys.ts';
+import { restoredAt } from '../data/restored.ts';
 import type { Counters } from '../domain/counters.ts';
+import { millis } from '../domain/ids.ts';
 import { buildServer } from '../http/server.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { openOutbox } from '../mail/outbox.ts';
@@ -101,8 +103,8 @@ const MAIL_PATIENCE_MS = 3_000;
 
 export interface Api {
   readonly server: FastifyInstance;
-  /** Made by this very start, on an empty database. */
-  readonly firstUser: FirstUser | null;
+  /** On an empty database, where it is asked for. Once the port is open: what it tells is told once. */
+  makeFirstUser(): Promise<FirstUser | null>;
 }
 
 const TELL_EVERY_MS = 5_000;
@@ -144,15 +146,15 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
   if (config.data.redisUrl) await leaveMessageKey(config, base);
   await bindSecrets({ db, secrets, log });
   const termsVersion = await publishFirstTerms({ db, clock });
-  const firstUser = config.seedUser
-    ? await seedFirstUser({ db, clock, secrets, hasher }, termsVersion)
-    : null;
+
+  const restored = await restoredAt(db);
 
   // What the service's functions take their dependencies from; each names the few that it uses.
   const deps = {
     ...{ ...base, secrets, tokens, strangers, feeds, plans, rateLimit, ...timings },
     ...{ hasher, turns: createTurns(), decoyHash, captcha, mailer, later, baseUrl, lifetimes: config.auth },
     role: config.role,
+    restoredAt: restored === null ? 0 : millis(restored),
     sealer,
     fillRetries: config.tries.fillRetries,
     looking: { requeueMs: timings.fillRequeueMs, giveUpMs: giveUpMs(config) },
@@ -280,7 +282,11 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     },
   });
   closers.push(() => server.close());
-  return { server, firstUser };
+  return {
+    server,
+    makeFirstUser: async () =>
+      config.seedUser ? seedFirstUser({ db, clock, secrets, hasher }, termsVersion) : null,
+  };
 }
 
 function openMailer({ mail: { smtpUrl, from }, data }: Config, closers: Foundation['closers']): Mailer {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { PasswordHasher } from '../app/identity/passwords.ts';
+import { createWriteProbe, type WriteProbe } from '../app/operation/write-probe.ts';
 import { type Changes, noteChanges } from '../app/orders/changes.ts';
 import type { Brokers } from '../broker/broker.ts';
 import type { Config } from '../config/config.ts';
@@ -52,6 +53,8 @@ export interface Foundation {
   readonly counters: Prometheus;
   readonly tracing: Tracing;
   readonly db: Db;
+  /** Whether it takes what is written. */
+  readonly writes: WriteProbe;
   readonly store: Store;
   readonly roster: Roster;
   readonly mailbox: Mailbox;
@@ -78,7 +81,7 @@ export async function layFoundation(
   const tracing = await openTraces(config, log, closers);
   const opened = await openDatabase(config, closers, { counters });
   const db = parts.db?.(opened) ?? opened;
-  await migrate(db, clock.now());
+  await migrate(db, clock.now(), { program: packageJson.version });
   const messageKey = () => obtainMessageKey(config, { db, log });
   const store = parts.store ?? (await openStore(config, { clock, ticking, log, messageKey }));
   closers.push(() => store.close());
@@ -98,6 +101,7 @@ export async function layFoundation(
     counters,
     tracing,
     db,
+    writes: createWriteProbe({ db, clock }),
     store,
     roster,
     mailbox: createMailbox({ store, pool, roster, tracing, log }),

@@ -113,15 +113,24 @@ export function createConnections(access: BrokerAccess): Connections {
     return account;
   }
 
+  /** `limits`: the connection's own word. */
+  const gateOf = ({ id, brokerName, environment }: Account, isSimulated: boolean, limits: string) =>
+    access.gates({
+      limits,
+      account: isSimulated ? `simulated ${id}` : id,
+      address: isSimulated ? 'simulated' : `${brokerName} ${environment}`,
+    });
+
   async function openAccount(account: Account, { simulation }: Target): Promise<Connection> {
     // Where even connecting is limited: whom the broker counts together is known only from there on.
-    const gate = access.gates(`open ${account.brokerName} ${simulation ? 'simulated' : account.id}`);
+    const opening = `open ${account.brokerName} ${simulation ? 'simulated' : account.id}`;
+    const gate = gateOf(account, simulation, opening);
     const busyMs = gate.busyMs();
     if (busyMs > 0) throw new BrokerBusy('the broker limits the rate of connections', busyMs);
     const line = await (simulation ? openSimulation(account) : openReal(account)).catch((fault: unknown) => {
       if (!(fault instanceof BrokerBusy)) throw fault;
-      gate.close(fault.retryAfterMs);
-      throw new BrokerBusy(fault.message, gate.busyMs());
+      gate.close(fault.retryAfterMs, fault.scope);
+      throw new BrokerBusy(fault.message, gate.busyMs(), fault.scope);
     });
     return { version: account.connectionVersion, line, users: 0, isReplaced: false };
   }
@@ -134,7 +143,7 @@ export function createConnections(access: BrokerAccess): Connections {
     return openLine(opened, {
       credentialsVersion: 0,
       discreet: discretion(null),
-      gate: access.gates(opened.limits),
+      gate: gateOf(account, true, opened.limits),
       timeoutMs: access.brokerTimeoutMs,
       ...watched(access, 'simulation'),
     });
@@ -174,7 +183,7 @@ export function createConnections(access: BrokerAccess): Connections {
       return openLine(opened, {
         credentialsVersion,
         discreet,
-        gate: access.gates(opened.limits),
+        gate: gateOf(account, false, opened.limits),
         timeoutMs,
         ...watched(access, brokerName),
         rivals: ({ sentAt }) => access.sentAround(brokerName, sentAt),

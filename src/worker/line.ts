@@ -14,6 +14,7 @@ import {
   type Fitness,
   type Instrument,
   type OpenOrder,
+  type OrderHint,
   type OrderQuery,
   type PlaceOutcome,
   type Position,
@@ -43,6 +44,8 @@ export interface Line {
   find(order: OrderQuery, withinMs?: number): Promise<BrokerOrderState | null>;
   openOrders(): Promise<readonly OpenOrder[]>;
   cancel(order: Parameters<Broker['cancel']>[0]): Promise<void>;
+  /** Until the signal aborts; without a limit of time. Throws where it ends sooner. Missing: the broker tells nothing. */
+  watch?(tell: (hint: OrderHint | null) => void, signal: AbortSignal): Promise<void>;
   /** Not waited for: a connection that hangs delays nobody. */
   close(): void;
 }
@@ -70,9 +73,9 @@ export function openLine(
     if (busyMs > 0) throw new BrokerBusy('the broker limits the rate of requests', busyMs);
   };
   /** The delay as the gate has understood it. */
-  const shut = ({ message, retryAfterMs }: BrokerBusy) => {
-    gate.close(retryAfterMs);
-    return new BrokerBusy(discreet(message), gate.busyMs());
+  const shut = ({ message, retryAfterMs, scope }: BrokerBusy) => {
+    gate.close(retryAfterMs, scope);
+    return new BrokerBusy(discreet(message), gate.busyMs(), scope);
   };
   const { around = (_call, make) => make() } = options;
   const ask = async <Answer>(
@@ -139,6 +142,16 @@ export function openLine(
     },
     openOrders: () => ask((signal) => broker.openOrders(signal)),
     cancel: (order) => ask((signal) => broker.cancel(order, signal)),
+    ...(broker.watch && {
+      async watch(tell, signal) {
+        mustBeFree();
+        try {
+          await broker.watch?.(tell, signal);
+        } catch (fault) {
+          throw fault instanceof BrokerBusy ? shut(fault) : told(fault, discreet);
+        }
+      },
+    }),
     close() {
       // A connection that is broken may not close cleanly either; it is gone for us in any case.
       Promise.try(() => broker.close()).catch(() => {});
@@ -176,7 +189,7 @@ export async function inTime<Answer>(
 /** Made anew, because the connector's own carries its text in its stack and its cause too. */
 export function told(fault: unknown, discreet: Discretion): BrokerUnavailable {
   const text = discreet(messageOf(fault));
-  if (fault instanceof BrokerBusy) return new BrokerBusy(text, fault.retryAfterMs);
+  if (fault instanceof BrokerBusy) return new BrokerBusy(text, fault.retryAfterMs, fault.scope);
   if (fault instanceof AccountUnfit) return new AccountUnfit(text);
   return fault instanceof CredentialsRejected ? new CredentialsRejected(text) : new BrokerUnavailable(text);
 }

@@ -6,7 +6,7 @@
 import type { Balance, Position } from '../broker/broker.ts';
 import type { Look } from '../domain/fill.ts';
 import type { Guards } from '../domain/guards.ts';
-import type { AccountId, OrderId, UserId } from '../domain/ids.ts';
+import { type AccountId, isUuid, type OrderId, type UserId } from '../domain/ids.ts';
 import type { Order } from '../domain/order.ts';
 import { type Carried, type Tracing, UNTRACED } from '../domain/tracing.ts';
 import type { Store } from '../store/store.ts';
@@ -62,10 +62,18 @@ export interface Mailbox {
   next(user: UserId, options: { timeoutMs: number; signal: AbortSignal }): Promise<Envelope | null>;
   reply(envelope: Envelope, answer: Work[Kind]['answer']): Promise<void>;
   waiting(user: UserId): Promise<number>;
+  /** A worker would have fill verification look at this order now. */
+  askForLook(order: OrderId): Promise<void>;
+  /** The verifiers' end: the next order that is to be looked at; null: the signal aborted. */
+  nextWanted(options: { signal: AbortSignal }): Promise<OrderId | null>;
 }
 
 /** Longer than any order lives: a queue that nobody serves does not stay in the store for ever. */
 const QUEUE_TTL_MS = 3_600_000;
+
+/** Of all workers, for all verifiers. What nobody has taken in time is looked at when its check is due. */
+const WANTED_QUEUE = 'wanted-looks';
+const WANTED_TTL_MS = 60_000;
 
 const queueOf = (user: UserId) => `work:{${user}}`;
 
@@ -168,6 +176,11 @@ export function createMailbox({ store, pool, roster, tracing = UNTRACED, log }: 
       if (envelope.replyTo) await store.reply(envelope.replyTo, JSON.stringify(answer));
     },
     waiting: (user) => store.queueLength(queueOf(user)),
+    askForLook: (order) => store.push(WANTED_QUEUE, order, WANTED_TTL_MS),
+    async nextWanted(options) {
+      const order = await store.take(WANTED_QUEUE, options);
+      return order !== null && isUuid(order) ? (order as OrderId) : null;
+    },
   };
 }
 

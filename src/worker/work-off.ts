@@ -18,6 +18,8 @@ export interface WorkOff {
   tradesOf(target: Pick<Order, 'simulation'>): Trades;
   /** How often each order could not be brought to its end, by this worker. */
   readonly faults: Map<OrderId, number>;
+  /** How an order stands when its execution is over. */
+  onDone?(order: Order): void;
   /** Between two orders the worker may stop. */
   readonly signal: AbortSignal;
   readonly log: { info(context: object, text: string): void; error(context: object, text: string): void };
@@ -27,7 +29,7 @@ export interface WorkOff {
 export async function workOff(
   execution: Execution,
   read: () => Promise<Unsettled>,
-  { upTo, tradesOf, faults, signal, log }: WorkOff,
+  { upTo, tradesOf, faults, onDone, signal, log }: WorkOff,
 ): Promise<Order | null> {
   const { clock, counters, tracing } = execution;
   const tried = new Set<OrderId>();
@@ -46,6 +48,7 @@ export async function workOff(
       const mine = order.status === 'executing' ? await takeOver(order) : order;
       const task = { order: mine, others, version, guards, trades: tradesOf(order) };
       const done = await traced(order, () => executeOrder(execution, task));
+      onDone?.(done);
       // Of one that has ended, whoever saved the end tells.
       if (!hasEnded(done.status)) log.info(orderLine(done, clock.now()), 'order left to fill verification');
       if (order.id === upTo) return done;

@@ -28,6 +28,7 @@ import {
 import { type Execution, OrderTaken } from './execute.ts';
 import { judgeGuards, noteEquity } from './guarding.ts';
 import { createLanes } from './lanes.ts';
+import { createListening } from './listening.ts';
 import type { Envelope, Mailbox, WorkRequest } from './mailbox.ts';
 import type { WorkerOrders } from './orders.ts';
 import { planAhead } from './plan-ahead.ts';
@@ -95,6 +96,8 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       return again === 'taken' ? current : again;
     },
   };
+  /** So that fills are not found by the clock alone. */
+  const listening = createListening({ connections, askForLook: (order) => mailbox.askForLook(order), log });
   /** As it would be judged; nothing is remembered of it. */
   const foresee: Execution['judge'] = (entry) =>
     judgeGuards({ ...deps, orders: { ...orders, firstEquity: orders.knownEquity } }, entry);
@@ -160,6 +163,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       }
     } finally {
       ready.resolve();
+      listening.close();
       await lanes.drained();
       connections.close();
     }
@@ -285,7 +289,11 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       trades.set(book, known);
       return known;
     };
-    return workOff(execution, read, { upTo, tradesOf, faults, signal: stopping.signal, log });
+    return workOff(execution, read, {
+      ...{ upTo, tradesOf, faults, log },
+      onDone: listening.note,
+      signal: stopping.signal,
+    });
   }
 
   /** Not where an order waits that was sent on the book as it is. */
@@ -300,9 +308,11 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
 
   async function look(id: OrderId): Promise<Look> {
     const order = await ownOrder(id);
-    return order
-      ? inTurn(`looks ${order.accountId}`, () => lookAtOrder({ connections, clock }, order))
-      : { seen: 'failure', reason: 'there is no such order' };
+    if (!order) return { seen: 'failure', reason: 'there is no such order' };
+    const seen = await inTurn(`looks ${order.accountId}`, () => lookAtOrder({ connections, clock }, order));
+    if (seen.seen === 'state' && hasEnded(seen.state.status)) listening.forget(order);
+    else listening.note(order);
+    return seen;
   }
 
   async function ownOrder(id: OrderId): Promise<Order | null> {

@@ -19,17 +19,15 @@ import { type AlertDeps, alertUser } from '../audit/alerts.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
 import type { Strangers } from '../audit/strangers.ts';
 import { checkRate, isAllowedIp, type RateLimit, type RequestCount } from '../identity/access.ts';
-import type { SecretBox } from '../secret-box.ts';
 import { arrivedSignal, type Findings } from './arrived-signal.ts';
-import { isSecretOf, judgeMessage, malformed, type Refused } from './judge-message.ts';
+import { isSecretOf, type JudgeDeps, judgeMessage, malformed, type Refused } from './judge-message.ts';
 import { type Attempt, attemptOnce, type OnceDeps } from './once.ts';
 import { type Placed, type PlaceOrderDeps, placeOrder, recordRefusal, refusalOf } from './place-order.ts';
 import { type Heard, heardAnd } from './strategy.ts';
 import { type Synced, syncStrategy } from './sync.ts';
 
-export interface WebhookDeps extends PlaceOrderDeps, AlertDeps {
+export interface WebhookDeps extends PlaceOrderDeps, AlertDeps, JudgeDeps {
   readonly store: OnceDeps['store'] & Pick<Store, 'countInWindow'>;
-  readonly secrets: SecretBox;
   readonly rateLimit: RateLimit;
   readonly strangers: Strangers;
   readonly counters: Pick<Counters, 'failedOpen'>;
