@@ -204,7 +204,7 @@ describe('what does not depend on the store goes on without it', () => {
     }
     const told = lines.filter(({ msg }) => msg === 'the rate limiter fails open: the store does not answer');
     assert.deepEqual(
-      told.map(({ user }) => user),
+      told.map(({ user_id }) => user_id),
       Array(6).fill(trader.user.id),
     );
   });
