@@ -120,6 +120,13 @@ export interface Config {
   };
   readonly tries: { readonly reversalPolls: number; readonly fillRetries: number };
   readonly plans: Plans;
+  /** null: nothing is traced. */
+  readonly tracing: {
+    readonly url: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly serviceName: string;
+    readonly ratio: number;
+  } | null;
 }
 
 type CaptchaProvider = 'turnstile' | 'recaptcha' | 'hcaptcha';
@@ -314,6 +321,20 @@ function assemble(values: Values): Config {
     },
     tries: { reversalPolls: values.REVERSAL_POLLS, fillRetries: values.FILL_RETRIES },
     plans: values.PLANS,
+    tracing: tracingOf(values),
+  };
+}
+
+/** The address of the traces alone counts as it stands; to that of a collector its path is added. */
+function tracingOf(values: Values): Config['tracing'] {
+  const base = values.OTEL_EXPORTER_OTLP_ENDPOINT;
+  const url = values.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? (base && `${base}/v1/traces`);
+  if (!url) return null;
+  return {
+    url,
+    headers: values.OTEL_EXPORTER_OTLP_HEADERS ?? {},
+    serviceName: values.OTEL_SERVICE_NAME,
+    ratio: values.OTEL_TRACES_SAMPLER_ARG,
   };
 }
 

@@ -11,6 +11,7 @@ import {
   cidr,
   domainName,
   duration,
+  headers,
   host,
   listOf,
   oneOf,
@@ -19,6 +20,7 @@ import {
   plans,
   privateJwks,
   publicJwk,
+  ratio,
   sender,
   text,
   type Wrong,
@@ -116,6 +118,12 @@ export const VARIABLES = {
   WORKER_ENV_FILE: { parse: text, otherwise: 'none: an API process starts no worker host', means: 'with ROLE=api: the settings, WORKER_KEY among them, of a worker host that is started here where no other takes a user' },
   BROKER_TIMEOUT_SECONDS: { parse: seconds, fallback: '10', means: 'a broker that has not answered by then is not waited for' },
   BROKER_URLS: { parse: brokerUrls, fallback: '{}', means: "JSON, broker → base address in place of the broker's own: a gateway in your network, or a stub; its websockets are not used then" },
+
+  OTEL_EXPORTER_OTLP_ENDPOINT: { heading: 'Traces', parse: baseUrl, otherwise: 'none: nothing is traced', means: 'a collector of OpenTelemetry that speaks OTLP over HTTP (JSON), such as http://localhost:4318; /v1/traces is appended' },
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: { parse: webUrl, otherwise: 'OTEL_EXPORTER_OTLP_ENDPOINT with /v1/traces', means: 'the same, with its path' },
+  OTEL_EXPORTER_OTLP_HEADERS: { secret: true, parse: headers, otherwise: 'none', means: 'headers that the collector asks for: name=value, separated by commas' },
+  OTEL_SERVICE_NAME: { parse: text, fallback: 'fillpath', means: 'what the service is called there' },
+  OTEL_TRACES_SAMPLER_ARG: { parse: ratio, fallback: '1', means: 'which part of all signals is traced, from 0 to 1' },
 
   RESPONSE_WAIT_SECONDS: { heading: 'Orders and fills', parse: seconds, fallback: '30', means: "wait for the worker's answer, then 202" },
   ENTRY_DEADLINE_SECONDS: { parse: seconds, fallback: '60', means: 'an entry that is not sent by then expires' },

@@ -30,6 +30,24 @@ const wrong = (right: string, given: string | null): Wrong => new Wrong([{ right
 
 export const text: Parse<string> = (given) => given;
 
+/** As OpenTelemetry writes them: name=value, separated by commas, each percent-encoded. */
+export const headers: Parse<Readonly<Record<string, string>>> = (given) => {
+  const pairs = given.split(',').map((pair) => /^\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*([^,]*?)\s*$/.exec(pair));
+  const read = pairs.map((pair) => {
+    try {
+      return pair && ([pair[1] ?? '', decodeURIComponent(pair[2] ?? '')] as const);
+    } catch {
+      return null;
+    }
+  });
+  const good = read.filter((pair) => pair !== null);
+  if (good.length < read.length) return wrong('must be name=value, separated by commas', given);
+  return Object.fromEntries(good);
+};
+
+export const ratio: Parse<number> = (given) =>
+  /^(0|1|0?\.\d{1,9}|1\.0+)$/.test(given) ? Number(given) : wrong('must be a number from 0 to 1', given);
+
 export function oneOf<const T extends string>(...choices: readonly T[]): Parse<T> {
   const right = `must be one of ${choices.join(', ')}`;
   return (given) => choices.find((choice) => choice === given) ?? wrong(right, given);

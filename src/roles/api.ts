@@ -83,7 +83,6 @@ import { readFigures } from '../app/operation/metrics.ts';
 import { tellNotices, watchSilence } from '../app/operation/notices.ts';
 import { alignPosition } from '../app/orders/align.ts';
 import { checkMessage } from '../app/orders/check-message.ts';
-import { placeDashboardOrder } from '../app/orders/dashboard-order.ts';
 import { openFeeds } from '../app/orders/feeds.ts';
 import { haltAccount, resumeAccount } from '../app/orders/halt.ts';
 import { lookNow } from '../app/orders/look-now.ts';
@@ -92,8 +91,8 @@ import { readOrder, readOrders, readStory } from '../app/orders/read-orders.ts';
 import { readOverview } from '../app/orders/read-overview.ts';
 import { readPerformance } from '../app/orders/read-performance.ts';
 import { readSignal, readSignals } from '../app/orders/read-signals.ts';
-import { receiveWebhook } from '../app/orders/receive-webhook.ts';
 import { openOrderStream } from '../app/orders/stream-orders.ts';
+import { placeTraced, receiveTraced } from '../app/orders/traced.ts';
 import { createSecretBox, randomToken } from '../app/secret-box.ts';
 import type { Config } from '../config/config.ts';
 import { keptKey, sealingKeyOf } from '../config/keys.ts';
@@ -207,7 +206,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       audit: bind(writeAudit),
       adminIps: blockList(config.edge.adminIps),
     },
-    webhook: { receive: bind(receiveWebhook) },
+    webhook: { receive: bind(receiveTraced) },
     auth: {
       register: bind(register),
       login: bind(login),
@@ -242,7 +241,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     },
     admission: { admit: bind(admitTradingRequest) },
     trading: {
-      place: bind(placeDashboardOrder),
+      place: bind(placeTraced),
       readOrder: bind(readOrder),
       readStory: bind(readStory),
       readOrders: bind(readOrders),

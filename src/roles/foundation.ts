@@ -11,6 +11,7 @@ import type { Config } from '../config/config.ts';
 import type { Db } from '../data/db.ts';
 import { migrate } from '../data/migrate.ts';
 import { STALE_MS } from '../domain/fill.ts';
+import { type Tracing, UNTRACED } from '../domain/tracing.ts';
 import { openLog } from '../log.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { Channels } from '../notify/channel.ts';
@@ -52,6 +53,7 @@ export interface Foundation {
   wait(ms: number): Promise<void>;
   /** What this process counts of its own doing. */
   readonly counters: Prometheus;
+  readonly tracing: Tracing;
   readonly db: Db;
   /** Whether it takes what is written. */
   readonly writes: WriteProbe;
@@ -78,6 +80,7 @@ export async function layFoundation(
   const clock = parts.clock ?? { now: () => Date.now() };
   const ticking = parts.ticking ?? parts.clock ?? steady;
   const counters = openPrometheus();
+  const tracing = await openTraces(config, log, closers);
   const opened = await openDatabase(config, closers, { counters });
   const db = parts.db?.(opened) ?? opened;
   await migrate(db, clock.now(), { program: packageJson.version });
@@ -98,17 +101,27 @@ export async function layFoundation(
     ticking,
     wait: parts.wait ?? ((ms) => sleep(ms)),
     counters,
+    tracing,
     db,
     writes: createWriteProbe({ db, clock }),
     store,
     roster,
-    mailbox: createMailbox({ store, pool, roster, log }),
+    mailbox: createMailbox({ store, pool, roster, tracing, log }),
     pool,
     hosts: createHosts({ store }),
     changes,
     version: packageJson.version,
     closers,
   };
+}
+
+/** OpenTelemetry only where it is asked for: it is large, and a start without it need not load it. */
+async function openTraces(config: Config, log: Logger, closers: Foundation['closers']): Promise<Tracing> {
+  if (!config.tracing) return UNTRACED;
+  const { openTracing } = await import('../telemetry/opentelemetry.ts');
+  const tracing = openTracing(config.tracing, { version: packageJson.version, role: config.role, log });
+  closers.push(() => tracing.close());
+  return tracing;
 }
 
 /**

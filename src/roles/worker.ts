@@ -21,7 +21,7 @@ const FILL_WAIT_MS = 1_000;
 const SETTLE_MS = 2_000;
 
 export function openHosting({ config, parts, db, store, mailbox, ...base }: Foundation): Host {
-  const { clock, wait, changes, counters, closers } = base;
+  const { clock, wait, changes, counters, tracing, closers } = base;
   const { timings, tries, workers } = config;
   const name = `${workers.hostName ?? hostname()}:${process.pid}`;
   // By the name that /deployment shows: its lines are found when somebody asks for them.
@@ -49,6 +49,7 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
     wait,
     log,
     counters,
+    tracing,
     rules: {
       fillWaitMs: FILL_WAIT_MS,
       settleMs: Math.min(SETTLE_MS, closeWaitMs),

@@ -15,14 +15,16 @@ import {
 } from '../broker/broker.ts';
 import type { Account } from '../data/accounts.ts';
 import { type BrokerName, NEEDS_CREDENTIALS } from '../domain/brokers.ts';
-import type { Counters, Venue } from '../domain/counters.ts';
+import type { Counters } from '../domain/counters.ts';
 import type { AccountId, Timestamp } from '../domain/ids.ts';
 import type { Order } from '../domain/order.ts';
 import { readPaperSettings } from '../domain/paper-settings.ts';
+import type { Tracing } from '../domain/tracing.ts';
 import { CredentialsUnreadable, type OpenCredentials } from './credentials.ts';
 import { discretion } from './discretion.ts';
 import type { Gates } from './gate.ts';
-import { inTime, type Line, type LineOptions, openLine, told } from './line.ts';
+import { inTime, type Line, openLine, told } from './line.ts';
+import { watched } from './watched-calls.ts';
 
 export interface BrokerAccess {
   readonly brokers: Readonly<Record<BrokerName, OpenBroker>>;
@@ -40,6 +42,7 @@ export interface BrokerAccess {
   /** Of this process, and not of this worker alone. */
   readonly gates: Gates;
   readonly counters: Pick<Counters, 'brokerCalled'>;
+  readonly tracing: Pick<Tracing, 'during'>;
 }
 
 /** An account, or its simulated book. An order is one. `version`: the account's, where it was just read. */
@@ -74,10 +77,6 @@ export function createConnections(access: BrokerAccess): Connections {
   const opening = new Map<string, Promise<Connection>>();
   /** What the broker said to the credentials of this version of the account. */
   const refused = new Map<string, { readonly version: number; readonly words: string }>();
-
-  const counted = (venue: Venue): Pick<LineOptions, 'onCall'> => ({
-    onCall: (...call) => access.counters.brokerCalled(venue, ...call),
-  });
 
   const keyOf = ({ accountId, simulation }: Target) => (simulation ? `sim:${accountId}` : accountId);
 
@@ -146,7 +145,7 @@ export function createConnections(access: BrokerAccess): Connections {
       discreet: discretion(null),
       gate: gateOf(account, true, opened.limits),
       timeoutMs: access.brokerTimeoutMs,
-      ...counted('simulation'),
+      ...watched(access, 'simulation'),
     });
   };
 
@@ -186,7 +185,7 @@ export function createConnections(access: BrokerAccess): Connections {
         discreet,
         gate: gateOf(account, false, opened.limits),
         timeoutMs,
-        ...counted(brokerName),
+        ...watched(access, brokerName),
         rivals: ({ sentAt }) => access.sentAround(brokerName, sentAt),
       });
     } catch (fault) {

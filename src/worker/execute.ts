@@ -41,6 +41,7 @@ import {
 } from '../domain/order.ts';
 import { givenUp, heldBack, late, lost, rateLimited, recordOutcome, unreachable } from '../domain/outcome.ts';
 import { plannedPosition } from '../domain/position.ts';
+import type { Tracing } from '../domain/tracing.ts';
 import type { Connections } from './connections.ts';
 import type { GuardedEntry } from './guarding.ts';
 import type { Line } from './line.ts';
@@ -55,6 +56,7 @@ export interface Execution {
   saveSeen(order: Order): Promise<Order>;
   readonly clock: { now(): number };
   readonly counters: Pick<Counters, 'orderTaken' | 'orderSent' | 'takenOver'>;
+  readonly tracing: Pick<Tracing, 'during' | 'apart'>;
   wait(ms: number): Promise<void>;
   readonly rules: Rules;
   /** What the account's guards say of an entry that is about to be sent. */

@@ -55,8 +55,8 @@ export interface LineOptions {
   readonly discreet: Discretion;
   readonly gate: Gate;
   readonly timeoutMs: number;
-  /** Told of every call that reached the broker. */
-  onCall?(call: BrokerCall, outcome: 'answered' | 'failed', ms: number): void;
+  /** Stands around every call that reaches the broker. */
+  around?<Answer>(call: BrokerCall, make: () => Promise<Answer>): Promise<Answer>;
   /** What else was sent to this broker around the time of the order. */
   rivals?(order: OrderQuery): Promise<readonly SentOrder[]>;
 }
@@ -66,7 +66,7 @@ const SHORT_DELAY_S = 1;
 
 export function openLine(
   broker: Broker,
-  { credentialsVersion, discreet, gate, timeoutMs, onCall, rivals }: LineOptions,
+  { credentialsVersion, discreet, gate, timeoutMs, rivals, ...options }: LineOptions,
 ): Line {
   const mustBeFree = () => {
     const busyMs = gate.busyMs();
@@ -77,17 +77,7 @@ export function openLine(
     gate.close(retryAfterMs, scope);
     return new BrokerBusy(discreet(message), gate.busyMs(), scope);
   };
-  const timed = async <Answer>(kind: BrokerCall, call: () => Promise<Answer>): Promise<Answer> => {
-    const begun = performance.now();
-    let outcome: 'answered' | 'failed' = 'failed';
-    try {
-      const answer = await call();
-      outcome = 'answered';
-      return answer;
-    } finally {
-      onCall?.(kind, outcome, performance.now() - begun);
-    }
-  };
+  const { around = (_call, make) => make() } = options;
   const ask = async <Answer>(
     question: (signal: AbortSignal) => Promise<Answer>,
     withinMs?: number,
@@ -95,7 +85,7 @@ export function openLine(
   ): Promise<Answer> => {
     mustBeFree();
     try {
-      return await timed(kind, () => inTime(question, timeoutMs, withinMs));
+      return await around(kind, () => inTime(question, timeoutMs, withinMs));
     } catch (fault) {
       if (fault instanceof BrokerBusy) throw shut(fault);
       throw told(fault, discreet);
@@ -126,7 +116,7 @@ export function openLine(
       mustBeFree();
       let handedOver: AbortSignal | undefined;
       try {
-        const placed = await timed('place', () =>
+        const placed = await around('place', () =>
           inTime((signal) => {
             handedOver = signal;
             return broker.place(order, signal);

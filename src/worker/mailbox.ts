@@ -8,6 +8,7 @@ import type { Look } from '../domain/fill.ts';
 import type { Guards } from '../domain/guards.ts';
 import { type AccountId, isUuid, type OrderId, type UserId } from '../domain/ids.ts';
 import type { Order } from '../domain/order.ts';
+import { type Carried, type Tracing, UNTRACED } from '../domain/tracing.ts';
 import type { Store } from '../store/store.ts';
 import type { Cleared } from './clear-entries.ts';
 import type { Reset, SymbolPage, SymbolSearch, Unavailable, Verdict } from './enquiries.ts';
@@ -42,6 +43,8 @@ export type WorkRequest = { [K in Kind]: { kind: K } & Work[K]['request'] }[Kind
 export interface Envelope {
   readonly replyTo: string | null;
   readonly request: WorkRequest;
+  /** Whoever is older than this leaves it alone. */
+  readonly trace?: Carried;
 }
 
 export interface Mailbox {
@@ -78,6 +81,7 @@ export interface MailboxDeps {
   readonly store: Store;
   readonly pool: Pool & Placement;
   readonly roster: Pick<Roster, 'onGone'>;
+  readonly tracing?: Pick<Tracing, 'carried'>;
   readonly log: { warn(context: object, text: string): void; error(context: object, text: string): void };
 }
 
@@ -89,7 +93,7 @@ interface Question {
   put(): Promise<void>;
 }
 
-export function createMailbox({ store, pool, roster, log }: MailboxDeps): Mailbox {
+export function createMailbox({ store, pool, roster, tracing = UNTRACED, log }: MailboxDeps): Mailbox {
   const questions = new Set<Question>();
 
   const post = (user: UserId, envelope: Envelope) =>
@@ -126,7 +130,12 @@ export function createMailbox({ store, pool, roster, log }: MailboxDeps): Mailbo
   return {
     async ask(user, request, timeoutMs) {
       const { address, reply, cancel } = store.expectReply({ timeoutMs, onMissed: () => again(question) });
-      const envelope: Envelope = { replyTo: address, request: request as WorkRequest };
+      const trace = tracing.carried();
+      const envelope: Envelope = {
+        replyTo: address,
+        request: request as WorkRequest,
+        ...(trace ? { trace } : {}),
+      };
       const question: Question = {
         user,
         host: null,

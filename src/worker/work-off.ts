@@ -7,6 +7,7 @@ import { add, type Decimal } from '../domain/decimal.ts';
 import type { OrderId } from '../domain/ids.ts';
 import { hasEnded, isUnderWay, moveTo, type Order, openLeg, sinceAccepted } from '../domain/order.ts';
 import { namesOf, orderLine } from '../domain/order-line.ts';
+import { traceNames } from '../domain/tracing.ts';
 import { type Execution, executeOrder, OrderTaken, type Trades } from './execute.ts';
 import type { Unsettled } from './orders.ts';
 
@@ -30,7 +31,7 @@ export async function workOff(
   read: () => Promise<Unsettled>,
   { upTo, tradesOf, faults, onDone, signal, log }: WorkOff,
 ): Promise<Order | null> {
-  const { clock, counters } = execution;
+  const { clock, counters, tracing } = execution;
   const tried = new Set<OrderId>();
   let { orders, version, guards } = await read();
   for (;;) {
@@ -45,13 +46,8 @@ export async function workOff(
       if (order.status === 'queued') counters.orderTaken(sinceAccepted(order, clock.now()));
       // Saving bumps the version: a predecessor that still lives can save, and therefore send, nothing more.
       const mine = order.status === 'executing' ? await takeOver(order) : order;
-      const done = await executeOrder(execution, {
-        order: mine,
-        others,
-        version,
-        guards,
-        trades: tradesOf(order),
-      });
+      const task = { order: mine, others, version, guards, trades: tradesOf(order) };
+      const done = await traced(order, () => executeOrder(execution, task));
       onDone?.(done);
       // Of one that has ended, whoever saved the end tells.
       if (!hasEnded(done.status)) log.info(orderLine(done, clock.now()), 'order left to fill verification');
@@ -66,6 +62,16 @@ export async function workOff(
       // What it left is in the database and nowhere else, and the next one is planned on that.
       ({ orders, version, guards } = await read());
     }
+  }
+
+  /** The message that this trace came with was about one of them. */
+  function traced(order: Order, work: () => Promise<Order>): Promise<Order> {
+    if (order.id !== upTo) return tracing.apart(work);
+    return tracing.during('execute', traceNames(order), async (span) => {
+      const done = await work();
+      span.set({ 'fillpath.outcome': done.status });
+      return done;
+    });
   }
 
   async function takeOver(order: Order): Promise<Order> {

@@ -11,6 +11,7 @@ import type { Look } from '../domain/fill.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
 import type { Rules } from '../domain/next-step.ts';
 import { hasEnded, isUnderWay, type Order } from '../domain/order.ts';
+import type { Tracing } from '../domain/tracing.ts';
 import { clearEntries } from './clear-entries.ts';
 import { type BrokerAccess, type Connections, createConnections } from './connections.ts';
 import {
@@ -52,6 +53,7 @@ export interface WorkerDeps {
   wait(ms: number): Promise<void>;
   readonly log: Log;
   readonly counters: BrokerAccess['counters'] & Execution['counters'];
+  readonly tracing: Tracing;
   readonly rules: Rules;
   readonly idleMs: number;
   readonly brokerTimeoutMs: number;
@@ -180,14 +182,18 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     return [];
   }
 
-  async function serve(envelope: Envelope): Promise<void> {
+  const serve = (envelope: Envelope): Promise<void> =>
+    deps.tracing.continued(envelope.trace ?? null, () => answer(envelope));
+
+  async function answer(envelope: Envelope): Promise<void> {
     const { request } = envelope;
-    const answer = await attempt(() => work(request), request);
+    const outcome = await attempt(() => work(request), request);
     lastActiveAt = clock.now();
     const lost = (fault: unknown) => log.warn({ fault, user_id: user }, 'a reply was lost');
-    if (answer === LEFT) await mailbox.post(user, envelope).catch(lost);
+    if (outcome === LEFT) await mailbox.post(user, envelope).catch(lost);
     // No answer is an answer too: the API says 202, and what became of the order is found out by recovery.
-    else if (answer !== undefined) await mailbox.reply(envelope, answer).catch(lost);
+    else if (outcome !== undefined)
+      await deps.tracing.during('result', {}, () => mailbox.reply(envelope, outcome)).catch(lost);
   }
 
   async function attempt<Answer>(task: () => Promise<Answer>, request: WorkRequest | string) {

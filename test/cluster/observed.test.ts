@@ -1,8 +1,9 @@
-// Roles apart: one order is followed by its id through the logs of all processes that had it in hand, and each of them counts
-// what it did itself.
+// Roles apart: one order is followed by its id through the logs of all processes that had it in hand, each of them counts what
+// it did itself, and their traces are one.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { type Collector, parentsIn, startCollector, traceOf, WAY } from '../servers/collector.ts';
 import { type Cluster, type Member, openCluster, startServers, until, type WorkerHost } from './desk.ts';
 
 const servers = await startServers();
@@ -24,10 +25,16 @@ describe('An order at roles apart', skip, () => {
   let api: Member;
   let host: WorkerHost;
   let verifier: Member;
+  let collector: Collector;
 
   before(async () => {
     if (servers.missing !== undefined) return;
-    cluster = await openCluster(servers, { LOG_LEVEL: 'info', FILL_FIRST_POLL_SECONDS: '0.2' });
+    collector = await startCollector();
+    cluster = await openCluster(servers, {
+      LOG_LEVEL: 'info',
+      FILL_FIRST_POLL_SECONDS: '0.2',
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    });
     [api, host, verifier] = await Promise.all([
       cluster.start('api'),
       cluster.startHost({ HOST_NAME: 'rack-7' }),
@@ -36,7 +43,31 @@ describe('An order at roles apart', skip, () => {
   });
   after(async () => {
     await cluster?.close();
+    await collector?.close();
     if (servers.missing === undefined) await servers.redis.stop();
+  });
+
+  test('is one trace, of the API process and the worker host', async () => {
+    const trader = await cluster.trader();
+    const { body } = await cluster.order(api, trader);
+    assert.equal(body.status, 'filled');
+    const trace = await until(
+      'the whole trace',
+      () => traceOf(collector, body.order_id),
+      (spans) => Object.keys(WAY).every((name) => spans.some((span) => span.name === name)),
+    );
+    assert.deepEqual(parentsIn(trace), WAY);
+    const roles = Object.fromEntries(trace.map(({ name, role }) => [name, role]));
+    assert.deepEqual(roles, {
+      ...{ webhook: 'api', checks: 'api', commit: 'api' },
+      ...{
+        queue: 'worker',
+        execute: 'worker',
+        'broker ask': 'worker',
+        'broker place': 'worker',
+        result: 'worker',
+      },
+    });
   });
 
   test('is counted by each process that had it, and followed through their logs by its id', async () => {
@@ -48,11 +79,11 @@ describe('An order at roles apart', skip, () => {
 
     const read = async (member: Member) => (await cluster.call<string>(member, 'GET', '/metrics')).body;
     const [ofApi, ofHost, ofVerifier] = await Promise.all([api, host, verifier].map(read));
-    assert.match(ofApi ?? '', /^fillpath_webhook_seconds_count\{answer="result"\} 1$/m);
+    assert.match(ofApi ?? '', /^fillpath_webhook_seconds_count\{answer="result"\} 2$/m);
     assert.match(ofApi ?? '', /^fillpath_pool_waiting\{pool="reads"\} 0$/m);
     assert.match(ofApi ?? '', /^fillpath_pool_wait_seconds_count\{pool="commits"\} [1-9]/m);
-    assert.match(ofHost ?? '', /^fillpath_accept_to_broker_seconds_count\{broker="paper"\} 1$/m);
-    assert.match(ofHost ?? '', /^fillpath_worker_starts_total 1$/m);
+    assert.match(ofHost ?? '', /^fillpath_accept_to_broker_seconds_count\{broker="paper"\} 2$/m);
+    assert.match(ofHost ?? '', /^fillpath_worker_starts_total 2$/m);
     assert.match(ofVerifier ?? '', /^fillpath_orders_ended_total\{broker="paper",outcome="filled"\} 1$/m);
     assert.match(ofVerifier ?? '', /^fillpath_fill_check_lag_seconds_count [1-9]/m);
 

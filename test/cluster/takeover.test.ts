@@ -83,6 +83,10 @@ describe('a worker host that is gone', skip, () => {
       assert.match(metrics, /^fillpath_hosts_lost_total 1$/m);
       assert.match(metrics, /^fillpath_hosts 1$/m);
     }
+    // The heir alone knows what it took over.
+    const { body: counted } = await cluster.call<string>(heir, 'GET', '/metrics');
+    assert.match(counted, /^fillpath_takeovers_total\{what="user"\} 2$/m);
+    assert.match(counted, /^fillpath_takeovers_total\{what="order"\} 1$/m);
     const printed: string[] = [];
     for (const member of [api, ...others, heir]) {
       await member.end('SIGTERM');

@@ -47,6 +47,11 @@ const DEFAULTS: readonly (readonly [string, (config: Config) => unknown, unknown
     (config) => config.edge.adminIps,
     [ipv4('127.0.0.0', 8), { address: '::1', prefix: 128, family: 'ipv6' }],
   ],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', (config) => config.tracing, null],
+  ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', (config) => config.tracing, null],
+  ['OTEL_EXPORTER_OTLP_HEADERS', (config) => config.tracing, null],
+  ['OTEL_SERVICE_NAME', (config) => config.tracing, null],
+  ['OTEL_TRACES_SAMPLER_ARG', (config) => config.tracing, null],
   ['METRICS_PORT', (config) => config.edge.metrics.port, null],
   ['METRICS_IPS', (config) => config.edge.metrics.ips, readConfig({}).edge.adminIps],
   [

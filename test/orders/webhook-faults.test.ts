@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 import { placeDashboardOrder } from '../../src/app/orders/dashboard-order.ts';
 import { DatabaseUnavailable } from '../../src/data/db.ts';
 import { decimal } from '../../src/domain/decimal.ts';
+import { UNTRACED } from '../../src/domain/tracing.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { STARTS_QUEUE } from '../../src/worker/pool.ts';
@@ -203,7 +204,7 @@ describe('what does not depend on the store goes on without it', () => {
     }
     const told = lines.filter(({ msg }) => msg === 'the rate limiter fails open: the store does not answer');
     assert.deepEqual(
-      told.map(({ user }) => user),
+      told.map(({ user_id }) => user_id),
       Array(6).fill(trader.user.id),
     );
   });
@@ -245,6 +246,7 @@ describe('what does not depend on the store goes on without it', () => {
         mailbox: { ask: async () => null },
         log: { warn: () => {} },
         changes: { ofOrder() {} },
+        tracing: UNTRACED,
         plans: {
           free: { simulation_only: true, daily_orders: 1 },
           desk: { simulation_only: false, daily_orders: null },

@@ -9,6 +9,7 @@ import { UNCOUNTED } from '../../src/domain/counters.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { type AccountId, type OrderId, timestamp, type UserId } from '../../src/domain/ids.ts';
 import { NO_NOTES, type Order } from '../../src/domain/order.ts';
+import { UNTRACED } from '../../src/domain/tracing.ts';
 import { createConnections } from '../../src/worker/connections.ts';
 import type { Execution } from '../../src/worker/execute.ts';
 import { createGates } from '../../src/worker/gate.ts';
@@ -395,6 +396,7 @@ describe('An order whose outcome could not be saved', () => {
       brokerTimeoutMs: 1_000,
       gates: createGates(),
       counters: UNCOUNTED,
+      tracing: UNTRACED,
     });
     const standing = new Map([close(1), close(2)].map((order) => [order.id, order]));
     const next = (order: Order) => {
@@ -408,6 +410,7 @@ describe('An order whose outcome could not be saved', () => {
       judge: async () => [],
       noteEquity: () => {},
       counters: UNCOUNTED,
+      tracing: UNTRACED,
       // The database is away for the one commit that follows the broker's acknowledgement.
       save: async (order) => {
         if (++commits === 1) throw new DatabaseUnavailable('away');

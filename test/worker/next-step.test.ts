@@ -27,6 +27,7 @@ import {
   type UserId,
 } from '../../src/domain/ids.ts';
 import { isUnderWay, NO_NOTES, type Order, type OrderIntent, openLeg } from '../../src/domain/order.ts';
+import { UNTRACED } from '../../src/domain/tracing.ts';
 import { type BrokerAccess, createConnections } from '../../src/worker/connections.ts';
 import { lookAtOrder } from '../../src/worker/enquiries.ts';
 import { type Execution, OrderTaken } from '../../src/worker/execute.ts';
@@ -251,6 +252,7 @@ function model(capabilities: Capabilities, start: number, luck: readonly Luck[],
       brokerTimeoutMs: 10_000,
       gates: createGates(clock.now),
       counters: UNCOUNTED,
+      tracing: UNTRACED,
     };
     const connections = createConnections(access);
     const execution: Execution = {
@@ -258,6 +260,7 @@ function model(capabilities: Capabilities, start: number, luck: readonly Luck[],
       judge: async () => [],
       noteEquity: () => {},
       counters: UNCOUNTED,
+      tracing: UNTRACED,
       save: (order) => commit(alive(order)),
       saveSending: (order) => commit(alive(order)),
       saveSeen: (order) => commit(alive(order)),

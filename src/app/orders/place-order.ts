@@ -32,6 +32,7 @@ import {
   type Source,
 } from '../../domain/order.ts';
 import { namesOf } from '../../domain/order-line.ts';
+import { type Tracing, traceNames } from '../../domain/tracing.ts';
 import { StoreUnavailable } from '../../store/store.ts';
 import type { Mailbox } from '../../worker/mailbox.ts';
 import type { Pool } from '../../worker/pool.ts';
@@ -51,6 +52,7 @@ export interface PlaceOrderDeps {
   readonly entryDeadlineMs: number;
   readonly exitDeadlineMs: number;
   readonly changes: Pick<Changes, 'ofOrder'>;
+  readonly tracing: Pick<Tracing, 'during'>;
 }
 
 /** Whose order it is, as it was read. */
@@ -207,7 +209,7 @@ async function commitOrder(
   unit: readonly Statement[],
 ): Promise<string | null | Denial> {
   try {
-    return await deps.db.commit(unit);
+    return await deps.tracing.during('commit', traceNames(order), () => deps.db.commit(unit));
   } catch (fault) {
     if (!(fault instanceof DatabaseUnavailable) || fault instanceof NotCommitted) throw fault;
     const fate = await fateOf(deps, order);

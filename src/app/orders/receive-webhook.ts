@@ -12,6 +12,7 @@ import type { OrderId } from '../../domain/ids.ts';
 import type { OrderIntent } from '../../domain/order.ts';
 
 import { type BodyReading, type Proof, proofIn, readBody, type Signal } from '../../domain/signal.ts';
+import type { Span, Tracing } from '../../domain/tracing.ts';
 import { fingerprint, isGenuine, memoryMs } from '../../domain/webhook.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import { type AlertDeps, alertUser } from '../audit/alerts.ts';
@@ -30,6 +31,7 @@ export interface WebhookDeps extends PlaceOrderDeps, AlertDeps, JudgeDeps {
   readonly rateLimit: RateLimit;
   readonly strangers: Strangers;
   readonly counters: Pick<Counters, 'failedOpen'>;
+  readonly tracing: Pick<Tracing, 'during' | 'begin'>;
 }
 
 export interface WebhookRequest {
@@ -44,6 +46,8 @@ export interface WebhookRequest {
   /** The edge says that the sender showed the charting platform's client certificate. */
   readonly hasPlatformCertificate: boolean;
   readonly context: RequestContext;
+  /** The header as it came. */
+  readonly traceparent?: string | null;
   /** Told whose webhook it is, as soon as that is known. */
   onFound?(account: Pick<Account, 'id' | 'userId'>): void;
 }
@@ -53,7 +57,8 @@ export async function receiveWebhook(
   request: WebhookRequest,
 ): Promise<Denial | Placed | Synced> {
   const findings: Findings = { metadata: {} };
-  const outcome = await checkAndPlace(deps, request, findings);
+  const checks = deps.tracing.begin('checks');
+  const outcome = await checkAndPlace(deps, request, findings, checks).finally(() => checks.end());
   if (isDenial(outcome)) {
     const { user, account, isStranger, metadata } = findings;
     const { code } = outcome;
@@ -88,6 +93,7 @@ async function checkAndPlace(
   deps: WebhookDeps,
   request: WebhookRequest,
   findings: Findings,
+  checks: Span,
 ): Promise<Denial | Placed | Synced> {
   const { token, body, arrivedAt, context } = request;
   const day = dayOf(arrivedAt);
@@ -139,6 +145,7 @@ async function checkAndPlace(
   const attempt = print === null ? null : await attemptAt(deps, keyOf(account, print, simulation), lifeMs);
   if (attempt === 'decided') return replay();
   if (attempt !== null && isDenial(attempt)) return attempt;
+  checks.end();
 
   const keep = (order: OrderId | 'sync') => {
     const kept = arrivedSignal(deps, request, findings, order);

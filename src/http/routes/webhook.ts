@@ -130,6 +130,7 @@ export function webhookRoutes(
       arrivedAt: clock.now(),
       hasPlatformCertificate: hasPlatformCertificate(request),
       context: contextOf(request),
+      traceparent: headerOf(request.headers['traceparent']),
       onFound({ id, userId }) {
         reply.concerns = { user_id: userId, trading_account_id: id };
       },
@@ -148,6 +149,9 @@ const syncResult = ({ inSync, strategyPosition, brokerPosition, gap, order }: Sy
   gap,
   order: order && orderResult(order),
 });
+
+const headerOf = (header: string | string[] | undefined): string | null =>
+  typeof header === 'string' ? header : null;
 
 const PARAMETERS = Object.keys(WebhookQuery.properties);
 
