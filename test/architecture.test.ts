@@ -17,7 +17,8 @@ const PORTS = new Set([
 ]);
 const ADAPTERS = new Set(['data/sqlite.ts', 'data/postgres.ts']);
 const isAdapter = (file: string) =>
-  ADAPTERS.has(file) || (['broker', 'mail', 'store'].includes(folderOf(file)) && !PORTS.has(file));
+  ADAPTERS.has(file) ||
+  (['broker', 'mail', 'store', 'telemetry'].includes(folderOf(file)) && !PORTS.has(file));
 
 interface Import {
   /** A path under src for our own, else the name of a package or what lies outside src. */
@@ -41,6 +42,8 @@ const MAY_IMPORT: Record<string, { readonly words: string; readonly allows: (imp
     store: { words: 'domain', allows: ({ target, own }) => !own || folderOf(target) === 'domain' },
     broker: { words: 'domain', allows: ({ target, own }) => !own || folderOf(target) === 'domain' },
     mail: { words: 'domain', allows: ({ target, own }) => !own || folderOf(target) === 'domain' },
+    // Who counts or traces knows the port in domain, and nobody but the roles knows Prometheus or OpenTelemetry.
+    telemetry: { words: 'domain', allows: ({ target, own }) => !own || folderOf(target) === 'domain' },
     worker: {
       words: 'domain, the ports of broker and store, and types of data',
       allows: ({ target, own, typeOnly }) =>

@@ -1,6 +1,7 @@
 // The schema, brought up to date before a start or without one.
 
-import { migrate, pendingMigrations } from '../data/migrate.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+import { migrate, schemaOf } from '../data/migrate.ts';
 import { openDatabase } from '../roles/adapters.ts';
 import { type AddCommands, examples, JSON_OPTION, type WithJson } from './desk.ts';
 
@@ -15,8 +16,10 @@ export const migrating: AddCommands = (noun, { output, config, does }) => {
         try {
           // The embedded database belongs to one process, and what runs there now expects the schema that it has.
           const db = await openDatabase(config(), closers, { alone: !check });
-          const pending = await pendingMigrations(db);
-          if (!check && pending.length > 0) await migrate(db, Date.now());
+          const { version: program } = packageJson;
+          const { pending, refusal } = await schemaOf(db, program);
+          if (refusal !== null) throw new Error(refusal);
+          if (!check && pending.length > 0) await migrate(db, Date.now(), { program });
           if (json) output.json(check ? { pending } : { applied: pending });
           else if (pending.length === 0) output.print('The schema is up to date.');
           else for (const name of pending) output.print(`${check ? 'pending' : 'applied'} ${name}`);

@@ -41,6 +41,14 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     about: 'write orders to a file, as CSV or JSON Lines',
     load: async () => (await import('./export.ts')).exporting,
   },
+  backup: {
+    about: 'copy the embedded data into one file, while the service runs',
+    load: async () => (await import('./backup.ts')).backup,
+  },
+  restore: {
+    about: 'bring a backup into an empty folder, so that nothing is sent again',
+    load: async () => (await import('./backup.ts')).restore,
+  },
   audit: {
     about: 'prove that the audit log is whole',
     load: async () => (await import('./audit.ts')).audit,

@@ -10,7 +10,7 @@ import { ACCESS, type Changes, journalOf } from '../app/orders/changes.ts';
 import { createSecretBox, type SecretBox } from '../app/secret-box.ts';
 import type { Config } from '../config/config.ts';
 import { type Db, sql } from '../data/db.ts';
-import { pendingMigrations } from '../data/migrate.ts';
+import { schemaOf } from '../data/migrate.ts';
 import { lockDataDir } from '../data/sqlite.ts';
 import type { Plans } from '../domain/entitlement.ts';
 import type { UserId } from '../domain/ids.ts';
@@ -111,7 +111,8 @@ async function refuseCompany(config: Config, db: Db, closers: (() => unknown)[])
 }
 
 async function refuseOtherSchema(db: Db): Promise<void> {
-  const pending = await pendingMigrations(db);
+  const { pending, refusal } = await schemaOf(db, packageJson.version);
+  if (refusal !== null) throw new Error(refusal);
   if (pending.length > 0)
     throw new Error(
       `The database lacks ${pending.join(', ')}: run \`fillpath migrate\`, or start the service once.`,

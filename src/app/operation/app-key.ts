@@ -4,17 +4,23 @@
 import { createHmac } from 'node:crypto';
 import type { Db } from '../../data/db.ts';
 import { readFact, rememberFact } from '../../data/facts.ts';
+import { CannotStart } from '../../domain/cannot-start.ts';
 
 export const APP_KEY_FACT = 'app_key';
 
 export const markOf = (appKey: Buffer): string =>
   createHmac('sha256', appKey).update('the key of this database').digest('base64url');
 
+/** Without making it so: a database that knows none yet takes any. */
+export async function isAppKeyOf(db: Db, appKey: Buffer): Promise<boolean> {
+  const known = await readFact(db, APP_KEY_FACT);
+  return known === null || known === markOf(appKey);
+}
+
 export async function agreeOnAppKey({ db }: { readonly db: Db }, appKey: Buffer): Promise<void> {
-  const mark = markOf(appKey);
-  await db.commit([rememberFact(APP_KEY_FACT, mark)]);
-  if ((await readFact(db, APP_KEY_FACT)) !== mark)
-    throw new Error(
+  await db.commit([rememberFact(APP_KEY_FACT, markOf(appKey))]);
+  if (!(await isAppKeyOf(db, appKey)))
+    throw new CannotStart(
       'APP_KEY is not the one that this database was made with. Give every process the same one; ' +
         'where none was configured it lies in keys/APP_KEY in the DATA_DIR of the first start. ' +
         'Where it is being replaced, run `fillpath keys rotate APP_KEY` again.',
