@@ -14,7 +14,6 @@ import { Compile } from 'typebox/compile';
 import type { IpList } from '../app/accounts/ip-list.ts';
 import type { RequestContext } from '../app/audit/audit.ts';
 import type { Health } from '../app/operation/health.ts';
-import { deny } from '../domain/denial.ts';
 import { isStorable, plainJson, readJson } from '../domain/json.ts';
 import { type Admission, admitTradingRequests } from './admission.ts';
 import { clientIp, isForwardedByStranger } from './client-ip.ts';
@@ -26,8 +25,16 @@ import { type Edge, openEdge } from './edge.ts';
 import { type Guard, guardRoutes } from './guards.ts';
 import { takeTurns } from './list-turns.ts';
 import { type Middleware, securityHeaders, standBefore } from './middleware.ts';
+import { nothingAt } from './not-found.ts';
 import { openPages } from './pages.ts';
-import { RequestInvalid, sendClientError, sendDenial, sendFault, sendInvalid } from './problem.ts';
+import {
+  errorsPageOf,
+  RequestInvalid,
+  sendClientError,
+  sendDenial,
+  sendFault,
+  sendInvalid,
+} from './problem.ts';
 import { refuseUnknownParameters } from './query.ts';
 import { limitReadsOfCredential, limitReadsOfUser } from './reads-at-once.ts';
 import { logRequests } from './request-log.ts';
@@ -117,6 +124,7 @@ const METRICS: RouteDoc = {
 
 export function buildServer(deps: ServerDeps): FastifyInstance {
   const headers = securityHeaders(deps.middleware.captchaProvider);
+  const errorsPage = errorsPageOf(deps.about.baseUrl);
   const { trustedProxies, middleware } = deps;
   const proxies = { trustedProxies, mustName: middleware.browserOnly };
   const ipOf = (request: FastifyRequest) => clientIp(request, proxies);
@@ -137,12 +145,14 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
       void (denial ? sendDenial(request, reply, denial) : sendFault(fault, request, reply));
     },
     http: { requireHostHeader: false, ...timeoutsOf(deps.connections) },
-    clientErrorHandler: (error, socket) => sendClientError(error, socket, headers),
+    clientErrorHandler: (error, socket) => sendClientError(error, socket, { headers, errorsPage }),
     // For receiving a request, not for answering it. Without a limit a body may trickle in for ever.
     requestTimeout: 60_000,
     // The longest that a URL can be: an unknown token gets the same 404 at any length.
     routerOptions: { maxParamLength: 16 * 1024 },
   });
+
+  server.decorate('errorsPage', errorsPage);
 
   const contextOf = (request: FastifyRequest): RequestContext => ({
     requestId: request.id,
@@ -180,7 +190,8 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   server.setErrorHandler(sendFault);
   const pages = openPages(deps.pagesFolder);
   server.setNotFoundHandler(
-    (request, reply) => pages.answer(request, reply) ?? sendDenial(request, reply, deny('not_found')),
+    (request, reply) =>
+      pages.answer(request, reply) ?? sendDenial(request, reply, nothingAt(server.routeTable, request)),
   );
   logRequests(server, { log: deps.log, ipOf });
 
@@ -193,9 +204,10 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
       if (body.length === 0) return undefined;
       const reading = readJson(body);
       if ('problem' in reading) throw new RequestInvalid(reading.problem);
-      if (!isStorable(reading.value)) throw new RequestInvalid('A text has a NUL or half a character in it.');
+      if (!isStorable(reading.value))
+        throw new RequestInvalid('A text in the body has a NUL or half a character in it.');
       const json = plainJson(reading.value);
-      if (!json) throw new RequestInvalid('A number has more than 15 significant digits.');
+      if (!json) throw new RequestInvalid('A number in the body has more than 15 significant digits.');
       return json.plain;
     },
   );
@@ -252,9 +264,13 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
 /** What HTTP asks of every request, whatever it is for; null: nothing is wrong. */
 function protocolProblem({ headers, httpVersion }: IncomingMessage) {
   if (headers.host === undefined && httpVersion !== '1.0')
-    return { status: 400, detail: 'Send a Host header.' };
+    return { status: 400, detail: 'The Host header is missing.', advice: 'Send a Host header.' };
   if (headers.expect === undefined || /^100-continue$/i.test(headers.expect)) return null;
-  return { status: 417, detail: 'Send no Expect header but 100-continue.' };
+  return {
+    status: 417,
+    detail: 'The Expect header asks for something other than 100-continue.',
+    advice: 'Leave the Expect header out.',
+  };
 }
 
 /** Without the query, and with no more of a webhook's token than tells one from another. */

@@ -123,8 +123,8 @@ function readForm(body: Buffer): Record<string, string> {
   const fields = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(text)) {
     // What percent signs hide may be no UTF-8 either; it would have been replaced by this character.
-    if (value.includes('\ufffd')) throw new RequestInvalid(`${name.slice(0, 64)} is not valid UTF-8.`);
-    if (fields.has(name)) throw new RequestInvalid(`${name.slice(0, 64)} is given twice.`);
+    if (value.includes('\ufffd')) throw new RequestInvalid(`"${name.slice(0, 64)}" is not valid UTF-8.`);
+    if (fields.has(name)) throw new RequestInvalid(`"${name.slice(0, 64)}" is given twice.`);
     fields.set(name, value);
   }
   return Object.fromEntries(fields);

@@ -37,6 +37,7 @@ const FIELDS: Readonly<Record<string, Field>> = {
   login_locked: 'password',
   password_weak: 'password',
   email_taken: 'email',
+  login_code_wrong: 'code',
   login_token_invalid: 'code',
   captcha_failed: 'challenge',
   captcha_unavailable: 'challenge',
