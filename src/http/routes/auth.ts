@@ -41,6 +41,7 @@ import {
   setDeviceCookie,
   setRefreshCookie,
 } from '../session-cookies.ts';
+import { type PasswordRoutes, passwordRoutes } from './password.ts';
 import { type SecondFactorRoutes, secondFactorRoutes } from './second-factor.ts';
 import { type TokenRoutes, tokenRoutes } from './token.ts';
 
@@ -60,6 +61,7 @@ export interface AuthRoutes {
     password: string;
     context: RequestContext;
   }): Promise<Denial | null>;
+  changePassword: PasswordRoutes['change'];
   readOwnSession(user: User, session: Session): Promise<object>;
   readSessions(current: Session, page: PageRequest): Promise<object>;
   revokeSession(user: UserId, id: string, context: RequestContext): Promise<Denial | null>;
@@ -303,7 +305,7 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
     '/auth/session',
     session({
       id: 'readOwnSession',
-      summary: 'Read the own session',
+      summary: 'Read your session',
       description: 'How a client gets its CSRF token after a reload.',
       answers: { 200: OwnSession },
     }),
@@ -318,7 +320,7 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
     {
       ...session({
         id: 'listSessions',
-        summary: 'List the own active sessions',
+        summary: 'List your active sessions',
         description: 'Newest first.',
         answers: { 200: pageSchema(SessionSchema) },
       }),
@@ -332,7 +334,7 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
     {
       ...session({
         id: 'endSession',
-        summary: 'End one of the own sessions',
+        summary: 'End one of your sessions',
         params: { id: 'Of the session.' },
         answers: { 204: null },
         denials: ['not_found'],
@@ -348,6 +350,7 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
     },
   );
 
+  passwordRoutes(server, { change: deps.changePassword, contextOf });
   secondFactorRoutes(server, { ...deps.secondFactor, contextOf });
   server.register(async (scope) =>
     tokenRoutes(scope, {
