@@ -40,7 +40,7 @@ export interface Signal {
     readonly symbol: string;
     readonly timestamp: string;
     readonly secret: string;
-    /** What tells several alerts of one second apart; null: nothing was sent for it. */
+    /** What tells apart several alerts in one second; null: nothing was sent for it. */
     readonly apart: { readonly id: string; readonly side: string; readonly size: string } | null;
   };
 }

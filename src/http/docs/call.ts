@@ -14,7 +14,7 @@ export interface Call {
 const WHO: Readonly<Record<Access, string>> = {
   open: 'No login is needed',
   user: 'A session or an API key',
-  session: 'A session; no API key',
+  session: 'A session, not an API key',
   admin: 'A session or an API key of an admin, from an admin address',
   admin_ip: 'Anybody at an admin address',
 };

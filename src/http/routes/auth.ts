@@ -210,7 +210,7 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
     {
       ...open({
         id: 'silentRefresh',
-        summary: 'Keep the session up',
+        summary: 'Keep the session alive',
         description:
           'By the refresh cookie alone. The refresh token works once; one that is shown again more than 10 seconds later ends the session.',
         opensWith: 'refresh_cookie',

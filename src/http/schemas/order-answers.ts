@@ -88,7 +88,7 @@ const orderFields = {
   target: orNull(number('signed: where the position was to end', 1)),
   gap: flag('true: an alert before this one never arrived'),
   ignored: Type.Array(Type.String(), {
-    description: 'names of fields that nobody knows, at most 20',
+    description: 'names of fields that are not known, at most 20',
     examples: [[]],
   }),
   price: orNull(number('that the signal saw', 60_000)),

@@ -58,7 +58,7 @@ const FOR_PEOPLE: Readonly<Record<string, string>> = {
   login_locked: 'A new password, set by mail, lets you in at once.',
   email_taken: 'Log in with it, or ask for a new password.',
   captcha_failed: 'Solve it once more: each answer works once.',
-  passwords_busy: 'Try again in a moment. It does not count as a failed try.',
+  passwords_busy: 'Try again in a moment. It does not count as a failed attempt.',
   edge_rate_limited: 'This address has asked too often.',
   unreachable: 'Your network or the service is away. Try again in a moment.',
   reset_token_invalid: 'A link for a new password works once, for 30 minutes. Ask for another.',
