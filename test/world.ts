@@ -44,6 +44,7 @@ export interface Problem {
   readonly status: number;
   readonly detail: string;
   readonly code: string;
+  readonly advice: string;
   readonly request_id: string;
 }
 

@@ -23,6 +23,13 @@ export const credentialsOf = async (db: Db, user: UserId): Promise<UserCredentia
 export const setPassword = (user: UserId, passwordHash: string): Statement =>
   sql`update users set password_hash = ${passwordHash} where id = ${user}`;
 
+/** Compared and set: of two that change it at once, one does. */
+export const changePasswordFrom = (user: UserId, from: string, to: string): Statement =>
+  must(
+    'password',
+    sql`update users set password_hash = ${to} where id = ${user} and password_hash = ${from}`,
+  );
+
 export function insertPasswordReset(reset: {
   readonly tokenHash: string;
   readonly userId: UserId;

@@ -112,6 +112,10 @@ export const revokeSessionsOf = (user: UserId): Statement =>
 export const revokeAllSessions = (): Statement =>
   sql`update user_sessions set is_active = ${false} where is_active = ${true}`;
 
+export const revokeOtherSessions = (user: UserId, kept: SessionId): Statement =>
+  sql`update user_sessions set is_active = ${false}
+      where user_id = ${user} and id <> ${kept} and is_active = ${true}`;
+
 export interface RefreshToken {
   readonly tokenHash: string;
   readonly sessionId: SessionId;

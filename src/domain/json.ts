@@ -3,6 +3,7 @@
 // refused: bytes that are not UTF-8, a key given twice.
 
 import { parseDecimal, toNumber } from './decimal.ts';
+import { jsonFault, placeIn } from './json-fault.ts';
 
 const MAX_DEPTH = 32;
 
@@ -19,7 +20,8 @@ export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
 
-export type Reading = { readonly value: JsonValue } | { readonly problem: string };
+/** `at`: where the text stops being JSON. */
+export type Reading = { readonly value: JsonValue } | { readonly problem: string; readonly at?: number };
 
 export function readJson(bytes: Uint8Array): Reading {
   let text: string;
@@ -37,11 +39,16 @@ export function readJson(bytes: Uint8Array): Reading {
       typeof part === 'number' ? new NumberText(context?.source ?? String(part)) : part,
     );
   } catch {
-    return { problem: 'The body is not valid JSON.' };
+    return notJson(text);
   }
   const twice = duplicateKey(text);
   if (twice !== null) return { problem: `The key ${JSON.stringify(twice.slice(0, 64))} is given twice.` };
   return { value };
+}
+
+function notJson(text: string): Reading {
+  const { at, expected } = jsonFault(text);
+  return { problem: `The body is not valid JSON: at ${placeIn(text, at)} there must be ${expected}.`, at };
 }
 
 /** Every database keeps its texts as they are: none has a NUL or half of a surrogate pair. */

@@ -2,7 +2,7 @@
 
 import type { Decimal } from './decimal.ts';
 import { toNumberOrNull } from './decimal.ts';
-import { DENIALS } from './denial.ts';
+import { DENIALS } from './denials.ts';
 import type { AccountId, Timestamp, UserId } from './ids.ts';
 import { type Event, type EventKind, oneLine } from './notification.ts';
 import { hasEnded, mainLeg, type Order, type OrderStatus } from './order.ts';

@@ -3,7 +3,8 @@
 
 import { type Decimal, subtract, toNumber, toNumberOrNull } from './decimal.ts';
 import type { Timestamp } from './ids.ts';
-import { type ExitOrderResult, type Leg, legOf, mainLeg, type Order } from './order.ts';
+import { type ExitOrderResult, type Leg, legOf, mainLeg, type Order, type OrderError } from './order.ts';
+import { REJECTIONS } from './rejection.ts';
 
 export type OrderResult = ReturnType<typeof orderResult>;
 export type OrderSummary = ReturnType<typeof orderSummary>;
@@ -42,12 +43,16 @@ export function orderResult(order: Order) {
     exit_quantity: toNumberOrNull(exitQuantity(order)),
     position_before: toNumberOrNull(order.positionBefore),
     exit_order_result: exitOrderResult(order),
-    error: order.error,
+    error: explained(order.error),
     submitted_at: order.submittedAt,
     filled_at: order.filledAt,
     trace: order.trace,
   };
 }
+
+/** With what to do about it. */
+export const explained = (error: OrderError | null) =>
+  error && { ...error, advice: REJECTIONS[error.code].advice };
 
 /** What an order itself does not say. */
 export interface Beside {
@@ -118,6 +123,6 @@ export function exitOrderResult(order: Order): ExitOrderResult | null {
     quantity: toNumber(close.quantity),
     fill_price: toNumberOrNull(close.fillPrice),
     fill_quantity: toNumberOrNull(close.fillQuantity),
-    error: order.exitError,
+    error: explained(order.exitError),
   };
 }

@@ -1,27 +1,77 @@
-// What each rejection means to the person whose order it was. The order's own error says it with the particulars.
+// What each rejection means to the person whose order it was, and what to do. The order's own error says it with the
+// particulars.
 
 import type { RejectionCode } from './order.ts';
 
-export const REJECTIONS: Readonly<Record<RejectionCode, string>> = {
-  insufficient_margin: 'The account has too little margin for the order. Add funds, or order less.',
-  market_closed: 'The market is closed; `market_hours` says when it opens. Send the order again then.',
-  invalid_symbol:
-    'The symbol is not found in the broker’s contracts. GET /trading/accounts/{id}/symbols has them.',
-  invalid_quantity: 'The broker does not take this quantity. Keep to its step and its least quantity.',
-  broker_rate_limited: 'The broker is asked too often. Send the order again after `retry_after` seconds.',
-  position_mode_mismatch: 'The account is in hedge mode. Switch it to one-way mode at the broker.',
-  no_position: 'Nothing is held on that side, so that there is nothing to take out or to close.',
-  reversal_timeout:
-    'The opposite position was not closed in time, and the entry was not sent. Look at the broker: this needs a person.',
-  broker_unavailable: 'The broker cannot be reached, and nothing was sent. Send the order again.',
-  expired: 'The order could not be sent before its deadline, and was not sent. Send a new signal.',
-  account_halted:
-    'The kill switch came between the acceptance of the order and its sending. Nothing was sent.',
-  out_of_sync:
-    'The strategy holds what the account does not, and this action does not open it. Align the account, or set `out_of_sync` to `follow`.',
-  superseded: 'The strategy had said something later before this alert arrived. Nothing is to be done.',
-  guard_refused: 'One of the account’s guards held the entry back; `guard` says which. Nothing was sent.',
-  cancelled_by_broker: 'The broker took the order and cancelled it later. Ask the broker why.',
-  failed_at_broker:
-    'The broker refused the order for a reason of its own, or took it and could not execute it. Its words are in the message.',
+export interface RejectionRule {
+  readonly meaning: string;
+  readonly advice: string;
+}
+
+export const REJECTIONS: Readonly<Record<RejectionCode, RejectionRule>> = {
+  insufficient_margin: {
+    meaning: 'The account has too little margin for the order.',
+    advice: 'Add funds, or order less.',
+  },
+  market_closed: {
+    meaning: 'The market is closed; `market_hours` says when it opens.',
+    advice: 'Send the order again when it opens.',
+  },
+  invalid_symbol: {
+    meaning: 'The symbol is not found in the broker’s contracts.',
+    advice: 'Send one that GET /trading/accounts/{id}/symbols lists.',
+  },
+  invalid_quantity: {
+    meaning: 'The broker does not take this quantity.',
+    advice: 'Keep to its step and its minimum, which GET /trading/accounts/{id}/symbols shows.',
+  },
+  broker_rate_limited: {
+    meaning: 'The broker is being asked too often.',
+    advice: 'Send the order again after `retry_after` seconds.',
+  },
+  position_mode_mismatch: {
+    meaning: 'The account is in hedge mode.',
+    advice: 'Switch it to one-way mode at the broker.',
+  },
+  no_position: {
+    meaning: 'Nothing is held on that side, so there is nothing to exit or to close.',
+    advice: 'Nothing needs doing; to open a position, send an entry.',
+  },
+  reversal_timeout: {
+    meaning: 'The opposite position was not closed in time, and the entry was not sent.',
+    advice: 'Look at the position at your broker, and close or open the rest there: this needs a person.',
+  },
+  broker_unavailable: {
+    meaning: 'The broker cannot be reached, and nothing was sent.',
+    advice: 'Send the order again.',
+  },
+  expired: {
+    meaning: 'The order could not be sent before its deadline, and was not sent.',
+    advice: 'Send a new signal, if you still want the trade.',
+  },
+  account_halted: {
+    meaning: 'The kill switch came between the acceptance of the order and its sending. Nothing was sent.',
+    advice: 'Resume the account, and send the order again if you still want it.',
+  },
+  out_of_sync: {
+    meaning: 'The strategy holds what the account does not, and this action does not open it.',
+    advice: 'Align the account, or set `out_of_sync` to `follow`.',
+  },
+  superseded: {
+    meaning: 'The strategy had said something later before this alert arrived.',
+    advice: 'Nothing needs doing: the later alert was followed.',
+  },
+  guard_refused: {
+    meaning: 'One of the account’s guards held the entry back; `guard` says which. Nothing was sent.',
+    advice: 'Change the guard if the order was right, and send it again.',
+  },
+  cancelled_by_broker: {
+    meaning: 'The broker took the order and cancelled it later.',
+    advice: 'Ask the broker why.',
+  },
+  failed_at_broker: {
+    meaning:
+      'The broker refused the order for a reason of its own, or took it and could not execute it. Its words are in the message.',
+    advice: 'Do as those words say, or ask the broker.',
+  },
 };

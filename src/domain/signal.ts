@@ -1,7 +1,8 @@
-// A webhook's body → a Signal, or why it is none; a signal's action → what to do (the spec's mapping tables).
+// A webhook's body → a Signal, or why it is not one; a signal's action → what to do (the spec's mapping tables).
 
 import { type Decimal, parseDecimal, sign, ZERO } from './decimal.ts';
 import { type JsonObject, type JsonValue, NumberText, readJson } from './json.ts';
+import { placeIn } from './json-fault.ts';
 import {
   ACTIONS,
   type Action,
@@ -39,7 +40,7 @@ export interface Signal {
     readonly symbol: string;
     readonly timestamp: string;
     readonly secret: string;
-    /** What tells several alerts of one second apart; null: nothing was sent for it. */
+    /** What tells apart several alerts in one second; null: nothing was sent for it. */
     readonly apart: { readonly id: string; readonly side: string; readonly size: string } | null;
   };
 }
@@ -68,7 +69,7 @@ export type BodyReading = { readonly fields: JsonObject } | { readonly problem: 
 
 export function readBody(body: Uint8Array): BodyReading {
   const json = readJson(body);
-  if ('problem' in json) return { problem: unfilledIn(body) ?? json.problem };
+  if ('problem' in json) return { problem: unfilledIn(body, json.at) ?? json.problem };
   return isObject(json.value) ? { fields: json.value } : { problem: 'The body must be a JSON object.' };
 }
 
@@ -190,10 +191,14 @@ export function readSignal(
 /** What the platform writes where it has no value for a placeholder, and what it leaves where it does not know it. */
 const UNFILLED = /\{\{[^{}]*\}\}|^(?:NaN|na)$/;
 
-const notFilledIn = (name: string, value: string) => ({
-  problem:
-    `"${name}" is ${value.slice(0, 80)}: the platform did not fill it in. ` +
-    'Use a placeholder that this kind of alert has, or write the value itself.',
+/** What to do about it: the platform fills in what the alert's own kind has, and leaves the rest as it stands. */
+const fillIn = (value: string): string =>
+  value.includes('strategy.')
+    ? 'An alert of an indicator, or a plain price alert, has no strategy.* values: make the alert on the strategy itself, or write the value.'
+    : 'Use a placeholder that this kind of alert has, or write the value itself.';
+
+const notFilledIn = (name: string, value: string, place = '') => ({
+  problem: `"${name}" is ${value.slice(0, 80)}${place}: the platform did not fill it in. ${fillIn(value)}`,
 });
 
 function unfilledOrRefused(fields: JsonObject): { readonly problem: string } | null {
@@ -209,12 +214,22 @@ function unfilledOrRefused(fields: JsonObject): { readonly problem: string } | n
   return null;
 }
 
-/** Where a placeholder stands as it is, outside of quotes, the body is no JSON. */
-const UNFILLED_IN_TEXT = /"([^"\\]{1,64})"\s*:\s*(\{\{[^{}]{0,80}\}\}|NaN\b|na\b)/;
+/** Where a placeholder stands as it is, outside of quotes, the body is not JSON. */
+const UNFILLED_FIELD = /"([^"\\]{1,64})"\s*:\s*(\{\{[^{}"\\]{0,80}\}\}|NaN\b|na\b)/d;
+const UNFILLED_ALONE = /\{\{[\w.$ -]{1,80}\}\}/g;
 
-function unfilledIn(body: Uint8Array): string | null {
-  const [, name, value] = UNFILLED_IN_TEXT.exec(new TextDecoder().decode(body)) ?? [];
-  return name === undefined || value === undefined ? null : notFilledIn(name, value).problem;
+/** `at`: where the body stops being JSON. */
+function unfilledIn(body: Uint8Array, at = -1): string | null {
+  const text = new TextDecoder().decode(body);
+  const field = UNFILLED_FIELD.exec(text);
+  if (field) {
+    const [, name = '', value = ''] = field;
+    return notFilledIn(name, value, ` at ${placeIn(text, field.indices?.[2]?.[0] ?? 0)}`).problem;
+  }
+  for (const { 0: value, index } of text.matchAll(UNFILLED_ALONE))
+    if (index <= at && at < index + value.length)
+      return `The body is not valid JSON: at ${placeIn(text, index)} stands ${value}, which the platform did not fill in. ${fillIn(value)}`;
+  return null;
 }
 
 /** `close` and `sync` are about the whole position, whatever it is. */

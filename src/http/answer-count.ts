@@ -2,7 +2,8 @@
 
 import type { FastifyInstance } from 'fastify';
 import type { AnswerKind, Counters } from '../domain/counters.ts';
-import { DENIALS, type DenialCode } from '../domain/denial.ts';
+import type { DenialCode } from '../domain/denial.ts';
+import { DENIALS } from '../domain/denials.ts';
 import { WEBHOOK_PATH } from './routes/webhook.ts';
 
 export function countAnswers(

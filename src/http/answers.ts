@@ -27,6 +27,6 @@ export function pageOf(
   isCursor: (text: string) => boolean = isUuid,
 ): PageRequest {
   if (cursor !== undefined && !isCursor(cursor))
-    throw new RequestInvalid('"cursor" must be the next_cursor of a page.');
+    throw new RequestInvalid('"cursor" must be the next_cursor of the page before.');
   return { limit, cursor: cursor ?? null };
 }

@@ -110,13 +110,20 @@ async function refuse(guard: Guard, access: Access, request: FastifyRequest): Pr
     const { ip } = guard.contextOf(request);
     // Whoever comes through a proxy that we do not know of would have its address, which may be loopback.
     if (guard.isForwardedByStranger(request))
-      return deny('ip_not_allowed', { detail: 'Name the proxy in front of the service in TRUSTED_PROXIES.' });
+      return deny('ip_not_allowed', {
+        detail: 'The request came through a proxy that the service does not know.',
+        advice: 'Name the proxy in front of the service in TRUSTED_PROXIES.',
+      });
     if (canonicalIp(ip) === null)
       return deny('ip_not_allowed', {
-        detail: 'The proxy in front of the service must name its client in X-Forwarded-For.',
+        detail: 'The proxy in front of the service does not name its client in X-Forwarded-For.',
+        advice: 'Configure it to set X-Forwarded-For to the address that it was called from.',
       });
     if (!guard.adminIps.has(ip))
-      return deny('ip_not_allowed', { detail: 'Administer from an address in ADMIN_IPS.' });
+      return deny('ip_not_allowed', {
+        detail: `${ip} is not one of the addresses in ADMIN_IPS.`,
+        advice: 'Administer from an address in ADMIN_IPS, or add this one to it.',
+      });
     if (access === 'admin_ip') return null;
   }
   const { cookies, headers } = request;

@@ -33,8 +33,8 @@ export function queryProblem(
 ): string | null {
   for (const [name, value] of Object.entries(query)) {
     if (!known.includes(name))
-      return `${name.slice(0, 64)}: is not a query parameter of this call. ${advice(name, known, inBody)}`;
-    if (Array.isArray(value)) return `${name}: is given twice.`;
+      return `${JSON.stringify(name.slice(0, 64))} is not a query parameter of this call. ${advice(name, known, inBody)}`;
+    if (Array.isArray(value)) return `"${name}" is given twice.`;
   }
   return null;
 }

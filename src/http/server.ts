@@ -15,7 +15,6 @@ import type { IpList } from '../app/accounts/ip-list.ts';
 import type { RequestContext } from '../app/audit/audit.ts';
 import type { Health } from '../app/operation/health.ts';
 import type { Counters } from '../domain/counters.ts';
-import { deny } from '../domain/denial.ts';
 import { isStorable, plainJson, readJson } from '../domain/json.ts';
 import { type Admission, admitTradingRequests } from './admission.ts';
 import { countAnswers } from './answer-count.ts';
@@ -28,9 +27,17 @@ import { type Edge, openEdge } from './edge.ts';
 import { type Guard, guardRoutes } from './guards.ts';
 import { takeTurns } from './list-turns.ts';
 import { type Middleware, securityHeaders, standBefore } from './middleware.ts';
+import { nothingAt } from './not-found.ts';
 import { packAnswers } from './packed.ts';
 import { openPages } from './pages.ts';
-import { RequestInvalid, sendClientError, sendDenial, sendFault, sendInvalid } from './problem.ts';
+import {
+  errorsPageOf,
+  RequestInvalid,
+  sendClientError,
+  sendDenial,
+  sendFault,
+  sendInvalid,
+} from './problem.ts';
 import { refuseUnknownParameters } from './query.ts';
 import { limitReadsOfCredential, limitReadsOfUser } from './reads-at-once.ts';
 import { logRequests } from './request-log.ts';
@@ -125,6 +132,7 @@ const METRICS: RouteDoc = {
 
 export function buildServer(deps: ServerDeps): FastifyInstance {
   const headers = securityHeaders(deps.middleware.captchaProvider);
+  const errorsPage = errorsPageOf(deps.about.baseUrl);
   const { trustedProxies, middleware } = deps;
   const proxies = { trustedProxies, mustName: middleware.browserOnly };
   const ipOf = (request: FastifyRequest) => clientIp(request, proxies);
@@ -147,7 +155,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     },
     http: { requireHostHeader: false, ...timeoutsOf(deps.connections) },
     clientErrorHandler(error, socket) {
-      const refuse = () => sendClientError(error, socket, headers);
+      const refuse = () => sendClientError(error, socket, { headers, errorsPage });
       if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') latecomers.judge(socket, refuse);
       else refuse();
     },
@@ -156,6 +164,8 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     // The longest that a URL can be: an unknown token gets the same 404 at any length.
     routerOptions: { maxParamLength: 16 * 1024 },
   });
+
+  server.decorate('errorsPage', errorsPage);
 
   const contextOf = (request: FastifyRequest): RequestContext => ({
     requestId: request.id,
@@ -195,7 +205,8 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   server.setErrorHandler(sendFault);
   const pages = openPages(deps.pagesFolder);
   server.setNotFoundHandler(
-    (request, reply) => pages.answer(request, reply) ?? sendDenial(request, reply, deny('not_found')),
+    (request, reply) =>
+      pages.answer(request, reply) ?? sendDenial(request, reply, nothingAt(server.routeTable, request)),
   );
   logRequests(server, { log: deps.log, ipOf });
   countAnswers(server, deps.counters);
@@ -209,9 +220,10 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
       if (body.length === 0) return undefined;
       const reading = readJson(body);
       if ('problem' in reading) throw new RequestInvalid(reading.problem);
-      if (!isStorable(reading.value)) throw new RequestInvalid('A text has a NUL or half a character in it.');
+      if (!isStorable(reading.value))
+        throw new RequestInvalid('A text in the body has a NUL or half a character in it.');
       const json = plainJson(reading.value);
-      if (!json) throw new RequestInvalid('A number has more than 15 significant digits.');
+      if (!json) throw new RequestInvalid('A number in the body has more than 15 significant digits.');
       return json.plain;
     },
   );
@@ -276,9 +288,13 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
 /** What HTTP asks of every request, whatever it is for; null: nothing is wrong. */
 function protocolProblem({ headers, httpVersion }: IncomingMessage) {
   if (headers.host === undefined && httpVersion !== '1.0')
-    return { status: 400, detail: 'Send a Host header.' };
+    return { status: 400, detail: 'The Host header is missing.', advice: 'Send a Host header.' };
   if (headers.expect === undefined || /^100-continue$/i.test(headers.expect)) return null;
-  return { status: 417, detail: 'Send no Expect header but 100-continue.' };
+  return {
+    status: 417,
+    detail: 'The Expect header asks for something other than 100-continue.',
+    advice: 'Leave the Expect header out.',
+  };
 }
 
 /** Without the query, and with no more of a webhook's token than tells one from another. */

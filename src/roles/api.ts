@@ -41,6 +41,7 @@ import { countStrangers } from '../app/audit/strangers.ts';
 import { afterwards, every } from '../app/background.ts';
 import { admitTradingRequest, authenticate, isStillIn } from '../app/identity/access.ts';
 import { createCaptcha } from '../app/identity/captcha.ts';
+import { changePassword } from '../app/identity/change-password.ts';
 import { completeLogin, login, loginAtOnce } from '../app/identity/login.ts';
 import { argon2id, forgotPassword, register, resetPassword } from '../app/identity/passwords.ts';
 import { confirmTotp, disableTotp, enrolTotp } from '../app/identity/second-factor.ts';
@@ -215,6 +216,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       logout: bind(logout),
       forgotPassword: (request) => later.begin(() => forgotPassword(deps, request)),
       resetPassword: bind(resetPassword),
+      changePassword: bind(changePassword),
       readOwnSession: bind(readOwnSession),
       readSessions: bind(readSessions),
       revokeSession: bind(revokeUserSession),

@@ -8,8 +8,8 @@ import { blockList, canonicalIp } from '../app/accounts/ip-list.ts';
 import type { Sealer } from '../app/audit/sealing.ts';
 import { readHealth } from '../app/operation/health.ts';
 import { readFigures } from '../app/operation/metrics.ts';
-import { type Denial, deny, ruleOf } from '../domain/denial.ts';
-import { problemText } from '../http/problem.ts';
+import { type Denial, deny } from '../domain/denial.ts';
+import { errorsPageOf, problemOf, problemText } from '../http/problem.ts';
 import { METRICS_TYPE } from '../telemetry/prometheus.ts';
 import type { Foundation } from './foundation.ts';
 
@@ -20,6 +20,7 @@ export async function openProbe(
   port = config.http.port,
 ): Promise<number> {
   const readers = blockList(config.edge.metrics.ips);
+  const errorsPage = errorsPageOf(config.http.baseUrl);
   const deps = { ...base, sealer, role: config.role };
 
   async function answer(path: string, ip: string): Promise<Answer> {
@@ -28,8 +29,9 @@ export async function openProbe(
       const health = await readHealth(deps);
       return json(health.status === 'up' ? 200 : 503, health);
     }
-    if (path !== '/metrics') return refusal(deny('not_found', { detail: NOTHING_ELSE }));
-    if (!readers.has(canonicalIp(ip) ?? '')) return refusal(deny('ip_not_allowed'));
+    if (path !== '/metrics') return refusal(deny('not_found', NOTHING_ELSE), errorsPage);
+    if (!readers.has(canonicalIp(ip) ?? ''))
+      return refusal(deny('ip_not_allowed', ASK_FROM_ADMIN), errorsPage);
     return { status: 200, type: METRICS_TYPE, text: await base.counters.expose(await readFigures(deps)) };
   }
 
@@ -77,7 +79,11 @@ interface Answer {
   readonly text: string;
 }
 
-const NOTHING_ELSE = 'This process has no API: there are /health, /health/live and /metrics.';
+const NOTHING_ELSE = {
+  detail: 'This process has no API: there are /health, /health/live and /metrics.',
+  advice: 'Ask one of those, or ask a process with ROLE=api.',
+};
+const ASK_FROM_ADMIN = { advice: 'Ask from an address in ADMIN_IPS.' };
 
 const json = (status: number, body: object): Answer => ({
   status,
@@ -85,8 +91,8 @@ const json = (status: number, body: object): Answer => ({
   text: JSON.stringify(body),
 });
 
-function refusal({ code, detail }: Denial): Answer {
-  const { status, title } = ruleOf(code);
-  const text = problemText({ status, title, code, detail }, randomUUIDv7());
-  return { status, type: 'application/problem+json', text };
+function refusal(denial: Denial, errorsPage: string): Answer {
+  const problem = problemOf(denial);
+  const text = problemText(problem, { errorsPage, requestId: randomUUIDv7() });
+  return { status: problem.status, type: 'application/problem+json', text };
 }

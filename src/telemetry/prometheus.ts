@@ -6,7 +6,7 @@ import Gauge from 'prom-client/lib/gauge.js';
 import Histogram from 'prom-client/lib/histogram.js';
 import Registry from 'prom-client/lib/registry.js';
 import { ANSWERS, CHANNELS, type Counters, FAIL_OPENS, TAKEOVERS } from '../domain/counters.ts';
-import { DENIALS } from '../domain/denial.ts';
+import { DENIALS } from '../domain/denials.ts';
 import type { Figure } from '../domain/figure.ts';
 
 export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;

@@ -266,7 +266,15 @@ describe('two API processes, two worker hosts and a verifier', skip, () => {
 
   test('and their 404 is a whole problem of the contract', async () => {
     for (const { body } of await strangers())
-      assert.deepEqual(Object.keys(body).sort(), ['code', 'detail', 'request_id', 'status', 'title', 'type']);
+      assert.deepEqual(Object.keys(body).sort(), [
+        'advice',
+        'code',
+        'detail',
+        'request_id',
+        'status',
+        'title',
+        'type',
+      ]);
   });
 
   test('two verifiers make every due check once, lose none, and all come to an end', async (t) => {

@@ -18,6 +18,7 @@ import { timestamp } from '../../src/domain/ids.ts';
 import type { OrderResult } from '../../src/domain/order-result.ts';
 import { openRedisStore } from '../../src/store/redis/adapter.ts';
 import { createHosts } from '../../src/worker/hosts.ts';
+import { assertDescribed } from '../http/documented.ts';
 import { openVisitor } from '../http/visitor.ts';
 import {
   type Trader as Account,
@@ -182,7 +183,9 @@ export async function openCluster({ redis: server }: Servers, env: Env = {}) {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    const isJson = response.headers.get('content-type')?.includes('json');
+    const type = response.headers.get('content-type') ?? '';
+    await assertDescribed(at.url, { method, path }, { status: response.status, type, body: text });
+    const isJson = type.includes('json');
     return {
       status: response.status,
       headers: { ...Object.fromEntries(response.headers), 'set-cookie': response.headers.getSetCookie() },

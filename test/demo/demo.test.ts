@@ -13,6 +13,7 @@ import { CompactEncrypt, importJWK } from 'jose';
 import { sql } from '../../src/data/db.ts';
 import { openSqlite } from '../../src/data/sqlite.ts';
 import { hasUsers } from '../../src/data/users.ts';
+import { assertDescribed } from '../http/documented.ts';
 import { freePort } from '../servers/free-port.ts';
 
 const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
@@ -64,6 +65,8 @@ async function visitor(address: string) {
       ...(body ? { body: JSON.stringify(body) } : {}),
     });
     const text = await response.text();
+    const type = response.headers.get('content-type') ?? '';
+    await assertDescribed(address, { method, path }, { status: response.status, type, body: text });
     return { status: response.status, body: (text ? JSON.parse(text) : null) as Json };
   };
   const { demo } = (await call('GET', '/public/config')).body;

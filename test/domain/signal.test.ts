@@ -214,3 +214,32 @@ test('any bytes at all are a signal or a problem, never an exception', () => {
     { numRuns: 2000 },
   );
 });
+
+describe('a placeholder that the platform did not fill in', () => {
+  const problemIn = (text: string): string => {
+    const reading = readBody(Buffer.from(text));
+    return 'problem' in reading ? reading.problem : 'it was read';
+  };
+
+  test('is named with its place where it makes the body no JSON', () => {
+    const text = '{"action": "buy",\n "quantity": {{strategy.order.contracts}}}';
+    assert.match(
+      problemIn(text),
+      /^"quantity" is \{\{strategy\.order\.contracts\}\} at line 2, column 14: .*has no strategy\.\* values/,
+    );
+  });
+
+  test('is named where it stands alone, and is the whole body', () => {
+    assert.match(
+      problemIn('{{strategy.order.alert_message}}'),
+      /at line 1, column 1 stands \{\{strategy\.order\.alert_message\}\}/,
+    );
+  });
+
+  test('is not blamed for another mistake', () => {
+    assert.match(
+      problemIn('{"action": "{{strategy.order.action}}", "quantity": 1,}'),
+      /^The body is not valid JSON: at line 1, column 55 there must be a name in double quotes\.$/,
+    );
+  });
+});

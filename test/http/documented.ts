@@ -115,3 +115,33 @@ export function watchAnswers(server: FastifyInstance): readonly string[] {
   });
   return list;
 }
+
+/** Of services in processes of their own; null: it has no API, as a worker's probe. */
+const published = new Map<string, OpenApi | null>();
+async function publishedBy(origin: string): Promise<OpenApi | null> {
+  const known = published.get(origin);
+  if (known !== undefined) return known;
+  const response = await fetch(`${origin}/openapi.json`);
+  const document = response.ok ? ((await response.json()) as OpenApi) : null;
+  published.set(origin, document);
+  return document;
+}
+
+/** An answer that came over the network, held against what the service that gave it says of itself. */
+export async function assertDescribed(
+  origin: string,
+  { method, path }: { readonly method: string; readonly path: string },
+  answer: { readonly status: number; readonly type: string; readonly body: string },
+): Promise<void> {
+  // One that is stopping has given its last answer.
+  const document = await publishedBy(origin).catch(() => null);
+  const plain = path.replace(/\?.*$/s, '');
+  const urls = Object.keys(document?.paths ?? {}).filter((url) => patternOf(url).test(plain));
+  const url = urls.find((one) => one === plain) ?? urls[0];
+  if (!document || url === undefined || document.paths[url]?.[method.toLowerCase()] === undefined) return;
+  const problem = answerProblem(document, { method, url }, answer);
+  if (problem) throw new Error(`${method} ${url} ${problem}`);
+}
+
+const patternOf = (url: string): RegExp =>
+  new RegExp(`^${url.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`);

@@ -6,7 +6,8 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import Fastify from 'fastify';
 import packageJson from '../../package.json' with { type: 'json' };
 import { sql } from '../../src/data/db.ts';
-import { DENIALS } from '../../src/domain/denial.ts';
+import { detailOf } from '../../src/domain/denial.ts';
+import { DENIALS } from '../../src/domain/denials.ts';
 import { type OpenApi, type Operation, openApi } from '../../src/http/docs/openapi.ts';
 import { guardRoutes, type Route } from '../../src/http/guards.ts';
 import { makeSession, SIGNED } from '../accounts/credentials.ts';
@@ -288,12 +289,13 @@ describe('the answers of the service', () => {
       type,
       body: JSON.stringify(body),
     });
-    const { title, detail, status } = DENIALS.not_found;
+    const { title, advice, status } = DENIALS.not_found;
     const problem = {
-      type: 'urn:x',
+      type: 'http://localhost/docs/errors#not_found',
       title,
       status,
-      detail,
+      detail: detailOf(DENIALS.not_found),
+      advice,
       request_id: '019a8c5e-7d31-7f02-9c44-5b1e0a6f2d10',
     };
     const cases: Record<string, readonly [answer: ReturnType<typeof json>, problem: RegExp | null]> = {

@@ -72,7 +72,7 @@ describe('a query parameter that a call does not know', () => {
       assert.deepEqual([answer.status, answer.body.code], [400, 'request_invalid'], query);
     }
     const { body } = await world.as<Problem>(trader, 'POST', '/trading/order?simulation=true', order(trader));
-    assert.match(body.detail, /^simulation: .*field of the body/);
+    assert.match(body.detail, /^"simulation" .*field of the body/);
     assert.deepEqual(await world.orders(trader), []);
   });
 
@@ -82,7 +82,7 @@ describe('a query parameter that a call does not know', () => {
     const url = `/trading/accounts/${trader.account.id}/halt?flatten=true`;
     const { status, body } = await world.as<Problem>(trader, 'POST', url);
     assert.deepEqual([status, body.code], [400, 'request_invalid']);
-    assert.match(body.detail, /^flatten: .*field of the body/);
+    assert.match(body.detail, /^"flatten" .*field of the body/);
     const row = await world.db.get<{ halted: number }>(
       sql`select halted from trading_accounts where id = ${trader.account.id}`,
     );
@@ -140,7 +140,7 @@ describe('a query parameter that is given twice', () => {
     ]) {
       const { status, body } = await world.as<Problem>(trader, 'GET', `/trading/orders?${query}`);
       assert.deepEqual([status, body.code], [400, 'request_invalid'], query);
-      assert.match(body.detail, /^(limit|status): is given twice/);
+      assert.match(body.detail, /^"(limit|status)" is given twice/);
     }
     const twice = await world.send<Problem>(trader, {}, { query: '?simulation=true&simulation=true' });
     assert.deepEqual([twice.status, twice.body.code], [400, 'webhook_payload_invalid']);

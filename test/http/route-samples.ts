@@ -216,6 +216,7 @@ export const SAMPLES: Readonly<Record<string, MakeSample>> = {
     await secondFactor(owner, false);
     return { body: { code: totpCode(TOTP_SECRET, stepAt(owner.world.clock.now())) } };
   },
+  'POST /auth/password': () => ({ body: { current_password: PASSWORD, password: NEW_PASSWORD } }),
   'POST /auth/totp/disable': async (owner) => {
     await secondFactor(owner, true);
     return { body: { password: PASSWORD } };

@@ -119,6 +119,7 @@ test('bytes that are no request are refused with a problem, and the server goes 
       assert.match(answer, /\r\ncontent-type: application\/problem\+json/i);
       const problem = problemOf(answer);
       assert.deepEqual(Object.keys(problem).sort(), [
+        'advice',
         'code',
         'detail',
         'request_id',

@@ -242,10 +242,7 @@ describe('the second factor', () => {
     assert.equal((await enter(world, email, newer)).status, 200);
     for (const used of [newer, older]) {
       const answer = await enter(world, email, used);
-      assert.deepEqual(
-        [answer.status, answer.body.code, setCookies(answer)],
-        [401, 'invalid_credentials', []],
-      );
+      assert.deepEqual([answer.status, answer.body.code, setCookies(answer)], [401, 'login_code_wrong', []]);
     }
     clock.advance(STEP);
     assert.equal((await enter(world, email, code())).status, 200);

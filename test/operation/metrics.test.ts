@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { readConfig } from '../../src/config/config.ts';
 import { sql } from '../../src/data/db.ts';
-import { DENIALS } from '../../src/domain/denial.ts';
+import { DENIALS } from '../../src/domain/denials.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { openFillpath } from '../../src/main.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';

@@ -6,6 +6,7 @@ import { sql } from '../../src/data/db.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import type { OrderError } from '../../src/domain/order.ts';
 import type { OrderResult } from '../../src/domain/order-result.ts';
+import { REJECTIONS } from '../../src/domain/rejection.ts';
 import { scriptedBroker } from '../worker/scripted-broker.ts';
 import { type Answer, openWorld, settableClock, type Trader, type World } from '../world.ts';
 
@@ -18,7 +19,8 @@ async function assertRejected(
 ): Promise<void> {
   assert.equal(status, 200);
   assert.equal(body.status, 'rejected');
-  const { message, ...rest } = body.error ?? assert.fail('no error');
+  const { message, advice, ...rest } = body.error ?? assert.fail('no error');
+  assert.equal(advice, REJECTIONS[rest.code].advice);
   const { message: text, ...extras } = expected;
   assert.match(message, text);
   assert.deepEqual(rest, extras);
@@ -28,7 +30,7 @@ async function assertRejected(
   );
   assert.deepEqual(
     { status: kept?.status, error: JSON.parse(kept?.error ?? '') },
-    { status: 'rejected', error: body.error },
+    { status: 'rejected', error: { ...rest, message } },
   );
   const record = await world.order(trader, body.order_id);
   assert.deepEqual(record.error, body.error);

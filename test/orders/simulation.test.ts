@@ -93,7 +93,9 @@ describe('A simulated order', () => {
     const rejection = { code: 'invalid_symbol', message: 'No such thing here.' } as const;
     broker.script('resolve', async () => ({ rejection }));
     const { body } = await world.send(trader, {}, simulated);
-    assert.deepEqual([body.status, body.error], ['rejected', rejection]);
+    const { advice, ...error } = body.error ?? assert.fail('no error');
+    assert.deepEqual([body.status, error], ['rejected', rejection]);
+    assert.match(advice, /symbols lists/);
   });
 
   test('fails where the broker cannot be asked, as in earnest', async (t) => {

@@ -454,7 +454,7 @@ describe('Nothing is guessed', () => {
       const text = `{"action": "buy", "symbol": "BTCUSDT", "quantity": ${value}, "secret": "x"}`;
       const { status, body } = await world.webhook<Problem>(trader, text);
       assert.equal(status, 400);
-      assert.ok(body.detail.startsWith(`"quantity" is ${value}:`), body.detail);
+      assert.ok(body.detail.startsWith(`"quantity" is ${value} at line 1, column 52:`), body.detail);
     }
   });
 

@@ -10,7 +10,7 @@ const SIMULATED = { query: '?simulation=true' };
 /** A fuzzer is no user, and its single address would soon be limited. */
 const PATIENT = { RATE_LIMIT_REQUESTS: '1000000', WAF_RATE_LIMIT: '1000000' };
 
-const PROBLEM_FIELDS = ['code', 'detail', 'request_id', 'status', 'title', 'type'];
+const PROBLEM_FIELDS = ['advice', 'code', 'detail', 'request_id', 'status', 'title', 'type'];
 
 /** 200, 202, or a problem of 4xx in its shape. */
 function assertSound({ status, headers, body }: Answer<unknown>): void {
@@ -20,9 +20,9 @@ function assertSound({ status, headers, body }: Answer<unknown>): void {
   assert.deepEqual(Object.keys(body as object).sort(), PROBLEM_FIELDS);
   const problem = body as Problem;
   assert.equal(problem.status, status);
-  assert.equal(problem.type, `urn:fillpath:problem:${problem.code}`);
+  assert.ok(problem.type.endsWith(`/docs/errors#${problem.code}`), problem.type);
   assert.match(problem.request_id, /^[0-9a-f-]{36}$/);
-  assert.ok(problem.title && problem.detail);
+  assert.ok(problem.title && problem.detail && problem.advice);
   assert.doesNotMatch(JSON.stringify(problem), /node_modules|\.ts:|select .* from/i);
 }
 

@@ -119,6 +119,14 @@ describe('level 2: the age is below max_request_age', () => {
         [answer.body.code, answer.body.detail],
         ['webhook_timestamp_expired', 'Request expired'],
       );
+      // Whose clock is wrong is seen from both times, by how much, and what the account takes.
+      for (const said of [
+        old.timestamp,
+        timestamp(clock.now()),
+        `${Math.abs(ageMs) / 1000} s ${ageMs > 0 ? 'old' : 'ahead'}`,
+        `less than ${maxRequestAge} s`,
+      ])
+        assert.ok(answer.body.advice.includes(said), answer.body.advice);
       const entry = await lastAudit(world, trader);
       assert.deepEqual(
         [entry.action, entry.success, entry.error_message, entry.resource_type, entry.resource_id],

@@ -15,6 +15,13 @@ describe('what went wrong', () => {
     await assert.rejects(reached(Promise.reject(left)), left);
   });
 
+  test('is said once where the detail has the advice in it', () => {
+    const advice = 'Log in.';
+    assert.equal(new Problem({ detail: 'The session has ended. Log in.', advice }, 401).advice, null);
+    assert.equal(new Problem({ detail: 'Request expired', advice }, 401).advice, advice);
+    assert.equal(new Problem({ detail: 'No advice came.' }, 500).advice, null);
+  });
+
   test('is tried again where nobody answered or the service failed, and not where it refused', () => {
     assert.equal(isRefusal(new Unreachable()), false);
     assert.equal(isRefusal(new Problem({}, 503)), false);

@@ -79,7 +79,7 @@ test('a reversal whose entry was rejected says both', () => {
     auto_exit: true,
     position_before: 2,
     exit_order_result: { ...exit, status: 'filled', quantity: 2, fill_price: 5, fill_quantity: 2 },
-    error: { code: 'insufficient_margin', message: 'Too little margin.' },
+    error: { code: 'insufficient_margin', message: 'Too little margin.', advice: 'Add funds.' },
   });
   assert.deepEqual(orderHappened(half), {
     text: 'Closed long 2 at 5, now flat; too little margin',

@@ -9,8 +9,10 @@ import axe from 'axe-core';
 import type { Browser, BrowserContext, Page, Request } from 'playwright-core';
 import { readConfig } from '../../src/config/config.ts';
 import { openFillpath, type Parts } from '../../src/main.ts';
+import { watchAnswers } from '../http/documented.ts';
 import { BrowserMissing, startBrowser, type Watch, watch } from '../servers/browser.ts';
 import { freePort } from '../servers/free-port.ts';
+import { serverOf } from '../world.ts';
 
 export const PASSWORD = 'a horse, a staple, a battery';
 
@@ -52,7 +54,14 @@ export async function openStage({
     RATE_LIMIT_REQUESTS: '1000',
     ...env,
   });
-  let fillpath = await openFillpath(config, parts);
+  // Whatever the pages get to see is held against /openapi.json, as in every other test.
+  const undescribed: (readonly string[])[] = [];
+  const open = async () => {
+    const opened = await openFillpath(config, parts);
+    undescribed.push(watchAnswers(serverOf(opened)));
+    return opened;
+  };
+  let fillpath = await open();
   const url = await fillpath.listen();
   const firstUser = await fillpath.makeFirstUser();
   assert.ok(firstUser);
@@ -101,12 +110,17 @@ export async function openStage({
     /** Away, and back at the same address with all that it knew. */
     stop: () => fillpath.stop(),
     async start() {
-      fillpath = await openFillpath(config, parts);
+      fillpath = await open();
       await fillpath.listen();
     },
     async close() {
       await fillpath.stop();
       rmSync(dir, { recursive: true, force: true });
+      assert.deepEqual(
+        undescribed.flat(),
+        [],
+        'answers that the documentation of their routes does not describe',
+      );
     },
   };
 }

@@ -155,7 +155,7 @@ test('a reversal that stopped half way is a risk, and says so', () => {
     order({
       status: 'rejected',
       legs: [EXIT, refused],
-      error: { code: 'insufficient_margin', message: 'Too little margin.' },
+      error: { code: 'insufficient_margin', message: 'Too little margin.', advice: 'Add funds.' },
     }),
     null,
   );

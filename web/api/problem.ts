@@ -2,7 +2,7 @@
 
 import type { components } from './schema.ts';
 
-type ProblemDocument = Partial<components['schemas']['Problem']> & { readonly advice?: string };
+type ProblemDocument = Partial<components['schemas']['Problem']>;
 
 export class Problem extends Error {
   override readonly name = 'Problem';
@@ -12,6 +12,7 @@ export class Problem extends Error {
   /** 0: no answer came. */
   readonly status: number;
   readonly requestId: string | null;
+  /** What to do; null: the detail says it. */
   readonly advice: string | null;
   readonly retryAfterSeconds: number | null;
 
@@ -22,7 +23,7 @@ export class Problem extends Error {
     this.code = document.code ?? 'unknown';
     this.status = status;
     this.requestId = document.request_id ?? null;
-    this.advice = document.advice ?? null;
+    this.advice = this.detail.includes(document.advice ?? '') ? null : (document.advice ?? null);
     this.retryAfterSeconds = retryAfter === null ? null : Number(retryAfter);
   }
 }

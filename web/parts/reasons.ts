@@ -18,6 +18,7 @@ const FOUND: Readonly<Record<string, string>> = {
   webhook_credential_attack: 'The webhook secret is wrong',
   webhook_ip_blocked: 'This address is not allowed',
   webhook_replay_attack: 'This signal was received before',
+  webhook_timestamp_expired: 'The signal was too old, or from the future',
 };
 /** Where it came from is the point. */
 const FROM_WHERE = new Set([

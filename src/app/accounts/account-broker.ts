@@ -24,20 +24,30 @@ export interface AskDeps {
 
 type Enquiry = 'verify' | 'positions' | 'balance' | 'flatten' | 'symbols' | 'plan' | 'resetSimulation';
 
+/** Nothing was ordered: what asks may ask again. */
+const AGAIN = { advice: 'Try again in a moment.' };
+
 export async function askWorker<K extends Enquiry>(
   { pool, mailbox, responseWaitMs }: AskDeps,
   user: UserId,
   request: { kind: K } & Work[K]['request'],
 ): Promise<Exclude<Work[K]['answer'], { readonly unavailable: string }> | Denial> {
   if (!(await pool.ensure(user)))
-    return deny('worker_unavailable', { detail: 'No trading worker could be started in time. Try again.' });
+    return deny('worker_unavailable', {
+      ...AGAIN,
+      detail: 'No trading worker could be started in time.',
+    });
   const answer = await mailbox.ask(user, request, responseWaitMs);
   if (answer === null)
-    return deny('worker_unavailable', { detail: 'The trading worker did not answer in time. Try again.' });
+    return deny('worker_unavailable', {
+      ...AGAIN,
+      detail: 'The trading worker did not answer in time.',
+    });
   if ('unavailable' in answer) {
     const { unavailable, retryAfterMs } = answer;
     return deny('broker_unavailable', {
-      detail: `The broker cannot be reached: ${unavailable.replace(/[.\s]+$/, '')}. Try again in a moment.`,
+      ...AGAIN,
+      detail: `The broker cannot be reached: ${unavailable.replace(/[.\s]+$/, '')}.`,
       ...(retryAfterMs !== undefined && { retryAfter: Math.max(1, Math.ceil(retryAfterMs / 1000)) }),
     });
   }
@@ -196,7 +206,7 @@ export async function resetSimulation(
 }
 
 const stillSimulating = (): Denial =>
-  deny('orders_under_way', { detail: 'Wait until its simulated orders have ended, then reset it again.' });
+  deny('orders_under_way', { advice: 'Wait until its simulated orders have ended, then reset it again.' });
 
 export async function readBalance(deps: AskDeps & { readonly db: Db }, user: UserId, id: string) {
   const account = await ownAccount(deps, user, id);

@@ -172,17 +172,22 @@ export async function createAccount(
 const noEnvironment = (broker: BrokerName): Denial =>
   deny('request_invalid', {
     detail: `The environments of ${BROKERS[broker].title} are: ${BROKERS[broker].environments.join(', ')}.`,
+    advice: 'Send one of them, or leave "environment" out for live trading.',
   });
 
 /** They are in every list of accounts, and looked through by every order. */
 const MOST_SYMBOLS = 100;
 const tooManySymbols = (): Denial =>
   deny('too_many', {
-    detail: `An account takes at most ${MOST_SYMBOLS} allowed symbols; none leave it to the broker.`,
+    detail: `An account takes at most ${MOST_SYMBOLS} allowed symbols.`,
+    advice: 'Send fewer, or none at all: an empty list leaves it to the broker.',
   });
 
 const notPaper = (): Denial =>
-  deny('request_invalid', { detail: 'Only an account with the broker "paper" has paper settings.' });
+  deny('request_invalid', {
+    detail: 'Only an account with the broker "paper" has paper settings.',
+    advice: 'Leave "paper" out.',
+  });
 
 export interface AccountFields {
   readonly name?: string;

@@ -56,7 +56,11 @@ export async function removeAccount(
     ),
   ]);
   if (lost === 'idle') return deny('orders_under_way');
-  if (lost === 'quiet') return deny('orders_under_way', { detail: `${CAME_BETWEEN} Try again, ${KEEP}` });
+  if (lost === 'quiet')
+    return deny('orders_under_way', {
+      detail: CAME_BETWEEN,
+      advice: `Try again, ${KEEP}`,
+    });
   return lost === null ? null : noSuchAccount();
 }
 
@@ -77,9 +81,16 @@ async function positionsOpen(
 ): Promise<Denial | null> {
   const positions = await heldPositions(deps, user, account);
   if (isDenial(positions))
-    return { ...positions, detail: `${positions.detail} The account is not deleted: try again, ${KEEP}` };
+    return {
+      ...positions,
+      detail: `${positions.detail} The account is not deleted: try again, ${KEEP}`,
+      advice: `Try again, ${KEEP}`,
+    };
   const symbols = positions.filter(({ quantity }) => sign(quantity) !== 0).map(({ symbol }) => symbol);
   if (symbols.length === 0) return null;
   const named = symbols.length > 5 ? `${symbols.slice(0, 5).join(', ')} and more` : symbols.join(', ');
-  return deny('positions_open', { detail: `The broker holds ${named}. Close it first, ${KEEP}` });
+  return deny('positions_open', {
+    detail: `The account holds ${named} at the broker.`,
+    advice: `Close it first, ${KEEP}`,
+  });
 }

@@ -116,7 +116,7 @@ export async function addAllowedIp(
   const ipAddress = canonicalBlock(given);
   if (ipAddress === null)
     return deny('request_invalid', {
-      detail: 'ip_address must be an IPv4 or IPv6 address, or a CIDR block such as 203.0.113.0/24.',
+      detail: '"ip_address" must be an IPv4 or IPv6 address, or a CIDR block such as 203.0.113.0/24.',
     });
   const createdAt = timestamp(deps.clock.now());
   const made = { id: newId(), userId: owner.id, ipAddress, label, createdAt };

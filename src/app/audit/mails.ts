@@ -16,6 +16,22 @@ export function resetMail({ link, minutes }: { link: string; minutes: number }):
   };
 }
 
+export function passwordChangedMail(changed: {
+  readonly at: string;
+  readonly ip: string;
+  readonly baseUrl: string;
+}): Words {
+  const before = `The password of your Fillpath account was changed at ${changed.at} (UTC), from the address ${changed.ip}. Every other session has ended; your API keys keep working.`;
+  const after =
+    'If it was you, nothing needs doing. If it was not, set a new password at once, which also revokes every API key:';
+  const link = `${changed.baseUrl}/forgot-password`;
+  return {
+    subject: 'Your password was changed',
+    text: `${wrapped(before)}\n\n${wrapped(after)}\n\n${link}\n`,
+    html: `<p>${escaped(before)}</p><p>${after}</p><p><a href="${escaped(link)}">${escaped(link)}</a></p>`,
+  };
+}
+
 export function alertMail(attack: {
   readonly attackType: string;
   readonly accountName: string | null;
@@ -34,7 +50,7 @@ export function alertMail(attack: {
     ['Description', description],
   ];
   const before = 'Fillpath refused a request to your account. Nothing was traded.';
-  const after = `If it was you, correct your alert. If not, regenerate the webhook secret. All events are listed under Settings, Security: ${attack.baseUrl}. At most one such mail is sent in ${attack.intervalMs / 60_000} minutes.`;
+  const after = `If it was you, correct your alert. If not, regenerate the webhook secret. All events are listed on the page Security: ${attack.baseUrl}/security. At most one such mail is sent in ${attack.intervalMs / 60_000} minutes.`;
   return {
     subject: `Security alert: ${attack.attackType}`,
     text: `${before}\n\n${facts.map(([name, value]) => wrapped(`${name}: ${oneLine(value)}`)).join('\n')}\n\n${wrapped(after)}\n`,
@@ -56,7 +72,7 @@ export function noticeMail(notice: {
     ['Account', oneLine(notice.accountName)],
     ['Time (UTC)', notice.createdAt],
   ] as const;
-  const after = `Positions, signals and orders: ${notice.baseUrl}.`;
+  const after = `What is held, and what the strategy says: ${notice.baseUrl}/positions`;
   return {
     subject: `${title}: ${oneLine(notice.accountName).slice(0, 60)}`,
     text: `${wrapped(notice.detail)}\n\n${facts.map(([name, value]) => `${name}: ${value}`).join('\n')}\n\n${wrapped(after)}\n`,

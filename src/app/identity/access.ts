@@ -86,7 +86,9 @@ export async function admitTradingRequest(deps: AdmitDeps, request: TradingReque
 /** The second of them alone, for what no rate limit holds back. */
 export async function admitAddress(deps: AlertDeps, request: TradingRequest): Promise<Denial | null> {
   if (isAllowedIp(await allowedIps(deps.db, request.user.id), request.context.ip)) return null;
-  const denial = deny('ip_not_allowed');
+  const denial = deny('ip_not_allowed', {
+    detail: `${request.context.ip} is not on your list of allowed IPs.`,
+  });
   await noteRefusal(deps, request, denial);
   return denial;
 }

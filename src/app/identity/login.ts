@@ -173,10 +173,7 @@ async function provePassword(
   return found?.user.isActive ? { ...found, ...from } : deny('user_deactivated');
 }
 
-const wrongCode = (): Denial =>
-  deny('invalid_credentials', {
-    detail: 'The code is wrong or was used before. Type the one that the authenticator app shows now.',
-  });
+const wrongCode = (): Denial => deny('login_code_wrong');
 
 async function enterByCode(
   deps: LoginDeps,

@@ -105,7 +105,7 @@ export async function makeFirstAdmin(
     termsVersion: null,
   };
   const deed: Deed = { action: 'first_admin' };
-  if (!isEmail(user.email)) return deny('request_invalid', { detail: 'email: must be an email address.' });
+  if (!isEmail(user.email)) return deny('request_invalid', { detail: '"email" must be an email address.' });
   const problem = passwordProblem(password, user.email);
   if (problem) return deny('password_weak', { detail: problem });
   // Spares the work of hashing; the claim below is what decides.
@@ -294,7 +294,7 @@ export async function changeUserAsAdmin(deps: UserDeps & Tells, by: Admin, id: s
   if (plan !== undefined && !Object.hasOwn(deps.plans, plan)) {
     const known = Object.keys(deps.plans).join(', ');
     const { metadata: _, ...bare } = deed;
-    return refuse(deps, by, bare, deny('request_invalid', { detail: `plan: must be one of ${known}.` }));
+    return refuse(deps, by, bare, deny('request_invalid', { detail: `"plan" must be one of ${known}.` }));
   }
   if (isActive === false && id === by.id) return refuse(deps, by, deed, deny('own_deactivation'));
   const lost = await perform(deps, by, deed, [

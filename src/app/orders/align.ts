@@ -57,11 +57,13 @@ export async function alignPosition(deps: PlaceOrderDeps, request: Alignment): P
   });
   if (!('contested' in outcome)) return outcome;
   return deny('account_changed', {
-    detail: 'The strategy has said something else meanwhile. Look again, and align if it is still needed.',
+    detail: 'The strategy has said something else in the meantime.',
+    advice: 'Look again, and align if it is still needed.',
   });
 }
 
 const nothingSaid = ({ name }: Account, symbol: string): Denial =>
   deny('request_invalid', {
-    detail: `No signal to ${name} has said where the strategy stands in ${symbol}. Send market_position and market_position_size with every alert.`,
+    detail: `No signal to ${name} has said where the strategy stands in ${symbol}.`,
+    advice: 'Send market_position and market_position_size with every alert.',
   });

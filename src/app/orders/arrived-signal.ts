@@ -4,7 +4,7 @@ import type { Account } from '../../data/accounts.ts';
 import type { ArrivedSignal } from '../../data/signals.ts';
 import type { User } from '../../data/users.ts';
 import { toNumberOrNull } from '../../domain/decimal.ts';
-import type { Denial } from '../../domain/denial.ts';
+import { type Denial, toldOf } from '../../domain/denial.ts';
 import { type OrderId, timestamp } from '../../domain/ids.ts';
 import { maskMessage } from '../../domain/masking.ts';
 import type { Signal } from '../../domain/signal.ts';
@@ -53,7 +53,7 @@ export function arrivedSignal(
     quantity: signal?.quantity ?? null,
     outcome: denial ? 'refused' : signal?.action === 'sync' ? 'sync' : 'order',
     code: denial?.code ?? null,
-    detail: denial && storable(denial.detail, 1024),
+    detail: denial && storable(toldOf(denial), 1024),
     refusedBy: denial && (refusedBy ?? checkOf(denial.code)),
     orderId: denial || end === 'sync' ? null : (end as OrderId),
     totalMs: denial || end === 'sync' ? Math.max(0, clock.now() - arrivedAt) : null,

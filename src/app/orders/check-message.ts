@@ -3,7 +3,7 @@
 
 import { hasFingerprint } from '../../data/orders.ts';
 import { findTarget } from '../../data/targets.ts';
-import { type Denial, isDenial } from '../../domain/denial.ts';
+import { type Denial, isDenial, toldOf } from '../../domain/denial.ts';
 import { dayOf } from '../../domain/entitlement.ts';
 import { recogniseForeign, renderMessage } from '../../domain/foreign-messages.ts';
 import { type AccountId, isUuid, type UserId } from '../../domain/ids.ts';
@@ -49,7 +49,7 @@ export async function checkMessage(
   const filled = fillTemplate(turned ?? message, now);
   const reading = readBody(new TextEncoder().encode(filled));
   const { signal, refusals } = judgeMessage(deps, account, reading, { simulation, now });
-  const found = new Map<Check, string>(refusals.map(({ check, denial }) => [check, denial.detail]));
+  const found = new Map<Check, string>(refusals.map(({ check, denial }) => [check, toldOf(denial)]));
   if (Buffer.byteLength(message) > MOST_BYTES) found.set('size', 'A webhook’s message has at most 16 KiB.');
 
   if (signal) {

@@ -95,8 +95,14 @@ async function checkAndPlace(deps: PlaceOrderDeps, request: DashboardOrder): Pro
 function refusalOf({ symbol }: DashboardOrder, { user, account }: Target): Denial | null {
   if (!user.isActive) return deny('user_deactivated');
   if (isAllowedSymbol(account.brokerName, account.allowedSymbols, symbol)) return null;
-  return deny('request_invalid', { detail: `The symbol ${symbol} is not in the account's allowed list.` });
+  return symbolNotAllowed(symbol);
 }
+
+export const symbolNotAllowed = (symbol: string): Denial =>
+  deny('request_invalid', {
+    detail: `The symbol ${symbol} is not in the account's allowed list.`,
+    advice: 'Add it to the account’s allowed symbols, or order one of them.',
+  });
 
 /** The first answer of this key again, or why it cannot be given. */
 async function earlierAnswer(

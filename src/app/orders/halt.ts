@@ -155,7 +155,7 @@ function notConfirmed(closes: readonly Order[]): Halted['flatten_error'] {
     code: 'close_unconfirmed',
     message:
       `The account is halted, but it is not confirmed that everything is closed: ${named}. ` +
-      'Look at these orders again in a moment and at your broker, and close there, or ask for it again, what is still open.',
+      'Look at these orders again in a moment, and at your broker; close there what is still open, or flatten again.',
   };
 }
 
@@ -174,5 +174,5 @@ const notClosed = ({ code, detail }: Denial, open: readonly string[]): Halted['f
   code,
   message:
     `The account is halted, but ${open.length > 0 ? open.join(', ') : 'its positions'} could not be closed: ${detail} ` +
-    'Look at your broker, and close them there or ask for it again.',
+    'Look at your broker, and close them there, or flatten again.',
 });

@@ -2,7 +2,8 @@
 // webhook stops at the first refusal; whoever asks beforehand is told all of them.
 
 import type { Account } from '../../data/accounts.ts';
-import { type Denial, deny } from '../../domain/denial.ts';
+import { type Denial, deny, ruleOf } from '../../domain/denial.ts';
+import { timestamp } from '../../domain/ids.ts';
 import { type BodyReading, proofIn, readSignal, type Signal } from '../../domain/signal.ts';
 import { isAllowedSymbol } from '../../domain/symbol.ts';
 import { isFresh, isSameSecret } from '../../domain/webhook.ts';
@@ -42,8 +43,8 @@ export function judgeMessage(
   if (signal && !isAllowedSymbol(account.brokerName, account.allowedSymbols, signal.symbol))
     refusals.push(notAllowed(signal.symbol));
   if (!simulation) {
-    const { timestamp, secret } = proofIn(reading);
-    const attack = timestamp === null ? null : tooOld(deps, timestamp, now, account.maxRequestAge);
+    const { timestamp: said, secret } = proofIn(reading);
+    const attack = said === null ? null : tooOld(deps, said, now, account.maxRequestAge);
     if (attack) refusals.push(attack);
     if (!isSecretOf(deps, account, secret ?? ''))
       refusals.push({
@@ -65,22 +66,33 @@ const notAllowed = (symbol: string): Refused => ({
   check: 'symbol',
   denial: deny('webhook_payload_invalid', {
     detail: `The symbol ${symbol} is not in the account's allowed list.`,
+    advice: 'Add it to the account’s allowed symbols, or send one of them.',
   }),
   metadata: { attack_type: 'symbol_not_allowed' },
 });
 
 function tooOld(
   { restoredAt = 0 }: JudgeDeps,
-  timestamp: number,
+  said: number,
   now: number,
   maxRequestAge: number,
 ): Refused | null {
-  if (isFresh(timestamp, now, maxRequestAge) && timestamp > restoredAt) return null;
+  if (isFresh(said, now, maxRequestAge) && said > restoredAt) return null;
   return {
     check: 'age',
-    denial: deny('webhook_timestamp_expired'),
-    metadata: { attack_type: 'expired_timestamp', request_age_seconds: (now - timestamp) / 1000 },
+    denial: deny('webhook_timestamp_expired', { advice: apart(said, now, maxRequestAge) }),
+    metadata: { attack_type: 'expired_timestamp', request_age_seconds: (now - said) / 1000 },
   };
+}
+
+/** Whose clock is wrong, and by how much, is seen from the two times alone. */
+function apart(said: number, now: number, maxRequestAge: number): string {
+  const seconds = Math.round(Math.abs(now - said) / 100) / 10;
+  return (
+    `The signal says ${timestamp(said)}, and this service’s clock said ${timestamp(now)} when it arrived: ` +
+    `it is ${seconds} s ${said < now ? 'old' : 'ahead'}, and the account takes signals less than ${maxRequestAge} s away. ` +
+    ruleOf('webhook_timestamp_expired').advice
+  );
 }
 
 export const isSecretOf = (

@@ -144,7 +144,7 @@ export async function placeOrder(
   if (failedGuard !== null && typeof failedGuard === 'object') return failedGuard;
   // Halted, changed or deleted, or the user deactivated, since it was read: all checks again, on what is so now.
   if (failedGuard === 'account') {
-    if (triesLeft === 0) return deny('database_unavailable', { detail: CHANGING });
+    if (triesLeft === 0) return deny('database_unavailable', CHANGING);
     const current = await request.again();
     return isDenial(current) ? current : placeOrder(deps, { ...request, ...current }, triesLeft - 1);
   }
@@ -174,7 +174,10 @@ export function refusalsOf(
   return limits ? entitlements(standingOf(request, limits, planOf(plans, user, now), now)) : [];
 }
 
-const CHANGING = 'The account is being changed at this moment. Nothing was queued. Send the order again.';
+const CHANGING = {
+  detail: 'The account is being changed at this moment. Nothing was queued.',
+  advice: 'Send the order again.',
+};
 
 function standingOf(
   request: Placing & Pick<NewOrder, 'intent' | 'simulation'>,

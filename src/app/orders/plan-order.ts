@@ -13,12 +13,14 @@ import {
   type SignalNotes,
   type Source,
 } from '../../domain/order.ts';
+import { explained } from '../../domain/order-result.ts';
 import { describePlan } from '../../domain/plan-words.ts';
 import { mapAction, type Signal } from '../../domain/signal.ts';
 import { isAllowedSymbol } from '../../domain/symbol.ts';
 import { type AskDeps, askWorker } from '../accounts/account-broker.ts';
 import { ownAccount } from '../accounts/accounts.ts';
 import { newId } from '../new-id.ts';
+import { symbolNotAllowed } from './dashboard-order.ts';
 import type { PlaceOrderDeps } from './place-order.ts';
 
 interface Wish {
@@ -36,7 +38,7 @@ export interface OrderPlan {
   readonly legs: readonly { readonly leg: string; readonly side: string; readonly quantity: number }[];
   readonly text: string;
   readonly guards: Order['guards'];
-  readonly error: Order['error'];
+  readonly error: ReturnType<typeof explained>;
 }
 
 export async function planFor(
@@ -57,7 +59,7 @@ export async function planFor(
     legs: planned.legs.map(({ leg, side, quantity }) => ({ leg, side, quantity: toNumber(quantity) })),
     text: describePlan(planned),
     guards: planned.guards,
-    error: planned.error,
+    error: explained(planned.error),
   };
 }
 
@@ -108,9 +110,7 @@ export async function planDashboardOrder(
   const account = await ownAccount(deps, userId, accountId);
   if (isDenial(account)) return account;
   if (!isAllowedSymbol(account.brokerName, account.allowedSymbols, wish.symbol))
-    return deny('request_invalid', {
-      detail: `The symbol ${wish.symbol} is not in the account's allowed list.`,
-    });
+    return symbolNotAllowed(wish.symbol);
   return planFor(deps, account, { source: 'dashboard', action, ...mapped, ...wish, notes: NO_NOTES });
 }
 

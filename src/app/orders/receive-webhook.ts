@@ -239,7 +239,9 @@ function checkSignal(
   if (!isAllowedIp(allowedIps, context.ip))
     return {
       check: 'ip',
-      denial: deny('webhook_ip_blocked'),
+      denial: deny('webhook_ip_blocked', {
+        detail: `${context.ip} is not on the user’s list of allowed IPs.`,
+      }),
       metadata: { attack_type: 'ip_not_allowed' },
     };
   if (account.requirePlatformCertificate && !hasPlatformCertificate)
@@ -262,7 +264,10 @@ async function attemptAt(
   try {
     const attempt = await attemptOnce(deps, key, lifeMs);
     if (attempt !== 'undecided') return attempt;
-    return deny('worker_unavailable', { detail: 'The same signal is being worked on. Send it again.' });
+    return deny('worker_unavailable', {
+      detail: 'The same signal is being worked on.',
+      advice: 'Send it again in a moment: it is executed once.',
+    });
   } catch (fault) {
     if (fault instanceof StoreUnavailable) return deny('store_unavailable');
     throw fault;

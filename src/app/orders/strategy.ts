@@ -135,7 +135,8 @@ export async function heardAnd(
     return outcome;
   }
   return deny('database_unavailable', {
-    detail: 'The strategy is saying more at this moment. Nothing was queued. Send the signal again.',
+    detail: 'The strategy is saying more at this moment. Nothing was queued.',
+    advice: 'Send the signal again.',
   });
 }
 

@@ -56,6 +56,7 @@ async function holdOne(store: StreamDeps['store'], user: UserId) {
 
 const tooMany = (): Denial =>
   deny('too_many_at_once', {
-    detail: `You have ${MOST_STREAMS} streams of orders open. Close one of them first.`,
+    detail: `You have ${MOST_STREAMS} streams of orders open.`,
+    advice: 'Close one of them first.',
     retryAfter: 15,
   });

@@ -14,7 +14,7 @@ export interface Call {
 const WHO: Readonly<Record<Access, string>> = {
   open: 'No login is needed',
   user: 'A session or an API key',
-  session: 'A session; no API key',
+  session: 'A session, not an API key',
   admin: 'A session or an API key of an admin, from an admin address',
   admin_ip: 'Anybody at an admin address',
 };
@@ -104,7 +104,7 @@ ${answers.map(
 /** A bare OK says nothing that the status does not say. */
 const firstLine = (description: string): string => (description.split('\n')[0] ?? '').replace(/^OK$/, '');
 
-const statusBadge = (status: string | number): Html =>
+export const statusBadge = (status: string | number): Html =>
   html`<code class="status s${String(status)[0] ?? ''}">${status}</code>`;
 
 function shapesIn(content: Content): Html[] {
@@ -131,9 +131,9 @@ ${failing.map(({ name }) => errorRow(name, document, links))}</dl>
 
 /** What happened, and what to do. */
 export function errorRow(name: string, { components }: OpenApi, links: Links): Html {
-  const { summary = '', value = {}, description } = components.examples[name] ?? {};
-  const advice = line(description ?? String(value.detail), links);
-  return html`<div><dt>${statusBadge(String(value.status))} <code>${String(value.code)}</code></dt><dd><strong>${summary}.</strong> ${advice}</dd></div>
+  const { summary = '', value = {} } = components.examples[name] ?? {};
+  const code = String(value.code);
+  return html`<div><dt>${statusBadge(String(value.status))} <a href="/docs/errors#${code}"><code>${code}</code></a></dt><dd><strong>${summary}.</strong> ${line(String(value.advice), links)}</dd></div>
 `;
 }
 

@@ -25,14 +25,14 @@ export const CONVENTIONS = `Fillpath takes signals from a charting platform, or 
 
 ## Errors
 
-- Errors are \`application/problem+json\` (RFC 9457). \`code\` is stable and for programs; \`detail\` says to a person what to do next. POST /auth/token answers in OAuth2's shape instead.
+- Errors are \`application/problem+json\` (RFC 9457). \`code\` is stable and for programs; \`detail\` tells a person what is wrong, \`advice\` what to do, and \`type\` is the address of the page that explains it. POST /auth/token answers in OAuth2's shape instead.
 - A 429 and a 503 carry \`Retry-After\`, in seconds. A 503 to an order means that nothing was queued: send it again.
-- What the broker rejects is no error of the call: it answers 200 with an OrderResult whose \`error\` says why.
+- What the broker rejects is not an error of the call: it answers 200 with an OrderResult whose \`error\` says why.
 
 ## What a broker rejects
 
 ${Object.entries(REJECTIONS)
-  .map(([code, meaning]) => `- \`${code}\`: ${meaning}`)
+  .map(([code, { meaning, advice }]) => `- \`${code}\`: ${meaning} ${advice}`)
   .join('\n')}
 
 ## Versions

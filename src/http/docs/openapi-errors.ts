@@ -1,34 +1,28 @@
 // Which errors a route can answer: its own denials, and those that follow from what it is.
 
-import { DENIALS, type DenialCode, ruleOf } from '../../domain/denial.ts';
+import { type DenialCode, detailOf, ruleOf } from '../../domain/denial.ts';
+import { DENIALS } from '../../domain/denials.ts';
 import { isHeldBack } from '../admission.ts';
 import { CHANGING, type Route } from '../guards.ts';
 import { isOpenToAll } from '../middleware.ts';
-import { INTERNAL_ERROR } from '../problem.ts';
+import { INTERNAL_ERROR, type Problem, wrongType } from '../problem.ts';
 
 /** One way to fail, as its problem document says it. */
-export interface Failure {
+export interface Failure extends Problem {
   /** Of its example in the document; the code, unless that one is used for another status too. */
   readonly name: string;
-  readonly status: number;
-  readonly code: string;
-  readonly title: string;
-  readonly detail: string;
-  /** What to do, where the detail does not say it. */
-  readonly advice?: string | undefined;
 }
 
 const ofDenial = (code: DenialCode): Failure => {
-  const { status, title, detail, advice } = ruleOf(code);
-  return { name: code, status, code, title, detail, advice };
+  const { status, title, advice } = ruleOf(code);
+  return { name: code, status, code, title, detail: detailOf(ruleOf(code)), advice };
 };
 
 const WRONG_CONTENT_TYPE: Failure = {
   name: 'unsupported_content_type',
-  status: 415,
   code: 'request_invalid',
   title: DENIALS.request_invalid.title,
-  detail: 'Send the body as application/json.',
+  ...wrongType('text/plain', ['application/json']),
 };
 const FAULT: Failure = { name: INTERNAL_ERROR.code, ...INTERNAL_ERROR };
 

@@ -2,6 +2,7 @@
 
 import { STATUS_CODES } from 'node:http';
 import { type Access, CHANGING, type Route } from '../guards.ts';
+import { errorsPageOf } from '../problem.ts';
 import { exampleOf, hoist, noShapes, type Schema, type Shapes } from '../schemas/named.ts';
 import { Problem } from '../schemas/parts.ts';
 import { CONVENTIONS } from './openapi-conventions.ts';
@@ -43,7 +44,6 @@ export interface Operation {
 
 interface ProblemExample {
   readonly summary: string;
-  readonly description?: string;
   readonly value: Readonly<Record<string, unknown>>;
 }
 
@@ -124,7 +124,9 @@ export function openApi(routes: readonly Route[], { version, baseUrl }: About): 
     paths,
     components: {
       schemas: Object.fromEntries([...shapes.byName].sort(([a], [b]) => (a < b ? -1 : 1))),
-      examples: Object.fromEntries(FAILURES.map((failure) => [failure.name, problemExample(failure)])),
+      examples: Object.fromEntries(
+        FAILURES.map((failure) => [failure.name, problemExample(failure, baseUrl)]),
+      ),
       securitySchemes: SECURITY_SCHEMES,
     },
   };
@@ -255,14 +257,10 @@ function problemResponse(failures: readonly Failure[], shapes: Shapes): Response
   };
 }
 
-function problemExample({ status, code, title, detail, advice }: Failure): ProblemExample {
-  const type = `urn:fillpath:problem:${code}`;
+function problemExample({ status, code, title, detail, advice }: Failure, baseUrl: string): ProblemExample {
+  const type = `${errorsPageOf(baseUrl)}#${code}`;
   const request_id = '019a8c5e-7d31-7f02-9c44-5b1e0a6f2d10';
-  return {
-    summary: title,
-    ...(advice ? { description: advice } : {}),
-    value: { type, title, status, detail, code, request_id },
-  };
+  return { summary: title, value: { type, title, status, detail, code, advice, request_id } };
 }
 
 function securityOf({ access, method, doc }: Route): Operation['security'] {

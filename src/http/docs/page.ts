@@ -1,8 +1,8 @@
-// The page under /docs, made from the OpenAPI document. No script, and no style but the one stylesheet of ours: the
-// strict policy of the service holds here as everywhere.
+// The page under /docs, made from the OpenAPI document.
 
 import { templateWith } from '../../domain/template.ts';
 import { type Call, callArticle, errorRow, methodBadge } from './call.ts';
+import { framed } from './frame.ts';
 import { anchor, type Html, html, type Links, line, prose } from './html.ts';
 import type { OpenApi } from './openapi.ts';
 import { fieldList, shapeAnchor, typeOf } from './schema.ts';
@@ -12,9 +12,6 @@ interface Chapter {
   readonly description: string;
   readonly calls: readonly Call[];
 }
-
-const ICON =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='7' fill='%230b6e5f'/%3E%3Cpath d='M7 21l6-7 5 4 7-9' fill='none' stroke='%23fff' stroke-width='3' stroke-linecap='round' stroke-linejoin='round'/%3E%3C/svg%3E";
 
 export function docsPage(document: OpenApi): string {
   const { info } = document;
@@ -35,40 +32,26 @@ export function docsPage(document: OpenApi): string {
       calls: calls.filter(({ operation }) => operation.tags.includes(name)),
     }),
   );
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${info.title} API ${info.version}</title>
-<link rel="icon" href="${ICON}">
-<link rel="stylesheet" href="/docs/style.css">
-</head>
-<body>
-<a class="skip" href="#content">Skip to the content</a>
-<header class="masthead">
-<a class="brand" href="#content">${info.title} <span>API</span></a>
-<span class="version">${info.version}</span>
-<a class="jump" href="#index">All calls</a>
-<a href="/openapi.json">openapi.json</a>
-</header>
-<nav class="index" id="index" aria-label="All calls">
+  return framed({
+    title: `${info.title} API ${info.version}`,
+    name: info.title,
+    version: info.version,
+    home: '#content',
+    links: html`<a class="jump" href="#index">All calls</a>
+<a href="/openapi.json">openapi.json</a>`,
+    index: html`<nav class="index" id="index" aria-label="All calls">
 <details>
 <summary class="fold">All calls</summary>
 ${chapterLink('Conventions')}${chapterLink('The message of an alert')}${chapters.map(chapterIndex)}${chapterLink('Shapes')}${chapterLink('All errors')}
 </details>
-</nav>
-<main id="content">
-<section class="intro">
+</nav>`,
+    content: html`<section class="intro">
 <h1>${info.title} API</h1>
 <p class="lead">${info.summary}</p>
 <p class="where">Base address <code>${document.servers[0]?.url ?? ''}</code></p>
 ${prose(info.description, links)}</section>
-${messageSection()}${chapters.map((chapter) => chapterSection(chapter, document, links))}${shapesSection(document, links)}${errorsSection(document, links)}</main>
-</body>
-</html>
-`.text;
+${messageSection()}${chapters.map((chapter) => chapterSection(chapter, document, links))}${shapesSection(document, links)}${errorsSection(document, links)}`,
+  });
 }
 
 const chapterLink = (name: string): Html =>
@@ -121,7 +104,7 @@ const errorsSection = (
   links: Links,
 ): Html => html`<section class="chapter" id="all-errors">
 <h2>All errors</h2>
-<p class="lead">Each with what happened, and what to do.</p>
+<p class="lead">Each with what happened, and what to do. They have <a href="/docs/errors">a page of their own</a>, to which the type of a problem leads.</p>
 <dl class="errors">
 ${Object.keys(document.components.examples).map((name) => errorRow(name, document, links))}</dl>
 </section>

@@ -1,9 +1,10 @@
-// GET /openapi.json and GET /docs: the description of the service, for programs and for people.
+// GET /openapi.json, GET /docs and GET /docs/errors: the description of the service, for programs and for people.
 
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { map } from '../schemas/parts.ts';
+import { errorsPage } from './errors-list.ts';
 import { type About, openApi } from './openapi.ts';
 import { docsPage } from './page.ts';
 import type { RouteDoc } from './route-doc.ts';
@@ -17,6 +18,7 @@ export function docsRoutes(server: FastifyInstance, about: About): void {
   const document = once(() => openApi(server.routeTable, about));
   const json = once(() => JSON.stringify(document()));
   const html = once(() => docsPage(document()));
+  const errors = once(() => errorsPage(about));
   const style = readFileSync(new URL('./style.css', import.meta.url));
 
   server.get(
@@ -42,6 +44,18 @@ export function docsRoutes(server: FastifyInstance, about: About): void {
     async (_request, reply) => {
       return reply.type('text/html; charset=utf-8').send(html());
     },
+  );
+
+  server.get(
+    '/docs/errors',
+    page({
+      id: 'readErrors',
+      summary: 'Read what each error means, and what to do',
+      description: 'The `type` of every problem leads here, to its code.',
+      answerType: 'text/html',
+      answers: { 200: Type.String({ description: 'HTML', examples: ['<!doctype html>…'] }) },
+    }),
+    async (_request, reply) => reply.type('text/html; charset=utf-8').send(errors()),
   );
 
   server.get(

@@ -136,7 +136,7 @@ export function adminRoutes(server: FastifyInstance, deps: AdminRoutes): void {
     action({
       id: 'retryDeadLetter',
       summary: 'Verify a fill again',
-      description: 'At once, and with all its tries.',
+      description: 'At once, and with all its attempts again.',
       params: { id: 'Of the order.' },
       answers: { 204: null },
       denials: ['not_found', 'not_a_dead_letter'],
@@ -177,7 +177,7 @@ export function adminRoutes(server: FastifyInstance, deps: AdminRoutes): void {
       ...admin({
         id: 'changeUser',
         summary: 'Change a user',
-        description: 'A deactivation holds from the next request of the user on.',
+        description: 'A deactivation takes effect with the user’s next request.',
         params: { id: 'Of the user.' },
         answers: { 200: UserWithSessions },
         denials: ['not_found', 'own_deactivation'],

@@ -41,6 +41,7 @@ import {
   setDeviceCookie,
   setRefreshCookie,
 } from '../session-cookies.ts';
+import { type PasswordRoutes, passwordRoutes } from './password.ts';
 import { type SecondFactorRoutes, secondFactorRoutes } from './second-factor.ts';
 import { type TokenRoutes, tokenRoutes } from './token.ts';
 
@@ -60,6 +61,7 @@ export interface AuthRoutes {
     password: string;
     context: RequestContext;
   }): Promise<Denial | null>;
+  changePassword: PasswordRoutes['change'];
   readOwnSession(user: User, session: Session): Promise<object>;
   readSessions(current: Session, page: PageRequest): Promise<object>;
   revokeSession(user: UserId, id: string, context: RequestContext): Promise<Denial | null>;
@@ -176,7 +178,13 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
         id: 'completeLogin',
         summary: 'Log in: the code of the second factor',
         answers: { 200: { text: 'The session.', schema: LoggedIn, headers: SETS_COOKIES } },
-        denials: ['login_token_invalid', 'invalid_credentials', 'login_locked', 'user_deactivated'],
+        denials: [
+          'login_token_invalid',
+          'login_code_wrong',
+          'invalid_credentials',
+          'login_locked',
+          'user_deactivated',
+        ],
       }),
       schema: { body: LoginTotpBody },
     },
@@ -202,7 +210,7 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
     {
       ...open({
         id: 'silentRefresh',
-        summary: 'Keep the session up',
+        summary: 'Keep the session alive',
         description:
           'By the refresh cookie alone. The refresh token works once; one that is shown again more than 10 seconds later ends the session.',
         opensWith: 'refresh_cookie',
@@ -297,7 +305,7 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
     '/auth/session',
     session({
       id: 'readOwnSession',
-      summary: 'Read the own session',
+      summary: 'Read your session',
       description: 'How a client gets its CSRF token after a reload.',
       answers: { 200: OwnSession },
     }),
@@ -312,7 +320,7 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
     {
       ...session({
         id: 'listSessions',
-        summary: 'List the own active sessions',
+        summary: 'List your active sessions',
         description: 'Newest first.',
         answers: { 200: pageSchema(SessionSchema) },
       }),
@@ -326,7 +334,7 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
     {
       ...session({
         id: 'endSession',
-        summary: 'End one of the own sessions',
+        summary: 'End one of your sessions',
         params: { id: 'Of the session.' },
         answers: { 204: null },
         denials: ['not_found'],
@@ -342,6 +350,7 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
     },
   );
 
+  passwordRoutes(server, { change: deps.changePassword, contextOf });
   secondFactorRoutes(server, { ...deps.secondFactor, contextOf });
   server.register(async (scope) =>
     tokenRoutes(scope, {

@@ -23,7 +23,7 @@ export function lookRoutes(server: FastifyInstance, { lookNow, contextOf }: Look
         doc: {
           id: 'lookAtOrder',
           tag: 'Orders',
-          summary: 'Look now what became of an order',
+          summary: 'Find out now what became of an order',
           description:
             'Of an order that is `unknown`, `placed` or a dead letter, or whose fill is followed up for another reason: the broker is asked now, and no try is used up. Nothing is sent. The answer does not wait for the broker; the order shows what was found. An account has one such look at a time: while one is under way, another does not begin.',
           params: { id: 'The `order_id`.' },

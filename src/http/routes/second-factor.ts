@@ -42,7 +42,7 @@ export function secondFactorRoutes(server: FastifyInstance, deps: SecondFactorRo
     {
       ...session({
         id: 'enrolTotp',
-        summary: 'Begin to use an authenticator app',
+        summary: 'Start using an authenticator app',
         description: 'Login asks for no code until POST /auth/totp/confirm proves that the app works.',
         answers: { 200: EnrolmentSchema },
         denials: ['totp_already_enabled', 'password_wrong', 'passwords_busy'],

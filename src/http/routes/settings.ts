@@ -64,7 +64,7 @@ export function settingsRoutes(server: FastifyInstance, deps: SettingsRoutes): v
       ...session({
         id: 'listApiKeys',
         summary: 'List the API keys',
-        description: 'Oldest first, without those that are revoked.',
+        description: 'Oldest first, without revoked ones.',
         answers: { 200: pageSchema(ApiKey) },
       }),
       schema: { querystring: PageQuery },
@@ -96,7 +96,7 @@ export function settingsRoutes(server: FastifyInstance, deps: SettingsRoutes): v
       ...session({
         id: 'revokeApiKey',
         summary: 'Revoke an API key',
-        description: 'From the very next request on nobody gets in with it.',
+        description: 'From the very next request on, nobody gets in with it.',
         params: { id: 'Of the API key.' },
         answers: { 204: null },
         denials: ['not_found'],

@@ -56,7 +56,7 @@ export function tokenRoutes(server: FastifyInstance, deps: TokenRoutes): void {
             400: { text: 'The request, or what it proves, is wrong.', schema: OAuthErrorSchema },
             413: { text: 'The body is too large.', schema: OAuthErrorSchema },
             415: { text: 'The body is neither a form nor JSON.', schema: OAuthErrorSchema },
-            429: { text: 'Too many failed tries for this account.', schema: OAuthErrorSchema },
+            429: { text: 'Too many failed attempts for this account.', schema: OAuthErrorSchema },
             500: { text: 'Something went wrong on our side.', schema: OAuthErrorSchema },
             503: { text: 'A part of the service is unavailable. Try again.', schema: OAuthErrorSchema },
           },
@@ -123,8 +123,8 @@ function readForm(body: Buffer): Record<string, string> {
   const fields = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(text)) {
     // What percent signs hide may be no UTF-8 either; it would have been replaced by this character.
-    if (value.includes('\ufffd')) throw new RequestInvalid(`${name.slice(0, 64)} is not valid UTF-8.`);
-    if (fields.has(name)) throw new RequestInvalid(`${name.slice(0, 64)} is given twice.`);
+    if (value.includes('\ufffd')) throw new RequestInvalid(`"${name.slice(0, 64)}" is not valid UTF-8.`);
+    if (fields.has(name)) throw new RequestInvalid(`"${name.slice(0, 64)}" is given twice.`);
     fields.set(name, value);
   }
   return Object.fromEntries(fields);

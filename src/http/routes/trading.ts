@@ -155,7 +155,7 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
         to,
       } = request.query;
       if (cursor !== undefined && !isUuid(cursor))
-        throw new RequestInvalid('"cursor" must be the next_cursor of a page.');
+        throw new RequestInvalid('"cursor" must be the next_cursor of the page before.');
       const filter: OrderFilter = {
         ...(trading_account_id ? { accountId: trading_account_id as AccountId } : {}),
         ...(status ? { status } : {}),
@@ -181,7 +181,9 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
 /** `close` is about the whole position. */
 export function quantityOf({ action, quantity }: Static<typeof NewOrderBody>): Decimal {
   if (action === 'close' && quantity !== undefined)
-    throw new RequestInvalid('"quantity" does not go with close, which closes the whole position.');
+    throw new RequestInvalid(
+      '"quantity" does not go with close, which closes the whole position: leave it out.',
+    );
   if (action === 'close') return ZERO;
   if (quantity === undefined) throw new RequestInvalid('"quantity" is missing: a number above zero.');
   return decimal(quantity);
@@ -190,7 +192,8 @@ export function quantityOf({ action, quantity }: Static<typeof NewOrderBody>): D
 /** The schema lets leap seconds pass, the year 0 and, by their offset, years beyond 9999: none sorts among our times. */
 export function asTimestamp(name: string, text: string): Timestamp {
   const ms = Date.parse(text);
-  if (!isInOurYears(ms)) throw new RequestInvalid(`"${name}" must be a point in time, in RFC 3339.`);
+  if (!isInOurYears(ms))
+    throw new RequestInvalid(`"${name}" must be a point in time in RFC 3339, such as 2026-11-16T14:30:00Z.`);
   return timestamp(ms);
 }
 

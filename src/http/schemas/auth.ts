@@ -46,6 +46,19 @@ export const ResetPasswordBody = Type.Object(
   { token: text(256, { description: 'the token from the mail' }), password: newPassword },
   strict,
 );
+export const ChangePasswordBody = Type.Object(
+  {
+    current_password: password,
+    password: newPassword,
+    code: Type.Optional(
+      text(64, {
+        description: 'of the second factor, where it is on: what the app shows now, or a recovery code',
+        examples: ['492039'],
+      }),
+    ),
+  },
+  strict,
+);
 export const PasswordBody = Type.Object({ password }, strict);
 export const CodeBody = Type.Object({ code }, strict);
 

@@ -18,7 +18,8 @@ import { oneOf } from './requests.ts';
 export const OrderError = Type.Object(
   {
     code: oneOf(REJECTION_CODES),
-    message: text('for a person: what happened and what to do'),
+    message: text('for a person: what happened'),
+    advice: text('for a person: what to do', ['Add funds, or order less.']),
     retry_after: Type.Optional(number('seconds; what the broker asks to wait', 5)),
     guard: Type.Optional(text('which of the account’s guards held it back', ['max_position'])),
     market_hours: Type.Optional(
@@ -87,7 +88,7 @@ const orderFields = {
   target: orNull(number('signed: where the position was to end', 1)),
   gap: flag('true: an alert before this one never arrived'),
   ignored: Type.Array(Type.String(), {
-    description: 'names of fields that nobody knows, at most 20',
+    description: 'names of fields that are not known, at most 20',
     examples: [[]],
   }),
   price: orNull(number('that the signal saw', 60_000)),

@@ -40,11 +40,16 @@ export const pageOf = (item: TSchema) =>
 
 export const Problem = Type.Object(
   {
-    type: text('a URN that ends in the code', ['urn:fillpath:problem:rate_limited']),
+    type: Type.String({
+      format: 'uri',
+      description: 'the address of the page that explains the error, at its code',
+      examples: ['https://fillpath.example.com/docs/errors#rate_limited'],
+    }),
     title: text('what happened', ['Too many requests']),
     status: Type.Integer({ description: 'the HTTP status once more', examples: [429] }),
-    detail: text('for a person: what to do next'),
+    detail: text('for a person: what is wrong'),
     code: text('stable, for programs', ['rate_limited']),
+    advice: text('for a person: what to do', ['Wait a minute.']),
     request_id: id('tell it to the operator when you ask for help'),
   },
   { title: 'Problem', description: 'What went wrong, as RFC 9457 says.' },

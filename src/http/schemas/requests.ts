@@ -93,13 +93,13 @@ export const WebhookBody = Type.Object({
   id: Type.Optional(
     Type.String({
       maxLength: 64,
-      description: 'tells several alerts of one second apart',
+      description: 'tells apart several alerts in one second',
       examples: ['Long'],
     }),
   ),
   price: Type.Optional(
     Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.String()], {
-      description: 'that the signal saw; never sizes an order nor becomes its price',
+      description: 'the price that the signal saw; it never sizes an order or becomes its price',
       examples: [60_000],
     }),
   ),

@@ -49,7 +49,7 @@ const Verdicts = Type.Array(
 const understood = orNull(Type.Object({}, { additionalProperties: true }), {
   description: 'what the message says, as it was understood; null: it was not',
 });
-const ignored = Type.Array(Type.String(), { description: 'names of fields that nobody knows' });
+const ignored = Type.Array(Type.String(), { description: 'names of fields that are not known' });
 
 export const SignalRecord = Type.Object(
   {

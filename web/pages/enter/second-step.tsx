@@ -37,7 +37,7 @@ export function SecondStep({ asked, onAgain }: SecondStepProps) {
     setCode('');
     complete.reset();
   };
-  const isWrong = complete.error !== null && problemOf(complete.error).code === 'invalid_credentials';
+  const isWrong = complete.error !== null && problemOf(complete.error).code === 'login_code_wrong';
   return (
     <form className={styles.form} onSubmit={submit}>
       <h1 className="answer">The code, please</h1>

@@ -82,7 +82,7 @@ export function whyNot(
   refusal: { readonly status: number; readonly code: string } | null,
 ): string | null {
   if (!user.is_admin || refusal?.code === 'admin_required')
-    return `This page is for those who run the service. ${user.email} is no admin of it.`;
+    return `This page is for those who run the service. ${user.email} is not an admin of it.`;
   if (refusal?.status !== 403) return null;
   return refusal.code === 'ip_not_allowed'
     ? 'The service is administered from its admin addresses only, and yours is none of them. They are set by ADMIN_IPS; without it, it is the machine itself.'

@@ -12,6 +12,7 @@ import { Section, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { dayOf } from '../../parts/when.tsx';
 import { chooseTheme, chosenTheme, type Theme } from '../../theme/theme.ts';
+import { Password } from './password.tsx';
 import { subscription } from './questions.ts';
 import styles from './security.module.css';
 
@@ -29,7 +30,7 @@ export function Own() {
               <Logout />
             </dd>
           </div>
-          {session && <Password email={session.user.email} />}
+          {session && <Password email={session.user.email} hasSecondFactor={session.totp_enabled} />}
           <div>
             <dt id="theme">Theme</dt>
             <dd>
@@ -64,31 +65,6 @@ function Logout() {
         Log out
       </button>
     </>
-  );
-}
-
-/** By mail alone: who found an open page does not take the account with it. */
-function Password({ email }: { readonly email: string }) {
-  const ask = useMutation({ mutationFn: () => read(api.POST('/auth/forgot-password', { body: { email } })) });
-  return (
-    <div>
-      <dt>Password</dt>
-      <dd>
-        <span role="status">
-          {ask.isSuccess
-            ? 'A link is on its way. It works once, for 30 minutes; the new password ends all sessions and keys.'
-            : 'A new one is set by a link that comes by mail.'}
-        </span>
-        {ask.error && <ProblemNote fault={ask.error} />}
-      </dd>
-      <dd>
-        {!ask.isSuccess && (
-          <button type="button" className="link" disabled={ask.isPending} onClick={() => ask.mutate()}>
-            Send me the link
-          </button>
-        )}
-      </dd>
-    </div>
   );
 }
 

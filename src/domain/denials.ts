@@ -1,0 +1,393 @@
+// Every refusal of ours, in one closed table: its code, its status, its audit action, whether it is a classified
+// attack that alerts the user, and what it tells the person. (A refusal of the broker's is a rejection: rejection.ts.)
+
+export interface DenialRule {
+  readonly status: number;
+  readonly title: string;
+  /** Why, where the title does not say it; the place that denies may know more. */
+  readonly reason?: string;
+  /** What to do. */
+  readonly advice: string;
+  /** Where the spec fixes the text; else it is the reason and the advice. */
+  readonly detail?: string;
+  /** The classified events of the spec have an audit action of their own. */
+  readonly audit?: string;
+  readonly alert?: true;
+}
+
+export const DENIALS = {
+  webhook_payload_invalid: {
+    status: 400,
+    title: 'The webhook body is invalid',
+    advice:
+      'Send a JSON object with action, symbol, quantity, timestamp and secret; POST /trading/accounts/{id}/check shows what a message lacks.',
+    audit: 'webhook_payload_invalid',
+  },
+  payload_too_large: {
+    status: 413,
+    title: 'The body is too large',
+    advice: 'Send a smaller body: at most 16 KiB to a webhook, 64 KiB elsewhere.',
+    audit: 'webhook_payload_invalid',
+  },
+  request_invalid: {
+    status: 400,
+    title: 'The request is invalid',
+    advice: 'Correct the request and send it again; /docs describes what each call takes.',
+  },
+  unauthenticated: {
+    status: 401,
+    title: 'You are not logged in',
+    reason: 'The request shows no valid session, token or API key, or it has expired.',
+    advice: 'Log in, or send Authorization: Bearer with a valid token or API key.',
+  },
+  session_required: {
+    status: 403,
+    title: 'Only a session may do this',
+    reason:
+      'An API key cannot manage sessions, keys, passwords, the second factor, allowed IPs, notifications, webhook secrets and tokens.',
+    advice: 'Log in, and do it there.',
+  },
+  admin_required: {
+    status: 403,
+    title: 'Only an admin may do this',
+    reason: 'You are logged in as a user without this right.',
+    advice: 'Log in as an admin.',
+  },
+  webhook_not_found: {
+    status: 404,
+    title: 'No such webhook',
+    // 404 and no word more: the answer must not reveal whether the account exists.
+    advice: 'Check the webhook URL on your account page, and copy it again.',
+  },
+  not_found: {
+    status: 404,
+    title: 'Not found',
+    reason: 'There is nothing at this address.',
+    advice: 'Check the address and the id in it; /docs lists every call.',
+  },
+  user_deactivated: {
+    status: 403,
+    title: 'This user is deactivated',
+    advice: 'Ask the operator of this service to reactivate the user.',
+  },
+  rate_limited: {
+    status: 429,
+    title: 'Too many requests',
+    advice: 'Slow down, and try again after the time given in Retry-After.',
+  },
+  too_many_at_once: {
+    status: 429,
+    title: 'Too many requests at once',
+    advice: 'Wait for the answers to some of them, then ask again.',
+  },
+  webhook_ip_blocked: {
+    status: 403,
+    title: 'This IP address is not allowed',
+    advice: 'Send from an address on the user’s list of allowed IPs, or add this one to it.',
+    audit: 'webhook_ip_blocked',
+    alert: true,
+  },
+  /**
+   * None of the classified attacks: the spec's list is closed, and a certificate that the platform renewed looks the same as a
+   * stranger without one. It is audited, and stands among the account's signals.
+   */
+  platform_certificate_missing: {
+    status: 403,
+    title: "The platform's certificate is missing",
+    reason:
+      "This account takes alerts only with the charting platform's client certificate, and this request came without it.",
+    advice: 'Send it from the platform, or turn require_platform_certificate off.',
+  },
+  /** The same check on the trading routes (the spec gives both one audit action); also of a foreign IP at an admin path. */
+  ip_not_allowed: {
+    status: 403,
+    title: 'This IP address is not allowed',
+    advice: 'Send from an address on your list of allowed IPs, or add this one to it.',
+    audit: 'webhook_ip_blocked',
+    alert: true,
+  },
+  webhook_timestamp_expired: {
+    status: 401,
+    title: 'Request expired',
+    // The spec's words; the particulars stand in the advice.
+    detail: 'Request expired',
+    advice:
+      'Send each signal as soon as it is made, with the time of its making, and set the sender’s clock by a time server.',
+    audit: 'webhook_timestamp_expired',
+    alert: true,
+  },
+  webhook_credential_attack: {
+    status: 401,
+    title: 'The webhook secret is wrong',
+    advice: "Put the account's current webhook secret into the alert.",
+    audit: 'webhook_credential_attack',
+    alert: true,
+  },
+  webhook_replay_attack: {
+    status: 409,
+    title: 'This signal was received before',
+    reason: 'The same signal is executed once.',
+    advice:
+      'Nothing needs doing if it was sent twice by mistake; for a new order, send a new signal with its own timestamp.',
+    audit: 'webhook_replay_attack',
+    alert: true,
+  },
+  origin_not_allowed: {
+    status: 403,
+    title: 'This origin may not call the service',
+    advice:
+      'Call from a page of an allowed origin (ALLOWED_ORIGINS), or with Authorization: Bearer and without cookies.',
+  },
+  edge_rate_limited: {
+    status: 429,
+    title: 'Too many requests from this address',
+    reason: 'This address is blocked for a while.',
+    advice: 'Send nothing until the time given in Retry-After has passed, then send less.',
+  },
+  csrf_validation_failed: {
+    status: 403,
+    title: 'The CSRF token is missing or wrong',
+    advice: 'Send the session’s CSRF token in the header X-CSRF-Token; GET /auth/session has it.',
+    audit: 'csrf_validation_failed',
+  },
+  admin_exists: {
+    status: 409,
+    title: 'There is already an admin',
+    reason: 'The first admin is made only once.',
+    advice: 'Log in as that admin.',
+  },
+  email_taken: {
+    status: 409,
+    title: 'There is already a user with this email address',
+    advice: 'Log in with it, or ask for a new password under /auth/forgot-password.',
+  },
+  own_deactivation: {
+    status: 409,
+    title: 'You cannot deactivate yourself',
+    reason: 'A service without an active admin could not be administered.',
+    advice: 'Ask another admin to do it.',
+  },
+  not_a_dead_letter: {
+    status: 409,
+    title: 'This order is not in the dead-letter queue',
+    reason: 'Its fill verification is under way or has ended.',
+    advice: 'Choose one that GET /deployment/dead-letters lists.',
+  },
+  nothing_to_look_for: {
+    status: 409,
+    title: 'There is nothing to look for',
+    reason: 'The order’s fill is known, or it has not been sent yet.',
+    advice: 'Read the order with GET /trading/orders/{id}.',
+  },
+  terms_version_exists: {
+    status: 409,
+    title: 'This version of the terms is already published',
+    reason: 'What people have accepted is not changed.',
+    advice: 'Publish the text as a new version.',
+  },
+  invalid_credentials: {
+    status: 401,
+    title: 'The email address or the password is wrong',
+    // The same words whether or not there is such a user.
+    advice:
+      'Check the email address and the password and try again, or ask for a new password under /auth/forgot-password.',
+  },
+  /** After a right password: whoever guesses codes knows that one already. */
+  login_code_wrong: {
+    status: 401,
+    title: 'The code of the second factor is wrong',
+    reason: 'The password was right; the code is wrong, or was used before.',
+    advice:
+      'Type the code that the authenticator app shows now, or a recovery code. If none is accepted, check the clock of the device with the app.',
+  },
+  login_locked: {
+    status: 429,
+    title: 'Too many failed attempts for this account',
+    advice: 'Wait for the time given in Retry-After, or set a new password by mail, which ends the wait.',
+  },
+  passwords_busy: {
+    status: 503,
+    title: 'Too many passwords are being checked',
+    reason: 'It does not count as a failed attempt.',
+    advice: 'Try again after the time given in Retry-After.',
+  },
+  login_token_invalid: {
+    status: 401,
+    title: 'This login has expired',
+    advice: 'Begin again with email and password.',
+  },
+  /** Of somebody who is logged in: not 401, which would tell the client that its session has ended. */
+  password_wrong: { status: 403, title: 'The password is wrong', advice: 'Give your current password.' },
+  password_weak: {
+    status: 400,
+    title: 'This password is too weak',
+    advice: 'Choose a password of 8 to 256 characters that is not among the common ones.',
+  },
+  reset_token_invalid: {
+    status: 400,
+    title: 'This link is used up or has expired',
+    reason: 'A link for a new password works once, for 30 minutes.',
+    advice: 'Ask for another under /auth/forgot-password.',
+  },
+  totp_code_wrong: {
+    status: 400,
+    title: 'The code of the second factor is wrong',
+    advice:
+      'Type the code that the authenticator app shows now; each code works once. If none is accepted, check the clock of the device with the app.',
+  },
+  totp_already_enabled: {
+    status: 409,
+    title: 'The second factor is already on',
+    advice: 'Turn it off first to enrol another authenticator.',
+  },
+  totp_not_enrolled: {
+    status: 409,
+    title: 'There is no second factor',
+    advice: 'Enrol an authenticator first with POST /auth/totp/enrol.',
+  },
+  captcha_failed: {
+    status: 403,
+    title: 'The bot challenge was not passed',
+    advice: 'Load the page again and solve the challenge once more; each answer works once.',
+  },
+  captcha_unavailable: {
+    status: 503,
+    title: 'The bot challenge cannot be verified',
+    reason: 'The provider of the challenge does not answer.',
+    advice: 'Try again in a moment.',
+  },
+  account_halted: {
+    status: 403,
+    title: 'The account is halted',
+    reason: 'New entries are refused while the kill switch is on.',
+    advice: 'Resume the account to trade again; exits and closes pass.',
+  },
+  plan_simulation_only: {
+    status: 403,
+    title: 'This plan is limited to simulation',
+    advice: 'Send ?simulation=true, or choose a plan with real trading.',
+  },
+  terms_not_accepted: {
+    status: 403,
+    title: 'The current terms of service are not accepted',
+    advice: 'Read the terms under /public/terms and accept them with POST /settings/terms.',
+  },
+  credentials_not_verified: {
+    status: 400,
+    title: 'The broker credentials are not verified',
+    advice: 'Verify the account’s broker credentials before placing real orders.',
+  },
+  daily_limit_reached: {
+    status: 429,
+    title: 'The daily order limit is reached',
+    reason: 'The plan’s orders for this UTC day are used up.',
+    advice: 'Wait for the next day, or choose a larger plan.',
+  },
+  orders_under_way: {
+    status: 409,
+    title: 'The account has orders under way',
+    advice: 'Wait until they are filled or have ended, then try again.',
+  },
+  positions_open: {
+    status: 409,
+    title: 'The account holds positions at the broker',
+    advice: 'Close them first, or delete the account with ?keep_positions=true.',
+  },
+  account_changed: {
+    status: 409,
+    title: 'The account was changed at the same moment',
+    advice: 'Read the account again, and repeat the request if it still applies.',
+  },
+  credentials_invalid: {
+    status: 400,
+    title: 'These are not sealed credentials',
+    advice: 'Seal the credentials to the key under /auth/public-key: a compact JWE, ECDH-ES with A256GCM.',
+  },
+  credentials_missing: {
+    status: 400,
+    title: 'The account has no broker credentials',
+    advice: 'Send them first, with PUT /trading/accounts/{id}/credentials.',
+  },
+  credentials_unreadable: {
+    status: 400,
+    title: 'The broker credentials cannot be opened',
+    // The same words for a wrong key, a wrong user and a wrong account.
+    advice:
+      'Seal {user_id, trading_account_id, credentials} of this account to the key under /auth/public-key, and send them again.',
+  },
+  credentials_rejected: {
+    status: 400,
+    title: 'The broker refuses the credentials',
+    advice: 'Check them at your broker, and send the right ones.',
+  },
+  account_unfit: {
+    status: 409,
+    title: 'The account cannot be traded as it is',
+    advice: 'Change it at your broker as the message says, and verify it again.',
+  },
+  terms_version_outdated: {
+    status: 409,
+    title: 'This is not the current version of the terms',
+    advice: 'Read the current terms under /public/terms and accept that version.',
+  },
+  allowed_ip_exists: {
+    status: 409,
+    title: 'This address is already on the list',
+    advice: 'Nothing needs doing; GET /settings/allowed-ips shows the list.',
+  },
+  notification_address_invalid: {
+    status: 400,
+    title: 'This address cannot be notified',
+    advice: 'Give what the kind of destination needs: a url, or for Telegram bot_token and chat_id.',
+  },
+  too_many: {
+    status: 409,
+    title: 'There is no room for another one',
+    advice: 'Remove one that you no longer need, then try again.',
+  },
+  idempotency_conflict: {
+    status: 409,
+    title: 'This Idempotency-Key belongs to another request',
+    advice: 'Use a new key for a new order.',
+  },
+  idempotency_in_progress: {
+    status: 409,
+    title: 'The first request with this Idempotency-Key is under way',
+    advice: 'Wait until it is answered, then ask again with the same key.',
+  },
+  broker_unavailable: {
+    status: 503,
+    title: 'The broker cannot be reached',
+    advice: 'Try again in a moment.',
+  },
+  worker_unavailable: {
+    status: 503,
+    title: 'No trading worker could be started',
+    reason: 'Nothing was queued.',
+    advice: 'Send the order again in a moment.',
+  },
+  store_unavailable: {
+    status: 503,
+    title: 'The in-memory store is unavailable',
+    reason: 'Nothing was queued.',
+    advice: 'Send the request again in a moment.',
+  },
+  database_unavailable: {
+    status: 503,
+    title: 'The database is unavailable',
+    reason: 'Nothing was queued.',
+    advice: 'Send the request again in a moment.',
+  },
+  outcome_unknown: {
+    status: 503,
+    title: 'It is not known whether the order was accepted',
+    reason: 'The database stopped answering while the order was written: it may have been accepted.',
+    advice: 'Look at your orders before you send it again.',
+  },
+  list_too_slow: {
+    status: 503,
+    title: 'The list takes too long',
+    reason: 'Trading is not held up by it.',
+    advice: 'Ask for less, by a filter or a shorter time, or try again later.',
+  },
+} as const satisfies Record<string, DenialRule>;
