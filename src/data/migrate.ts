@@ -7,6 +7,7 @@
 // `schema_needs` from then on, and a program of an earlier level does not start.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CannotStart } from '../domain/cannot-start.ts';
 import { timestamp } from '../domain/ids.ts';
 import { type Db, type Reads, type Scripts, ScriptsUnderWay, sql } from './db.ts';
 import { records } from './migrations/001-records.ts';
@@ -23,6 +24,7 @@ import { unitValues } from './migrations/011-unit-values.ts';
 import { standing } from './migrations/012-standing.ts';
 import { standingIndexes } from './migrations/013-standing-indexes.ts';
 import { platformCertificate } from './migrations/015-platform-certificate.ts';
+import { requestIds } from './migrations/017-request-ids.ts';
 
 export interface Migration {
   /** It begins with its number, and is what the database remembers it by. */
@@ -43,8 +45,7 @@ const WAIT_MS = 600_000;
 const LOCK_ATTEMPTS = 5;
 const LOCK_PAUSE_MS = 2_000;
 
-/** It says what is wrong and what to do, and stands for itself: no fault of the program's. */
-export class CannotMigrate extends Error {
+export class CannotMigrate extends CannotStart {
   override readonly name = 'CannotMigrate';
 }
 
@@ -63,6 +64,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '012-standing', script: standing },
   { name: '013-standing-indexes', script: standingIndexes, besideOthers: true },
   { name: '015-platform-certificate', script: platformCertificate },
+  { name: '017-request-ids', script: requestIds },
 ];
 
 const TYPES: Record<Db['dialect'], Record<string, string>> = {
@@ -135,6 +137,26 @@ export async function migrate(
       `Another process has been bringing the database up to date for more than ${waitMs / 1_000} s. Nothing is wrong if it builds the indexes of large tables (pg_stat_progress_create_index shows how far it is): start this one again when it is done.`,
       { cause: fault },
     );
+  }
+}
+
+export interface SchemaState {
+  /** What the next start will bring. */
+  readonly pending: readonly string[];
+  /** Why this program cannot use it; null: it can. */
+  readonly refusal: string | null;
+}
+
+/** Without changing anything. */
+export async function schemaOf(db: Db, program: string): Promise<SchemaState> {
+  const applied = await appliedOn(db, db.dialect);
+  const pending = MIGRATIONS.map(({ name }) => name).filter((name) => !applied.has(name));
+  try {
+    await refuseNewer(db, db.dialect, { applied, migrations: MIGRATIONS, program });
+    return { pending, refusal: null };
+  } catch (fault) {
+    if (!(fault instanceof CannotMigrate)) throw fault;
+    return { pending, refusal: fault.message };
   }
 }
 

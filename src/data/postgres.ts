@@ -10,6 +10,7 @@
 // be simpler, and cost a third of the throughput.)
 
 import { DatabaseError, Pool, type PoolClient, type QueryConfig } from 'pg';
+import { type Counters, UNCOUNTED } from '../domain/counters.ts';
 import { decimal } from '../domain/decimal.ts';
 import {
   DatabaseUnavailable,
@@ -58,18 +59,26 @@ const GUARD_FAILED = 'guard failed, unit undone';
 export async function openPostgres({
   url,
   poolSize = READ_CONNECTIONS,
+  counters = UNCOUNTED,
 }: {
   url: string;
   poolSize?: number;
+  counters?: Counters;
 }): Promise<Db> {
   const commits = openPool(url, { max: 1 + LANES_ALONE });
   const reads = openPool(url, { max: poolSize });
   const lists = openPool(url, { max: LIST_CONNECTIONS, waitMs: LIST_MS, session: LISTS });
 
+  const pools = { commits, reads, lists };
+  const names = new Map(Object.entries(pools).map(([name, pool]) => [pool, name]));
+  for (const [pool, name] of names) counters.watchPool(name, () => pool.waitingCount);
+
   const queryOf = statementQueries();
 
   async function withClient<T>(pool: Pool, use: (client: PoolClient) => Promise<T>): Promise<T> {
+    const asked = performance.now();
     const client = await pool.connect();
+    counters.poolWaited(names.get(pool) ?? '', performance.now() - asked);
     let spoilt = true;
     try {
       const result = await use(client);
@@ -185,8 +194,8 @@ export async function openPostgres({
   }
 
   const scripts = scriptsOn({ connect: () => commits.connect(), queryOf, fault });
-  const groups = groupCommit({ most: MOST_UNITS, lanes: 1, run: runGroup });
-  const alone = groupCommit({ most: 1, lanes: LANES_ALONE, run: runAlone });
+  const groups = groupCommit({ most: MOST_UNITS, lanes: 1, run: runGroup, counters });
+  const alone = groupCommit({ most: 1, lanes: LANES_ALONE, run: runAlone, counters: UNCOUNTED });
   let closing: Promise<void> | undefined;
 
   const db: Db = {
@@ -208,7 +217,7 @@ export async function openPostgres({
       closing ??= groups
         .close()
         .then(() => alone.close())
-        .then(() => Promise.all([commits, reads, lists].map((pool) => pool.end())))
+        .then(() => Promise.all(Object.values(pools).map((pool) => pool.end())))
         .then(() => {});
       return closing;
     },
