@@ -15,13 +15,14 @@ import {
 } from '../broker/broker.ts';
 import type { Account } from '../data/accounts.ts';
 import { type BrokerName, NEEDS_CREDENTIALS } from '../domain/brokers.ts';
+import type { Counters, Venue } from '../domain/counters.ts';
 import type { AccountId, Timestamp } from '../domain/ids.ts';
 import type { Order } from '../domain/order.ts';
 import { readPaperSettings } from '../domain/paper-settings.ts';
 import { CredentialsUnreadable, type OpenCredentials } from './credentials.ts';
 import { discretion } from './discretion.ts';
 import type { Gates } from './gate.ts';
-import { inTime, type Line, openLine, told } from './line.ts';
+import { inTime, type Line, type LineOptions, openLine, told } from './line.ts';
 
 export interface BrokerAccess {
   readonly brokers: Readonly<Record<BrokerName, OpenBroker>>;
@@ -38,6 +39,7 @@ export interface BrokerAccess {
   readonly brokerTimeoutMs: number;
   /** Of this process, and not of this worker alone. */
   readonly gates: Gates;
+  readonly counters: Pick<Counters, 'brokerCalled'>;
 }
 
 /** An account, or its simulated book. An order is one. `version`: the account's, where it was just read. */
@@ -72,6 +74,10 @@ export function createConnections(access: BrokerAccess): Connections {
   const opening = new Map<string, Promise<Connection>>();
   /** What the broker said to the credentials of this version of the account. */
   const refused = new Map<string, { readonly version: number; readonly words: string }>();
+
+  const counted = (venue: Venue): Pick<LineOptions, 'onCall'> => ({
+    onCall: (...call) => access.counters.brokerCalled(venue, ...call),
+  });
 
   const keyOf = ({ accountId, simulation }: Target) => (simulation ? `sim:${accountId}` : accountId);
 
@@ -140,6 +146,7 @@ export function createConnections(access: BrokerAccess): Connections {
       discreet: discretion(null),
       gate: gateOf(account, true, opened.limits),
       timeoutMs: access.brokerTimeoutMs,
+      ...counted('simulation'),
     });
   };
 
@@ -179,6 +186,7 @@ export function createConnections(access: BrokerAccess): Connections {
         discreet,
         gate: gateOf(account, false, opened.limits),
         timeoutMs,
+        ...counted(brokerName),
         rivals: ({ sentAt }) => access.sentAround(brokerName, sentAt),
       });
     } catch (fault) {

@@ -21,6 +21,7 @@ import {
   type Quote,
   type SentOrder,
 } from '../broker/broker.ts';
+import type { BrokerCall } from '../domain/counters.ts';
 import type { Decimal } from '../domain/decimal.ts';
 import type { OrderError } from '../domain/order.ts';
 import type { Discretion } from './discretion.ts';
@@ -54,6 +55,8 @@ export interface LineOptions {
   readonly discreet: Discretion;
   readonly gate: Gate;
   readonly timeoutMs: number;
+  /** Told of every call that reached the broker. */
+  onCall?(call: BrokerCall, outcome: 'answered' | 'failed', ms: number): void;
   /** What else was sent to this broker around the time of the order. */
   rivals?(order: OrderQuery): Promise<readonly SentOrder[]>;
 }
@@ -63,7 +66,7 @@ const SHORT_DELAY_S = 1;
 
 export function openLine(
   broker: Broker,
-  { credentialsVersion, discreet, gate, timeoutMs, rivals }: LineOptions,
+  { credentialsVersion, discreet, gate, timeoutMs, onCall, rivals }: LineOptions,
 ): Line {
   const mustBeFree = () => {
     const busyMs = gate.busyMs();
@@ -74,13 +77,25 @@ export function openLine(
     gate.close(retryAfterMs, scope);
     return new BrokerBusy(discreet(message), gate.busyMs(), scope);
   };
+  const timed = async <Answer>(kind: BrokerCall, call: () => Promise<Answer>): Promise<Answer> => {
+    const begun = performance.now();
+    let outcome: 'answered' | 'failed' = 'failed';
+    try {
+      const answer = await call();
+      outcome = 'answered';
+      return answer;
+    } finally {
+      onCall?.(kind, outcome, performance.now() - begun);
+    }
+  };
   const ask = async <Answer>(
     question: (signal: AbortSignal) => Promise<Answer>,
     withinMs?: number,
+    kind: BrokerCall = 'ask',
   ): Promise<Answer> => {
     mustBeFree();
     try {
-      return await inTime(question, timeoutMs, withinMs);
+      return await timed(kind, () => inTime(question, timeoutMs, withinMs));
     } catch (fault) {
       if (fault instanceof BrokerBusy) throw shut(fault);
       throw told(fault, discreet);
@@ -111,10 +126,12 @@ export function openLine(
       mustBeFree();
       let handedOver: AbortSignal | undefined;
       try {
-        const placed = await inTime((signal) => {
-          handedOver = signal;
-          return broker.place(order, signal);
-        }, timeoutMs);
+        const placed = await timed('place', () =>
+          inTime((signal) => {
+            handedOver = signal;
+            return broker.place(order, signal);
+          }, timeoutMs),
+        );
         if (placed.outcome === 'accepted') return { ...placed, state: seen(placed.state) };
         if (placed.outcome === 'unknown') return { ...placed, reason: discreet(placed.reason) };
         const { code, message, retry_after = SHORT_DELAY_S } = placed.error;
@@ -130,7 +147,7 @@ export function openLine(
     async find(order, withinMs) {
       const isCompared = rivals !== undefined && broker.capabilities.findsByClientIdMs === 0;
       const query = isCompared ? { ...order, rivals: () => rivals(order) } : order;
-      const state = await ask((signal) => broker.find(query, signal), withinMs);
+      const state = await ask((signal) => broker.find(query, signal), withinMs, 'find');
       return state && seen(state);
     },
     openOrders: () => ask((signal) => broker.openOrders(signal)),

@@ -108,13 +108,15 @@ export function createMailbox({ store, pool, roster, log }: MailboxDeps): Mailbo
     pool
       .ensure(user)
       .then((isStarted) => (isStarted ? onStarted() : undefined))
-      .catch((fault: unknown) => log.warn({ fault, user }, 'no worker could be started'));
+      .catch((fault: unknown) => log.warn({ fault, user_id: user }, 'no worker could be started'));
   }
 
   function again(question: Question): void {
     question
       .put()
-      .catch((fault: unknown) => log.warn({ fault, user: question.user }, 'a request could not be repeated'));
+      .catch((fault: unknown) =>
+        log.warn({ fault, user_id: question.user }, 'a request could not be repeated'),
+      );
   }
 
   roster.onGone((host) => {
@@ -158,7 +160,7 @@ export function createMailbox({ store, pool, roster, log }: MailboxDeps): Mailbo
         const envelope = readEnvelope(message);
         if (envelope) return envelope;
         // Whoever put it there: it must not end the worker, and those behind it are served.
-        log.error({ user }, 'a message to the worker cannot be read and is dropped');
+        log.error({ user_id: user }, 'a message to the worker cannot be read and is dropped');
       }
     },
     async reply(envelope, answer) {

@@ -8,19 +8,20 @@ import { findOrder, saveOrder } from '../../data/orders.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
 import { afterLook, type FillRules } from '../../domain/fill.ts';
 import { isUuid, type OrderId } from '../../domain/ids.ts';
+import { namesOf } from '../../domain/order-line.ts';
 import type { Verification } from '../../domain/order-result.ts';
 import type { Store } from '../../store/store.ts';
 import type { Owner } from '../accounts/accounts.ts';
 import { writeAudit } from '../audit/audit.ts';
 import type { Afterwards } from '../background.ts';
 import { noteEnd } from './strategy.ts';
+import { tellEnd } from './tell-end.ts';
 import { lookAt, resolution, type VerifyDeps } from './verify-fills.ts';
 
 export interface LookingDeps
-  extends Pick<VerifyDeps, 'clock' | 'pool' | 'mailbox' | 'visibilityMs' | 'changes'> {
+  extends Pick<VerifyDeps, 'clock' | 'pool' | 'mailbox' | 'visibilityMs' | 'changes' | 'log' | 'counters'> {
   readonly db: Db;
   readonly store: Pick<Store, 'claim' | 'release'>;
-  readonly log: { warn(context: object, text: string): void };
   readonly looking: Omit<FillRules, 'retries'>;
 }
 
@@ -84,9 +85,11 @@ async function look(deps: LookingDeps, check: OpenCheck): Promise<void> {
     ...resolution(order, after, now, { wasGivenUp: check.state === 'dead_letter' }),
   ]);
   if (lost) {
-    log.warn({ order: order.id, lost }, 'a look was overtaken by a fill check, which decides');
+    log.warn({ ...namesOf(order), lost }, 'a look was overtaken by a fill check, which decides');
     return;
   }
   deps.changes.ofOrder(order);
-  if (after !== order) await noteEnd(deps, after);
+  if (after === order) return;
+  tellEnd(deps, after);
+  await noteEnd(deps, after);
 }
