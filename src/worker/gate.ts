@@ -11,7 +11,7 @@ export interface Gate {
 }
 
 /** Whom a connection is counted with: one gate for all that have the same name. */
-export interface Limited {
+interface Limited {
   readonly limits: string;
   readonly account: string;
   readonly address: string;
