@@ -6,7 +6,6 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { isKept, keptKey } from '../config/keys.ts';
 import type { Db } from '../data/db.ts';
-import { keptHead } from '../data/kept-head.ts';
 import { openPostgres } from '../data/postgres.ts';
 import { lockDataDir, openSqlite } from '../data/sqlite.ts';
 import { damageOf } from '../data/sqlite-check.ts';
@@ -41,7 +40,7 @@ export async function openDatabase(
   if (alone) {
     const lock = lockDataDir(data.dir);
     closers.push(() => lock.release());
-    await refuseDamaged(data.dir, file);
+    refuseDamaged(file);
   }
   const db = openSqlite({ file, readOnly, ...counted });
   closers.push(() => db.close());
@@ -49,8 +48,8 @@ export async function openDatabase(
 }
 
 /** A service that trades on a database that is none would do so on what never was. */
-async function refuseDamaged(dir: string, file: string): Promise<void> {
-  const damage = damageOf(file, { remembered: await keptHead(dir, undefined).recall() });
+function refuseDamaged(file: string): void {
+  const damage = damageOf(file);
   if (damage)
     throw new CannotStart(
       `The database ${file} is damaged: ${damage}. Nothing was changed. ` +

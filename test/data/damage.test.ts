@@ -90,17 +90,6 @@ test('what a killed process left is its own, and is started on', async (t) => {
   assert.equal(await start(dir), null);
 });
 
-test('a database without what this folder remembers of its audit log is refused after a kill', async (t) => {
-  const { db, file } = await migrated(folder(t));
-  fill(db, 0, 2);
-  const dir = folder(t);
-  copyFileSync(file, join(dir, 'fillpath.sqlite'));
-  copyFileSync(`${file}-wal`, join(dir, 'fillpath.sqlite-wal'));
-  db.close();
-  writeFileSync(join(dir, 'audit-head'), `12:${'a'.repeat(64)}\n`);
-  assert.match((await start(dir)) ?? '', /the audit log ends at entry 0, and this folder remembers entry 12/);
-});
-
 test('a file that is cut off, or none of SQLite, is refused without reading all of it', async (t) => {
   const { db, file } = await migrated(folder(t));
   fill(db, 0, 400);
