@@ -300,6 +300,7 @@ export async function openWorld(
 
   return {
     dir,
+    config,
     db,
     clock,
     secrets,

@@ -23,8 +23,14 @@ export interface Judged {
   readonly refusals: readonly Refused[];
 }
 
+export interface JudgeDeps {
+  readonly secrets: SecretBox;
+  /** When the database was restored from a backup: it has forgotten which signals of before were taken. 0: it was not. */
+  readonly restoredAt?: number;
+}
+
 export function judgeMessage(
-  deps: { readonly secrets: SecretBox },
+  deps: JudgeDeps,
   account: Account,
   reading: BodyReading,
   { simulation, now }: { readonly simulation: boolean; readonly now: number },
@@ -37,7 +43,7 @@ export function judgeMessage(
     refusals.push(notAllowed(signal.symbol));
   if (!simulation) {
     const { timestamp, secret } = proofIn(reading);
-    const attack = timestamp === null ? null : tooOld(timestamp, now, account.maxRequestAge);
+    const attack = timestamp === null ? null : tooOld(deps, timestamp, now, account.maxRequestAge);
     if (attack) refusals.push(attack);
     if (!isSecretOf(deps, account, secret ?? ''))
       refusals.push({
@@ -63,8 +69,13 @@ const notAllowed = (symbol: string): Refused => ({
   metadata: { attack_type: 'symbol_not_allowed' },
 });
 
-function tooOld(timestamp: number, now: number, maxRequestAge: number): Refused | null {
-  if (isFresh(timestamp, now, maxRequestAge)) return null;
+function tooOld(
+  { restoredAt = 0 }: JudgeDeps,
+  timestamp: number,
+  now: number,
+  maxRequestAge: number,
+): Refused | null {
+  if (isFresh(timestamp, now, maxRequestAge) && timestamp > restoredAt) return null;
   return {
     check: 'age',
     denial: deny('webhook_timestamp_expired'),
