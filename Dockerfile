@@ -21,6 +21,7 @@ RUN npm ci --omit=dev --ignore-scripts \
     && npm cache clean --force \
     && rm -rf node_modules/node-linux-* node_modules/.bin/node
 COPY LICENSE ./
+COPY bin ./bin
 COPY src ./src
 COPY --from=pages /app/web/dist ./web/dist
 

@@ -1,5 +1,6 @@
 // How long a page takes from an input to what it shows, measured inside the page: by its own clock, from the browser's time
-// of the input, to the frame that was painted.
+// of the input, to the frame that was painted. Beside it, what of that time the page itself worked, by its thread's
+// processor time: on a machine that others use, too, the rest is theirs.
 
 import type { Page } from 'playwright-core';
 
@@ -9,6 +10,17 @@ export interface Reaction {
   readonly painted: number;
   /** The frame with what was asked for in it, the service's answers included. */
   readonly shown: number;
+  /** What the page's own thread did for it: scripts, styles, layout, painting. Waiting and others' work are not in it. */
+  readonly work: number;
+}
+
+export interface Timer {
+  /** `shown`: an expression of the page's own. */
+  press(key: string, shown?: string): Promise<Reaction>;
+  /** To what is no key's: the browser's own button. */
+  call(expression: string, shown: string): Promise<Reaction>;
+  /** Since they were last asked for: those over 50 ms, in ms. */
+  longTasks(): Promise<number[]>;
 }
 
 /** A text, because it runs there and not here. A task that a frame posts runs when that frame is painted. */
@@ -52,21 +64,26 @@ const TIMER = `(() => {
 })()`;
 
 /** Before the page goes anywhere. */
-export const installTimer = (page: Page): Promise<unknown> => page.addInitScript(TIMER);
-
-/** `shown`: an expression of the page's own. */
-export async function reactionTo(page: Page, key: string, shown = 'true'): Promise<Reaction> {
-  await page.evaluate(`timer.expectKey(() => ${shown})`);
-  await page.keyboard.press(key);
-  return (await page.evaluate('timer.reaction')) as Reaction;
+export async function openTimer(page: Page): Promise<Timer> {
+  await page.addInitScript(TIMER);
+  const debug = await page.context().newCDPSession(page);
+  await debug.send('Performance.enable', { timeDomain: 'threadTicks' });
+  const worked = async () => {
+    const { metrics } = await debug.send('Performance.getMetrics');
+    return 1000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN);
+  };
+  const during = async (act: () => Promise<unknown>): Promise<Reaction> => {
+    const before = await worked();
+    await act();
+    const reaction = (await page.evaluate('timer.reaction')) as Omit<Reaction, 'work'>;
+    return { ...reaction, work: (await worked()) - before };
+  };
+  return {
+    async press(key, shown = 'true') {
+      await page.evaluate(`timer.expectKey(() => ${shown})`);
+      return during(() => page.keyboard.press(key));
+    },
+    call: (expression, shown) => during(() => page.evaluate(`timer.of(() => ${expression}, () => ${shown})`)),
+    longTasks: async () => (await page.evaluate('timer.longTasks()')) as number[],
+  };
 }
-
-/** To what is no key's: the browser's own button. */
-export async function reactionToCall(page: Page, call: string, shown: string): Promise<Reaction> {
-  await page.evaluate(`timer.of(() => ${call}, () => ${shown})`);
-  return (await page.evaluate('timer.reaction')) as Reaction;
-}
-
-/** Since they were last asked for: those over 50 ms, in ms. */
-export const longTasks = async (page: Page): Promise<number[]> =>
-  (await page.evaluate('timer.longTasks()')) as number[];

@@ -69,6 +69,7 @@ function orderOf({ user, account }: Trader, n: number, at: number): Order {
   const price = decimal((60_000 + (n % 977) / 10).toFixed(1));
   return {
     ...{ id, version: 1, userId: user.id, accountId: account.id, brokerName: 'paper', source: 'webhook' },
+    requestId: null,
     ...{ simulation: false, symbol: SYMBOLS[Math.floor(n / 2) % SYMBOLS.length] ?? '' },
     ...{ action: isEntry ? 'buy' : 'sell', orderType: isEntry ? null : 'exit', quantity, guards: [] },
     intent: isEntry

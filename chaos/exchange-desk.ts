@@ -85,16 +85,18 @@ export interface DeskOptions {
   readonly pause: (ms: number) => Promise<void>;
   /** Of accounts of which nobody said anything else. */
   readonly traits: Traits;
+  /** Each time that something is written of orders. */
+  onChange(account: AccountId, orders: readonly PaperOrder[]): void;
   /** In the engine's units, of the engine's listings. */
   readonly stepOf: (listing: string) => Decimal | undefined;
 }
 
-export async function openDesk({ file, pause, traits: usual, stepOf }: DeskOptions) {
+export async function openDesk({ file, pause, traits: usual, stepOf, onChange }: DeskOptions) {
   const db = openSqlite({ file });
   await migrate(db, Date.now());
   await db.script(TABLES);
   const passages = new AsyncLocalStorage<Passage>();
-  const ledger = journaled(db, passages);
+  const ledger = told(journaled(db, passages), onChange);
   async function wait(ms: number): Promise<void> {
     const passage = passages.getStore();
     if (passage?.hasWaited) return;
@@ -269,6 +271,11 @@ export async function openDesk({ file, pause, traits: usual, stepOf }: DeskOptio
       await keep(account);
     },
 
+    /** What is due is filled, though nobody looks. */
+    async stir(account: AccountId): Promise<void> {
+      await seatOf(account).broker?.positions(PATIENT);
+    },
+
     usual: { paper: undefined, traits: usual, standing: UNKNOWN } satisfies Registration,
 
     holderOf(apiKey: string): Holder | null {
@@ -324,6 +331,16 @@ function journaled(db: Db, passages: AsyncLocalStorage<Passage>): PaperLedger {
     },
   };
 }
+
+const told = (ledger: PaperLedger, onChange: DeskOptions['onChange']): PaperLedger => ({
+  ...ledger,
+  async write(book, change) {
+    const written = await ledger.write(book, change);
+    const { placed, changed } = change;
+    if (written === 'written') onChange(book as AccountId, placed ? [placed, ...changed] : changed);
+    return written;
+  },
+});
 
 interface SeatRow {
   account: AccountId;

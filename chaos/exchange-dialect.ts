@@ -16,7 +16,8 @@
 //    It only reads: nothing happens before `tell` or `answer` is called, for a fault may come first.
 // 3. `busy` is "too many requests" with the delay as that broker spells it; `down` is what it says when it cannot.
 // 4. `refs` spells the exchange's own order ids as the broker does (a number, a UUID).
-// 5. `traits` are its manners, unless an account is registered with others: ids forgotten after a minute, fills that come later.
+// 5. `stream`, where the broker tells of orders by itself: who may listen, and in which words it is told.
+// 6. `traits` are its manners, unless an account is registered with others: ids forgotten after a minute, fills that come later.
 //
 // Faults, traps, the ledger and the control room are the engine's and the same for all.
 
@@ -208,6 +209,23 @@ export interface Office {
   quote(symbol: string): { readonly bid: Decimal; readonly ask: Decimal };
 }
 
+/** One client at the broker's private stream. */
+export interface StreamTalk {
+  /** The answers to what the client says. */
+  hear(message: string): readonly (string | object)[];
+  /** Whose orders are told; null: he has not logged in, or has not asked for them. */
+  account(): AccountId | null;
+  tell(order: SeenOrder): object;
+}
+
+export interface StreamDialect {
+  isAt(path: string): boolean;
+  open(
+    office: Pick<Office, 'now' | 'holderOf'>,
+    visit: { readonly path: string; readonly query: URLSearchParams },
+  ): StreamTalk;
+}
+
 export interface Dialect {
   /** How its paths begin: what stands before that is the asker's name, `/w1/fapi/v1/order`. */
   readonly roots: readonly string[];
@@ -217,6 +235,7 @@ export interface Dialect {
   readonly refs: Refs;
   /** The desk is for the engine's own language; a broker's goes by the office. */
   open(office: Office, desk: Desk): (request: WireRequest) => Visit;
+  readonly stream?: StreamDialect;
   busy(retryAfterMs: number): Answer;
   /** The engine failed. */
   down(problem: string): Answer;

@@ -137,6 +137,7 @@ export function openOffice(desk: Desk, { markets, refs }: Dialect, aheadMs: () =
 
   return {
     office,
+    seen,
 
     /** The engine's reference, as it stands on the wire. */
     refOf: (brokerRef: string) => refs.tell(digest(brokerRef)),

@@ -19,6 +19,7 @@ import { createFaults, garbage, type Trouble } from './exchange-faults.ts';
 import { openOffice, stepOf } from './exchange-office.ts';
 import { NOT_FOUND, paper } from './exchange-paper.ts';
 import { ok, problem } from './exchange-protocol.ts';
+import { openStreams } from './exchange-streams.ts';
 import { createTraps } from './exchange-traps.ts';
 
 export interface Exchange {
@@ -46,11 +47,20 @@ export async function openExchange({ file, port = 0, dialect = paper }: Exchange
     pause,
     traits: dialect.traits,
     stepOf: (listing) => stepOf(dialect, listing),
+    onChange: (account, orders) => streams.changed(account, orders.map(seen)),
   });
   let aheadMs = 0;
-  const { office, arrivalOf, take, refOf } = openOffice(desk, dialect, () => aheadMs);
+  const { office, seen, arrivalOf, take, refOf } = openOffice(desk, dialect, () => aheadMs);
   const read = dialect.open(office, desk);
   const faults = createFaults();
+  const streams = openStreams({
+    dialect: dialect.stream,
+    open(visit) {
+      if (!dialect.stream) throw new Error('this broker tells nothing by itself');
+      return dialect.stream.open(office, visit);
+    },
+    faults,
+  });
   const traps = createTraps();
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -177,6 +187,8 @@ export async function openExchange({ file, port = 0, dialect = paper }: Exchange
         return send(response, ok({}));
       case 'PATCH accounts':
         await desk.register(account, told.readRegistration(body, desk.registered(account)));
+        // Who listens is told without having asked.
+        if (streams.state(account).listening > 0) await desk.stir(account);
         return send(response, ok({}));
       case 'POST clock':
         aheadMs = told.readClock(body);
@@ -189,6 +201,12 @@ export async function openExchange({ file, port = 0, dialect = paper }: Exchange
       case 'POST traps':
         if (verb === 'release') return send(response, ok({ released: traps.release(Number(name)) }));
         return setTrap(told.readTrap(body), response);
+      case 'GET streams':
+        return send(response, ok(streams.state(account)));
+      case 'POST streams':
+        if (verb === 'cut') streams.cut(account);
+        else streams.babble(account);
+        return send(response, ok({}));
       case 'GET ledger':
         return send(response, ok(await ledger()));
       default:
@@ -219,6 +237,7 @@ export async function openExchange({ file, port = 0, dialect = paper }: Exchange
       .finally(() => underWay.delete(served));
     underWay.add(served);
   });
+  server.on('upgrade', (request, socket, head) => streams.upgrade(request, socket, head));
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
 
@@ -226,6 +245,7 @@ export async function openExchange({ file, port = 0, dialect = paper }: Exchange
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     async close() {
       closing.abort();
+      await streams.close();
       server.close();
       server.closeAllConnections();
       faults.clear();

@@ -8,11 +8,13 @@ import type { FastifyInstance } from 'fastify';
 import packageJson from '../package.json' with { type: 'json' };
 import { agreeOnAppKey } from './app/operation/app-key.ts';
 import { type FirstUser, welcome } from './app/operation/first-start.ts';
+import { readClientSettings } from './config/client.ts';
 import { type Config, ConfigError, readConfig } from './config/config.ts';
-import { describeConfig } from './config/table.ts';
+import { CannotStart } from './domain/cannot-start.ts';
 import { appKeyOf } from './roles/adapters.ts';
 import { layFoundation, type Parts } from './roles/foundation.ts';
 import { childLauncher, serveParent } from './roles/launch.ts';
+import { holdPort, portRefusal } from './roles/port.ts';
 import type { Host } from './worker/host.ts';
 
 /** A stop that takes longer is cut off: what is unfinished is recovered at the next start, or by another process. */
@@ -23,11 +25,11 @@ export type { Parts };
 export interface Fillpath {
   /** null: this role has no API. */
   readonly server: FastifyInstance | null;
-  /** Made by this very start, on an empty database. */
-  readonly firstUser: FirstUser | null;
   /** null: this role hosts no workers. */
   readonly host: Host | null;
   listen(): Promise<string>;
+  /** On an empty database, where it is asked for. Once it listens: what it tells is told once. */
+  makeFirstUser(): Promise<FirstUser | null>;
   stop(): Promise<void>;
 }
 
@@ -61,16 +63,26 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
 
     return {
       server: api?.server ?? null,
-      firstUser: api?.firstUser ?? null,
       host,
       stop,
+      makeFirstUser: async () => api?.makeFirstUser() ?? null,
       async listen() {
         const { host: address, port, baseUrl } = config.http;
         if (!api) {
           const { openProbe } = await import('./roles/probe.ts');
           return `http://localhost:${await openProbe(base, sealer)}`;
         }
-        await api.server.listen({ host: address, port });
+        await api.server.listen({ host: address, port }).catch((fault: unknown) => {
+          throw portRefusal(fault, { host: address, port });
+        });
+        const { port: metricsPort } = config.edge.metrics;
+        if (metricsPort !== null) {
+          const { openProbe } = await import('./roles/probe.ts');
+          base.log.info(
+            { port: await openProbe(base, sealer, metricsPort) },
+            'figures are read at this port',
+          );
+        }
         const { port: taken } = api.server.server.address() as AddressInfo;
         return port === 0 ? `http://localhost:${taken}` : baseUrl;
       },
@@ -81,21 +93,42 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
   }
 }
 
-async function main(): Promise<void> {
-  const args = process.argv.slice(2);
-  if (args.includes('--help')) {
-    const { USAGE } = await import('./cli.ts');
-    console.log(`${USAGE}\n\n${describeConfig()}`);
-    return;
+/** Ends with the process: what it starts is told to stop by signals. */
+export async function main(args: readonly string[]): Promise<void> {
+  try {
+    await carryOut(args);
+  } catch (fault) {
+    console.error(fault instanceof ConfigError || fault instanceof CannotStart ? fault.message : fault);
+    process.exit(1);
   }
+}
+
+async function carryOut(args: readonly string[]): Promise<void> {
   if (existsSync('.env')) process.loadEnvFile();
-  const config = readConfig(process.env);
-  const isDemo = args.length === 1 && args[0] === '--demo';
-  if (args.length > 0 && !isDemo) {
-    const { runCommand } = await import('./cli.ts');
-    process.exitCode = await runCommand(config, args, { print: console.log, complain: console.error });
+  const isStart = args[0] === 'start';
+  const flags = isStart ? args.slice(1) : args;
+  const isDemo = flags.length === 1 && flags[0] === '--demo';
+  if (flags.length > 0 && !isDemo) {
+    const { openInput } = await import('./cli/input.ts');
+    const { openOutput } = await import('./cli/output.ts');
+    const { runCommand } = await import('./cli/program.ts');
+    // Who reads only the beginning, as `head` does, is no fault.
+    process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? 0 : 2));
+    const output = openOutput({ out: process.stdout, err: process.stderr });
+    const around = {
+      config: () => readConfig(process.env),
+      client: () => readClientSettings(process.env),
+      input: openInput(process.stdin, process.stderr),
+    };
+    process.exitCode = await runCommand(around, args, output);
     return;
   }
+  // As `npm start`. An image has the pages, and not what builds them.
+  if (isStart && existsSync(join(import.meta.dirname, '../web/build.ts'))) await import('../web/build.ts');
+  const config = readConfig(process.env);
+  // A process without an API answers probes, at another port if need be.
+  const hasApi = config.role === 'all' || config.role === 'api';
+  const place = hasApi ? await holdPort(config.http) : null;
   // A part of every start is compiling what has not changed since the last one. Not in /tmp, which others can write to.
   mkdirSync(config.data.dir, { recursive: true, mode: 0o700 });
   enableCompileCache(join(config.data.dir, 'cache'));
@@ -103,7 +136,12 @@ async function main(): Promise<void> {
   const demo = (await playing?.prepareDemo(config, openFillpath, console.log)) ?? null;
   const launcher = childLauncher(config, process.env);
   const fillpath = await openFillpath(demo?.config ?? config, { launcher, ...demo?.parts });
-  const address = await fillpath.listen();
+  await place?.release();
+  const address = await fillpath.listen().catch(async (fault: unknown) => {
+    await fillpath.stop();
+    throw fault;
+  });
+  const firstUser = await fillpath.makeFirstUser();
 
   let isStopping = false;
   const stop = (why: string) => {
@@ -123,14 +161,9 @@ async function main(): Promise<void> {
     console.log(demo.welcome(address));
     demo.begin(fillpath.server);
   }
-  if (fillpath.firstUser) console.log(welcome(fillpath.firstUser, address));
+  if (firstUser) console.log(welcome(firstUser, address));
   console.log(`Fillpath ${packageJson.version} is ready at ${address}`);
   if (fillpath.host && process.connected) serveParent(fillpath.host, stop);
 }
 
-if (import.meta.main)
-  main().catch((fault: unknown) => {
-    console.error(fault instanceof ConfigError ? fault.message : fault);
-    // Of a command, 1 is a finding.
-    process.exit(process.argv.length > 2 ? 2 : 1);
-  });
+if (import.meta.main) void main(process.argv.slice(2));

@@ -17,7 +17,8 @@ const PORTS = new Set([
 ]);
 const ADAPTERS = new Set(['data/sqlite.ts', 'data/postgres.ts']);
 const isAdapter = (file: string) =>
-  ADAPTERS.has(file) || (['broker', 'mail', 'store'].includes(folderOf(file)) && !PORTS.has(file));
+  ADAPTERS.has(file) ||
+  (['broker', 'mail', 'store', 'telemetry'].includes(folderOf(file)) && !PORTS.has(file));
 
 interface Import {
   /** A path under src for our own, else the name of a package or what lies outside src. */
@@ -41,6 +42,8 @@ const MAY_IMPORT: Record<string, { readonly words: string; readonly allows: (imp
     store: { words: 'domain', allows: ({ target, own }) => !own || folderOf(target) === 'domain' },
     broker: { words: 'domain', allows: ({ target, own }) => !own || folderOf(target) === 'domain' },
     mail: { words: 'domain', allows: ({ target, own }) => !own || folderOf(target) === 'domain' },
+    // Who counts or traces knows the port in domain, and nobody but the roles knows Prometheus or OpenTelemetry.
+    telemetry: { words: 'domain', allows: ({ target, own }) => !own || folderOf(target) === 'domain' },
     worker: {
       words: 'domain, the ports of broker and store, and types of data',
       allows: ({ target, own, typeOnly }) =>
@@ -71,6 +74,12 @@ const MAY_IMPORT: Record<string, { readonly words: string; readonly allows: (imp
     },
     // It plays through the API as a stranger would: what its pages show must have happened.
     demo: { words: 'nothing of ours', allows: ({ own }) => !own },
+    // Commands do what routes do, at the machine: they open what a role opens, and read what no route shows.
+    cli: {
+      words: 'app, domain, data, config, roles and what http writes, never an adapter',
+      allows: ({ target, own }) =>
+        !own || ['app', 'domain', 'data', 'config', 'roles', 'http'].includes(folderOf(target)),
+    },
     // The composition root's rooms: whoever puts a role together may know everybody.
     roles: { words: 'anything', allows: () => true },
   };
@@ -360,8 +369,8 @@ describe('the rules', () => {
       /names the adapter data\/sqlite\.ts/,
     ],
     'the command line names an adapter': [
-      { 'cli.ts': "import './store/memory.ts';", 'store/memory.ts': '' },
-      /src\/cli\.ts: names the adapter/,
+      { 'cli/x.ts': "import '../store/memory.ts';", 'store/memory.ts': '' },
+      /src\/cli\/x\.ts: names the adapter/,
     ],
     'a cycle': [
       { 'app/x.ts': "import './y.ts';", 'app/y.ts': "import type { X } from './x.ts';" },

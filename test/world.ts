@@ -301,6 +301,7 @@ export async function openWorld(
 
   return {
     dir,
+    config,
     db,
     clock,
     secrets,

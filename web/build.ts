@@ -2,8 +2,7 @@
 // `npm start` and `npm test` begin with it (not as scripts before them: .npmrc lets none run). With nothing to build it costs
 // the reading of some file times.
 //
-// Every page is a piece of its own, loaded when it is first opened; the styles of all are one file. No script or style
-// stands in the document: the policy forbids it.
+// web/pieces.ts says of what files they consist. No script or style stands in the document: the policy forbids it.
 
 import { createHash } from 'node:crypto';
 import {
@@ -18,8 +17,9 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib';
+import { makePieces } from './pieces.ts';
 
 const WEB = import.meta.dirname;
 const DIST = join(WEB, 'dist');
@@ -43,55 +43,24 @@ async function build(): Promise<void> {
     console.warn('The pages are not built: esbuild is not installed here (npm ci --include=dev).');
     return;
   }
-  const { outputFiles, metafile } = await esbuild.build({
-    absWorkingDir: WEB,
-    entryPoints: ['main.tsx'],
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    target: ['es2023', 'chrome120', 'firefox121', 'safari17'],
-    jsx: 'automatic',
-    minify: true,
-    legalComments: 'none',
-    define: { 'process.env.NODE_ENV': '"production"' },
-    loader: { '.woff2': 'file', '.svg': 'file' },
-    entryNames: '[name]-[hash]',
-    chunkNames: '[name]-[hash]',
-    assetNames: '[name]-[hash]',
-    publicPath: '/static',
-    outdir: DIST,
-    metafile: true,
-    write: false,
-    logLevel: 'warning',
-  });
+  const { files, styles, main, withMain } = await makePieces(esbuild, WEB, DIST);
 
   // Beside it first: who serves the old pages meanwhile is not disturbed, and two builds at once do not mix.
   const beside = join(WEB, `dist-${process.pid}`);
   mkdirSync(beside);
   const write = (name: string, content: Uint8Array | string) => writeFileSync(join(beside, name), content);
-  const isStyle = ({ path }: { readonly path: string }) => path.endsWith('.css');
-  for (const file of outputFiles.filter((output) => !isStyle(output)))
-    write(basename(file.path), file.contents);
-
-  const entryOf = (path: string) => metafile.outputs[`dist/${basename(path)}`]?.entryPoint;
-  // The frame's first: the pages' own rules come after it.
-  const styles = outputFiles
-    .filter(isStyle)
-    .sort((a, b) => Number(entryOf(b.path) === 'main.tsx') - Number(entryOf(a.path) === 'main.tsx'))
-    .map(({ text }) => text)
-    .join('\n');
+  for (const { name, contents } of files) write(name, contents);
   const style = hashed('style', '.css', styles);
   write(style, styles);
   const icon = readFileSync(join(WEB, 'theme/icon.svg'), 'utf8');
   const iconName = hashed('icon', '.svg', icon);
   write(iconName, icon);
 
-  const main = outputFiles.find(({ path }) => path.endsWith('.js') && entryOf(path) === 'main.tsx');
-  if (!main) throw new Error('the entry is missing from what was built');
   const document = readFileSync(join(WEB, DOCUMENT), 'utf8')
     .replace('./theme/icon.svg', `/static/${iconName}`)
     .replace('./theme/base.css', `/static/${style}`)
-    .replace('./main.tsx', `/static/${basename(main.path)}`);
+    .replace('./main.tsx', `/static/${main}`)
+    .replace('</head>', `${withMain.map(preloaded).join('')}</head>`);
   write(DOCUMENT, document);
 
   for (const file of readdirSync(beside)) if (COMPRESSIBLE.test(file)) compress(join(beside, file));
@@ -116,6 +85,9 @@ function builtBefore(): string[] {
 
 const hashed = (name: string, extension: string, text: string): string =>
   `${name}-${createHash('sha256').update(text).digest('hex').slice(0, 8)}${extension}`;
+
+/** So that it is asked for at once, and not only when the script that imports it is there. */
+const preloaded = (name: string): string => `  <link rel="modulepreload" href="/static/${name}">\n  `;
 
 /** Once, at the highest level, instead of for every reader. */
 function compress(file: string): void {

@@ -9,7 +9,6 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { mayBeLoggedIn } from './api/session.ts';
-import { Frame } from './parts/frame.tsx';
 import { Fault, FaultPage, MissingPage } from './parts/lost.tsx';
 
 type Search = Readonly<Record<string, string | undefined>>;
@@ -30,7 +29,8 @@ const root = createRootRoute({
 const inside = createRoute({
   getParentRoute: () => root,
   id: 'inside',
-  component: Frame,
+  // Who is outside, perhaps for good, does not load it.
+  component: lazyRouteComponent(() => import('./parts/frame.tsx'), 'Frame'),
   beforeLoad({ location }) {
     if (mayBeLoggedIn()) return;
     if (location.pathname === '/') throw redirect({ to: '/welcome' });

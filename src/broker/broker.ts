@@ -102,6 +102,12 @@ export type PlaceOutcome =
   /** Sent, and no answer: to be looked up by client order id, never sent again blindly. */
   | { readonly outcome: 'unknown'; readonly reason: string };
 
+/** An order of which the broker says by itself that something happened to it, by the names that it has for it. */
+export interface OrderHint {
+  readonly clientOrderId: string | null;
+  readonly brokerRef: string | null;
+}
+
 /** What the broker says of the account and the credentials when it is asked to trade with them. */
 export interface Fitness {
   /** What does not keep it from trading and the user should know: "the key can withdraw". */
@@ -113,13 +119,19 @@ export class BrokerUnavailable extends Error {
   override readonly name: string = 'BrokerUnavailable';
 }
 
+/** Whom a refusal for the rate is meant for: this account alone, or everybody who asks from our address. */
+export type BusyScope = 'account' | 'address';
+
 /** The broker limits the rate: nothing was done. The connection is good; to ask again sooner makes it worse. */
 export class BrokerBusy extends BrokerUnavailable {
   override readonly name: string = 'BrokerBusy';
   readonly retryAfterMs: number;
-  constructor(message: string, retryAfterMs: number) {
+  /** undefined: it does not say, and all connections with the same `limits` are meant. */
+  readonly scope: BusyScope | undefined;
+  constructor(message: string, retryAfterMs: number, scope?: BusyScope) {
     super(message);
     this.retryAfterMs = retryAfterMs;
+    this.scope = scope;
   }
 }
 
@@ -139,7 +151,7 @@ export class AccountUnfit extends BrokerUnavailable {
  */
 export interface Broker {
   readonly capabilities: Capabilities;
-  /** Whom the broker counts together when it limits the rate: connections with the same word share one gate. */
+  /** Whom the broker counts together when it limits the rate and does not say whom: connections with the same word share one gate. */
   readonly limits: string;
   /** Throws AccountUnfit where the account cannot be traded as it is. */
   verify(signal: AbortSignal): Promise<Fitness>;
@@ -168,6 +180,13 @@ export interface Broker {
     order: Pick<OpenOrder, 'clientOrderId' | 'brokerRef' | 'symbol'>,
     signal: AbortSignal,
   ): Promise<void>;
+  /**
+   * Where the broker tells of orders by itself: listens until the signal aborts or the connection is closed, and throws
+   * BrokerUnavailable where that ends sooner. What is told is never believed; it makes somebody look. Once it listens,
+   * `tell` is called with null: what happened before may have been missed.
+   */
+  watch?(tell: (hint: OrderHint | null) => void, signal: AbortSignal): Promise<void>;
+  /** Ends a `watch` too, at once. */
   close(): Promise<void>;
 }
 

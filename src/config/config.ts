@@ -70,6 +70,11 @@ export interface Config {
     /** external: something in front of us already limits and filters. */
     readonly mode: 'builtin' | 'external';
     readonly adminIps: readonly Cidr[];
+    readonly metrics: {
+      /** null: the API's own port is the only one. */
+      readonly port: number | null;
+      readonly ips: readonly Cidr[];
+    };
     readonly chartingIps: readonly Cidr[];
     readonly authLimit: number;
     readonly rateLimit: number;
@@ -88,6 +93,8 @@ export interface Config {
     readonly poolSize: number;
     readonly startTimeoutMs: number;
     readonly leaseMs: number;
+    /** undefined: that of the machine. */
+    readonly hostName: string | undefined;
     /** What a host that an API process starts is to read its settings from; undefined: it starts none. */
     readonly envFile: string | undefined;
   };
@@ -258,6 +265,7 @@ function assemble(values: Values): Config {
     edge: {
       mode: values.EDGE,
       adminIps: values.ADMIN_IPS,
+      metrics: { port: values.METRICS_PORT ?? null, ips: values.METRICS_IPS ?? values.ADMIN_IPS },
       chartingIps: values.CHARTING_IPS,
       authLimit: values.EDGE_AUTH_LIMIT,
       rateLimit: values.WAF_RATE_LIMIT,
@@ -274,6 +282,7 @@ function assemble(values: Values): Config {
       poolSize: values.WORKER_POOL_SIZE,
       startTimeoutMs: values.WORKER_START_TIMEOUT_SECONDS,
       leaseMs: values.WORKER_LEASE_SECONDS,
+      hostName: values.HOST_NAME,
       envFile: values.WORKER_ENV_FILE,
     },
     brokers: { timeoutMs: values.BROKER_TIMEOUT_SECONDS, urls: values.BROKER_URLS },

@@ -89,6 +89,8 @@ export const VARIABLES = {
 
   EDGE: { heading: 'Edge', parse: oneOf('builtin', 'external'), fallback: 'builtin', means: 'builtin, or external where a firewall in front of the service limits and filters' },
   ADMIN_IPS: { parse: listOf(cidr), fallback: '127.0.0.0/8, ::1', means: 'who may reach /setup, /deployment and /metrics' },
+  METRICS_PORT: { parse: wholeNumber(0, 65_535), otherwise: 'none', means: 'with ROLE=all and api: another port, for /metrics and /health alone, which the monitoring reaches and no front does' },
+  METRICS_IPS: { parse: listOf(cidr), otherwise: 'ADMIN_IPS', means: 'who may read /metrics there, and at processes without an API; by the address of the connection' },
   CHARTING_IPS: { parse: listOf(cidr), fallback: '52.89.214.238, 34.212.75.30, 54.218.53.128, 52.32.178.7', means: 'addresses of the charting platform, free of edge limits on /webhook' },
   EDGE_AUTH_LIMIT: { parse: count(1), fallback: '100', means: 'requests of one IP in a window to login (with its code), tokens, registration and forgotten password together' },
   WAF_RATE_LIMIT: { parse: count(1), fallback: '2000', means: 'requests of one IP in a window to anything' },
@@ -106,6 +108,7 @@ export const VARIABLES = {
   WORKER_POOL_SIZE: { parse: wholeNumber(0, 1000), fallback: '2', means: 'workers kept ready for users who have none' },
   WORKER_START_TIMEOUT_SECONDS: { parse: seconds, fallback: '60', means: 'a worker that starts later is not waited for: 503' },
   WORKER_LEASE_SECONDS: { parse: seconds, fallback: '1.5', means: 'a worker host that is silent for this time has lost its users to the others' },
+  HOST_NAME: { parse: text, otherwise: "the machine's own", means: 'what a worker host is called, with its process id, in the log and in /deployment' },
   WORKER_ENV_FILE: { parse: text, otherwise: 'none: an API process starts no worker host', means: 'with ROLE=api: the settings, WORKER_KEY among them, of a worker host that is started here where no other takes a user' },
   BROKER_TIMEOUT_SECONDS: { parse: seconds, fallback: '10', means: 'a broker that has not answered by then is not waited for' },
   BROKER_URLS: { parse: brokerUrls, fallback: '{}', means: "JSON, broker → base address in place of the broker's own: a gateway in your network, or a stub; its websockets are not used then" },

@@ -2,7 +2,7 @@
 
 import { type BrokerName, isRealMoney } from '../domain/brokers.ts';
 import type { Guards } from '../domain/guards.ts';
-import type { AccountId, Timestamp, UserId } from '../domain/ids.ts';
+import { type AccountId, isUuid, type Timestamp, type UserId } from '../domain/ids.ts';
 import type { OutOfSync } from '../domain/strategy.ts';
 import { type Db, join, must, type Reads, type Statement, sql } from './db.ts';
 
@@ -101,6 +101,25 @@ export async function findAccount(db: Db, id: AccountId): Promise<Account | null
     sql`select * from trading_accounts where id = ${id} and deleted_at is null`,
   );
   return row ? toAccount(row) : null;
+}
+
+/** Whoever's they are, by id or by name. */
+export async function accountsNamed(
+  db: Reads,
+  name: string,
+  { limit, withDeleted = false }: { limit: number; withDeleted?: boolean },
+): Promise<Account[]> {
+  const conditions = [
+    isUuid(name) ? sql`id = ${name}` : sql`name = ${name}`,
+    ...(withDeleted ? [] : [sql`deleted_at is null`]),
+  ];
+  const rows = await db.all<AccountRow>(
+    join(
+      [sql`select * from trading_accounts where`, join(conditions, ' and '), sql`order by id limit ${limit}`],
+      ' ',
+    ),
+  );
+  return rows.map(toAccount);
 }
 
 /**

@@ -55,5 +55,8 @@ export const usePasswordReset = (tokenHash: string, user: UserId, now: Timestamp
     sql`update password_resets set used_at = ${now}
         where token_hash = ${tokenHash} and used_at is null and expires_at > ${now}`,
   ),
-  sql`update password_resets set used_at = ${now} where user_id = ${user} and used_at is null`,
+  useUpPasswordResets(user, now),
 ];
+
+export const useUpPasswordResets = (user: UserId, now: Timestamp): Statement =>
+  sql`update password_resets set used_at = ${now} where user_id = ${user} and used_at is null`;

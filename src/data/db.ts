@@ -70,13 +70,26 @@ export interface Reads {
   get<Row>(query: Statement): Promise<Row | undefined>;
 }
 
+/** Another process has been running scripts for longer than one was willing to wait. */
+export class ScriptsUnderWay extends DatabaseUnavailable {
+  override readonly name = 'ScriptsUnderWay';
+}
+
+/** One connection, while no other process runs scripts. */
+export interface Scripts extends Reads {
+  /** What it began and did not end is undone where it fails. */
+  script(text: string): Promise<void>;
+}
+
 export interface Db extends Reads {
   readonly dialect: 'sqlite' | 'postgres';
   /** What somebody merely looks at is read by this one: however slow it is, it holds up no order. Throws ListTooSlow. */
   readonly lists: Reads;
   /** null: committed and durable. A name: that guard failed and nothing was written. Throws for a fault. */
   commit(unit: readonly Statement[]): Promise<string | null>;
-  /** Runs a script outside any unit; for migrations only. */
+  /** Outside any unit; for migrations only. Waits for others who do so, and throws ScriptsUnderWay where that takes too long. */
+  scripts<T>(waitMs: number, work: (scripts: Scripts) => Promise<T>): Promise<T>;
+  /** One script, however long others take with theirs. */
   script(text: string): Promise<void>;
   close(): Promise<void>;
 }

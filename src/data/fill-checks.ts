@@ -158,3 +158,11 @@ export async function countChecks(db: Db): Promise<Record<CheckRow['state'], num
   for (const row of rows) counts[row.state] = row.checks;
   return counts;
 }
+
+/** When the next one falls due, or the oldest did that nobody has taken yet; null: none waits. */
+export async function earliestCheck(db: Db): Promise<Timestamp | null> {
+  const row = await db.get<{ due: Timestamp | null }>(
+    sql`select min(next_at) as due from fill_checks where state <> 'done' and state = 'scheduled'`,
+  );
+  return row?.due ?? null;
+}

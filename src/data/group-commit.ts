@@ -1,6 +1,7 @@
 // Group commit: what waits at one moment is taken together into one transaction, so that many units share one fsync.
 // Each unit keeps its own fate in there: see the adapters. This file only decides who waits and who goes.
 
+import type { Counters } from '../domain/counters.ts';
 import { NotCommitted, type Statement } from './db.ts';
 
 export type Unit = readonly Statement[];
@@ -28,6 +29,8 @@ const HOLDS = /^\s*select 1 from\b/i;
 /** Whether a guard only looks, and holds what it finds until the commit. */
 export const holds = ({ parts }: Pick<Statement, 'parts'>): boolean => HOLDS.test(parts[0] ?? '');
 
+type Counted = Pick<Counters, 'commitWaited' | 'committed'>;
+
 export function groupCommit(options: {
   /** Units in one transaction at most. */
   readonly most: number;
@@ -35,8 +38,10 @@ export function groupCommit(options: {
   readonly lanes: number;
   /** Settles every unit it is given, or throws: the fault of all that are not settled yet. */
   run(group: readonly Waiting[]): Promise<void> | void;
+  readonly counters: Counted;
 }): GroupCommit {
-  const queue: Waiting[] = [];
+  const { counters } = options;
+  const queue: (Waiting & { readonly since: number })[] = [];
   const drained = Promise.withResolvers<void>();
   let lanesInUse = 0;
   let scheduled = false;
@@ -57,11 +62,14 @@ export function groupCommit(options: {
     const group = queue.splice(0, options.most);
     lanesInUse++;
     schedule();
+    const begun = performance.now();
+    for (const { since } of group) counters.commitWaited(begun - since);
     try {
       await options.run(group);
     } catch (error) {
       for (const waiting of group) waiting.settle({ fault: error as Error });
     }
+    counters.committed(group.length, performance.now() - begun);
     lanesInUse--;
     schedule();
   }
@@ -78,7 +86,7 @@ export function groupCommit(options: {
       return new Promise((resolve, reject) => {
         const settle = (outcome: Outcome) =>
           'fault' in outcome ? reject(outcome.fault) : resolve(outcome.guard);
-        queue.push({ unit, settle });
+        queue.push({ unit, settle, since: performance.now() });
         schedule();
       });
     },

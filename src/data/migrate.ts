@@ -1,8 +1,15 @@
-// Brings the database to the newest schema: each migration once, in order, its effects and its mark in one transaction;
-// or, where others are not to wait for it, the mark after its effects.
+// Brings the database to the newest schema: each migration once, in order, by one process at a time, its effects and its
+// mark in one transaction; or, where others are not to wait for it, the mark after its effects.
+//
+// A schema's level is the number of its newest migration, a program's that of the newest one that it knows. Migrations
+// add (expand), so that a program of an earlier level goes on beside them, and starts on them: an upgrade is rolled back by
+// starting the old program. What takes away (contract) names the earliest level that can do without it; that stands in
+// `schema_needs` from then on, and a program of an earlier level does not start.
 
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CannotStart } from '../domain/cannot-start.ts';
 import { timestamp } from '../domain/ids.ts';
-import { type Db, sql } from './db.ts';
+import { type Db, type Reads, type Scripts, ScriptsUnderWay, sql } from './db.ts';
 import { records } from './migrations/001-records.ts';
 import { identity } from './migrations/002-identity.ts';
 import { security } from './migrations/003-security.ts';
@@ -16,15 +23,32 @@ import { strategies } from './migrations/010-strategies.ts';
 import { unitValues } from './migrations/011-unit-values.ts';
 import { standing } from './migrations/012-standing.ts';
 import { standingIndexes } from './migrations/013-standing-indexes.ts';
+import { requestIds } from './migrations/017-request-ids.ts';
 
-interface Migration {
+export interface Migration {
+  /** It begins with its number, and is what the database remembers it by. */
   readonly name: string;
   readonly script: string;
-  /** In no transaction, statement by statement, each harmless to repeat: others write to the tables meanwhile. */
+  /**
+   * Where somebody may be writing to the tables: in no transaction, statement by statement, each harmless to repeat. A
+   * crash leaves what the next start finishes.
+   */
   readonly besideOthers?: true;
+  /** It takes away what programs of an earlier level than this use. */
+  readonly needs?: number;
 }
 
-const MIGRATIONS: readonly Migration[] = [
+/** Another process may be building the indexes of large tables. */
+const WAIT_MS = 600_000;
+/** A table that others hold is waited for, shortly, so often. */
+const LOCK_ATTEMPTS = 5;
+const LOCK_PAUSE_MS = 2_000;
+
+export class CannotMigrate extends CannotStart {
+  override readonly name = 'CannotMigrate';
+}
+
+export const MIGRATIONS: readonly Migration[] = [
   { name: '001-records', script: records },
   { name: '002-identity', script: identity },
   { name: '003-security', script: security },
@@ -32,12 +56,13 @@ const MIGRATIONS: readonly Migration[] = [
   { name: '005-brokers', script: brokers },
   { name: '006-counts', script: counts },
   { name: '007-seals', script: seals },
-  { name: '008-indexes', script: indexes },
+  { name: '008-indexes', script: indexes, besideOthers: true },
   { name: '009-tries', script: tries },
   { name: '010-strategies', script: strategies },
   { name: '011-unit-values', script: unitValues },
   { name: '012-standing', script: standing },
   { name: '013-standing-indexes', script: standingIndexes, besideOthers: true },
+  { name: '017-request-ids', script: requestIds },
 ];
 
 const TYPES: Record<Db['dialect'], Record<string, string>> = {
@@ -53,7 +78,6 @@ const TYPES: Record<Db['dialect'], Record<string, string>> = {
     false: '0',
     // SQLite numbers the rows of a table itself, as rowid.
     acceptance: '',
-    concurrently: '',
   },
   postgres: {
     uuid: 'uuid',
@@ -67,59 +91,177 @@ const TYPES: Record<Db['dialect'], Record<string, string>> = {
     true: 'true',
     false: 'false',
     acceptance: 'alter table order_history add column rowid bigint generated always as identity;',
-    concurrently: 'concurrently',
   },
 };
 
-/** Whoever waits for a table holds up all that come after: rather not for long. The process that migrates is started again. */
+/** Whoever waits for a table holds up all that come after: rather not for long. */
 const BEGIN: Record<Db['dialect'], string> = {
   sqlite: 'begin',
-  postgres: "begin; set local lock_timeout = '3s'",
+  postgres: "begin; set local lock_timeout = '1s'",
 };
 
 /** No start has prepared it yet. */
 export async function isFresh(db: Db): Promise<boolean> {
-  const table = await db.get<{ name: string | null }>(
-    db.dialect === 'sqlite'
-      ? sql`select name from sqlite_schema where name = 'users'`
-      : sql`select to_regclass('users') as name`,
-  );
-  return (table?.name ?? null) === null;
+  return !(await hasTable(db, db.dialect, 'users'));
 }
 
-export async function migrate(db: Db, now: number): Promise<void> {
-  await db.script('create table if not exists migrations (name text primary key, applied_at text not null)');
-  const isApplied = async (name: string) =>
-    (await db.get(sql`select name from migrations where name = ${name}`)) !== undefined;
-  for (const { name, script, besideOthers } of MIGRATIONS) {
-    if (await isApplied(name)) continue;
-    const text = script.replace(/\{(\w+)\}/g, (_brace, type: string) => {
-      const known = TYPES[db.dialect][type];
-      if (known === undefined) throw new Error(`migration ${name}: no type {${type}} for ${db.dialect}`);
-      return known;
-    });
-    const mark = `insert into migrations (name, applied_at) values ('${name}', '${timestamp(now)}')`;
-    if (besideOthers) {
-      await dropHalfBuilt(db, text);
-      for (const statement of text.split(/;$/m).filter((part) => part.trim() !== ''))
-        await db.script(statement);
-      await db.script(`${mark} on conflict do nothing`);
-      continue;
-    }
-    // The mark comes first: of two processes that start at once, the later one fails at it and finds the work done.
-    await db.script(`${BEGIN[db.dialect]};\n${mark};\n${text};\ncommit;`).catch(async (error) => {
-      if (!(await isApplied(name))) throw error;
+async function hasTable(reads: Reads, dialect: Db['dialect'], table: string): Promise<boolean> {
+  const found = await reads.get<{ name: string | null }>(
+    dialect === 'sqlite'
+      ? sql`select name from sqlite_schema where name = ${table}`
+      : sql`select to_regclass(${table}) as name`,
+  );
+  return (found?.name ?? null) !== null;
+}
+
+export async function migrate(
+  db: Db,
+  now: number,
+  {
+    migrations = MIGRATIONS,
+    program = 'a program without a version',
+    waitMs = WAIT_MS,
+  }: { migrations?: readonly Migration[]; program?: string; waitMs?: number } = {},
+): Promise<void> {
+  const applied = await appliedOn(db, db.dialect);
+  await refuseNewer(db, db.dialect, { applied, migrations, program });
+  // Most starts: they wait for nobody.
+  if (migrations.every(({ name }) => applied.has(name))) return;
+  try {
+    await db.scripts(waitMs, (scripts) => bringUp(scripts, db.dialect, { migrations, program, now }));
+  } catch (fault) {
+    if (!(fault instanceof ScriptsUnderWay)) throw fault;
+    throw new CannotMigrate(
+      `Another process has been bringing the database up to date for more than ${waitMs / 1_000} s. Nothing is wrong if it builds the indexes of large tables (pg_stat_progress_create_index shows how far it is): start this one again when it is done.`,
+      { cause: fault },
+    );
+  }
+}
+
+export interface SchemaState {
+  /** What the next start will bring. */
+  readonly pending: readonly string[];
+  /** Why this program cannot use it; null: it can. */
+  readonly refusal: string | null;
+}
+
+/** Without changing anything. */
+export async function schemaOf(db: Db, program: string): Promise<SchemaState> {
+  const applied = await appliedOn(db, db.dialect);
+  const pending = MIGRATIONS.map(({ name }) => name).filter((name) => !applied.has(name));
+  try {
+    await refuseNewer(db, db.dialect, { applied, migrations: MIGRATIONS, program });
+    return { pending, refusal: null };
+  } catch (fault) {
+    if (!(fault instanceof CannotMigrate)) throw fault;
+    return { pending, refusal: fault.message };
+  }
+}
+
+async function bringUp(
+  scripts: Scripts,
+  dialect: Db['dialect'],
+  { migrations, program, now }: { migrations: readonly Migration[]; program: string; now: number },
+): Promise<void> {
+  await scripts.script(`
+    create table if not exists migrations (name text primary key, applied_at text not null);
+    create table if not exists schema_needs (migration text primary key, level integer not null, program text not null)`);
+  // Whoever had the lock before us may have left nothing to do, or more than we know.
+  const applied = await appliedOn(scripts, dialect);
+  await refuseNewer(scripts, dialect, { applied, migrations, program });
+  const hasOthers = dialect === 'postgres' && applied.size > 0;
+  for (const migration of migrations) {
+    const { name, needs = 0 } = migration;
+    if (applied.has(name)) continue;
+    const isApart = migration.besideOthers === true && hasOthers;
+    const text = inDialect(migration, dialect, isApart);
+    const mark = `
+      insert into migrations (name, applied_at) values ('${name}', '${timestamp(now)}');
+      insert into schema_needs (migration, level, program) values ('${name}', ${needs}, '${program.replaceAll("'", "''")}')
+        on conflict do nothing`;
+    // The mark comes first: a second handle on the same file, which no lock keeps apart, fails at it and finds the work done.
+    await (isApart
+      ? applyApart(scripts, text, mark)
+      : applyWhole(scripts, `${BEGIN[dialect]};${mark};\n${text};\ncommit;`)
+    ).catch(async (fault: unknown) => {
+      if (!(await appliedOn(scripts, dialect)).has(name)) throw fault;
     });
   }
 }
 
+function inDialect({ name, script }: Migration, dialect: Db['dialect'], isApart: boolean): string {
+  const words: Record<string, string> = { ...TYPES[dialect], concurrently: isApart ? 'concurrently' : '' };
+  return script.replace(/\{(\w+)\}/g, (_brace, word: string) => {
+    const known = words[word];
+    if (known === undefined) throw new Error(`migration ${name}: no type {${word}} for ${dialect}`);
+    return known;
+  });
+}
+
+async function applyWhole(scripts: Scripts, text: string): Promise<void> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await scripts.script(text);
+    } catch (fault) {
+      if ((fault as { code?: string }).code !== LOCK_TIMEOUT) throw fault;
+      if (attempts === LOCK_ATTEMPTS)
+        throw new CannotMigrate(
+          'The database could not be brought up to date: something holds a table that changes (pg_dump, a long query, a forgotten transaction: pg_stat_activity shows it). Nothing was changed by this attempt. Start again when it is done.',
+          { cause: fault },
+        );
+      await sleep(LOCK_PAUSE_MS);
+    }
+  }
+}
+
+/** Of PostgreSQL. */
+const LOCK_TIMEOUT = '55P03';
+
+async function applyApart(scripts: Scripts, text: string, mark: string): Promise<void> {
+  await dropHalfBuilt(scripts, text);
+  for (const statement of text.split(/;$/m).filter((part) => part.trim() !== ''))
+    await scripts.script(statement);
+  await scripts.script(`begin;${mark};commit`);
+}
+
 /** PostgreSQL leaves an index that it could not finish: of no use to anybody, and in the way of another of its name. */
-async function dropHalfBuilt(db: Db, text: string): Promise<void> {
-  if (db.dialect !== 'postgres') return;
-  const halfBuilt = await db.all<{ name: string }>(
+async function dropHalfBuilt(scripts: Scripts, text: string): Promise<void> {
+  const halfBuilt = await scripts.all<{ name: string }>(
     sql`select c.relname as name from pg_index i join pg_class c on c.oid = i.indexrelid
         where not i.indisvalid and pg_table_is_visible(c.oid)`,
   );
   for (const { name } of halfBuilt)
-    if (text.includes(` ${name} on `)) await db.script(`drop index concurrently if exists ${name}`);
+    if (text.includes(` ${name} on `)) await scripts.script(`drop index concurrently if exists ${name}`);
 }
+
+async function appliedOn(reads: Reads, dialect: Db['dialect']): Promise<ReadonlySet<string>> {
+  if (!(await hasTable(reads, dialect, 'migrations'))) return new Set();
+  const rows = await reads.all<{ name: string }>(sql`select name from migrations`);
+  return new Set(rows.map(({ name }) => name));
+}
+
+async function refuseNewer(
+  reads: Reads,
+  dialect: Db['dialect'],
+  {
+    applied,
+    migrations,
+    program,
+  }: { applied: ReadonlySet<string>; migrations: readonly Migration[]; program: string },
+): Promise<void> {
+  const known = new Set(migrations.map(({ name }) => name));
+  if ([...applied].every((name) => known.has(name))) return;
+  if (!(await hasTable(reads, dialect, 'schema_needs'))) return;
+  const level = levelOf(known);
+  const needs = await reads.all<{ migration: string; level: number; program: string }>(
+    sql`select migration, level, program from schema_needs where level > ${level} order by level desc, migration desc`,
+  );
+  const [need] = needs;
+  if (!need) return;
+  throw new CannotMigrate(
+    `The database is newer than this program and cannot be used by it. The database is at schema ${levelOf(applied)}; ${need.migration}, applied by Fillpath ${need.program}, needs a program that knows schema ${need.level}. This is Fillpath ${program}, which knows schema ${level}. Start Fillpath ${need.program} or a newer one; or go back to a backup from before that upgrade (OPERATIONS.md, "Backup and restore"), without what happened since.`,
+  );
+}
+
+const levelOf = (names: Iterable<string>): number =>
+  Math.max(0, ...[...names].map((name) => Number.parseInt(name, 10)));

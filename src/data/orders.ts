@@ -38,12 +38,12 @@ export function insertOrder(order: Order, fingerprint: string | null): Statement
     'fingerprint',
     sql`insert into order_history (order_id, version, user_id, trading_account_id, broker_name, source, simulation,
           symbol, action, order_type, intent, quantity, status, error, broker_refs, submitted_at, deadline_at,
-          auto_exit, trace, fingerprint, unsettled, notes)
+          auto_exit, trace, fingerprint, unsettled, notes, request_id)
         values (${order.id}, ${order.version}, ${order.userId}, ${order.accountId}, ${order.brokerName},
           ${order.source}, ${order.simulation}, ${order.symbol}, ${order.action}, ${order.orderType},
           ${JSON.stringify(order.intent)}, ${order.quantity}, ${order.status}, null, '[]', ${order.submittedAt},
           ${order.deadlineAt}, ${order.autoExit}, ${JSON.stringify(order.trace)}, ${fingerprint}, ${isUnsettled(order)},
-          ${json(order.notes === NO_NOTES ? null : order.notes)})
+          ${json(order.notes === NO_NOTES ? null : order.notes)}, ${order.requestId})
         on conflict (trading_account_id, fingerprint) do nothing`,
   );
 }
@@ -164,6 +164,14 @@ export async function ordersUnderWayNow(db: Db): Promise<{ count: number; oldest
   return { count: row?.orders ?? 0, oldest: row?.oldest ?? null };
 }
 
+/** An order whose end nobody knows has a leg that is open: the index of those is short, whatever the table's length. */
+export async function countUnknown(db: Db): Promise<number> {
+  const row = await db.get<{ orders: number }>(
+    sql`select count(*) as orders from order_history where unsettled = true and status = 'unknown'`,
+  );
+  return row?.orders ?? 0;
+}
+
 /** As they come. */
 export function ordersByIds(db: Reads, ids: readonly OrderId[]): Promise<Order[]> {
   if (ids.length === 0) return Promise.resolve([]);
@@ -195,6 +203,7 @@ interface OrderRow {
   credentials_version: number | null;
   notes: string | null;
   guards: string | null;
+  request_id: string | null;
 }
 
 interface LegRow {
@@ -221,7 +230,7 @@ async function ordersWhere(db: Reads, where: Statement): Promise<Order[]> {
       [
         sql`select order_id, version, user_id, trading_account_id, broker_name, source, simulation, symbol, action,
               order_type, intent, quantity, status, error, submitted_at, deadline_at, filled_at, auto_exit,
-              position_before, exit_order_result, trace, credentials_version, notes, guards
+              position_before, exit_order_result, trace, credentials_version, notes, guards, request_id
             from order_history`,
         where,
       ],
@@ -279,6 +288,7 @@ function toOrder(row: OrderRow, legs: Leg[]): Order {
   return {
     id: row.order_id,
     version: row.version,
+    requestId: row.request_id,
     userId: row.user_id,
     accountId: row.trading_account_id,
     brokerName: row.broker_name,

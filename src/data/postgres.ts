@@ -9,8 +9,8 @@
 // After a failed one `savepoint` fails too, and `rollback to` goes back to before the unit. (Savepoints every time would
 // be simpler, and cost a third of the throughput.)
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseError, Pool, type PoolClient, type QueryConfig } from 'pg';
+import { type Counters, UNCOUNTED } from '../domain/counters.ts';
 import { decimal } from '../domain/decimal.ts';
 import {
   DatabaseUnavailable,
@@ -22,6 +22,7 @@ import {
   sql,
 } from './db.ts';
 import { groupCommit, holds, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
+import { scriptsOn } from './postgres-scripts.ts';
 
 // One group at a time: a second one beside it mostly waited for the first one's row locks, or deadlocked with it (64
 // orders of 2 or 50 users at once: no gain; 256: 30 times slower). More processes still work in parallel.
@@ -54,25 +55,30 @@ const BEGIN = 'begin isolation level read committed';
 // can be held for longer; a group does not wait for either: the unit is undone and tried again alone.
 const BEGIN_GROUP = `${BEGIN}; set local lock_timeout = '100ms'`;
 const GUARD_FAILED = 'guard failed, unit undone';
-/** Any number, the same in every process: scripts run one at a time. */
-const SCRIPT_LOCK = 4_019_775_210;
-const SCRIPT_LOCK_MS = 50;
 
 export async function openPostgres({
   url,
   poolSize = READ_CONNECTIONS,
+  counters = UNCOUNTED,
 }: {
   url: string;
   poolSize?: number;
+  counters?: Counters;
 }): Promise<Db> {
   const commits = openPool(url, { max: 1 + LANES_ALONE });
   const reads = openPool(url, { max: poolSize });
   const lists = openPool(url, { max: LIST_CONNECTIONS, waitMs: LIST_MS, session: LISTS });
 
+  const pools = { commits, reads, lists };
+  const names = new Map(Object.entries(pools).map(([name, pool]) => [pool, name]));
+  for (const [pool, name] of names) counters.watchPool(name, () => pool.waitingCount);
+
   const queryOf = statementQueries();
 
   async function withClient<T>(pool: Pool, use: (client: PoolClient) => Promise<T>): Promise<T> {
+    const asked = performance.now();
     const client = await pool.connect();
+    counters.poolWaited(names.get(pool) ?? '', performance.now() - asked);
     let spoilt = true;
     try {
       const result = await use(client);
@@ -187,8 +193,9 @@ export async function openPostgres({
     throw new NotCommitted(`The rows were locked by others, ${ATTEMPTS_ALONE} times in a row.`);
   }
 
-  const groups = groupCommit({ most: MOST_UNITS, lanes: 1, run: runGroup });
-  const alone = groupCommit({ most: 1, lanes: LANES_ALONE, run: runAlone });
+  const scripts = scriptsOn({ connect: () => commits.connect(), queryOf, fault });
+  const groups = groupCommit({ most: MOST_UNITS, lanes: 1, run: runGroup, counters });
+  const alone = groupCommit({ most: 1, lanes: LANES_ALONE, run: runAlone, counters: UNCOUNTED });
   let closing: Promise<void> | undefined;
 
   const db: Db = {
@@ -204,29 +211,13 @@ export async function openPostgres({
       },
     },
     commit: groups.commit,
-    async script(text) {
-      const client = await commits.connect().catch((error) => {
-        throw fault(error);
-      });
-      try {
-        await client.query('set statement_timeout = 0; set lock_timeout = 0');
-        // Asked for again and again: one that waits within a statement is itself waited for by an index that is being built
-        // beside others, in the script that holds the lock.
-        const lock = `select pg_try_advisory_lock(${SCRIPT_LOCK}) as held`;
-        while (!(await client.query<{ held: boolean }>(lock)).rows[0]?.held) await sleep(SCRIPT_LOCK_MS);
-        await client.query(text);
-      } catch (error) {
-        throw fault(error);
-      } finally {
-        // The session ends, and with it its settings, its lock, and the transaction that a failed script left open.
-        client.release(true);
-      }
-    },
+    scripts,
+    script: (text) => scripts(Number.POSITIVE_INFINITY, ({ script }) => script(text)),
     close() {
       closing ??= groups
         .close()
         .then(() => alone.close())
-        .then(() => Promise.all([commits, reads, lists].map((pool) => pool.end())))
+        .then(() => Promise.all(Object.values(pools).map((pool) => pool.end())))
         .then(() => {});
       return closing;
     },

@@ -4,6 +4,8 @@
 import { chmodSync, closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { CannotStart } from '../domain/cannot-start.ts';
+import { type Counters, UNCOUNTED } from '../domain/counters.ts';
 import { type Db, NotCommitted, type Reads, type SqlValue, type Statement } from './db.ts';
 import { groupCommit, holds, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
 
@@ -13,7 +15,7 @@ const BUSY_MS = 1_000;
 /** Texts put together by `join` are few; lists of changing length could make them many. */
 const MOST_TEXTS = 500;
 
-export function openSqlite({ file }: { file: string }): Db {
+export function openSqlite({ file, counters = UNCOUNTED }: { file: string; counters?: Counters }): Db {
   // Created by us, because SQLite would let everybody on the machine read it. WAL files take over the mode.
   if (file !== ':memory:') closeSync(openSync(file, 'a', 0o600));
   const db = new DatabaseSync(file, { timeout: BUSY_MS, enableForeignKeyConstraints: true });
@@ -85,7 +87,7 @@ export function openSqlite({ file }: { file: string }): Db {
     for (const [index, outcome] of outcomes.entries()) group[index]?.settle(outcome);
   }
 
-  const groups = groupCommit({ most: MOST_UNITS, lanes: 1, run: runGroup });
+  const groups = groupCommit({ most: MOST_UNITS, lanes: 1, run: runGroup, counters });
 
   const reads: Reads = {
     async all<Row>(query: Statement): Promise<Row[]> {
@@ -107,20 +109,24 @@ export function openSqlite({ file }: { file: string }): Db {
     },
   };
 
+  async function script(text: string): Promise<void> {
+    try {
+      db.exec(text);
+    } catch (error) {
+      if (db.isTransaction) db.exec('rollback');
+      throw fault(error);
+    }
+  }
+
   return {
     dialect: 'sqlite',
     ...reads,
     // In the same thread: what keeps a list short here is its index.
     lists: reads,
     commit: groups.commit,
-    async script(text) {
-      try {
-        db.exec(text);
-      } catch (error) {
-        if (db.isTransaction) db.exec('rollback');
-        throw fault(error);
-      }
-    },
+    // Nobody else is there: lockDataDir has seen to that.
+    scripts: (_waitMs, work) => work({ ...reads, script }),
+    script,
     async close() {
       await groups.close();
       if (db.isOpen) db.close();
@@ -190,7 +196,7 @@ export function lockDataDir(dir: string): { release(): void } {
   } catch (error) {
     db.close();
     if ((error as { errcode?: number }).errcode !== 5) throw error;
-    throw new Error(
+    throw new CannotStart(
       `The data folder ${dir} is in use by another process. Stop that one, or use another DATA_DIR.`,
     );
   }

@@ -144,7 +144,7 @@ export const BROKERS = complete({
     title: 'OKX',
     currency: 'USDT',
     // The European exchange is one of its own: a key of one fails at the other.
-    environments: ['live', 'demo', 'live_eea'],
+    environments: ['live', 'demo', 'live_eea', 'demo_eea'],
     credentials: keys({
       key: 'API key',
       secret: 'Secret key',

@@ -228,6 +228,8 @@ export const NO_NOTES: SignalNotes = {
 export interface Order {
   readonly id: OrderId;
   readonly version: number;
+  /** Of the request that it came with; null: it is older than our memory of that. */
+  readonly requestId: string | null;
   readonly userId: UserId;
   readonly accountId: AccountId;
   readonly brokerName: BrokerName;
@@ -297,5 +299,9 @@ export const passed = (order: Order, hop: (typeof TRACE_HOPS)[number], now: numb
   hop in order.trace
     ? order
     : { ...order, trace: { ...order.trace, [hop]: Math.max(0, now - millis(order.submittedAt)) } };
+
+/** Milliseconds since it was accepted: what came before that is the sender's and ours, not the worker's. */
+export const sinceAccepted = ({ submittedAt, trace }: Order, now: number): number =>
+  Math.max(0, now - millis(submittedAt) - (trace.queued ?? 0));
 
 export const isLate = (order: Order, now: number): boolean => now > millis(order.deadlineAt);

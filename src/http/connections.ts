@@ -22,6 +22,34 @@ export const timeoutsOf = ({ headersMs }: ConnectionLimits) => ({
   connectionsCheckingInterval: Math.min(1_000, headersMs),
 });
 
+export interface Latecomers {
+  /** Counts the requests of this server. */
+  watch(server: Server): void;
+  /** Of a connection that the platform calls late: refused, unless a whole request lay there all along. */
+  judge(socket: Socket, refuse: () => void): void;
+}
+
+/**
+ * The platform looks at the clock before it reads. A process that was held up (a paused machine, a starved one) would so
+ * refuse requests that arrived in time and waited for it: a signal lost to our own sleep. Whoever is late is therefore
+ * judged once everything that has arrived was read.
+ */
+export function openLatecomers(): Latecomers {
+  const last = new WeakMap<Socket, IncomingMessage>();
+  const wholeOf = (socket: Socket) => (last.get(socket)?.complete ? last.get(socket) : undefined);
+  return {
+    watch(server) {
+      server.on('request', (request: IncomingMessage) => last.set(request.socket, request));
+    },
+    judge(socket, refuse) {
+      const before = wholeOf(socket);
+      setImmediate(() => {
+        if (wholeOf(socket) === before) refuse();
+      });
+    },
+  };
+}
+
 /** A trusted proxy's connections are the operator's own: it keeps them for the next request, and must find them open. */
 export function limitConnections(
   server: Server,

@@ -43,27 +43,32 @@ export async function* pagesOf<Row>(
 export async function sendCsv<Row>(
   request: FastifyRequest,
   reply: FastifyReply,
-  { name, columns }: Csv<Row>,
+  csv: Csv<Row>,
   pages: AsyncGenerator<readonly Row[]>,
 ): Promise<FastifyReply> {
   const first = await pages.next();
   reply
     .type('text/csv; charset=utf-8; header=present')
-    .header('content-disposition', `attachment; filename="fillpath-${name}.csv"`)
+    .header('content-disposition', `attachment; filename="fillpath-${csv.name}.csv"`)
     .header('cache-control', 'no-store');
   if (request.method === 'HEAD') return reply.send('');
   return reply.send(Readable.from(lines(), { objectMode: false }));
 
   async function* lines(): AsyncGenerator<string> {
-    yield line(columns.map(([header]) => header));
+    yield headerLine(csv);
     try {
       for (let page = first; !page.done; page = await pages.next())
-        yield page.value.map((row) => line(columns.map(([, read]) => read(row)))).join('');
+        yield page.value.map((row) => rowLine(csv, row)).join('');
     } finally {
       await pages.return(undefined);
     }
   }
 }
+
+/** Its end is a line break. */
+export const headerLine = <Row>({ columns }: Csv<Row>): string => line(columns.map(([header]) => header));
+export const rowLine = <Row>({ columns }: Csv<Row>, row: Row): string =>
+  line(columns.map(([, read]) => read(row)));
 
 const line = (values: readonly unknown[]): string => `${values.map(cell).join(',')}\r\n`;
 

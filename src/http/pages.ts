@@ -94,7 +94,7 @@ function send(request: FastifyRequest, reply: FastifyReply, { type, plain, encod
 }
 
 /** `br;q=0` is a refusal. */
-const takes = (accepted: string | string[] | undefined, encoding: string): boolean =>
+export const takes = (accepted: string | string[] | undefined, encoding: string): boolean =>
   new RegExp(`(?:^|,)\\s*${encoding}\\s*(?:;\\s*q=(?!0(?:\\.0*)?\\s*(?:,|$))[\\d.]+\\s*)?(?:,|$)`, 'i').test(
     String(accepted ?? ''),
   );

@@ -9,7 +9,17 @@ declare module 'fastify' {
   interface FastifyReply {
     /** The code of the problem that is answered; null: none. */
     problemCode: string | null;
+    /** Whom and which order it is about, for the log; null: nobody in particular. */
+    concerns: Concern | null;
   }
+}
+
+export interface Concern {
+  readonly user_id?: string;
+  readonly trading_account_id?: string;
+  readonly order_id?: string;
+  /** What became of the order. */
+  readonly outcome?: string;
 }
 
 const EVERY_MS = 60_000;
@@ -21,6 +31,7 @@ export function logRequests(
 ): void {
   const strangers = new StrangerCount(BOUNDS);
   server.decorateReply('problemCode', null);
+  server.decorateReply('concerns', null);
   server.addHook('onResponse', async (request, reply) => {
     const { method, id: request_id } = request;
     const { statusCode: status, problemCode } = reply;
@@ -29,7 +40,9 @@ export function logRequests(
     if (!isTold) return;
     const route = request.routeOptions.url ?? 'none';
     const ms = Math.round(reply.elapsedTime * 10) / 10;
-    log.info({ request_id, method, route, status, ms }, 'request');
+    const outcome = problemCode === null ? {} : { outcome: problemCode };
+    const about = { ...callerOf(request), ...reply.concerns, ...outcome };
+    log.info({ request_id, method, route, status, ms, ...about }, 'request');
   });
 
   const tellRest = () => {
@@ -47,6 +60,11 @@ export function logRequests(
 
 /** Nobody has logged in, and nothing was done: what is refused, and what anybody may read. A fault is always told. */
 function isOfStranger(request: FastifyRequest, status: number): boolean {
+  return !callerOf(request) && status < 500 && (status >= 400 || READING.has(request.method));
+}
+
+/** Before anybody has asked who it is, there is none. */
+function callerOf(request: FastifyRequest): { readonly user_id: string } | null {
   const { caller } = request as { caller?: FastifyRequest['caller'] };
-  return !caller && status < 500 && (status >= 400 || READING.has(request.method));
+  return caller ? { user_id: caller.user.id } : null;
 }

@@ -14,10 +14,12 @@ import { Compile } from 'typebox/compile';
 import type { IpList } from '../app/accounts/ip-list.ts';
 import type { RequestContext } from '../app/audit/audit.ts';
 import type { Health } from '../app/operation/health.ts';
+import type { Counters } from '../domain/counters.ts';
 import { isStorable, plainJson, readJson } from '../domain/json.ts';
 import { type Admission, admitTradingRequests } from './admission.ts';
+import { countAnswers } from './answer-count.ts';
 import { clientIp, isForwardedByStranger } from './client-ip.ts';
-import { type ConnectionLimits, limitConnections, timeoutsOf } from './connections.ts';
+import { type ConnectionLimits, limitConnections, openLatecomers, timeoutsOf } from './connections.ts';
 import type { About } from './docs/openapi.ts';
 import type { RouteDoc } from './docs/route-doc.ts';
 import { docsRoutes } from './docs/routes.ts';
@@ -26,6 +28,7 @@ import { type Guard, guardRoutes } from './guards.ts';
 import { takeTurns } from './list-turns.ts';
 import { type Middleware, securityHeaders, standBefore } from './middleware.ts';
 import { nothingAt } from './not-found.ts';
+import { packAnswers } from './packed.ts';
 import { openPages } from './pages.ts';
 import {
   errorsPageOf,
@@ -80,6 +83,7 @@ export interface ServerDeps {
   readonly middleware: Middleware;
   readonly guard: Omit<Guard, 'contextOf' | 'isForwardedByStranger'>;
   readHealth(): Promise<Health>;
+  readonly counters: Pick<Counters, 'webhookAnswered' | 'denied'>;
   readonly metrics: { read(): Promise<string>; readonly type: string };
   readonly about: About;
   /** Where the built dashboard lies. */
@@ -130,6 +134,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   const ipOf = (request: FastifyRequest) => clientIp(request, proxies);
   const refuseAtEdge = deps.edge ? openEdge({ ...deps.edge, ipOf }) : () => null;
 
+  const latecomers = openLatecomers();
   const server = Fastify({
     loggerInstance: deps.log,
     // Fastify's own lines hold the URL, and a webhook's URL holds its token.
@@ -145,7 +150,11 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
       void (denial ? sendDenial(request, reply, denial) : sendFault(fault, request, reply));
     },
     http: { requireHostHeader: false, ...timeoutsOf(deps.connections) },
-    clientErrorHandler: (error, socket) => sendClientError(error, socket, { headers, errorsPage }),
+    clientErrorHandler(error, socket) {
+      const refuse = () => sendClientError(error, socket, { headers, errorsPage });
+      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') latecomers.judge(socket, refuse);
+      else refuse();
+    },
     // For receiving a request, not for answering it. Without a limit a body may trickle in for ever.
     requestTimeout: 60_000,
     // The longest that a URL can be: an unknown token gets the same 404 at any length.
@@ -173,6 +182,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     if (problem) return sendInvalid(request, reply.header('connection', 'close'), problem);
   });
   limitConnections(server.server, deps.connections, trustedProxies);
+  latecomers.watch(server.server);
   // Both come to the hook above: the platform would answer them itself, with nothing that anybody could read.
   server.server.on('checkExpectation', server.routing);
   server.register(cookie);
@@ -187,6 +197,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   limitReadsOfUser(server);
   takeTurns(server);
   refuseUnknownParameters(server);
+  packAnswers(server);
   server.setErrorHandler(sendFault);
   const pages = openPages(deps.pagesFolder);
   server.setNotFoundHandler(
@@ -194,6 +205,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
       pages.answer(request, reply) ?? sendDenial(request, reply, nothingAt(server.routeTable, request)),
   );
   logRequests(server, { log: deps.log, ipOf });
+  countAnswers(server, deps.counters);
 
   server.removeAllContentTypeParsers();
   server.addContentTypeParser(

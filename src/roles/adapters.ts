@@ -6,32 +6,53 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { isKept, keptKey } from '../config/keys.ts';
 import type { Db } from '../data/db.ts';
+import { keptHead } from '../data/kept-head.ts';
 import { openPostgres } from '../data/postgres.ts';
 import { lockDataDir, openSqlite } from '../data/sqlite.ts';
+import { damageOf } from '../data/sqlite-check.ts';
+import { CannotStart } from '../domain/cannot-start.ts';
 import type { Clock } from '../domain/clock.ts';
+import type { Counters } from '../domain/counters.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
 
 type Closers = (() => unknown)[];
 
 /** `alone`: the embedded database is for one server at a time; a command may look at it beside that one, if it is there. */
-export async function openDatabase({ data }: Config, closers: Closers, { alone = true } = {}): Promise<Db> {
+export async function openDatabase(
+  { data }: Config,
+  closers: Closers,
+  { alone = true, counters }: { readonly alone?: boolean; readonly counters?: Counters } = {},
+): Promise<Db> {
+  const counted = counters ? { counters } : {};
   const file = join(data.dir, 'fillpath.sqlite');
   if (!alone && !data.databaseUrl && !existsSync(file))
     throw new Error(`There is no database in ${data.dir}.`);
   mkdirSync(data.dir, { recursive: true, mode: 0o700 });
   if (data.databaseUrl) {
-    const db = await openPostgres({ url: data.databaseUrl });
+    const db = await openPostgres({ url: data.databaseUrl, ...counted });
     closers.push(() => db.close());
     return db;
   }
   if (alone) {
     const lock = lockDataDir(data.dir);
     closers.push(() => lock.release());
+    await refuseDamaged(data.dir, file);
   }
-  const db = openSqlite({ file });
+  const db = openSqlite({ file, ...counted });
   closers.push(() => db.close());
   return db;
+}
+
+/** A service that trades on a database that is none would do so on what never was. */
+async function refuseDamaged(dir: string, file: string): Promise<void> {
+  const damage = damageOf(file, { remembered: await keptHead(dir, undefined).recall() });
+  if (damage)
+    throw new CannotStart(
+      `The database ${file} is damaged: ${damage}. Nothing was changed. ` +
+        'Restore a backup into an empty folder with `npx fillpath restore FILE --into FOLDER`, and set DATA_DIR to that. ' +
+        'If you have put a backup into this very folder: what lies beside it (-wal, -shm) is of the database before it, and does not go with it.',
+    );
 }
 
 /** Redis only where it is asked for: a start without it need not load it. */

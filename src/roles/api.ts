@@ -70,7 +70,7 @@ import {
 import { bindSecrets } from '../app/operation/bind-secrets.ts';
 import { type FirstUser, publishFirstTerms, seedFirstUser } from '../app/operation/first-start.ts';
 import { readHealth } from '../app/operation/health.ts';
-import { METRICS_TYPE, readMetrics } from '../app/operation/metrics.ts';
+import { readFigures } from '../app/operation/metrics.ts';
 import { tellNotices, watchSilence } from '../app/operation/notices.ts';
 import { alignPosition } from '../app/orders/align.ts';
 import { checkMessage } from '../app/orders/check-message.ts';
@@ -88,10 +88,14 @@ import { openOrderStream } from '../app/orders/stream-orders.ts';
 import { createSecretBox, randomToken } from '../app/secret-box.ts';
 import type { Config } from '../config/config.ts';
 import { keptKey, sealingKeyOf } from '../config/keys.ts';
+import { restoredAt } from '../data/restored.ts';
+import type { Counters } from '../domain/counters.ts';
+import { millis } from '../domain/ids.ts';
 import { buildServer } from '../http/server.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { openOutbox } from '../mail/outbox.ts';
 import { openSmtp } from '../mail/smtp.ts';
+import { METRICS_TYPE } from '../telemetry/prometheus.ts';
 import { appKeyOf } from './adapters.ts';
 import { type Foundation, giveUpMs } from './foundation.ts';
 import { leaveMessageKey } from './message-key.ts';
@@ -101,8 +105,8 @@ const MAIL_PATIENCE_MS = 3_000;
 
 export interface Api {
   readonly server: FastifyInstance;
-  /** Made by this very start, on an empty database. */
-  readonly firstUser: FirstUser | null;
+  /** On an empty database, where it is asked for. Once the port is open: what it tells is told once. */
+  makeFirstUser(): Promise<FirstUser | null>;
 }
 
 const TELL_EVERY_MS = 5_000;
@@ -110,7 +114,7 @@ const SILENCE_EVERY_MS = 15_000;
 
 /** `sealer`: where this process has one, it knows first that the audit log is not sealed any more. */
 export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> | null): Promise<Api> {
-  const { config, parts, log, clock, ticking, db, store, closers } = base;
+  const { config, parts, log, clock, ticking, counters, db, store, closers } = base;
   const { timings, plans, rateLimit } = config;
   const appKey = appKeyOf(config);
   const secrets = createSecretBox(appKey);
@@ -126,7 +130,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
   const later = afterwards(log);
   // A mail server that hangs is not waited for: it is cut off, and what waited for it may note that in the database.
   closers.push(() => later.settled(MAIL_PATIENCE_MS));
-  const mailer = parts.mailer ?? openMailer(config, closers);
+  const mailer = countedMailer(parts.mailer ?? openMailer(config, closers), counters);
   closers.push(() => later.settled(MAIL_PATIENCE_MS));
   const notices = { db, clock, log, mailer, baseUrl };
   const telling = [
@@ -144,15 +148,15 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
   if (config.data.redisUrl) await leaveMessageKey(config, base);
   await bindSecrets({ db, secrets, log });
   const termsVersion = await publishFirstTerms({ db, clock });
-  const firstUser = config.seedUser
-    ? await seedFirstUser({ db, clock, secrets, hasher }, termsVersion)
-    : null;
+
+  const restored = await restoredAt(db);
 
   // What the service's functions take their dependencies from; each names the few that it uses.
   const deps = {
     ...{ ...base, secrets, tokens, strangers, feeds, plans, rateLimit, ...timings },
     ...{ hasher, turns: createTurns(), decoyHash, captcha, mailer, later, baseUrl, lifetimes: config.auth },
     role: config.role,
+    restoredAt: restored === null ? 0 : millis(restored),
     sealer,
     fillRetries: config.tries.fillRetries,
     looking: { requeueMs: timings.fillRequeueMs, giveUpMs: giveUpMs(config) },
@@ -172,7 +176,8 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     trustedProxies: blockList(config.http.trustedProxies),
     connections: config.http.connections,
     readHealth: bind(readHealth),
-    metrics: { read: bind(readMetrics), type: METRICS_TYPE },
+    metrics: { read: async () => counters.expose(await readFigures(deps)), type: METRICS_TYPE },
+    counters,
     about: { version: base.version, baseUrl },
     pagesFolder: join(import.meta.dirname, '..', '..', 'web', 'dist'),
     edge:
@@ -280,7 +285,11 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     },
   });
   closers.push(() => server.close());
-  return { server, firstUser };
+  return {
+    server,
+    makeFirstUser: async () =>
+      config.seedUser ? seedFirstUser({ db, clock, secrets, hasher }, termsVersion) : null,
+  };
 }
 
 function openMailer({ mail: { smtpUrl, from }, data }: Config, closers: Foundation['closers']): Mailer {
@@ -289,3 +298,16 @@ function openMailer({ mail: { smtpUrl, from }, data }: Config, closers: Foundati
   closers.push(() => smtp.close());
   return smtp;
 }
+
+/** Mails are counted where they leave, whoever wrote them. */
+const countedMailer = (mailer: Mailer, counters: Counters): Mailer => ({
+  async send(mail) {
+    try {
+      await mailer.send(mail);
+    } catch (fault) {
+      counters.notified('mail', 'failed');
+      throw fault;
+    }
+    counters.notified('mail', 'sent');
+  },
+});

@@ -53,7 +53,6 @@ export async function prepareDemo(
 ): Promise<Demo> {
   const problem = problemOf(given) ?? (await problemOfUsers(given));
   if (problem) throw new ConfigError([problem]);
-  const place = await holdPort(given.http);
   print(`Fillpath plays the last ${PAST_DAYS} days of its demo; this takes some seconds.`);
 
   // Mails to an invented user go to the outbox, whatever is configured.
@@ -104,7 +103,6 @@ export async function prepareDemo(
     });
   }
 
-  await place.release();
   let client: Client | null = null;
   let playing: Promise<void> | null = null;
   return {
@@ -180,26 +178,6 @@ function castOf(chance: Stage['chance']): Cast {
       player('futures', 'GC1!', 'COMEX:GC1!', 1),
     ],
     meddled: player('futures', 'MES1!', 'CME_MINI:MES1!', 1),
-  };
-}
-
-/**
- * Ours from the beginning: a port that turned out to be taken after the past, with its user in the database, would leave a
- * demo that cannot be started again.
- */
-async function holdPort({ host, port }: Config['http']): Promise<{ release(): Promise<void> }> {
-  const headers = { 'content-type': 'text/plain; charset=utf-8', 'retry-after': '5' };
-  const door = createServer((_, response) =>
-    response.writeHead(503, headers).end('The demo is being prepared. Try again in some seconds.\n'),
-  );
-  door.listen({ host, port });
-  await once(door, 'listening');
-  return {
-    async release() {
-      door.close();
-      door.closeAllConnections();
-      await once(door, 'close');
-    },
   };
 }
 

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { PasswordHasher } from '../app/identity/passwords.ts';
+import { createWriteProbe, type WriteProbe } from '../app/operation/write-probe.ts';
 import { type Changes, noteChanges } from '../app/orders/changes.ts';
 import type { Brokers } from '../broker/broker.ts';
 import type { Config } from '../config/config.ts';
@@ -13,6 +14,7 @@ import { STALE_MS } from '../domain/fill.ts';
 import { openLog } from '../log.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { Store } from '../store/store.ts';
+import { openPrometheus, type Prometheus } from '../telemetry/prometheus.ts';
 import { createHosts, type Hosts } from '../worker/hosts.ts';
 import { createMailbox, type Mailbox } from '../worker/mailbox.ts';
 import { createPool, type Launcher, type Placement, type Pool } from '../worker/pool.ts';
@@ -46,7 +48,11 @@ export interface Foundation {
   /** For expiries: a step of the wall clock must neither free a claim nor freeze a window. */
   readonly ticking: { now(): number };
   wait(ms: number): Promise<void>;
+  /** What this process counts of its own doing. */
+  readonly counters: Prometheus;
   readonly db: Db;
+  /** Whether it takes what is written. */
+  readonly writes: WriteProbe;
   readonly store: Store;
   readonly roster: Roster;
   readonly mailbox: Mailbox;
@@ -69,9 +75,10 @@ export async function layFoundation(
   const log = parts.log ?? openLog(config.logLevel);
   const clock = parts.clock ?? { now: () => Date.now() };
   const ticking = parts.ticking ?? parts.clock ?? steady;
-  const opened = await openDatabase(config, closers);
+  const counters = openPrometheus();
+  const opened = await openDatabase(config, closers, { counters });
   const db = parts.db?.(opened) ?? opened;
-  await migrate(db, clock.now());
+  await migrate(db, clock.now(), { program: packageJson.version });
   const messageKey = () => obtainMessageKey(config, { db, log });
   const store = parts.store ?? (await openStore(config, { clock, ticking, log, messageKey }));
   closers.push(() => store.close());
@@ -88,7 +95,9 @@ export async function layFoundation(
     clock,
     ticking,
     wait: parts.wait ?? ((ms) => sleep(ms)),
+    counters,
     db,
+    writes: createWriteProbe({ db, clock }),
     store,
     roster,
     mailbox: createMailbox({ store, pool, roster, log }),

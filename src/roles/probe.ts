@@ -1,4 +1,5 @@
-// What a process without an API answers: whether it lives, whether it can work, and the figures of the deployment.
+// What a process without an API answers: whether it lives, whether it can work, and its figures. One with an API answers so
+// at a second port, where the monitoring is not to come by the front's way.
 
 import { randomUUIDv7 } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -6,17 +7,19 @@ import type { AddressInfo } from 'node:net';
 import { blockList, canonicalIp } from '../app/accounts/ip-list.ts';
 import type { Sealer } from '../app/audit/sealing.ts';
 import { readHealth } from '../app/operation/health.ts';
-import { METRICS_TYPE, readMetrics } from '../app/operation/metrics.ts';
+import { readFigures } from '../app/operation/metrics.ts';
 import { type Denial, deny } from '../domain/denial.ts';
 import { errorsPageOf, problemOf, problemText } from '../http/problem.ts';
+import { METRICS_TYPE } from '../telemetry/prometheus.ts';
 import type { Foundation } from './foundation.ts';
 
 /** Listens, and resolves with the port. */
 export async function openProbe(
   { config, log, closers, ...base }: Foundation,
   sealer: Pick<Sealer, 'problem'> | null,
+  port = config.http.port,
 ): Promise<number> {
-  const adminIps = blockList(config.edge.adminIps);
+  const readers = blockList(config.edge.metrics.ips);
   const errorsPage = errorsPageOf(config.http.baseUrl);
   const deps = { ...base, sealer, role: config.role };
 
@@ -27,9 +30,9 @@ export async function openProbe(
       return json(health.status === 'up' ? 200 : 503, health);
     }
     if (path !== '/metrics') return refusal(deny('not_found', NOTHING_ELSE), errorsPage);
-    if (!adminIps.has(canonicalIp(ip) ?? ''))
+    if (!readers.has(canonicalIp(ip) ?? ''))
       return refusal(deny('ip_not_allowed', ASK_FROM_ADMIN), errorsPage);
-    return { status: 200, type: METRICS_TYPE, text: await readMetrics(deps) };
+    return { status: 200, type: METRICS_TYPE, text: await base.counters.expose(await readFigures(deps)) };
   }
 
   const server = createServer((request, response) => {
@@ -48,7 +51,7 @@ export async function openProbe(
         response.end(text);
       });
   });
-  const { host, port } = config.http;
+  const { host } = config.http;
   const listen = (on: number) =>
     new Promise<void>((resolve, reject) => {
       server.once('error', reject);
@@ -80,7 +83,7 @@ const NOTHING_ELSE = {
   detail: 'This process has no API: there are /health, /health/live and /metrics.',
   advice: 'Ask one of those, or ask a process with ROLE=api.',
 };
-const ASK_FROM_ADMIN = { advice: 'Ask from an address in ADMIN_IPS.' };
+const ASK_FROM_ADMIN = { advice: 'Ask from an address in METRICS_IPS (by default ADMIN_IPS).' };
 
 const json = (status: number, body: object): Answer => ({
   status,

@@ -5,6 +5,7 @@ import { auditKeyOf } from '../app/audit/chain.ts';
 import { openSealer, type Sealer } from '../app/audit/sealing.ts';
 import { every } from '../app/background.ts';
 import { prune } from '../app/operation/retention.ts';
+import { hearFills } from '../app/orders/hear-fills.ts';
 import { rescueOrders } from '../app/orders/rescue-orders.ts';
 import { verifyDueFills } from '../app/orders/verify-fills.ts';
 import { keptHead } from '../data/kept-head.ts';
@@ -64,6 +65,8 @@ export async function openVerifying(base: Foundation, sealer: Sealer): Promise<v
     every(PRUNE_EVERY_MS, () => prune(pruning, stopping.signal), log),
     every(ANNOUNCE_EVERY_MS, async () => sealer.announce(), log),
   ];
+  const looking = { ...base, looking: verifying.rules, visibilityMs: verifying.visibilityMs };
+  const hearing = hearFills(looking, stopping.signal);
   // What a host had in its hands is not left to the next round.
   const forget = roster.onGone(() => {
     rescueOrders(base, 0).catch((fault: unknown) =>
@@ -73,6 +76,6 @@ export async function openVerifying(base: Foundation, sealer: Sealer): Promise<v
   closers.push(() => {
     forget();
     stopping.abort();
-    return Promise.all(rounds.map((round) => round.stop()));
+    return Promise.all([hearing, ...rounds.map((round) => round.stop())]);
   });
 }

@@ -2,6 +2,7 @@
 
 import { hostname } from 'node:os';
 import { noteEnd } from '../app/orders/strategy.ts';
+import { tellEnd } from '../app/orders/tell-end.ts';
 import { flattenSimulated } from '../broker/paper/flatten.ts';
 import { openSimulated } from '../broker/paper/paper.ts';
 import { openBrokers } from '../broker/registry.ts';
@@ -20,8 +21,11 @@ const FILL_WAIT_MS = 1_000;
 const SETTLE_MS = 2_000;
 
 export function openHosting({ config, parts, db, store, mailbox, ...base }: Foundation): Host {
-  const { clock, wait, log, changes, closers } = base;
+  const { clock, wait, changes, counters, closers } = base;
   const { timings, tries, workers } = config;
+  const name = `${workers.hostName ?? hostname()}:${process.pid}`;
+  // By the name that /deployment shows: its lines are found when somebody asks for them.
+  const log = base.log.child({ host: name });
   const closeWaitMs = tries.reversalPolls * timings.reversalPollMs;
   const { timeoutMs, urls } = config.brokers;
   const ledger = openPaperLedger(db);
@@ -32,7 +36,10 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
       clock,
       firstPollMs: timings.fillFirstPollMs,
       onSave: (order) => changes.ofOrder(order),
-      onEnd: (order) => noteEnd({ db, clock, log }, order),
+      onEnd(order) {
+        tellEnd({ clock, log, counters }, order);
+        return noteEnd({ db, clock, log }, order);
+      },
     }),
     brokers: { ...openBrokers({ ledger, clock, wait, urls }), ...parts.brokers },
     simulated: openSimulated({ ledger, clock }),
@@ -41,6 +48,7 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
     clock,
     wait,
     log,
+    counters,
     rules: {
       fillWaitMs: FILL_WAIT_MS,
       settleMs: Math.min(SETTLE_MS, closeWaitMs),
@@ -56,12 +64,13 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
     store,
     mailbox,
     roster: base.roster,
-    name: `${hostname()}:${process.pid}`,
+    name,
     startWorker: (user) => startWorker(deps, user),
     poolSize: workers.poolSize,
     leaseMs: workers.leaseMs,
     clock,
     log,
+    counters,
   });
   closers.push(() => host.stop());
   return host;

@@ -15,13 +15,14 @@ import {
 } from '../broker/broker.ts';
 import type { Account } from '../data/accounts.ts';
 import { type BrokerName, NEEDS_CREDENTIALS } from '../domain/brokers.ts';
+import type { Counters, Venue } from '../domain/counters.ts';
 import type { AccountId, Timestamp } from '../domain/ids.ts';
 import type { Order } from '../domain/order.ts';
 import { readPaperSettings } from '../domain/paper-settings.ts';
 import { CredentialsUnreadable, type OpenCredentials } from './credentials.ts';
 import { discretion } from './discretion.ts';
 import type { Gates } from './gate.ts';
-import { inTime, type Line, openLine, told } from './line.ts';
+import { inTime, type Line, type LineOptions, openLine, told } from './line.ts';
 
 export interface BrokerAccess {
   readonly brokers: Readonly<Record<BrokerName, OpenBroker>>;
@@ -38,6 +39,7 @@ export interface BrokerAccess {
   readonly brokerTimeoutMs: number;
   /** Of this process, and not of this worker alone. */
   readonly gates: Gates;
+  readonly counters: Pick<Counters, 'brokerCalled'>;
 }
 
 /** An account, or its simulated book. An order is one. `version`: the account's, where it was just read. */
@@ -72,6 +74,10 @@ export function createConnections(access: BrokerAccess): Connections {
   const opening = new Map<string, Promise<Connection>>();
   /** What the broker said to the credentials of this version of the account. */
   const refused = new Map<string, { readonly version: number; readonly words: string }>();
+
+  const counted = (venue: Venue): Pick<LineOptions, 'onCall'> => ({
+    onCall: (...call) => access.counters.brokerCalled(venue, ...call),
+  });
 
   const keyOf = ({ accountId, simulation }: Target) => (simulation ? `sim:${accountId}` : accountId);
 
@@ -108,15 +114,24 @@ export function createConnections(access: BrokerAccess): Connections {
     return account;
   }
 
+  /** `limits`: the connection's own word. */
+  const gateOf = ({ id, brokerName, environment }: Account, isSimulated: boolean, limits: string) =>
+    access.gates({
+      limits,
+      account: isSimulated ? `simulated ${id}` : id,
+      address: isSimulated ? 'simulated' : `${brokerName} ${environment}`,
+    });
+
   async function openAccount(account: Account, { simulation }: Target): Promise<Connection> {
     // Where even connecting is limited: whom the broker counts together is known only from there on.
-    const gate = access.gates(`open ${account.brokerName} ${simulation ? 'simulated' : account.id}`);
+    const opening = `open ${account.brokerName} ${simulation ? 'simulated' : account.id}`;
+    const gate = gateOf(account, simulation, opening);
     const busyMs = gate.busyMs();
     if (busyMs > 0) throw new BrokerBusy('the broker limits the rate of connections', busyMs);
     const line = await (simulation ? openSimulation(account) : openReal(account)).catch((fault: unknown) => {
       if (!(fault instanceof BrokerBusy)) throw fault;
-      gate.close(fault.retryAfterMs);
-      throw new BrokerBusy(fault.message, gate.busyMs());
+      gate.close(fault.retryAfterMs, fault.scope);
+      throw new BrokerBusy(fault.message, gate.busyMs(), fault.scope);
     });
     return { version: account.connectionVersion, line, users: 0, isReplaced: false };
   }
@@ -129,8 +144,9 @@ export function createConnections(access: BrokerAccess): Connections {
     return openLine(opened, {
       credentialsVersion: 0,
       discreet: discretion(null),
-      gate: access.gates(opened.limits),
+      gate: gateOf(account, true, opened.limits),
       timeoutMs: access.brokerTimeoutMs,
+      ...counted('simulation'),
     });
   };
 
@@ -168,8 +184,9 @@ export function createConnections(access: BrokerAccess): Connections {
       return openLine(opened, {
         credentialsVersion,
         discreet,
-        gate: access.gates(opened.limits),
+        gate: gateOf(account, false, opened.limits),
         timeoutMs,
+        ...counted(brokerName),
         rivals: ({ sentAt }) => access.sentAround(brokerName, sentAt),
       });
     } catch (fault) {

@@ -10,6 +10,7 @@ import {
   type OrderQuery,
   unitValueOf,
 } from '../broker/broker.ts';
+import { type Counters, venueOf } from '../domain/counters.ts';
 import { type Decimal, negate, sign, subtract, ZERO } from '../domain/decimal.ts';
 import { CLOCKS_APART_MS, recordState, STALE_MS } from '../domain/fill.ts';
 import type { Guards } from '../domain/guards.ts';
@@ -35,6 +36,7 @@ import {
   type Order,
   type OrderError,
   passed,
+  sinceAccepted,
   withLeg,
 } from '../domain/order.ts';
 import { givenUp, heldBack, late, lost, rateLimited, recordOutcome, unreachable } from '../domain/outcome.ts';
@@ -52,6 +54,7 @@ export interface Execution {
   /** An order that others may write too by now: where one has, that is how it stands. */
   saveSeen(order: Order): Promise<Order>;
   readonly clock: { now(): number };
+  readonly counters: Pick<Counters, 'orderTaken' | 'orderSent' | 'takenOver'>;
   wait(ms: number): Promise<void>;
   readonly rules: Rules;
   /** What the account's guards say of an entry that is about to be sent. */
@@ -279,6 +282,7 @@ export async function executeOrder(
     const saved = await deps.saveSending(toSend);
     if (saved === 'halted') return again ? lost(planned, name) : heldBack(planned);
     order = saved;
+    if (!('sent' in planned.trace)) deps.counters.orderSent(venueOf(order), sinceAccepted(order, now()));
     // The process stood still in between, and whoever looked for the order meanwhile may have given it up: not now.
     if (pause() > STALE_MS || isLate(order, now())) return again ? order : unsend(name);
     try {

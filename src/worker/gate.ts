@@ -1,14 +1,23 @@
-// A broker that says "busy" is not asked again before the time it gave, by nobody whom it counts together: one gate for
-// all their connections in this process.
+// A broker that says "busy" is not asked again before the time it gave, by nobody whom it meant: the account alone, all who
+// ask there from this address, or, where it does not say, all connections that it counts together. Of this process.
+
+import type { BusyScope } from '../broker/broker.ts';
 
 export interface Gate {
   /** Until the broker takes calls again; 0: it does. */
   busyMs(): number;
   /** The broker has said so. */
-  close(ms: number): void;
+  close(ms: number, scope?: BusyScope): void;
 }
 
-export type Gates = (limits: string) => Gate;
+/** Whom a connection is counted with: one gate for all that have the same name. */
+export interface Limited {
+  readonly limits: string;
+  readonly account: string;
+  readonly address: string;
+}
+
+export type Gates = (limited: Limited) => Gate;
 
 /** A delay that is no number. */
 const UNSAID_MS = 1_000;
@@ -16,15 +25,24 @@ const UNSAID_MS = 1_000;
 const LONGEST_MS = 15 * 60_000;
 export function createGates(now: () => number = () => performance.now()): Gates {
   const openAt = new Map<string, number>();
-  return (limits) => ({
-    busyMs() {
-      const left = Math.ceil((openAt.get(limits) ?? 0) - now());
-      if (left <= 0) openAt.delete(limits);
-      return Math.max(0, left);
-    },
-    close(ms) {
-      const until = now() + Math.min(Math.max(Number.isFinite(ms) ? ms : UNSAID_MS, 0), LONGEST_MS);
-      openAt.set(limits, Math.max(until, openAt.get(limits) ?? 0));
-    },
-  });
+  const leftOf = (name: string): number => {
+    const left = Math.ceil((openAt.get(name) ?? 0) - now());
+    if (left <= 0) openAt.delete(name);
+    return Math.max(0, left);
+  };
+  return ({ limits, account, address }) => {
+    const names = {
+      limits: `limits ${limits}`,
+      account: `account ${account}`,
+      address: `address ${address}`,
+    };
+    return {
+      busyMs: () => Math.max(...Object.values(names).map(leftOf)),
+      close(ms, scope = undefined) {
+        const name = names[scope ?? 'limits'];
+        const until = now() + Math.min(Math.max(Number.isFinite(ms) ? ms : UNSAID_MS, 0), LONGEST_MS);
+        openAt.set(name, Math.max(until, openAt.get(name) ?? 0));
+      },
+    };
+  };
 }

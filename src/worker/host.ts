@@ -5,6 +5,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Counters, UNCOUNTED } from '../domain/counters.ts';
 import type { UserId } from '../domain/ids.ts';
 import type { Lease, Store } from '../store/store.ts';
 import { type HostRequest, hostQueue, REQUEST_TTL_MS, type WorkerState } from './hosts.ts';
@@ -25,7 +26,8 @@ export interface HostDeps {
   /** So long it may be silent. */
   readonly leaseMs: number;
   readonly clock: { now(): number };
-  readonly log: { warn(context: object, text: string): void; error(context: object, text: string): void };
+  readonly log: Record<'info' | 'warn' | 'error', (context: object, text: string) => void>;
+  readonly counters?: Pick<Counters, 'workerStarted' | 'takenOver'>;
 }
 
 export interface Host {
@@ -58,6 +60,7 @@ const IDLE_MS = 60_000;
 
 export function startHost(deps: HostDeps): Host {
   const { store, mailbox, roster, startWorker, poolSize, leaseMs, clock, log } = deps;
+  const { counters = UNCOUNTED } = deps;
   const id = `${deps.name}/${randomUUID()}`;
   const startedAt = clock.now();
   const hosted = new Map<UserId, Hosted>();
@@ -84,6 +87,7 @@ export function startHost(deps: HostDeps): Host {
   const spoken = Promise.withResolvers<void>();
   const announce = announcer();
   announce();
+  log.info({ id }, 'worker host started');
   const serving = [
     ...Array.from({ length: Math.max(1, poolSize) }, () =>
       serve(STARTS_QUEUE, (message) => begin(readStart(message))),
@@ -100,7 +104,7 @@ export function startHost(deps: HostDeps): Host {
   /** After the death of another host many users come at once: they begin side by side. */
   async function begin(request: StartRequest): Promise<void> {
     const claimed = claim(request)
-      .catch((fault: unknown) => log.error({ fault, user: request.user }, 'a user could not be claimed'))
+      .catch((fault: unknown) => log.error({ fault, user_id: request.user }, 'a user could not be claimed'))
       .finally(() => beginning.delete(claimed));
     beginning.add(claimed);
     // The one that takes what would be too many waits for it.
@@ -118,14 +122,18 @@ export function startHost(deps: HostDeps): Host {
 
   async function acquire(user: UserId, instead: Lease | null): Promise<void> {
     const lease = hosted.has(user) ? null : await store.acquireLease(leaseOf(user), id, KEPT_MS, instead);
+    if (!lease) return;
+    if (instead) counters.takenOver('user');
     // What is accepted from the reply on comes by message, and not by what the worker finds at its start.
-    if (lease) await host(user, lease).ready;
+    await host(user, lease).ready;
   }
 
   function host(user: UserId, lease: Lease): Worker {
     const worker = startWorker(user);
+    counters.workerStarted();
+    log.info({ user_id: user }, 'worker started');
     const ended = worker.ended.catch((fault: unknown) =>
-      log.error({ fault, user }, 'a worker ended with a fault'),
+      log.error({ fault, user_id: user }, 'a worker ended with a fault'),
     );
     const entry: Hosted = {
       worker,
@@ -148,7 +156,7 @@ export function startHost(deps: HostDeps): Host {
       if ((await mailbox.waiting(user)) > 0)
         await store.push(STARTS_QUEUE, JSON.stringify({ user }), START_TTL_MS);
     } catch (fault) {
-      log.warn({ fault, user }, 'a lease was not given back; it ends with this host');
+      log.warn({ fault, user_id: user }, 'a lease was not given back; it ends with this host');
     }
   }
 
@@ -178,11 +186,11 @@ export function startHost(deps: HostDeps): Host {
       if (lease && hosted.get(user) !== entry) await store.releaseLease(leaseOf(user), lease);
       else if (lease) entry.lease = lease;
       else if (hosted.get(user) === entry) {
-        log.warn({ user }, 'another host has the user: the worker stops');
+        log.warn({ user_id: user }, 'another host has the user: the worker stops');
         entry.worker.stop().catch(() => {});
       }
     } catch (fault) {
-      log.warn({ fault, user }, 'a lease could not be prolonged');
+      log.warn({ fault, user_id: user }, 'a lease could not be prolonged');
     }
   }
 
@@ -197,7 +205,7 @@ export function startHost(deps: HostDeps): Host {
       .sort((a, b) => a.lastActiveAt - b.lastActiveAt);
     for (const { user, entry } of idle.slice(0, move.users))
       handOver(user, entry, move.to).catch((fault: unknown) =>
-        log.warn({ fault, user }, 'a user was not handed over; the next request starts a worker'),
+        log.warn({ fault, user_id: user }, 'a user was not handed over; the next request starts a worker'),
       );
   }
 

@@ -14,12 +14,14 @@ import {
   type Fitness,
   type Instrument,
   type OpenOrder,
+  type OrderHint,
   type OrderQuery,
   type PlaceOutcome,
   type Position,
   type Quote,
   type SentOrder,
 } from '../broker/broker.ts';
+import type { BrokerCall } from '../domain/counters.ts';
 import type { Decimal } from '../domain/decimal.ts';
 import type { OrderError } from '../domain/order.ts';
 import type { Discretion } from './discretion.ts';
@@ -42,6 +44,8 @@ export interface Line {
   find(order: OrderQuery, withinMs?: number): Promise<BrokerOrderState | null>;
   openOrders(): Promise<readonly OpenOrder[]>;
   cancel(order: Parameters<Broker['cancel']>[0]): Promise<void>;
+  /** Until the signal aborts; without a limit of time. Throws where it ends sooner. Missing: the broker tells nothing. */
+  watch?(tell: (hint: OrderHint | null) => void, signal: AbortSignal): Promise<void>;
   /** Not waited for: a connection that hangs delays nobody. */
   close(): void;
 }
@@ -51,6 +55,8 @@ export interface LineOptions {
   readonly discreet: Discretion;
   readonly gate: Gate;
   readonly timeoutMs: number;
+  /** Told of every call that reached the broker. */
+  onCall?(call: BrokerCall, outcome: 'answered' | 'failed', ms: number): void;
   /** What else was sent to this broker around the time of the order. */
   rivals?(order: OrderQuery): Promise<readonly SentOrder[]>;
 }
@@ -60,24 +66,36 @@ const SHORT_DELAY_S = 1;
 
 export function openLine(
   broker: Broker,
-  { credentialsVersion, discreet, gate, timeoutMs, rivals }: LineOptions,
+  { credentialsVersion, discreet, gate, timeoutMs, onCall, rivals }: LineOptions,
 ): Line {
   const mustBeFree = () => {
     const busyMs = gate.busyMs();
     if (busyMs > 0) throw new BrokerBusy('the broker limits the rate of requests', busyMs);
   };
   /** The delay as the gate has understood it. */
-  const shut = ({ message, retryAfterMs }: BrokerBusy) => {
-    gate.close(retryAfterMs);
-    return new BrokerBusy(discreet(message), gate.busyMs());
+  const shut = ({ message, retryAfterMs, scope }: BrokerBusy) => {
+    gate.close(retryAfterMs, scope);
+    return new BrokerBusy(discreet(message), gate.busyMs(), scope);
+  };
+  const timed = async <Answer>(kind: BrokerCall, call: () => Promise<Answer>): Promise<Answer> => {
+    const begun = performance.now();
+    let outcome: 'answered' | 'failed' = 'failed';
+    try {
+      const answer = await call();
+      outcome = 'answered';
+      return answer;
+    } finally {
+      onCall?.(kind, outcome, performance.now() - begun);
+    }
   };
   const ask = async <Answer>(
     question: (signal: AbortSignal) => Promise<Answer>,
     withinMs?: number,
+    kind: BrokerCall = 'ask',
   ): Promise<Answer> => {
     mustBeFree();
     try {
-      return await inTime(question, timeoutMs, withinMs);
+      return await timed(kind, () => inTime(question, timeoutMs, withinMs));
     } catch (fault) {
       if (fault instanceof BrokerBusy) throw shut(fault);
       throw told(fault, discreet);
@@ -108,10 +126,12 @@ export function openLine(
       mustBeFree();
       let handedOver: AbortSignal | undefined;
       try {
-        const placed = await inTime((signal) => {
-          handedOver = signal;
-          return broker.place(order, signal);
-        }, timeoutMs);
+        const placed = await timed('place', () =>
+          inTime((signal) => {
+            handedOver = signal;
+            return broker.place(order, signal);
+          }, timeoutMs),
+        );
         if (placed.outcome === 'accepted') return { ...placed, state: seen(placed.state) };
         if (placed.outcome === 'unknown') return { ...placed, reason: discreet(placed.reason) };
         const { code, message, retry_after = SHORT_DELAY_S } = placed.error;
@@ -127,11 +147,21 @@ export function openLine(
     async find(order, withinMs) {
       const isCompared = rivals !== undefined && broker.capabilities.findsByClientIdMs === 0;
       const query = isCompared ? { ...order, rivals: () => rivals(order) } : order;
-      const state = await ask((signal) => broker.find(query, signal), withinMs);
+      const state = await ask((signal) => broker.find(query, signal), withinMs, 'find');
       return state && seen(state);
     },
     openOrders: () => ask((signal) => broker.openOrders(signal)),
     cancel: (order) => ask((signal) => broker.cancel(order, signal)),
+    ...(broker.watch && {
+      async watch(tell, signal) {
+        mustBeFree();
+        try {
+          await broker.watch?.(tell, signal);
+        } catch (fault) {
+          throw fault instanceof BrokerBusy ? shut(fault) : told(fault, discreet);
+        }
+      },
+    }),
     close() {
       // A connection that is broken may not close cleanly either; it is gone for us in any case.
       Promise.try(() => broker.close()).catch(() => {});
@@ -169,7 +199,7 @@ export async function inTime<Answer>(
 /** Made anew, because the connector's own carries its text in its stack and its cause too. */
 export function told(fault: unknown, discreet: Discretion): BrokerUnavailable {
   const text = discreet(messageOf(fault));
-  if (fault instanceof BrokerBusy) return new BrokerBusy(text, fault.retryAfterMs);
+  if (fault instanceof BrokerBusy) return new BrokerBusy(text, fault.retryAfterMs, fault.scope);
   if (fault instanceof AccountUnfit) return new AccountUnfit(text);
   return fault instanceof CredentialsRejected ? new CredentialsRejected(text) : new BrokerUnavailable(text);
 }

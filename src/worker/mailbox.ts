@@ -6,7 +6,7 @@
 import type { Balance, Position } from '../broker/broker.ts';
 import type { Look } from '../domain/fill.ts';
 import type { Guards } from '../domain/guards.ts';
-import type { AccountId, OrderId, UserId } from '../domain/ids.ts';
+import { type AccountId, isUuid, type OrderId, type UserId } from '../domain/ids.ts';
 import type { Order } from '../domain/order.ts';
 import type { Store } from '../store/store.ts';
 import type { Cleared } from './clear-entries.ts';
@@ -59,10 +59,18 @@ export interface Mailbox {
   next(user: UserId, options: { timeoutMs: number; signal: AbortSignal }): Promise<Envelope | null>;
   reply(envelope: Envelope, answer: Work[Kind]['answer']): Promise<void>;
   waiting(user: UserId): Promise<number>;
+  /** A worker would have fill verification look at this order now. */
+  askForLook(order: OrderId): Promise<void>;
+  /** The verifiers' end: the next order that is to be looked at; null: the signal aborted. */
+  nextWanted(options: { signal: AbortSignal }): Promise<OrderId | null>;
 }
 
 /** Longer than any order lives: a queue that nobody serves does not stay in the store for ever. */
 const QUEUE_TTL_MS = 3_600_000;
+
+/** Of all workers, for all verifiers. What nobody has taken in time is looked at when its check is due. */
+const WANTED_QUEUE = 'wanted-looks';
+const WANTED_TTL_MS = 60_000;
 
 const queueOf = (user: UserId) => `work:{${user}}`;
 
@@ -100,13 +108,15 @@ export function createMailbox({ store, pool, roster, log }: MailboxDeps): Mailbo
     pool
       .ensure(user)
       .then((isStarted) => (isStarted ? onStarted() : undefined))
-      .catch((fault: unknown) => log.warn({ fault, user }, 'no worker could be started'));
+      .catch((fault: unknown) => log.warn({ fault, user_id: user }, 'no worker could be started'));
   }
 
   function again(question: Question): void {
     question
       .put()
-      .catch((fault: unknown) => log.warn({ fault, user: question.user }, 'a request could not be repeated'));
+      .catch((fault: unknown) =>
+        log.warn({ fault, user_id: question.user }, 'a request could not be repeated'),
+      );
   }
 
   roster.onGone((host) => {
@@ -150,13 +160,18 @@ export function createMailbox({ store, pool, roster, log }: MailboxDeps): Mailbo
         const envelope = readEnvelope(message);
         if (envelope) return envelope;
         // Whoever put it there: it must not end the worker, and those behind it are served.
-        log.error({ user }, 'a message to the worker cannot be read and is dropped');
+        log.error({ user_id: user }, 'a message to the worker cannot be read and is dropped');
       }
     },
     async reply(envelope, answer) {
       if (envelope.replyTo) await store.reply(envelope.replyTo, JSON.stringify(answer));
     },
     waiting: (user) => store.queueLength(queueOf(user)),
+    askForLook: (order) => store.push(WANTED_QUEUE, order, WANTED_TTL_MS),
+    async nextWanted(options) {
+      const order = await store.take(WANTED_QUEUE, options);
+      return order !== null && isUuid(order) ? (order as OrderId) : null;
+    },
   };
 }
 

@@ -97,7 +97,7 @@ export function createPool({ store, roster, startTimeoutMs, launcher, log }: Poo
     const launch = () =>
       launcher
         ?.launch()
-        .catch((fault: unknown) => log.warn({ fault, user }, 'a worker host could not be started'));
+        .catch((fault: unknown) => log.warn({ fault, user_id: user }, 'a worker host could not be started'));
 
     const begun = performance.now();
     const passedMs = () => performance.now() - begun;

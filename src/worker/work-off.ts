@@ -5,7 +5,8 @@
 
 import { add, type Decimal } from '../domain/decimal.ts';
 import type { OrderId } from '../domain/ids.ts';
-import { isUnderWay, moveTo, type Order, openLeg } from '../domain/order.ts';
+import { hasEnded, isUnderWay, moveTo, type Order, openLeg, sinceAccepted } from '../domain/order.ts';
+import { namesOf, orderLine } from '../domain/order-line.ts';
 import { type Execution, executeOrder, OrderTaken, type Trades } from './execute.ts';
 import type { Unsettled } from './orders.ts';
 
@@ -16,17 +17,20 @@ export interface WorkOff {
   tradesOf(target: Pick<Order, 'simulation'>): Trades;
   /** How often each order could not be brought to its end, by this worker. */
   readonly faults: Map<OrderId, number>;
+  /** How an order stands when its execution is over. */
+  onDone?(order: Order): void;
   /** Between two orders the worker may stop. */
   readonly signal: AbortSignal;
-  readonly log: { error(context: object, text: string): void };
+  readonly log: { info(context: object, text: string): void; error(context: object, text: string): void };
 }
 
 /** The outcome of the order that it was to go up to; null where that was not among them. */
 export async function workOff(
   execution: Execution,
   read: () => Promise<Unsettled>,
-  { upTo, tradesOf, faults, signal, log }: WorkOff,
+  { upTo, tradesOf, faults, onDone, signal, log }: WorkOff,
 ): Promise<Order | null> {
+  const { clock, counters } = execution;
   const tried = new Set<OrderId>();
   let { orders, version, guards } = await read();
   for (;;) {
@@ -38,8 +42,9 @@ export async function workOff(
       (other) => other.id !== order.id && other.simulation === order.simulation && openLeg(other),
     );
     try {
+      if (order.status === 'queued') counters.orderTaken(sinceAccepted(order, clock.now()));
       // Saving bumps the version: a predecessor that still lives can save, and therefore send, nothing more.
-      const mine = order.status === 'executing' ? await execution.save(moveTo(order, 'executing')) : order;
+      const mine = order.status === 'executing' ? await takeOver(order) : order;
       const done = await executeOrder(execution, {
         order: mine,
         others,
@@ -47,6 +52,9 @@ export async function workOff(
         guards,
         trades: tradesOf(order),
       });
+      onDone?.(done);
+      // Of one that has ended, whoever saved the end tells.
+      if (!hasEnded(done.status)) log.info(orderLine(done, clock.now()), 'order left to fill verification');
       if (order.id === upTo) return done;
       orders = orders.map((other) => (other.id === order.id ? done : other));
     } catch (fault) {
@@ -54,10 +62,17 @@ export async function workOff(
       faults.set(order.id, times);
       // Those behind it must not trade before it; it is tried again with the next request, or by the rescue.
       if (fault instanceof OrderTaken || order.id === upTo || times < MOST_FAULTS) throw fault;
-      log.error({ fault, order: order.id }, 'an order could not be recovered');
+      log.error({ fault, ...namesOf(order) }, 'an order could not be recovered');
       // What it left is in the database and nowhere else, and the next one is planned on that.
       ({ orders, version, guards } = await read());
     }
+  }
+
+  async function takeOver(order: Order): Promise<Order> {
+    const mine = await execution.save(moveTo(order, 'executing'));
+    counters.takenOver('order');
+    log.info(namesOf(order), 'order taken over');
+    return mine;
   }
 }
 

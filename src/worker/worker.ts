@@ -27,6 +27,7 @@ import {
 import { type Execution, OrderTaken } from './execute.ts';
 import { judgeGuards, noteEquity } from './guarding.ts';
 import { createLanes } from './lanes.ts';
+import { createListening } from './listening.ts';
 import type { Envelope, Mailbox, WorkRequest } from './mailbox.ts';
 import type { WorkerOrders } from './orders.ts';
 import { planAhead } from './plan-ahead.ts';
@@ -35,6 +36,8 @@ import { Interrupted, recentTrades, workOff } from './work-off.ts';
 const BEGIN_AGAIN_MS = 500;
 /** Instead of an answer: the request is for the next worker of this user. */
 const LEFT = Symbol('left to the next worker');
+
+type Log = Record<'info' | 'warn' | 'error', (context: object, text: string) => void>;
 
 export interface WorkerDeps {
   readonly mailbox: Mailbox;
@@ -47,7 +50,8 @@ export interface WorkerDeps {
   readonly gates: BrokerAccess['gates'];
   readonly clock: { now(): number };
   wait(ms: number): Promise<void>;
-  readonly log: { warn(context: object, text: string): void; error(context: object, text: string): void };
+  readonly log: Log;
+  readonly counters: BrokerAccess['counters'] & Execution['counters'];
   readonly rules: Rules;
   readonly idleMs: number;
   readonly brokerTimeoutMs: number;
@@ -90,6 +94,8 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       return again === 'taken' ? current : again;
     },
   };
+  /** So that fills are not found by the clock alone. */
+  const listening = createListening({ connections, askForLook: (order) => mailbox.askForLook(order), log });
   /** As it would be judged; nothing is remembered of it. */
   const foresee: Execution['judge'] = (entry) =>
     judgeGuards({ ...deps, orders: { ...orders, firstEquity: orders.knownEquity } }, entry);
@@ -110,10 +116,18 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   }
 
   async function refuseCredentials(account: AccountId, version: number): Promise<void> {
-    log.warn({ user, account }, 'the broker refuses the credentials: they are no longer verified');
+    log.warn(
+      { user_id: user, trading_account_id: account },
+      'the broker refuses the credentials: they are no longer verified',
+    );
     await orders
       .refuseCredentials(account, version)
-      .catch((fault: unknown) => log.warn({ fault, user }, 'refused credentials could not be marked'));
+      .catch((fault: unknown) =>
+        log.warn(
+          { fault, user_id: user, trading_account_id: account },
+          'refused credentials could not be marked',
+        ),
+      );
   }
 
   /** A broker that is asked for an order by comparison must not be given another's. */
@@ -121,7 +135,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     try {
       return await orders.sentAround(broker, time);
     } catch (fault) {
-      log.warn({ fault, user }, 'what else was sent could not be read');
+      log.warn({ fault, user_id: user }, 'what else was sent could not be read');
       throw new BrokerUnavailable('our own record of what was sent cannot be read at present');
     }
   }
@@ -147,6 +161,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       }
     } finally {
       ready.resolve();
+      listening.close();
       await lanes.drained();
       connections.close();
     }
@@ -159,7 +174,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         await orders.begin(user, token);
         return await orders.accountsUnderWay(user);
       } catch (fault) {
-        log.warn({ fault, user }, 'a worker could not begin; it tries again');
+        log.warn({ fault, user_id: user }, 'a worker could not begin; it tries again');
         await sleep(BEGIN_AGAIN_MS, undefined, { signal: stopping.signal }).catch(() => {});
       }
     return [];
@@ -169,7 +184,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     const { request } = envelope;
     const answer = await attempt(() => work(request), request);
     lastActiveAt = clock.now();
-    const lost = (fault: unknown) => log.warn({ fault, user }, 'a reply was lost');
+    const lost = (fault: unknown) => log.warn({ fault, user_id: user }, 'a reply was lost');
     if (answer === LEFT) await mailbox.post(user, envelope).catch(lost);
     // No answer is an answer too: the API says 202, and what became of the order is found out by recovery.
     else if (answer !== undefined) await mailbox.reply(envelope, answer).catch(lost);
@@ -181,12 +196,24 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     } catch (fault) {
       if (fault instanceof Interrupted) return LEFT;
       if (!(fault instanceof OrderTaken)) {
-        log.error({ fault, user, request }, 'a request to the worker failed');
+        log.error({ fault, ...named(request) }, 'a request to the worker failed');
         return undefined;
       }
-      log.warn({ user, request }, 'another worker has taken the order over');
+      log.warn(named(request), 'another worker has taken the order over');
       return LEFT;
     }
+  }
+
+  /** A draft, a search or whatever else it carries is not for the log. */
+  function named(request: WorkRequest | string): object {
+    if (typeof request === 'string') return { user_id: user, request };
+    const { kind, ...ids } = request as { kind: string; orderId?: OrderId; accountId?: AccountId };
+    return {
+      user_id: user,
+      request: kind,
+      ...(ids.orderId ? { order_id: ids.orderId } : {}),
+      ...(ids.accountId ? { trading_account_id: ids.accountId } : {}),
+    };
   }
 
   async function work(request: WorkRequest) {
@@ -256,7 +283,11 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       trades.set(book, known);
       return known;
     };
-    return workOff(execution, read, { upTo, tradesOf, faults, signal: stopping.signal, log });
+    return workOff(execution, read, {
+      ...{ upTo, tradesOf, faults, log },
+      onDone: listening.note,
+      signal: stopping.signal,
+    });
   }
 
   /** Not where an order waits that was sent on the book as it is. */
@@ -271,9 +302,11 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
 
   async function look(id: OrderId): Promise<Look> {
     const order = await ownOrder(id);
-    return order
-      ? inTurn(`looks ${order.accountId}`, () => lookAtOrder({ connections, clock }, order))
-      : { seen: 'failure', reason: 'there is no such order' };
+    if (!order) return { seen: 'failure', reason: 'there is no such order' };
+    const seen = await inTurn(`looks ${order.accountId}`, () => lookAtOrder({ connections, clock }, order));
+    if (seen.seen === 'state' && hasEnded(seen.state.status)) listening.forget(order);
+    else listening.note(order);
+    return seen;
   }
 
   async function ownOrder(id: OrderId): Promise<Order | null> {

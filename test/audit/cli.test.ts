@@ -156,7 +156,7 @@ test('what is no command, or cannot be carried out, exits with 2 and leaves noth
   ]) {
     const { code, complaint, out } = await cli(dir, args);
     assert.deepEqual([code, out], [2, ''], args.join(' '));
-    assert.match(complaint, /Usage|--head takes what/);
+    assert.match(complaint, /Usage: fillpath audit|--help|--head takes what/);
   }
   const noKey = await cli(dir, ['audit', 'verify']);
   assert.deepEqual([noKey.code, noKey.out], [2, '']);

@@ -242,7 +242,15 @@ test('who has no time left does not wait until the clocks are compared for anoth
   };
   const { bybit: profile } = PROFILES;
   const clock = newClock();
-  const exchange = await makeExchange({ profile, clock, environment: 'live', kind: 'unified', send });
+  const streams = { at: (url: string) => url, turn: async () => {} };
+  const exchange = await makeExchange({
+    profile,
+    clock,
+    environment: 'live',
+    kind: 'unified',
+    send,
+    streams,
+  });
   const first = exchange.compareClocks(NO_HURRY);
   await asked.promise;
   await exchange.compareClocks(AbortSignal.abort());

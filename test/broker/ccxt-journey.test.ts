@@ -61,6 +61,19 @@ for (const name of ['binance', 'bybit', 'okx', 'gate', 'bitget'] as const satisf
       await account.heal();
     });
 
+    test('a fill that comes later is known at once: the exchange tells, though the next look is an hour away', async (t) => {
+      const account = await stub.account();
+      await account.set({ fill: 'never' });
+      const { world, ready, until } = await journey(t, { ...at(), pollSeconds: 3_600 });
+      const trader = await ready(account);
+      const sent = await world.send(trader, { symbol: 'BTCUSDT.P', quantity: 0.05 });
+      assert.equal(sent.body.status, 'placed');
+      await stub.listened(account.id);
+      await account.set({ fill: 'full' });
+      const order = await until(trader, sent.body.order_id, ({ status }) => status === 'filled');
+      assert.deepEqual([order.fill_quantity, order.verification.state], [0.05, 'done']);
+    });
+
     test('spot is not traded as a perpetual', async (t) => {
       const account = await stub.account();
       const { world, ready } = await journey(t, at());

@@ -359,6 +359,40 @@ test('the delay of a refusal is in each one’s own spelling', async () => {
   }
 });
 
+test('a refusal for the rate says whom it means: the account, or all who ask from here', async () => {
+  const cases: readonly (readonly [ExchangeName, Answer, BrokerBusy['scope']])[] = [
+    ['binance', binance(-1003, 'Too many requests.', 429), 'address'],
+    ['binance', binance(-1003, 'Way too many requests; IP banned.', 418), 'address'],
+    ['binance', binance(-1015, 'Too many new orders.', 429), 'account'],
+    ['binance', binance(-1015, 'Too many new orders.', 418), 'address'],
+    ['bybit', bybit(10006, 'Too many visits!'), 'account'],
+    ['bybit', bybit(10018, 'Exceeded the IP Rate Limit.'), 'address'],
+    ['bybit', { status: 403, text: 'access too frequent' }, 'address'],
+    ['okx', okx('50011', 'Too Many Requests', 429), 'account'],
+    ['okx', okx('50061', "You've reached the maximum order rate limit for this account."), 'account'],
+    ['okx', { status: 429, text: '' }, 'address'],
+    ['gate', gate('TOO_MANY_REQUESTS', 'Request Rate limit Exceeded', 429), 'account'],
+    ['gate', { status: 429, text: '' }, 'address'],
+    ['bitget', bitget('429', 'Too Many Requests', 429), 'account'],
+    ['bitget', page(429), 'address'],
+  ];
+  for (const [name, answer, scope] of cases) {
+    const fault: unknown = await (await placed(name, [answer])).outcome.catch((reason: unknown) => reason);
+    assert.ok(fault instanceof BrokerBusy, name);
+    assert.equal(fault.scope, scope, `${name}: ${fault.message}`);
+  }
+});
+
+test('what anybody may ask is limited by address, whoever it was asked for', async () => {
+  const { broker } = await scriptedExchange('okx', [okx('50011', 'Too Many Requests', 429)]);
+  const instrument = await broker.resolve('BTCUSDT.P', NO_HURRY);
+  assert.ok(!('rejection' in instrument));
+  await assert.rejects(
+    broker.quote(instrument, NO_HURRY),
+    (fault) => fault instanceof BrokerBusy && fault.scope === 'address',
+  );
+});
+
 test('the address that is to be allowed is told where the exchange names it', async () => {
   const words = "Your IP 203.0.113.7 is not included in your API key's script-key-0001 IP whitelist.";
   await assert.rejects((await placed('okx', [okx('50110', words, 401)])).outcome, (fault: Error) => {

@@ -83,7 +83,7 @@ export function stubHarness(broker: string, openAt: (url: string) => OpenBroker,
     own: Omit<BrokerHarness, 'open' | 'faults' | 'ledger' | 'end'>,
     terms: object = {},
   ): Promise<BrokerHarness> {
-    const { connect, set, breaks, heal, ledger } = await account(terms);
+    const { id, connect, set, breaks, heal, ledger } = await account(terms);
     const broken = (kind: string, more?: object) => async () => {
       await breaks(kind, more);
     };
@@ -103,6 +103,8 @@ export function stubHarness(broker: string, openAt: (url: string) => OpenBroker,
           await breaks('garbage', { taken: true });
           return GARBAGE_KINDS;
         },
+        cutStream: async () => void (await control('POST', `streams/${id}/cut`)),
+        babble: async () => void (await control('POST', `streams/${id}/babble`)),
         heal: async () => {
           await heal();
         },
@@ -112,5 +114,14 @@ export function stubHarness(broker: string, openAt: (url: string) => OpenBroker,
     };
   }
 
-  return { control, account, harness, url: () => exchange.url };
+  /** Ends when somebody listens to what happens to the account's orders. */
+  async function listened(id: AccountId): Promise<void> {
+    for (const start = Date.now(); ; ) {
+      const { listening } = await control<{ listening: number }>('GET', `streams/${id}`);
+      if (listening > 0) return;
+      assert.ok(Date.now() - start < 10_000, 'nobody listens');
+    }
+  }
+
+  return { control, account, harness, listened, url: () => exchange.url };
 }

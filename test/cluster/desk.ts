@@ -34,7 +34,7 @@ import type { Answer, Problem } from '../world.ts';
 export type { Answer, Problem };
 
 type Env = Readonly<Record<string, string>>;
-type Role = 'api' | 'worker' | 'verifier';
+export type Role = 'api' | 'worker' | 'verifier';
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 /** What each role must have of the workers' key, and no more. */
@@ -134,15 +134,15 @@ export async function openCluster({ redis: server }: Servers, env: Env = {}) {
   const all = new Set<Member>();
 
   /** Not awaited until it is ready: it may refuse to start. */
-  const launch = (role: Role, own: Env = {}) =>
+  const launch = (role: Role, own: Env = {}, program = 'src/main.ts') =>
     startProgram(join(folder, role), { ...shared, ...KEYS[role], ROLE: role, ...own }, [
       '--import',
       TELLS_EXIT,
-      'src/main.ts',
+      program,
     ]);
 
-  async function start(role: Role, own: Env = {}): Promise<Member> {
-    const program = launch(role, own);
+  async function start(role: Role, own: Env = {}, path?: string): Promise<Member> {
+    const program = launch(role, own, path);
     const member: Member = {
       url: await program.ready,
       pid: program.pid,

@@ -14,6 +14,7 @@ import {
   BrokerUnavailable,
   type Instrument,
   type OpenOrder,
+  type OrderHint,
   type PlaceOutcome,
   type Position,
 } from '../../src/broker/broker.ts';
@@ -94,6 +95,10 @@ export interface BrokerHarness {
     limitRate?(ms: number): Promise<void> | void;
     /** Every connection breaks before anything is taken, those that are open too. */
     disconnect?(): Promise<void> | void;
+    /** Where the broker tells by itself: whoever listens is cut off, now. */
+    cutStream?(): Promise<void> | void;
+    /** Whoever listens is told nonsense, now. */
+    babble?(): Promise<void> | void;
     /** Ends whatever the broker was asked to do wrong. */
     heal?(): Promise<void> | void;
   };
@@ -453,6 +458,74 @@ export function brokerContract(name: string, makeHarness: () => Promise<BrokerHa
       assert.equal(await position(), found.fillQuantity);
     });
 
+    rule(
+      'what happens to an order later is told at once, by its names, where the broker tells',
+      async (desk, t) => {
+        const { rest, settle } = desk.harness.faults;
+        if (!desk.connection.watch) return t.skip('the broker tells nothing by itself');
+        if (!rest || !settle) return t.skip('the harness cannot decide an order that rests');
+        await rest();
+        const { broker, connection, order } = await desk.reopen();
+        const ear = listening(connection);
+        await ear.begun;
+        const sent = order('buy');
+        const { brokerRef } = acceptedState(await broker.place(sent));
+        const isMeant = (hint: OrderHint) =>
+          hint.clientOrderId === sent.clientOrderId || (brokerRef !== null && hint.brokerRef === brokerRef);
+        await ear.heard(isMeant);
+        const before = ear.hints.length;
+        await settle('filled');
+        await ear.heard((hint) => isMeant(hint), before);
+        assert.equal((await broker.find(sent, { brokerRef }))?.status, 'filled');
+        ear.leave();
+        await ear.ended;
+      },
+    );
+
+    rule(
+      'a stream that is cut ends as such, another tells again, and orders are found as ever',
+      async (desk, t) => {
+        const { rest, settle, cutStream } = desk.harness.faults;
+        if (!desk.connection.watch) return t.skip('the broker tells nothing by itself');
+        if (!rest || !settle || !cutStream) return t.skip('the harness cannot cut it');
+        await rest();
+        const { broker, connection, order } = await desk.reopen();
+        const sent = order('buy');
+        const { brokerRef } = acceptedState(await broker.place(sent));
+        const ear = listening(connection);
+        await ear.begun;
+        await cutStream();
+        await assert.rejects(ear.ended, BrokerUnavailable);
+        assert.equal((await broker.find(sent, { brokerRef }))?.status, 'placed');
+        const next = listening(connection);
+        await next.begun;
+        await settle('filled');
+        await next.heard((hint) => hint.clientOrderId === sent.clientOrderId || hint.brokerRef === brokerRef);
+        await broker.close();
+        await assert.rejects(next.ended, BrokerUnavailable);
+      },
+    );
+
+    rule('nonsense on a stream tells of no order, and what is told after it is heard', async (desk, t) => {
+      const { rest, settle, babble } = desk.harness.faults;
+      if (!desk.connection.watch) return t.skip('the broker tells nothing by itself');
+      if (!rest || !settle || !babble) return t.skip('the harness cannot make it babble');
+      await rest();
+      const { broker, connection, order } = await desk.reopen();
+      const sent = order('buy');
+      const { brokerRef } = acceptedState(await broker.place(sent));
+      const ear = listening(connection);
+      await ear.begun;
+      await babble();
+      await settle('filled');
+      const isMeant = (hint: OrderHint) =>
+        hint.clientOrderId === sent.clientOrderId || (brokerRef !== null && hint.brokerRef === brokerRef);
+      await ear.heard(isMeant);
+      assert.ok(ear.hints.every((hint) => isMeant(hint) || (hint.clientOrderId ?? hint.brokerRef) === null));
+      ear.leave();
+      await ear.ended;
+    });
+
     rule('a close and an entry reverse: long 2, sell 2, sell 1 is short 1', async (desk) => {
       const { harness, trade, position, broker } = desk;
       await trade('buy', 2);
@@ -587,6 +660,32 @@ async function openDesk(harness: BrokerHarness, connections: Broker[]): Promise<
     },
     position: () => broker.position(instrument),
     reopen: () => openDesk(harness, connections),
+  };
+}
+
+/** Whoever waits here for longer than a test may last waits for what does not come. */
+function listening(connection: Broker) {
+  const leaving = new AbortController();
+  const begun = Promise.withResolvers<void>();
+  const hints: OrderHint[] = [];
+  let news = Promise.withResolvers<void>();
+  assert.ok(connection.watch);
+  const ended = connection.watch((hint) => {
+    if (hint) hints.push(hint);
+    else begun.resolve();
+    news.resolve();
+    news = Promise.withResolvers();
+  }, leaving.signal);
+  ended.catch(begun.reject);
+  begun.promise.catch(() => {});
+  return {
+    hints,
+    begun: begun.promise,
+    ended,
+    leave: () => leaving.abort(),
+    async heard(isIt: (hint: OrderHint) => boolean, after = 0): Promise<void> {
+      while (!hints.slice(after).some(isIt)) await Promise.race([news.promise, ended]);
+    },
   };
 }
 

@@ -53,6 +53,7 @@ function order(at: number, trades: readonly Traded[], more: Partial<Order> = {})
   return {
     id,
     version: 1,
+    requestId: null,
     userId: 'user' as UserId,
     accountId: 'account' as AccountId,
     brokerName: 'paper',

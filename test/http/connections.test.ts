@@ -180,3 +180,16 @@ describe('a client that takes its time', () => {
     assert.equal(await answerTo(socket, GET), 'HTTP/1.1 200 OK');
   });
 });
+
+describe('a process that was held up for longer than a request may take', () => {
+  test('reads what came meanwhile before it calls anybody late: a signal is not refused for our own sleep', async (t) => {
+    const { world, open } = await listening(t, { HEADERS_TIMEOUT_SECONDS: '0.2' });
+    const taken = once(world.server.server, 'connection');
+    const socket = await open();
+    await taken;
+    const answer = answerTo(socket, GET);
+    // Nothing runs here meanwhile, as in a machine that was paused.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
+    assert.equal(await answer, 'HTTP/1.1 200 OK');
+  });
+});

@@ -75,7 +75,7 @@ for (const [name, open] of Object.entries(DATABASES))
     const changes = { ofOrder() {}, ofAccess() {} };
     const depsOf = (db: Db) => ({ db, clock, secrets, hasher: argon2id, plans: DEFAULT_PLANS, changes });
 
-    async function addUser(db: Db, more: Partial<User> = {}): Promise<Admin> {
+    async function addUser(db: Db, more: Partial<User> = {}): Promise<Admin & { id: UserId }> {
       const id = randomUUIDv7() as UserId;
       const user: User = {
         id,

@@ -45,6 +45,8 @@ const DEFAULTS: readonly (readonly [string, (config: Config) => unknown, unknown
     (config) => config.edge.adminIps,
     [ipv4('127.0.0.0', 8), { address: '::1', prefix: 128, family: 'ipv6' }],
   ],
+  ['METRICS_PORT', (config) => config.edge.metrics.port, null],
+  ['METRICS_IPS', (config) => config.edge.metrics.ips, readConfig({}).edge.adminIps],
   [
     'CHARTING_IPS',
     (config) => config.edge.chartingIps,
@@ -53,6 +55,7 @@ const DEFAULTS: readonly (readonly [string, (config: Config) => unknown, unknown
   ['SMTP_URL', (config) => config.mail.smtpUrl, undefined],
   ['MAIL_FROM', (config) => config.mail.from, 'fillpath@localhost'],
   ['WORKER_IDLE_HOURS', (config) => config.workers.idleMs, 12 * 3_600_000],
+  ['HOST_NAME', (config) => config.workers.hostName, undefined],
   ['WORKER_POOL_SIZE', (config) => config.workers.poolSize, 2],
   ['PLANS', (config) => config.plans, DEFAULT_PLANS],
   ['SEED_USER', (config) => config.seedUser, true],

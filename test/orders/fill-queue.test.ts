@@ -7,6 +7,7 @@ import type { OrderQuery } from '../../src/broker/broker.ts';
 import { sql } from '../../src/data/db.ts';
 import { findOrder } from '../../src/data/orders.ts';
 import { workerOrders } from '../../src/data/worker-orders.ts';
+import { UNCOUNTED } from '../../src/domain/counters.ts';
 import type { Look } from '../../src/domain/fill.ts';
 import { timestamp, type UserId } from '../../src/domain/ids.ts';
 import type { Order } from '../../src/domain/order.ts';
@@ -37,6 +38,7 @@ describe('A check whose verifier died', { concurrency: true }, () => {
       rules: { retries: 3, requeueMs: REQUEUE, giveUpMs: REQUEUE },
       visibilityMs: 180_000,
       changes: { ofOrder() {} },
+      counters: UNCOUNTED,
     });
     await claimed.promise;
     const other = await world.makeTrader();
@@ -56,7 +58,7 @@ describe('A check whose verifier died', { concurrency: true }, () => {
     const { state } = broker.ledger[0] ?? assert.fail('nothing was placed');
     answer.resolve({ seen: 'state', state: { ...state, status: 'cancelled' } });
     await zombie;
-    assert.equal((await line('a fill check was overtaken; it will be made again')).order, body.order_id);
+    assert.equal((await line('a fill check was overtaken; it will be made again')).order_id, body.order_id);
     assert.deepEqual(await world.order(trader, body.order_id), before);
   });
 

@@ -58,7 +58,7 @@ describe('Order fill verification', { concurrency: true }, () => {
       assert.equal(record.error?.code, code);
       assert.equal(record.verification.state, 'done');
       const logged = await line('fill verification found an end');
-      assert.equal(logged.order, body.order_id);
+      assert.equal(logged.order_id, body.order_id);
       assert.match(JSON.stringify(logged.error), new RegExp(`${status} (by|at) the paper exchange`));
     });
 
@@ -107,7 +107,7 @@ describe('Order fill verification', { concurrency: true }, () => {
     const dead = await polled(world, trader, body.order_id, 4);
     assert.equal(dead.status, 'partially_filled');
     assert.deepEqual(dead.verification, { state: 'dead_letter', attempts: 4, next_at: null });
-    assert.equal((await line('fill verification gave up: dead letter')).order, body.order_id);
+    assert.equal((await line('fill verification gave up: dead letter')).order_id, body.order_id);
 
     // The polls of another order show that the time for one more has come and gone.
     await world.setPaper(trader, { fill: 'never' });

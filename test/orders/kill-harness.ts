@@ -23,6 +23,8 @@ export interface Program {
   /** With the last of what it printed. */
   readonly ended: Promise<string>;
   readonly pid: number;
+  /** null: it lives, or was killed. */
+  exitCode(): number | null;
   /** Resolves when it is gone. */
   kill(signal?: NodeJS.Signals): Promise<void>;
 }
@@ -83,6 +85,7 @@ export function startProgram(
     ready: ready.promise,
     ended: ended.promise,
     pid: child.pid ?? 0,
+    exitCode: () => child.exitCode,
     async kill(signal = 'SIGKILL') {
       child.kill(signal);
       await ended.promise;

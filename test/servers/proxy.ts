@@ -12,14 +12,15 @@ export interface Proxy {
   close(): Promise<void>;
 }
 
-/** `path`: of the server's unix socket. */
-export async function startProxy(path: string): Promise<Proxy> {
+/** `to`: the path of the server's unix socket, or its port on the loopback. */
+export async function startProxy(to: string | number): Promise<Proxy> {
   const clients = new Set<Socket>();
   let isClosed = false;
   let trap: { like: RegExp; sprung(): void } | null = null;
   const server = createServer((client) => {
     if (isClosed) return client.destroy();
-    const upstream = connect({ path });
+    const upstream =
+      typeof to === 'number' ? connect({ host: '127.0.0.1', port: to }) : connect({ path: to });
     clients.add(client);
     client.on('close', () => {
       clients.delete(client);

@@ -16,6 +16,7 @@ import {
   type WireRequest,
 } from '../../chaos/exchange-dialect.ts';
 import { absolute, decimal, multiply, ZERO } from '../../src/domain/decimal.ts';
+import { binanceStream, listenKeyOf } from './streams.ts';
 import {
   among,
   type Call,
@@ -104,6 +105,36 @@ const tellOrder = (order: SeenOrder) => ({
   selfTradePreventionMode: 'EXPIRE_MAKER',
   goodTillDate: 0,
   updateTime: order.updatedAt,
+});
+
+/** As the stream tells it: each name is a letter. */
+const tellUpdate = (order: SeenOrder) => ({
+  s: order.symbol,
+  c: order.clientOrderId,
+  S: order.side.toUpperCase(),
+  o: 'MARKET',
+  f: 'GTC',
+  q: order.quantity,
+  p: '0',
+  ap: order.fillPrice ?? '0',
+  sp: '0',
+  x: order.status === 'placed' ? 'NEW' : order.status === 'cancelled' ? 'CANCELED' : 'TRADE',
+  X: STATES[order.status],
+  i: Number(order.ref),
+  l: order.fillQuantity,
+  z: order.fillQuantity,
+  L: order.fillPrice ?? '0',
+  N: 'USDT',
+  n: order.fee ?? '0',
+  T: order.updatedAt,
+  t: 1,
+  m: false,
+  R: order.reduceOnly,
+  wt: 'CONTRACT_PRICE',
+  ot: 'MARKET',
+  ps: 'BOTH',
+  cp: false,
+  rp: '0',
 });
 
 /** When it is placed or cancelled, and when it is asked for. */
@@ -379,6 +410,8 @@ function routesOf(office: Office): Routes {
           if (!isDone) return refused(400, -2011, 'Unknown order sent.');
           return said(tellChanged({ ...order, status: 'cancelled' }));
         }),
+      [`POST ${LISTEN_KEY}`]: (call) =>
+        visit('other', call, () => said({ listenKey: listenKeyOf(call.holder.standing) })),
       'GET /fapi/v1/openOrders': (call) =>
         visit('look_up', call, async () => {
           const orders = among(await office.orders(call.holder.account), { symbol: call.params.symbol });
@@ -482,6 +515,8 @@ function tellTaken(taken: Taken, isAwaited: boolean): Answer {
 }
 
 /** The one who asks, or what he is told at the door. */
+const LISTEN_KEY = '/fapi/v1/listenKey';
+
 function authenticate(office: Office, request: WireRequest): Call | Answer {
   const key = header(request, 'x-mbx-apikey');
   if (!key) return refused(401, -2014, 'API-key format invalid.');
@@ -489,6 +524,9 @@ function authenticate(office: Office, request: WireRequest): Call | Answer {
   const params = paramsOf(request);
   if (!holder || !params || !mayComeFrom(holder, request.address)) return BAD_KEY;
   const { timestamp } = params;
+  // The one that is not signed.
+  if (request.path === LISTEN_KEY)
+    return { holder, params, signedAt: office.now(), windowMs: RECV_WINDOW_MS };
   if (!timestamp) return missing('timestamp');
   // What is signed is the address's part and the body's, one after the other, up to the signature.
   const [signed = '', signature] = (request.search + request.body).split(/&?signature=/);
@@ -514,6 +552,7 @@ export const binance: Dialect = {
     forgetsIdsAfterMs: null,
     limits: 'binance',
   },
+  stream: binanceStream(tellUpdate),
   markets: MARKETS,
   refs: NUMBERS,
   idFields: ['orderId', 'clientOrderId'],

@@ -22,7 +22,7 @@ const STATES: Record<SeenOrder['status'], string> = {
   failed: 'canceled',
 };
 
-const tellOrder = (order: SeenOrder, marginMode: string) => ({
+export const tellOrder = (order: SeenOrder, marginMode: string) => ({
   symbol: order.symbol,
   size: order.quantity,
   orderId: order.ref,

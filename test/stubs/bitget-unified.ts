@@ -32,7 +32,7 @@ const STATES: Record<SeenOrder['status'], string> = {
 
 const feesOf = ({ fee }: SeenOrder) => [{ feeCoin: 'USDT', fee: fee ? negate(fee) : '0' }];
 
-const tellOrder = (order: SeenOrder) => ({
+export const tellOrder = (order: SeenOrder) => ({
   orderId: order.ref,
   clientOid: order.clientOrderId,
   category: 'USDT-FUTURES',

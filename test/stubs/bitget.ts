@@ -4,9 +4,10 @@
 
 import type { Answer, Dialect, Office, WireRequest } from '../../chaos/exchange-dialect.ts';
 import { NUMBERS } from '../../chaos/exchange-dialect.ts';
-import { classicRoutes } from './bitget-classic.ts';
-import { unifiedRoutes } from './bitget-unified.ts';
+import { classicRoutes, tellOrder as tellClassic } from './bitget-classic.ts';
+import { tellOrder as tellUnified, unifiedRoutes } from './bitget-unified.ts';
 import { busy, MARKETS, refused, said } from './bitget-words.ts';
+import { bitgetStream } from './streams.ts';
 import { type Call, FOR_EVER, header, hmac, listener, mayComeFrom, paramsOf } from './wire.ts';
 
 const WINDOW_MS = 30_000;
@@ -53,6 +54,10 @@ export const bitget: Dialect = {
     forgetsIdsAfterMs: null,
     limits: 'bitget',
   },
+  stream: bitgetStream({
+    classic: (order, { standing }) => tellClassic(order, standing.marginMode),
+    unified: tellUnified,
+  }),
   markets: MARKETS,
   refs: NUMBERS,
   idFields: ['orderId', 'clientOid'],

@@ -16,6 +16,7 @@ import {
   type WireRequest,
 } from '../../chaos/exchange-dialect.ts';
 import { absolute, multiply, sign, subtract, ZERO } from '../../src/domain/decimal.ts';
+import { bybitStream } from './streams.ts';
 import {
   type Call,
   COINS,
@@ -485,6 +486,7 @@ export const bybit: Dialect = {
     forgetsIdsAfterMs: null,
     limits: 'bybit',
   },
+  stream: bybitStream(tellOrder),
   markets: MARKETS,
   refs: UUIDS,
   idFields: ['orderId', 'orderLinkId'],

@@ -16,6 +16,7 @@ import {
   type WireRequest,
 } from '../../chaos/exchange-dialect.ts';
 import { absolute, decimal, isWhole, negate, sign, subtract } from '../../src/domain/decimal.ts';
+import { gateStream } from './streams.ts';
 import {
   among,
   type Call,
@@ -106,9 +107,11 @@ const FINISHED: Record<SeenOrder['status'], string> = {
 const finishOf = ({ status, reduceOnly, reason }: SeenOrder) =>
   status === 'cancelled' && reduceOnly && reason?.startsWith('nothing') ? 'reduce_only' : FINISHED[status];
 
+const USER = 100000;
+
 const tellOrder = (order: SeenOrder) => ({
   id: Number(order.ref),
-  user: 100000,
+  user: USER,
   contract: order.symbol,
   create_time: order.acceptedAt / 1000,
   ...(!isResting(order) && { finish_time: order.updatedAt / 1000, finish_as: finishOf(order) }),
@@ -144,7 +147,7 @@ const tellTrade = (order: SeenOrder) => ({
 });
 
 const tellPosition = (position: SeenPosition, isHedged: boolean, now: number) => ({
-  user: 100000,
+  user: USER,
   contract: position.symbol,
   size: Number(position.quantity),
   // Cross margin is a leverage of none.
@@ -288,6 +291,7 @@ function routesOf(office: Office): Routes {
       order_margin: '0',
       available,
       point: '0',
+      user: USER,
       currency: 'USDT',
       in_dual_mode: holder.standing.positionMode === 'hedged',
       position_mode: holder.standing.positionMode === 'hedged' ? 'dual' : 'single',
@@ -429,6 +433,7 @@ export const gate: Dialect = {
     forgetsIdsAfterMs: { least: 60_000, most: 60_000 },
     limits: 'gate',
   },
+  stream: gateStream(USER, tellOrder),
   markets: MARKETS,
   refs: NUMBERS,
   idFields: ['id', 'text'],

@@ -16,6 +16,7 @@ import {
   type WireRequest,
 } from '../../chaos/exchange-dialect.ts';
 import { negate, sign } from '../../src/domain/decimal.ts';
+import { okxStream } from './streams.ts';
 import {
   among,
   type Call,
@@ -461,6 +462,7 @@ export const okx: Dialect = {
     forgetsIdsAfterMs: null,
     limits: 'okx',
   },
+  stream: okxStream((order, { standing }) => tellOrder(order, standing.marginMode)),
   markets: MARKETS,
   refs: NUMBERS,
   idFields: ['ordId', 'clOrdId'],

@@ -52,9 +52,7 @@ const openTrade = async (page: Page) => {
   await drawer
     .getByRole('option', { name: /BTCUSDT/ })
     .first()
-    .waitFor();
-  await page.keyboard.press('ArrowDown');
-  await page.keyboard.press('Enter');
+    .click();
   await drawer.getByLabel('buy').check();
   await drawer.getByLabel('Quantity').fill('0.1');
   await drawer.getByRole('button', { name: /^Buy/ }).waitFor();
@@ -97,7 +95,7 @@ const inOrder = (accountId: string, signalId: string): readonly Sitting[] => [
   { name: 'signals', path: '/signals' },
   { name: 'story', path: `/signals/${signalId}` },
   { name: 'positions', path: '/positions' },
-  { name: 'performance', path: `/performance?account=${accountId}` },
+  { name: 'performance', path: accountId ? `/performance?account=${accountId}` : '/performance' },
   { name: 'accounts', path: '/accounts' },
   { name: 'account', path: `/accounts/${accountId}` },
   { name: 'check', path: '/check' },

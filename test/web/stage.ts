@@ -63,7 +63,7 @@ export async function openStage({
   };
   let fillpath = await open();
   const url = await fillpath.listen();
-  const { firstUser } = fillpath;
+  const firstUser = await fillpath.makeFirstUser();
   assert.ok(firstUser);
 
   async function call<Body>(path: string, init: { method?: string; body?: unknown; key?: string } = {}) {

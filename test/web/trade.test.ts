@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { answered, type Keep, leavesOpen, press, unanswered } from '../../web/pages/trade/intent.ts';
+import { offered } from '../../web/pages/trade/offered.ts';
 import {
   buttonWords,
   driftWarning,
@@ -193,5 +194,26 @@ describe('one intent, one order', () => {
     assert.equal(leavesOpen({ status: 409, code: 'idempotency_in_progress' }), true);
     assert.equal(leavesOpen({ status: 409, code: 'idempotency_conflict' }), false);
     assert.equal(leavesOpen({ status: 403, code: 'account_halted' }), false);
+  });
+});
+
+describe('The symbols offered while somebody types', () => {
+  const named = (symbol: string, description = '') => ({ symbol, description });
+  const before = [named('AAPL', 'Apple'), named('BTCUSDT.P', 'Bitcoin perpetual'), named('ETHUSDT.P')];
+
+  it('are the broker’s answer, as it ranked them, once it has been asked for just that', () => {
+    assert.deepEqual(offered(before, 'x', 'x'), before);
+  });
+
+  it('are never one of an older answer without the letters in the field: Enter would trade it', () => {
+    assert.deepEqual(
+      offered(before, 'btc', '').map(({ symbol }) => symbol),
+      ['BTCUSDT.P'],
+    );
+    assert.deepEqual(
+      offered(before, 'apple', '').map(({ symbol }) => symbol),
+      ['AAPL'],
+    );
+    assert.deepEqual(offered(before, 'zzz', ''), []);
   });
 });

@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 import { BrokerBusy, type Brokers, BrokerUnavailable, CredentialsRejected } from '../../src/broker/broker.ts';
 import type { Account } from '../../src/data/accounts.ts';
 import { DatabaseUnavailable, sql } from '../../src/data/db.ts';
+import { UNCOUNTED } from '../../src/domain/counters.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { type AccountId, type OrderId, timestamp, type UserId } from '../../src/domain/ids.ts';
 import { NO_NOTES, type Order } from '../../src/domain/order.ts';
@@ -343,6 +344,7 @@ describe('An order whose outcome could not be saved', () => {
   const close = (n: number): Order => ({
     id: `00000000-0000-7000-8000-00000000010${n}` as OrderId,
     version: 1,
+    requestId: null,
     userId: USER,
     accountId: ACCOUNT,
     brokerName: 'paper',
@@ -392,6 +394,7 @@ describe('An order whose outcome could not be saved', () => {
       wait: pass,
       brokerTimeoutMs: 1_000,
       gates: createGates(),
+      counters: UNCOUNTED,
     });
     const standing = new Map([close(1), close(2)].map((order) => [order.id, order]));
     const next = (order: Order) => {
@@ -404,6 +407,7 @@ describe('An order whose outcome could not be saved', () => {
       connections,
       judge: async () => [],
       noteEquity: () => {},
+      counters: UNCOUNTED,
       // The database is away for the one commit that follows the broker's acknowledgement.
       save: async (order) => {
         if (++commits === 1) throw new DatabaseUnavailable('away');
@@ -416,7 +420,12 @@ describe('An order whose outcome could not be saved', () => {
       rules: { fillWaitMs: 1_000, settleMs: 2_000, closeWaitMs: 5_000, lookEveryMs: 500, giveUpMs: 30_000 },
     };
     const trades = recentTrades();
-    const options = { upTo: null, tradesOf: () => trades, faults: new Map(), log: { error: () => {} } };
+    const options = {
+      upTo: null,
+      tradesOf: () => trades,
+      faults: new Map(),
+      log: { info() {}, error: () => {} },
+    };
     await workOff(execution, async () => ({ orders: [...standing.values()], version: 1, guards: null }), {
       ...options,
       signal: new AbortController().signal,

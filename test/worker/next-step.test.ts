@@ -16,6 +16,7 @@ import {
   type Instrument,
 } from '../../src/broker/broker.ts';
 import type { Account } from '../../src/data/accounts.ts';
+import { UNCOUNTED } from '../../src/domain/counters.ts';
 import { add, type Decimal, decimal, negate, sign, smaller, ZERO } from '../../src/domain/decimal.ts';
 import { afterLook } from '../../src/domain/fill.ts';
 import {
@@ -249,12 +250,14 @@ function model(capabilities: Capabilities, start: number, luck: readonly Luck[],
       wait,
       brokerTimeoutMs: 10_000,
       gates: createGates(clock.now),
+      counters: UNCOUNTED,
     };
     const connections = createConnections(access);
     const execution: Execution = {
       connections,
       judge: async () => [],
       noteEquity: () => {},
+      counters: UNCOUNTED,
       save: (order) => commit(alive(order)),
       saveSending: (order) => commit(alive(order)),
       saveSeen: (order) => commit(alive(order)),
@@ -283,6 +286,7 @@ function model(capabilities: Capabilities, start: number, luck: readonly Luck[],
         faults: new Map(),
         signal: new AbortController().signal,
         log: {
+          info() {},
           error: (context) =>
             assert.ok(
               (context as { fault: unknown }).fault instanceof Crash,
@@ -327,6 +331,7 @@ function model(capabilities: Capabilities, start: number, luck: readonly Luck[],
 const newOrder = (id: OrderId, intent: OrderIntent, quantity: number, now: number): Order => ({
   id,
   version: 1,
+  requestId: null,
   userId: USER,
   accountId: ACCOUNT,
   brokerName: 'paper',

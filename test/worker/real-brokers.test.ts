@@ -260,6 +260,35 @@ describe('Busy is not broken', () => {
     assert.ok(waits.some((ms) => ms >= 300));
   });
 
+  for (const [scope, status] of [
+    ['account', 'filled'],
+    ['address', 'rejected'],
+  ] as const)
+    test(`a limit of one user’s ${scope} leaves another user’s order at the same broker ${status}`, async (t) => {
+      const broker = scriptedBroker(t);
+      const world = await openWorld(t, { brokers: broker.brokers });
+      const [one, other] = [await world.makeTrader(), await world.makeTrader()];
+      broker.script('position', () => Promise.reject(new BrokerBusy('too many', 60_000, scope)), 1);
+      const refused = await world.send(one, { action: 'long_entry' });
+      assert.equal(refused.body.error?.code, 'broker_rate_limited');
+      assert.equal((await world.send(other, { action: 'long_entry' })).body.status, status);
+      assert.equal((await world.send(one, { action: 'long_entry' })).body.status, 'rejected');
+      assert.equal(broker.count('position'), status === 'filled' ? 2 : 1, 'nobody who is held asks');
+    });
+
+  test('an address that is limited while one user connects is not connected from by another', async (t) => {
+    const broker = scriptedBroker(t);
+    const world = await openWorld(t, { brokers: broker.brokers });
+    const [one, other] = [await world.makeTrader(), await world.makeTrader()];
+    broker.script('open', () => Promise.reject(new BrokerBusy('banned', 60_000, 'address')), 1);
+    for (const trader of [one, other])
+      assert.equal(
+        (await world.send(trader, { action: 'long_entry' })).body.error?.code,
+        'broker_rate_limited',
+      );
+    assert.equal(broker.count('open'), 1);
+  });
+
   const refusal = (retry_after: number) =>
     ({
       outcome: 'rejected',

@@ -13,6 +13,7 @@ import type {
   Fitness,
   Instrument,
   OpenOrder,
+  OrderHint,
   OrderQuery,
   PlaceOutcome,
   Position,
@@ -88,6 +89,7 @@ export function scriptedBroker(t: TestContext, capabilities: Partial<Capabilitie
   const scripts: { call: Call; script: Script<Call>; times: number }[] = [];
   const underWay = new Map<AccountId, number>();
   const held = new Set<() => void>();
+  const ears = new Map<AccountId, (hint: OrderHint | null) => void>();
   let connections = 0;
   t.after(() => {
     for (const release of held) release();
@@ -98,6 +100,11 @@ export function scriptedBroker(t: TestContext, capabilities: Partial<Capabilitie
     calls,
     /** Whether an order that is accepted from now on is filled at once, or rests until it is settled. */
     fills: 'at once' as 'at once' | 'later',
+    /** Whether it tells of orders by itself; a function is what becomes of each stream. */
+    tells: false as boolean | (() => Promise<void>),
+    /** Who listens, by account. */
+    ears,
+    streams: 0,
     /** The most calls that were under way at once: of one account, and of all. */
     mostOfOneAccount: 0,
     mostOfAll: 0,
@@ -211,10 +218,26 @@ export function scriptedBroker(t: TestContext, capabilities: Partial<Capabilitie
       async cancel(order, signal) {
         await answer(on('cancel'), order, () => cancel(id, order.brokerRef), signal);
       },
+      ...(broker.tells && { watch: (tell, signal) => listenTo(id, tell, signal) }),
       async close() {
         await answer(on('close'), null, () => null);
       },
     };
+  }
+
+  async function listenTo(
+    account: AccountId,
+    tell: (hint: OrderHint | null) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    broker.streams++;
+    if (typeof broker.tells === 'function') return broker.tells();
+    ears.set(account, tell);
+    tell(null);
+    const over = Promise.withResolvers<void>();
+    signal.addEventListener('abort', () => over.resolve());
+    await over.promise;
+    ears.delete(account);
   }
 
   const known = (account: AccountId, clientOrderId: ClientOrderId) =>

@@ -31,6 +31,8 @@ export function useOrderChanges(hear: Hears): void {
 const CHANGED_BY_ORDERS = [['overview'], ['performance'], ['orders', 'story']];
 /** Of these the broker is asked, and it counts who asks. */
 const CHANGED_AT_BROKER = [['positions'], ['balance']];
+/** Those lists, which a change of an order does not move by itself. */
+const LISTS = [['signals'], ['orders']];
 /** Many orders at once are one change. */
 const GATHER_MS = 500;
 const GATHER_AT_BROKER_MS = 2_000;
@@ -73,6 +75,10 @@ function LiveTo({ userId, children }: { readonly userId: string | undefined; rea
           for (const hear of listeners) hear(told.order);
           changed();
           changedAtBroker();
+        } else if (told.what === 'begun') {
+          changed();
+          changedAtBroker();
+          for (const queryKey of LISTS) void client.invalidateQueries({ queryKey });
         } else if (told.what === 'reset') void client.invalidateQueries();
         else setLiveness({ isLive: told.what === 'live', since: told.since });
       },

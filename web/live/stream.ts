@@ -7,6 +7,8 @@ import { serverNow } from '../api/clock.ts';
 
 export type Told =
   | { readonly what: 'order'; readonly order: Schemas['OrderRecord'] }
+  /** The page's first stream, soon after its first questions: orders may have changed between the two, and nothing else. */
+  | { readonly what: 'begun' }
   /** Something may have been missed: what is shown must be read again. */
   | { readonly what: 'reset' }
   | { readonly what: 'live'; readonly since: number }
@@ -19,6 +21,9 @@ const AGAIN_MS = [1_000, 2_000, 5_000, 10_000];
 
 /** Something comes every 15 s. After this silence nobody is there, whatever the connection looks like. */
 const SILENCE_MS = 40_000;
+
+/** A stream that opens within this time after the page follows on what the page has just read. */
+const AT_ONCE_MS = 10_000;
 
 /** Of this tab. */
 let stop = () => {};
@@ -35,11 +40,14 @@ export function listen(
   const channel = new BroadcastChannel(name);
   let state: Told = { what: 'away', since: serverNow() };
   let leads = false;
+  const begunAt = performance.now();
+  let wasLive = false;
 
   const say = (told: Told) => {
     if (told.what === 'live' || told.what === 'away') {
       if (told.what === state.what) return;
       state = told;
+      wasLive ||= told.what === 'live';
     }
     tell(told);
     channel.postMessage(told);
@@ -51,6 +59,7 @@ export function listen(
     }
     // Who leads next goes on from what was said last.
     if (data.what === 'live' || data.what === 'away') state = data;
+    wasLive ||= data.what === 'live';
     tell(data);
   };
   channel.postMessage({ what: 'hello' });
@@ -58,7 +67,8 @@ export function listen(
   navigator.locks
     .request(name, { signal: stopped.signal }, async () => {
       leads = true;
-      await followUntil(stopped.signal, say, onRefused);
+      const isFirst = () => !wasLive && performance.now() - begunAt < AT_ONCE_MS;
+      await followUntil(stopped.signal, say, onRefused, isFirst);
     })
     .catch((fault: unknown) => {
       if (!stopped.signal.aborted) throw fault;
@@ -76,6 +86,7 @@ function followUntil(
   stop: AbortSignal,
   say: (told: Told) => void,
   onRefused: () => Promise<boolean>,
+  isFirst: () => boolean,
 ): Promise<void> {
   return new Promise((resolve) => {
     let source: EventSource | null = null;
@@ -115,10 +126,11 @@ function followUntil(
       let isNew = true;
       source.onopen = () => {
         tries = 0;
-        live();
         // A new stream knows nothing of what the one before it heard, be it this tab's or another's. From here on nothing is
         // missed: what is read now has no gap.
-        if (isNew) say({ what: 'reset' });
+        const what = isFirst() ? 'begun' : 'reset';
+        live();
+        if (isNew) say({ what });
         isNew = false;
       };
       source.addEventListener('alive', live);

@@ -5,6 +5,7 @@ import { isApiKeyGood, ownerOfApiKey, touchApiKey } from '../../data/api-keys.ts
 import type { Db } from '../../data/db.ts';
 import { findSession, isSessionLive, type Session } from '../../data/sessions.ts';
 import { allowedIps, type User } from '../../data/users.ts';
+import type { Counters } from '../../domain/counters.ts';
 import { type Denial, deny, ruleOf } from '../../domain/denial.ts';
 import { type AccountId, timestamp, type UserId } from '../../domain/ids.ts';
 import { isSameSecret } from '../../domain/webhook.ts';
@@ -25,6 +26,7 @@ interface RateDeps {
   readonly store: Pick<Store, 'countInWindow'>;
   readonly rateLimit: RateLimit;
   readonly log: { warn(context: object, text: string): void };
+  readonly counters: Pick<Counters, 'failedOpen'>;
 }
 
 /**
@@ -40,7 +42,7 @@ const COUNTS: Record<RequestCount, (user: UserId) => string> = {
 
 /** Fails open, as the spec says: a store that does not answer must not stop anybody from trading. */
 export async function checkRate(
-  { store, rateLimit, log }: RateDeps,
+  { store, rateLimit, log, counters }: RateDeps,
   user: UserId,
   count: RequestCount,
 ): Promise<Denial | null> {
@@ -52,7 +54,8 @@ export async function checkRate(
     );
     return allowed ? null : deny('rate_limited', { retryAfter: Math.max(1, Math.ceil(retryAfterMs / 1000)) });
   } catch (fault) {
-    log.warn({ fault, user }, 'the rate limiter fails open: the store does not answer');
+    counters.failedOpen('rate_limit');
+    log.warn({ fault, user_id: user }, 'the rate limiter fails open: the store does not answer');
     return null;
   }
 }

@@ -188,7 +188,10 @@ export async function forgotPassword(
   try {
     await mailer.send({ to: user.email, ...resetMail({ link, minutes: RESET_LIFE_MS / 60_000 }) });
   } catch (fault) {
-    log.error({ fault, user: user.id }, 'the mail with the link for a new password could not be sent');
+    log.error(
+      { fault, request_id: context.requestId, user_id: user.id },
+      'the mail with the link for a new password could not be sent',
+    );
     await refuse('The mail could not be sent.');
   }
 }

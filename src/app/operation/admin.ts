@@ -52,7 +52,8 @@ interface Tells {
 
 /** Who administers, and by which request. */
 export interface Admin {
-  readonly id: UserId;
+  /** null: the operator, at the machine itself. */
+  readonly id: UserId | null;
   readonly context: RequestContext;
 }
 
@@ -297,7 +298,7 @@ export async function changeUserAsAdmin(deps: UserDeps & Tells, by: Admin, id: s
   }
   if (isActive === false && id === by.id) return refuse(deps, by, deed, deny('own_deactivation'));
   const lost = await perform(deps, by, deed, [
-    ...(isActive === false ? [stillActingAdmin(by.id)] : []),
+    ...(isActive === false && by.id !== null ? [stillActingAdmin(by.id)] : []),
     changeUser(id as UserId, change),
   ]);
   if (lost === 'acting') return refuse(deps, by, deed, deny('user_deactivated'));

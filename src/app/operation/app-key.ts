@@ -4,12 +4,21 @@
 import { createHmac } from 'node:crypto';
 import type { Db } from '../../data/db.ts';
 import { readFact, rememberFact } from '../../data/facts.ts';
+import { CannotStart } from '../../domain/cannot-start.ts';
+
+const markOf = (appKey: Buffer): string =>
+  createHmac('sha256', appKey).update('the key of this database').digest('base64url');
+
+/** Without making it so: a database that knows none yet takes any. */
+export async function isAppKeyOf(db: Db, appKey: Buffer): Promise<boolean> {
+  const known = await readFact(db, 'app_key');
+  return known === null || known === markOf(appKey);
+}
 
 export async function agreeOnAppKey({ db }: { readonly db: Db }, appKey: Buffer): Promise<void> {
-  const mark = createHmac('sha256', appKey).update('the key of this database').digest('base64url');
-  await db.commit([rememberFact('app_key', mark)]);
-  if ((await readFact(db, 'app_key')) !== mark)
-    throw new Error(
+  await db.commit([rememberFact('app_key', markOf(appKey))]);
+  if (!(await isAppKeyOf(db, appKey)))
+    throw new CannotStart(
       'APP_KEY is not the one that this database was made with. Give every process the same one; ' +
         'where none was configured it lies in keys/APP_KEY in the DATA_DIR of the first start.',
     );

@@ -1,15 +1,17 @@
 // Is the service able to take an order? Each part is asked; one that is down makes the whole unhealthy.
 
 import { oldestUnsealed } from '../../data/audit-chain.ts';
-import { type Db, sql } from '../../data/db.ts';
+import type { Db } from '../../data/db.ts';
 import { countChecks } from '../../data/fill-checks.ts';
 import { millis } from '../../domain/ids.ts';
 import type { Store } from '../../store/store.ts';
 import type { Hosts } from '../../worker/hosts.ts';
 import { STARTS_QUEUE } from '../../worker/pool.ts';
+import type { WriteProbe } from './write-probe.ts';
 
 export interface HealthDeps {
   readonly db: Db;
+  readonly writes: WriteProbe;
   readonly store: Pick<Store, 'ping' | 'queueLength'>;
   readonly hosts: Pick<Hosts, 'list'>;
   readonly clock: { now(): number };
@@ -36,10 +38,10 @@ const PATIENCE_MS = 2_000;
 export const LONG_UNSEALED_MS = 60_000;
 
 export async function readHealth(deps: HealthDeps): Promise<Health> {
-  const { db, store, hosts, version } = deps;
+  const { db, writes, store, hosts, version } = deps;
   const [database, inMemory, workers, queues, audit] = await Promise.all([
     part(async () => {
-      await db.get(sql`select 1 as one`);
+      await writes.write();
       return { kind: db.dialect };
     }),
     part(async () => {

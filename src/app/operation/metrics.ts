@@ -1,10 +1,11 @@
-// What Prometheus reads: figures of the whole deployment, the same from every process of it, but for what a process alone
-// can know: which messages it did not believe.
+// Figures of the whole deployment, the same from every process of it, but for two that a process alone can know: what it is,
+// and which messages it did not believe. What it counts of its own doing stands beside them (domain/counters.ts).
 
 import type { Db } from '../../data/db.ts';
-import { countChecks } from '../../data/fill-checks.ts';
-import { ordersUnderWayNow } from '../../data/orders.ts';
+import { countChecks, earliestCheck } from '../../data/fill-checks.ts';
+import { countUnknown, ordersUnderWayNow } from '../../data/orders.ts';
 import { readPruned } from '../../data/pruning.ts';
+import type { Figure } from '../../domain/figure.ts';
 import { millis, type Timestamp } from '../../domain/ids.ts';
 import type { Store } from '../../store/store.ts';
 import type { Hosts } from '../../worker/hosts.ts';
@@ -20,69 +21,19 @@ export interface MetricsDeps {
   readonly role: string;
 }
 
-export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
-
-/** A part that is down leaves its figures out, and says so in `fillpath_part_up`. */
-export async function readMetrics(deps: MetricsDeps): Promise<string> {
-  const { db, clock, store, hosts, version, role } = deps;
+/** A part that is down leaves its figures out, and says so in `part_up`. */
+export async function readFigures(deps: MetricsDeps): Promise<Figure[]> {
+  const { store, version, role } = deps;
   const [ofDatabase, ofStore] = await Promise.all([
-    figures(async () => {
-      const [checks, orders, waitingMs, pruned] = await Promise.all([
-        countChecks(db),
-        ordersUnderWayNow(db),
-        unsealedMs(deps),
-        readPruned(db),
-      ]);
-      const round = pruned.find(({ what }) => what === 'rounds');
-      const secondsSince = (time: Timestamp) => Math.max(0, clock.now() - millis(time)) / 1000;
-      const age = orders.oldest === null ? 0 : secondsSince(orders.oldest);
-      return [
-        gauge('orders_under_way', 'Orders accepted and not yet handed to their broker.', orders.count),
-        gauge('oldest_order_seconds', 'Age of the oldest of them.', age),
-        family('fill_checks', 'Fill checks; dead letters wait for a person.', {
-          '{state="scheduled"}': checks.scheduled,
-          '{state="running"}': checks.running,
-          '{state="dead_letter"}': checks.dead_letter,
-        }),
-        gauge('audit_unsealed_seconds', 'Age of the oldest audit entry without a seal.', waitingMs / 1000),
-        family(
-          'pruned_rows_total',
-          'Rows that were kept no longer.',
-          Object.fromEntries(
-            pruned
-              .filter((each) => each !== round)
-              .map(({ what, row_count }) => [`{what="${what}"}`, row_count]),
-          ),
-          'counter',
-        ),
-        ...(round
-          ? [gauge('retention_age_seconds', 'Time since the last pruning.', secondsSince(round.last_at))]
-          : []),
-      ];
-    }),
-    figures(async () => {
-      const [starts, there, lost] = await Promise.all([
-        store.queueLength(STARTS_QUEUE),
-        hosts.list(),
-        hosts.lost(),
-      ]);
-      const sum = (of: 'workers' | 'busy') => there.reduce((total, host) => total + host[of], 0);
-      return [
-        gauge('worker_starts_waiting', 'Users that wait for a worker host to take them.', starts),
-        gauge('hosts', 'Worker hosts that are there.', there.length),
-        counter('hosts_lost_total', 'Worker hosts that fell silent; the log names each.', lost),
-        gauge('workers', 'Users that have a worker.', sum('workers')),
-        gauge('workers_busy', 'Of them executing.', sum('busy')),
-      ];
-    }),
+    orNull(figuresOfDatabase(deps)),
+    orNull(figuresOfStore(deps)),
   ]);
-  const parts = {
-    '{part="database"}': ofDatabase ? 1 : 0,
-    '{part="store"}': ofStore ? 1 : 0,
-  };
   return [
-    family('info', 'The program.', { [`{version="${version}",role="${role}"}`]: 1 }),
-    family('part_up', 'Whether a part answers.', parts),
+    family('info', 'The program.', [{ labels: { version, role }, value: 1 }]),
+    family('part_up', 'Whether a part answers.', [
+      { labels: { part: 'database' }, value: ofDatabase ? 1 : 0 },
+      { labels: { part: 'store' }, value: ofStore ? 1 : 0 },
+    ]),
     counter(
       'messages_refused_total',
       'Messages in Redis that were not ours, or not new, and were dropped by this process.',
@@ -90,23 +41,83 @@ export async function readMetrics(deps: MetricsDeps): Promise<string> {
     ),
     ...(ofDatabase ?? []),
     ...(ofStore ?? []),
-  ].join('');
+  ];
+}
+
+async function figuresOfDatabase(deps: MetricsDeps): Promise<Figure[]> {
+  const { db, clock } = deps;
+  const [checks, due, orders, unknown, waitingMs, pruned] = await Promise.all([
+    countChecks(db),
+    earliestCheck(db),
+    ordersUnderWayNow(db),
+    countUnknown(db),
+    unsealedMs(deps),
+    readPruned(db),
+  ]);
+  const round = pruned.find(({ what }) => what === 'rounds');
+  const secondsSince = (time: Timestamp | null) =>
+    time === null ? 0 : Math.max(0, clock.now() - millis(time)) / 1000;
+  return [
+    gauge('orders_under_way', 'Orders accepted and not yet handed to their broker.', orders.count),
+    gauge('oldest_order_seconds', 'Age of the oldest of them.', secondsSince(orders.oldest)),
+    gauge('orders_unknown', 'Orders of which nobody knows whether the broker has them.', unknown),
+    family(
+      'fill_checks',
+      'Fill checks; dead letters wait for a person.',
+      (['scheduled', 'running', 'dead_letter'] as const).map((state) => ({
+        labels: { state },
+        value: checks[state],
+      })),
+    ),
+    gauge(
+      'fill_check_overdue_seconds',
+      'How long ago the oldest waiting fill check was due.',
+      secondsSince(due),
+    ),
+    gauge('audit_unsealed_seconds', 'Age of the oldest audit entry without a seal.', waitingMs / 1000),
+    {
+      name: 'pruned_rows_total',
+      type: 'counter',
+      help: 'Rows that were kept no longer.',
+      values: pruned
+        .filter((each) => each !== round)
+        .map(({ what, row_count }) => ({ labels: { what }, value: row_count })),
+    },
+    ...(round
+      ? [gauge('retention_age_seconds', 'Time since the last pruning.', secondsSince(round.last_at))]
+      : []),
+  ];
+}
+
+async function figuresOfStore({ store, hosts }: MetricsDeps): Promise<Figure[]> {
+  const [starts, there, lost] = await Promise.all([
+    store.queueLength(STARTS_QUEUE),
+    hosts.list(),
+    hosts.lost(),
+  ]);
+  const sum = (of: 'workers' | 'busy') => there.reduce((total, host) => total + host[of], 0);
+  return [
+    gauge('worker_starts_waiting', 'Users that wait for a worker host to take them.', starts),
+    gauge('hosts', 'Worker hosts that are there.', there.length),
+    counter('hosts_lost_total', 'Worker hosts that fell silent; the log names each.', lost),
+    gauge('workers', 'Users that have a worker.', sum('workers')),
+    gauge('workers_busy', 'Of them executing.', sum('busy')),
+  ];
 }
 
 /** null: the part does not answer. */
-const figures = (ask: () => Promise<string[]>): Promise<string[] | null> => ask().catch(() => null);
+const orNull = (figures: Promise<Figure[]>): Promise<Figure[] | null> => figures.catch(() => null);
 
-const gauge = (name: string, help: string, value: number): string => family(name, help, { '': value });
-const counter = (name: string, help: string, value: number): string =>
-  family(name, help, { '': value }, 'counter');
-
-function family(
-  name: string,
-  help: string,
-  values: Readonly<Record<string, number>>,
-  type: 'gauge' | 'counter' = 'gauge',
-): string {
-  const full = `fillpath_${name}`;
-  const lines = Object.entries(values).map(([labels, value]) => `${full}${labels} ${value}\n`);
-  return `# HELP ${full} ${help}\n# TYPE ${full} ${type}\n${lines.join('')}`;
-}
+const gauge = (name: string, help: string, value: number): Figure => family(name, help, [{ value }]);
+const counter = (name: string, help: string, value: number): Figure => ({
+  name,
+  help,
+  type: 'counter',
+  values: [{ value }],
+});
+const family = (name: string, help: string, values: Figure['values']): Figure => ({
+  name,
+  help,
+  type: 'gauge',
+  values,
+});

@@ -13,9 +13,8 @@ import { fingerprint } from '../../domain/webhook.ts';
 import { CHECKS, type Check, type CheckVerdict, checkOf } from '../../domain/webhook-checks.ts';
 import type { AskDeps } from '../accounts/account-broker.ts';
 import { noSuchAccount } from '../accounts/accounts.ts';
-import type { SecretBox } from '../secret-box.ts';
 import { understanding } from './arrived-signal.ts';
-import { judgeMessage } from './judge-message.ts';
+import { type JudgeDeps, judgeMessage } from './judge-message.ts';
 import { type PlaceOrderDeps, refusalsOf } from './place-order.ts';
 import { type OrderPlan, planFor, wishOf } from './plan-order.ts';
 import { isReport, REPORT } from './sync.ts';
@@ -35,7 +34,7 @@ export interface CheckedMessage {
 }
 
 export async function checkMessage(
-  deps: PlaceOrderDeps & AskDeps & { readonly secrets: SecretBox },
+  deps: PlaceOrderDeps & AskDeps & JudgeDeps,
   user: UserId,
   id: string,
   { message, simulation }: { readonly message: string; readonly simulation: boolean },

@@ -24,8 +24,14 @@ export interface Judged {
   readonly refusals: readonly Refused[];
 }
 
+export interface JudgeDeps {
+  readonly secrets: SecretBox;
+  /** When the database was restored from a backup: it has forgotten which signals of before were taken. 0: it was not. */
+  readonly restoredAt?: number;
+}
+
 export function judgeMessage(
-  deps: { readonly secrets: SecretBox },
+  deps: JudgeDeps,
   account: Account,
   reading: BodyReading,
   { simulation, now }: { readonly simulation: boolean; readonly now: number },
@@ -38,7 +44,7 @@ export function judgeMessage(
     refusals.push(notAllowed(signal.symbol));
   if (!simulation) {
     const { timestamp: said, secret } = proofIn(reading);
-    const attack = said === null ? null : tooOld(said, now, account.maxRequestAge);
+    const attack = said === null ? null : tooOld(deps, said, now, account.maxRequestAge);
     if (attack) refusals.push(attack);
     if (!isSecretOf(deps, account, secret ?? ''))
       refusals.push({
@@ -65,14 +71,27 @@ const notAllowed = (symbol: string): Refused => ({
   metadata: { attack_type: 'symbol_not_allowed' },
 });
 
-function tooOld(said: number, now: number, maxRequestAge: number): Refused | null {
-  if (isFresh(said, now, maxRequestAge)) return null;
+function tooOld(
+  { restoredAt = 0 }: JudgeDeps,
+  said: number,
+  now: number,
+  maxRequestAge: number,
+): Refused | null {
+  const isYoung = isFresh(said, now, maxRequestAge);
+  if (isYoung && said > restoredAt) return null;
   return {
     check: 'age',
-    denial: deny('webhook_timestamp_expired', { advice: apart(said, now, maxRequestAge) }),
+    denial: deny('webhook_timestamp_expired', {
+      advice: isYoung ? beforeRestore(said, restoredAt) : apart(said, now, maxRequestAge),
+    }),
     metadata: { attack_type: 'expired_timestamp', request_age_seconds: (now - said) / 1000 },
   };
 }
+
+/** What came before is forgotten, so that nobody knows whether it was traded. */
+const beforeRestore = (said: number, restoredAt: number): string =>
+  `The signal says ${timestamp(said)}, and the service’s data was restored at ${timestamp(restoredAt)}: ` +
+  'whether an earlier signal was traded is not known. See what your broker holds, and send a new signal if it is still wanted.';
 
 /** Whose clock is wrong, and by how much, is seen from the two times alone. */
 function apart(said: number, now: number, maxRequestAge: number): string {

@@ -7,21 +7,25 @@ import { concludeLook, findOpenCheck, type OpenCheck, shownVerification } from '
 import { findOrder, saveOrder } from '../../data/orders.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
 import { afterLook, type FillRules } from '../../domain/fill.ts';
-import { type AccountId, isUuid, type OrderId } from '../../domain/ids.ts';
+import { isUuid, type OrderId } from '../../domain/ids.ts';
+import { namesOf } from '../../domain/order-line.ts';
 import type { Verification } from '../../domain/order-result.ts';
 import type { Store } from '../../store/store.ts';
 import type { Owner } from '../accounts/accounts.ts';
 import { writeAudit } from '../audit/audit.ts';
 import type { Afterwards } from '../background.ts';
 import { noteEnd } from './strategy.ts';
+import { tellEnd } from './tell-end.ts';
 import { lookAt, resolution, type VerifyDeps } from './verify-fills.ts';
 
-export interface LookDeps
-  extends Pick<VerifyDeps, 'clock' | 'pool' | 'mailbox' | 'visibilityMs' | 'changes'> {
+export interface LookingDeps
+  extends Pick<VerifyDeps, 'clock' | 'pool' | 'mailbox' | 'visibilityMs' | 'changes' | 'log' | 'counters'> {
   readonly db: Db;
   readonly store: Pick<Store, 'claim' | 'release'>;
-  readonly log: { warn(context: object, text: string): void };
   readonly looking: Omit<FillRules, 'retries'>;
+}
+
+interface LookDeps extends LookingDeps {
   readonly later: Pick<Afterwards, 'begin'>;
 }
 
@@ -45,25 +49,29 @@ export async function lookNow(deps: LookDeps, owner: Owner, id: string): Promise
   });
   if (!check) return denial ?? deny('nothing_to_look_for');
   // One that is under way is the look that was asked for.
-  if (check.state !== 'running') deps.later.begin(() => lookAlone(deps, check, order.accountId));
+  if (check.state !== 'running') deps.later.begin(async () => void (await lookAlone(deps, check)));
   return {
     order_id: order.id,
     verification: shownVerification({ ...check, next_at: check.nextAt }),
   };
 }
 
-async function lookAlone(deps: LookDeps, check: OpenCheck, account: AccountId): Promise<void> {
-  const claim = `look:{${check.userId}}:${account}`;
-  if (!(await deps.store.claim(claim, deps.visibilityMs))) return;
+/** false: the account is being looked at already. */
+export async function lookAlone(deps: LookingDeps, check: OpenCheck): Promise<boolean> {
+  const order = await findOrder(deps.db, check.orderId);
+  if (!order) return true;
+  const claim = `look:{${check.userId}}:${order.accountId}`;
+  if (!(await deps.store.claim(claim, deps.visibilityMs))) return false;
   try {
     await look(deps, check);
   } finally {
     await deps.store.release(claim);
   }
+  return true;
 }
 
 /** It only ever ends a check: a look that finds no end leaves the tries, and the time of the next one, as they are. */
-async function look(deps: LookDeps, check: OpenCheck): Promise<void> {
+async function look(deps: LookingDeps, check: OpenCheck): Promise<void> {
   const { db, clock, log, looking } = deps;
   const seen = await lookAt(deps, check);
   const order = await findOrder(db, check.orderId);
@@ -77,9 +85,11 @@ async function look(deps: LookDeps, check: OpenCheck): Promise<void> {
     ...resolution(order, after, now, { wasGivenUp: check.state === 'dead_letter' }),
   ]);
   if (lost) {
-    log.warn({ order: order.id, lost }, 'a look was overtaken by a fill check, which decides');
+    log.warn({ ...namesOf(order), lost }, 'a look was overtaken by a fill check, which decides');
     return;
   }
   deps.changes.ofOrder(order);
-  if (after !== order) await noteEnd(deps, after);
+  if (after === order) return;
+  tellEnd(deps, after);
+  await noteEnd(deps, after);
 }

@@ -31,6 +31,7 @@ import {
   type SignalNotes,
   type Source,
 } from '../../domain/order.ts';
+import { namesOf } from '../../domain/order-line.ts';
 import { StoreUnavailable } from '../../store/store.ts';
 import type { Mailbox } from '../../worker/mailbox.ts';
 import type { Pool } from '../../worker/pool.ts';
@@ -213,7 +214,7 @@ async function commitOrder(
   } catch (fault) {
     if (!(fault instanceof DatabaseUnavailable) || fault instanceof NotCommitted) throw fault;
     const fate = await fateOf(deps, order);
-    deps.log.warn({ fault, order: order.id, fate }, 'the answer to an order’s commit was lost');
+    deps.log.warn({ fault, ...namesOf(order), fate }, 'the answer to an order’s commit was lost');
     if (fate === 'stands') return null;
     return fate === 'never' ? deny('database_unavailable') : deny('outcome_unknown');
   }
@@ -232,7 +233,7 @@ async function answerOf(deps: PlaceOrderDeps, order: Order): Promise<Order | nul
     return await Promise.race([reply, settledOrder(db, order.id, over.signal)]);
   } catch (fault) {
     // The order stands in the database: it will be found there and executed, or expire.
-    log.warn({ fault, order: order.id }, 'the order could not be queued');
+    log.warn({ fault, ...namesOf(order) }, 'the order could not be queued');
     return null;
   } finally {
     over.abort();
@@ -258,6 +259,7 @@ function accept(deps: PlaceOrderDeps, request: NewOrder): Order {
   const order: Order = {
     id: newId() as OrderId,
     version: 1,
+    requestId: request.context.requestId || null,
     userId: request.user.id,
     accountId: request.account.id,
     brokerName: request.account.brokerName,

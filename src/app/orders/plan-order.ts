@@ -121,6 +121,7 @@ const draftOf = (account: Account, wish: Wish, now: number): Order => ({
   ...wish,
   id: newId() as OrderId,
   version: 1,
+  requestId: null,
   userId: account.userId,
   accountId: account.id,
   brokerName: account.brokerName,

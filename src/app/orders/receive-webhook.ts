@@ -5,6 +5,7 @@ import type { Account } from '../../data/accounts.ts';
 import { hasFingerprint } from '../../data/orders.ts';
 import { insertSignal } from '../../data/signals.ts';
 import { findByWebhookToken, type Target } from '../../data/targets.ts';
+import type { Counters } from '../../domain/counters.ts';
 import { type Denial, deny, isDenial, isOurFault, ruleOf } from '../../domain/denial.ts';
 import { dayOf, isEntry } from '../../domain/entitlement.ts';
 import type { OrderId } from '../../domain/ids.ts';
@@ -17,19 +18,18 @@ import { type AlertDeps, alertUser } from '../audit/alerts.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
 import type { Strangers } from '../audit/strangers.ts';
 import { checkRate, isAllowedIp, type RateLimit, type RequestCount } from '../identity/access.ts';
-import type { SecretBox } from '../secret-box.ts';
 import { arrivedSignal, type Findings } from './arrived-signal.ts';
-import { isSecretOf, judgeMessage, malformed, type Refused } from './judge-message.ts';
+import { isSecretOf, type JudgeDeps, judgeMessage, malformed, type Refused } from './judge-message.ts';
 import { type Attempt, attemptOnce, type OnceDeps } from './once.ts';
 import { type Placed, type PlaceOrderDeps, placeOrder, recordRefusal, refusalOf } from './place-order.ts';
 import { type Heard, heardAnd } from './strategy.ts';
 import { type Synced, syncStrategy } from './sync.ts';
 
-export interface WebhookDeps extends PlaceOrderDeps, AlertDeps {
+export interface WebhookDeps extends PlaceOrderDeps, AlertDeps, JudgeDeps {
   readonly store: OnceDeps['store'] & Pick<Store, 'countInWindow'>;
-  readonly secrets: SecretBox;
   readonly rateLimit: RateLimit;
   readonly strangers: Strangers;
+  readonly counters: Pick<Counters, 'failedOpen'>;
 }
 
 export interface WebhookRequest {
@@ -42,6 +42,8 @@ export interface WebhookRequest {
   readonly queryProblem: string | null;
   readonly arrivedAt: number;
   readonly context: RequestContext;
+  /** Told whose webhook it is, as soon as that is known. */
+  onFound?(account: Pick<Account, 'id' | 'userId'>): void;
 }
 
 export async function receiveWebhook(
@@ -95,6 +97,7 @@ async function checkAndPlace(
       return deny('webhook_not_found');
     }
     Object.assign(findings, { user: target.user, account: target.account });
+    request.onFound?.(target.account);
     return target.user.isActive ? target : deny('user_deactivated');
   };
   const target = await find();

@@ -28,7 +28,8 @@ export async function rescueOrders(
       // A worker serves its mailbox in turn: by the time it comes to this, none of the user's orders is in its hands.
       // Where something waits there already, it comes to the orders by that.
       if (isServed && (await mailbox.waiting(user)) === 0) await mailbox.tell(user, { kind: 'recover' });
-      if (!isServed) log.warn({ user }, 'no worker could be started to recover the orders of this user');
+      if (!isServed)
+        log.warn({ user_id: user }, 'no worker could be started to recover the orders of this user');
     }),
   );
 }

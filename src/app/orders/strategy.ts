@@ -18,6 +18,7 @@ import { type Decimal, ZERO } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { timestamp, type UserId } from '../../domain/ids.ts';
 import { hasEnded, NO_NOTES, type Order, type SignalNotes } from '../../domain/order.ts';
+import { namesOf } from '../../domain/order-line.ts';
 import { positionAfter } from '../../domain/position.ts';
 import type { Signal } from '../../domain/signal.ts';
 import {
@@ -170,7 +171,7 @@ export async function noteEnd(deps: DriftDeps, order: Order): Promise<void> {
     if (await hasFollower(deps.db, order)) return;
     await noteDrift(deps, key, order.userId, position, { order_id: order.id });
   } catch (fault) {
-    deps.log.warn({ fault, order: order.id }, 'whether the position drifts could not be noted');
+    deps.log.warn({ fault, ...namesOf(order) }, 'whether the position drifts could not be noted');
   }
 }
 

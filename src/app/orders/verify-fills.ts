@@ -11,14 +11,17 @@ import {
   hasLostChecks,
 } from '../../data/fill-checks.ts';
 import { findOrder, saveOrder } from '../../data/orders.ts';
+import type { Counters } from '../../domain/counters.ts';
 import { afterLook, type FillRules, type Look } from '../../domain/fill.ts';
-import { timestamp } from '../../domain/ids.ts';
+import { millis, timestamp } from '../../domain/ids.ts';
 import { type Order, openLeg } from '../../domain/order.ts';
+import { namesOf } from '../../domain/order-line.ts';
 import type { Mailbox } from '../../worker/mailbox.ts';
 import type { Pool } from '../../worker/pool.ts';
 import { audit } from '../audit/audit.ts';
 import type { Changes } from './changes.ts';
 import { noteEnd, OURSELVES } from './strategy.ts';
+import { tellEnd } from './tell-end.ts';
 
 export interface VerifyDeps {
   readonly db: Db;
@@ -29,6 +32,7 @@ export interface VerifyDeps {
   readonly rules: FillRules;
   readonly visibilityMs: number;
   readonly changes: Pick<Changes, 'ofOrder'>;
+  readonly counters: Pick<Counters, 'checkTaken' | 'deadLetter' | 'orderEnded'>;
 }
 
 /** Users verified at the same time; one slow broker must not hold back the others. */
@@ -47,6 +51,7 @@ export async function verifyDueFills(deps: VerifyDeps): Promise<number> {
 async function verifyOne(deps: VerifyDeps, due: FillCheck): Promise<void> {
   const { db, clock, log, rules, visibilityMs } = deps;
   if ((await db.commit([claimCheck(due, timestamp(clock.now() + visibilityMs))])) !== null) return;
+  deps.counters.checkTaken(Math.max(0, clock.now() - millis(due.nextAt)));
   const check = { ...due, attempts: due.attempts + 1 };
 
   const look = await lookAt(deps, check);
@@ -60,12 +65,18 @@ async function verifyOne(deps: VerifyDeps, due: FillCheck): Promise<void> {
     ...resolution(order, after, clock.now()),
   ]);
   if (lost === null) deps.changes.ofOrder(order);
-  if (lost === null && after !== order) await noteEnd(deps, after);
-  if (lost) log.warn({ order: order.id, lost }, 'a fill check was overtaken; it will be made again');
-  if (verdict.check === 'dead_letter')
-    log.warn({ order: order.id, reason: verdict.reason }, 'fill verification gave up: dead letter');
+  if (lost === null && after !== order) {
+    tellEnd(deps, after);
+    await noteEnd(deps, after);
+  }
+  const names = namesOf(order);
+  if (lost) log.warn({ ...names, lost }, 'a fill check was overtaken; it will be made again');
+  if (lost === null && verdict.check === 'dead_letter') {
+    deps.counters.deadLetter();
+    log.warn({ ...names, reason: verdict.reason }, 'fill verification gave up: dead letter');
+  }
   if (after.error !== order.error)
-    log.info({ order: order.id, error: after.error }, 'fill verification found an end');
+    log.info({ ...names, error: after.error }, 'fill verification found an end');
 }
 
 /** Of what was unknown, or had been given up: it is known now. */

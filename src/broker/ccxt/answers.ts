@@ -27,7 +27,14 @@ export function refusedBy(heard: Heard, exchange: Exchange, credentials: Credent
   const after = Number(heard.headers.get('retry-after') ?? '');
   const delayMs =
     profile.delayMs?.(heard, exchange.now()) ?? (after > 0 ? Math.ceil(after * 1000) : UNSAID_DELAY_MS);
-  return { ...found, words: discreetWords(found.words, credentials), delayMs };
+  // What anybody may ask is counted by the address.
+  const isNobodys = found.meaning === 'account_busy' && credentials === null;
+  return {
+    ...found,
+    meaning: isNobodys ? 'busy' : found.meaning,
+    words: discreetWords(found.words, credentials),
+    delayMs,
+  };
 }
 
 const quoted = ({ words, code }: Refusal): string => (words === '' ? `code ${code}` : `${words} (${code})`);
@@ -38,7 +45,13 @@ export function faultOf(refused: Refused, exchange: Exchange): BrokerUnavailable
   const said = quoted(refused);
   switch (refused.meaning) {
     case 'busy':
-      return new BrokerBusy(`${title} limits the rate of requests: ${said}.`, refused.delayMs);
+      return new BrokerBusy(`${title} limits the rate of requests: ${said}.`, refused.delayMs, 'address');
+    case 'account_busy':
+      return new BrokerBusy(
+        `${title} limits the account’s rate of requests: ${said}.`,
+        refused.delayMs,
+        'account',
+      );
     case 'credentials':
       return new CredentialsRejected(`${title} refuses the credentials: ${said}.`);
     case 'address': {

@@ -9,7 +9,15 @@ import type { Credentials, Heard } from './wire.ts';
 export const isGood = ({ status }: Heard): boolean => status === 200 || status === 201;
 
 /** Refused for who asked, or when: not for what was asked. */
-const NO_ANSWER: readonly Meaning[] = ['credentials', 'address', 'busy', 'clock', 'unsaid', 'unavailable'];
+const NO_ANSWER: readonly Meaning[] = [
+  'credentials',
+  'address',
+  'busy',
+  'account_busy',
+  'clock',
+  'unsaid',
+  'unavailable',
+];
 
 export function asker(exchange: Exchange, credentials: Credentials | null, signal: AbortSignal): Asking {
   async function reply<T>(

@@ -2,6 +2,7 @@
 // unfilled, for 90 otherwise. The answer to an order is the order itself.
 
 import { average, type Decimal, sign } from '../../domain/decimal.ts';
+import { binanceFeed } from './feeds.ts';
 import { among } from './orders.ts';
 import { type Held, lastPage, type Profile, question, type Refusal, type SeenOrder } from './profile.ts';
 import { amount, at, each, exact, isRow, named, oneOf, type Row, text, word } from './rows.ts';
@@ -78,10 +79,15 @@ export const binance: Profile = {
   name: 'binance',
   title: 'Binance',
   environments: {
-    live: { exchange: 'binanceusdm', mode: 'live' },
-    testnet: { exchange: 'binanceusdm', mode: 'sandbox' },
-    demo: { exchange: 'binanceusdm', mode: 'demo' },
+    live: { exchange: 'binanceusdm', mode: 'live', stream: 'wss://fstream.binance.com/private/ws' },
+    testnet: {
+      exchange: 'binanceusdm',
+      mode: 'sandbox',
+      stream: 'wss://fstream.binancefuture.com/private/ws',
+    },
+    demo: { exchange: 'binanceusdm', mode: 'demo', stream: 'wss://fstream.binancefuture.com/private/ws' },
   },
+  feed: binanceFeed,
   options: () => ({
     fetchMarkets: { types: ['linear'] },
     warnOnFetchOpenOrdersWithoutSymbol: false,
@@ -115,7 +121,8 @@ export const binance: Profile = {
     '-4061': 'position_mode_mismatch',
     '-4062': 'position_mode_mismatch',
     '-1003': 'busy',
-    '-1015': 'busy',
+    // Too many orders, which are counted by account; requests by address.
+    '-1015': 'account_busy',
     // Refused by the exchange's own word: it is overloaded, and has done nothing.
     '-1008': 'busy',
     '-1021': 'clock',

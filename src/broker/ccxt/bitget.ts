@@ -2,6 +2,7 @@
 // endpoints, words and codes of its own. An order is answered with its ids only, a reduce-only one perhaps with ours alone.
 
 import { absolute, negate, sign, subtract, ZERO } from '../../domain/decimal.ts';
+import { bitgetFeed } from './feeds.ts';
 import { acknowledged, among, type Fill, orderOfFills } from './orders.ts';
 import {
   type AccountKind,
@@ -119,9 +120,10 @@ export const bitget: Profile = {
   name: 'bitget',
   title: 'Bitget',
   environments: {
-    live: { exchange: 'bitget', mode: 'live' },
-    demo: { exchange: 'bitget', mode: 'sandbox' },
+    live: { exchange: 'bitget', mode: 'live', stream: 'wss://ws.bitget.com/v2/ws/private' },
+    demo: { exchange: 'bitget', mode: 'sandbox', stream: 'wss://wspap.bitget.com/v2/ws/private' },
   },
+  feed: bitgetFeed,
   options: (kind) => ({
     fetchMarkets: { types: ['swap'] },
     uta: kind === 'unified',
@@ -191,8 +193,9 @@ export const bitget: Profile = {
     '25231': 'no_position',
     '25232': 'no_position',
     '25574': 'no_position',
-    '429': 'busy',
-    '25004': 'busy',
+    // What is signed is counted by user.
+    '429': 'account_busy',
+    '25004': 'account_busy',
     '40004': 'clock',
     '40005': 'clock',
     '40008': 'clock',

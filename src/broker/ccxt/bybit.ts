@@ -2,6 +2,7 @@
 // of the exchange forgets), then in the history, then among the executions.
 
 import { average, type Decimal, negate, sign, ZERO } from '../../domain/decimal.ts';
+import { bybitFeed } from './feeds.ts';
 import { acknowledged, among, type Fill, only, orderOfFills } from './orders.ts';
 import { type Held, type Page, type Profile, question, type SeenOrder } from './profile.ts';
 import { amount, at, each, exact, isRow, named, oneOf, type Row, text, word } from './rows.ts';
@@ -97,10 +98,11 @@ export const bybit: Profile = {
   name: 'bybit',
   title: 'Bybit',
   environments: {
-    live: { exchange: 'bybit', mode: 'live' },
-    testnet: { exchange: 'bybit', mode: 'sandbox' },
-    demo: { exchange: 'bybit', mode: 'demo' },
+    live: { exchange: 'bybit', mode: 'live', stream: 'wss://stream.bybit.com/v5/private' },
+    testnet: { exchange: 'bybit', mode: 'sandbox', stream: 'wss://stream-testnet.bybit.com/v5/private' },
+    demo: { exchange: 'bybit', mode: 'demo', stream: 'wss://stream-demo.bybit.com/v5/private' },
   },
+  feed: bybitFeed,
   options: (kind) => ({
     fetchMarkets: { types: ['linear'] },
     enableUnifiedMargin: false,
@@ -140,7 +142,8 @@ export const bybit: Profile = {
     '110094': 'invalid_quantity',
     '12137': 'invalid_quantity',
     '10029': 'invalid_symbol',
-    '10006': 'busy',
+    // By account; 10018 and a 403 by address.
+    '10006': 'account_busy',
     '10018': 'busy',
     '10429': 'busy',
     '429': 'busy',

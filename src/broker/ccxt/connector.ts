@@ -22,6 +22,7 @@ import type { Exchange } from './exchange.ts';
 import { findMarket, type Market, type MarketList, type Markets, unknownSymbol } from './markets.ts';
 import { stateOf } from './orders.ts';
 import type { Held, MarginMode, Page, Question, SeenOrder } from './profile.ts';
+import { listen } from './stream.ts';
 import { type Call, type Credentials, type Heard, Unanswered } from './wire.ts';
 
 /** A position's margin mode is believed for so long after it was read. */
@@ -46,11 +47,11 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
   const { exchange, markets } = venue;
   const { profile, kind, environment } = exchange;
   const { title } = profile;
-  let isClosed = false;
+  const closing = new AbortController();
   const modes = new Map<string, { readonly mode: MarginMode | null; readonly readAt: number }>();
 
   function checkOpen(signal: AbortSignal): void {
-    if (isClosed) throw new BrokerUnavailable(`The connection to ${title} is closed.`);
+    if (closing.signal.aborted) throw new BrokerUnavailable(`The connection to ${title} is closed.`);
     if (signal.aborted) throw new BrokerUnavailable(`${title} was not asked in time.`);
   }
 
@@ -77,6 +78,13 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
   async function marketOf(symbol: string, signal: AbortSignal): Promise<Market | null> {
     const known = findMarket(await markets.all(signal), symbol);
     return known ?? findMarket(await markets.fresh(signal), symbol) ?? null;
+  }
+
+  async function listedMarket(symbol: string, signal: AbortSignal): Promise<Market> {
+    checkOpen(signal);
+    const market = await marketOf(symbol, signal);
+    if (!market) throw new BrokerUnavailable(`${title} does not list ${symbol} any more.`);
+    return market;
   }
 
   /** Flat ones of a hedged account too; what is held on two sides at once is no position of ours. */
@@ -146,9 +154,7 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
   }
 
   async function find(query: OrderQuery, signal: AbortSignal) {
-    checkOpen(signal);
-    const market = await marketOf(query.symbol, signal);
-    if (!market) throw new BrokerUnavailable(`${title} does not list ${query.symbol} any more.`);
+    const market = await listedMarket(query.symbol, signal);
     const seen = await lookFor(query, market, signal);
     if (seen === null) return null;
     // Some look by the id alone: the order is then the one that it is, whatever it was looked for in.
@@ -323,9 +329,7 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
     },
 
     async position({ symbol }, signal) {
-      checkOpen(signal);
-      const market = await marketOf(symbol, signal);
-      if (!market) throw new BrokerUnavailable(`${title} does not list ${symbol} any more.`);
+      const market = await listedMarket(symbol, signal);
       const row = (await held(market, signal)).find(({ marketId }) => marketId === market.id);
       return row ? multiply(row.quantity, market.contractSize) : ZERO;
     },
@@ -339,10 +343,9 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
     balance: async (signal) => ask(profile.balance(kind), signal),
 
     async quote({ symbol }, signal) {
-      checkOpen(signal);
-      const market = await marketOf(symbol, signal);
-      if (!market) throw new BrokerUnavailable(`${title} does not list ${symbol} any more.`);
-      return ask(profile.quote(market, kind), signal);
+      const market = await listedMarket(symbol, signal);
+      // Anybody may ask, and is counted by address: not with the account's own.
+      return asker(exchange, null, signal).ask(profile.quote(market, kind));
     },
 
     place,
@@ -371,16 +374,20 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
     },
 
     async cancel({ brokerRef, symbol }, signal) {
-      checkOpen(signal);
-      const market = await marketOf(symbol, signal);
-      if (!market) throw new BrokerUnavailable(`${title} does not list ${symbol} any more.`);
+      const market = await listedMarket(symbol, signal);
       const reply = await asker(exchange, credentials, signal).tell(profile.cancel(brokerRef, market, kind));
       if ('refused' in reply && reply.refused !== 'not_found')
         throw new BrokerUnavailable(`${title} refused to cancel the order.`);
     },
 
+    async watch(tell, signal) {
+      checkOpen(signal);
+      await listen({ exchange, credentials, tell, signal: AbortSignal.any([signal, closing.signal]) });
+      if (!signal.aborted) throw new BrokerUnavailable(`The connection to ${title} is closed.`);
+    },
+
     async close() {
-      isClosed = true;
+      closing.abort();
     },
   };
 }

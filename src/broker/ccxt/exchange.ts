@@ -41,6 +41,14 @@ export interface Exchange {
   aheadMs(): number;
   /** By so much that may be wrong. */
   doubtMs(): number;
+  readonly streams: {
+    /** Of this environment, by the exchange's own address. */
+    readonly url: string;
+    /** Where that is spoken to. */
+    at(url: string): string;
+    /** Whoever opens one takes turns with the others in this process. */
+    turn(signal: AbortSignal): Promise<void>;
+  };
   /** Compares the clocks, unless that was done. */
   knowClock(signal: AbortSignal): Promise<void>;
   /** Compares the clocks again; all who want it at once share one question. Fails silently: a later refusal tells. */
@@ -64,6 +72,7 @@ interface Making {
   readonly environment: string;
   readonly kind: AccountKind;
   readonly send: Send;
+  readonly streams: Pick<Exchange['streams'], 'at' | 'turn'>;
 }
 
 /** Longer than any call: each has a limit of its own, over its body too. */
@@ -71,7 +80,8 @@ const NEVER_MS = 2_000_000_000;
 /** For all who want the clocks compared: it is nobody's call. */
 const COMPARE_MS = 10_000;
 
-export async function makeExchange({ profile, clock, environment, kind, send }: Making): Promise<Exchange> {
+export async function makeExchange(making: Making): Promise<Exchange> {
+  const { profile, clock, environment, kind, send } = making;
   const described = profile.environments[environment];
   if (!described) throw new BrokerUnavailable(`${profile.title} has no environment ${environment}.`);
   const ccxt = new (await loadClass(described.exchange))({
@@ -151,6 +161,7 @@ export async function makeExchange({ profile, clock, environment, kind, send }: 
     now: () => Date.now() - clock.aheadMs,
     aheadMs: () => clock.aheadMs,
     doubtMs: () => clock.doubtMs,
+    streams: { ...making.streams, url: described.stream },
     compareClocks,
     async knowClock(signal) {
       if (!clock.isCompared) await compareClocks(signal);

@@ -2,6 +2,7 @@
 // it is open and for 60 s after its end: then by the exchange's own id, in the list of finished ones, or by its fills.
 
 import { absolute, add, compare, type Decimal, sign, subtract } from '../../domain/decimal.ts';
+import { gateFeed } from './feeds.ts';
 import { among, type Fill, orderOfFills } from './orders.ts';
 import { type Held, type Page, type Profile, question, type Refusal, type SeenOrder } from './profile.ts';
 import { amount, at, count, each, isRow, type Row, text, word } from './rows.ts';
@@ -82,9 +83,10 @@ export const gate: Profile = {
   name: 'gate',
   title: 'Gate',
   environments: {
-    live: { exchange: 'gate', mode: 'live' },
-    testnet: { exchange: 'gate', mode: 'sandbox' },
+    live: { exchange: 'gate', mode: 'live', stream: 'wss://fx-ws.gateio.ws/v4/ws/usdt' },
+    testnet: { exchange: 'gate', mode: 'sandbox', stream: 'wss://ws-testnet.gate.com/v4/ws/futures/usdt' },
   },
+  feed: gateFeed,
   options: (kind) => ({
     fetchMarkets: { types: ['swap'] },
     swap: { fetchMarkets: { settlementCurrencies: ['usdt'] } },
@@ -122,8 +124,9 @@ export const gate: Profile = {
     POSITION_NOT_FOUND: 'no_position',
     INCREASE_POSITION: 'no_position',
     POSITION_IN_CLOSE: 'no_position',
-    TOO_FAST: 'busy',
-    TOO_MANY_REQUESTS: 'busy',
+    // What is signed is counted by user.
+    TOO_FAST: 'account_busy',
+    TOO_MANY_REQUESTS: 'account_busy',
     REQUEST_EXPIRED: 'clock',
     ORDER_EXPIRED: 'clock',
     INVALID_KEY: 'credentials',

@@ -2,6 +2,7 @@
 // row: the answer's own code says no more than that all failed. Some codes carry no decision: what they leave is unknown.
 
 import { multiply, negate, sign, ZERO } from '../../domain/decimal.ts';
+import { okxFeed } from './feeds.ts';
 import { acknowledged, among, type Fill, orderOfFills } from './orders.ts';
 import {
   type Held,
@@ -95,10 +96,12 @@ export const okx: Profile = {
   name: 'okx',
   title: 'OKX',
   environments: {
-    live: { exchange: 'okx', mode: 'live' },
-    demo: { exchange: 'okx', mode: 'sandbox' },
-    live_eea: { exchange: 'myokx', mode: 'live' },
+    live: { exchange: 'okx', mode: 'live', stream: 'wss://ws.okx.com:8443/ws/v5/private' },
+    demo: { exchange: 'okx', mode: 'sandbox', stream: 'wss://wspap.okx.com:8443/ws/v5/private' },
+    live_eea: { exchange: 'myokx', mode: 'live', stream: 'wss://wseea.okx.com:8443/ws/v5/private' },
+    demo_eea: { exchange: 'myokx', mode: 'sandbox', stream: 'wss://wseeapap.okx.com:8443/ws/v5/private' },
   },
+  feed: okxFeed,
   options: () => ({ fetchMarkets: { types: ['swap'] }, defaultType: 'swap' }),
   sizes: ({ info }) => {
     const [value, multiplier] = [exact(info, 'ctVal'), exact(info, 'ctMult')];
@@ -144,9 +147,10 @@ export const okx: Profile = {
     '51169': 'no_position',
     '51170': 'no_position',
     '51205': 'no_position',
-    '50011': 'busy',
-    '50061': 'busy',
-    '50040': 'busy',
+    // What is signed is counted by user, and orders by sub-account; what comes without a code is its edge's word.
+    '50011': 'account_busy',
+    '50061': 'account_busy',
+    '50040': 'account_busy',
     '50102': 'clock',
     '50112': 'clock',
     '50036': 'clock',

@@ -13,7 +13,8 @@ import { createMarkets } from './markets.ts';
 import type { AccountKind } from './profile.ts';
 import { PROFILES } from './profiles.ts';
 import { text } from './rows.ts';
-import { Answered, type Credentials, createWire } from './wire.ts';
+import { createTurns } from './stream.ts';
+import { Answered, type Credentials, createWire, socketAt } from './wire.ts';
 
 export interface CcxtDeps {
   /** Where it is spoken to instead of its own address. */
@@ -26,6 +27,7 @@ export function openCcxt(name: keyof typeof PROFILES, { url, fetch }: CcxtDeps =
   const send = createWire({ base: url, fetch });
   const venues = new Map<string, Promise<Venue>>();
   const clocks = new Map<string, Clock>();
+  const streams = { at: socketAt(url), turn: createTurns() };
 
   function venueOf(environment: string, kind: AccountKind): Promise<Venue> {
     const key = `${environment} ${kind}`;
@@ -33,7 +35,7 @@ export function openCcxt(name: keyof typeof PROFILES, { url, fetch }: CcxtDeps =
     if (known) return known;
     const clock = clocks.get(environment) ?? newClock();
     clocks.set(environment, clock);
-    const making = makeExchange({ profile, clock, environment, kind, send }).then((exchange) => ({
+    const making = makeExchange({ profile, clock, environment, kind, send, streams }).then((exchange) => ({
       exchange,
       markets: createMarkets(exchange, (fault) => listingFault(fault, exchange)),
     }));

@@ -4,8 +4,8 @@
 import type { Decimal } from '../../domain/decimal.ts';
 import type { ClientOrderId } from '../../domain/ids.ts';
 import type { Side } from '../../domain/order.ts';
-import type { Balance, Quote } from '../broker.ts';
-import type { Call, Heard } from './wire.ts';
+import type { Balance, OrderHint, Quote } from '../broker.ts';
+import type { Call, Credentials, Heard } from './wire.ts';
 
 /** Asked once, when a connection is opened: ccxt would guess, and remember its guess. */
 export type AccountKind = 'unified' | 'classic';
@@ -93,8 +93,10 @@ export type Meaning =
   | 'no_position'
   /** Any other refusal of an order. */
   | 'refused'
-  /** Too many requests: nothing was done. */
+  /** Too many requests from our address, or it is overloaded: nothing was done. */
   | 'busy'
+  /** Too many requests of this account. */
+  | 'account_busy'
   | 'credentials'
   /** The key is bound to other addresses. */
   | 'address'
@@ -140,6 +142,8 @@ interface Environment {
   /** ccxt's class. */
   readonly exchange: string;
   readonly mode: 'live' | 'sandbox' | 'demo';
+  /** Where its private stream is. */
+  readonly stream: string;
 }
 
 /** A market as ccxt lists it, as far as we look at it; numbers are texts. */
@@ -159,11 +163,43 @@ export interface ListedMarket {
   readonly info: unknown;
 }
 
+interface Listener {
+  readonly asking: Asking;
+  readonly credentials: Credentials;
+  readonly kind: AccountKind;
+  /** Where the environment's stream is. */
+  readonly stream: string;
+}
+
+interface Opening {
+  readonly url: string;
+  /** Each is said when the one before was agreed to. `now`: by the exchange's clock, in ms. */
+  readonly words: readonly ((now: number) => object)[];
+}
+
+export type Said =
+  | { readonly agreed: true }
+  /** Its code, where it gives one. */
+  | { readonly refused: string }
+  | { readonly orders: readonly OrderHint[] }
+  /** It will tell no more. */
+  | { readonly over: true };
+
+/** The exchange's private stream of what happens to orders. */
+export interface Feed {
+  open(listener: Listener): Promise<Opening> | Opening;
+  /** undefined: nothing that matters here. */
+  read(message: unknown): Said | undefined;
+  /** What keeps it open; null: the protocol's own ping. */
+  ping(now: number): string | null;
+}
+
 export interface Profile {
   readonly name: string;
   /** As people call it. */
   readonly title: string;
   readonly environments: Readonly<Record<string, Environment>>;
+  readonly feed: Feed;
   /** ccxt's options: what makes it ask for no more than was meant, and guess nothing. */
   options(kind: AccountKind): Readonly<Record<string, unknown>>;
   /** Where ccxt asks for more than what is traded here. */

@@ -47,7 +47,11 @@ export function meaningOf(
   }
   const known = Object.hasOwn(profile.codes, refusal.code) ? profile.codes[refusal.code] : undefined;
   const meaning = typeof known === 'function' ? known(refusal.words) : known;
-  return { ...refusal, meaning: byStatus ?? meaning ?? byKind(heard, refusal, lineageOf) };
+  const isOfAccount = heard.status === 429 && meaning === 'account_busy';
+  return {
+    ...refusal,
+    meaning: isOfAccount ? meaning : (byStatus ?? meaning ?? byKind(heard, refusal, lineageOf)),
+  };
 }
 
 function byKind(heard: Heard, { words }: Refusal, lineageOf: (heard: Heard) => Lineage): Meaning {

@@ -107,13 +107,19 @@ export function createWire({
       const text = await response.text();
       const { status } = response;
       if (call.isForCcxt && status === 200 && isJson(text)) return new Response(text);
-      heard = { status, headers: response.headers, body: parse(text), text, url };
+      heard = { status, headers: response.headers, body: parseExactly(text), text, url };
     } catch (fault) {
       throw unanswered(fault, call.signal);
     }
     throw new Answered(heard);
   };
 }
+
+/** Of a stream, where the exchange is spoken to instead of its own address. */
+export const socketAt =
+  (base: string | undefined) =>
+  (url: string): string =>
+    readdress(base?.replace(/^http/i, 'ws'))(url);
 
 /** A path in the other address is kept in front of the exchange's own. */
 function readdress(base: string | undefined): (url: string) => string {
@@ -135,7 +141,8 @@ function unanswered(fault: unknown, signal: AbortSignal): Unanswered {
   return new Unanswered(signal.aborted ? 'It did not answer in time' : 'It broke off', false);
 }
 
-const parse = (text: string): unknown => {
+/** Numbers as they were written; undefined: not JSON. */
+export const parseExactly = (text: string): unknown => {
   try {
     return JSON.parse(text, (_key, part, context?: { source?: string }) =>
       typeof part === 'number' ? new NumberText(context?.source ?? String(part)) : part,

@@ -25,6 +25,7 @@ export function overviewRoutes(server: FastifyInstance, { readOverview, clock }:
       config: {
         access: 'user',
         isList: true,
+        packs: true,
         doc: {
           id: 'readOverview',
           tag: 'Orders',

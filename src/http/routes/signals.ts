@@ -35,6 +35,7 @@ export function signalRoutes(server: FastifyInstance, deps: SignalRoutes): void 
     {
       config: {
         access: 'user',
+        packs: true,
         doc: {
           id: 'listSignals',
           tag: 'Signals',

@@ -129,6 +129,7 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
     {
       config: {
         access: 'user',
+        packs: true,
         doc: {
           id: 'listOrders',
           tag: 'Orders',

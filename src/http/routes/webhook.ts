@@ -12,6 +12,7 @@ import { orderResult } from '../../domain/order-result.ts';
 import type { Answer } from '../docs/route-doc.ts';
 import { sendDenial, sendFault } from '../problem.ts';
 import { queryProblem } from '../query.ts';
+import type { Concern } from '../request-log.ts';
 import { OrderResult, SyncResult } from '../schemas/order-answers.ts';
 import { WebhookBody, WebhookQuery } from '../schemas/requests.ts';
 
@@ -22,6 +23,7 @@ export interface WebhookRoutes {
 }
 
 const BODY_LIMIT = 16 * 1024;
+export const WEBHOOK_PATH = '/webhook/:token/order';
 
 /** How every order is answered, and what may be said against it, whichever way it came. */
 export const PLACED: Readonly<Record<number, Answer>> = {
@@ -71,7 +73,7 @@ export function webhookRoutes(server: FastifyInstance, { receive, contextOf, clo
   );
 
   server.post<{ Params: { token: string }; Querystring: { simulation?: unknown } }>(
-    '/webhook/:token/order',
+    WEBHOOK_PATH,
     {
       config: {
         access: 'open',
@@ -122,9 +124,14 @@ export function webhookRoutes(server: FastifyInstance, { receive, contextOf, clo
       queryProblem: queryProblem(request.query, PARAMETERS),
       arrivedAt: clock.now(),
       context: contextOf(request),
+      onFound({ id, userId }) {
+        reply.concerns = { user_id: userId, trading_account_id: id };
+      },
     });
     if (isDenial(outcome)) return sendDenial(request, reply, outcome);
-    return 'inSync' in outcome ? reply.send(syncResult(outcome)) : sendPlaced(reply, outcome);
+    if (!('inSync' in outcome)) return sendPlaced(reply, outcome);
+    if (outcome.order) reply.concerns = concernOf(outcome.order);
+    return reply.send(syncResult(outcome));
   }
 }
 
@@ -140,8 +147,16 @@ const PARAMETERS = Object.keys(WebhookQuery.properties);
 
 const bytesOf = (body: unknown): Uint8Array => (body instanceof Uint8Array ? body : new Uint8Array());
 
+const concernOf = ({ id, userId, accountId, status }: Placed['order']): Concern => ({
+  user_id: userId,
+  trading_account_id: accountId,
+  order_id: id,
+  outcome: status,
+});
+
 /** 202: the worker has not answered in time; the order's result can be asked for at its Location. */
 export function sendPlaced(reply: FastifyReply, { order, answered }: Placed): FastifyReply {
+  reply.concerns = concernOf(order);
   if (!answered) reply.code(202).header('location', `/trading/orders/${order.id}`);
   return reply.send(orderResult(order));
 }

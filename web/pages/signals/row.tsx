@@ -17,10 +17,13 @@ export const SignalRow = memo(function SignalRow({
   signal,
   order,
   account,
+  place,
 }: {
   readonly signal: Signal;
   readonly order: Order | null;
   readonly account: Account | undefined;
+  /** In a list of which not every row is drawn; from 0. */
+  readonly place?: number;
 }) {
   const status = order?.status ?? signal.order_status ?? signal.outcome;
   return (
@@ -36,6 +39,7 @@ export const SignalRow = memo(function SignalRow({
       what={happened(signal, order)}
       slippage={order?.slippage ?? signal.slippage}
       ms={order?.trace?.answered ?? signal.total_ms}
+      place={place}
     />
   );
 });
@@ -76,12 +80,18 @@ interface LineProps {
   readonly what: Happened;
   readonly slippage: number | null;
   readonly ms: number | null;
+  readonly place?: number | undefined;
 }
 
-function Line({ to, at, account, unreal, action, quantity, symbol, status, what, slippage, ms }: LineProps) {
+function Line(line: LineProps) {
+  const { to, at, account, unreal, action, quantity, symbol, status, what, slippage, ms, place } = line;
   const isUnderWay = status === 'queued' || status === 'executing';
   return (
-    <tr className={unreal ? 'opens hatched' : 'opens'}>
+    // The head is the first row.
+    <tr
+      className={unreal ? 'opens hatched' : 'opens'}
+      aria-rowindex={place === undefined ? undefined : place + 2}
+    >
       <td className={styles.time}>
         <When at={at} milliseconds />
       </td>

@@ -1,36 +1,169 @@
-// A page of rows while it is near what is seen; a space of its height while it is not. So ten thousand rows cost what a
-// few hundred do.
+// The rows that are near what is seen; in the place of the others a space of their height. So ten thousand rows cost what
+// some dozens do, when they are opened, come back to, and change. They come and go in blocks, whose heights are measured:
+// on a phone no row is as high as the next.
 
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { Fragment, type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
+import type { Signal } from '../../parts/happened.ts';
 import styles from './signals.module.css';
 
-/** Some screens ahead: who scrolls sees rows, not spaces. */
-const NEAR = '2000px 0px';
+/** A block is drawn in a fraction of a frame. */
+const BLOCK = 10;
+/** Half a screen ahead, in pixels: who scrolls sees rows, not spaces. */
+const NEAR = 400;
 
-export function RowsNear({ children }: { readonly children: () => ReactNode }) {
+type DrawRow = (signal: Signal, index: number) => ReactNode;
+
+interface BlockProps {
+  readonly rows: readonly Signal[];
+  readonly from: number;
+  /** To be seen at once, by what is known before it is drawn. */
+  readonly isExpected: boolean;
+  readonly isWhole: boolean;
+  readonly children: DrawRow;
+}
+
+export function RowsNear({
+  rows,
+  children,
+}: {
+  readonly rows: readonly Signal[];
+  readonly children: DrawRow;
+}) {
+  const isWhole = useIsWhole();
+  useScroll();
+  const blocks = useMemo(
+    () =>
+      Array.from({ length: Math.ceil(rows.length / BLOCK) }, (_, n) =>
+        rows.slice(n * BLOCK, (n + 1) * BLOCK),
+      ),
+    [rows],
+  );
+  const expected = expectedOf(blocks);
+  return blocks.map((block, n) => (
+    <Block
+      key={block[0]?.id}
+      rows={block}
+      from={n * BLOCK}
+      isExpected={expected.has(block)}
+      isWhole={isWhole}
+    >
+      {children}
+    </Block>
+  ));
+}
+
+function Block({ rows, from, isExpected, isWhole, children }: BlockProps) {
   const body = useRef<HTMLTableSectionElement>(null);
-  /** null: it is near. */
-  const [space, setSpace] = useState<number | null>(null);
-  useEffect(() => {
-    const rows = body.current;
-    if (!rows) return;
-    const observer = new IntersectionObserver(
-      // Of several at once the last is how it is now.
-      (seen) => setSpace(seen.at(-1)?.isIntersecting ? null : rows.offsetHeight),
-      { rootMargin: NEAR },
-    );
-    observer.observe(rows);
-    return () => observer.disconnect();
-  }, []);
+  const [isNear, setNear] = useState(isExpected);
+  useEffect(() => (body.current ? watch(body.current, { rows, setNear }) : undefined), [rows]);
   return (
     <tbody ref={body}>
-      {space === null ? (
-        children()
+      {isNear || isWhole ? (
+        rows.map((row, n) => <Fragment key={row.id}>{children(row, from + n)}</Fragment>)
       ) : (
-        <tr className={styles.space} style={{ height: space }}>
+        <tr className={styles.space} style={{ height: heightOf(rows) }}>
           <td />
         </tr>
       )}
     </tbody>
   );
+}
+
+/** As last seen, in a window of this width; by its first row, which the list keeps for as long as it is kept itself. */
+const heights = new WeakMap<Signal, { readonly height: number; readonly width: number }>();
+/** Of a row that was not drawn yet. */
+let usual = 37;
+
+function noteHeight(rows: readonly Signal[], height: number): void {
+  if (!rows[0] || height === 0) return;
+  heights.set(rows[0], { height, width: innerWidth });
+  usual = height / rows.length;
+}
+
+function heightOf(rows: readonly Signal[]): number {
+  const known = rows[0] && heights.get(rows[0]);
+  return known?.width === innerWidth ? known.height : rows.length * usual;
+}
+
+interface Watched {
+  readonly rows: readonly Signal[];
+  setNear(isNear: boolean): void;
+}
+
+const watched = new WeakMap<Element, Watched>();
+const nearness = new IntersectionObserver(
+  (seen) => {
+    // What has the focus stays: who scrolled away from it goes on from there by the keyboard.
+    for (const { target, isIntersecting } of seen)
+      watched.get(target)?.setNear(isIntersecting || target.contains(document.activeElement));
+  },
+  { rootMargin: `${NEAR}px 0px` },
+);
+/** Told by the browser, when it has laid out the page: asking it would have it do that at once. */
+const sizes = new ResizeObserver((seen) => {
+  for (const { target, contentRect } of seen) {
+    const rows = watched.get(target)?.rows;
+    if (rows) noteHeight(rows, contentRect.height);
+  }
+});
+
+function watch(block: Element, is: Watched): () => void {
+  watched.set(block, is);
+  nearness.observe(block);
+  sizes.observe(block);
+  return () => {
+    nearness.unobserve(block);
+    sizes.unobserve(block);
+  };
+}
+
+/** How far down the page is, or was when the list was last on it. */
+let scrolled = 0;
+
+function useScroll(): void {
+  // Gone before the next page is shown, which begins at its top.
+  useLayoutEffect(() => {
+    const note = () => {
+      scrolled = scrollY;
+    };
+    addEventListener('scroll', note, { passive: true });
+    return () => removeEventListener('scroll', note);
+  }, []);
+}
+
+/** Who comes back is taken to where they were: these rows are there at once, and not only a frame later. */
+function expectedOf(blocks: readonly (readonly Signal[])[]): ReadonlySet<readonly Signal[]> {
+  const all = blocks.reduce((sum, block) => sum + heightOf(block), 0);
+  const from = Math.min(scrolled, Math.max(0, all - innerHeight));
+  let top = 0;
+  return new Set(
+    blocks.filter((block) => {
+      const isBelow = top > from + innerHeight;
+      top += heightOf(block);
+      return !isBelow && top >= from - NEAR;
+    }),
+  );
+}
+
+/** Paper has no window, and the browser's own search finds only what is there. */
+function useIsWhole(): boolean {
+  const [isPrinted, setPrinted] = useState(false);
+  const [isSearched, setSearched] = useState(false);
+  useEffect(() => {
+    const print = () => flushSync(() => setPrinted(true));
+    const printed = () => setPrinted(false);
+    const press = ({ key, ctrlKey, metaKey }: KeyboardEvent) => {
+      if ((ctrlKey || metaKey) && key.toLowerCase() === 'f') setSearched(true);
+    };
+    addEventListener('beforeprint', print);
+    addEventListener('afterprint', printed);
+    addEventListener('keydown', press);
+    return () => {
+      removeEventListener('beforeprint', print);
+      removeEventListener('afterprint', printed);
+      removeEventListener('keydown', press);
+    };
+  }, []);
+  return isPrinted || isSearched;
 }

@@ -38,6 +38,7 @@ function SignalList({ filters: given }: { readonly filters: Filters }) {
   const { data: accounts, error: accountsFault } = useQuery(allAccounts);
   const byId = useMemo(() => new Map(accounts?.map((account) => [account.id, account])), [accounts]);
   const { list, signals, fresh, showFresh, orderOf } = useSignals({ filters, dayStart });
+  const symbols = useMemo(() => symbolsOf(accounts ?? [], signals, filters), [accounts, signals, filters]);
   const counts = overview?.signals_today ?? null;
   const { title, answer, rest } = answerOf(filters, counts, signals.length, list.hasNextPage);
   const isToday = filters.time === undefined && filters.from === undefined;
@@ -62,7 +63,7 @@ function SignalList({ filters: given }: { readonly filters: Filters }) {
         filters={filters}
         counts={counts}
         accounts={accounts ?? []}
-        symbols={symbolsOf(accounts ?? [], signals, filters)}
+        symbols={symbols}
         dayStart={dayStart}
       />
       {fault && (
@@ -80,6 +81,7 @@ function SignalList({ filters: given }: { readonly filters: Filters }) {
             ref={table}
             className={`table listed ${styles.signals} ${isToday ? '' : styles.days}`}
             aria-busy={list.isPlaceholderData}
+            aria-rowcount={1 + signals.length}
           >
             <Columns />
             {fresh.length > 0 && (
@@ -87,20 +89,16 @@ function SignalList({ filters: given }: { readonly filters: Filters }) {
                 <FreshRow fresh={fresh} onShow={showFresh} />
               </tbody>
             )}
-            {list.data?.pages.map((page, index) => (
-              <RowsNear key={String(list.data.pageParams[index])}>
-                {() =>
-                  page.signals.map((signal) => (
-                    <SignalRow
-                      key={signal.id}
-                      signal={signal}
-                      order={signal.order_id === null ? null : orderOf(signal.order_id)}
-                      account={byId.get(signal.trading_account_id)}
-                    />
-                  ))
-                }
-              </RowsNear>
-            ))}
+            <RowsNear rows={signals}>
+              {(signal, index) => (
+                <SignalRow
+                  signal={signal}
+                  order={signal.order_id === null ? null : orderOf(signal.order_id)}
+                  account={byId.get(signal.trading_account_id)}
+                  place={index}
+                />
+              )}
+            </RowsNear>
           </table>
           {signals.length === 0 && fresh.length === 0 && list.isSuccess && (
             <Nothing filters={filters} hasAccounts={(accounts?.length ?? 0) > 0} />

@@ -25,8 +25,8 @@ const MOST_SCANS = 5;
 const ASK_AGAIN_MS = 10_000;
 /** Many orders at once are one question. */
 const GATHER_MS = 300;
-/** Who comes back soon finds the list where it was; later, the list as it is. */
-const KEPT_MS = 30_000;
+/** Who comes back soon finds the list where it was; later, the list as it is. For so long changes of orders are kept, too. */
+const KEPT_MS = 240_000;
 
 interface SignalPage {
   readonly signals: readonly Signal[];
@@ -102,6 +102,8 @@ const listed = (client: QueryClient, asked: Asked) =>
     getNextPageParam: (page: SignalPage) => page.next,
     placeholderData: keepPreviousData,
     refetchOnWindowFocus: false,
+    // What changes in it is heard of; all of its pages would be read, one after the other.
+    staleTime: KEPT_MS,
     gcTime: KEPT_MS,
   });
 
@@ -131,8 +133,9 @@ export function useSignals(asked: Asked) {
     ...sinceShown(client, asked),
     enabled: isOpen && list.isSuccess && !list.isPlaceholderData,
   });
-  const changed = useChanges(() =>
-    client.invalidateQueries({ queryKey: ['signals', 'fresh', asked.filters, asked.dayStart] }),
+  const changed = useChanges(
+    () => changedSince(client, client.getQueryState(listKey(asked))?.dataUpdatedAt),
+    () => client.invalidateQueries({ queryKey: ['signals', 'fresh', asked.filters, asked.dayStart] }),
   );
 
   const pages = list.data?.pages;
@@ -162,17 +165,35 @@ function withFresh(old: Pages, fresh: readonly Signal[], orders: SignalPage['ord
   return { ...old, pages: [top, ...rest] };
 }
 
-/** Orders as they were heard to change while the list is open; `ask` is called a moment after. */
-function useChanges(ask: () => unknown): ReadonlyMap<string, Order> {
-  const [changed, setChanged] = useState<ReadonlyMap<string, Schemas['OrderRecord']>>(new Map());
+type Changes = ReadonlyMap<string, Schemas['OrderRecord']>;
+
+/** While the list was not open, as far as the page has heard (live/live.tsx). */
+function changedSince(client: QueryClient, readAt = Number.POSITIVE_INFINITY): Changes {
+  const heard = client.getQueryCache().findAll({ queryKey: ['orders', 'one'] });
+  return new Map(
+    heard.flatMap(({ state }): [string, Schemas['OrderRecord']][] => {
+      const order = state.data as Schemas['OrderRecord'] | undefined;
+      return order && state.dataUpdatedAt > readAt ? [[order.order_id, order]] : [];
+    }),
+  );
+}
+
+/** Orders as they were heard to change, many at once as one; `ask` is called with each. */
+function useChanges(before: () => Changes, ask: () => unknown): Changes {
+  const [changed, setChanged] = useState(before);
   const asks = useRef(ask);
   asks.current = ask;
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const gathered = useRef(new Map<string, Schemas['OrderRecord']>());
   useOrderChanges(
     useCallback((order) => {
-      setChanged((before) => new Map(before).set(order.order_id, order));
-      clearTimeout(timer.current);
-      timer.current = setTimeout(() => asks.current(), GATHER_MS);
+      if (gathered.current.size === 0)
+        setTimeout(() => {
+          const orders = gathered.current;
+          gathered.current = new Map();
+          setChanged((known) => new Map([...known, ...orders]));
+          void asks.current();
+        }, GATHER_MS);
+      gathered.current.set(order.order_id, order);
     }, []),
   );
   return changed;

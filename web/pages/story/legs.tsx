@@ -90,7 +90,7 @@ function LegRow({ leg, order }: { readonly leg: Leg; readonly order: Order }) {
       </td>
       <td className="num">{figure(leg.quantity)}</td>
       <td className="num">{known(leg.fill_quantity)}</td>
-      <td className="num" data-head={leg.fill_price === null ? undefined : 'filled at'}>
+      <td className="num" data-head={leg.fill_price === null && isKnown ? undefined : 'filled at'}>
         {known(leg.fill_price)}
       </td>
       <td className="num" data-head={slippage === null ? undefined : 'slippage'}>
@@ -102,10 +102,10 @@ function LegRow({ leg, order }: { readonly leg: Leg; readonly order: Order }) {
       <td>
         <Status status={leg.status} />
       </td>
-      <td>
+      <td data-head="our id">
         <CopyId id={leg.client_order_id} />
       </td>
-      <td>
+      <td data-head="its reference">
         {leg.broker_ref === null ? <span className="quiet">none given</span> : <CopyId id={leg.broker_ref} />}
       </td>
     </tr>

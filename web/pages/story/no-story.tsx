@@ -1,9 +1,10 @@
 import { Link } from '@tanstack/react-router';
+import { isRefusal } from '../../api/problem.ts';
 import { Page, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 
 /** Not yet, or not at all. */
-export function NoStory({ fault }: { readonly fault: unknown }) {
+export function NoStory({ fault, onAgain }: { readonly fault: unknown; readonly onAgain: () => void }) {
   if (!fault)
     return (
       <Page title="A signal’s story" answer={<span className="quiet">A signal’s story</span>}>
@@ -13,6 +14,11 @@ export function NoStory({ fault }: { readonly fault: unknown }) {
   return (
     <Page title="No story" answer="This story cannot be told">
       <ProblemNote fault={fault}>
+        {!isRefusal(fault) && (
+          <button type="button" className="link" onClick={onAgain}>
+            Try again
+          </button>
+        )}{' '}
         <Link to={'/signals' as never}>To the signals</Link>
       </ProblemNote>
     </Page>

@@ -16,6 +16,6 @@ export default function OrderStory() {
   const signal = useQuery({ ...signalOf(signalId ?? ''), enabled: signalId !== null });
   // Whole or not at all: a story without its signal would be another one, for a moment.
   const isComing = around.isPending || (signalId !== null && signal.isPending);
-  if (!order.data || isComing) return <NoStory fault={order.error} />;
+  if (!order.data || isComing) return <NoStory fault={order.error} onAgain={() => void order.refetch()} />;
   return <Story key={id} signal={signal.data ?? null} order={order.data} />;
 }

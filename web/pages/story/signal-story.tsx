@@ -12,6 +12,7 @@ export default function SignalStory() {
   const orderId = signal.data?.order_id ?? null;
   const order = useQuery({ ...orderOf(orderId ?? ''), enabled: orderId !== null, ...whileUnderWay });
   const fault = signal.error ?? order.error;
-  if (!signal.data || (orderId !== null && !order.data)) return <NoStory fault={fault} />;
+  const readAgain = () => void (signal.data ? order : signal).refetch();
+  if (!signal.data || (orderId !== null && !order.data)) return <NoStory fault={fault} onAgain={readAgain} />;
   return <Story key={id} signal={signal.data} order={order.data ?? null} />;
 }

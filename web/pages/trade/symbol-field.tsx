@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, useId, useState } from 'react';
 import { symbols } from '../../api/broker-reads.ts';
 import type { Schemas } from '../../api/client.ts';
+import { offered } from './offered.ts';
 import styles from './trade-drawer.module.css';
 import { useSettled } from './use-plan.ts';
 
@@ -31,7 +32,7 @@ export function SymbolField({ id, accountId, value, describedBy, onChange }: Sym
   const [marked, setMarked] = useState(-1);
   const wanted = useSettled(value.trim());
   const { data, error } = useQuery({ ...symbols(accountId, wanted), enabled: isOpen && accountId !== '' });
-  const items = isOpen ? (data?.items ?? []) : [];
+  const items = isOpen ? offered(data?.items ?? [], value.trim(), wanted) : [];
   const current = items[marked];
 
   const open = () => {

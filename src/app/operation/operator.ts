@@ -1,0 +1,122 @@
+// What only the operator at the machine does: there nobody proves to be somebody, because who is there has the database.
+// Every deed leaves its audit entry, and a password that is set ends what the old one opened, as a reset by mail does.
+
+import { revokeApiKeysOf } from '../../data/api-keys.ts';
+import {
+  credentialsByEmail,
+  credentialsOf,
+  setPassword,
+  useUpPasswordResets,
+} from '../../data/credentials.ts';
+import type { Db } from '../../data/db.ts';
+import { deleteSecondFactor } from '../../data/second-factors.ts';
+import { revokeSessionsOf } from '../../data/sessions.ts';
+import { insertUser, type User } from '../../data/users.ts';
+import { type Denial, deny } from '../../domain/denial.ts';
+import { isEmail, normalEmail } from '../../domain/email.ts';
+import type { Plans } from '../../domain/entitlement.ts';
+import { isUuid, type Timestamp, timestamp, type UserId } from '../../domain/ids.ts';
+import { passwordProblem } from '../../domain/password.ts';
+import { audit, type RequestContext } from '../audit/audit.ts';
+import type { PasswordHasher } from '../identity/passwords.ts';
+import { byStrangers, forgive } from '../identity/tries.ts';
+import { newId } from '../new-id.ts';
+import type { Changes } from '../orders/changes.ts';
+
+interface OperatorDeps {
+  readonly db: Db;
+  readonly clock: { now(): number };
+  readonly context: RequestContext;
+}
+
+/** By address or id. */
+export async function findUser({ db }: Pick<OperatorDeps, 'db'>, name: string): Promise<User | Denial> {
+  const found = isUuid(name)
+    ? await credentialsOf(db, name as UserId)
+    : await credentialsByEmail(db, normalEmail(name));
+  return found?.user ?? deny('not_found', { detail: 'There is no such user.' });
+}
+
+export interface NewUser {
+  readonly email: string;
+  readonly password: string;
+  readonly isAdmin: boolean;
+  readonly plan: string;
+  readonly planExpiresAt: Timestamp | null;
+}
+
+/** Accepts the terms at the first login, like anybody. */
+export async function addUser(
+  deps: OperatorDeps & { readonly hasher: PasswordHasher; readonly plans: Plans },
+  { password, ...given }: NewUser,
+): Promise<Denial | User> {
+  const { db, clock, context, hasher, plans } = deps;
+  const user: User = {
+    ...given,
+    id: newId() as UserId,
+    email: normalEmail(given.email),
+    isActive: true,
+    termsVersion: null,
+  };
+  if (!isEmail(user.email)) return deny('request_invalid', { detail: 'This is no email address.' });
+  const problem = passwordProblem(password, user.email);
+  if (problem) return deny('password_weak', { detail: problem });
+  if (!Object.hasOwn(plans, user.plan))
+    return deny('request_invalid', { detail: `The plans are ${Object.keys(plans).join(', ')}.` });
+  const passwordHash = await hasher.hash(password);
+  const now = clock.now();
+  const lost = await db.commit([
+    insertUser(user, passwordHash, timestamp(now)),
+    audit(
+      context,
+      {
+        userId: user.id,
+        action: 'register',
+        failure: null,
+        resource: { type: 'user', id: user.id },
+        metadata: { is_admin: user.isAdmin, plan: user.plan },
+      },
+      now,
+    ),
+  ]);
+  return lost === null ? user : deny('email_taken');
+}
+
+/** Null: it holds, and every session and API key has ended: whoever knew the old one may have made it. */
+export async function replacePassword(
+  deps: OperatorDeps & { readonly hasher: PasswordHasher; readonly changes: Pick<Changes, 'ofAccess'> },
+  user: User,
+  password: string,
+): Promise<Denial | null> {
+  const { db, clock, context, hasher, changes } = deps;
+  const problem = passwordProblem(password, user.email);
+  if (problem) return deny('password_weak', { detail: problem });
+  const passwordHash = await hasher.hash(password);
+  const now = clock.now();
+  await db.commit([
+    useUpPasswordResets(user.id, timestamp(now)),
+    setPassword(user.id, passwordHash),
+    revokeSessionsOf(user.id),
+    revokeApiKeysOf(user.id, timestamp(now)),
+    forgive(byStrangers(user.email)),
+    audit(
+      context,
+      { userId: user.id, action: 'reset_password', failure: null, resource: { type: 'user', id: user.id } },
+      now,
+    ),
+  ]);
+  changes.ofAccess(user.id);
+  return null;
+}
+
+/** Null: login asks for the password alone again. */
+export async function removeSecondFactor(
+  { db, clock, context }: OperatorDeps,
+  user: User,
+): Promise<Denial | null> {
+  const lost = await db.commit([
+    ...deleteSecondFactor(user.id),
+    audit(context, { userId: user.id, action: 'totp_disable', failure: null }, clock.now()),
+  ]);
+  return lost === null ? null : deny('totp_not_enrolled');
+}

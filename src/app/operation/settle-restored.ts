@@ -1,0 +1,58 @@
+// Makes a restored database safe to start on: nothing that may have been sent since its backup is sent again, no signal of
+// before the restoration is taken, and what was revoked since the backup does not open anything.
+
+import { insertAuditEntry } from '../../data/audit-log.ts';
+import type { Db } from '../../data/db.ts';
+import {
+  endEverySession,
+  haltEverybody,
+  markRestored,
+  ordersUnderWay,
+  settleOrder,
+} from '../../data/restored.ts';
+import { timestamp, type UserId } from '../../domain/ids.ts';
+import { afterRestore, type Backup } from '../../domain/restored.ts';
+
+export interface Settled {
+  /** Looked for at their brokers from the first start on. */
+  readonly unknown: number;
+  /** Certainly not traded. */
+  readonly expired: number;
+}
+
+export async function settleRestored(
+  { db, clock }: { readonly db: Db; readonly clock: { now(): number } },
+  { halt, ...backup }: Backup & { readonly halt: boolean },
+): Promise<Settled> {
+  const now = timestamp(clock.now());
+  const entry = (
+    action: string,
+    userId: UserId | null,
+    resource: { type: string; id: string } | null,
+    metadata: object,
+  ) =>
+    insertAuditEntry({
+      ...{ userId, action, success: true, ipAddress: null, userAgent: null, requestPath: null },
+      ...{ requestMethod: null, errorMessage: null, createdAt: now },
+      resourceType: resource?.type ?? null,
+      resourceId: resource?.id ?? null,
+      metadata: { backed_up_at: backup.madeAt, ...metadata },
+    });
+  const settled = { unknown: 0, expired: 0 };
+  for (const order of await ordersUnderWay(db)) {
+    const after = afterRestore(order, backup);
+    const lost = await db.commit([
+      ...settleOrder(after, now),
+      entry('order_restored', order.userId, { type: 'order', id: order.id }, { status: after.status }),
+    ]);
+    if (lost !== null) throw new Error(`order ${order.id} was changed by somebody else meanwhile`);
+    settled[after.status === 'expired' ? 'expired' : 'unknown']++;
+  }
+  await db.commit([
+    markRestored(now),
+    endEverySession(),
+    ...(halt ? [haltEverybody(now)] : []),
+    entry('database_restored', null, null, { ...settled, halted: halt }),
+  ]);
+  return settled;
+}

@@ -1,0 +1,206 @@
+// A test signal of a strategy, as its alert would send it: with the secret and the time. It is simulated unless somebody
+// says that it is meant.
+
+import { revealSecret } from '../app/accounts/accounts.ts';
+import { type Account, accountsNamed } from '../data/accounts.ts';
+import { isDenial } from '../domain/denial.ts';
+import { timestamp } from '../domain/ids.ts';
+import type { OrderResult, OrderSummary } from '../domain/order-result.ts';
+import { asOperator } from '../roles/operator.ts';
+import { ask, problemIn } from './client.ts';
+import { type AddCommands, type Desk, examples, JSON_OPTION, type WithJson } from './desk.ts';
+import { lineOf } from './orders.ts';
+import { type ExitCode, type Output, visible } from './output.ts';
+
+/** Options that stand in the message, each under its name there. */
+const FIELDS = {
+  action: 'buy, sell, close or sync',
+  symbol: 'such as BTCUSDT',
+  quantity: 'a number above zero',
+  'order-type': 'entry or exit; without it the action decides',
+  'market-position': 'where the strategy stands after this: long, short or flat',
+  'market-position-size': 'with which size',
+  'prev-market-position': 'where it stood before this',
+  'prev-market-position-size': 'with which size',
+  id: 'which of several alerts of one second this is',
+  price: "the sender's price",
+} as const;
+
+type Fields = { readonly [name: string]: string | undefined };
+
+interface SendOptions extends WithJson {
+  readonly url?: string;
+  readonly account?: string;
+  readonly base?: string;
+  readonly real?: true;
+  readonly yes?: true;
+  readonly timestamp?: string;
+}
+
+interface Target {
+  readonly url: string;
+  readonly secret: string | undefined;
+  /** For a person. */
+  readonly name: string;
+}
+
+export const signal: AddCommands = (noun, desk) => {
+  const { output, does } = desk;
+  const send = noun
+    .command('send')
+    .description("send a signal to an account's webhook; simulated, unless --real is said")
+    .option('--account <account>', 'at the machine: to this one, by name or id')
+    .option('--base <url>', 'where the service is, for --account; else FILLPATH_URL, else BASE_URL')
+    .option('--url <url>', 'from anywhere: to this webhook; the secret is FILLPATH_SECRET');
+  for (const [name, about] of Object.entries(FIELDS))
+    send.option(`--${name} <${name.split('-').at(-1)}>`, about);
+  send
+    .option('--timestamp <time>', 'when it was made; now, unless said')
+    .option('--real', 'trade in earnest')
+    .option('-y, --yes', 'with --real, do not ask whether it is meant')
+    .option(...JSON_OPTION)
+    .addHelpText(
+      'after',
+      examples(
+        'signal send --account Futures --action buy --symbol BTCUSDT --quantity 0.01',
+        'signal send --url https://…/webhook/…/order --action close --symbol BTCUSDT --real',
+      ),
+    )
+    .action(
+      does(async (options: SendOptions & Fields) => {
+        if ((options.account === undefined) === (options.url === undefined)) {
+          output.complain('Say where to: either --account or --url.');
+          return 2;
+        }
+        const target =
+          options.url === undefined ? await atTheMachine(desk, options) : elsewhere(desk, options.url);
+        if (typeof target === 'number') return target;
+        if (options.real && !options.yes && !(await isMeant(desk, target, options))) return 1;
+        return deliver(output, target, options);
+      }),
+    );
+};
+
+const MOST_NAMED = 20;
+
+/** The secret is opened as its owner would have it shown, which the audit log tells. */
+async function atTheMachine(
+  desk: Desk,
+  { account: name = '', base }: SendOptions,
+): Promise<Target | ExitCode> {
+  const { output, config, client } = desk;
+  return asOperator<Target | ExitCode>(config(), 'signal send', async (operator) => {
+    const [account, ...more] = await accountsNamed(operator.db, name, { limit: MOST_NAMED });
+    if (!account || more.length > 0) {
+      output.complain(
+        account
+          ? `Several accounts have this name. Name one by its id:\n${[account, ...more].map(shown).join('\n')}`
+          : 'There is no such trading account.',
+      );
+      return 1;
+    }
+    const owner = { id: account.userId, context: operator.context };
+    const secret = await revealSecret({ ...operator, secrets: operator.secrets() }, owner, account.id);
+    if (isDenial(secret)) throw new Error(secret.detail);
+    const at = (base ?? client().url ?? operator.baseUrl).replace(/\/+$/, '');
+    return {
+      url: `${at}/webhook/${account.webhookToken}/order`,
+      secret: secret.webhook_secret,
+      name: `${visible(account.name)} (${account.brokerName}, ${account.environment})`,
+    };
+  });
+}
+
+const shown = ({ id, brokerName, userId }: Account): string => `  ${id} ${brokerName} of user ${userId}`;
+
+function elsewhere({ output, client }: Desk, url: string): Target | ExitCode {
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    output.complain('--url takes the whole address of a webhook: https://…/webhook/…/order');
+    return 2;
+  }
+  return { url, secret: client().secret, name: new URL(url).host };
+}
+
+async function isMeant(
+  { output, input }: Desk,
+  { name }: Target,
+  { action = '', quantity = '', symbol = '' }: Fields,
+): Promise<boolean> {
+  if (!input.isTerminal) {
+    output.complain('This would trade in earnest: say --yes, where nobody can be asked.');
+    return false;
+  }
+  const what = visible([action, quantity, symbol].filter(Boolean).join(' '));
+  const answer = await input.ask(`Send "${what}" to ${name} in earnest? Type yes: `);
+  if (answer.trim() === 'yes') return true;
+  output.complain('Nothing was sent.');
+  return false;
+}
+
+interface Synced {
+  readonly in_sync: boolean;
+  readonly strategy_position: number;
+  readonly broker_position: number;
+  readonly order: OrderResult | null;
+}
+
+async function deliver(
+  output: Output,
+  { url, secret }: Target,
+  options: SendOptions & Fields,
+): Promise<ExitCode> {
+  const message = {
+    ...Object.fromEntries(
+      Object.keys(FIELDS).flatMap((name) => {
+        const value = options[camel(name)];
+        return value === undefined ? [] : [[name.replaceAll('-', '_'), numberOr(value)]];
+      }),
+    ),
+    timestamp: options.timestamp ?? timestamp(Date.now()),
+    ...(secret === undefined ? {} : { secret }),
+  };
+  const begun = performance.now();
+  const answer = await ask(options.real ? url : `${url}?simulation=true`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(message),
+  });
+  const text = await answer.text();
+  const tookMs = Math.round(performance.now() - begun);
+  if (!answer.ok) {
+    if (options.json && text.startsWith('{')) output.json(JSON.parse(text));
+    output.complain(problemIn(text, answer.status));
+    return 1;
+  }
+  const result = JSON.parse(text) as OrderResult | Synced;
+  if (options.json) output.json(result);
+  else tell(output, result, tookMs);
+  const order = 'in_sync' in result ? result.order : result;
+  return order !== null && REFUSED.has(order.status) ? 1 : 0;
+}
+
+const REFUSED = new Set<string>(['rejected', 'failed', 'expired']);
+
+function tell(output: Output, result: OrderResult | Synced, tookMs: number): void {
+  if ('in_sync' in result) {
+    const { in_sync, strategy_position, broker_position } = result;
+    const where = `the strategy stands at ${strategy_position}, the broker at ${broker_position}`;
+    output.print(
+      `${in_sync ? output.paint('good', 'in sync') : output.paint('bad', 'out of sync')}: ${where}`,
+    );
+  }
+  const order = 'in_sync' in result ? result.order : result;
+  if (order) {
+    output.print(lineOf(order as unknown as OrderSummary, output));
+    const hops = Object.entries(order.trace).map(([hop, ms]) => `${hop} ${ms}`);
+    if (hops.length > 0) output.print(output.paint('quiet', `ms since arrival: ${hops.join(', ')}`));
+  }
+  output.print(output.paint('quiet', `answered after ${tookMs} ms`));
+}
+
+/** --market-position is marketPosition to Commander. */
+const camel = (name: string): string =>
+  name.replace(/-(.)/g, (_dash, letter: string) => letter.toUpperCase());
+
+/** As it is, where a number would be another one: the service judges it. */
+const numberOr = (text: string): string | number => (String(Number(text)) === text ? Number(text) : text);

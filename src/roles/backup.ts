@@ -1,0 +1,210 @@
+// A backup of the embedded data while the service runs, and its restoration elsewhere. A backup is one file: the database,
+// without the keys that open what is sealed in it. Either is read whole before it is called good.
+
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import packageJson from '../../package.json' with { type: 'json' };
+import { auditKeyOf, type ChainReport, verifyAuditLog } from '../app/audit/chain.ts';
+import { isAppKeyOf } from '../app/operation/app-key.ts';
+import { type Settled, settleRestored } from '../app/operation/settle-restored.ts';
+import type { Config } from '../config/config.ts';
+import type { Db } from '../data/db.ts';
+import { keptHead } from '../data/kept-head.ts';
+import { isFresh, migrate } from '../data/migrate.ts';
+import { backupMadeAt, type Counts, countRecords, markBackup } from '../data/restored.ts';
+import { openSqlite } from '../data/sqlite.ts';
+import { damageOf } from '../data/sqlite-check.ts';
+import { copySqlite, finishSqlite } from '../data/sqlite-copy.ts';
+import { type ChainHead, headText } from '../domain/audit-chain.ts';
+import { CannotStart } from '../domain/cannot-start.ts';
+import { type Timestamp, timestamp } from '../domain/ids.ts';
+import type { Order } from '../domain/order.ts';
+import { appKeyOf, hasAppKey } from './adapters.ts';
+
+export interface BackupReport {
+  readonly file: string;
+  readonly bytes: number;
+  readonly made_at: Timestamp;
+  readonly counts: Counts;
+  /** Of the audit log. */
+  readonly head: string;
+  /** Whether keys lie in DATA_DIR, which are not in the backup. */
+  readonly keys_in: string | null;
+}
+
+export async function makeBackup(config: Config, to: string): Promise<BackupReport> {
+  const { dir, databaseUrl } = config.data;
+  if (databaseUrl)
+    throw new CannotStart(
+      'The data are in PostgreSQL, whose own tools back it up: pg_dump for a copy, pg_basebackup and the archive of the WAL for every moment. OPERATIONS.md, "Backup and restore", says how.',
+    );
+  const source = join(dir, 'fillpath.sqlite');
+  if (!existsSync(source))
+    throw new CannotStart(`There is no database in ${dir}. Set DATA_DIR to where it is.`);
+  if (!hasAppKey(config))
+    throw new CannotStart(
+      `APP_KEY is not set, and there is none in ${dir}: without it nobody can tell whether the audit log is whole.`,
+    );
+  const now = Date.now();
+  const file = isFolder(to) ? join(to, `fillpath-${timestamp(now).replace(/[-:]|\.\d+/g, '')}.sqlite`) : to;
+  if (existsSync(file))
+    throw new CannotStart(`${file} is there already. A backup overwrites nothing: name another file.`);
+  // Before the copy: whatever was sealed by then must be in it.
+  const head = await keptHead(dir, undefined).recall();
+  const draft = `${file}.${process.pid}`;
+  try {
+    await copySqlite(source, draft);
+    const { counts, chain } = await proven(draft, appKeyOf(config), head ? [head] : [], async (db) => {
+      await db.commit([markBackup(timestamp(now))]);
+    });
+    finishSqlite(draft);
+    // Not by renaming, which would overwrite.
+    linkSync(draft, file);
+    const keys = join(dir, 'keys');
+    return {
+      file,
+      bytes: statSync(file).size,
+      made_at: timestamp(now),
+      counts,
+      head: headText(chain.head),
+      keys_in: existsSync(keys) ? keys : null,
+    };
+  } finally {
+    removeDatabase(draft);
+  }
+}
+
+export interface RestoreReport {
+  readonly folder: string;
+  readonly backed_up_at: Timestamp;
+  readonly counts: Counts;
+  readonly settled: Settled;
+  readonly halted: boolean;
+  readonly head: string;
+  readonly has_keys: boolean;
+}
+
+interface RestoreOptions {
+  readonly file: string;
+  readonly into: string;
+  /** The folder of the keys, kept apart; null: they are in the environment. */
+  readonly keys: string | null;
+  readonly halt: boolean;
+}
+
+export async function restoreBackup(
+  config: Config,
+  { file, into, keys, halt }: RestoreOptions,
+): Promise<RestoreReport> {
+  if (!existsSync(file)) throw new CannotStart(`There is no file ${file}.`);
+  if (existsSync(`${file}-wal`) && statSync(`${file}-wal`).size > 0)
+    throw new CannotStart(
+      `${file} is no backup: a write-ahead log lies beside it. Make one with \`npx fillpath backup\`.`,
+    );
+  const wasThere = existsSync(into);
+  if (wasThere && (!isFolder(into) || readdirSync(into).length > 0))
+    throw new CannotStart(
+      `${into} is not empty. A backup is restored into an empty folder only: name another one.`,
+    );
+  const appKey = keyFor(config, keys);
+  const damage = damageOf(file, { thorough: true });
+  if (damage) throw new CannotStart(`${file} is damaged: ${damage}. Take another backup.`);
+  mkdirSync(into, { recursive: true, mode: 0o700 });
+  // Under another name until it is safe to start on: whoever is killed here leaves no database.
+  const draft = join(into, 'restoring.sqlite');
+  try {
+    await copySqlite(file, draft);
+    const { counts, chain, result } = await proven(draft, appKey, [], async (db) => {
+      const madeAt = (await backupMadeAt(db)) ?? timestamp(statSync(file).mtimeMs);
+      const settled = await settleRestored(
+        { db, clock: { now: () => Date.now() } },
+        { madeAt, halt, hasLedger: hasOwnLedger(config) },
+      );
+      return { madeAt, settled };
+    });
+    finishSqlite(draft);
+    if (keys) copyKeys(keys, join(into, 'keys'));
+    await keptHead(into, undefined).keep(chain.head);
+    renameSync(draft, join(into, 'fillpath.sqlite'));
+    const { madeAt, settled } = result;
+    return {
+      ...{ folder: into, backed_up_at: madeAt, counts, settled, halted: halt, head: headText(chain.head) },
+      has_keys: keys !== null,
+    };
+  } catch (fault) {
+    for (const name of readdirSync(into)) rmSync(join(into, name), { recursive: true });
+    if (!wasThere) rmSync(into, { recursive: true });
+    throw fault;
+  }
+}
+
+/** Simulated orders, and paper ones without an exchange of their own, are traded in the database itself. */
+const hasOwnLedger =
+  ({ brokers }: Config) =>
+  ({ simulation, brokerName }: Order): boolean =>
+    simulation || (brokerName === 'paper' && brokers.urls.paper === undefined);
+
+function keyFor(config: Config, keys: string | null): Buffer {
+  if (keys !== null) {
+    const file = join(keys, 'APP_KEY');
+    if (!existsSync(file))
+      throw new CannotStart(
+        `There is no APP_KEY in ${keys}. --keys names the folder \`keys\` of the old DATA_DIR.`,
+      );
+    return Buffer.from(readFileSync(file, 'utf8'), 'base64url');
+  }
+  if (config.keys.app === undefined)
+    throw new CannotStart(
+      'APP_KEY is not set: without it nobody can tell whether the audit log is whole. Set it, or name the folder of the keys with --keys.',
+    );
+  return Buffer.from(config.keys.app, 'base64url');
+}
+
+function copyKeys(from: string, to: string): void {
+  mkdirSync(to, { mode: 0o700 });
+  for (const name of readdirSync(from))
+    writeFileSync(join(to, name), readFileSync(join(from, name)), { mode: 0o600 });
+}
+
+/** The database of the file is sound, ours, and its audit log whole; then it is changed. */
+async function proven<Result>(
+  file: string,
+  appKey: Buffer,
+  heads: readonly ChainHead[],
+  change: (db: Db) => Promise<Result>,
+): Promise<{ counts: Counts; chain: ChainReport; result: Result }> {
+  const damage = damageOf(file, { thorough: true });
+  if (damage) throw new CannotStart(`The copy is damaged: ${damage}.`);
+  const db = openSqlite({ file });
+  try {
+    if (await isFresh(db)) throw new CannotStart('It holds no database of Fillpath.');
+    await migrate(db, Date.now(), { program: packageJson.version });
+    if (!(await isAppKeyOf(db, appKey)))
+      throw new CannotStart(
+        'APP_KEY is not the one that this database was made with. Take the one that was kept with it.',
+      );
+    const chain = await verifyAuditLog({ db, auditKey: auditKeyOf(appKey) }, heads);
+    if (chain.problems.length > 0)
+      throw new CannotStart(`The audit log in it is not whole: ${chain.problems.join('; ')}.`);
+    const counts = await countRecords(db);
+    return { counts, chain, result: await change(db) };
+  } finally {
+    await db.close();
+  }
+}
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+
+const removeDatabase = (file: string) => {
+  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(file + suffix, { force: true });
+};

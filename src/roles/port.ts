@@ -1,0 +1,53 @@
+// The port is ours before anything else is done: a start that finds it taken leaves nothing behind, and tells nobody a
+// password that is then lost.
+
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { CannotStart } from '../domain/cannot-start.ts';
+
+interface Place {
+  readonly host: string;
+  /** 0: any free one, which nobody can have taken. */
+  readonly port: number;
+}
+
+/** Whoever comes before it is released is told to come again. */
+export async function holdPort({ host, port }: Place): Promise<{ release(): Promise<void> }> {
+  if (port === 0) return { release: async () => {} };
+  const headers = { 'content-type': 'text/plain; charset=utf-8', 'retry-after': '5' };
+  const door = createServer((_, response) =>
+    response.writeHead(503, headers).end('Fillpath is being started. Try again in some seconds.\n'),
+  );
+  door.listen({ host, port });
+  await once(door, 'listening').catch((fault: unknown) => {
+    throw portRefusal(fault, { host, port });
+  });
+  return {
+    async release() {
+      door.close();
+      door.closeAllConnections();
+      await once(door, 'close');
+    },
+  };
+}
+
+/** What an operator can do about it; anything else is a fault, and stays one. */
+export function portRefusal(fault: unknown, { host, port }: Place): unknown {
+  switch ((fault as NodeJS.ErrnoException).code) {
+    case 'EADDRINUSE':
+      return new CannotStart(
+        `Port ${port} of ${host} is taken by another program. Stop that one, or set PORT to a free port.`,
+      );
+    case 'EACCES':
+      return new CannotStart(
+        `This user may not open port ${port} of ${host}. Set PORT to one above 1023, or let a proxy in front have it.`,
+      );
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return new CannotStart(
+        `${host} is no address of this machine. Set HOST to one that is: 127.0.0.1 for this machine alone, 0.0.0.0 for all of its networks.`,
+      );
+    default:
+      return fault;
+  }
+}
