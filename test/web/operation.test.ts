@@ -71,8 +71,8 @@ test('Who may not look is told why', () => {
   const admin = { email: 'ada@example.com', is_admin: true };
   assert.equal(whyNot(admin, null), null);
   assert.equal(whyNot(admin, { status: 503, code: 'store_unavailable' }), null);
-  assert.match(whyNot({ ...admin, is_admin: false }, null) ?? '', /ada@example\.com is no admin/);
-  assert.match(whyNot(admin, { status: 403, code: 'admin_required' }) ?? '', /is no admin/);
+  assert.match(whyNot({ ...admin, is_admin: false }, null) ?? '', /ada@example\.com is not an admin/);
+  assert.match(whyNot(admin, { status: 403, code: 'admin_required' }) ?? '', /is not an admin/);
   assert.match(whyNot(admin, { status: 403, code: 'ip_not_allowed' }) ?? '', /ADMIN_IPS/);
   assert.ok(whyNot(admin, { status: 403, code: 'user_deactivated' }));
 });

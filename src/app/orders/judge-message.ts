@@ -77,13 +77,21 @@ function tooOld(
   now: number,
   maxRequestAge: number,
 ): Refused | null {
-  if (isFresh(said, now, maxRequestAge) && said > restoredAt) return null;
+  const isYoung = isFresh(said, now, maxRequestAge);
+  if (isYoung && said > restoredAt) return null;
   return {
     check: 'age',
-    denial: deny('webhook_timestamp_expired', { advice: apart(said, now, maxRequestAge) }),
+    denial: deny('webhook_timestamp_expired', {
+      advice: isYoung ? beforeRestore(said, restoredAt) : apart(said, now, maxRequestAge),
+    }),
     metadata: { attack_type: 'expired_timestamp', request_age_seconds: (now - said) / 1000 },
   };
 }
+
+/** What came before is forgotten, so that nobody knows whether it was traded. */
+const beforeRestore = (said: number, restoredAt: number): string =>
+  `The signal says ${timestamp(said)}, and the service’s data was restored at ${timestamp(restoredAt)}: ` +
+  'whether an earlier signal was traded is not known. See what your broker holds, and send a new signal if it is still wanted.';
 
 /** Whose clock is wrong, and by how much, is seen from the two times alone. */
 function apart(said: number, now: number, maxRequestAge: number): string {

@@ -3,7 +3,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { api, logOut, read } from '../../api/client.ts';
+import { logOut } from '../../api/client.ts';
 import { ownSession } from '../../api/queries.ts';
 import { leave } from '../../api/session.ts';
 import { hangUp } from '../../live/stream.ts';
