@@ -15,6 +15,7 @@ const ALLOWED = new Set([
   'MIT-0',
   // of fonts
   'OFL-1.1',
+  'PSF-2.0',
   'Unlicense',
 ]);
 

@@ -4,8 +4,8 @@ import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { api, read } from '../../api/client.ts';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { useReadAgain } from '../../parts/read-again.ts';
 import { sessions } from './questions.ts';
-import { useReadAgain } from './read-again.ts';
 import styles from './security.module.css';
 
 interface PasswordProps {
