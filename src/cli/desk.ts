@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import type { ClientSettings } from '../config/client.ts';
 import type { Config } from '../config/config.ts';
-import { type Denial, ruleOf } from '../domain/denial.ts';
+import { type Denial, detailOf, ruleOf } from '../domain/denial.ts';
 import { type Timestamp, timestamp } from '../domain/ids.ts';
 import type { ExitCode, Output } from './output.ts';
 
@@ -42,7 +42,7 @@ export function notATime({ complain }: Output, ...options: readonly string[]): E
 /** Tells a refusal of the service's own. Where it says nothing particular, its detail is meant for callers of the API. */
 export function refused({ complain }: Output, { code, detail }: Denial): ExitCode {
   const rule = ruleOf(code);
-  complain(detail === rule.detail ? `${rule.title}.` : detail);
+  complain(detail === detailOf(rule) ? `${rule.title}.` : detail);
   return 1;
 }
 
