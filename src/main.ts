@@ -99,7 +99,8 @@ export async function main(args: readonly string[]): Promise<void> {
     await carryOut(args);
   } catch (fault) {
     console.error(fault instanceof ConfigError || fault instanceof CannotStart ? fault.message : fault);
-    process.exit(1);
+    // Of whoever asks for more than a plain start, 1 is a finding.
+    process.exit(args.every((word) => word === 'start') ? 1 : 2);
   }
 }
 

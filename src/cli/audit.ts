@@ -92,7 +92,7 @@ async function verify(config: Config, kept: readonly ChainHead[]): Promise<Chain
   // A key made here and now would find every entry changed.
   if (!hasAppKey(config)) throw new Error(`APP_KEY is not set, and there is none in ${config.data.dir}.`);
   const closers: (() => unknown)[] = [];
-  const db = await openDatabase(config, closers, { alone: false });
+  const db = await openDatabase(config, closers, { alone: false, readOnly: true });
   try {
     // Before the log: it grows, and what is remembered then may not be in what was read.
     const remembered = await keptHead(config.data.dir, config.data.databaseUrl).recall();

@@ -15,7 +15,7 @@ export const migrating: AddCommands = (noun, { output, config, does }) => {
         const closers: (() => unknown)[] = [];
         try {
           // The embedded database belongs to one process, and what runs there now expects the schema that it has.
-          const db = await openDatabase(config(), closers, { alone: !check });
+          const db = await openDatabase(config(), closers, { alone: !check, readOnly: check });
           const { version: program } = packageJson;
           const { pending, refusal } = await schemaOf(db, program);
           if (refusal !== null) throw new Error(refusal);

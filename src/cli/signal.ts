@@ -114,8 +114,12 @@ async function atTheMachine(
 const shown = ({ id, brokerName, userId }: Account): string => `  ${id} ${brokerName} of user ${userId}`;
 
 function elsewhere({ output, client }: Desk, url: string): Target | ExitCode {
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    output.complain('--url takes the whole address of a webhook: https://…/webhook/…/order');
+  const { protocol = '', search, hash } = URL.parse(url) ?? {};
+  // Whether it is simulated is ours to say: a parameter or a fragment of the address could hide that.
+  if (!/^https?:$/.test(protocol) || search || hash || /[?#]/.test(url)) {
+    output.complain(
+      '--url takes the whole address of a webhook, and nothing behind it: https://…/webhook/…/order',
+    );
     return 2;
   }
   return { url, secret: client().secret, name: new URL(url).host };
@@ -160,7 +164,9 @@ async function deliver(
     ...(secret === undefined ? {} : { secret }),
   };
   const begun = performance.now();
-  const answer = await ask(options.real ? url : `${url}?simulation=true`, {
+  const address = new URL(url);
+  if (!options.real) address.searchParams.set('simulation', 'true');
+  const answer = await ask(address.href, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(message),
@@ -176,6 +182,10 @@ async function deliver(
   if (options.json) output.json(result);
   else tell(output, result, tookMs);
   const order = 'in_sync' in result ? result.order : result;
+  if (order !== null && !options.real && !order.simulation) {
+    output.complain('The service traded this in earnest, although it was asked to simulate it.');
+    return 2;
+  }
   return order !== null && REFUSED.has(order.status) ? 1 : 0;
 }
 

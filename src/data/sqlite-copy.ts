@@ -26,6 +26,11 @@ export function finishSqlite(file: string): void {
   } finally {
     db.close();
   }
+  toDisk(file);
+}
+
+/** It and its name outlive a power cut. */
+export function toDisk(file: string): void {
   for (const path of [file, dirname(file)]) {
     const handle = openSync(path, 'r');
     fsyncSync(handle);

@@ -1,7 +1,7 @@
 // Which adapters the configuration asks for. What must be closed is pushed on `closers`.
 
 import { existsSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { isKept, keptKey } from '../config/keys.ts';
@@ -41,14 +41,39 @@ export async function openDatabase(
     const lock = lockDataDir(data.dir);
     closers.push(() => lock.release());
     refuseDamaged(file);
-  }
+  } else if (!readOnly) refuseDamagedUnlessServed(data.dir, file);
   const db = openSqlite({ file, readOnly, ...counted });
   closers.push(() => db.close());
   return db;
 }
 
+/**
+ * A command that opens the database of a killed process writes its log into the file, and takes it away: a start could see no
+ * more that the two did not belong together. Where a service runs, its start has looked.
+ */
+function refuseDamagedUnlessServed(dir: string, file: string): void {
+  let lock: { release(): void };
+  try {
+    lock = lockDataDir(dir);
+  } catch {
+    return;
+  }
+  try {
+    refuseDamaged(file);
+  } finally {
+    lock.release();
+  }
+}
+
+/** Under this name until it is safe to start on. */
+export const HALF_RESTORED = 'restoring.sqlite';
+
 /** A service that trades on a database that is none would do so on what never was. */
 function refuseDamaged(file: string): void {
+  if (existsSync(join(dirname(file), HALF_RESTORED)))
+    throw new CannotStart(
+      `A restore into ${dirname(file)} was cut off. Delete the folder, and restore the backup once more.`,
+    );
   const damage = damageOf(file);
   if (damage)
     throw new CannotStart(

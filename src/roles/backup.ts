@@ -2,6 +2,8 @@
 // without the keys that open what is sealed in it. Either is read whole before it is called good.
 
 import {
+  constants,
+  copyFileSync,
   existsSync,
   linkSync,
   mkdirSync,
@@ -24,12 +26,12 @@ import { isFresh, migrate } from '../data/migrate.ts';
 import { backupMadeAt, type Counts, countRecords, markBackup } from '../data/restored.ts';
 import { openSqlite } from '../data/sqlite.ts';
 import { damageOf } from '../data/sqlite-check.ts';
-import { copySqlite, finishSqlite } from '../data/sqlite-copy.ts';
+import { copySqlite, finishSqlite, toDisk } from '../data/sqlite-copy.ts';
 import { type ChainHead, headText } from '../domain/audit-chain.ts';
 import { CannotStart } from '../domain/cannot-start.ts';
 import { type Timestamp, timestamp } from '../domain/ids.ts';
 import type { Order } from '../domain/order.ts';
-import { appKeyOf, hasAppKey } from './adapters.ts';
+import { appKeyOf, HALF_RESTORED, hasAppKey } from './adapters.ts';
 
 export interface BackupReport {
   readonly file: string;
@@ -68,8 +70,7 @@ export async function makeBackup(config: Config, to: string): Promise<BackupRepo
       await db.commit([markBackup(timestamp(now))]);
     });
     finishSqlite(draft);
-    // Not by renaming, which would overwrite.
-    linkSync(draft, file);
+    putInPlace(draft, file);
     const keys = join(dir, 'keys');
     return {
       file,
@@ -82,6 +83,17 @@ export async function makeBackup(config: Config, to: string): Promise<BackupRepo
   } finally {
     removeDatabase(draft);
   }
+}
+
+/** Not by renaming, which would overwrite. Where the disk knows no second names (FAT, some shares) it is copied. */
+function putInPlace(draft: string, file: string): void {
+  try {
+    linkSync(draft, file);
+  } catch (fault) {
+    if ((fault as NodeJS.ErrnoException).code === 'EEXIST') throw fault;
+    copyFileSync(draft, file, constants.COPYFILE_EXCL);
+  }
+  toDisk(file);
 }
 
 export interface RestoreReport {
@@ -121,7 +133,7 @@ export async function restoreBackup(
   if (damage) throw new CannotStart(`${file} is damaged: ${damage}. Take another backup.`);
   mkdirSync(into, { recursive: true, mode: 0o700 });
   // Under another name until it is safe to start on: whoever is killed here leaves no database.
-  const draft = join(into, 'restoring.sqlite');
+  const draft = join(into, HALF_RESTORED);
   try {
     await copySqlite(file, draft);
     const { counts, chain, result } = await proven(draft, appKey, [], async (db) => {
@@ -135,7 +147,9 @@ export async function restoreBackup(
     finishSqlite(draft);
     if (keys) copyKeys(keys, join(into, 'keys'));
     await keptHead(into, undefined).keep(chain.head);
-    renameSync(draft, join(into, 'fillpath.sqlite'));
+    const database = join(into, 'fillpath.sqlite');
+    renameSync(draft, database);
+    toDisk(database);
     const { madeAt, settled } = result;
     return {
       ...{ folder: into, backed_up_at: madeAt, counts, settled, halted: halt, head: headText(chain.head) },

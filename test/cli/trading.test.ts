@@ -56,6 +56,23 @@ test('one in earnest is asked about, and sent only where it is meant', async (t)
   );
 });
 
+test('nothing in the address makes a rehearsal trade in earnest', async (t) => {
+  const { world, url, trader } = await openDesk(t);
+  const webhook = `${url}/webhook/${trader.account.webhookToken}/order`;
+  const run = terminal(world.config, { client: { secret: trader.secret } });
+  for (const behind of ['#', '#x', '?', '?x=1', '?simulation=false#']) {
+    const sent = await run('signal', 'send', '--url', `${webhook}${behind}`, ...BUY);
+    assert.equal(sent.code, 2, behind);
+    assert.match(sent.err, /nothing behind it/);
+  }
+  assert.equal((await run('signal', 'send', '--url', webhook, ...BUY)).code, 0);
+  const orders = await world.db.all<{ simulation: number }>(sql`select simulation from order_history`);
+  assert.deepEqual(
+    orders.map(({ simulation }) => Boolean(simulation)),
+    [true],
+  );
+});
+
 test('from elsewhere a webhook needs its secret; a refusal is told in its own words', async (t) => {
   const { world, url, trader } = await openDesk(t);
   const webhook = `${url}/webhook/${trader.account.webhookToken}/order`;

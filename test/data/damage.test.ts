@@ -1,7 +1,15 @@
 // An embedded database that cannot be believed is refused at the start, and left as it is.
 
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -12,6 +20,7 @@ import { openSqlite } from '../../src/data/sqlite.ts';
 import { damageOf } from '../../src/data/sqlite-check.ts';
 import { CannotStart } from '../../src/domain/cannot-start.ts';
 import { openFillpath } from '../../src/main.ts';
+import { terminal } from '../cli/terminal.ts';
 
 function folder(t: TestContext): string {
   const dir = mkdtempSync(join(tmpdir(), 'fillpath-damage-'));
@@ -76,6 +85,29 @@ test('a backup put over the database of a killed process is refused, and both st
   rmSync(join(dir, 'fillpath.sqlite-wal'));
   rmSync(join(dir, 'fillpath.sqlite-shm'), { force: true });
   assert.equal(await start(dir), null);
+});
+
+for (const args of [
+  ['user', 'list'],
+  ['audit', 'verify'],
+  ['migrate', '--check'],
+])
+  test(`${args.join(' ')} before the start does not hide it: the log beside the file stays, and the start is refused`, async (t) => {
+    const dir = await restoredOver(t);
+    const before = readFileSync(join(dir, 'fillpath.sqlite'));
+    await terminal(config(dir))(...args);
+    assert.deepEqual(readFileSync(join(dir, 'fillpath.sqlite')), before);
+    assert.match((await start(dir)) ?? '', /is damaged/);
+  });
+
+test('a folder into which a restore was cut off is no first start', async (t) => {
+  const dir = folder(t);
+  writeFileSync(join(dir, 'restoring.sqlite'), '');
+  assert.match((await start(dir)) ?? '', /^A restore into \S+ was cut off\. Delete the folder/);
+  assert.deepEqual(
+    readdirSync(dir).filter((name) => name.startsWith('fillpath')),
+    [],
+  );
 });
 
 test('what a killed process left is its own, and is started on', async (t) => {

@@ -2,7 +2,7 @@
 // whoever has it may have got it by the old password. API keys stay: programs go on trading, and each key is listed with
 // what it is for beside the form.
 
-import { changePasswordFrom, credentialsOf } from '../../data/credentials.ts';
+import { changePasswordFrom, credentialsOf, useUpPasswordResets } from '../../data/credentials.ts';
 import type { Db } from '../../data/db.ts';
 import { revokeOtherSessions, type Session } from '../../data/sessions.ts';
 import type { User } from '../../data/users.ts';
@@ -90,6 +90,7 @@ async function checkAndChange(
     changePasswordFrom(user.id, found.passwordHash, passwordHash),
     ...(proof ? [proof.use] : []),
     revokeOtherSessions(user.id, session.id),
+    useUpPasswordResets(user.id, timestamp(now)),
     forgive(tried),
     forgive(byStrangers(user.email)),
     audit(
