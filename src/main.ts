@@ -14,7 +14,7 @@ import { CannotStart } from './domain/cannot-start.ts';
 import { appKeyOf } from './roles/adapters.ts';
 import { layFoundation, type Parts } from './roles/foundation.ts';
 import { childLauncher, serveParent } from './roles/launch.ts';
-import { holdPort, portRefusal } from './roles/port.ts';
+import { portRefusal, refuseTakenPort } from './roles/port.ts';
 import type { Host } from './worker/host.ts';
 
 /** A stop that takes longer is cut off: what is unfinished is recovered at the next start, or by another process. */
@@ -129,7 +129,7 @@ async function carryOut(args: readonly string[]): Promise<void> {
   const config = readConfig(process.env);
   // A process without an API answers probes, at another port if need be.
   const hasApi = config.role === 'all' || config.role === 'api';
-  const place = hasApi ? await holdPort(config.http) : null;
+  if (hasApi) await refuseTakenPort(config.http);
   // A part of every start is compiling what has not changed since the last one. Not in /tmp, which others can write to.
   mkdirSync(config.data.dir, { recursive: true, mode: 0o700 });
   enableCompileCache(join(config.data.dir, 'cache'));
@@ -137,7 +137,6 @@ async function carryOut(args: readonly string[]): Promise<void> {
   const demo = (await playing?.prepareDemo(config, openFillpath, console.log)) ?? null;
   const launcher = childLauncher(config, process.env);
   const fillpath = await openFillpath(demo?.config ?? config, { launcher, ...demo?.parts });
-  await place?.release();
   const address = await fillpath.listen().catch(async (fault: unknown) => {
     await fillpath.stop();
     throw fault;

@@ -147,6 +147,7 @@ export async function openWorld(
   const undescribed: (readonly string[])[] = [];
   const open = async (): Promise<Fillpath> => {
     const opened = await openFillpath(config, { log: pino({ level: config.logLevel }), ...parts });
+    await opened.makeFirstUser();
     undescribed.push(watchAnswers(serverOf(opened)));
     return opened;
   };

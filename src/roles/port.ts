@@ -1,8 +1,8 @@
-// The port is ours before anything else is done: a start that finds it taken leaves nothing behind, and tells nobody a
+// The port is looked at before anything else is done: a start that finds it taken leaves nothing behind, and tells nobody a
 // password that is then lost.
 
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer } from 'node:net';
 import { CannotStart } from '../domain/cannot-start.ts';
 
 interface Place {
@@ -11,24 +11,18 @@ interface Place {
   readonly port: number;
 }
 
-/** Whoever comes before it is released is told to come again. */
-export async function holdPort({ host, port }: Place): Promise<{ release(): Promise<void> }> {
-  if (port === 0) return { release: async () => {} };
-  const headers = { 'content-type': 'text/plain; charset=utf-8', 'retry-after': '5' };
-  const door = createServer((_, response) =>
-    response.writeHead(503, headers).end('Fillpath is being started. Try again in some seconds.\n'),
-  );
-  door.listen({ host, port });
+/**
+ * Opened, and closed again at once: until everything is ready connections are refused, so that whatever stands in front goes to
+ * another process with them. Who takes the port meanwhile is noticed when it is opened for good.
+ */
+export async function refuseTakenPort({ host, port }: Place): Promise<void> {
+  if (port === 0) return;
+  const door = createServer().listen({ host, port });
   await once(door, 'listening').catch((fault: unknown) => {
     throw portRefusal(fault, { host, port });
   });
-  return {
-    async release() {
-      door.close();
-      door.closeAllConnections();
-      await once(door, 'close');
-    },
-  };
+  door.close();
+  await once(door, 'close');
 }
 
 /** What an operator can do about it; anything else is a fault, and stays one. */

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import packageJson from '../../../package.json' with { type: 'json' };
 import type { Config } from '../../config/config.ts';
 import { CannotStart } from '../../domain/cannot-start.ts';
-import { holdPort } from '../../roles/port.ts';
+import { refuseTakenPort } from '../../roles/port.ts';
 import { type Check, type Finding, found } from './finding.ts';
 
 export const machineChecks: readonly Check[] = [
@@ -100,7 +100,7 @@ async function portFindings({ role, http: { host, port } }: Config): Promise<Fin
   const address =
     host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
   try {
-    await (await holdPort({ host, port })).release();
+    await refuseTakenPort({ host, port });
     return [];
   } catch (fault) {
     if (!(fault instanceof CannotStart)) throw fault;
