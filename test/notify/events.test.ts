@@ -238,6 +238,45 @@ describe('A destination', () => {
     assert.match(sent[5]?.message.text ?? '', / And 6 more of this kind within the same minute\.$/);
   });
 
+  test('that died and was resumed within a minute of a burst holds up nobody, and is told of what came after', async (t) => {
+    const clock = settableClock();
+    const { world, add, until, settled, sent, answer, read } = await openDesk(t, {
+      clock,
+      env: { RATE_LIMIT_REQUESTS: '1000' },
+    });
+    const [trader, other] = [await world.makeTrader(), await world.makeTrader()];
+    const { id } = await add(trader);
+    await add(other, { chat_id: '43' });
+    await Promise.all(Array.from({ length: 7 }, () => world.send(trader)));
+    await until(() => sent.length >= 5);
+    await settled();
+    answer(() => ({ outcome: 'gone', error: 'It answered 410.' }));
+    await world.send(trader, { secret: 'wrong' });
+    await until(async () => (await read(trader, id)).state === 'dead');
+    answer(() => ({ outcome: 'delivered' }));
+    await world.inSession(trader, 'PATCH', `/settings/notifications/${id}`, { paused: false });
+    await world.send(trader, { quantity: 3 });
+    await world.send(other);
+    await settled();
+    assert.equal(sent.at(-1)?.message.data.trading_account_id, other.account.id);
+    clock.advance(60_000);
+    await settled();
+    assert.match(sent.at(-1)?.message.text ?? '', /^buy 3 [^.]+ at [\d.]+\.$/);
+    const { body } = await world.as<{ items: { folded: number; outcome: string }[] }>(
+      trader,
+      'GET',
+      `/settings/notifications/${id}/deliveries`,
+    );
+    assert.deepEqual(
+      body.items.filter(({ folded }) => folded > 0).map(({ folded, outcome }) => [folded, outcome]),
+      [
+        [1, 'delivered'],
+        [2, 'given_up'],
+      ],
+      'what was given up stays so in the list',
+    );
+  });
+
   test('whose queue is full counts what it loses, and nothing grows', async (t) => {
     const clock = settableClock();
     const { world, deps, add, answer, read } = await openDesk(t, { clock });
