@@ -22,7 +22,7 @@ describe('An order', () => {
     assert.deepEqual(kinds().toSorted(), ['fill', 'guard_refused', 'order_failed']);
     const fill = sent.find(({ message }) => message.event === 'fill')?.message;
     assert.match(fill?.text ?? '', /^buy 2 BTCUSDT on Paper: buy 2 at [\d.]+\.$/);
-    assert.equal(fill?.link, `https://fillpath.example/orders/${filled.body.order_id}`);
+    assert.equal(fill?.link, `http://localhost:8080/orders/${filled.body.order_id}`);
     assert.deepEqual(sent[0]?.address, {
       kind: 'telegram',
       botToken: `123456789:${'A'.repeat(35)}`,
