@@ -1,7 +1,7 @@
 // Of what users are told: each thing once, to those who asked for it, and never in the way of an order.
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { sql } from '../../src/data/db.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { settableClock } from '../world.ts';
@@ -217,6 +217,100 @@ describe('A destination', () => {
       sent.map(({ message }) => message.text.split(' ').slice(0, 2).join(' ')),
       ['buy 2'],
     );
+  });
+
+  describe('that listens again is told of what becomes of orders that were accepted meanwhile', () => {
+    /** Somebody else listens all the time: what was accepted meanwhile is behind everybody. */
+    async function openResting(t: TestContext) {
+      const desk = await openDesk(t);
+      const { world, add, until, settled, kinds, sent } = desk;
+      await add(await world.makeTrader());
+      const trader = await world.makeTrader({}, { paper: { latency_ms: 0, fill: 'never' } });
+      const { id } = await add(trader);
+      return {
+        ...desk,
+        ...{ trader, id },
+        patch: (change: object) => world.inSession(trader, 'PATCH', `/settings/notifications/${id}`, change),
+        async die() {
+          desk.answer(() => ({ outcome: 'gone', error: 'It answered 410.' }));
+          await world.send(trader, { secret: 'wrong' });
+          await until(async () => (await desk.read(trader, id)).state === 'dead');
+          desk.answer(() => ({ outcome: 'delivered' }));
+        },
+        async accept(): Promise<string> {
+          const { body } = await world.send(trader);
+          await settled();
+          return String(body.order_id);
+        },
+        cancel: (order: string) =>
+          world.db.commit([
+            sql`update order_history set status = 'cancelled', version = version + 1 where order_id = ${order}`,
+          ]),
+        async isTold() {
+          await settled();
+          assert.deepEqual([kinds().at(-1), sent.at(-1)?.message.title], ['order_failed', 'Order cancelled']);
+        },
+      };
+    }
+
+    test('when it is resumed', async (t) => {
+      const { patch, accept, cancel, isTold } = await openResting(t);
+      await patch({ paused: true });
+      const order = await accept();
+      await patch({ paused: false });
+      await cancel(order);
+      await isTold();
+    });
+
+    test('when a dead one is revived by a test', async (t) => {
+      const { world, trader, id, die, accept, cancel, isTold } = await openResting(t);
+      await die();
+      const order = await accept();
+      const { body } = await world.inSession(trader, 'POST', `/settings/notifications/${id}/test`);
+      assert.deepEqual(body, { delivered: true, error: null });
+      await cancel(order);
+      await isTold();
+    });
+
+    test('when another is added beside a dead one', async (t) => {
+      const { trader, add, die, accept, cancel, isTold } = await openResting(t);
+      await die();
+      const order = await accept();
+      await add(trader, { chat_id: '43' });
+      await cancel(order);
+      await isTold();
+    });
+
+    test('even of those that no worker has taken yet', async (t) => {
+      const { world, patch, accept, cancel, isTold } = await openResting(t);
+      await patch({ paused: true });
+      const order = await accept();
+      await world.db.commit([
+        sql`delete from fill_checks where order_id = ${order}`,
+        sql`update order_history set status = 'queued' where order_id = ${order}`,
+      ]);
+      await patch({ paused: false });
+      await cancel(order);
+      await isTold();
+    });
+  });
+
+  test('that was the only one is not told afterwards what became of an order while it was paused', async (t) => {
+    const { world, add, settled, sent } = await openDesk(t);
+    const trader = await world.makeTrader({}, { paper: { latency_ms: 0, fill: 'never' } });
+    const { id } = await add(trader);
+    const { body } = await world.send(trader);
+    await settled();
+    const change = (paused: boolean) =>
+      world.inSession(trader, 'PATCH', `/settings/notifications/${id}`, { paused });
+    await change(true);
+    await world.db.commit([
+      sql`update order_history set status = 'cancelled', version = version + 1 where order_id = ${body.order_id}`,
+      sql`update fill_checks set state = 'done' where order_id = ${body.order_id}`,
+    ]);
+    await change(false);
+    await settled();
+    assert.deepEqual(sent, []);
   });
 
   test('gets five of a kind in a minute, and of the others one message that counts them', async (t) => {

@@ -21,6 +21,7 @@ import {
   noteFailure,
   noteSuccess,
   releaseDestination,
+  reviveDestination,
 } from '../../data/notification-destinations.ts';
 import { millis, timestamp } from '../../domain/ids.ts';
 import {
@@ -63,7 +64,7 @@ async function deliverTrial(deps: DeliverDeps, trial: Trial): Promise<void> {
   const now = timestamp(clock.now());
   await db.commit(
     attempt.outcome === 'delivered'
-      ? [endDelivery(trial.id, 'delivered', null, now), noteSuccess(destination.id, now)]
+      ? [endDelivery(trial.id, 'delivered', null, now), ...reviveDestination(destination, now)]
       : [endDelivery(trial.id, 'given_up', attempt.error, now)],
   );
 }

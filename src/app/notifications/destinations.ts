@@ -174,7 +174,7 @@ export async function changeUserDestination(
   };
   const { name: _name, ...told } = given;
   const lost = await db.commit([
-    changeDestination(owner.id, id, change),
+    ...changeDestination(owner.id, id, change),
     entry(owner, 'changed', id, now, told),
   ]);
   return lost === null ? readDestination(deps, owner.id, id) : noSuch();
