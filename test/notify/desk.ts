@@ -7,6 +7,7 @@ import { deliver } from '../../src/app/notifications/deliver.ts';
 import { findEvents, findStates } from '../../src/app/notifications/find-events.ts';
 import { summarise } from '../../src/app/notifications/summarise.ts';
 import { sql } from '../../src/data/db.ts';
+import { UNCOUNTED } from '../../src/domain/counters.ts';
 import { DEFAULT_PLANS } from '../../src/domain/entitlement.ts';
 import { type Attempt, EVENTS, type Message } from '../../src/domain/notification.ts';
 import type { Address, Channels } from '../../src/notify/channel.ts';
@@ -61,6 +62,7 @@ export async function openDesk(t: TestContext, { channels, ...options }: Options
     ...{ db, clock, secrets },
     channels: used,
     plans: DEFAULT_PLANS,
+    counters: UNCOUNTED,
     // As the world's own: it looks, too.
     baseUrl: 'http://localhost:8080',
     log: { warn: () => {} },
