@@ -19,6 +19,7 @@ export interface Shown {
   readonly kind: string;
   readonly name: string;
   readonly address: string;
+  readonly trading_account_ids: readonly string[] | null;
   readonly state: string;
   readonly since: string;
   readonly last_error: string | null;
