@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { sql } from '../../src/data/db.ts';
+import { summarise } from '../../src/app/notifications/summarise.ts';
+import { type Db, sql } from '../../src/data/db.ts';
 import { timestamp } from '../../src/domain/ids.ts';
+import { MOST_DESTINATIONS } from '../../src/domain/notification.ts';
 import { settableClock } from '../world.ts';
 import { openDesk } from './desk.ts';
 
@@ -178,6 +180,44 @@ describe('Besides orders', () => {
     clock.advance(86_400_000);
     await until(() => sent.length === 2);
     assert.match(sent[1]?.message.text ?? '', /^Signals: 0 /);
+  });
+
+  test('summaries that cannot be made keep nobody from theirs, are said once and made later', async (t) => {
+    const clock = settableClock();
+    let broken: string | null = null;
+    const breakable = (db: Db): Db => ({
+      ...db,
+      all: (query) => db.all(query),
+      get: (query) => db.get(query),
+      commit: (unit) => db.commit(unit),
+      script: (text) => db.script(text),
+      close: () => db.close(),
+      lists: {
+        get: (query) => db.lists.get(query),
+        all: async (query) => {
+          if (broken !== null && query.values.includes(broken)) throw new Error('too slow');
+          return db.lists.all(query);
+        },
+      },
+    });
+    const { world, deps, add, until, settled, sent, kinds } = await openDesk(t, { clock, db: breakable });
+    const [unlucky, other] = [await world.makeTrader(), await world.makeTrader()];
+    for (let each = 0; each < MOST_DESTINATIONS; each++)
+      await add(unlucky, { events: ['daily_summary'], summary_hour: 20 });
+    await add(other, { events: ['daily_summary'], summary_hour: 21 });
+    broken = unlucky.user.id;
+    clock.advance(2 * 3_600_000);
+    const said: object[] = [];
+    const summarising = { ...deps, db: breakable(deps.db), log: { warn: (what: object) => said.push(what) } };
+    for (let rounds = 0; rounds < 4; rounds++) await summarise(summarising);
+    await until(() => sent.length > 0);
+    assert.deepEqual(kinds(), ['daily_summary']);
+    assert.equal(said.length, MOST_DESTINATIONS);
+    broken = null;
+    await settled();
+    assert.equal(sent.length, 1);
+    clock.advance(600_000);
+    await until(() => sent.length === 1 + MOST_DESTINATIONS);
   });
 });
 
