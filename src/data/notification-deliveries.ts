@@ -66,7 +66,7 @@ export async function waitingAt(
     join(
       [
         sql`select destination_id, event, count(case when outcome = 'pending' then 1 end) as pending,
-              count(case when created_at >= ${since} and fold is null then 1 end) as fresh
+              count(case when created_at >= ${since} and folded = 0 then 1 end) as fresh
             from notification_deliveries
             where (outcome = 'pending' or created_at >= ${since}) and destination_id in (`,
         ids,
@@ -101,18 +101,21 @@ export const insertDelivery = (made: NewDelivery): Statement =>
       values (${made.id}, ${made.destinationId}, ${made.event}, ${JSON.stringify(made.message)}, ${made.createdAt},
         ${made.dueAt}, 0, 'pending', 0)`;
 
-/** Guarded by `fold`: one that is on its way already takes no more. The last one's words are kept. */
-export const foldDelivery = (made: NewDelivery, fold: string, count: number): Statement =>
-  must(
-    'fold',
-    sql`insert into notification_deliveries (id, destination_id, event, message, created_at, due_at, attempts, outcome,
-          fold, folded)
-        values (${made.id}, ${made.destinationId}, ${made.event}, ${JSON.stringify(made.message)}, ${made.createdAt},
-          ${made.dueAt}, 0, 'pending', ${fold}, ${count})
-        on conflict (destination_id, fold) do update
-          set message = excluded.message, folded = notification_deliveries.folded + excluded.folded
-          where notification_deliveries.attempts = 0 and notification_deliveries.outcome = 'pending'`,
-  );
+/**
+ * Into the one of its fold, of which the last one's words are kept. One that is on its way or has ended takes no more and gives
+ * the fold up to another: unguarded, since the unit is everybody's. It is written even where it stays, so that it does not
+ * leave in between.
+ */
+export const foldDelivery = (made: NewDelivery, fold: string, count: number): Statement[] => [
+  sql`update notification_deliveries set fold = case when attempts = 0 and outcome = 'pending' then fold end
+      where destination_id = ${made.destinationId} and fold = ${fold}`,
+  sql`insert into notification_deliveries (id, destination_id, event, message, created_at, due_at, attempts, outcome,
+        fold, folded)
+      values (${made.id}, ${made.destinationId}, ${made.event}, ${JSON.stringify(made.message)}, ${made.createdAt},
+        ${made.dueAt}, 0, 'pending', ${fold}, ${count})
+      on conflict (destination_id, fold) do update
+        set message = excluded.message, folded = notification_deliveries.folded + excluded.folded`,
+];
 
 export const noteDropped = (destinationId: string, count: number): Statement =>
   sql`update notification_destinations set dropped = dropped + ${count} where id = ${destinationId}`;

@@ -75,10 +75,43 @@ type New = Omit<
 > &
   Pick<Destination, 'createdAt'>;
 
+const LIVE = sql`d.paused_at is null and d.dead_since is null`;
+
 /**
- * Guarded by `room`. The user's row is written as it is, so that two at once take turns. With the first one, the user's
- * orders that are open are watched from here on; with others they are already.
+ * Before the first of a user's destinations listens, or does again: orders that are open are watched from here on as they are
+ * now, and what became of others meanwhile is told to nobody. While one listens they are watched already.
  */
+function beginToWatch(user: UserId): Statement[] {
+  const noneLive = join(
+    [sql`not exists (select 1 from notification_destinations d where d.user_id = ${user} and`, LIVE, sql`)`],
+    ' ',
+  );
+  const where = (statement: Statement, ...more: Statement[]) => join([statement, noneLive, ...more], ' ');
+  return [
+    where(
+      sql`delete from notification_orders where user_id = ${user} and exists (
+            select 1 from order_history o left join fill_checks c on c.order_id = o.order_id
+            where o.order_id = notification_orders.order_id and (o.version <> notification_orders.version
+              or (c.state = 'dead_letter' and notification_orders.dead_letter = ${false}))) and`,
+    ),
+    where(
+      sql`insert into notification_orders (order_id, user_id, version, status, dead_letter, since)
+          select c.order_id, c.user_id, o.version, o.status, c.state = 'dead_letter', o.submitted_at
+          from fill_checks c join order_history o on o.order_id = c.order_id
+          where c.user_id = ${user} and c.state <> 'done' and`,
+      sql`on conflict (order_id) do nothing`,
+    ),
+    // Those that nobody asks a broker about yet.
+    where(
+      sql`insert into notification_orders (order_id, user_id, version, status, dead_letter, since)
+          select order_id, user_id, version, status, ${false}, submitted_at from order_history
+          where user_id = ${user} and status in ('queued', 'executing') and`,
+      sql`on conflict (order_id) do nothing`,
+    ),
+  ];
+}
+
+/** Guarded by `room`. The user's row is written as it is, so that two at once take turns. */
 export const insertDestination = (made: New): Statement[] => [
   sql`update users set plan = plan where id = ${made.userId}`,
   must(
@@ -86,18 +119,12 @@ export const insertDestination = (made: New): Statement[] => [
     sql`select 1 from users where id = ${made.userId}
         and (select count(*) from notification_destinations where user_id = ${made.userId}) < ${MOST_DESTINATIONS}`,
   ),
+  ...beginToWatch(made.userId),
   sql`insert into notification_destinations (id, user_id, kind, name, shown_as, sealed_address, events, account_ids,
         summary_hour, next_summary_at, created_at, listens_since, version, failures, dead_mailed, dropped)
       values (${made.id}, ${made.userId}, ${made.kind}, ${made.name}, ${made.shownAs}, ${made.sealedAddress},
         ${JSON.stringify(made.events)}, ${made.accountIds && JSON.stringify(made.accountIds)}, ${made.summaryHour},
         ${made.nextSummaryAt}, ${made.createdAt}, ${made.createdAt}, 1, 0, ${false}, 0)`,
-  sql`insert into notification_orders (order_id, user_id, version, status, dead_letter, since)
-      select c.order_id, c.user_id, o.version, o.status, c.state = 'dead_letter',
-        o.submitted_at
-      from fill_checks c join order_history o on o.order_id = c.order_id
-      where c.user_id = ${made.userId} and c.state <> 'done' and not exists (
-        select 1 from notification_destinations d where d.user_id = ${made.userId} and d.id <> ${made.id})
-      on conflict (order_id) do nothing`,
 ];
 
 export async function listDestinations(db: Reads, user: UserId): Promise<Destination[]> {
@@ -133,7 +160,7 @@ export interface DestinationChange {
 }
 
 /** Guarded by `found`. */
-export function changeDestination(user: UserId, id: string, change: DestinationChange): Statement {
+export function changeDestination(user: UserId, id: string, change: DestinationChange): Statement[] {
   const { name, events, accountIds, summaryHour, nextSummaryAt, pausedAt, resumedAt } = change;
   const changes = [
     ...(name === undefined ? [] : [sql`name = ${name}`]),
@@ -145,17 +172,15 @@ export function changeDestination(user: UserId, id: string, change: DestinationC
     ...(resumedAt === undefined ? [] : [sql`paused_at = null, listens_since = ${resumedAt}`, REVIVED]),
     sql`version = version + 1`,
   ];
-  return must(
-    'found',
-    join(
-      [
-        sql`update notification_destinations set`,
-        join(changes, ', '),
-        sql`where user_id = ${user} and id = ${id}`,
-      ],
-      ' ',
-    ),
+  const changed = join(
+    [
+      sql`update notification_destinations set`,
+      join(changes, ', '),
+      sql`where user_id = ${user} and id = ${id}`,
+    ],
+    ' ',
   );
+  return [...(resumedAt === undefined ? [] : beginToWatch(user)), must('found', changed)];
 }
 
 const REVIVED = sql`dead_since = null, dead_mailed = ${false}, failing_since = null, failures = 0, wait_until = null`;
@@ -167,8 +192,6 @@ export const deleteDestination = (user: UserId, id: string): Statement[] => [
 ];
 
 // Those that are told
-
-const LIVE = sql`d.paused_at is null and d.dead_since is null`;
 
 export async function hasLiveDestinations(db: Reads): Promise<boolean> {
   const found = await db.get(
@@ -249,6 +272,16 @@ export const noteSuccess = (id: string, now: Timestamp): Statement =>
         working_since = case when working_since is null or failing_since is not null then ${now} else working_since end,
         dead_since = null, dead_mailed = ${false}
       where id = ${id}`;
+
+/** By a message that arrived there although it was dead, if it was. */
+export const reviveDestination = (
+  { id, userId }: Pick<Destination, 'id' | 'userId'>,
+  now: Timestamp,
+): Statement[] => [
+  ...beginToWatch(userId),
+  sql`update notification_destinations set listens_since = ${now} where id = ${id} and dead_since is not null`,
+  noteSuccess(id, now),
+];
 
 export const noteFailure = (
   id: string,

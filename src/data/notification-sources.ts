@@ -88,20 +88,25 @@ export async function sealedEvents(db: Reads, after: number, upTo: number): Prom
   };
 }
 
-/** Those of these that are the user's. */
-export async function ownAccounts(db: Reads, user: UserId, ids: readonly AccountId[]): Promise<AccountId[]> {
+export interface OwnAccount {
+  readonly id: AccountId;
+  readonly isRemoved: boolean;
+}
+
+/** Those of these that are the user's, or were. */
+export async function ownAccounts(db: Reads, user: UserId, ids: readonly AccountId[]): Promise<OwnAccount[]> {
   if (ids.length === 0) return [];
-  const rows = await db.all<{ id: AccountId }>(
+  const rows = await db.all<{ id: AccountId; deleted_at: Timestamp | null }>(
     join(
       [
-        sql`select id from trading_accounts where user_id = ${user} and deleted_at is null and id in (`,
+        sql`select id, deleted_at from trading_accounts where user_id = ${user} and id in (`,
         listOf(ids),
         sql`) order by id`,
       ],
       '',
     ),
   );
-  return rows.map(({ id }) => id);
+  return rows.map(({ id, deleted_at }) => ({ id, isRemoved: deleted_at !== null }));
 }
 
 export async function accountNames(

@@ -131,6 +131,30 @@ describe('A dead destination', () => {
   });
 });
 
+test('what is sent and what cannot be is counted by its channel, tests too', async (t) => {
+  const { world, add, round, answer } = await openDesk(t);
+  const trader = await world.makeTrader();
+  const { id } = await add(trader);
+  // The first look of all only marks where to begin. From here on the rounds are the service's, as the figures are.
+  await round();
+  const counted = async () => {
+    const { body } = await world.request<string>({ method: 'GET', url: '/metrics' });
+    return Object.fromEntries(
+      [...body.matchAll(/^fillpath_notifications_total\{channel="telegram",outcome="(\w+)"\} (\d+)$/gm)].map(
+        ([, outcome, count]) => [outcome, Number(count)],
+      ),
+    );
+  };
+  await world.send(trader);
+  await world.eventually(counted, ({ sent }) => sent === 1);
+  answer(() => ({ outcome: 'again', error: 'Telegram answered 502.' }));
+  await world.send(trader);
+  await world.eventually(counted, ({ failed }) => failed === 1);
+  answer(() => ({ outcome: 'gone', error: 'Telegram answered 403.' }));
+  await world.inSession(trader, 'POST', `/settings/notifications/${id}/test`);
+  assert.deepEqual(await counted(), { sent: 1, failed: 2 });
+});
+
 test('a destination that hangs holds up no other, and no order', async (t) => {
   const { world, add, until, sent, answer } = await openDesk(t);
   let release = () => {};

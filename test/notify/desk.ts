@@ -7,6 +7,7 @@ import { deliver } from '../../src/app/notifications/deliver.ts';
 import { findEvents, findStates } from '../../src/app/notifications/find-events.ts';
 import { summarise } from '../../src/app/notifications/summarise.ts';
 import { sql } from '../../src/data/db.ts';
+import { UNCOUNTED } from '../../src/domain/counters.ts';
 import { DEFAULT_PLANS } from '../../src/domain/entitlement.ts';
 import { type Attempt, EVENTS, type Message } from '../../src/domain/notification.ts';
 import type { Address, Channels } from '../../src/notify/channel.ts';
@@ -18,6 +19,7 @@ export interface Shown {
   readonly kind: string;
   readonly name: string;
   readonly address: string;
+  readonly trading_account_ids: readonly string[] | null;
   readonly state: string;
   readonly since: string;
   readonly last_error: string | null;
@@ -61,7 +63,9 @@ export async function openDesk(t: TestContext, { channels, ...options }: Options
     ...{ db, clock, secrets },
     channels: used,
     plans: DEFAULT_PLANS,
-    baseUrl: 'https://fillpath.example',
+    counters: UNCOUNTED,
+    // As the world's own: it looks, too.
+    baseUrl: 'http://localhost:8080',
     log: { warn: () => {} },
   };
   const round = async () => {

@@ -1,7 +1,7 @@
 // Destinations as their owners see them: what is an address and what is not, who may add one, and what nobody ever reads again.
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { sql } from '../../src/data/db.ts';
 import { readAddress } from '../../src/domain/destination-address.ts';
 import { MOST_DESTINATIONS, nextSummary } from '../../src/domain/notification.ts';
@@ -206,4 +206,46 @@ test('what is changed is changed, and what is removed is gone with what waited f
   assert.equal((await read(trader, id)).state, 'paused');
   assert.equal((await world.inSession(trader, 'DELETE', `${URL_OF}/${id}`)).status, 204);
   assert.equal((await world.inSession(trader, 'DELETE', `${URL_OF}/${id}`)).status, 404);
+});
+
+describe('A destination of an account that was removed', () => {
+  const removed = async (t: TestContext) => {
+    const desk = await openDesk(t);
+    const { world, add } = desk;
+    const trader = await world.makeTrader();
+    const other = await world.addAccount(trader, { name: 'Other' });
+    const { id } = await add(trader, { trading_account_ids: [other.account.id] });
+    assert.equal(
+      (await world.inSession(trader, 'DELETE', `/trading/accounts/${other.account.id}`)).status,
+      204,
+    );
+    const change = (body: object) => world.inSession<Shown>(trader, 'PATCH', `${URL_OF}/${id}`, body);
+    return { ...desk, trader, gone: other.account.id, id, change };
+  };
+
+  test('does not show it any more, and is of none instead of all', async (t) => {
+    const { world, trader, id } = await removed(t);
+    const { body } = await world.as<Shown>(trader, 'GET', `${URL_OF}/${id}`);
+    assert.deepEqual(body.trading_account_ids, []);
+    const list = await world.as<{ items: Shown[] }>(trader, 'GET', URL_OF);
+    assert.deepEqual(list.body.items[0]?.trading_account_ids, []);
+  });
+
+  test('can be changed as it was read before, and is still not of all', async (t) => {
+    const { world, trader, gone, change, settled, sent } = await removed(t);
+    const changed = await change({ events: ['fill'], trading_account_ids: [gone] });
+    assert.deepEqual([changed.status, changed.body.trading_account_ids], [200, []]);
+    const wider = await change({ trading_account_ids: [gone, trader.account.id] });
+    assert.deepEqual([wider.status, wider.body.trading_account_ids], [200, [trader.account.id]]);
+    await change({ trading_account_ids: [] });
+    await world.send(trader);
+    await settled();
+    assert.deepEqual(sent, []);
+  });
+
+  test('cannot be given one that was never its own', async (t) => {
+    const { world, change } = await removed(t);
+    const stranger = await world.makeTrader();
+    assert.equal((await change({ trading_account_ids: [stranger.account.id] })).status, 400);
+  });
 });

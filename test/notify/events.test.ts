@@ -1,9 +1,11 @@
 // Of what users are told: each thing once, to those who asked for it, and never in the way of an order.
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
-import { sql } from '../../src/data/db.ts';
+import { describe, type TestContext, test } from 'node:test';
+import { summarise } from '../../src/app/notifications/summarise.ts';
+import { type Db, sql } from '../../src/data/db.ts';
 import { timestamp } from '../../src/domain/ids.ts';
+import { MOST_DESTINATIONS } from '../../src/domain/notification.ts';
 import { settableClock } from '../world.ts';
 import { openDesk } from './desk.ts';
 
@@ -22,7 +24,7 @@ describe('An order', () => {
     assert.deepEqual(kinds().toSorted(), ['fill', 'guard_refused', 'order_failed']);
     const fill = sent.find(({ message }) => message.event === 'fill')?.message;
     assert.match(fill?.text ?? '', /^buy 2 BTCUSDT on Paper: buy 2 at [\d.]+\.$/);
-    assert.equal(fill?.link, `https://fillpath.example/orders/${filled.body.order_id}`);
+    assert.equal(fill?.link, `http://localhost:8080/orders/${filled.body.order_id}`);
     assert.deepEqual(sent[0]?.address, {
       kind: 'telegram',
       botToken: `123456789:${'A'.repeat(35)}`,
@@ -179,6 +181,44 @@ describe('Besides orders', () => {
     await until(() => sent.length === 2);
     assert.match(sent[1]?.message.text ?? '', /^Signals: 0 /);
   });
+
+  test('summaries that cannot be made keep nobody from theirs, are said once and made later', async (t) => {
+    const clock = settableClock();
+    let broken: string | null = null;
+    const breakable = (db: Db): Db => ({
+      ...db,
+      all: (query) => db.all(query),
+      get: (query) => db.get(query),
+      commit: (unit) => db.commit(unit),
+      script: (text) => db.script(text),
+      close: () => db.close(),
+      lists: {
+        get: (query) => db.lists.get(query),
+        all: async (query) => {
+          if (broken !== null && query.values.includes(broken)) throw new Error('too slow');
+          return db.lists.all(query);
+        },
+      },
+    });
+    const { world, deps, add, until, settled, sent, kinds } = await openDesk(t, { clock, db: breakable });
+    const [unlucky, other] = [await world.makeTrader(), await world.makeTrader()];
+    for (let each = 0; each < MOST_DESTINATIONS; each++)
+      await add(unlucky, { events: ['daily_summary'], summary_hour: 20 });
+    await add(other, { events: ['daily_summary'], summary_hour: 21 });
+    broken = unlucky.user.id;
+    clock.advance(2 * 3_600_000);
+    const said: object[] = [];
+    const summarising = { ...deps, db: breakable(deps.db), log: { warn: (what: object) => said.push(what) } };
+    for (let rounds = 0; rounds < 4; rounds++) await summarise(summarising);
+    await until(() => sent.length > 0);
+    assert.deepEqual(kinds(), ['daily_summary']);
+    assert.equal(said.length, MOST_DESTINATIONS);
+    broken = null;
+    await settled();
+    assert.equal(sent.length, 1);
+    clock.advance(600_000);
+    await until(() => sent.length === 1 + MOST_DESTINATIONS);
+  });
 });
 
 describe('A destination', () => {
@@ -219,6 +259,100 @@ describe('A destination', () => {
     );
   });
 
+  describe('that listens again is told of what becomes of orders that were accepted meanwhile', () => {
+    /** Somebody else listens all the time: what was accepted meanwhile is behind everybody. */
+    async function openResting(t: TestContext) {
+      const desk = await openDesk(t);
+      const { world, add, until, settled, kinds, sent } = desk;
+      await add(await world.makeTrader());
+      const trader = await world.makeTrader({}, { paper: { latency_ms: 0, fill: 'never' } });
+      const { id } = await add(trader);
+      return {
+        ...desk,
+        ...{ trader, id },
+        patch: (change: object) => world.inSession(trader, 'PATCH', `/settings/notifications/${id}`, change),
+        async die() {
+          desk.answer(() => ({ outcome: 'gone', error: 'It answered 410.' }));
+          await world.send(trader, { secret: 'wrong' });
+          await until(async () => (await desk.read(trader, id)).state === 'dead');
+          desk.answer(() => ({ outcome: 'delivered' }));
+        },
+        async accept(): Promise<string> {
+          const { body } = await world.send(trader);
+          await settled();
+          return String(body.order_id);
+        },
+        cancel: (order: string) =>
+          world.db.commit([
+            sql`update order_history set status = 'cancelled', version = version + 1 where order_id = ${order}`,
+          ]),
+        async isTold() {
+          await settled();
+          assert.deepEqual([kinds().at(-1), sent.at(-1)?.message.title], ['order_failed', 'Order cancelled']);
+        },
+      };
+    }
+
+    test('when it is resumed', async (t) => {
+      const { patch, accept, cancel, isTold } = await openResting(t);
+      await patch({ paused: true });
+      const order = await accept();
+      await patch({ paused: false });
+      await cancel(order);
+      await isTold();
+    });
+
+    test('when a dead one is revived by a test', async (t) => {
+      const { world, trader, id, die, accept, cancel, isTold } = await openResting(t);
+      await die();
+      const order = await accept();
+      const { body } = await world.inSession(trader, 'POST', `/settings/notifications/${id}/test`);
+      assert.deepEqual(body, { delivered: true, error: null });
+      await cancel(order);
+      await isTold();
+    });
+
+    test('when another is added beside a dead one', async (t) => {
+      const { trader, add, die, accept, cancel, isTold } = await openResting(t);
+      await die();
+      const order = await accept();
+      await add(trader, { chat_id: '43' });
+      await cancel(order);
+      await isTold();
+    });
+
+    test('even of those that no worker has taken yet', async (t) => {
+      const { world, patch, accept, cancel, isTold } = await openResting(t);
+      await patch({ paused: true });
+      const order = await accept();
+      await world.db.commit([
+        sql`delete from fill_checks where order_id = ${order}`,
+        sql`update order_history set status = 'queued' where order_id = ${order}`,
+      ]);
+      await patch({ paused: false });
+      await cancel(order);
+      await isTold();
+    });
+  });
+
+  test('that was the only one is not told afterwards what became of an order while it was paused', async (t) => {
+    const { world, add, settled, sent } = await openDesk(t);
+    const trader = await world.makeTrader({}, { paper: { latency_ms: 0, fill: 'never' } });
+    const { id } = await add(trader);
+    const { body } = await world.send(trader);
+    await settled();
+    const change = (paused: boolean) =>
+      world.inSession(trader, 'PATCH', `/settings/notifications/${id}`, { paused });
+    await change(true);
+    await world.db.commit([
+      sql`update order_history set status = 'cancelled', version = version + 1 where order_id = ${body.order_id}`,
+      sql`update fill_checks set state = 'done' where order_id = ${body.order_id}`,
+    ]);
+    await change(false);
+    await settled();
+    assert.deepEqual(sent, []);
+  });
+
   test('gets five of a kind in a minute, and of the others one message that counts them', async (t) => {
     const clock = settableClock();
     const { world, add, until, settled, sent } = await openDesk(t, {
@@ -236,6 +370,45 @@ describe('A destination', () => {
     await settled();
     assert.equal(sent.length, 6);
     assert.match(sent[5]?.message.text ?? '', / And 6 more of this kind within the same minute\.$/);
+  });
+
+  test('that died and was resumed within a minute of a burst holds up nobody, and is told of what came after', async (t) => {
+    const clock = settableClock();
+    const { world, add, until, settled, sent, answer, read } = await openDesk(t, {
+      clock,
+      env: { RATE_LIMIT_REQUESTS: '1000' },
+    });
+    const [trader, other] = [await world.makeTrader(), await world.makeTrader()];
+    const { id } = await add(trader);
+    await add(other, { chat_id: '43' });
+    await Promise.all(Array.from({ length: 7 }, () => world.send(trader)));
+    await until(() => sent.length >= 5);
+    await settled();
+    answer(() => ({ outcome: 'gone', error: 'It answered 410.' }));
+    await world.send(trader, { secret: 'wrong' });
+    await until(async () => (await read(trader, id)).state === 'dead');
+    answer(() => ({ outcome: 'delivered' }));
+    await world.inSession(trader, 'PATCH', `/settings/notifications/${id}`, { paused: false });
+    await world.send(trader, { quantity: 3 });
+    await world.send(other);
+    await settled();
+    assert.equal(sent.at(-1)?.message.data.trading_account_id, other.account.id);
+    clock.advance(60_000);
+    await settled();
+    assert.match(sent.at(-1)?.message.text ?? '', /^buy 3 [^.]+ at [\d.]+\.$/);
+    const { body } = await world.as<{ items: { folded: number; outcome: string }[] }>(
+      trader,
+      'GET',
+      `/settings/notifications/${id}/deliveries`,
+    );
+    assert.deepEqual(
+      body.items.filter(({ folded }) => folded > 0).map(({ folded, outcome }) => [folded, outcome]),
+      [
+        [1, 'delivered'],
+        [2, 'given_up'],
+      ],
+      'what was given up stays so in the list',
+    );
   });
 
   test('whose queue is full counts what it loses, and nothing grows', async (t) => {

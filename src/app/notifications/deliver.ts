@@ -21,7 +21,9 @@ import {
   noteFailure,
   noteSuccess,
   releaseDestination,
+  reviveDestination,
 } from '../../data/notification-destinations.ts';
+import type { Counters } from '../../domain/counters.ts';
 import { millis, timestamp } from '../../domain/ids.ts';
 import {
   type Attempt,
@@ -39,6 +41,7 @@ export interface DeliverDeps {
   readonly clock: { now(): number };
   readonly secrets: Pick<SecretBox, 'open'>;
   readonly channels: Channels;
+  readonly counters: Pick<Counters, 'notified'>;
   readonly log: { warn(context: object, text: string): void };
 }
 
@@ -63,7 +66,7 @@ async function deliverTrial(deps: DeliverDeps, trial: Trial): Promise<void> {
   const now = timestamp(clock.now());
   await db.commit(
     attempt.outcome === 'delivered'
-      ? [endDelivery(trial.id, 'delivered', null, now), noteSuccess(destination.id, now)]
+      ? [endDelivery(trial.id, 'delivered', null, now), ...reviveDestination(destination, now)]
       : [endDelivery(trial.id, 'given_up', attempt.error, now)],
   );
 }
@@ -109,13 +112,15 @@ const messageOf = ({ id, message, folded }: Delivery): Message => ({
   text: foldedText(message.text, folded),
 });
 
-function send(
-  { secrets, channels }: Pick<DeliverDeps, 'secrets' | 'channels'>,
-  destination: Pick<Destination, 'id' | 'kind' | 'sealedAddress'>,
+async function send(
+  { secrets, channels, counters }: Pick<DeliverDeps, 'secrets' | 'channels' | 'counters'>,
+  { id, kind, sealedAddress }: Pick<Destination, 'id' | 'kind' | 'sealedAddress'>,
   message: Message,
 ): Promise<Attempt> {
-  const address = JSON.parse(secrets.open(destination.sealedAddress, destination.id)) as object;
-  return channels.send({ ...address, kind: destination.kind } as Address, message);
+  const address = JSON.parse(secrets.open(sealedAddress, id)) as object;
+  const attempt = await channels.send({ ...address, kind } as Address, message);
+  counters.notified(kind, attempt.outcome === 'delivered' ? 'sent' : 'failed');
+  return attempt;
 }
 
 function after(

@@ -1,7 +1,7 @@
 // Where users want to be told: their destinations, of which nobody sees the addresses once they are given.
 
 import { randomBytes } from 'node:crypto';
-import type { Db, Statement } from '../../data/db.ts';
+import type { Db, Reads, Statement } from '../../data/db.ts';
 import { endOfDelivery, insertDelivery, listDeliveries } from '../../data/notification-deliveries.ts';
 import {
   changeDestination,
@@ -12,7 +12,7 @@ import {
   insertDestination,
   listDestinations,
 } from '../../data/notification-destinations.ts';
-import { ownAccounts } from '../../data/notification-sources.ts';
+import { type OwnAccount, ownAccounts } from '../../data/notification-sources.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
 import { type GivenAddress, readAddress } from '../../domain/destination-address.ts';
 import { type AccountId, isUuid, timestamp, type UserId } from '../../domain/ids.ts';
@@ -67,13 +67,14 @@ const entry = (
 
 const noSuch = (): Denial => deny('not_found', { detail: 'You have no such destination.' });
 
-const show = (destination: Destination) => ({
+/** `own`: the accounts that are still there. One that is of removed accounts only is of none, and never of all. */
+const show = (destination: Destination, own: ReadonlySet<AccountId>) => ({
   id: destination.id,
   kind: destination.kind,
   name: destination.name,
   address: destination.shownAs,
   events: destination.events,
-  trading_account_ids: destination.accountIds,
+  trading_account_ids: destination.accountIds?.filter((id) => own.has(id)) ?? null,
   summary_hour: destination.summaryHour,
   ...stateOf(destination),
   last_success_at: destination.lastSuccessAt,
@@ -82,13 +83,22 @@ const show = (destination: Destination) => ({
   created_at: destination.createdAt,
 });
 
+async function shown(db: Reads, user: UserId, destinations: readonly Destination[]) {
+  const named = new Set(destinations.flatMap(({ accountIds }) => accountIds ?? []));
+  const own = new Set(present(await ownAccounts(db, user, [...named])));
+  return destinations.map((destination) => show(destination, own));
+}
+
 export async function readDestinations({ db }: Pick<DestinationDeps, 'db'>, user: UserId) {
-  return { items: (await listDestinations(db.lists, user)).map(show), next_cursor: null };
+  const destinations = await listDestinations(db.lists, user);
+  return { items: await shown(db.lists, user, destinations), next_cursor: null };
 }
 
 export async function readDestination({ db }: Pick<DestinationDeps, 'db'>, user: UserId, id: string) {
   const found = isUuid(id) ? await findDestination(db, user, id) : null;
-  return found ? show(found) : noSuch();
+  if (!found) return noSuch();
+  const [destination] = await shown(db, user, [found]);
+  return destination ?? noSuch();
 }
 
 /** A webhook's signing secret is in this answer and nowhere else. */
@@ -129,8 +139,12 @@ async function meant(
   const wanted = [...new Set(ids)];
   if (!wanted.every(isUuid)) return 'unknown';
   const own = await ownAccounts(db, user, wanted as AccountId[]);
-  return own.length === wanted.length ? own : 'unknown';
+  // One that was removed since the user read it is left out, and no mistake of theirs.
+  return own.length === wanted.length ? present(own) : 'unknown';
 }
+
+const present = (own: readonly OwnAccount[]): AccountId[] =>
+  own.flatMap(({ id, isRemoved }) => (isRemoved ? [] : [id]));
 
 const unknownAccount = (): Denial =>
   deny('request_invalid', {
@@ -174,7 +188,7 @@ export async function changeUserDestination(
   };
   const { name: _name, ...told } = given;
   const lost = await db.commit([
-    changeDestination(owner.id, id, change),
+    ...changeDestination(owner.id, id, change),
     entry(owner, 'changed', id, now, told),
   ]);
   return lost === null ? readDestination(deps, owner.id, id) : noSuch();

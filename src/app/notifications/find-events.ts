@@ -66,7 +66,7 @@ export async function findEvents(deps: EventDeps): Promise<void> {
   for (let steps = 0; at < head && steps < MOST_STEPS; steps++) {
     const upTo = Math.min(head, at + STEP);
     const unit = await unitOf(deps, at, upTo);
-    // A failed guard: somebody else was faster, or a message has left meanwhile. The next round sees what is left.
+    // A failed guard: somebody else was faster. The next round sees what is left.
     if ((await db.commit([advanceCursor(at, upTo), ...unit])) !== null) return;
     at = upTo;
   }

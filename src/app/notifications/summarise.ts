@@ -14,17 +14,31 @@ const AT_ONCE = 10;
 /** Of those that earned something; nobody reads more of them in a message. */
 const MOST_ACCOUNTS = 10;
 
-export async function summarise(deps: TellDeps): Promise<void> {
-  const { db, clock } = deps;
+/** One that cannot be made is tried again after this; until then it is in nobody's way. */
+const AGAIN_MS = 600_000;
+
+export interface SummaryDeps extends TellDeps {
+  readonly log: { warn(context: object, text: string): void };
+}
+
+export async function summarise(deps: SummaryDeps): Promise<void> {
+  const { db, clock, log } = deps;
   const now = clock.now();
-  for (const destination of await dueSummaries(db, timestamp(now), AT_ONCE)) {
-    const event = summaryEvent(destination.userId, timestamp(now), await summaryOf(deps, destination, now));
-    const next = timestamp(nextSummary(destination.summaryHour, now));
-    // After a day without a process nobody wants to hear of the day before.
-    const isLate = destination.nextSummaryAt !== null && now - millis(destination.nextSummaryAt) > DAY_MS / 2;
-    const messages = isLate ? [] : await tell(deps, [{ event, begunAt: event.at }], destination.id);
-    await db.commit([nextSummaryOf(destination, next), ...messages]);
-  }
+  for (const destination of await dueSummaries(db, timestamp(now), AT_ONCE))
+    await summariseTo(deps, destination, now).catch(async (fault: unknown) => {
+      // Whoever comes first says it.
+      if ((await db.commit([nextSummaryOf(destination, timestamp(now + AGAIN_MS))])) === null)
+        log.warn({ fault, destination: destination.id }, 'a summary could not be made; it will be later');
+    });
+}
+
+async function summariseTo(deps: TellDeps, destination: Destination, now: number): Promise<void> {
+  const event = summaryEvent(destination.userId, timestamp(now), await summaryOf(deps, destination, now));
+  const next = timestamp(nextSummary(destination.summaryHour, now));
+  // After a day without a process nobody wants to hear of the day before.
+  const isLate = destination.nextSummaryAt !== null && now - millis(destination.nextSummaryAt) > DAY_MS / 2;
+  const messages = isLate ? [] : await tell(deps, [{ event, begunAt: event.at }], destination.id);
+  await deps.db.commit([nextSummaryOf(destination, next), ...messages]);
 }
 
 async function summaryOf({ db }: TellDeps, destination: Destination, now: number): Promise<Summary> {

@@ -60,7 +60,7 @@ export async function tell(
     }
     for (const { last, count } of folds.values())
       if (room-- > 0)
-        unit.push(foldDelivery(delivery(last, endOfMinute(now)), foldOf(last.kind, now), count));
+        unit.push(...foldDelivery(delivery(last, endOfMinute(now)), foldOf(last.kind, now), count));
       else dropped += count;
     if (dropped > 0) unit.push(noteDropped(destination.id, dropped));
     return unit;
