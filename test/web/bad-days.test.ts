@@ -70,6 +70,32 @@ describe('bad days of a page', browser ? {} : { skip: 'there is no browser' }, (
     await live().waitFor();
   });
 
+  test('an order that filled while the stream was lost is shown as filled', async () => {
+    const list = await stage.call<{ items: { order_id: string }[] }>('/trading/orders');
+    const order = await stage.call<object>(`/trading/orders/${list.items[0]?.order_id}`);
+    const executing = { status: 'executing' };
+    await page.route('**/trading/orders?*', (route) =>
+      route.fulfill({ json: { ...list, items: list.items.map((item) => ({ ...item, ...executing })) } }),
+    );
+    await page.route(STREAM, (route) =>
+      route.fulfill({
+        contentType: 'text/event-stream',
+        // The browser is to wait with its own next try: the network's return is what opens the next stream.
+        body: `retry: 600000\n\nevent: order\ndata: ${JSON.stringify({ ...order, ...executing })}\n\n`,
+      }),
+    );
+    const heard = page.waitForResponse(STREAM);
+    await page.goto(`${stage.url}/signals`);
+    await heard;
+    const row = page.getByRole('row').filter({ hasText: 'BTCUSDT' });
+    await row.getByText('executing').waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+    await visitor.context.setOffline(true);
+    await visitor.context.setOffline(false);
+    await live().waitFor();
+    await row.getByText('filled').waitFor();
+  });
+
   test('a page that does not understand an answer says so; the kill switch stays, and the page comes back', async () => {
     await page.route('**/trading/performance*', (route) => route.fulfill({ json: {} }));
     await page.goto(`${stage.url}/performance`);

@@ -8,6 +8,7 @@ import {
   looksThrough,
   queryOf,
 } from '../../web/pages/signals/filters.ts';
+import { lastKnown } from '../../web/pages/signals/last-known.ts';
 import { HEIGHT, MOST_BLOCKS, stripOf, WIDTH } from '../../web/pages/signals/strip.ts';
 import { happened, orderHappened, positionAfter, type Signal } from '../../web/parts/happened.ts';
 import { unrealOf } from '../../web/parts/numbers.ts';
@@ -174,4 +175,16 @@ test('what the API cannot filter is picked out', () => {
   assert.ok(!admits({ money: 'real' }, paper) && admits({ money: 'real' }, signal({})));
   assert.ok(admits({ money: 'simulated' }, paper));
   assert.ok(isWholeDay({ outcome: 'refused' }) && !isWholeDay({ symbol: 'ES1!' }));
+});
+
+test('an order is shown as it was last known: what the list was asked for after a change was heard is newer', () => {
+  const heard = order({ status: 'executing' });
+  const read = order({ status: 'filled' });
+  // The stream was lost after it, and the order filled meanwhile.
+  assert.equal(lastKnown({ order: heard, at: 1_000 }, { order: read, at: 61_000 }), read);
+  assert.equal(lastKnown({ order: heard, at: 61_000 }, { order: read, at: 1_000 }), heard);
+  // The list could not be read with its orders, or the order is not in it yet.
+  assert.equal(lastKnown({ order: heard, at: 1_000 }, undefined), heard);
+  assert.equal(lastKnown(undefined, { order: read, at: 1_000 }), read);
+  assert.equal(lastKnown(undefined, undefined), null);
 });

@@ -98,7 +98,6 @@ function followUntil(
     /** What was open may be dead, and would be found out by its silence only. */
     const openAnew = () => {
       clearTimeout(timer);
-      source?.close();
       open();
     };
     const end = () => {
@@ -128,6 +127,8 @@ function followUntil(
     };
 
     const open = () => {
+      // There is one, and whoever leaves closes it.
+      source?.close();
       source = new EventSource(PATH);
       // One that never opens is silent, too.
       heard();
@@ -159,9 +160,11 @@ function followUntil(
       };
     };
     const tryAgain = async () => {
+      const before = source;
       // Perhaps the session has expired, and can be refreshed.
       const isIn = await onRefused().catch(() => true);
-      if (stop.aborted) return;
+      // Another may have been opened meanwhile, by the network's return.
+      if (stop.aborted || source !== before) return;
       if (!isIn) return end();
       open();
     };

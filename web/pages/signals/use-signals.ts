@@ -13,8 +13,9 @@ import {
 import { useCallback, useMemo, useRef, useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { useOrderChanges } from '../../live/live.tsx';
-import type { Order, Signal } from '../../parts/happened.ts';
+import type { Signal } from '../../parts/happened.ts';
 import { admits, type Filters, looksThrough, queryOf, type SignalQuery } from './filters.ts';
+import { type Known, lastKnown } from './last-known.ts';
 
 /** A page of the list. */
 const PAGE = 50;
@@ -30,7 +31,7 @@ const KEPT_MS = 240_000;
 
 interface SignalPage {
   readonly signals: readonly Signal[];
-  readonly orders: Readonly<Record<string, Order>>;
+  readonly orders: Readonly<Record<string, Known>>;
   readonly next: string | null;
   /** The oldest arrival that was looked at, whether or not it is shown. */
   readonly backTo: string | null;
@@ -62,11 +63,12 @@ async function readPage({ filters }: Asked, query: SignalQuery, cursor: string |
 }
 
 /** The orders of these signals; without them the list says less, and stands. */
-async function readOrders(signals: readonly Signal[], query: SignalQuery): Promise<Record<string, Order>> {
+async function readOrders(signals: readonly Signal[], query: SignalQuery): Promise<Record<string, Known>> {
   const had = signals.filter(({ order_id }) => order_id !== null);
   const [newest, oldest] = [had[0], had.at(-1)];
   if (!newest || !oldest) return {};
   const { trading_account_id, symbol } = query;
+  const at = Date.now();
   const page = await read(
     api.GET('/trading/orders', {
       params: {
@@ -81,7 +83,7 @@ async function readOrders(signals: readonly Signal[], query: SignalQuery): Promi
       },
     }),
   ).catch(() => ({ items: [] }));
-  return Object.fromEntries(page.items.map((order) => [order.order_id, order]));
+  return Object.fromEntries(page.items.map((order) => [order.order_id, { order, at }]));
 }
 
 const listKey = ({ filters, dayStart }: Asked) => ['signals', 'list', filters, dayStart] as const;
@@ -134,14 +136,14 @@ export function useSignals(asked: Asked) {
     enabled: isOpen && list.isSuccess && !list.isPlaceholderData,
   });
   const changed = useChanges(
-    () => changedSince(client, client.getQueryState(listKey(asked))?.dataUpdatedAt),
+    () => heardBefore(client),
     () => client.invalidateQueries({ queryKey: ['signals', 'fresh', asked.filters, asked.dayStart] }),
   );
 
   const pages = list.data?.pages;
   const signals = useMemo(() => pages?.flatMap((page) => page.signals) ?? [], [pages]);
   const orders = useMemo(
-    () => Object.assign({}, ...(pages?.map((page) => page.orders) ?? [])) as Record<string, Order>,
+    () => Object.assign({}, ...(pages?.map((page) => page.orders) ?? [])) as Record<string, Known>,
     [pages],
   );
   const fresh = useMemo(() => {
@@ -155,7 +157,7 @@ export function useSignals(asked: Asked) {
     if (!page || page.next !== null) return client.resetQueries({ queryKey: listKey(asked) });
     client.setQueryData<Pages>(listKey(asked), (old) => old && withFresh(old, fresh, page.orders));
   };
-  return { list, signals, fresh, showFresh, orderOf: (id: string) => changed.get(id) ?? orders[id] ?? null };
+  return { list, signals, fresh, showFresh, orderOf: (id: string) => lastKnown(changed.get(id), orders[id]) };
 }
 
 function withFresh(old: Pages, fresh: readonly Signal[], orders: SignalPage['orders']): Pages {
@@ -165,15 +167,15 @@ function withFresh(old: Pages, fresh: readonly Signal[], orders: SignalPage['ord
   return { ...old, pages: [top, ...rest] };
 }
 
-type Changes = ReadonlyMap<string, Schemas['OrderRecord']>;
+type Changes = ReadonlyMap<string, Known>;
 
 /** While the list was not open, as far as the page has heard (live/live.tsx). */
-function changedSince(client: QueryClient, readAt = Number.POSITIVE_INFINITY): Changes {
+function heardBefore(client: QueryClient): Changes {
   const heard = client.getQueryCache().findAll({ queryKey: ['orders', 'one'] });
   return new Map(
-    heard.flatMap(({ state }): [string, Schemas['OrderRecord']][] => {
+    heard.flatMap(({ state }): [string, Known][] => {
       const order = state.data as Schemas['OrderRecord'] | undefined;
-      return order && state.dataUpdatedAt > readAt ? [[order.order_id, order]] : [];
+      return order ? [[order.order_id, { order, at: state.dataUpdatedAt }]] : [];
     }),
   );
 }
@@ -183,7 +185,7 @@ function useChanges(before: () => Changes, ask: () => unknown): Changes {
   const [changed, setChanged] = useState(before);
   const asks = useRef(ask);
   asks.current = ask;
-  const gathered = useRef(new Map<string, Schemas['OrderRecord']>());
+  const gathered = useRef(new Map<string, Known>());
   useOrderChanges(
     useCallback((order) => {
       if (gathered.current.size === 0)
@@ -193,7 +195,7 @@ function useChanges(before: () => Changes, ask: () => unknown): Changes {
           setChanged((known) => new Map([...known, ...orders]));
           void asks.current();
         }, GATHER_MS);
-      gathered.current.set(order.order_id, order);
+      gathered.current.set(order.order_id, { order, at: Date.now() });
     }, []),
   );
   return changed;
