@@ -80,6 +80,8 @@ async function rotateAppKey(config: Config, output: Output): Promise<ExitCode> {
       }
       const before = readKeptKey(dir, 'APP_KEY');
       if (before === null) throw new Error(`APP_KEY is not set, and there is none in ${dir}.`);
+      // The last rotation was cut off after it was done: this is another one, and takes another key.
+      if (readKeptKey(dir, NEXT) === before) forgetKeptKey(dir, NEXT);
       // On the disk before anything is sealed under it: from then on it can only be finished.
       const after = keptKey(dir, NEXT);
       const replaced = await replaceAppKey(operator, { before: bytesOf(before), after: bytesOf(after) });

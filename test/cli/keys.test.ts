@@ -172,6 +172,24 @@ test('a rotation of APP_KEY that was cut off is finished by the next run, wherev
   assert.equal((await run('audit', 'verify')).code, 0);
 });
 
+test('a rotation of APP_KEY that was cut off as its last file was to go does not take the next one for itself', async (t) => {
+  const { dir, world, trader, run, key } = await openKept(t);
+  await world.stop();
+  assert.equal((await run('keys', 'rotate', 'APP_KEY')).code, 0);
+  const second = key();
+  writeFileSync(join(dir, 'keys/APP_KEY.next'), second, { mode: 0o600 });
+  // Months later, perhaps because the key has leaked.
+  const rotated = await run('keys', 'rotate', 'APP_KEY');
+  assert.equal(rotated.code, 0, rotated.err);
+  assert.match(rotated.out, /^2 secrets are sealed anew/m);
+  assert.notEqual(key(), second);
+  const kept = /^The old key is kept in (.+): a backup/m.exec(rotated.out)?.[1] ?? '';
+  assert.equal(readFileSync(kept, 'utf8'), second);
+  assert.equal(existsSync(join(dir, 'keys/APP_KEY.next')), false);
+  await worksWith(world, trader, key());
+  assert.equal((await run('audit', 'verify')).code, 0);
+});
+
 test('a process that is killed in the middle leaves nothing that the next run does not mend', async (t) => {
   const { dir, world, trader, run, key } = await openKept(t);
   for (let index = 0; index < 150; index++) await world.addAccount(trader);
