@@ -328,6 +328,46 @@ test('a WORKER_KEY of the environment is replaced beside the running service', a
   });
 });
 
+test('no key is called dispensable while credentials are sealed to it, whoever sealed them and when', async (t) => {
+  const [before, after] = [JSON.parse(workerKey()), JSON.parse(workerKey())] as [PrivateJwk, PrivateJwk];
+  const world = await openWorld(t, { env: { WORKER_KEY: JSON.stringify({ keys: [after, before] }) } });
+  const trader = await world.makeTrader();
+  await world.db.commit([
+    sql`update trading_accounts set sealed_credentials = ${await sealTo(before, trader)} where id = ${trader.account.id}`,
+  ]);
+  const rotate = () => terminal(world.config)('keys', 'rotate', 'WORKER_KEY');
+  // As where its owner replaces them at the same moment, through a process that has the old public key.
+  await world.db.script(`create trigger overtaken before update of sealed_credentials on trading_accounts
+    begin select raise(ignore); end`);
+  const overtaken = await rotate();
+  assert.equal(overtaken.code, 1);
+  assert.doesNotMatch(overtaken.out, /may be its first key alone/);
+  assert.match(overtaken.err, /^1 broker credentials are still sealed to another key/);
+  assert.match(overtaken.err, /WORKER_PUBLIC_KEY.*run this again/s);
+  await world.db.script('drop trigger overtaken');
+  const done = await rotate();
+  assert.deepEqual([done.code, done.err], [0, '']);
+  assert.match(done.out, /may be its first key alone/);
+});
+
+test('a kept WORKER_KEY is not dropped while credentials are sealed to it', async (t) => {
+  const { world, trader, run } = await openKept(t);
+  const [first] = openingKeys(world.config);
+  assert.ok(first);
+  await world.db.commit([
+    sql`update trading_accounts set sealed_credentials = ${await sealTo(first, trader)} where id = ${trader.account.id}`,
+  ]);
+  await world.stop();
+  await world.db.script(`create trigger overtaken before update of sealed_credentials on trading_accounts
+    begin select raise(ignore); end`);
+  assert.equal((await run('keys', 'rotate', 'WORKER_KEY')).code, 1);
+  assert.equal(openingKeys(world.config).length, 2);
+  await world.db.script('drop trigger overtaken');
+  assert.equal((await run('keys', 'rotate', 'WORKER_KEY')).code, 0);
+  assert.equal(openingKeys(world.config).length, 1);
+  assert.deepEqual((await credentialsIn(world, trader)).opened, { secret: trader.account.id });
+});
+
 test('a new JWT_SECRET ends every session, and no API key', async (t) => {
   const { world, trader, run } = await openKept(t);
   const ann = await world.login();
