@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { CompactEncrypt, importJWK } from 'jose';
-import { auditKeyOf } from '../../src/app/audit/chain.ts';
+import { auditKeyOf, verifyAuditLog } from '../../src/app/audit/chain.ts';
 import { replaceAppKey } from '../../src/app/operation/replace-app-key.ts';
 import { createSecretBox } from '../../src/app/secret-box.ts';
 import { readConfig } from '../../src/config/config.ts';
@@ -30,6 +30,7 @@ import { timestamp } from '../../src/domain/ids.ts';
 import { type PrivateJwk, SEAL_ALGORITHM, SEAL_ENCRYPTION, sealingKey } from '../../src/domain/sealed.ts';
 import { credentialsOpener } from '../../src/worker/credentials.ts';
 import { openWorld, type Trader, type World } from '../world.ts';
+import { sealedMeanwhile } from './restarted.ts';
 import { terminal } from './terminal.ts';
 
 /** What the world seals with. */
@@ -188,6 +189,40 @@ test('a rotation of APP_KEY that was cut off as its last file was to go does not
   assert.equal(existsSync(join(dir, 'keys/APP_KEY.next')), false);
   await worksWith(world, trader, key());
   assert.equal((await run('audit', 'verify')).code, 0);
+});
+
+for (const [words, begin] of [
+  ['goes on', ''],
+  ['begins', 'delete from audit_seals; delete from audit_logs; delete from audit_chain'],
+] as const)
+  test(`APP_KEY is not replaced where the audit log ${words} under the old one meanwhile`, async (t) => {
+    const { world } = await openKept(t);
+    await world.stop();
+    await world.db.script(begin);
+    const operator = {
+      db: await sealedMeanwhile(world.db, Buffer.from(OLD, 'base64url')),
+      clock: world.clock,
+      context: { requestId: 'x', ip: 'x', userAgent: null, path: 'x', method: 'CLI' },
+    };
+    const keys = { before: Buffer.from(OLD, 'base64url'), after: Buffer.alloc(32, 8) };
+    await assert.rejects(replaceAppKey(operator, keys), /nothing was replaced\. Stop every process/);
+    // Under the one key, or under the other.
+    const auditKey = auditKeyOf(keys.before);
+    assert.deepEqual((await verifyAuditLog({ db: world.db, auditKey }, [])).problems, []);
+    assert.equal((await replaceAppKey({ ...operator, db: world.db }, keys))?.isNew, true);
+    const verified = await verifyAuditLog({ db: world.db, auditKey: auditKeyOf(keys.after) }, []);
+    assert.deepEqual(verified.problems, []);
+  });
+
+test('an audit log without a single seal begins under the new APP_KEY', async (t) => {
+  const { dir, world, trader, run, key } = await openKept(t);
+  await world.stop();
+  await world.db.script('delete from audit_seals; delete from audit_logs; delete from audit_chain');
+  rmSync(join(dir, 'audit-head'));
+  assert.equal((await run('keys', 'rotate', 'APP_KEY')).code, 0);
+  await worksWith(world, trader, key());
+  const verified = await run('audit', 'verify');
+  assert.deepEqual([verified.code, verified.err], [0, '']);
 });
 
 test('a process that is killed in the middle leaves nothing that the next run does not mend', async (t) => {
