@@ -80,6 +80,8 @@ async function rotateAppKey(config: Config, output: Output): Promise<ExitCode> {
       }
       const before = readKeptKey(dir, 'APP_KEY');
       if (before === null) throw new Error(`APP_KEY is not set, and there is none in ${dir}.`);
+      // The last rotation was cut off after it was done: this is another one, and takes another key.
+      if (readKeptKey(dir, NEXT) === before) forgetKeptKey(dir, NEXT);
       // On the disk before anything is sealed under it: from then on it can only be finished.
       const after = keptKey(dir, NEXT);
       const replaced = await replaceAppKey(operator, { before: bytesOf(before), after: bytesOf(after) });
@@ -157,10 +159,9 @@ async function rotateWorkerKey(config: Config, output: Output): Promise<ExitCode
       const [first, ...others] = openingKeys(config);
       if (!first) throw new Error('keys/WORKER_KEY holds no key.');
       const done = await sealing(operator, [first, ...others], output);
-      if (done.unreadable.length === 0)
-        replaceKeptKey(dir, 'WORKER_KEY', JSON.stringify(first), { keep: false });
+      if (isAllSealed(done)) replaceKeptKey(dir, 'WORKER_KEY', JSON.stringify(first), { keep: false });
       await noted(operator, 'WORKER_KEY');
-      return tellResealed(done, output);
+      return tellResealed(done, output, 'Stop every process of the service, and run this again.');
     },
     { alone: true },
   );
@@ -185,9 +186,16 @@ async function ofEnvironment(
   return asOperator<ExitCode>(config, 'keys rotate WORKER_KEY', async (operator) => {
     const done = await sealing(operator, [first, ...others], output);
     await noted(operator, 'WORKER_KEY');
-    if (done.unreadable.length === 0)
-      output.print('WORKER_KEY may be its first key alone from now on; backups from before need the others.');
-    return tellResealed(done, output);
+    // One with the old public key that has sealed nothing meanwhile cannot be told from here.
+    if (isAllSealed(done))
+      output.print(
+        'Where every API process has the new WORKER_PUBLIC_KEY, WORKER_KEY may be its first key alone from now on; backups from before need the others.',
+      );
+    return tellResealed(
+      done,
+      output,
+      'Keep every key of WORKER_KEY. Start every API process again with the new WORKER_PUBLIC_KEY, and run this again.',
+    );
   });
 }
 
@@ -204,13 +212,20 @@ async function sealing(
   }
 }
 
-function tellResealed({ resealed, unreadable }: Resealed, output: Output): ExitCode {
+const isAllSealed = ({ unreadable, behind }: Resealed): boolean => unreadable.length === 0 && behind === 0;
+
+function tellResealed(done: Resealed, output: Output, advice: string): ExitCode {
+  const { resealed, unreadable, behind } = done;
   output.print(`${resealed} broker credentials are sealed to the new key. Nobody has to send them again.`);
-  if (unreadable.length === 0) return 0;
-  output.complain(
-    `${unreadable.length} could not be opened with any of the keys. Their owners must send them again; of these accounts:\n  ${unreadable.join('\n  ')}`,
-  );
-  return 1;
+  if (behind > 0)
+    output.complain(
+      `${behind} broker credentials are still sealed to another key: they were sent again meanwhile. ${advice}`,
+    );
+  if (unreadable.length > 0)
+    output.complain(
+      `${unreadable.length} could not be opened with any of the keys. Their owners must send them again; of these accounts:\n  ${unreadable.join('\n  ')}`,
+    );
+  return isAllSealed(done) ? 0 : 1;
 }
 
 const noted = (operator: Operator, key: string) =>

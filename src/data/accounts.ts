@@ -267,7 +267,7 @@ export const storeCredentials = (id: AccountId, sealed: string): Statement =>
         where id = ${id} and deleted_at is null`,
   );
 
-interface SealedCredentials {
+export interface SealedCredentials {
   readonly id: AccountId;
   readonly user_id: UserId;
   readonly sealed_credentials: string;

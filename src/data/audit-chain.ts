@@ -103,6 +103,25 @@ export function sealEntries(before: ChainHead, sealed: readonly Seal[], sealedUp
   ];
 }
 
+/** Guarded by `head`: nothing is sealed behind this one before the unit is committed. */
+export const holdHead = ({ entries, hash }: ChainHead): Statement[] =>
+  entries === 0
+    ? // There is no row to hold: one of our own keeps the first sealer out, and is gone with the unit.
+      [
+        must(
+          'head',
+          sql`insert into audit_chain (name, entries, hash, sealed_up_to) values (${HEAD}, 0, ${hash}, 0)
+              on conflict (name) do nothing`,
+        ),
+        sql`delete from audit_chain where name = ${HEAD} and entries = 0`,
+      ]
+    : [
+        must(
+          'head',
+          sql`select 1 from audit_chain where name = ${HEAD} and entries = ${entries} and hash = ${hash}`,
+        ),
+      ];
+
 /** Many in one statement, which is ten times faster; of few sizes, so that there are few texts to prepare. */
 const CHUNKS = [100, 10, 1];
 
@@ -221,9 +240,9 @@ export async function readCheckpoint(db: Db): Promise<Checkpoint | null> {
   return row ? { entries: row.position, hash: row.hash, mac: row.mac } : null;
 }
 
-/** Under another key. */
+/** Under another key. Guarded by `checkpoint`: the chain was not cut further meanwhile. */
 export const signCheckpoint = ({ entries }: ChainHead, mac: string): Statement =>
-  sql`update audit_checkpoints set mac = ${mac} where position = ${entries}`;
+  must('checkpoint', sql`update audit_checkpoints set mac = ${mac} where position = ${entries}`);
 
 /** The chain begins behind the checkpoint from now on. Guarded by `checkpoint`: nobody else has cut it there. */
 export function cutChain(

@@ -2,7 +2,7 @@
 // running service or without it. A process that has all of the keys opens both.
 
 import { CompactEncrypt, importJWK } from 'jose';
-import { listCredentials, resealCredentials } from '../data/accounts.ts';
+import { listCredentials, resealCredentials, type SealedCredentials } from '../data/accounts.ts';
 import type { Db } from '../data/db.ts';
 import { type PrivateJwk, SEAL_ALGORITHM, SEAL_ENCRYPTION, sealingKey } from '../domain/sealed.ts';
 import { sealOpener } from '../worker/credentials.ts';
@@ -15,6 +15,8 @@ export interface Resealed {
   readonly resealed: number;
   /** Accounts whose credentials none of the keys opens. */
   readonly unreadable: readonly string[];
+  /** Of the others, those that are sealed to another key all the same: somebody did so meanwhile. */
+  readonly behind: number;
 }
 
 export async function sealToFirst(
@@ -25,25 +27,31 @@ export async function sealToFirst(
   const { kid, ...publicKey } = sealingKey(keys[0]);
   const recipient = await importJWK({ ...publicKey }, SEAL_ALGORITHM);
   const open = sealOpener(keys);
-  const unreadable: string[] = [];
+  const unreadable = new Set<string>();
   let resealed = 0;
+  for await (const { id, sealed_credentials: before } of sealedOtherwise(db, kid)) {
+    const content = await open(before).catch(() => undefined);
+    if (content === undefined) {
+      unreadable.add(id);
+      continue;
+    }
+    const sealed = await new CompactEncrypt(Buffer.from(JSON.stringify(content)))
+      .setProtectedHeader({ alg: SEAL_ALGORITHM, enc: SEAL_ENCRYPTION, kid })
+      .encrypt(recipient);
+    // Where its owner replaced it meanwhile, it was sealed to the key of that moment: it is looked at again below.
+    if ((await db.commit([resealCredentials(id, before, sealed)])) === null) tell(++resealed);
+  }
+  let behind = 0;
+  for await (const { id } of sealedOtherwise(db, kid)) if (!unreadable.has(id)) behind++;
+  return { resealed, unreadable: [...unreadable], behind };
+}
+
+async function* sealedOtherwise(db: Db, kid: string): AsyncGenerator<SealedCredentials> {
   for (let after: string = NOBODY; ; ) {
     const found = await listCredentials(db, { after, limit: PAGE });
-    for (const { id, sealed_credentials: before } of found) {
-      if (kidOf(before) === kid) continue;
-      const content = await open(before).catch(() => undefined);
-      if (content === undefined) {
-        unreadable.push(id);
-        continue;
-      }
-      const sealed = await new CompactEncrypt(Buffer.from(JSON.stringify(content)))
-        .setProtectedHeader({ alg: SEAL_ALGORITHM, enc: SEAL_ENCRYPTION, kid })
-        .encrypt(recipient);
-      // Where its owner replaced it meanwhile, it was sealed to the key of that moment: the next run finds it.
-      if ((await db.commit([resealCredentials(id, before, sealed)])) === null) tell(++resealed);
-    }
+    yield* found.filter(({ sealed_credentials }) => kidOf(sealed_credentials) !== kid);
     const last = found.at(-1);
-    if (!last || found.length < PAGE) return { resealed, unreadable };
+    if (!last || found.length < PAGE) return;
     after = last.id;
   }
 }

@@ -8,6 +8,7 @@ import type { AccountId, OrderId } from '../domain/ids.ts';
 import { type Order, openLeg } from '../domain/order.ts';
 import type { Connections } from './connections.ts';
 import type { Line } from './line.ts';
+import { createPace, type Pace } from './pace.ts';
 
 export interface ListeningDeps {
   readonly connections: Pick<Connections, 'use'>;
@@ -35,6 +36,9 @@ const TIMES = {
   longestRetryMs: 5 * 60_000,
   /** One order is not looked at more often, however many fills it has. */
   spacingMs: 500,
+  /** An account's looks: so many at once, then one in so long. They share the broker's patience with what is sent. */
+  burst: 5,
+  paceMs: 1_000,
 };
 
 /** A stream that was good for so long has not failed, it has ended. */
@@ -54,13 +58,17 @@ export function createListening(deps: ListeningDeps): Listening {
     /** By which a hint can name it. */
     names: ReadonlySet<string>;
     expiry: NodeJS.Timeout;
-    isAsking: boolean;
-    isDue: boolean;
+    /** It is to be looked at: because it was named, or because the stream could not tell; first come, first served. */
+    due: { readonly isNamed: boolean; readonly turn: number } | null;
+    restsUntil: number;
   }
 
   interface Ear {
     readonly orders: Map<OrderId, Awaited>;
     readonly leaving: AbortController;
+    readonly pace: Pace;
+    turns: number;
+    nextLook: NodeJS.Timeout | undefined;
     line: Line | null;
     lingering: NodeJS.Timeout | undefined;
   }
@@ -80,7 +88,7 @@ export function createListening(deps: ListeningDeps): Listening {
     clearTimeout(known?.expiry);
     const expiry = setTimeout(() => forget(order), times.waitMs).unref();
     if (known) Object.assign(known, { names, expiry });
-    else ear.orders.set(id, { names, expiry, isAsking: false, isDue: false });
+    else ear.orders.set(id, { names, expiry, due: null, restsUntil: 0 });
   }
 
   function forget({ id, accountId }: Pick<Order, 'id' | 'accountId'>): void {
@@ -93,6 +101,7 @@ export function createListening(deps: ListeningDeps): Listening {
   function leave(account: AccountId, ear: Ear): void {
     if (ears.get(account) === ear) ears.delete(account);
     clearTimeout(ear.lingering);
+    clearTimeout(ear.nextLook);
     for (const { expiry } of ear.orders.values()) clearTimeout(expiry);
     ear.leaving.abort();
   }
@@ -101,6 +110,9 @@ export function createListening(deps: ListeningDeps): Listening {
     const ear: Ear = {
       orders: new Map(),
       leaving: new AbortController(),
+      pace: createPace(times),
+      turns: 0,
+      nextLook: undefined,
       line: null,
       lingering: undefined,
     };
@@ -155,32 +167,54 @@ export function createListening(deps: ListeningDeps): Listening {
   }
 
   function hear(ear: Ear, hint: OrderHint | null): void {
-    for (const [id, awaited] of ear.orders) {
+    const isNamed = hint !== null;
+    for (const awaited of ear.orders.values()) {
       // What happened before the stream was open was told to nobody.
       const isMeant =
-        hint === null ||
+        !isNamed ||
         [hint.clientOrderId, hint.brokerRef].some((name) => name !== null && awaited.names.has(name));
-      if (isMeant) void look(ear, id, awaited);
+      if (!isMeant) continue;
+      const { isNamed: wasNamed, turn } = awaited.due ?? { isNamed, turn: ear.turns++ };
+      awaited.due = { isNamed: isNamed || wasNamed, turn };
+    }
+    lookInTurn(ear);
+  }
+
+  /** However much is heard of an order before its turn, it is one look; and none comes sooner than the broker takes it. */
+  function lookInTurn(ear: Ear): void {
+    clearTimeout(ear.nextLook);
+    while (!ear.leaving.signal.aborted) {
+      const now = performance.now();
+      const next = nextOf(ear, now);
+      if (!next) return;
+      const { id, awaited } = next;
+      const ms = Math.max(ear.line?.busyMs() ?? 0, ear.pace.waitMs(now), restMs(awaited, now));
+      if (ms > 0) {
+        ear.nextLook = setTimeout(lookInTurn, ms, ear).unref();
+        return;
+      }
+      ear.pace.take(now);
+      Object.assign(awaited, { due: null, restsUntil: now + times.spacingMs });
+      askForLook(id).catch((fault: unknown) =>
+        log.warn({ fault, order: id }, 'a look could not be asked for; the next one comes at its time'),
+      );
     }
   }
 
-  /** One after the other for an order: what is heard meanwhile makes one more, and not sooner than the broker takes it. */
-  async function look(ear: Ear, id: OrderId, awaited: Awaited): Promise<void> {
-    awaited.isDue = true;
-    if (awaited.isAsking) return;
-    awaited.isAsking = true;
-    const { signal } = ear.leaving;
-    while (awaited.isDue && ear.orders.has(id) && !signal.aborted) {
-      const busyMs = ear.line?.busyMs() ?? 0;
-      if (busyMs > 0) await sleep(busyMs, undefined, { signal, ref: false }).catch(() => {});
-      awaited.isDue = false;
-      await askForLook(id).catch((fault: unknown) =>
-        log.warn({ fault, order: id }, 'a look could not be asked for; the next one comes at its time'),
+  /** Of those that have rested: one that was named, and of these the one that has waited longest. */
+  function nextOf(ear: Ear, now: number) {
+    const [next] = [...ear.orders]
+      .flatMap(([id, awaited]) => (awaited.due ? { id, awaited, ...awaited.due } : []))
+      .toSorted(
+        (one, other) =>
+          restMs(one.awaited, now) - restMs(other.awaited, now) ||
+          Number(other.isNamed) - Number(one.isNamed) ||
+          one.turn - other.turn,
       );
-      await sleep(times.spacingMs, undefined, { signal, ref: false }).catch(() => {});
-    }
-    awaited.isAsking = false;
+    return next;
   }
+
+  const restMs = ({ restsUntil }: Awaited, now: number) => Math.max(0, restsUntil - now);
 
   return {
     note,

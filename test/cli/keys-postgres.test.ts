@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pino } from 'pino';
+import { replaceAppKey } from '../../src/app/operation/replace-app-key.ts';
 import { createSecretBox } from '../../src/app/secret-box.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { sql } from '../../src/data/db.ts';
@@ -14,6 +15,7 @@ import { openFillpath } from '../../src/main.ts';
 import { openVisitor } from '../http/visitor.ts';
 import { PostgresMissing, startPostgres } from '../servers/postgres.ts';
 import { PASSWORD, serverOf } from '../world.ts';
+import { sealedMeanwhile } from './restarted.ts';
 import { terminal } from './terminal.ts';
 
 const server = await startPostgres().catch((fault: unknown) => {
@@ -64,8 +66,15 @@ test('a shared database is sealed anew only where nobody else is at work', { ski
   assert.match(beside.err, /^The database has \d+ connections of other processes\. Stop every process/);
   await service.stop();
   const db = await openPostgres({ url });
+  t.after(() => db.close());
   // Made from the old key, and left for the workers.
   await db.commit([sql`insert into facts (name, value) values ('message_key x', 'sealed')`]);
+  const operator = {
+    db: await sealedMeanwhile(db, OLD),
+    clock: { now: () => Date.now() },
+    context: { requestId: 'x', ip: 'x', userAgent: null, path: 'x', method: 'CLI' },
+  };
+  await assert.rejects(replaceAppKey(operator, { before: OLD, after: NEW }), /Stop every process/);
   await db.close();
 
   const rotated = await rotate();

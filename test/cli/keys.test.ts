@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { CompactEncrypt, importJWK } from 'jose';
-import { auditKeyOf } from '../../src/app/audit/chain.ts';
+import { auditKeyOf, verifyAuditLog } from '../../src/app/audit/chain.ts';
 import { replaceAppKey } from '../../src/app/operation/replace-app-key.ts';
 import { createSecretBox } from '../../src/app/secret-box.ts';
 import { readConfig } from '../../src/config/config.ts';
@@ -30,6 +30,7 @@ import { timestamp } from '../../src/domain/ids.ts';
 import { type PrivateJwk, SEAL_ALGORITHM, SEAL_ENCRYPTION, sealingKey } from '../../src/domain/sealed.ts';
 import { credentialsOpener } from '../../src/worker/credentials.ts';
 import { openWorld, type Trader, type World } from '../world.ts';
+import { sealedMeanwhile } from './restarted.ts';
 import { terminal } from './terminal.ts';
 
 /** What the world seals with. */
@@ -172,6 +173,58 @@ test('a rotation of APP_KEY that was cut off is finished by the next run, wherev
   assert.equal((await run('audit', 'verify')).code, 0);
 });
 
+test('a rotation of APP_KEY that was cut off as its last file was to go does not take the next one for itself', async (t) => {
+  const { dir, world, trader, run, key } = await openKept(t);
+  await world.stop();
+  assert.equal((await run('keys', 'rotate', 'APP_KEY')).code, 0);
+  const second = key();
+  writeFileSync(join(dir, 'keys/APP_KEY.next'), second, { mode: 0o600 });
+  // Months later, perhaps because the key has leaked.
+  const rotated = await run('keys', 'rotate', 'APP_KEY');
+  assert.equal(rotated.code, 0, rotated.err);
+  assert.match(rotated.out, /^2 secrets are sealed anew/m);
+  assert.notEqual(key(), second);
+  const kept = /^The old key is kept in (.+): a backup/m.exec(rotated.out)?.[1] ?? '';
+  assert.equal(readFileSync(kept, 'utf8'), second);
+  assert.equal(existsSync(join(dir, 'keys/APP_KEY.next')), false);
+  await worksWith(world, trader, key());
+  assert.equal((await run('audit', 'verify')).code, 0);
+});
+
+for (const [words, begin] of [
+  ['goes on', ''],
+  ['begins', 'delete from audit_seals; delete from audit_logs; delete from audit_chain'],
+] as const)
+  test(`APP_KEY is not replaced where the audit log ${words} under the old one meanwhile`, async (t) => {
+    const { world } = await openKept(t);
+    await world.stop();
+    await world.db.script(begin);
+    const operator = {
+      db: await sealedMeanwhile(world.db, Buffer.from(OLD, 'base64url')),
+      clock: world.clock,
+      context: { requestId: 'x', ip: 'x', userAgent: null, path: 'x', method: 'CLI' },
+    };
+    const keys = { before: Buffer.from(OLD, 'base64url'), after: Buffer.alloc(32, 8) };
+    await assert.rejects(replaceAppKey(operator, keys), /nothing was replaced\. Stop every process/);
+    // Under the one key, or under the other.
+    const auditKey = auditKeyOf(keys.before);
+    assert.deepEqual((await verifyAuditLog({ db: world.db, auditKey }, [])).problems, []);
+    assert.equal((await replaceAppKey({ ...operator, db: world.db }, keys))?.isNew, true);
+    const verified = await verifyAuditLog({ db: world.db, auditKey: auditKeyOf(keys.after) }, []);
+    assert.deepEqual(verified.problems, []);
+  });
+
+test('an audit log without a single seal begins under the new APP_KEY', async (t) => {
+  const { dir, world, trader, run, key } = await openKept(t);
+  await world.stop();
+  await world.db.script('delete from audit_seals; delete from audit_logs; delete from audit_chain');
+  rmSync(join(dir, 'audit-head'));
+  assert.equal((await run('keys', 'rotate', 'APP_KEY')).code, 0);
+  await worksWith(world, trader, key());
+  const verified = await run('audit', 'verify');
+  assert.deepEqual([verified.code, verified.err], [0, '']);
+});
+
 test('a process that is killed in the middle leaves nothing that the next run does not mend', async (t) => {
   const { dir, world, trader, run, key } = await openKept(t);
   for (let index = 0; index < 150; index++) await world.addAccount(trader);
@@ -308,6 +361,46 @@ test('a WORKER_KEY of the environment is replaced beside the running service', a
   assert.deepEqual(await credentialsOpener([after])(row?.sealed_credentials ?? '', { id, userId }), {
     secret: id,
   });
+});
+
+test('no key is called dispensable while credentials are sealed to it, whoever sealed them and when', async (t) => {
+  const [before, after] = [JSON.parse(workerKey()), JSON.parse(workerKey())] as [PrivateJwk, PrivateJwk];
+  const world = await openWorld(t, { env: { WORKER_KEY: JSON.stringify({ keys: [after, before] }) } });
+  const trader = await world.makeTrader();
+  await world.db.commit([
+    sql`update trading_accounts set sealed_credentials = ${await sealTo(before, trader)} where id = ${trader.account.id}`,
+  ]);
+  const rotate = () => terminal(world.config)('keys', 'rotate', 'WORKER_KEY');
+  // As where its owner replaces them at the same moment, through a process that has the old public key.
+  await world.db.script(`create trigger overtaken before update of sealed_credentials on trading_accounts
+    begin select raise(ignore); end`);
+  const overtaken = await rotate();
+  assert.equal(overtaken.code, 1);
+  assert.doesNotMatch(overtaken.out, /may be its first key alone/);
+  assert.match(overtaken.err, /^1 broker credentials are still sealed to another key/);
+  assert.match(overtaken.err, /WORKER_PUBLIC_KEY.*run this again/s);
+  await world.db.script('drop trigger overtaken');
+  const done = await rotate();
+  assert.deepEqual([done.code, done.err], [0, '']);
+  assert.match(done.out, /may be its first key alone/);
+});
+
+test('a kept WORKER_KEY is not dropped while credentials are sealed to it', async (t) => {
+  const { world, trader, run } = await openKept(t);
+  const [first] = openingKeys(world.config);
+  assert.ok(first);
+  await world.db.commit([
+    sql`update trading_accounts set sealed_credentials = ${await sealTo(first, trader)} where id = ${trader.account.id}`,
+  ]);
+  await world.stop();
+  await world.db.script(`create trigger overtaken before update of sealed_credentials on trading_accounts
+    begin select raise(ignore); end`);
+  assert.equal((await run('keys', 'rotate', 'WORKER_KEY')).code, 1);
+  assert.equal(openingKeys(world.config).length, 2);
+  await world.db.script('drop trigger overtaken');
+  assert.equal((await run('keys', 'rotate', 'WORKER_KEY')).code, 0);
+  assert.equal(openingKeys(world.config).length, 1);
+  assert.deepEqual((await credentialsIn(world, trader)).opened, { secret: trader.account.id });
 });
 
 test('a new JWT_SECRET ends every session, and no API key', async (t) => {

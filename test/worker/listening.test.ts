@@ -139,6 +139,8 @@ const resting = (id: string, status = 'placed'): Order =>
 
 const about = (id: string): OrderHint => ({ clientOrderId: `client-${id}`, brokerRef: null });
 
+const MANY = [...'abcdefghijklmnopqrst'];
+
 describe('Listening', () => {
   test('one stream serves all orders of an account, and is closed a while after the last of them', async (t) => {
     const { listening, streams } = heard(t);
@@ -171,6 +173,53 @@ describe('Listening', () => {
     await until(() => asked.length === 2);
     await sleep(60);
     assert.equal(asked.length, 2);
+  });
+
+  test('of all that wait when a stream opens a few are looked at at once, and no more', async (t) => {
+    const { listening, asked, streams } = heard(t, { burst: 3, paceMs: 60_000 });
+    for (const id of MANY) listening.note(resting(id));
+    await until(() => streams.length === 1);
+    streams[0]?.tell(null);
+    await until(() => asked.length === 3);
+    // Again, and by their names: nothing is looked at sooner for it.
+    streams[0]?.tell(null);
+    for (const id of MANY) streams[0]?.tell(about(id));
+    await sleep(50);
+    assert.equal(asked.length, 3);
+  });
+
+  test('each of them is looked at once in the end', async (t) => {
+    const { listening, asked, streams } = heard(t, { burst: 3, paceMs: 2 });
+    for (const id of MANY) listening.note(resting(id));
+    await until(() => streams.length === 1);
+    streams[0]?.tell(null);
+    await until(() => asked.length === MANY.length);
+    await sleep(20);
+    assert.deepEqual(asked.toSorted(), MANY.toSorted());
+  });
+
+  test('one of which something was told comes before those of which nobody knows', async (t) => {
+    const { listening, asked, streams } = heard(t, { burst: 2, paceMs: 20 });
+    for (const id of MANY) listening.note(resting(id));
+    await until(() => streams.length === 1);
+    streams[0]?.tell(null);
+    await until(() => asked.length === 2);
+    streams[0]?.tell(about('t'));
+    await until(() => asked.length === 3);
+    assert.equal(asked[2], 't');
+  });
+
+  test('one account’s looks keep no other account waiting', async (t) => {
+    const { listening, asked, streams } = heard(t, { burst: 1, paceMs: 60_000 });
+    for (const id of MANY) listening.note(resting(id));
+    await until(() => streams.length === 1);
+    streams[0]?.tell(null);
+    await until(() => asked.length === 1);
+    listening.note({ ...resting('other'), accountId: 'another' as AccountId });
+    await until(() => streams.length === 2);
+    streams[1]?.tell(null);
+    await until(() => asked.length === 2);
+    assert.equal(asked[1], 'other');
   });
 
   test('a word of an order that nobody waits for, or of none, makes no look', async (t) => {

@@ -1,7 +1,7 @@
 // Replaces APP_KEY: everything that is sealed under it is sealed anew, in one unit, so that the database is under the one
 // key or under the other, whatever dies when. Nobody else may be at work: processes keep the key that they started with.
 
-import { readCheckpoint, readHead, signCheckpoint } from '../../data/audit-chain.ts';
+import { holdHead, readCheckpoint, readHead, signCheckpoint } from '../../data/audit-chain.ts';
 import type { Db, Statement } from '../../data/db.ts';
 import { forgetFacts, readFact, replaceFact, setFact } from '../../data/facts.ts';
 import { type Place, SEALED_SECRETS, type SealedSecret } from '../../data/sealed-secrets.ts';
@@ -54,11 +54,14 @@ export async function replaceAppKey(
       clock.now(),
     ),
   ]);
+  if (lost === 'head' || lost === 'checkpoint') throw new Error(AT_WORK);
   if (lost !== null) throw new Error(CHANGED);
   const rest = await sealRest(deps, { before, after });
   return { isNew: true, resealed: unit.length + rest.resealed, unreadable };
 }
 
+const AT_WORK =
+  'A process went on with the audit log under the old key meanwhile, so nothing was replaced. Stop every process, and whatever starts them again, and run this again.';
 const CHANGED = 'Somebody else changed what was to be sealed anew. Stop every process, and run this again.';
 
 /** What came under the old key after it had been looked for. */
@@ -108,7 +111,8 @@ async function carryChain(
   const keys = await readChainKeys(db, before);
   const { entries, hash } = await readHead(db);
   const checkpoint = await readCheckpoint(db);
-  const unit: Statement[] = [];
+  // What a process with the old key sealed behind it would be taken for forged from then on.
+  const unit = holdHead({ entries, hash });
   if (checkpoint && isOurs(before, checkpoint))
     unit.push(signCheckpoint(checkpoint, checkpointMac(after, checkpoint)));
   if (keys && entries > 0)

@@ -2,7 +2,8 @@
 // number of verifiers hear; each word reaches one of them. One that is lost is made up for by the next check of the queue.
 
 import { findOpenCheck } from '../../data/fill-checks.ts';
-import type { OrderId } from '../../domain/ids.ts';
+import { findOrder } from '../../data/orders.ts';
+import type { AccountId, OrderId } from '../../domain/ids.ts';
 import type { Mailbox } from '../../worker/mailbox.ts';
 import { type LookingDeps, lookAlone } from './look-now.ts';
 
@@ -11,7 +12,7 @@ export interface HearDeps extends Omit<LookingDeps, 'mailbox'> {
   wait(ms: number): Promise<void>;
 }
 
-/** Looks at the same time; the words behind them wait. */
+/** Accounts that are looked at at the same time; the words behind them wait. */
 const MOST_AT_ONCE = 32;
 /** The account is being looked at: that look may have asked the broker too soon. */
 const AGAIN_MS = 300;
@@ -19,16 +20,24 @@ const MOST_TRIES = 20;
 /** After a fault of the store. */
 const BREATH_MS = 200;
 
-/** Until the signal aborts; what is under way is finished. */
+/** Until the signal aborts; what is under way is finished. An account has one place: it is looked at once at a time anyway. */
 export async function hearFills(deps: HearDeps, signal: AbortSignal): Promise<void> {
+  /** What is to be looked at behind the look that is under way: however many words there are of an order, it is one. */
+  const behind = new Map<AccountId, Set<OrderId>>();
   const underWay = new Set<Promise<void>>();
   while (!signal.aborted)
     try {
-      const order = await deps.mailbox.nextWanted({ signal });
-      if (order === null) continue;
-      const looking = lookSoon(deps, order, signal)
-        .catch((fault: unknown) => deps.log.warn({ fault, order }, 'a look at what was heard failed'))
-        .finally(() => underWay.delete(looking));
+      const id = await deps.mailbox.nextWanted({ signal });
+      const order = id && (await findOrder(deps.db, id));
+      if (!order) continue;
+      const { accountId } = order;
+      const waiting = behind.get(accountId);
+      if (waiting) {
+        waiting.add(order.id);
+        continue;
+      }
+      behind.set(accountId, new Set([order.id]));
+      const looking = lookInTurn(deps, behind, accountId, signal).finally(() => underWay.delete(looking));
       underWay.add(looking);
       if (underWay.size >= MOST_AT_ONCE) await Promise.race(underWay);
     } catch (fault) {
@@ -36,6 +45,26 @@ export async function hearFills(deps: HearDeps, signal: AbortSignal): Promise<vo
       await deps.wait(BREATH_MS);
     }
   await Promise.all(underWay);
+}
+
+/** Of one account, until nothing is wanted any more. */
+async function lookInTurn(
+  deps: HearDeps,
+  behind: Map<AccountId, Set<OrderId>>,
+  account: AccountId,
+  signal: AbortSignal,
+): Promise<void> {
+  const wanted = behind.get(account) ?? new Set();
+  for (const order of wanted) {
+    if (signal.aborted) break;
+    // Before the look: what is heard during it makes one more.
+    wanted.delete(order);
+    await lookSoon(deps, order, signal).catch((fault: unknown) =>
+      deps.log.warn({ fault, order }, 'a look at what was heard failed'),
+    );
+  }
+  // In the same step: what is heard from now on begins anew.
+  behind.delete(account);
 }
 
 async function lookSoon(deps: HearDeps, order: OrderId, signal: AbortSignal): Promise<void> {
