@@ -3,10 +3,23 @@
 import type { Counts } from '../data/restored.ts';
 import { CannotStart } from '../domain/cannot-start.ts';
 import { makeBackup, restoreBackup } from '../roles/backup.ts';
+import type { KeyPlaces } from '../roles/restore-keys.ts';
 import { type AddCommands, type Desk, examples, JSON_OPTION } from './desk.ts';
 
 const countsText = ({ users, accounts, orders, under_way, audit_entries }: Counts): string =>
   `users: ${users}, accounts: ${accounts}, orders: ${orders} (under way: ${under_way}), entries in the audit log, which is whole: ${audit_entries}`;
+
+/** Where each of them is, so that whoever keeps them keeps all. */
+function keysText({ folder, in_folder, in_environment }: KeyPlaces): string {
+  const both = [
+    ...(folder === null ? [] : [`${folder} (${inWords(in_folder)})`]),
+    ...(in_environment.length === 0 ? [] : [`${inWords(in_environment)} of the environment or .env`]),
+  ];
+  return `Keep apart from it ${both.join(', and ')}: without APP_KEY and WORKER_KEY nothing that is sealed can be opened.`;
+}
+
+const inWords = (names: readonly string[]): string =>
+  [names.slice(0, -1).join(', '), ...names.slice(-1)].filter(Boolean).join(' and ');
 
 /** What cannot be done, and rightly so, is a refusal. */
 async function orRefusal(output: Desk['output'], work: () => Promise<0>): Promise<0 | 1> {
@@ -35,11 +48,7 @@ export const backup: AddCommands = (noun, { output, config, does }) => {
           output.print(`${report.file}: ${(report.bytes / 2 ** 20).toFixed(1)} MB, read again and sound.`);
           output.print(`${countsText(report.counts)}.`);
           output.print(`audit head ${report.head}`);
-          output.print(
-            report.keys_in === null
-              ? 'The keys are not in it. Keep APP_KEY, WORKER_KEY and JWT_SECRET apart from it.'
-              : `The keys are not in it. Keep ${report.keys_in} apart from it: without APP_KEY and WORKER_KEY nothing that is sealed can be opened.`,
-          );
+          output.print(`The keys are not in it. ${keysText(report.keys)}`);
           return 0;
         }),
       ),
@@ -48,8 +57,9 @@ export const backup: AddCommands = (noun, { output, config, does }) => {
 
 interface RestoreOptions {
   readonly into: string;
-  readonly keys?: string;
+  readonly keys?: string | null;
   readonly halt: boolean;
+  readonly loseCredentials?: boolean;
   readonly json?: true;
 }
 
@@ -59,19 +69,22 @@ export const restore: AddCommands = (noun, { output, config, does }) => {
     .requiredOption('--into <folder>', 'an empty folder, the DATA_DIR of the next start')
     .option(
       '--keys <folder>',
-      'the folder `keys` that was kept apart; without it they are in the environment',
+      'the folder `keys` that was kept apart; what is not in it is taken from the environment',
     )
     .option('--no-halt', 'leave accounts as they are: only where the service was stopped before the backup')
+    .option('--lose-credentials', 'although WORKER_KEY is lost: broker credentials must be sent again')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('restore today.sqlite --into ./restored --keys ./kept/keys'))
     .action(
-      does((file: string, { into, keys, halt, json }: RestoreOptions) =>
+      does((file: string, { into, keys = null, halt, loseCredentials = false, json }: RestoreOptions) =>
         orRefusal(output, async () => {
-          const report = await restoreBackup(config(), { file, into, keys: keys ?? null, halt });
+          const report = await restoreBackup(config(), { file, into, keys, halt, loseCredentials });
+          for (const warning of report.warnings) output.complain(warning);
           if (json) {
             output.json(report);
             return 0;
           }
+          for (const note of report.notes) output.print(note);
           const { unknown, expired } = report.settled;
           output.print(
             `${report.folder} has the data of ${report.backed_up_at}: ${countsText(report.counts)}.`,
@@ -88,7 +101,7 @@ export const restore: AddCommands = (noun, { output, config, does }) => {
           );
           output.print('Everybody is logged out, and signals of before this moment are refused.');
           output.print(
-            `Start it with DATA_DIR=${report.folder}${report.has_keys ? '' : ' and the keys that go with it'}.`,
+            `Start it with DATA_DIR=${report.folder}${report.has_keys ? '' : ' and the keys of this environment'}.`,
           );
           return 0;
         }),

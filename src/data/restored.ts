@@ -42,6 +42,15 @@ export const haltEverybody = (at: Timestamp): Statement =>
 export const endEverySession = (): Statement =>
   sql`update user_sessions set is_active = ${false} where is_active = ${true}`;
 
+/** Of the accounts that are not deleted. */
+export async function sealedCredentials(db: Db): Promise<string[]> {
+  const rows = await db.all<{ sealed_credentials: string }>(
+    sql`select sealed_credentials from trading_accounts
+        where sealed_credentials is not null and deleted_at is null`,
+  );
+  return rows.map(({ sealed_credentials }) => sealed_credentials);
+}
+
 export interface Counts {
   readonly users: number;
   readonly accounts: number;

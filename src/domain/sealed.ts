@@ -62,6 +62,12 @@ export function sealProblem(sealed: string, { kid }: SealingKey): string | null 
   return null;
 }
 
+/** The kid of the key that opens it; null: it names none. */
+export function sealedTo(sealed: string): string | null {
+  const kid = readHeader(sealed)?.kid;
+  return typeof kid === 'string' ? kid : null;
+}
+
 const isCoordinate = (value: unknown): boolean => typeof value === 'string' && COORDINATE.test(value);
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>

@@ -8,11 +8,9 @@ import {
   linkSync,
   mkdirSync,
   readdirSync,
-  readFileSync,
   renameSync,
   rmSync,
   statSync,
-  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -32,6 +30,17 @@ import { CannotStart } from '../domain/cannot-start.ts';
 import { type Timestamp, timestamp } from '../domain/ids.ts';
 import type { Order } from '../domain/order.ts';
 import { appKeyOf, HALF_RESTORED, hasAppKey } from './adapters.ts';
+import {
+  chooseWorkerKeys,
+  type GivenKey,
+  givenAppKeys,
+  type KeyPlaces,
+  layKeys,
+  notesOn,
+  OF_ENVIRONMENT,
+  placesOfKeys,
+  warningsOn,
+} from './restore-keys.ts';
 
 export interface BackupReport {
   readonly file: string;
@@ -40,8 +49,8 @@ export interface BackupReport {
   readonly counts: Counts;
   /** Of the audit log. */
   readonly head: string;
-  /** Whether keys lie in DATA_DIR, which are not in the backup. */
-  readonly keys_in: string | null;
+  /** Where the keys are, which are not in the backup. */
+  readonly keys: KeyPlaces;
 }
 
 export async function makeBackup(config: Config, to: string): Promise<BackupReport> {
@@ -66,24 +75,28 @@ export async function makeBackup(config: Config, to: string): Promise<BackupRepo
   const draft = `${file}.${process.pid}`;
   try {
     await copySqlite(source, draft);
-    const { counts, chain } = await proven(draft, appKeyOf(config), head ? [head] : [], async (db) => {
+    const { counts, chain } = await proven(draft, [ownAppKey(config)], head ? [head] : [], async (db) => {
       await db.commit([markBackup(timestamp(now))]);
     });
     finishSqlite(draft);
     putInPlace(draft, file);
-    const keys = join(dir, 'keys');
     return {
       file,
       bytes: statSync(file).size,
       made_at: timestamp(now),
       counts,
       head: headText(chain.head),
-      keys_in: existsSync(keys) ? keys : null,
+      keys: placesOfKeys(config),
     };
   } finally {
     removeDatabase(draft);
   }
 }
+
+const ownAppKey = (config: Config): GivenKey => ({
+  value: appKeyOf(config).toString('base64url'),
+  place: config.keys.app === undefined ? join(config.data.dir, 'keys', 'APP_KEY') : OF_ENVIRONMENT,
+});
 
 /** Not by renaming, which would overwrite. Where the disk knows no second names (FAT, some shares) it is copied. */
 function putInPlace(draft: string, file: string): void {
@@ -103,20 +116,26 @@ export interface RestoreReport {
   readonly settled: Settled;
   readonly halted: boolean;
   readonly head: string;
+  /** Whether APP_KEY lies in it. */
   readonly has_keys: boolean;
+  /** Which keys from before a rotation were taken. */
+  readonly notes: readonly string[];
+  readonly warnings: readonly string[];
 }
 
 interface RestoreOptions {
   readonly file: string;
   readonly into: string;
-  /** The folder of the keys, kept apart; null: they are in the environment. */
+  /** The folder of the keys, kept apart; what is not in it, and null, is in the environment. */
   readonly keys: string | null;
   readonly halt: boolean;
+  /** Although no key given opens them. */
+  readonly loseCredentials?: boolean;
 }
 
 export async function restoreBackup(
   config: Config,
-  { file, into, keys, halt }: RestoreOptions,
+  { file, into, keys, halt, loseCredentials = false }: RestoreOptions,
 ): Promise<RestoreReport> {
   if (!existsSync(file)) throw new CannotStart(`There is no file ${file}.`);
   if (existsSync(`${file}-wal`) && statSync(`${file}-wal`).size > 0)
@@ -128,7 +147,7 @@ export async function restoreBackup(
     throw new CannotStart(
       `${into} is not empty. A backup is restored into an empty folder only: name another one.`,
     );
-  const appKey = keyFor(config, keys);
+  const appKeys = givenAppKeys(config, keys);
   const damage = damageOf(file, { thorough: true });
   if (damage) throw new CannotStart(`${file} is damaged: ${damage}. Take another backup.`);
   mkdirSync(into, { recursive: true, mode: 0o700 });
@@ -136,24 +155,28 @@ export async function restoreBackup(
   const draft = join(into, HALF_RESTORED);
   try {
     await copySqlite(file, draft);
-    const { counts, chain, result } = await proven(draft, appKey, [], async (db) => {
+    const { appKey, counts, chain, result } = await proven(draft, appKeys, [], async (db) => {
+      const worker = await chooseWorkerKeys(db, config, { keys, loseCredentials });
       const madeAt = (await backupMadeAt(db)) ?? timestamp(statSync(file).mtimeMs);
       const settled = await settleRestored(
         { db, clock: { now: () => Date.now() } },
         { madeAt, halt, hasLedger: hasOwnLedger(config) },
       );
-      return { madeAt, settled };
+      return { madeAt, settled, worker };
     });
     finishSqlite(draft);
-    if (keys) copyKeys(keys, join(into, 'keys'));
+    const { madeAt, settled, worker } = result;
+    const taken = { app: appKey, worker };
+    if (keys !== null) layKeys(keys, into, taken);
     await keptHead(into, undefined).keep(chain.head);
     const database = join(into, 'fillpath.sqlite');
     renameSync(draft, database);
     toDisk(database);
-    const { madeAt, settled } = result;
     return {
       ...{ folder: into, backed_up_at: madeAt, counts, settled, halted: halt, head: headText(chain.head) },
-      has_keys: keys !== null,
+      has_keys: appKey.place !== OF_ENVIRONMENT,
+      notes: notesOn(taken, keys),
+      warnings: warningsOn(taken, config),
     };
   } catch (fault) {
     for (const name of readdirSync(into)) rmSync(join(into, name), { recursive: true });
@@ -168,53 +191,37 @@ const hasOwnLedger =
   ({ simulation, brokerName }: Order): boolean =>
     simulation || (brokerName === 'paper' && brokers.urls.paper === undefined);
 
-function keyFor(config: Config, keys: string | null): Buffer {
-  if (keys !== null) {
-    const file = join(keys, 'APP_KEY');
-    if (!existsSync(file))
-      throw new CannotStart(
-        `There is no APP_KEY in ${keys}. --keys names the folder \`keys\` of the old DATA_DIR.`,
-      );
-    return Buffer.from(readFileSync(file, 'utf8'), 'base64url');
-  }
-  if (config.keys.app === undefined)
-    throw new CannotStart(
-      'APP_KEY is not set: without it nobody can tell whether the audit log is whole. Set it, or name the folder of the keys with --keys.',
-    );
-  return Buffer.from(config.keys.app, 'base64url');
-}
-
-function copyKeys(from: string, to: string): void {
-  mkdirSync(to, { mode: 0o700 });
-  for (const name of readdirSync(from))
-    writeFileSync(join(to, name), readFileSync(join(from, name)), { mode: 0o600 });
-}
-
-/** The database of the file is sound, ours, and its audit log whole; then it is changed. */
+/** The database of the file is sound, ours by one of the keys, and its audit log whole; then it is changed. */
 async function proven<Result>(
   file: string,
-  appKey: Buffer,
+  appKeys: readonly GivenKey[],
   heads: readonly ChainHead[],
   change: (db: Db) => Promise<Result>,
-): Promise<{ counts: Counts; chain: ChainReport; result: Result }> {
+): Promise<{ appKey: GivenKey; counts: Counts; chain: ChainReport; result: Result }> {
   const damage = damageOf(file, { thorough: true });
   if (damage) throw new CannotStart(`The copy is damaged: ${damage}.`);
   const db = openSqlite({ file });
   try {
     if (await isFresh(db)) throw new CannotStart('It holds no database of Fillpath.');
     await migrate(db, Date.now(), { program: packageJson.version });
-    if (!(await isAppKeyOf(db, appKey)))
-      throw new CannotStart(
-        'APP_KEY is not the one that this database was made with. Take the one that was kept with it.',
-      );
-    const chain = await verifyAuditLog({ db, auditKey: auditKeyOf(appKey) }, heads);
+    const appKey = await keyOf(db, appKeys);
+    const chain = await verifyAuditLog({ db, auditKey: auditKeyOf(bytesOf(appKey)) }, heads);
     if (chain.problems.length > 0)
       throw new CannotStart(`The audit log in it is not whole: ${chain.problems.join('; ')}.`);
     const counts = await countRecords(db);
-    return { counts, chain, result: await change(db) };
+    return { appKey, counts, chain, result: await change(db) };
   } finally {
     await db.close();
   }
+}
+
+const bytesOf = ({ value }: GivenKey): Buffer => Buffer.from(value, 'base64url');
+
+async function keyOf(db: Db, given: readonly GivenKey[]): Promise<GivenKey> {
+  for (const key of given) if (await isAppKeyOf(db, bytesOf(key))) return key;
+  throw new CannotStart(
+    `APP_KEY is not the one that this database was made with. Take the one that was kept with it. Tried: ${given.map(({ place }) => place).join(', ')}.`,
+  );
 }
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;

@@ -241,7 +241,10 @@ test('keys that were kept apart come along, and nothing else opens what is seale
   writeFileSync(join(dir, 'keys', 'APP_KEY'), APP_KEY, { mode: 0o600 });
   await opened(dir, (db) => makeTrader(db, {}));
   const config = readConfig({ DATA_DIR: dir });
-  const { file, keys_in: keys } = await makeBackup(config, join(folder(t), 'copy.sqlite'));
+  const {
+    file,
+    keys: { folder: keys },
+  } = await makeBackup(config, join(folder(t), 'copy.sqlite'));
   assert.equal(keys, join(dir, 'keys'));
   const into = join(folder(t), 'new');
   await assert.rejects(restoreBackup(config, { file, into, keys: null, halt: true }), /APP_KEY is not set/);
