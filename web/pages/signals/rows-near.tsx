@@ -32,13 +32,7 @@ export function RowsNear({
 }) {
   const isWhole = useIsWhole();
   useScroll();
-  const blocks = useMemo(
-    () =>
-      Array.from({ length: Math.ceil(rows.length / BLOCK) }, (_, n) =>
-        rows.slice(n * BLOCK, (n + 1) * BLOCK),
-      ),
-    [rows],
-  );
+  const blocks = useBlocks(rows);
   const expected = expectedOf(blocks);
   return blocks.map((block, n) => (
     <Block
@@ -51,6 +45,19 @@ export function RowsNear({
       {children}
     </Block>
   ));
+}
+
+/** A block whose rows are the same stays the same: of a page that is added only its own are watched anew. */
+function useBlocks(rows: readonly Signal[]): readonly (readonly Signal[])[] {
+  const last = useRef<readonly (readonly Signal[])[]>([]);
+  return useMemo(() => {
+    last.current = Array.from({ length: Math.ceil(rows.length / BLOCK) }, (_, n) => {
+      const block = rows.slice(n * BLOCK, (n + 1) * BLOCK);
+      const before = last.current[n];
+      return before?.length === block.length && block.every((row, at) => row === before[at]) ? before : block;
+    });
+    return last.current;
+  }, [rows]);
 }
 
 function Block({ rows, from, isExpected, isWhole, children }: BlockProps) {
