@@ -1,9 +1,9 @@
-// All channels over one guarded POST.
+// All channels over one guarded POST; but for a Bot API server of the operator's own, which may stand behind the guard.
 
 import type { Attempt, Message } from '../domain/notification.ts';
 import type { Address, Channels } from './channel.ts';
 import { sendDiscord, sendSlack, sendTelegram } from './chat.ts';
-import { openPost, type PostSettings, Unanswered } from './post.ts';
+import { openOwnPost, openPost, type PostSettings, Unanswered } from './post.ts';
 import { sendWebhook } from './webhook.ts';
 
 export interface ChannelSettings extends PostSettings {
@@ -13,13 +13,16 @@ export interface ChannelSettings extends PostSettings {
   readonly telegramUrl?: string;
 }
 
+const TELEGRAM = 'https://api.telegram.org';
+
 export function openChannels(settings: ChannelSettings): Channels {
-  const { clock, log, telegramUrl = 'https://api.telegram.org' } = settings;
-  const deps = { post: openPost(settings), clock, telegramUrl };
+  const { clock, log, telegramUrl = TELEGRAM } = settings;
+  const deps = { post: openPost(settings), clock };
+  const bots = { post: telegramUrl === TELEGRAM ? deps.post : openOwnPost(settings), telegramUrl };
   const by = (address: Address, message: Message): Promise<Attempt> => {
     switch (address.kind) {
       case 'telegram':
-        return sendTelegram(deps, address, message);
+        return sendTelegram(bots, address, message);
       case 'discord':
         return sendDiscord(deps, address, message);
       case 'slack':

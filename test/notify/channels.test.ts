@@ -194,3 +194,46 @@ describe('Discord and Slack', () => {
     assert.equal('retryAfterMs' in slow.attempt && slow.attempt.retryAfterMs, 30_000);
   });
 });
+
+describe("A Bot API server of the operator's own", () => {
+  const TOKEN = `123456789:${'A'.repeat(35)}`;
+  const telegram: Address = { kind: 'telegram', botToken: TOKEN, chatId: '42' };
+  const guarded = (telegramUrl: string, timeoutMs?: number) =>
+    openChannels({
+      allowed: ipList([]),
+      telegramUrl,
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      clock: { now: () => NOW },
+      log: { warn: () => {} },
+    });
+
+  test('may stand in a network that is closed to users, under an address or a name', async (t) => {
+    const receiver = await openReceiver(t, answers(200, { ok: true }));
+    for (const host of ['127.0.0.1', 'localhost'])
+      assert.deepEqual(await guarded(`http://${host}:${receiver.port}`).send(telegram, MESSAGE), {
+        outcome: 'delivered',
+      });
+    const secret = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
+    const webhook: Address = { kind: 'webhook', url: `${receiver.url}/hook`, secret };
+    assert.equal((await guarded(receiver.url).send(webhook, MESSAGE)).outcome, 'again');
+    assert.deepEqual(
+      receiver.received.map(({ path }) => path),
+      [`/bot${TOKEN}/sendMessage`, `/bot${TOKEN}/sendMessage`],
+    );
+  });
+
+  test('sends us nowhere else, and has as little time as everybody', async (t) => {
+    const elsewhere = await openReceiver(t);
+    const receiver = await openReceiver(t, answers(302, '', { location: elsewhere.url }));
+    assert.deepEqual(await guarded(receiver.url).send(telegram, MESSAGE), {
+      outcome: 'again',
+      error: 'Telegram answered 302.',
+    });
+    assert.equal(elsewhere.received.length, 0);
+    receiver.answer(() => {});
+    assert.deepEqual(await guarded(receiver.url, 200).send(telegram, MESSAGE), {
+      outcome: 'again',
+      error: 'It did not answer in time.',
+    });
+  });
+});
