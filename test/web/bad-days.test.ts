@@ -133,6 +133,29 @@ describe('bad days of a page', browser ? {} : { skip: 'there is no browser' }, (
     assert.equal(halted, true);
   });
 
+  test('of two ticks, the second before the first is answered, none is lost', async () => {
+    const asked = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<void>();
+    await page.route('**/settings/notifications/*', async (route) => {
+      asked.resolve();
+      await answered.promise;
+      await route.continue();
+    });
+    await page.goto(`${stage.url}/notifications`);
+    await page.getByLabel('Slack').check();
+    await page.getByLabel('Name').fill('Desk');
+    await page.getByLabel('Address').fill('https://hooks.slack.com/services/T0000/B0000/secret-part-of-it');
+    await page.getByRole('button', { name: 'Add Slack' }).click();
+    await page.getByRole('button', { name: /^What it is told of.*Desk$/ }).click();
+    const desk = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: 'Desk' }) });
+    await desk.getByLabel('a fill', { exact: true }).click();
+    await asked.promise;
+    await desk.getByLabel('a webhook is silent').click();
+    answered.resolve();
+    await desk.getByText('Told of: everything but a webhook is silent.').waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
   test('what a deleted account did stays, and says so', async () => {
     const { id, ...gone } = await stage.makeAccount({ name: 'Gone' });
     await stage.signal({ id, ...gone }, { action: 'dance' });
