@@ -22,8 +22,9 @@ const STREAM = '**/trading/orders/stream';
 const SILENCE_MS = 41_000;
 const NOT_LIVE = /^not live since \d\d:\d\d:\d\d$/;
 
-/** What a browser says of what these tests do to it; the 400 is a midnight by a clock that was set forward. */
-const EXPECTED = [/net::ERR_/, /the server responded with a status of (?:400|503)/, /TypeError/];
+/** What a browser says of what these tests do to it; the 400 is a midnight by a clock that was set forward, the
+ * 404 the page that there is not. */
+const EXPECTED = [/net::ERR_/, /the server responded with a status of (?:400|404|503)/, /TypeError/];
 
 describe('bad days of a page', browser ? {} : { skip: 'there is no browser' }, () => {
   let stage: Stage;
@@ -133,6 +134,29 @@ describe('bad days of a page', browser ? {} : { skip: 'there is no browser' }, (
     assert.equal(halted, true);
   });
 
+  test('of two ticks, the second before the first is answered, none is lost', async () => {
+    const asked = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<void>();
+    await page.route('**/settings/notifications/*', async (route) => {
+      asked.resolve();
+      await answered.promise;
+      await route.continue();
+    });
+    await page.goto(`${stage.url}/notifications`);
+    await page.getByLabel('Slack').check();
+    await page.getByLabel('Name').fill('Desk');
+    await page.getByLabel('Address').fill('https://hooks.slack.com/services/T0000/B0000/secret-part-of-it');
+    await page.getByRole('button', { name: 'Add Slack' }).click();
+    await page.getByRole('button', { name: /^What it is told of.*Desk$/ }).click();
+    const desk = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: 'Desk' }) });
+    await desk.getByLabel('a fill', { exact: true }).click();
+    await asked.promise;
+    await desk.getByLabel('a webhook is silent').click();
+    answered.resolve();
+    await desk.getByText('Told of: everything but a webhook is silent.').waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
   test('what a deleted account did stays, and says so', async () => {
     const { id, ...gone } = await stage.makeAccount({ name: 'Gone' });
     await stage.signal({ id, ...gone }, { action: 'dance' });
@@ -156,6 +180,29 @@ describe('bad days of a page', browser ? {} : { skip: 'there is no browser' }, (
       await note.getByRole('button', { name: 'Try again' }).click();
       await note.waitFor({ state: 'detached' });
     });
+
+  test('/operation: where everything failed it is said once, with nothing half-loaded below it', async () => {
+    for (const asked of ['deployment/**', 'public/terms', 'health'])
+      await page.route(`**/${asked}`, (route) => route.fulfill({ status: 503, json: { title: 'Not now' } }));
+    await page.goto(`${stage.url}/operation`);
+    await page.getByRole('heading', { name: 'Nothing answers' }).waitFor();
+    const note = page.getByRole('alert');
+    assert.equal(await note.count(), 1);
+    assert.equal(await page.getByLabel('Loading').count(), 0);
+    assert.equal(await page.getByRole('heading', { level: 2 }).count(), 0);
+    await page.unrouteAll({ behavior: 'wait' });
+    await note.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { name: 'Users' }).waitFor();
+    await note.waitFor({ state: 'detached' });
+  });
+
+  test('a page that there is not leaves the kill switch in reach', async () => {
+    await page.goto(`${stage.url}/nowhere`);
+    await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
+    await page.locator('#halt').waitFor();
+    await page.getByRole('main').getByRole('link', { name: 'Signals' }).click();
+    await page.waitForURL(`${stage.url}/signals`);
+  });
 
   test('and nothing of it was an accident', () => assertClean(visitor.watched, stage.url, EXPECTED));
 });

@@ -2,14 +2,18 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { Problem } from '../../web/api/problem.ts';
+import type { Asked } from '../../web/pages/operation/asked.ts';
 import {
   activeSentence,
   answerOf,
   changeOf,
+  missingIn,
   nextVersion,
   partsOf,
   planButton,
   planSentence,
+  sharedFault,
   termsWarning,
   untilWords,
   whyNot,
@@ -142,5 +146,41 @@ describe('New terms', () => {
 
   test('have the number after the last, where it is a number', () => {
     assert.deepEqual([null, '3', '2026-11', '9'.repeat(30)].map(nextVersion), ['1', '4', '', '']);
+  });
+});
+
+describe('what could not be read', () => {
+  const away = () => new Problem({ title: 'The database is unavailable', code: 'database_unavailable' }, 503);
+  const part = (name: string, fault: unknown = null, isKnown = fault === null): Asked => ({
+    name,
+    isKnown,
+    fault,
+    again() {},
+  });
+
+  test('is said once where everything failed alike, and nothing is said to be missing: nothing is there', () => {
+    const all = [part('workers', away()), part('users', away()), part('terms', away())];
+    const shared = sharedFault(all);
+    assert.ok(shared);
+    assert.deepEqual(shared.of, all);
+    assert.equal(missingIn(shared, all), '');
+  });
+
+  test('is said by the part itself where it failed alone, or otherwise than the rest', () => {
+    assert.equal(sharedFault([part('workers'), part('users')]), null);
+    assert.equal(sharedFault([part('workers', away()), part('users')]), null);
+    const other = new Problem({ title: 'Not now', code: 'busy' }, 503);
+    assert.equal(sharedFault([part('workers', away()), part('users', other)]), null);
+  });
+
+  test('is named where the rest is there, and what was read before is not missing but old', () => {
+    const some = [part('workers', away()), part('users', away()), part('queues', away()), part('terms')];
+    const shared = sharedFault(some);
+    assert.ok(shared);
+    assert.equal(missingIn(shared, some), 'Not shown: workers, users and queues.');
+    const old = [part('workers', away(), true), part('users', away(), true)];
+    const sharedByOld = sharedFault(old);
+    assert.ok(sharedByOld);
+    assert.equal(missingIn(sharedByOld, old), 'What is below may be old.');
   });
 });

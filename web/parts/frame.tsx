@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import type { Schemas } from '../api/client.ts';
 import { accounts, overview, ownSession, publicConfig } from '../api/queries.ts';
 import { Live, useLiveness } from '../live/live.tsx';
@@ -25,7 +25,8 @@ const OPERATION = { to: '/operation', name: 'Operation' } as const;
 /** How many stand in the thumb's row; the rest is under More. */
 const AT_THE_THUMB = 3;
 
-export function Frame() {
+/** Around the page of the path, or around what is given where there is none. */
+export function Frame({ children = <Outlet /> }: { readonly children?: ReactNode }) {
   return (
     <Live>
       <OverPages>
@@ -35,7 +36,7 @@ export function Frame() {
         <Masthead />
         <Banner />
         <main id="content" className={styles.main} tabIndex={-1}>
-          <Outlet />
+          {children}
         </main>
         <ThumbRow />
         <Keys />

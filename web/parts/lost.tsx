@@ -2,18 +2,36 @@
 
 import { useQueryClient } from '@tanstack/react-query';
 import { type ErrorComponentProps, Link } from '@tanstack/react-router';
-import { useTitle } from './page.tsx';
+import { lazy, Suspense } from 'react';
+import { mayBeLoggedIn } from '../api/session.ts';
+import { Page, useTitle } from './page.tsx';
 import { ProblemNote } from './problem-note.tsx';
 
-export function MissingPage() {
-  useTitle('No such page');
-  return (
+// Who is outside does not load it.
+const Frame = lazy(async () => ({ default: (await import('./frame.tsx')).Frame }));
+
+/** Whoever is in keeps the frame, and the kill switch with it. */
+export const MissingPage = () =>
+  mayBeLoggedIn() ? (
+    <Suspense>
+      <Frame>
+        <Missing />
+      </Frame>
+    </Suspense>
+  ) : (
     <main className="unscripted">
-      <h1 className="answer">There is no such page</h1>
-      <p>
-        <Link to="/">To Today</Link>
-      </p>
+      <Missing />
     </main>
+  );
+
+function Missing() {
+  return (
+    <Page title="No such page" answer="There is no such page">
+      <p>
+        The address is mistyped, or what it led to is gone: go on from <Link to="/">Today</Link> or{' '}
+        <Link to="/signals">Signals</Link>.
+      </p>
+    </Page>
   );
 }
 

@@ -10,6 +10,7 @@ import { When } from '../../parts/when.tsx';
 import { Choices } from './choices.tsx';
 import styles from './notifications.module.css';
 import { deliveries, destinations } from './questions.ts';
+import { useChoice } from './use-choice.ts';
 import {
   type Destination,
   eventInWords,
@@ -20,18 +21,16 @@ import {
   whatToDo,
 } from './words.ts';
 
-type Change = Partial<Pick<Destination, 'events' | 'trading_account_ids' | 'summary_hour'>> & {
-  readonly paused?: boolean;
-};
-
 export function DestinationRow({ destination }: { readonly destination: Destination }) {
   const readAgain = useReadAgain();
   const { id, name, kind, address, state, since, last_error, dropped } = destination;
   const [open, setOpen] = useState<'events' | 'sent' | 'removal' | null>(null);
   const path = { params: { path: { id } } };
   const onSettled = () => readAgain(destinations.queryKey, ['overview']);
-  const change = useMutation({
-    mutationFn: (body: Change) => read(api.PATCH('/settings/notifications/{id}', { ...path, body })),
+  const { choice, choose, fault: notChosen } = useChoice(destination);
+  const pause = useMutation({
+    mutationFn: (paused: boolean) =>
+      read(api.PATCH('/settings/notifications/{id}', { ...path, body: { paused } })),
     onSettled,
   });
   const test = useMutation({
@@ -42,6 +41,7 @@ export function DestinationRow({ destination }: { readonly destination: Destinat
     mutationFn: () => read(api.DELETE('/settings/notifications/{id}', path)),
     onSettled,
   });
+  const fault = test.error ?? notChosen ?? pause.error ?? remove.error;
   const advice = whatToDo(destination);
   const isStopped = state === 'paused' || state === 'dead';
   const toggle = (what: typeof open) => setOpen(open === what ? null : what);
@@ -76,8 +76,8 @@ export function DestinationRow({ destination }: { readonly destination: Destinat
         <button
           type="button"
           className="link"
-          disabled={change.isPending}
-          onClick={() => change.mutate({ paused: !isStopped })}
+          disabled={pause.isPending}
+          onClick={() => pause.mutate(!isStopped)}
         >
           {isStopped ? 'Resume' : 'Pause'}
           <span className="unseen"> {name}</span>
@@ -123,25 +123,8 @@ export function DestinationRow({ destination }: { readonly destination: Destinat
           {test.data.delivered ? 'The test has arrived.' : `The test did not arrive. ${test.data.error}`}
         </p>
       )}
-      {(test.error || change.error || remove.error) && (
-        <ProblemNote fault={test.error ?? change.error ?? remove.error} />
-      )}
-      {open === 'events' && (
-        <Choices
-          choice={{
-            events: destination.events,
-            accountIds: destination.trading_account_ids,
-            summaryHour: destination.summary_hour,
-          }}
-          onChange={({ events, accountIds, summaryHour }) =>
-            change.mutate({
-              events: [...events],
-              trading_account_ids: accountIds === null ? null : [...accountIds],
-              summary_hour: summaryHour,
-            })
-          }
-        />
-      )}
+      {fault && <ProblemNote fault={fault} />}
+      {open === 'events' && <Choices choice={choice} onChange={choose} />}
       {open === 'sent' && <Sent id={id} />}
     </li>
   );

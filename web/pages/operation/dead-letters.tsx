@@ -1,21 +1,31 @@
 // Orders whose fill could not be verified, of all users. What the broker said is text, whatever it looks like.
 
-import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import {
+  type InfiniteData,
+  type UseInfiniteQueryResult,
+  useMutation,
+  useQueryClient,
+} from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { CopyId } from '../../parts/copy.tsx';
 import { Mark } from '../../parts/marks.tsx';
 import { counted } from '../../parts/numbers.ts';
-import { Led, Skeleton } from '../../parts/page.tsx';
+import { Led } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { When } from '../../parts/when.tsx';
 import { More } from './more.tsx';
+import { NotThere, type Part } from './not-there.tsx';
 import styles from './operation.module.css';
-import { deadLetters as deadLettersQuery } from './questions.ts';
 import { Who } from './who.tsx';
 
-export function DeadLetters({ ownId }: { readonly ownId: string }) {
-  const query = useInfiniteQuery(deadLettersQuery);
+interface DeadLettersProps {
+  readonly query: UseInfiniteQueryResult<InfiniteData<Schemas['DeadLetterPage']>>;
+  readonly part: Part;
+  readonly ownId: string;
+}
+
+export function DeadLetters({ query, part, ownId }: DeadLettersProps) {
   const all = query.data?.pages.flatMap(({ items }) => items);
   return (
     <Led>
@@ -38,8 +48,7 @@ export function DeadLetters({ ownId }: { readonly ownId: string }) {
           ))}
         </tbody>
       </table>
-      {!all && !query.error && <Skeleton rows={1} two />}
-      {query.error && <ProblemNote fault={query.error} onAgain={query.refetch} />}
+      <NotThere part={part} rows={1} two />
       {all?.length === 0 && (
         <p className="quiet">None: the fill of every order is known, or being looked for.</p>
       )}

@@ -1,10 +1,16 @@
 import type { Schemas } from '../../api/client.ts';
 import { figure } from '../../parts/numbers.ts';
-import { Led, Skeleton } from '../../parts/page.tsx';
+import { Led } from '../../parts/page.tsx';
 import { When } from '../../parts/when.tsx';
+import { NotThere, type Part } from './not-there.tsx';
+
+interface HostsProps {
+  readonly queues: Schemas['Queues'] | undefined;
+  readonly part: Part;
+}
 
 /** The worker hosts, as they last said of themselves. */
-export function Hosts({ queues }: { readonly queues: Schemas['Queues'] | undefined }) {
+export function Hosts({ queues, part }: HostsProps) {
   return (
     <Led>
       <table className="table listed">
@@ -41,7 +47,7 @@ export function Hosts({ queues }: { readonly queues: Schemas['Queues'] | undefin
           ))}
         </tbody>
       </table>
-      {!queues && <Skeleton rows={1} />}
+      <NotThere part={part} rows={1} />
       {queues?.hosts.length === 0 && (
         <p className="act">No worker host is there: orders wait for one until their deadline.</p>
       )}

@@ -1,21 +1,29 @@
 // For those who run the service: whether it answers, who works where, what waits, who may do what.
 
-import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Link, useSearch } from '@tanstack/react-router';
 import { Problem } from '../../api/problem.ts';
 import { ownSession } from '../../api/queries.ts';
 import { Mark } from '../../parts/marks.tsx';
 import { Page, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { ageInWords, useNow } from '../../parts/when.tsx';
+import { type Asked, useAsked } from './asked.ts';
 import { DeadLetters } from './dead-letters.tsx';
 import { Hosts } from './hosts.tsx';
 import styles from './operation.module.css';
-import { health as healthQuery, queues as queuesQuery } from './questions.ts';
+import {
+  deadLetters as deadLettersQuery,
+  health as healthQuery,
+  queues as queuesQuery,
+  terms as termsQuery,
+  users as usersQuery,
+  workers as workersQuery,
+} from './questions.ts';
 import { Queues } from './queues.tsx';
 import { Terms } from './terms.tsx';
 import { Users } from './users.tsx';
-import { answerOf, partsOf, whyNot } from './words.ts';
+import { answerOf, missingIn, partsOf, sharedFault, whyNot } from './words.ts';
 import { Workers } from './workers.tsx';
 
 export default function Operation() {
@@ -49,9 +57,29 @@ function NotYours({ why }: { readonly why: string | null }) {
 function Administration({ user }: { readonly user: { email: string; is_admin: boolean; id: string } }) {
   const health = useQuery(healthQuery);
   const queues = useQuery(queuesQuery);
+  const workers = useInfiniteQuery(workersQuery);
+  const letters = useInfiniteQuery(deadLettersQuery);
+  const { email = '' } = useSearch({ strict: false }) as Readonly<Record<string, string | undefined>>;
+  const users = useInfiniteQuery(usersQuery(email));
+  const terms = useQuery(termsQuery);
+  const askedHealth = useAsked('health', health);
+  const asked = {
+    queues: useAsked('worker hosts, queues', queues),
+    workers: useAsked('workers', workers),
+    letters: useAsked('dead letters', letters),
+    users: useAsked('users', users),
+    terms: useAsked('terms', terms),
+  };
+  const all = [askedHealth, ...Object.values(asked)];
+  const shared = sharedFault(all);
+  const partOf = (asked: Asked) => ({ asked, isSaid: shared?.of.includes(asked) ?? false });
+  /** Nothing is shown that is not there, where it is said above. */
+  const isShown = (asked: Asked) => asked.isKnown || !partOf(asked).isSaid;
   const refused = queues.error instanceof Problem ? whyNot(user, queues.error) : null;
   if (refused) return <NotYours why={refused} />;
-  const answer = health.data && answerOf(health.data);
+  // What was said before it fell silent is no word on how it is now.
+  const said = askedHealth.fault ? undefined : health.data;
+  const answer = said && answerOf(said);
   return (
     <Page
       title={answer ? [answer.said, answer.risk].filter(Boolean).join(', ') : 'Operation'}
@@ -66,15 +94,19 @@ function Administration({ user }: { readonly user: { email: string; is_admin: bo
           </>
         ) : (
           <span className="quiet">
-            {health.error ? 'Nothing answers' : 'Asking whether everything answers'}
+            {askedHealth.fault
+              ? shared?.of.length === all.length
+                ? 'Nothing answers'
+                : 'Whether everything answers is not known'
+              : 'Asking whether everything answers'}
           </span>
         )
       }
       facts={
-        health.data && (
+        said && (
           <>
             <span>
-              version <b>{health.data.version}</b>
+              version <b>{said.version}</b>
             </span>
             <span>
               checked <Checked at={health.dataUpdatedAt} />
@@ -83,10 +115,20 @@ function Administration({ user }: { readonly user: { email: string; is_admin: bo
         )
       }
     >
-      {health.error && <ProblemNote fault={health.error}>Trying again every few seconds.</ProblemNote>}
+      {shared && (
+        <ProblemNote
+          fault={shared.fault}
+          onAgain={() => Promise.all(shared.of.map((asked) => asked.again()))}
+        >
+          {missingIn(shared, all)} Trying again every few seconds.
+        </ProblemNote>
+      )}
+      {askedHealth.fault && !partOf(askedHealth).isSaid ? (
+        <ProblemNote fault={askedHealth.fault} onAgain={askedHealth.again} />
+      ) : null}
       <dl className={styles.parts}>
-        {health.data
-          ? partsOf(health.data).map(({ name, isUp, detail }) => (
+        {said
+          ? partsOf(said).map(({ name, isUp, detail }) => (
               <div key={name}>
                 <dt className={isUp ? styles.up : styles.down}>
                   <Mark name={isUp ? 'filled' : 'act'} />
@@ -97,15 +139,18 @@ function Administration({ user }: { readonly user: { email: string; is_admin: bo
             ))
           : null}
       </dl>
-      {queues.error && <ProblemNote fault={queues.error} onAgain={queues.refetch} />}
-      <Hosts queues={queues.data} />
-      <Workers />
+      {isShown(asked.queues) && <Hosts queues={queues.data} part={partOf(asked.queues)} />}
+      {isShown(asked.workers) && <Workers query={workers} part={partOf(asked.workers)} />}
       <div className="columns">
-        <DeadLetters ownId={user.id} />
-        <Queues queues={queues.data} />
+        {isShown(asked.letters) && (
+          <DeadLetters query={letters} part={partOf(asked.letters)} ownId={user.id} />
+        )}
+        {isShown(asked.queues) && <Queues queues={queues.data} hasFailed={asked.queues.fault !== null} />}
       </div>
-      <Users ownId={user.id} />
-      <Terms />
+      {isShown(asked.users) && (
+        <Users query={users} part={partOf(asked.users)} email={email} ownId={user.id} />
+      )}
+      {isShown(asked.terms) && <Terms terms={terms.data} part={partOf(asked.terms)} />}
     </Page>
   );
 }

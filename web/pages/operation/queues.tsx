@@ -6,13 +6,20 @@ import { Who } from './who.tsx';
 /** Mailboxes that are shown by name. */
 const NAMED = 5;
 
-export function Queues({ queues }: { readonly queues: Schemas['Queues'] | undefined }) {
-  if (!queues)
-    return (
-      <Led>
-        <Skeleton rows={4} />
-      </Led>
-    );
+interface QueuesProps {
+  readonly queues: Schemas['Queues'] | undefined;
+  readonly hasFailed: boolean;
+}
+
+const Waiting = () => (
+  <Led>
+    <Skeleton rows={4} />
+  </Led>
+);
+
+export function Queues({ queues, hasFailed }: QueuesProps) {
+  // What went wrong stands with the hosts, who are asked about with them.
+  if (!queues) return hasFailed ? null : <Waiting />;
   const full = queues.mailboxes.filter(({ waiting }) => waiting > 0);
   const inMailboxes = full.reduce((sum, { waiting }) => sum + waiting, 0);
   return (

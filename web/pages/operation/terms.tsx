@@ -1,6 +1,6 @@
 // The terms of service: what stands, and a new version with what it stops.
 
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
@@ -8,16 +8,20 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { Section } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { dayOf } from '../../parts/when.tsx';
+import { NotThere, type Part } from './not-there.tsx';
 import styles from './operation.module.css';
-import { terms as termsQuery } from './questions.ts';
 import { nextVersion, termsWarning } from './words.ts';
 
-export function Terms() {
-  const { data: terms, error, refetch } = useQuery(termsQuery);
+interface TermsProps {
+  readonly terms: Schemas['Terms'] | null | undefined;
+  readonly part: Part;
+}
+
+export function Terms({ terms, part }: TermsProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <Section title="Terms">
-      {error && <ProblemNote fault={error} onAgain={refetch} />}
+      <NotThere part={part} rows={1} />
       {terms !== undefined && (
         <dl className="rows">
           <div>

@@ -1,24 +1,29 @@
 // Users and their plans, newest first; the search is by any part of an address and stands in the page's own address.
 
-import { useInfiniteQuery } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { serverNow } from '../../api/clock.ts';
-import { Led, Skeleton } from '../../parts/page.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
+import { Led } from '../../parts/page.tsx';
 import { dayOf } from '../../parts/when.tsx';
 import { More } from './more.tsx';
+import { NotThere, type Part } from './not-there.tsx';
 import styles from './operation.module.css';
-import { users as usersQuery } from './questions.ts';
 import { UserDialog } from './user-dialog.tsx';
 import { untilWords } from './words.ts';
 
 type User = Schemas['UserRecord'];
 
-export function Users({ ownId }: { readonly ownId: string }) {
-  const { email = '' } = useSearch({ strict: false }) as Readonly<Record<string, string | undefined>>;
-  const query = useInfiniteQuery(usersQuery(email));
+interface UsersProps {
+  readonly query: UseInfiniteQueryResult<InfiniteData<Schemas['UserRecordPage']>>;
+  readonly part: Part;
+  /** The part of an address that was asked for; empty: all. */
+  readonly email: string;
+  readonly ownId: string;
+}
+
+export function Users({ query, part, email, ownId }: UsersProps) {
   const [changing, setChanging] = useState<string | null>(null);
   const all = query.data?.pages.flatMap(({ items }) => items);
   return (
@@ -45,8 +50,7 @@ export function Users({ ownId }: { readonly ownId: string }) {
           ))}
         </tbody>
       </table>
-      {!all && !query.error && <Skeleton rows={4} />}
-      {query.error && <ProblemNote fault={query.error} onAgain={query.refetch} />}
+      <NotThere part={part} rows={4} />
       {all?.length === 0 && <p className="quiet">No user has “{email}” in the address.</p>}
       <div className={styles.below}>
         <Search key={email} email={email} />

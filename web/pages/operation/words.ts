@@ -1,7 +1,9 @@
 // What the operation page says: in sentences that tell an admin what is so, and what a button will do.
 
+import { problemOf } from '../../api/problem.ts';
 import type { components } from '../../api/schema.ts';
 import { counted, figure } from '../../parts/numbers.ts';
+import type { Asked } from './asked.ts';
 
 type Health = components['schemas']['Health'];
 type User = components['schemas']['UserRecord'];
@@ -72,6 +74,33 @@ export function answerOf(health: Health): {
         ? ''
         : `${counted(letters, 'order')} ${letters === 1 ? 'is a dead letter' : 'are dead letters'}`,
   };
+}
+
+// What could not be read
+
+/** The same of several parts, and so said once, for all of them. */
+export interface SharedFault {
+  readonly fault: unknown;
+  readonly of: readonly Asked[];
+}
+
+/** Null: what failed failed alone, and says so itself. */
+export function sharedFault(parts: readonly Asked[]): SharedFault | null {
+  const alike = Map.groupBy(
+    parts.filter(({ fault }) => fault !== null),
+    ({ fault }) => `${problemOf(fault).code} ${problemOf(fault).title}`,
+  );
+  const of = [...alike.values()].toSorted((a, b) => b.length - a.length)[0];
+  return of && of.length > 1 ? { fault: of[0]?.fault, of } : null;
+}
+
+/** What of it is not below: nothing is there half. */
+export function missingIn({ of }: SharedFault, all: readonly Asked[]): string {
+  const names = of.filter(({ isKnown }) => !isKnown).map(({ name }) => name);
+  if (names.length === 0) return 'What is below may be old.';
+  if (names.length === all.length) return '';
+  const last = names.pop();
+  return `Not shown: ${names.length > 0 ? `${names.join(', ')} and ${last}` : last}.`;
 }
 
 // Who may look

@@ -1,23 +1,32 @@
 // A user's orders are executed by that user's worker. It can be stopped; the next request starts another.
 
-import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import {
+  type InfiniteData,
+  type UseInfiniteQueryResult,
+  useMutation,
+  useQueryClient,
+} from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Mark } from '../../parts/marks.tsx';
 import { figure } from '../../parts/numbers.ts';
-import { Led, Skeleton } from '../../parts/page.tsx';
+import { Led } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { When } from '../../parts/when.tsx';
 import { More } from './more.tsx';
+import { NotThere, type Part } from './not-there.tsx';
 import styles from './operation.module.css';
-import { workers as workersQuery } from './questions.ts';
 import { Who } from './who.tsx';
 
 type Worker = Schemas['Worker'];
 
-export function Workers() {
-  const query = useInfiniteQuery(workersQuery);
+interface WorkersProps {
+  readonly query: UseInfiniteQueryResult<InfiniteData<Schemas['WorkerPage']>>;
+  readonly part: Part;
+}
+
+export function Workers({ query, part }: WorkersProps) {
   const [stopping, setStopping] = useState<Worker | null>(null);
   const all = query.data?.pages.flatMap(({ items }) => items);
   return (
@@ -75,8 +84,7 @@ export function Workers() {
           ))}
         </tbody>
       </table>
-      {!all && !query.error && <Skeleton rows={1} />}
-      {query.error && <ProblemNote fault={query.error} onAgain={query.refetch} />}
+      <NotThere part={part} rows={1} />
       {all?.length === 0 && (
         <p className="quiet">No worker runs: one starts with the next request that needs it.</p>
       )}
