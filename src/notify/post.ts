@@ -41,7 +41,7 @@ const MOST_BYTES = 16_384;
 /** Of the public internet; what listens elsewhere does not expect a webhook. */
 const PORTS: ReadonlySet<string> = new Set(['', '443', '8443']);
 
-const NOT_REACHABLE = 'Its name does not lead to an address of the public internet.';
+const NOT_REACHABLE = 'The host in the address does not lead to an address of the public internet.';
 
 /**
  * Not by the platform's getaddrinfo, which has few threads and shares them with passwords and files: a user's slow name
