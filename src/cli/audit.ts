@@ -81,8 +81,12 @@ function reportWords(report: ChainReport, kept: readonly ChainHead[], { print, c
   if (problems.length > 0 || isLate(report)) return 1;
   print(`The audit log is whole: ${head.entries} entries sealed, ${unsealed} not yet.`);
   if (begins.entries > 0) print(`Entries 1 to ${begins.entries} were pruned.`);
-  if (kept.some(({ entries }) => entries < begins.entries))
-    print('The head given is one of those, and could not be compared.');
+  for (const given of kept)
+    print(
+      given.entries < begins.entries
+        ? 'The head given is one of those, and could not be compared.'
+        : `It contains the head given, ${headText(given)}.`,
+    );
   print(`head ${headText(head)}`);
   return 0;
 }

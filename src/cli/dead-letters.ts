@@ -18,6 +18,7 @@ export const deadLetters: AddCommands = (noun, { output, config, does }) => {
           const found: DeadLetter[] = [];
           for await (const page of pagesOf((page) => readDeadLetters(operator, page))) found.push(...page);
           if (json) output.json(found);
+          else if (found.length === 0) output.print('There are no dead letters.');
           else
             output.table(found, [
               { title: 'ORDER', value: (letter) => letter.order_id },

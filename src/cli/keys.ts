@@ -37,7 +37,8 @@ export const keys: AddCommands = (noun, { output, config, does }) => {
       `
 APP_KEY      seals webhook secrets, second factors and the audit log. The service must be stopped.
 JWT_SECRET   signs sessions: they all end. The service must be stopped where the key lies in DATA_DIR.
-WORKER_KEY   opens broker credentials; nobody has to send them again.
+WORKER_KEY   opens broker credentials; nobody has to send them again. The service must be stopped where the key lies in
+             DATA_DIR.
 If it is cut off, run it again.
 ${examples('keys rotate APP_KEY')}`,
     )

@@ -73,11 +73,13 @@ export const orders: AddCommands = (noun, desk) => {
           }
           const api = openApi(desk, options);
           const only = options.account ? await accountId(api, options.account) : null;
+          const isNews = newsOnly();
           let told = 0;
           for await (const order of changes(api, output)) {
             if (only !== null && order.trading_account_id !== only) continue;
-            if (options.json) output.jsonLine(order);
-            else output.print(lineOf(order, output));
+            const line = options.json ? JSON.stringify(order) : lineOf(order, output);
+            if (!isNews(order.order_id, line)) continue;
+            output.print(line);
             if (++told >= most) break;
           }
           return 0;
@@ -85,6 +87,23 @@ export const orders: AddCommands = (noun, desk) => {
       ),
     );
 };
+
+/** Orders that are told of at once are fewer by far. */
+const MOST_REMEMBERED = 1_000;
+
+/** An order changes in more than its line shows, such as when its fill is verified: the same line again is no news. */
+export function newsOnly(): (id: string, line: string) => boolean {
+  const last = new Map<string, string>();
+  return (id, line) => {
+    if (last.get(id) === line) return false;
+    // The longest unchanged goes first.
+    last.delete(id);
+    last.set(id, line);
+    const [oldest] = last.keys();
+    if (oldest !== undefined && last.size > MOST_REMEMBERED) last.delete(oldest);
+    return true;
+  };
+}
 
 async function unlessRefused(output: Output, work: () => Promise<ExitCode>): Promise<ExitCode> {
   try {
@@ -163,11 +182,15 @@ const TONES: Readonly<Record<string, Tone>> = {
 
 const toneOf = ({ status }: OrderSummary): Tone | undefined => TONES[status];
 
+/** A close has none of its own: then what was filled, if anything was. */
+const quantityOf = ({ quantity, fill_quantity }: OrderSummary): number | null =>
+  quantity || fill_quantity || null;
+
 const COLUMNS: readonly Column<OrderSummary>[] = [
   { title: 'SUBMITTED', value: (order) => order.submitted_at },
   { title: 'STATUS', value: (order) => order.status, tone: toneOf },
   { title: 'ACTION', value: (order) => order.action },
-  { title: 'QUANTITY', value: (order) => order.quantity, align: 'right' },
+  { title: 'QUANTITY', value: quantityOf, align: 'right' },
   { title: 'SYMBOL', value: (order) => order.symbol },
   { title: 'PRICE', value: (order) => order.fill_price, align: 'right' },
   { title: 'MODE', value: (order) => (order.simulation ? 'simulated' : order.broker_name) },
@@ -180,8 +203,10 @@ export function lineOf(order: OrderSummary, { paint }: Pick<Output, 'paint'>): s
   const tone = toneOf(order);
   const price = order.fill_price === null ? '' : ` at ${order.fill_price}`;
   const why = order.error ? `: ${visible(order.error.message)}` : '';
-  const what = `${order.action} ${order.quantity} ${visible(order.symbol)}${price}`;
+  const what = [order.action, quantityOf(order), visible(order.symbol)]
+    .filter((part) => part !== null)
+    .join(' ');
   const mode = order.simulation ? 'simulated' : order.broker_name;
   const status = tone ? paint(tone, order.status) : order.status;
-  return `${order.submitted_at} ${status} ${what} (${mode}) ${order.order_id}${why}`;
+  return `${order.submitted_at} ${status} ${what}${price} (${mode}) ${order.order_id}${why}`;
 }

@@ -40,8 +40,6 @@ export interface Output {
   complain(text: string): void;
   /** One JSON document on stdout. */
   json(value: unknown): void;
-  /** One line of JSON Lines on stdout. */
-  jsonLine(value: unknown): void;
   table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): void;
   /** As it is, on stdout; waits while nobody takes it. */
   write(text: string): Promise<void>;
@@ -68,7 +66,6 @@ export function openOutput({ out, err }: { out: Writable; err: Writable }): Outp
       if (out.write(text) === false) await new Promise<void>((resolve) => void out.once?.('drain', resolve));
     },
     json: (value) => print(JSON.stringify(value, null, 2)),
-    jsonLine: (value) => print(JSON.stringify(value)),
     table(rows, columns) {
       const lines = tableLines(rows, columns, paint);
       if (lines.length > 0) print(lines.join('\n'));

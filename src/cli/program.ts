@@ -122,7 +122,7 @@ async function build(args: readonly string[], desk: Desk): Promise<Command> {
       writeErr: (text) => output.err.write(text),
       getOutHasColors: () => output.out.hasColors?.() ?? false,
       getErrHasColors: () => output.err.hasColors?.() ?? false,
-      outputError: (text, write) => write(text.replace(/^error: /, '')),
+      outputError: (text, write) => write(asSentence(text)),
     })
     .configureHelp({
       styleTitle: (text) => output.paint('strong', text),
@@ -136,6 +136,10 @@ async function build(args: readonly string[], desk: Desk): Promise<Command> {
   }
   return program;
 }
+
+/** Commander's complaints, as ours begin. */
+const asSentence = (text: string): string =>
+  text.replace(/^(?:error: )?(.)/, (_, first: string) => first.toUpperCase());
 
 const EXIT_CODES = `
 Exit codes: 0 good; 1 a finding, or a refusal; 2 no such command, or one that could not be carried out.

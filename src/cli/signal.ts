@@ -5,6 +5,7 @@ import { revealSecret } from '../app/accounts/accounts.ts';
 import { type Account, accountsNamed } from '../data/accounts.ts';
 import { isDenial } from '../domain/denial.ts';
 import { timestamp } from '../domain/ids.ts';
+import { ACTIONS } from '../domain/order.ts';
 import type { OrderResult, OrderSummary } from '../domain/order-result.ts';
 import { asOperator } from '../roles/operator.ts';
 import { ask, problemIn } from './client.ts';
@@ -14,7 +15,7 @@ import { type ExitCode, type Output, visible } from './output.ts';
 
 /** Options that stand in the message, each under its name there. */
 const FIELDS = {
-  action: 'buy, sell, close or sync',
+  action: ACTIONS.join(', '),
   symbol: 'such as BTCUSDT',
   quantity: 'a number above zero',
   'order-type': 'entry or exit; without it the action decides',
@@ -25,6 +26,9 @@ const FIELDS = {
   id: 'which of several alerts of one second this is',
   price: "the sender's price",
 } as const;
+
+/** All others are text, also where they look like a number: an id of 2, a symbol 2330. */
+const NUMBERS = new Set(['quantity', 'market-position-size', 'prev-market-position-size', 'price']);
 
 type Fields = { readonly [name: string]: string | undefined };
 
@@ -157,7 +161,8 @@ async function deliver(
     ...Object.fromEntries(
       Object.keys(FIELDS).flatMap((name) => {
         const value = options[camel(name)];
-        return value === undefined ? [] : [[name.replaceAll('-', '_'), numberOr(value)]];
+        if (value === undefined) return [];
+        return [[name.replaceAll('-', '_'), NUMBERS.has(name) ? numberOr(value) : value]];
       }),
     ),
     timestamp: options.timestamp ?? timestamp(Date.now()),

@@ -25,7 +25,7 @@ import { Client } from 'pg';
 import { agreeOnAppKey } from '../../src/app/operation/app-key.ts';
 import { examine } from '../../src/cli/doctor/examine.ts';
 import { clockFindings } from '../../src/cli/doctor/finding.ts';
-import { handleFindings, roomFindings } from '../../src/cli/doctor/machine.ts';
+import { envFileFindings, handleFindings, roomFindings } from '../../src/cli/doctor/machine.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { type Db, sql } from '../../src/data/db.ts';
 import { migrate } from '../../src/data/migrate.ts';
@@ -169,6 +169,44 @@ describe('the machine', () => {
     writeFileSync(join(keys, 'APP_KEY'), APP_KEY, { mode: 0o644 });
     chmodSync(join(keys, 'APP_KEY'), 0o644);
     await finds(env, /could read \S+APP_KEY/, /^chmod go= \S+APP_KEY/);
+  });
+
+  test('a .env that others can read, where it holds a secret', async (t) => {
+    const file = join(folder(t), '.env');
+    const findings = async (content: string, mode: number) => {
+      writeFileSync(file, content);
+      chmodSync(file, mode);
+      return envFileFindings(file);
+    };
+    const [found, ...more] = await findings(`PORT=8080\nAPP_KEY=${APP_KEY}\nJWT_SECRET="x"\n`, 0o644);
+    assert.deepEqual(
+      [found?.area, found?.problem, found?.remedy, more],
+      [
+        'permissions',
+        `Others than its owner could read ${file}, which holds APP_KEY, JWT_SECRET.`,
+        `chmod go= ${file}`,
+        [],
+      ],
+    );
+    assert.equal((await findings('FILLPATH_KEY=x', 0o640)).length, 1, 'of a command');
+    assert.deepEqual(await findings(`APP_KEY=${APP_KEY}`, 0o600), []);
+    assert.deepEqual(await findings('PORT=8080\nAPP_KEY=\n# JWT_SECRET=x', 0o644), []);
+    assert.deepEqual(await envFileFindings(join(folder(t), '.env')), []);
+  });
+
+  test('a .env beside the program is looked at', async (t) => {
+    const dir = folder(t);
+    writeFileSync(join(dir, '.env'), `DATA_DIR=${join(dir, 'data')}\nPORT=0\nAPP_KEY=${APP_KEY}\n`);
+    chmodSync(join(dir, '.env'), 0o644);
+    const main = new URL('../../src/main.ts', import.meta.url).pathname;
+    const child = execFile(process.execPath, [main, 'doctor'], { cwd: dir, env: { PATH: process.env.PATH } });
+    let said = '';
+    child.stdout?.on('data', (part) => {
+      said += part;
+    });
+    const [code] = await once(child, 'close');
+    assert.equal(code, 1);
+    assert.match(said, /could read \.env, which holds APP_KEY\.\n.*chmod go= \.env\n/);
   });
 
   test('a folder that is none', async (t) => {

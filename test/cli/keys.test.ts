@@ -95,6 +95,7 @@ test('APP_KEY is replaced while the service stands: secrets open, and heads kept
   await worksWith(world, trader, key());
   const verified = await run('audit', 'verify', '--head', head);
   assert.deepEqual([verified.code, verified.err], [0, '']);
+  assert.match(verified.out, new RegExp(`\nIt contains the head given, ${head}\\.\n`));
 
   // A second one, behind the first.
   const between = (await run('audit', 'head')).out.trim();

@@ -51,6 +51,7 @@ test('what is no command goes to stderr, with the way to the help, and exits wit
     const { code, out, err } = await run(...args);
     assert.deepEqual([code, out], [2, ''], args.join(' '));
     assert.match(err, /--help/);
+    assert.match(err, /^[A-Z]/, 'a sentence, as every other complaint');
   }
   assert.match((await run('user', 'shwo')).err, /Did you mean show\?/);
 });

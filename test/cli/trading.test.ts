@@ -5,7 +5,9 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { newsOnly } from '../../src/cli/orders.ts';
 import { sql } from '../../src/data/db.ts';
+import { ACTIONS } from '../../src/domain/order.ts';
 import { startProxy } from '../servers/proxy.ts';
 import { openWorld } from '../world.ts';
 import { terminal } from './terminal.ts';
@@ -53,6 +55,41 @@ test('one in earnest is asked about, and sent only where it is meant', async (t)
       [0, 'filled'],
       [0, 'filled'],
     ],
+  );
+});
+
+test('a close, which has no quantity of its own, is told by what was filled', async (t) => {
+  const { world, url, trader } = await openDesk(t);
+  const client = { url, key: trader.apiKey };
+  const run = terminal(world.config, { client });
+  const to = ['signal', 'send', '--account', trader.account.id, '--real', '--yes'] as const;
+  assert.equal((await run(...to, ...BUY)).code, 0);
+  const close = ['--action', 'close', '--symbol', 'BTCUSDT'] as const;
+  assert.match((await run(...to, ...close)).out, /^\S+Z filled close 0\.5 BTCUSDT at /);
+  const listed = (await run('orders', 'list')).out.split('\n')[1];
+  assert.match(listed ?? '', / filled +close +0\.5 +BTCUSDT /);
+  // There was nothing left to close.
+  const idle = await run(...to, ...close, '--id', '2');
+  assert.match(idle.out, /^\S+Z \w+ close BTCUSDT /);
+});
+
+test('every action that a signal may have is in the help', async (t) => {
+  const { out } = await terminal((await openDesk(t)).world.config)('signal', 'send', '--help');
+  for (const action of ACTIONS) assert.match(out, new RegExp(`\\b${action}\\b`), action);
+});
+
+test('an order that is told again as it was is not printed again', () => {
+  const isNews = newsOnly();
+  const told = [
+    ['a', 'a executing'],
+    ['b', 'b executing'],
+    ['a', 'a filled'],
+    ['a', 'a filled'],
+    ['b', 'b executing'],
+  ] as const;
+  assert.deepEqual(
+    told.map(([id, line]) => isNews(id, line)),
+    [true, true, true, false, false],
   );
 });
 
@@ -191,6 +228,8 @@ test('an export has the very lines of the API, in a file for its owner alone', a
 test('a dead letter is listed and looked at again', async (t) => {
   const { world, trader } = await openDesk(t);
   const run = terminal(world.config);
+  assert.equal((await run('dead-letters', 'list')).out, 'There are no dead letters.\n');
+  assert.equal((await run('dead-letters', 'list', '--json')).out, '[]\n');
   const { body } = await world.send(trader);
   await world.db.commit([
     sql`insert into fill_checks (order_id, user_id, state, attempts, next_at, last_error)

@@ -3,8 +3,10 @@
 import { constants } from 'node:fs';
 import { access, readdir, readFile, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { parseEnv } from 'node:util';
 import packageJson from '../../../package.json' with { type: 'json' };
 import type { Config } from '../../config/config.ts';
+import { TABLE } from '../../config/table.ts';
 import { CannotStart } from '../../domain/cannot-start.ts';
 import { refuseTakenPort } from '../../roles/port.ts';
 import { type Check, type Finding, found } from './finding.ts';
@@ -15,6 +17,7 @@ export const machineChecks: readonly Check[] = [
     about: 'who can read the data',
     look: ({ data, workers }) => folderFindings(data.dir, workers.envFile),
   },
+  { area: 'permissions', about: 'who can read .env', look: () => envFileFindings() },
   { area: 'disk', about: 'room on the disk', look: ({ data }) => diskFindings(data.dir) },
   { area: 'port', about: 'the port', look: portFindings },
   { area: 'configuration', about: 'file handles', look: limitFindings },
@@ -65,6 +68,29 @@ async function folderFindings(dir: string, envFile?: string): Promise<Finding[]>
       ),
     );
   return findings;
+}
+
+/** Secrets of the service, and of the commands that use its API. */
+const SECRETS = new Set<string>([
+  ...TABLE.flatMap(([name, { secret }]) => (secret ? [name] : [])),
+  'FILLPATH_KEY',
+  'FILLPATH_SECRET',
+]);
+
+/** As the program reads it: where it was started. */
+export async function envFileFindings(file = '.env'): Promise<Finding[]> {
+  const mode = (await stat(file).catch(() => null))?.mode ?? 0;
+  if ((mode & 0o077) === 0) return [];
+  const held = Object.entries(parseEnv(await readFile(file, 'utf8'))).flatMap(([name, value]) =>
+    value && SECRETS.has(name) ? [name] : [],
+  );
+  if (held.length === 0) return [];
+  return [
+    found('permissions')(
+      `Others than its owner could read ${file}, which holds ${held.join(', ')}.`,
+      `chmod go= ${file}`,
+    ),
+  ];
 }
 
 const listOf = async (dir: string, which = /./): Promise<string[]> =>
