@@ -26,6 +26,7 @@ import { standingIndexes } from './migrations/013-standing-indexes.ts';
 import { notifications } from './migrations/014-notifications.ts';
 import { platformCertificate } from './migrations/015-platform-certificate.ts';
 import { requestIds } from './migrations/016-request-ids.ts';
+import { unknownOrders } from './migrations/017-unknown-orders.ts';
 
 export interface Migration {
   /** It begins with its number, and is what the database remembers it by. */
@@ -67,6 +68,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '014-notifications', script: notifications },
   { name: '015-platform-certificate', script: platformCertificate },
   { name: '016-request-ids', script: requestIds },
+  { name: '017-unknown-orders', script: unknownOrders, besideOthers: true },
 ];
 
 const TYPES: Record<Db['dialect'], Record<string, string>> = {

@@ -20,6 +20,7 @@ import { watchedAccounts } from '../../src/data/notices.ts';
 import { listOrders, type OrderFilter } from '../../src/data/order-list.ts';
 import {
   accountsUnderWay,
+  countUnknown,
   ordersUnderWayNow,
   unsettledOrders,
   usersWithOrdersUnderWay,
@@ -244,13 +245,15 @@ for (const [name, open] of [
         ['lost checks', (each) => hasLostChecks(each, now)],
         ['dead letters', (each) => deadLetters(each, { after: null, limit: 50 })],
         ['the count of orders under way', ordersUnderWayNow],
+        ['the count of orders that are unknown', countUnknown],
         ['who has orders under way', (each) => usersWithOrdersUnderWay(each, now)],
         ['which accounts have orders under way', (each) => accountsUnderWay(each, USER)],
         ['what a worker has to know before it plans', (each) => unsettledOrders(each, USER, MAIN)],
       ];
-      const PARTIAL = /fill_checks_(open|open_of_user|one_running)|order_history_(under_way|unsettled)/;
+      const PARTIAL =
+        /fill_checks_(open|open_of_user|one_running)|order_history_(under_way|unsettled|unknown)/;
       const WHOLE =
-        /Seq Scan on (order_history|fill_checks)|SCAN (?!\w+ USING (COVERING )?INDEX (fill_checks_(open|one_running)|order_history_under_way))/;
+        /Seq Scan on (order_history|fill_checks)|SCAN (?!\w+ USING (COVERING )?INDEX (fill_checks_(open|one_running)|order_history_(under_way|unknown)))/;
       for (const [what, ask] of asked) {
         const [plan = ''] = await plansOf(db, ask);
         assert.match(plan, PARTIAL, `${what}: ${plan}`);

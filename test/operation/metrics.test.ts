@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { settleRestored } from '../../src/app/operation/settle-restored.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { sql } from '../../src/data/db.ts';
 import { DENIALS } from '../../src/domain/denials.ts';
@@ -91,6 +92,24 @@ describe('Prometheus reads', () => {
     assert.equal(sample(text, 'fillpath_fill_checks{state="dead_letter"}'), 1);
     assert.ok(sample(text, 'fillpath_fill_check_lag_seconds_count') >= 1);
     assert.equal(sample(text, 'fillpath_fill_check_overdue_seconds'), 0);
+  });
+
+  test('an order of a restored database whose fate nobody knows, though nothing of it can be looked for', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    const { body } = await world.send(trader);
+    await world.stop();
+    // As it stood in the backup: nobody had begun it.
+    await world.db.commit([
+      sql`delete from fill_checks where order_id = ${body.order_id}`,
+      sql`delete from order_legs where order_id = ${body.order_id}`,
+      sql`update order_history set status = 'queued', unsettled = ${true} where order_id = ${body.order_id}`,
+    ]);
+    const madeAt = timestamp(world.clock.now());
+    const settled = await settleRestored(world, { madeAt, hasLedger: () => false, halt: false });
+    assert.deepEqual(settled, { unknown: 1, expired: 0 });
+    await world.restart();
+    assert.equal(sample(await scrape(world), 'fillpath_orders_unknown'), 1);
   });
 
   test('that the rate limiter let somebody through, and which mails failed', async (t) => {
