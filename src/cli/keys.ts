@@ -103,7 +103,7 @@ function neither({ complain }: Output, names: string): ExitCode {
 
 function tellReplaced({ resealed, unreadable }: Replaced, output: Output): ExitCode {
   output.print(
-    `${resealed} secrets are sealed anew. Nobody is logged out, and heads of the audit log stay good.`,
+    `${resealed === 1 ? '1 secret is' : `${resealed} secrets are`} sealed anew. Nobody is logged out, and heads of the audit log stay good.`,
   );
   if (unreadable.length === 0) return 0;
   output.complain(

@@ -266,7 +266,7 @@ test('an APP_KEY of the environment is replaced by the operator, with the previo
   const wrong = await configured({ APP_KEY: NEW, APP_KEY_PREVIOUS: NEW })('keys', 'rotate', 'APP_KEY');
   assert.equal(wrong.code, 2);
   const both = configured({ APP_KEY: NEW, APP_KEY_PREVIOUS: OLD });
-  assert.match((await both('keys', 'rotate', 'APP_KEY')).out, /1 secrets are sealed anew/);
+  assert.match((await both('keys', 'rotate', 'APP_KEY')).out, /1 secret is sealed anew/);
   const again = await both('keys', 'rotate', 'APP_KEY');
   assert.equal(again.code, 0);
   assert.match(again.out, /^0 secrets are sealed anew/m);
