@@ -522,11 +522,12 @@ describe('an API process', () => {
     const files = globSync('**/*.ts', { cwd: root }).map((file) => file.replaceAll('\\', '/'));
     const naming = (pattern: RegExp) =>
       files.filter((file) => pattern.test(readFileSync(new URL(file, root), 'utf8'))).toSorted();
-    // reseal-credentials.ts: the command, and nothing that serves.
-    const resealing = 'roles/reseal-credentials.ts';
+    // Of commands, and of nothing that serves: one replaces the key, one looks whether a backup's credentials have theirs.
+    const commands = ['cli/keys.ts', 'roles/reseal-credentials.ts', 'roles/restore-keys.ts'];
     assert.deepEqual(naming(/reseal-credentials/), ['cli/keys.ts']);
-    const besides = (pattern: RegExp) =>
-      naming(pattern).filter((file) => file !== resealing && file !== 'cli/keys.ts');
+    assert.deepEqual(naming(/restore-keys/), ['cli/backup.ts', 'roles/backup.ts']);
+    assert.deepEqual(naming(/roles\/backup\.ts|from '\.\/backup\.ts'/), ['cli/backup.ts']);
+    const besides = (pattern: RegExp) => naming(pattern).filter((file) => !commands.includes(file));
     assert.deepEqual(besides(/compactDecrypt|from 'jose'/), ['worker/credentials.ts']);
     assert.deepEqual(besides(/credentialsOpener/), ['roles/worker.ts', 'worker/credentials.ts']);
     // launch.ts: a process that has the key may start a worker host that needs it; message-key.ts: that host opens what
