@@ -25,6 +25,15 @@ export async function readCursor(db: Reads): Promise<number | null> {
   return row?.position ?? null;
 }
 
+/** The place of the first destination's adding, from which on somebody listens; null: nobody has, as far as it is sealed. */
+export async function firstListener(db: Reads): Promise<number | null> {
+  const row = await db.get<{ position: number | null }>(
+    sql`select min(s.position) as position from audit_seals s join audit_logs a on a.id = s.entry_id
+        where a.action = 'notification_destination_added'`,
+  );
+  return row?.position ?? null;
+}
+
 /** Guarded by `cursor`: of two processes that have read the same, one tells of it. */
 export const advanceCursor = (from: number | null, to: number): Statement =>
   must(

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import { findEvents } from '../../src/app/notifications/find-events.ts';
 import { summarise } from '../../src/app/notifications/summarise.ts';
 import { type Db, sql } from '../../src/data/db.ts';
 import { timestamp } from '../../src/domain/ids.ts';
@@ -62,6 +63,27 @@ describe('An order', () => {
     ]);
     await until(() => sent.length > 0);
     assert.equal(sent[0]?.message.title, 'Order cancelled');
+  });
+
+  test('that came after a destination was added, and before anybody had ever looked, is told of', async (t) => {
+    const { world, deps, add, until, settled, kinds } = await openDesk(t);
+    const trader = await world.makeTrader();
+    await world.send(trader);
+    await add(trader);
+    await world.send(trader);
+    await until(() => kinds().includes('fill'));
+    await settled();
+    // As it stands where no verifier knew of notifications yet.
+    await world.stop();
+    for (const table of ['notification_deliveries', 'notification_orders', 'notification_cursor'])
+      await world.db.script(`delete from ${table}`);
+    await findEvents(deps);
+    await findEvents(deps);
+    const told = await world.db.all<{ event: string }>(sql`select event from notification_deliveries`);
+    assert.deepEqual(
+      told.map(({ event }) => event),
+      ['fill'],
+    );
   });
 
   test('costs no commit more while it is accepted and executed', async (t) => {

@@ -11,6 +11,7 @@ import {
   changedOrders,
   dayCounts,
   deadAmong,
+  firstListener,
   makeMark,
   marksAmong,
   readCursor,
@@ -57,7 +58,11 @@ export async function findEvents(deps: EventDeps): Promise<void> {
   // The head first: what was sealed behind it concerns those who begin to listen only after this look.
   const { entries: head } = await readHead(db);
   const from = await readCursor(db);
-  if (from === null) return void (await db.commit([advanceCursor(null, head)]));
+  // The first look of all. Destinations may have been added before there was anybody to look.
+  if (from === null) {
+    const begin = Math.min((await firstListener(db.lists)) ?? head, head);
+    return void (await db.commit([advanceCursor(null, begin)]));
+  }
   if (!(await hasLiveDestinations(db))) {
     if (head - from > FAR_BEHIND) await db.commit([advanceCursor(from, head)]);
     return;
