@@ -1,7 +1,7 @@
 // Times: local, exact; UTC and age on hover; an age alone only within a minute.
 
 import { useEffect, useState } from 'react';
-import { serverNow } from '../api/clock.ts';
+import { onCorrected, serverNow } from '../api/clock.ts';
 
 import { ageInWords, clockTime, shortDay } from './times.ts';
 
@@ -10,12 +10,19 @@ export { ageInWords, clockTime } from './times.ts';
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
 export const dayOf = (date: Date): string => DAY.format(date);
 
-/** Ticks while it is on the page, so that an age is never old itself. */
+/** Ticks while it is on the page, so that an age is never old itself, and at once where the clock turns out to be wrong. */
 export function useNow(everyMs = 1000): number {
   const [now, setNow] = useState(serverNow);
   useEffect(() => {
-    const timer = setInterval(() => setNow(serverNow()), everyMs);
-    return () => clearInterval(timer);
+    const tick = () => setNow(serverNow());
+    // An answer may have come between the drawing and this.
+    setNow((drawn) => (Math.abs(serverNow() - drawn) < 2_000 ? drawn : serverNow()));
+    const timer = setInterval(tick, everyMs);
+    const forget = onCorrected(tick);
+    return () => {
+      clearInterval(timer);
+      forget();
+    };
   }, [everyMs]);
   return now;
 }
