@@ -53,7 +53,7 @@ export function Add() {
   return (
     <Section title="Add a destination" more={<span className="quiet">ten at the most</span>}>
       {add.data?.secret && (
-        <div className={styles.once} role="status">
+        <div className="once" role="status">
           <p>
             <b>{add.data.name}</b> is added. Its signing secret; copy it now, it is never shown again:
             <br />

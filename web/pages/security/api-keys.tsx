@@ -44,7 +44,7 @@ export function ApiKeys() {
   return (
     <Section title="API keys" more={<span className="quiet">for programs, in your name</span>}>
       {make.data && (
-        <div className={styles.once} role="status">
+        <div className="once" role="status">
           <p>
             <b>{make.data.name}</b> is made. Copy it now, it is never shown again:
             <br />

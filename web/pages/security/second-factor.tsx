@@ -199,7 +199,7 @@ interface RecoveryCodesProps {
 
 function RecoveryCodes({ codes, onKept }: RecoveryCodesProps) {
   return (
-    <div className={`${styles.once} ${styles.recovery}`} role="status">
+    <div className={`once ${styles.recovery}`} role="status">
       <p>
         <b>The second factor is on.</b> Keep these recovery codes where your phone is not: each lets you in
         once without it. They are never shown again.
