@@ -80,7 +80,7 @@ interface Answer {
 }
 
 const NOTHING_ELSE = {
-  detail: 'This process has no API: there are /health, /health/live and /metrics.',
+  detail: 'This port has no API: there are /health, /health/live and /metrics.',
   advice: 'Ask one of those, or ask a process with ROLE=api.',
 };
 const ASK_FROM_ADMIN = { advice: 'Ask from an address in METRICS_IPS (by default ADMIN_IPS).' };
