@@ -20,9 +20,8 @@ export function More({
     <button
       type="button"
       className={className}
-      // A button that is `disabled` loses the focus: who reads on by the keyboard would begin at the top again.
-      aria-disabled={isFetchingNextPage}
-      onClick={() => void (isFetchingNextPage || fetchNextPage())}
+      disabled={isFetchingNextPage}
+      onClick={() => void fetchNextPage()}
     >
       {children}
     </button>
