@@ -70,7 +70,7 @@ export async function receiveWebhook(
       {
         userId: user?.id ?? null,
         action: ruleOf(outcome.code).audit ?? 'webhook_order',
-        failure: outcome.detail,
+        failure: outcome,
         ...(account ? { resource: { type: 'account', id: account.id } } : {}),
         metadata: { code: outcome.code, ...(account ? { trading_account_id: account.id } : {}), ...metadata },
       },
