@@ -310,6 +310,15 @@ export function alignment(position: Decimal): Mapping {
     : { intent: { ...entry(sideTowards(position)).intent, target }, orderType: 'entry' };
 }
 
+/** As far as that closes something: what exceeds or contradicts. Nothing is opened. */
+export function reduction(position: Decimal): Mapping {
+  const { intent } = alignment(position);
+  if (intent.operation !== 'PLACE_ENTRY_ORDER') return alignment(position);
+  const opens = intent.side === 'buy' ? 'sell' : 'buy';
+  const { intent: leaving } = exit(intent.side === 'buy' ? 'long' : 'short');
+  return { intent: { ...leaving, target: { position, opens } }, orderType: 'exit' };
+}
+
 /** The webhook action mapping and the supported signals. A signal that says two things is refused, never guessed. */
 export function mapAction(
   action: Action,

@@ -2,13 +2,7 @@
 
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import {
-  readBalance,
-  readPositions,
-  readSymbols,
-  resetSimulation,
-  verifyAccount,
-} from '../app/accounts/account-broker.ts';
+import { readBalance, readSymbols, resetSimulation, verifyAccount } from '../app/accounts/account-broker.ts';
 import {
   createAccount,
   readAccount,
@@ -20,6 +14,7 @@ import {
   updateAccount,
 } from '../app/accounts/accounts.ts';
 import { blockList } from '../app/accounts/ip-list.ts';
+import { readPositions } from '../app/accounts/read-positions.ts';
 import { removeAccount } from '../app/accounts/remove-account.ts';
 import {
   acceptCurrentTerms,

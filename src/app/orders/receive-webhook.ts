@@ -162,6 +162,7 @@ async function checkAndPlace(
       symbol: signal.symbol,
       quantity: signal.quantity,
       notes,
+      isUncounted: signal.action === 'sync',
       arrivedAt,
       context,
       fingerprint: simulation ? null : print,
