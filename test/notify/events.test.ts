@@ -412,7 +412,9 @@ describe('A destination', () => {
     await world.send(other);
     await until(() => sent.some(({ message }) => message.data.trading_account_id === other.account.id));
     clock.advance(60_000);
-    await until(() => sent.some(({ message }) => /^Bought 3 BTCUSDT at [\d.]+ on Paper\.$/.test(message.text)));
+    await until(() =>
+      sent.some(({ message }) => /^Bought 3 BTCUSDT at [\d.]+ on Paper\.$/.test(message.text)),
+    );
     await settled();
     const { body } = await world.as<{ items: { folded: number; outcome: string }[] }>(
       trader,
