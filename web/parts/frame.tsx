@@ -105,7 +105,7 @@ function Masthead() {
         <button type="button" className={styles.rest} popoverTarget="more-pages">
           More
         </button>
-        <More id="more-pages" pages={pages.slice(IN_A_NARROW_MASTHEAD)} className={styles.below} />
+        <Menu id="more-pages" pages={pages.slice(IN_A_NARROW_MASTHEAD)} className={styles.below} />
       </nav>
       <Search />
       <Pulse />
@@ -204,14 +204,14 @@ function Banner() {
   );
 }
 
-interface MoreProps {
+interface MenuProps {
   readonly id: string;
   readonly pages: readonly Place[];
   readonly className: string | undefined;
 }
 
 /** Goes away with the choice. */
-function More({ id, pages, className }: MoreProps) {
+function Menu({ id, pages, className }: MenuProps) {
   const menu = useRef<HTMLDivElement>(null);
   return (
     <div ref={menu} id={id} popover="auto" className={className}>
@@ -238,7 +238,7 @@ function ThumbRow() {
       <button type="button" popoverTarget="more">
         More
       </button>
-      <More id="more" pages={pages.slice(AT_THE_THUMB)} className={styles.more} />
+      <Menu id="more" pages={pages.slice(AT_THE_THUMB)} className={styles.more} />
       <HaltButton className={styles.thumbHalt} />
     </nav>
   );
