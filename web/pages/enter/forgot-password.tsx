@@ -21,13 +21,13 @@ export default function ForgotPassword() {
     <Outside links={<Link to="/login">Log in</Link>}>
       {ask.isSuccess ? (
         <section className={styles.form} role="status">
-          <h1 className="answer">Look into your mail</h1>
+          <h1 className="answer">Check your mail</h1>
           <p>
             If <b>{email}</b> is registered here, a link is on its way. It works once, for 30 minutes. The old
             password works until the new one is set.
           </p>
           <p>
-            Nothing came? Look among the unwanted mail, or{' '}
+            Nothing came? Look in your spam folder, or{' '}
             <button type="button" className="link" onClick={() => ask.reset()}>
               try another address
             </button>

@@ -122,7 +122,7 @@ function unknown(order: Order): Headline {
     lead: `Is ${figure(open?.quantity ?? quantity)} ${symbol} ${WORDS[open?.side ?? 'close'].open} or not?`,
     rest:
       verification.state === 'dead_letter'
-        ? 'The broker’s answer was lost, and no look could tell'
+        ? 'The broker’s answer was lost, and no look-up could tell'
         : 'The broker’s answer was lost',
     isRisk: true,
   };

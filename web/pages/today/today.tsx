@@ -103,7 +103,7 @@ function Answer({ overview, isOld }: { readonly overview: Overview; readonly isO
         {severity === null
           ? last_trouble && (
               <span>
-                last trouble: <TroubleLink trouble={last_trouble} />, over at {at(last_trouble.ended_at)}
+                last trouble: <TroubleLink trouble={last_trouble} />, ended at {at(last_trouble.ended_at)}
               </span>
             )
           : since && <span>everything else in order since {at(since)}</span>}
