@@ -19,6 +19,8 @@ export interface Timer {
   press(key: string, shown?: string): Promise<Reaction>;
   /** To what is no key's: the browser's own button. */
   call(expression: string, shown: string): Promise<Reaction>;
+  /** Until what was set off before is drawn. */
+  rest(): Promise<unknown>;
   /** Since they were last asked for: those over 50 ms, in ms. */
   longTasks(): Promise<number[]>;
 }
@@ -51,6 +53,8 @@ const TIMER = `(() => {
   });
   window.timer = {
     longTasks: () => tasks.splice(0),
+    // A frame; what comes to be seen in it is told after it, and drawn in the next.
+    rest: () => new Promise((resolve) => afterPaint(() => afterPaint(() => requestIdleCallback(resolve)))),
     expectKey(isShown) {
       timer.reaction = new Promise((resolve) =>
         addEventListener('keydown', ({ timeStamp }) => resolve(reactionFrom(timeStamp, isShown)),
@@ -84,6 +88,7 @@ export async function openTimer(page: Page): Promise<Timer> {
       return during(() => page.keyboard.press(key));
     },
     call: (expression, shown) => during(() => page.evaluate(`timer.of(() => ${expression}, () => ${shown})`)),
+    rest: () => page.evaluate('timer.rest()'),
     longTasks: async () => (await page.evaluate('timer.longTasks()')) as number[],
   };
 }

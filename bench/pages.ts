@@ -122,16 +122,18 @@ type Tell = (what: string, reactions: readonly Reaction[]) => void;
 
 async function reactions(
   page: Page,
-  { press, call, longTasks }: Timer,
+  { press, call, rest, longTasks }: Timer,
   address: string,
   burst: () => Promise<unknown>,
   tell: Tell,
 ): Promise<void> {
   /** By the keyboard: what looks for buttons from outside takes longer than what is measured. */
   const choose = async (selector: string, text: string, shown: string) => {
+    // Who chooses has come there, and sees it: what that drew is not what is measured.
     await page.evaluate(
       `[...document.querySelectorAll('${selector}')].find((each) => each.textContent.trim() === '${text}').focus()`,
     );
+    await rest();
     return press('Enter', shown);
   };
 
@@ -170,6 +172,7 @@ async function reactions(
     stories.push(await press('Enter', `document.querySelector('article h1')`));
     backs.push(await call('history.back()', isBack));
     await page.keyboard.press('j');
+    await rest();
   }
   tell('open a story', stories);
   tell('back to these rows', backs);

@@ -7,10 +7,12 @@ import { whenSessionEnds } from './api/client.ts';
 import { isRefusal } from './api/problem.ts';
 import { forget, leave, onOtherTabs } from './api/session.ts';
 import { wayOn } from './pages/enter/ways.ts';
+import { keepFocus } from './parts/keep-focus.ts';
 import { router } from './routes.tsx';
 import { keepTheme } from './theme/theme.ts';
 
 keepTheme();
+keepFocus();
 
 const queries = new QueryClient({
   defaultOptions: {

@@ -36,7 +36,17 @@ const UNREACHED = `${CONTROLS}
   .map((element) => element.outerHTML.slice(0, 120))`;
 
 const PAGES = [
-  ...['/', '/signals', '/positions', '/performance', '/accounts', '/check', '/security', '/operation'],
+  ...[
+    '/',
+    '/signals',
+    '/positions',
+    '/performance',
+    '/accounts',
+    '/check',
+    '/security',
+    '/operation',
+    '/notifications',
+  ],
   ...['/welcome', '/register', '/forgot-password', '/reset-password?token=none', '/terms'],
 ];
 
@@ -73,6 +83,19 @@ describe('by keyboard alone', browser ? {} : { skip: 'there is no browser' }, ()
   after(async () => {
     await browser?.close();
     await stage?.close();
+  });
+
+  test('one is refused, and is still at the button that one pressed', async () => {
+    await page.goto(`${stage.url}/login`);
+    await focused(page.getByLabel('Email'));
+    await page.keyboard.type(stage.firstUser.email);
+    await press('Tab');
+    await page.keyboard.type('not the password');
+    const button = page.getByRole('button', { name: 'Log in' });
+    await button.focus();
+    await press('Enter');
+    await page.getByText('The email address or the password is wrong').waitFor();
+    await focused(button);
   });
 
   test('one logs in', async () => {
@@ -149,5 +172,5 @@ describe('by keyboard alone', browser ? {} : { skip: 'there is no browser' }, ()
       await reachAll();
     });
 
-  test('and nothing went wrong besides', () => assertClean(visitor.watched, stage.url));
+  test('and nothing went wrong besides', () => assertClean(visitor.watched, stage.url, [/401/]));
 });

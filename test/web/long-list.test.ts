@@ -54,11 +54,14 @@ describe('a long list', browser ? {} : { skip: 'there is no browser' }, () => {
   test('counts all of its rows, and draws those near the window', async () => {
     await page.goto(`${stage.url}/signals`);
     await listed(PAGE);
+    await page.getByRole('button', { name: 'Older' }).focus();
     for (let pages = 2; pages * PAGE < SIGNALS; pages++) {
-      await page.getByRole('button', { name: 'Older' }).click();
+      await page.keyboard.press('Enter');
       await listed(pages * PAGE);
+      // Who reads on by the keyboard is still there.
+      assert.equal(await page.evaluate('document.activeElement.tagName'), 'BUTTON');
     }
-    await page.getByRole('button', { name: 'Older' }).click();
+    await page.keyboard.press('Enter');
     await listed(SIGNALS);
     assert.ok((await drawn()) < SIGNALS, String(await drawn()));
   });

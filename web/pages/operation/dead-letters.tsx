@@ -10,11 +10,11 @@ import { Link } from '@tanstack/react-router';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { CopyId } from '../../parts/copy.tsx';
 import { Mark } from '../../parts/marks.tsx';
+import { More } from '../../parts/more.tsx';
 import { counted } from '../../parts/numbers.ts';
 import { Led } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { When } from '../../parts/when.tsx';
-import { More } from './more.tsx';
 import { NotThere, type Part } from './not-there.tsx';
 import styles from './operation.module.css';
 import { Who } from './who.tsx';
@@ -58,7 +58,9 @@ export function DeadLetters({ query, part, ownId }: DeadLettersProps) {
           sends an order.
         </p>
       )}
-      <More query={query}>Older</More>
+      <p>
+        <More query={query}>Older</More>
+      </p>
     </Led>
   );
 }

@@ -5,9 +5,9 @@ import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { serverNow } from '../../api/clock.ts';
+import { More } from '../../parts/more.tsx';
 import { Led } from '../../parts/page.tsx';
 import { dayOf } from '../../parts/when.tsx';
-import { More } from './more.tsx';
 import { NotThere, type Part } from './not-there.tsx';
 import styles from './operation.module.css';
 import { UserDialog } from './user-dialog.tsx';
@@ -54,7 +54,9 @@ export function Users({ query, part, email, ownId }: UsersProps) {
       {all?.length === 0 && <p className="quiet">No user has “{email}” in the address.</p>}
       <div className={styles.below}>
         <Search key={email} email={email} />
-        <More query={query}>Older</More>
+        <p>
+          <More query={query}>Older</More>
+        </p>
       </div>
       {changing && <UserDialog id={changing} isOwn={changing === ownId} onClose={() => setChanging(null)} />}
     </Led>

@@ -10,11 +10,11 @@ import { useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Mark } from '../../parts/marks.tsx';
+import { More } from '../../parts/more.tsx';
 import { figure } from '../../parts/numbers.ts';
 import { Led } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { When } from '../../parts/when.tsx';
-import { More } from './more.tsx';
 import { NotThere, type Part } from './not-there.tsx';
 import styles from './operation.module.css';
 import { Who } from './who.tsx';
@@ -88,7 +88,9 @@ export function Workers({ query, part }: WorkersProps) {
       {all?.length === 0 && (
         <p className="quiet">No worker runs: one starts with the next request that needs it.</p>
       )}
-      <More query={query} />
+      <p>
+        <More query={query} />
+      </p>
       {stopping && <StopDialog worker={stopping} onClose={() => setStopping(null)} />}
     </Led>
   );

@@ -6,6 +6,7 @@ import { api } from '../../api/client.ts';
 import { accounts } from '../../api/queries.ts';
 import { AS_CSV, CsvButton } from '../../parts/csv.tsx';
 import { Mark } from '../../parts/marks.tsx';
+import { More } from '../../parts/more.tsx';
 import { figure } from '../../parts/numbers.ts';
 import { Section, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
@@ -105,16 +106,9 @@ export function AuditLog() {
             </tbody>
           </table>
           <p className={styles.end}>
-            {log.hasNextPage && (
-              <button
-                type="button"
-                className="link"
-                disabled={log.isFetchingNextPage}
-                onClick={() => void log.fetchNextPage()}
-              >
-                Older
-              </button>
-            )}
+            <More query={log} className="link">
+              Older
+            </More>
             <span className="quiet">
               {entries.length === 0 ? 'No such entry.' : 'Each entry seals the one before it.'}
             </span>

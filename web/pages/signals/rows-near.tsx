@@ -139,7 +139,7 @@ function useScroll(): void {
   }, []);
 }
 
-/** Who comes back is taken to where they were: these rows are there at once, and not only a frame later. */
+/** Who comes back is taken to where they were: what is seen there is there at once, and what is near it a frame later. */
 function expectedOf(blocks: readonly (readonly Signal[])[]): ReadonlySet<readonly Signal[]> {
   const all = blocks.reduce((sum, block) => sum + heightOf(block), 0);
   const from = Math.min(scrolled, Math.max(0, all - innerHeight));
@@ -148,7 +148,7 @@ function expectedOf(blocks: readonly (readonly Signal[])[]): ReadonlySet<readonl
     blocks.filter((block) => {
       const isBelow = top > from + innerHeight;
       top += heightOf(block);
-      return !isBelow && top >= from - NEAR;
+      return !isBelow && top >= from;
     }),
   );
 }

@@ -6,6 +6,7 @@ import { useMemo } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { accounts as allAccounts, overview as ownOverview } from '../../api/queries.ts';
 import type { Signal } from '../../parts/happened.ts';
+import { More } from '../../parts/more.tsx';
 import { counted, figure } from '../../parts/numbers.ts';
 import { Page, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
@@ -98,22 +99,13 @@ function SignalList({ filters: given }: { readonly filters: Filters }) {
             <Nothing filters={filters} hasAccounts={(accounts?.length ?? 0) > 0} />
           )}
           <p className={styles.end}>
-            {list.hasNextPage ? (
-              <button
-                type="button"
-                className="link"
-                disabled={list.isFetchingNextPage}
-                onClick={() => void list.fetchNextPage()}
-              >
-                Older
-              </button>
-            ) : (
-              signals.length > 0 &&
-              isToday && (
-                <Link to={'/signals' as never} search={{ ...filters, time: 'all' } as never}>
-                  Earlier days
-                </Link>
-              )
+            <More query={list} className="link">
+              Older
+            </More>
+            {!list.hasNextPage && signals.length > 0 && isToday && (
+              <Link to={'/signals' as never} search={{ ...filters, time: 'all' } as never}>
+                Earlier days
+              </Link>
             )}
             {signals.length > 0 && (
               <span className="quiet">
