@@ -97,7 +97,8 @@ function Answer({ overview, isOld }: { readonly overview: Overview; readonly isO
         </span>
         {orders_today.half_answered_within_ms !== null && (
           <span>
-            half of the orders filled within <b>{Math.round(orders_today.half_answered_within_ms)} ms</b>
+            half of the filled orders were answered within{' '}
+            <b>{Math.round(orders_today.half_answered_within_ms)} ms</b>
           </span>
         )}
         {severity === null
