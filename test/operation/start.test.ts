@@ -26,7 +26,7 @@ test('a taken port is told in one sentence with the way out, and the first start
   assert.equal(refused.exitCode(), 1);
   assert.match(
     said,
-    new RegExp(`^Port ${port} of 127\\.0\\.0\\.1 is taken by another program\\. .*PORT.*\\n$`),
+    new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is taken by another program\\. .*PORT.*\\n$`),
   );
   assert.deepEqual(readdirSync(dir), []);
 
