@@ -35,7 +35,7 @@ export function Frame({ children = <Outlet /> }: { readonly children?: ReactNode
     <Live>
       <OverPages>
         <a className={styles.skip} href="#content">
-          Skip to the content
+          Skip to content
         </a>
         <Masthead />
         <Banner />
@@ -166,7 +166,7 @@ function Pulse() {
     <span
       className={isLive ? styles.pulse : `${styles.pulse} ${styles.off}`}
       role="status"
-      title={isLive ? `Live since ${at}` : 'What is shown may be old. Trying again.'}
+      title={isLive ? `Live since ${at}` : 'What is shown may be out of date. Trying again.'}
     >
       <Mark name={isLive ? 'dot' : 'placed'} />
       {words}
@@ -198,8 +198,8 @@ function Banner() {
   if (!demo) return null;
   return (
     <p className={styles.banner}>
-      <span className="unreal">demo</span> Everything here is played: paper accounts, strategies and
-      attackers. No real money is near.
+      <span className="unreal">demo</span> Everything here is staged: paper accounts, strategies and
+      attackers. No real money is involved.
     </p>
   );
 }

@@ -138,7 +138,7 @@ function unknown(order: Order): Headline {
     lead,
     rest:
       verification.state === 'dead_letter'
-        ? 'The broker’s answer was lost, and no look could tell'
+        ? 'The broker’s answer was lost, and no look-up could tell'
         : 'The broker’s answer was lost',
     isRisk: true,
   };

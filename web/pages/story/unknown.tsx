@@ -70,13 +70,13 @@ function ByVerification({ order: { order_id, verification, broker_name } }: { re
         <li className={styles.next}>
           <Mark name="risk" />
           <b>dead letter</b>
-          <span>No more looks by themselves: a person decides. You can look now.</span>
+          <span>Nothing looks by itself any more: a person decides. You can look now.</span>
         </li>
       ) : (
         <li>
           <Mark name="placed" />
           <span>in the end</span>
-          <span>If no look finds anything, it is a dead letter and a person decides</span>
+          <span>If no look finds anything, it becomes a dead letter and a person decides</span>
         </li>
       )}
     </ol>
@@ -113,7 +113,7 @@ function Meaning({ order }: { readonly order: Order }) {
               {stands === null
                 ? '.'
                 : stands === ifFilled
-                  ? ', as the strategy says. Nothing is to be done.'
+                  ? ', as the strategy says. Nothing needs to be done.'
                   : `; the strategy stands ${heldInWords(stands)}.`}
             </dd>
           </div>
