@@ -386,7 +386,7 @@ responses: { 200: { headers: Record<string, unknown>; content: { "application/js
 415: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "request_invalid"; }); } };
 429: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "daily_limit_reached" | "edge_rate_limited" | "rate_limited"; }); } };
 500: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "internal_error"; }); } };
-503: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "database_unavailable" | "outcome_unknown" | "store_unavailable" | "worker_unavailable"; }); } }; }; }; };
+503: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "broker_unavailable" | "database_unavailable" | "outcome_unknown" | "store_unavailable" | "worker_unavailable"; }); } }; }; }; };
 "/trading/accounts/{id}/simulation/reset": { post: { parameters: { "query"?: never;
 "path": { "id": string; };
 "header"?: never;

@@ -99,7 +99,7 @@ export function accountBrokerRoutes(server: FastifyInstance, deps: AccountBroker
           summary: 'Move a position to where the strategy stands',
           description: 'Where the strategy last said it stands; whatever that takes is closed and opened.',
           answers: PLACED,
-          denials: ['account_changed', ...NOT_PLACED],
+          denials: ['account_changed', ...NOT_PLACED, 'broker_unavailable'],
         }),
       ),
       schema: { body: AlignBody },
