@@ -18,17 +18,20 @@ export const deadLetters: AddCommands = (noun, { output, config, does }) => {
           const found: DeadLetter[] = [];
           for await (const page of pagesOf((page) => readDeadLetters(operator, page))) found.push(...page);
           if (json) output.json(found);
-          else if (found.length === 0) output.print('There are no dead letters.');
           else
-            output.table(found, [
-              { title: 'ORDER', value: (letter) => letter.order_id },
-              { title: 'STATUS', value: (letter) => letter.status },
-              { title: 'SYMBOL', value: (letter) => letter.symbol },
-              { title: 'ACCOUNT', value: (letter) => letter.trading_account_id },
-              { title: 'LOOKS', value: (letter) => letter.attempts, align: 'right' },
-              { title: 'LAST', value: (letter) => letter.next_at },
-              { title: 'WHY', value: (letter) => letter.last_error },
-            ]);
+            output.table(
+              found,
+              [
+                { title: 'ORDER', value: (letter) => letter.order_id },
+                { title: 'STATUS', value: (letter) => letter.status },
+                { title: 'SYMBOL', value: (letter) => letter.symbol },
+                { title: 'ACCOUNT', value: (letter) => letter.trading_account_id },
+                { title: 'LOOKS', value: (letter) => letter.attempts, align: 'right' },
+                { title: 'LAST', value: (letter) => letter.next_at },
+                { title: 'WHY', value: (letter) => letter.last_error },
+              ],
+              'There are no dead letters.',
+            );
           return 0;
         }),
       ),
@@ -36,7 +39,7 @@ export const deadLetters: AddCommands = (noun, { output, config, does }) => {
 
   noun
     .command('retry')
-    .description('have an order looked at again, with all its tries')
+    .description('have an order looked up again, with all its tries anew')
     .argument('<order>', 'its id')
     .addHelpText('after', examples('dead-letters retry 019a8c5e-7d31-7f02-9c44-5b1e0a6f2d10'))
     .action(

@@ -84,15 +84,19 @@ export function keepWord(
   );
 }
 
-/** A genuine signal that says nothing of the position: what was said before holds no longer. Where nothing was, nothing is done. */
+/** A genuine signal that says nothing of the position: what was said before holds no longer. When it came is kept. */
 export const forgetStance = (
   { accountId, symbol, simulation }: StrategyKey,
   arrivedAt: Timestamp,
 ): Statement =>
-  sql`update strategy_positions set version = version + 1, arrived_at = ${arrivedAt}, side = null, size = null,
-        before_side = null, before_size = null
-      where trading_account_id = ${accountId} and symbol = ${symbol} and simulation = ${simulation}
-        and side is not null`;
+  sql`insert into strategy_positions (trading_account_id, symbol, simulation, version, said_at, arrived_at)
+      values (${accountId}, ${symbol}, ${simulation}, 1, ${NEVER}, ${arrivedAt})
+      on conflict (trading_account_id, symbol, simulation) do update
+        set version = strategy_positions.version + 1, arrived_at = excluded.arrived_at, side = null, size = null,
+          before_side = null, before_size = null`;
+
+/** Said before whatever will be said. */
+const NEVER = timestamp(0);
 
 /** Guarded by `strategy`, for what was decided on the state and changes nothing of it. */
 export const strategyStands = ({ key, version }: StrategyState): Statement =>

@@ -58,6 +58,8 @@ export interface Standing {
   readonly credentialsVerified: boolean;
   /** Of the same kind, real or simulated. */
   readonly ordersToday: number;
+  /** It is none of those that are counted. */
+  readonly isUncounted?: boolean;
   /** Seconds until the next UTC day. */
   readonly secondsLeftToday: number;
 }
@@ -73,7 +75,8 @@ export function entitlements(standing: Standing): Denial[] {
   const isExit = !isEntry(standing.intent);
   const mayTrade = simulation || !plan.simulation_only || (isExit && standing.hadPlan);
   const termsPass = simulation || terms === 'accepted' || (isExit && terms === 'outdated');
-  const isUsedUp = plan.daily_orders !== null && !isExit && standing.ordersToday >= plan.daily_orders;
+  const isLimited = plan.daily_orders !== null && !isExit && !standing.isUncounted;
+  const isUsedUp = isLimited && standing.ordersToday >= (plan.daily_orders ?? 0);
   return [
     ...(standing.halted && !isExit ? [deny('account_halted')] : []),
     ...(mayTrade ? [] : [deny('plan_simulation_only')]),

@@ -241,7 +241,7 @@ function unfilledIn(body: Uint8Array, at = -1): string | null {
   }
   for (const { 0: value, index } of text.matchAll(UNFILLED_ALONE))
     if (index <= at && at < index + value.length)
-      return `The body is not valid JSON: at ${placeIn(text, index)} stands ${value}, which the platform did not fill in. ${fillIn(value)}`;
+      return `The body is not valid JSON: at ${placeIn(text, index)} there is ${value}, which the platform did not fill in. ${fillIn(value)}`;
   return null;
 }
 
@@ -326,6 +326,15 @@ export function alignment(position: Decimal): Mapping {
   return sign(position) === 0
     ? { intent: { operation: 'CLOSE_POSITION', direction: null, target }, orderType: null }
     : { intent: { ...entry(sideTowards(position)).intent, target }, orderType: 'entry' };
+}
+
+/** As far as that closes something: what exceeds or contradicts. Nothing is opened. */
+export function reduction(position: Decimal): Mapping {
+  const { intent } = alignment(position);
+  if (intent.operation !== 'PLACE_ENTRY_ORDER') return alignment(position);
+  const opens = intent.side === 'buy' ? 'sell' : 'buy';
+  const { intent: leaving } = exit(intent.side === 'buy' ? 'long' : 'short');
+  return { intent: { ...leaving, target: { position, opens } }, orderType: 'exit' };
 }
 
 /** The webhook action mapping and the supported signals. A signal that says two things is refused, never guessed. */

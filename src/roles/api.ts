@@ -2,13 +2,7 @@
 
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import {
-  readBalance,
-  readPositions,
-  readSymbols,
-  resetSimulation,
-  verifyAccount,
-} from '../app/accounts/account-broker.ts';
+import { readBalance, readSymbols, resetSimulation, verifyAccount } from '../app/accounts/account-broker.ts';
 import {
   createAccount,
   readAccount,
@@ -20,6 +14,7 @@ import {
   updateAccount,
 } from '../app/accounts/accounts.ts';
 import { blockList } from '../app/accounts/ip-list.ts';
+import { readPositions } from '../app/accounts/read-positions.ts';
 import { removeAccount } from '../app/accounts/remove-account.ts';
 import {
   acceptCurrentTerms,
@@ -123,7 +118,7 @@ const SILENCE_EVERY_MS = 15_000;
 
 /** `sealer`: where this process has one, it knows first that the audit log is not sealed any more. */
 export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> | null): Promise<Api> {
-  const { config, parts, log, clock, ticking, counters, db, store, closers } = base;
+  const { config, parts, log, clock, ticking, counters, db, closers } = base;
   const { timings, plans, rateLimit } = config;
   const appKey = appKeyOf(config);
   const secrets = createSecretBox(appKey);
@@ -133,7 +128,6 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
   const captcha = createCaptcha({
     settings: config.captcha,
     hosts: new Set([baseUrl, ...allowedOrigins].map((url) => new URL(url).hostname)),
-    store,
     log,
   });
   const later = afterwards(log);
@@ -302,6 +296,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       readPlans: bind(readPlans),
       readTerms: bind(readTerms),
       captcha: config.captcha,
+      canMail: config.mail.smtpUrl !== undefined,
       demo: parts.demo ?? null,
       sealingKey: deps.sealingKey,
     },

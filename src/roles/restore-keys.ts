@@ -11,6 +11,7 @@ import type { Db } from '../data/db.ts';
 import { sealedCredentials } from '../data/restored.ts';
 import { CannotStart } from '../domain/cannot-start.ts';
 import { type PrivateJwk, sealedTo, sealingKey } from '../domain/sealed.ts';
+import { sealOpener } from '../worker/credentials.ts';
 
 export interface KeyPlaces {
   /** The folder of DATA_DIR, where keys lie in it that count. */
@@ -37,7 +38,7 @@ export interface GivenKey {
   readonly place: string;
 }
 
-export const OF_ENVIRONMENT = 'that of the environment';
+export const OF_ENVIRONMENT = 'the one in the environment';
 
 /** In the order in which they are tried. */
 export function givenAppKeys({ keys: { app } }: Config, folder: string | null): GivenKey[] {
@@ -83,28 +84,39 @@ export async function chooseWorkerKeys(
 ): Promise<WorkerKeys> {
   const kept = folder === null ? undefined : keyIn(folder, 'WORKER_KEY')[0];
   const current = kept ? jwksOf(kept) : (worker ?? []);
-  const kids = (await sealedCredentials(db)).map(sealedTo).filter((kid) => kid !== null);
-  const unopened = (keys: readonly PrivateJwk[]) => {
-    const known = new Set(keys.map((key) => sealingKey(key).kid));
-    return kids.filter((kid) => !known.has(kid));
-  };
-  const missing = unopened(current);
+  const sealed = await sealedCredentials(db);
+  const missing = await unopened(sealed, current);
+  const older: GivenKey[] = [];
   // What is in the environment is not ours to add to.
-  const opensMissing = (key: PrivateJwk) => missing.includes(sealingKey(key).kid);
-  // What is in the environment is not ours to add to.
-  const older =
-    folder === null || (!kept && worker)
-      ? []
-      : olderIn(folder, 'WORKER_KEY').filter((key) => jwksOf(key).some(opensMissing));
+  if (folder !== null && (kept || !worker))
+    for (const key of olderIn(folder, 'WORKER_KEY'))
+      if ((await unopened(missing, jwksOf(key))).length < missing.length) older.push(key);
   const keys = distinct([...current, ...older.flatMap(jwksOf)]);
-  const lost = unopened(keys).length;
+  const lost = (await unopened(missing, keys)).length;
   if (lost > 0 && !loseCredentials)
     throw new Error(
-      `${accountsHave(lost)} broker credentials that no WORKER_KEY given here opens. ` +
+      `${accountsHave(lost)} broker credentials that no WORKER_KEY given here can open. ` +
         'Name with --keys the folder `keys` of the old DATA_DIR, in which it was generated, or set WORKER_KEY as it was; several are {"keys": […]}. ' +
         'Only if it is lost: --lose-credentials, and their owners must send them again.',
     );
   return { keys, older, lost };
+}
+
+/** By the key that it names; one that names none is tried. */
+async function unopened(sealed: readonly string[], keys: readonly PrivateJwk[]): Promise<string[]> {
+  const known = new Set(keys.map((key) => sealingKey(key).kid));
+  const open = sealOpener(keys);
+  const isOpened = await Promise.all(
+    sealed.map((each) => {
+      const kid = sealedTo(each);
+      if (kid !== null) return known.has(kid);
+      return open(each).then(
+        () => true,
+        () => false,
+      );
+    }),
+  );
+  return sealed.filter((_, n) => !isOpened[n]);
 }
 
 const accountsHave = (count: number): string => (count === 1 ? '1 account has' : `${count} accounts have`);
@@ -143,9 +155,9 @@ function putKey(into: string, name: string, value: string): void {
 export function notesOn({ app, worker: { older } }: Taken, folder: string | null): string[] {
   const isOlder = folder !== null && app.place !== OF_ENVIRONMENT && app.place !== join(folder, 'APP_KEY');
   return [
-    ...(isOlder ? [`APP_KEY is the one of ${app.place}, with which this backup was made.`] : []),
+    ...(isOlder ? [`APP_KEY is the one from ${app.place}, with which this backup was made.`] : []),
     ...(older.length > 0
-      ? [`WORKER_KEY opens with the key of ${older.map(({ place }) => place).join(', ')}, too.`]
+      ? [`WORKER_KEY also contains the key from ${older.map(({ place }) => place).join(', ')}.`]
       : []),
   ];
 }
@@ -153,7 +165,7 @@ export function notesOn({ app, worker: { older } }: Taken, folder: string | null
 /** What somebody has to know, or to do, before the start. */
 export function warningsOn({ app, worker }: Taken, { keys }: Config): string[] {
   const another = (name: string) =>
-    `${name} of the environment is another one than that of --keys, and would count at the start: take it out of the environment.`;
+    `${name} in the environment differs from the one in --keys, and would be used at the start: take it out of the environment.`;
   const kids = (jwks: readonly PrivateJwk[]) => jwks.map((key) => sealingKey(key).kid).join();
   const isOtherWorker = keys.worker && worker.keys.length > 0 && kids(keys.worker) !== kids(worker.keys);
   return [
@@ -161,7 +173,7 @@ export function warningsOn({ app, worker }: Taken, { keys }: Config): string[] {
     ...(isOtherWorker ? [another('WORKER_KEY')] : []),
     ...(worker.lost > 0
       ? [
-          `${accountsHave(worker.lost)} broker credentials that nothing opens any more: their owners must send them again.`,
+          `${accountsHave(worker.lost)} broker credentials that nothing can open any more: their owners must send them again.`,
         ]
       : worker.keys.length === 0
         ? [

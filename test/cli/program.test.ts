@@ -75,6 +75,7 @@ test('colours and progress are for terminals; what others wrote cannot steer one
     output.table(
       [{ name: 'a\u001b[2Jb\n' }],
       [{ title: 'NAME', value: ({ name }) => name, tone: () => 'bad' }],
+      null,
     );
     output.progress().tell('1 of many, many orders');
     const escapes = out.kept.text.split('\u001b[').length - 1;
@@ -150,7 +151,7 @@ test('an old Node passes on to the one that npm ci brought, or says what is miss
   assert.deepEqual([code, out], [2, '']);
   assert.match(
     err,
-    /^Fillpath needs Node 24 or newer, and this is v\d+\.\d+\.\d+\. `npm ci` in .* brings one along\.\n$/,
+    /^Fillpath needs Node 24 or newer, and this is v\d+\.\d+\.\d+\. `npm ci` in .* installs one\.\n$/,
   );
 });
 

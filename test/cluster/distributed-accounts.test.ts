@@ -1,3 +1,3 @@
 import { onRealServers } from './distributed.ts';
 
-await onRealServers(['accounts/sealed-secrets', 'orders/halt']);
+await onRealServers(['accounts/sealed-secrets', 'orders/drift', 'orders/halt']);

@@ -89,13 +89,20 @@ describe('the heading of Today', () => {
     const three = [todo('unknown_order'), todo('drift_excess'), todo('credentials_refused')];
     assert.equal(words({ todo: three }), '1 order is unknown and 2 more things to do');
     assert.equal(headline(overview({ todo: three })).severity, 'risk');
-    assert.equal(words({ todo: three.slice(1) }), '1 position is not its strategy’s and 1 more thing to do');
+    assert.equal(
+      words({ todo: three.slice(1) }),
+      '1 position differs from its strategy and 1 more thing to do',
+    );
     assert.equal(words({ todo: [todo('silence')] }), '1 account is silent');
     assert.equal(headline(overview({ todo: [todo('silence')] })).severity, 'act');
   });
 
+  test('does not call an order unknown that is placed, and that nobody asks about any more', () => {
+    assert.equal(words({ todo: [todo('dead_letter')] }), '1 order is unresolved');
+  });
+
   test('counts what is the same to a person as one', () => {
-    assert.equal(words({ todo: [todo('dead_letter'), todo('unknown_order')] }), '2 orders are unknown');
+    assert.equal(words({ todo: [todo('dead_letter'), todo('unknown_order')] }), '2 orders are unresolved');
     assert.equal(
       words({ todo: [todo('credentials_not_verified'), todo('credentials_missing')] }),
       '2 accounts wait for their credentials',
@@ -105,7 +112,7 @@ describe('the heading of Today', () => {
   test('counts what is not listed, too', () => {
     assert.equal(
       words({ todo: [todo('dead_letter')], todo_more: 1200 }),
-      '1 order is unknown and 1,200 more things to do',
+      '1 order is unresolved and 1,200 more things to do',
     );
   });
 
@@ -131,7 +138,7 @@ describe('the proofs', () => {
       '36 of 36 orders resolved',
       '7 of 7 positions as the strategies say',
       '2 of 2 brokers answer',
-      'audit log whole to entry 18,442',
+      'audit log sealed to entry 18,442',
     ]);
   });
 
@@ -141,7 +148,7 @@ describe('the proofs', () => {
         accounts: [],
         orders_today: { accepted: 0, unresolved: 0, half_answered_within_ms: null },
       }),
-      ['no order today', 'audit log whole to entry 18,442'],
+      ['no order today', 'audit log sealed to entry 18,442'],
     );
   });
 
@@ -165,7 +172,7 @@ describe('the proofs', () => {
         '1 of 2 orders resolved',
         '0 of 1 position as its strategy says',
         '0 of 1 broker answers',
-        'audit log sealed to entry 7, and not since 90 s',
+        'audit log sealed to entry 7, newer entries unsealed for 90 s',
       ],
     );
   });

@@ -98,7 +98,7 @@ responses: { 200: { headers: Record<string, unknown>; content: { "application/js
 413: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "payload_too_large"; }); } };
 429: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "daily_limit_reached" | "edge_rate_limited" | "rate_limited"; }); } };
 500: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "internal_error"; }); } };
-503: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "database_unavailable" | "outcome_unknown" | "store_unavailable" | "worker_unavailable"; }); } }; }; }; };
+503: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "broker_unavailable" | "database_unavailable" | "outcome_unknown" | "store_unavailable" | "worker_unavailable"; }); } }; }; }; };
 "/trading/order": { post: { parameters: { "query"?: never;
 "path"?: never;
 "header"?: { "Idempotency-Key"?: string; };
@@ -386,7 +386,7 @@ responses: { 200: { headers: Record<string, unknown>; content: { "application/js
 415: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "request_invalid"; }); } };
 429: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "daily_limit_reached" | "edge_rate_limited" | "rate_limited"; }); } };
 500: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "internal_error"; }); } };
-503: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "database_unavailable" | "outcome_unknown" | "store_unavailable" | "worker_unavailable"; }); } }; }; }; };
+503: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "broker_unavailable" | "database_unavailable" | "outcome_unknown" | "store_unavailable" | "worker_unavailable"; }); } }; }; }; };
 "/trading/accounts/{id}/simulation/reset": { post: { parameters: { "query"?: never;
 "path": { "id": string; };
 "header"?: never;
@@ -464,7 +464,9 @@ responses: { 200: { headers: Record<string, unknown>; content: { "application/js
 "/trading/signals": { get: { parameters: { "query"?: { "limit"?: number;
 "cursor"?: string;
 "trading_account_id"?: string;
-"outcome"?: "order" | "refused" | "sync";
+"outcome"?: "order" | "refused" | "sync" | "executed" | "rejected" | "under_way";
+"order_status"?: "queued" | "executing" | "placed" | "partially_filled" | "filled" | "done" | "cancelled" | "failed" | "rejected" | "expired" | "unknown";
+"real_money"?: boolean;
 "code"?: string;
 "symbol"?: string;
 "from"?: string;
@@ -532,6 +534,7 @@ responses: { 200: { headers: Record<string, unknown>; content: { "application/js
 503: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "broker_unavailable" | "database_unavailable" | "store_unavailable" | "worker_unavailable"; }); } }; }; }; };
 "/trading/performance": { get: { parameters: { "query"?: { "trading_account_id"?: string;
 "simulation"?: boolean;
+"real_money"?: boolean;
 "from"?: string;
 "to"?: string; };
 "path"?: never;
@@ -1728,7 +1731,8 @@ export interface components { schemas: { "Account": { "id": string;
 "PublicConfig": { "captcha": { "provider": "turnstile" | "recaptcha" | "hcaptcha";
 "site_key": string; } | null;
 "demo": { "email": string;
-"password": string; } | null; };
+"password": string; } | null;
+"mail": boolean; };
 "Queues": { "fill_checks": { "scheduled": number;
 "running": number;
 "dead_letter": number; };

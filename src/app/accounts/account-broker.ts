@@ -3,13 +3,10 @@
 
 import { type Account, changeAccountAt } from '../../data/accounts.ts';
 import type { Db } from '../../data/db.ts';
-import { type StrategyState, strategiesOf } from '../../data/strategies.ts';
 import { NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
-import { type Decimal, toNumber, toNumberOrNull, ZERO } from '../../domain/decimal.ts';
+import { toNumber } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial, ruleOf } from '../../domain/denial.ts';
 import { type AccountId, timestamp, type UserId } from '../../domain/ids.ts';
-import { positionOf } from '../../domain/strategy.ts';
-import { canonicalSymbol } from '../../domain/symbol.ts';
 import type { Mailbox, Work } from '../../worker/mailbox.ts';
 import type { Pool } from '../../worker/pool.ts';
 import { audit, writeAudit } from '../audit/audit.ts';
@@ -129,60 +126,6 @@ export async function heldPositions(
 ) {
   const answer = await askWorker(deps, user, { kind: 'positions', accountId: account, simulation });
   return isDenial(answer) ? answer : answer.positions;
-}
-
-/** Those of the broker, or those of the account's simulated book. */
-export async function readPositions(
-  deps: AskDeps & { readonly db: Db },
-  user: UserId,
-  id: string,
-  book: { readonly simulation: boolean },
-) {
-  const account = await ownAccount(deps, user, id);
-  if (isDenial(account)) return account;
-  const positions = await heldPositions(deps, user, account.id, book);
-  if (isDenial(positions)) return positions;
-  const strategies = new Map(
-    (await strategiesOf(deps.db.lists, account.id, book)).map((state) => [state.key.symbol, state]),
-  );
-  const canonical = (symbol: string) => canonicalSymbol(account.brokerName, symbol);
-  const held = positions.map(({ symbol, quantity, averagePrice, lastPrice, openProfit }) => ({
-    symbol,
-    quantity: toNumber(quantity),
-    average_price: toNumber(averagePrice),
-    last_price: toNumberOrNull(lastPrice),
-    open_profit: toNumberOrNull(openProfit),
-    ...besides(strategies.get(canonical(symbol)), quantity),
-  }));
-  const listed = new Set(positions.map(({ symbol }) => canonical(symbol)));
-  // What only the strategy holds.
-  const missing = [...strategies.values()]
-    .filter(({ key, word }) => !listed.has(key.symbol) && word.after !== null && word.after.side !== 'flat')
-    .map((state) => ({
-      symbol: state.key.symbol,
-      quantity: 0,
-      average_price: null,
-      last_price: null,
-      open_profit: null,
-      ...besides(state, ZERO),
-    }));
-  return { items: [...held, ...missing] };
-}
-
-/** Where the strategy stands beside what is held; nulls where none has said anything. */
-function besides(state: StrategyState | undefined, held: Decimal) {
-  const position = state?.word.after ? positionOf(state.word.after) : null;
-  return {
-    strategy_position: toNumberOrNull(position),
-    // A continuous month is held under the month's own name: what was last compared tells.
-    in_sync:
-      position === null
-        ? null
-        : state?.key.symbol.endsWith('!')
-          ? state.driftSince === null
-          : position === held,
-    last_signal_at: state?.arrivedAt ?? null,
-  };
 }
 
 /** The account's simulated book is flat from now on, as at first. Null: done. */

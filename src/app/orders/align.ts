@@ -4,16 +4,18 @@ import type { Account } from '../../data/accounts.ts';
 import { findStrategy, strategyStands } from '../../data/strategies.ts';
 import { findTarget, type Target } from '../../data/targets.ts';
 import type { User } from '../../data/users.ts';
-import { absolute } from '../../domain/decimal.ts';
+import { absolute, type Decimal } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { dayOf } from '../../domain/entitlement.ts';
 import { type AccountId, isUuid } from '../../domain/ids.ts';
 import { NO_NOTES } from '../../domain/order.ts';
-import { alignment } from '../../domain/signal.ts';
+import { planOrder } from '../../domain/position.ts';
+import { alignment, reduction } from '../../domain/signal.ts';
 import { positionOf } from '../../domain/strategy.ts';
 import { noSuchAccount } from '../accounts/accounts.ts';
 import type { RequestContext } from '../audit/audit.ts';
-import { type Placed, type PlaceOrderDeps, placeOrder } from './place-order.ts';
+import { type Placed, type PlaceOrderDeps, placeOrder, refusalOf } from './place-order.ts';
+import { positionFor } from './plan-order.ts';
 import { keyOf } from './strategy.ts';
 
 export interface Alignment {
@@ -40,12 +42,14 @@ export async function alignPosition(deps: PlaceOrderDeps, request: Alignment): P
   const stance = state?.word.after ?? null;
   const position = stance && positionOf(stance);
   if (!state || !stance || position === null) return nothingSaid(target.account, symbol);
+  const mapping = await mappingTo(deps, target, { symbol, simulation, position });
+  if (isDenial(mapping)) return mapping;
   const outcome = await placeOrder(deps, {
     ...target,
     source: 'dashboard',
     simulation,
     action: 'sync',
-    ...alignment(position),
+    ...mapping,
     symbol,
     quantity: absolute(position),
     notes: { ...NO_NOTES, marketPosition: stance.side },
@@ -60,6 +64,23 @@ export async function alignPosition(deps: PlaceOrderDeps, request: Alignment): P
     detail: 'The strategy has said something else in the meantime.',
     advice: 'Look again, and align if it is still needed.',
   });
+}
+
+/** Where an entry is refused, a halt above all, what is too much is closed all the same; the order can open nothing. */
+async function mappingTo(
+  deps: PlaceOrderDeps,
+  target: Target,
+  { position, ...of }: { readonly position: Decimal; readonly symbol: string; readonly simulation: boolean },
+): Promise<ReturnType<typeof alignment> | Denial> {
+  const whole = alignment(position);
+  const refusal = refusalOf(deps, { ...target, intent: whole.intent, simulation: of.simulation });
+  if (!refusal) return whole;
+  const part = reduction(position);
+  if (refusalOf(deps, { ...target, intent: part.intent, simulation: of.simulation })) return refusal;
+  const held = await positionFor(deps, target.account, of);
+  if (isDenial(held)) return held;
+  if ('rejection' in held) return refusal;
+  return planOrder(part.intent, absolute(position), held.position).legs.length > 0 ? part : refusal;
 }
 
 const nothingSaid = ({ name }: Account, symbol: string): Denial =>

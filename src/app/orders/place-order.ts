@@ -72,6 +72,8 @@ export interface NewOrder extends Placing {
   readonly symbol: string;
   readonly quantity: Decimal;
   readonly notes?: SignalNotes;
+  /** Outside the daily limit: not refused for it, and none of what it allows is used up. */
+  readonly isUncounted?: boolean;
   readonly arrivedAt: number;
   readonly context: RequestContext;
   /** Of a real webhook order. */
@@ -123,7 +125,7 @@ export async function placeOrder(
   const failedGuard = await commitOrder(deps, order, [
     accountStands(account),
     insertOrder(order, request.fingerprint),
-    ...(limits ? [counted(request, limits, plan)] : []),
+    ...(limits && !request.isUncounted ? [counted(request, limits, plan)] : []),
     ...request.claims(order.id),
     audit(
       request.context,
@@ -167,7 +169,7 @@ export const refusalOf = (...of: Parameters<typeof refusalsOf>): Denial | null =
 
 export function refusalsOf(
   { plans, clock }: Pick<PlaceOrderDeps, 'plans' | 'clock'>,
-  request: Placing & Pick<NewOrder, 'intent' | 'simulation'>,
+  request: Placing & Pick<NewOrder, 'intent' | 'simulation' | 'isUncounted'>,
 ): Denial[] {
   const { user, limits } = request;
   const now = clock.now();
@@ -180,12 +182,12 @@ const CHANGING = {
 };
 
 function standingOf(
-  request: Placing & Pick<NewOrder, 'intent' | 'simulation'>,
+  request: Placing & Pick<NewOrder, 'intent' | 'simulation' | 'isUncounted'>,
   limits: Limits,
   plan: Plan,
   now: number,
 ): Standing {
-  const { user, account, intent, simulation } = request;
+  const { user, account, intent, simulation, isUncounted = false } = request;
   const { termsVersion, hadPlan, ordersToday } = limits;
   const areAccepted = termsVersion === null || user.termsVersion === termsVersion;
   return {
@@ -197,6 +199,7 @@ function standingOf(
     terms: areAccepted ? 'accepted' : user.termsVersion === null ? 'never_accepted' : 'outdated',
     credentialsVerified: account.credentialsVerified,
     ordersToday: simulation ? ordersToday.simulated : ordersToday.real,
+    isUncounted,
     secondsLeftToday: secondsLeftOfDay(now),
   };
 }

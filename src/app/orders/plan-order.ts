@@ -1,13 +1,14 @@
 // What an order would do: asked of the worker, who decides it as it decides every order, and sends nothing.
 
 import type { Account } from '../../data/accounts.ts';
-import { type Decimal, toNumber } from '../../domain/decimal.ts';
+import { type Decimal, toNumber, ZERO } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { type OrderId, timestamp, type UserId } from '../../domain/ids.ts';
 import {
   type Action,
   NO_NOTES,
   type Order,
+  type OrderError,
   type OrderIntent,
   type OrderType,
   type SignalNotes,
@@ -63,20 +64,37 @@ export async function planFor(
   };
 }
 
-/** What is held of the symbol, as an order would find it; null: the broker has no such symbol. */
+/** What is held of the symbol, as an order would find it; or why nobody can tell. */
 export async function positionFor(
   deps: AskDeps & Pick<PlaceOrderDeps, 'clock'>,
   account: Account,
-  wish: Wish,
-): Promise<{ readonly position: Decimal | null } | Denial> {
+  of: Pick<Wish, 'symbol' | 'simulation'>,
+): Promise<{ readonly position: Decimal } | { readonly rejection: OrderError } | Denial> {
   const answer = await askWorker(deps, account.userId, {
     kind: 'plan',
     accountId: account.id,
-    draft: draftOf(account, wish, deps.clock.now()),
+    draft: draftOf(account, { ...CLOSE, ...of }, deps.clock.now()),
     guards: null,
   });
-  return isDenial(answer) ? answer : { position: answer.planned.positionBefore };
+  if (isDenial(answer)) return answer;
+  const { positionBefore, error } = answer.planned;
+  if (positionBefore !== null) return { position: positionBefore };
+  if (error?.code === 'invalid_symbol') return { rejection: error };
+  return deny('broker_unavailable', {
+    detail: 'The broker cannot be asked for the position at present.',
+    ...(error?.retry_after !== undefined && { retryAfter: error.retry_after }),
+  });
 }
+
+/** Whatever is held: there is nothing in it that could be refused before the position is read. */
+const CLOSE = {
+  source: 'dashboard',
+  action: 'close',
+  orderType: null,
+  intent: { operation: 'CLOSE_POSITION', direction: null },
+  quantity: ZERO,
+  notes: NO_NOTES,
+} as const satisfies Partial<Wish>;
 
 /** What a signal would order. */
 export const wishOf = (signal: Signal, simulation: boolean): Wish => ({

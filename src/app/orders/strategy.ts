@@ -90,13 +90,17 @@ async function hear(db: Db, hearing: Hearing): Promise<Heard> {
     // Only a target is not traded for it; whatever it was, it does not change where the strategy stands.
     superseded: superseded && signal.after !== null && signal.intent.target !== undefined,
   };
-  if (known && (superseded || after === null || isRepeated(known.word, word)))
-    return { notes, unit: [strategyStands(known), ...(gap ? gapNoted() : [])] };
-  if (after === null) return { notes, unit: [] };
-  return {
-    notes,
-    unit: [keepWord(key, known, word, timestamp(arrivedAt)), ...(gap ? gapNoted() : [])],
-  };
+  return { notes, unit: [kept(), ...(gap ? gapNoted() : [])] };
+
+  function kept(): Statement {
+    const at = timestamp(arrivedAt);
+    if (known && (superseded || isRepeated(known.word, word))) return strategyStands(known);
+    if (after !== null) return keepWord(key, known, word, at);
+    // It says where it began, and not where it ended: there is nothing to compare the next one with.
+    return known
+      ? keepWord(key, known, { ...known.word, before: null, after: null }, at)
+      : forgetStance(key, at);
+  }
 
   function gapNoted(): Statement[] {
     const event = {
@@ -154,25 +158,39 @@ interface DriftDeps {
   readonly log: { warn(context: object, text: string): void };
 }
 
-/** Once an order of a strategy's has ended: is the position where the strategy stands? Never in the way of anything. */
+/**
+ * Once an order has ended, whoever asked for it: is the position where the strategy stands? Never in the way of anything:
+ * where all is as it was, one read tells.
+ */
 export async function noteEnd(deps: DriftDeps, order: Order): Promise<void> {
   const position = positionAfter(order);
-  if (position === null || !hasEnded(order.status) || order.notes.marketPosition === null) return;
+  if (position === null || !hasEnded(order.status)) return;
   const { accountId, brokerName, symbol, simulation } = order;
   const key = { accountId, symbol: canonicalSymbol(brokerName, symbol), simulation };
   try {
-    // Behind an alert that came meanwhile the position is not yet where the strategy stands.
     const state = await findStrategy(deps.db, key);
-    const said = state?.word.after ? positionOf(state.word.after) : null;
-    const { target } = order.intent;
-    if (target && said !== target.position) return;
-    // An order whose end was found late tells what was held then, and no longer what is held beside a later word or order.
-    if (state && state.arrivedAt > order.submittedAt) return;
+    const found = compareWith(state, position);
+    if (!state || (found.inSync && state.driftSince === null)) return;
+    // Whoever comes later decides: a word, whose order may not have begun, or an order that was sent.
+    if (isBehind(order, state, found)) return;
     if (await hasFollower(deps.db, order)) return;
     await noteDrift(deps, key, order.userId, position, { order_id: order.id });
   } catch (fault) {
     deps.log.warn({ fault, ...namesOf(order) }, 'whether the position drifts could not be noted');
   }
+}
+
+/**
+ * An order whose end was found late tells what was held then, and no longer what is held beside a later word. Of one
+ * moment, an alert that goes elsewhere than the strategy stands now is the earlier one.
+ */
+function isBehind(
+  { submittedAt, source, intent: { target } }: Order,
+  { arrivedAt }: StrategyState,
+  { strategyPosition }: Comparison,
+): boolean {
+  if (arrivedAt !== submittedAt) return arrivedAt > submittedAt;
+  return source === 'webhook' && target !== undefined && target.position !== strategyPosition;
 }
 
 /** What was found by comparing. */

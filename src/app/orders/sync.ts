@@ -3,14 +3,14 @@
 
 import { findStrategy, strategyStands } from '../../data/strategies.ts';
 import type { Target } from '../../data/targets.ts';
-import { type Decimal, ZERO } from '../../domain/decimal.ts';
-import { type Denial, isDenial } from '../../domain/denial.ts';
+import type { Decimal } from '../../domain/decimal.ts';
+import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import type { Order } from '../../domain/order.ts';
 import type { Signal } from '../../domain/signal.ts';
 import { fingerprint } from '../../domain/webhook.ts';
 import type { Contested, Placed, PlaceOrderDeps } from './place-order.ts';
 import { refusalOf } from './place-order.ts';
-import { positionFor, wishOf } from './plan-order.ts';
+import { positionFor } from './plan-order.ts';
 import { type Heard, type Hearing, keepHeard, keyOf, noteDrift } from './strategy.ts';
 
 export interface Synced {
@@ -37,10 +37,12 @@ export async function syncStrategy(
   const { notes } = await keepHeard(deps.db, hearing);
   if (refusal) return refusal;
   // By the worker, as an order would read it: a continuous month is the month that it stands for.
-  const held = await positionFor(deps, account, wishOf(signal, simulation));
+  const held = await positionFor(deps, account, { symbol: signal.symbol, simulation });
   if (isDenial(held)) return held;
+  // There is no order to carry the broker's rejection.
+  if ('rejection' in held) return deny('webhook_payload_invalid', { detail: held.rejection.message });
   const key = keyOf(account, signal.symbol, simulation);
-  const found = await noteDrift(deps, key, account.userId, held.position ?? ZERO, { found_by: 'sync' });
+  const found = await noteDrift(deps, key, account.userId, held.position, { found_by: 'sync' });
   const { inSync, strategyPosition, brokerPosition } = found;
   const report = { inSync, strategyPosition, brokerPosition, gap: notes.gap, order: null };
   if (inSync || account.outOfSync !== 'follow') return report;

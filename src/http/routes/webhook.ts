@@ -103,6 +103,7 @@ export function webhookRoutes(
             'webhook_credential_attack',
             'webhook_replay_attack',
             ...NOT_PLACED,
+            'broker_unavailable',
           ],
         },
       },

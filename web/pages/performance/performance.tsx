@@ -35,6 +35,7 @@ const performanceOf = (first: string | null, shown: Shown) =>
         ...(first ? { from: `${first}T00:00:00Z` } : {}),
         ...(shown.accountId ? { trading_account_id: shown.accountId } : {}),
         simulation: shown.simulation,
+        ...(shown.realMoney ? { real_money: true } : {}),
       };
       // It could be CSV too, which nobody asked for.
       const performance = (await read(
@@ -51,6 +52,7 @@ export default function Performance() {
     range: rangeOf(search.range),
     accountId: search.account ?? null,
     simulation: search.simulation === 'true',
+    realMoney: search.simulation !== 'true' && search.money === 'real',
   };
   const listed = useQuery(accountsQuery);
   const known = listed.data;
@@ -83,7 +85,7 @@ export default function Performance() {
   if (data)
     return (
       <Told answer={data} accounts={accounts} filters={filters}>
-        {error && <ProblemNote fault={error}>What is shown is older.</ProblemNote>}
+        {error && <ProblemNote fault={error}>What is shown was read earlier.</ProblemNote>}
       </Told>
     );
   return error ? (
@@ -133,7 +135,11 @@ function Told({ answer: { shown, first, performance }, accounts, filters, childr
       {isMixed(performance) && (
         <p className={styles.mixed}>
           <Unreal word="not all real money" /> Some of these accounts trade no real money, and all of them are
-          added up below. Choose an account to see it alone.
+          added up below.{' '}
+          <Link to="/performance" search={searchOf({ ...shown, realMoney: true })}>
+            Real money alone
+          </Link>
+          , or choose an account.
         </p>
       )}
       {hasSeveralCurrencies(performance) && <SeveralCurrencies shown={shown} accounts={accounts} />}
@@ -167,8 +173,8 @@ function SeveralCurrencies({
 }) {
   return (
     <p className={styles.mixed}>
-      The accounts are kept in several currencies, and their money does not add up. Choose one account for its
-      profit and slippage:{' '}
+      The accounts are kept in several currencies, so their money cannot be added up. Choose one account for
+      its profit and slippage:{' '}
       {accounts.map(({ id, name }) => (
         <Link
           key={id}
@@ -189,22 +195,27 @@ function Nothing({ shown }: { readonly shown: Shown }) {
   return (
     <div className={styles.nothing}>
       <p>
-        Here will stand what the orders came to: realised profit by day and by symbol, what became of the
-        orders, how fast the brokers answered, and at which prices against those of the signals. One order is
+        What the orders came to will be shown here: realised profit by day and by symbol, what became of the
+        orders, how fast the brokers answered, and how their prices compared with the signals’. One order is
         enough to begin.
       </p>
       <p>
         {!isWhole && (
           <Link
             to="/performance"
-            search={searchOf({ range: 'all', accountId: null, simulation: shown.simulation })}
+            search={searchOf({
+              range: 'all',
+              accountId: null,
+              simulation: shown.simulation,
+              realMoney: false,
+            })}
             className="button"
           >
             Show all accounts, from the beginning
           </Link>
         )}{' '}
         <Link to="/accounts" className="button primary">
-          To the message to paste
+          Go to the message to paste
         </Link>
       </p>
     </div>

@@ -1,0 +1,323 @@
+// Whether the account holds what the strategy holds: compared after whichever order, read and never guessed, and told as it is.
+
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { BrokerBusy } from '../../src/broker/broker.ts';
+import { sql } from '../../src/data/db.ts';
+import { timestamp } from '../../src/domain/ids.ts';
+import type { OrderResult } from '../../src/domain/order-result.ts';
+import { scriptedBroker } from '../worker/scripted-broker.ts';
+import { openWorld, type Problem, settableClock, type Trader, type World } from '../world.ts';
+
+const SYMBOL = 'BTCUSDT';
+
+interface Synced {
+  in_sync: boolean;
+  strategy_position: number | null;
+  broker_position: number;
+  gap: boolean;
+  order: { status: string } | null;
+}
+
+interface Positions {
+  items: {
+    symbol: string;
+    quantity: number;
+    strategy_position: number | null;
+    in_sync: boolean | null;
+    last_signal_at: string | null;
+  }[];
+}
+
+const standing = (position: number, prefix = '') => ({
+  [`${prefix}market_position`]: position > 0 ? 'long' : position < 0 ? 'short' : 'flat',
+  [`${prefix}market_position_size`]: Math.abs(position),
+});
+
+async function desk(
+  t: TestContext,
+  {
+    account = {},
+    user = {},
+    able = {},
+  }: {
+    account?: Parameters<World['makeTrader']>[1];
+    user?: Parameters<World['makeTrader']>[0];
+    able?: Parameters<typeof scriptedBroker>[1];
+  } = {},
+) {
+  const clock = settableClock();
+  const broker = scriptedBroker(t, able);
+  const world = await openWorld(t, { brokers: broker.brokers, clock, wait: async () => {} });
+  const trader = await world.makeTrader(user, account);
+  /** A second later than the last one. */
+  const send = async <Body = OrderResult>(fields: object) => {
+    clock.advance(1000);
+    return world.send<Body>(trader, { ...fields });
+  };
+  const at = `/trading/accounts/${trader.account.id}`;
+  const post = <Body = Problem>(path: string, body: object) => {
+    clock.advance(1000);
+    return world.as<Body>(trader, 'POST', path, body);
+  };
+  return {
+    clock,
+    broker,
+    world,
+    trader,
+    send,
+    say: (action: string, to: number) => send({ action, quantity: 1, ...standing(to) }),
+    sync: (to: number, fields = {}) =>
+      send<Synced & Problem>({ action: 'sync', quantity: null, ...standing(to), ...fields }),
+    order: (action: string, quantity = 1) =>
+      post<{ status: string }>('/trading/order', {
+        trading_account_id: trader.account.id,
+        action,
+        symbol: SYMBOL,
+        quantity,
+      }),
+    halt: (flatten = false) => post(`${at}/halt`, { flatten }),
+    align: () => post<{ status: string; fill_quantity: number } & Problem>(`${at}/align`, { symbol: SYMBOL }),
+    positions: async () => (await world.as<Positions>(trader, 'GET', `${at}/positions`)).body.items,
+    drifts: () => driftsOf(world, trader),
+    notices: async () =>
+      (await world.as<{ todo: { kind: string }[] }>(trader, 'GET', '/trading/overview')).body.todo
+        .map(({ kind }) => kind)
+        .filter((kind) => kind.startsWith('drift')),
+  };
+}
+
+const driftsOf = async (world: World, trader: Trader) =>
+  (await world.audits(trader)).map(({ action }) => action).filter((action) => action.includes('drift'));
+
+/** All that the plan allows. */
+const useUp = ({ user }: Trader, day: string) =>
+  sql`insert into daily_order_counts (user_id, day, orders, simulated) values (${user.id}, ${day}, 200, 0)
+      on conflict (user_id, day) do update set orders = 200`;
+
+describe('After whichever order', () => {
+  test('a close that fills ends the drift: both are flat', async (t) => {
+    const { broker, trader, say, send, sync, drifts, notices } = await desk(t);
+    await say('buy', 1);
+    await sync(0);
+    assert.deepEqual([await drifts(), await notices()], [['position_drift'], ['drift_excess']]);
+    assert.equal((await send({ action: 'close', quantity: null })).body.status, 'filled');
+    assert.equal(broker.position(trader.account.id), '0');
+    assert.deepEqual([await drifts(), await notices()], [['position_drift', 'position_drift_ended'], []]);
+  });
+
+  for (const action of ['long_exit', 'close_long'])
+    test(`${action} by hand begins one: the strategy still holds what the account sold`, async (t) => {
+      const { say, order, drifts, notices } = await desk(t);
+      await say('buy', 1);
+      assert.equal((await order(action)).body.status, 'filled');
+      assert.deepEqual([await drifts(), await notices()], [['position_drift'], ['drift_missing']]);
+    });
+
+  test('the kill switch begins one, and an entry by hand ends it', async (t) => {
+    const { trader, world, say, halt, order, drifts, notices } = await desk(t);
+    await say('buy', 1);
+    await halt(true);
+    assert.deepEqual([await drifts(), await notices()], [['position_drift'], ['drift_missing']]);
+    await world.as(trader, 'POST', `/trading/accounts/${trader.account.id}/resume`);
+    await order('buy');
+    assert.deepEqual(await drifts(), ['position_drift', 'position_drift_ended']);
+  });
+
+  test('a close that the strategy has gone beyond is made, and is a drift', async (t) => {
+    const { clock, broker, trader, say, send, drifts } = await desk(t);
+    const early = timestamp(clock.now());
+    await say('buy', 2);
+    await send({ action: 'close', quantity: null, timestamp: early });
+    assert.equal(broker.position(trader.account.id), '0');
+    assert.deepEqual(await drifts(), ['position_drift']);
+  });
+
+  test('an alert that came while it was executed is not its to judge', async (t) => {
+    const { broker, clock, world, trader, say, order, drifts } = await desk(t);
+    await say('buy', 1);
+    const held = broker.hold('place', 'after');
+    const exit = order('long_exit');
+    await held.reached;
+    clock.advance(1000);
+    const next = world.send(trader, { action: 'buy', quantity: 1, ...standing(2) });
+    await world.eventually(
+      () => world.orders(trader),
+      (orders) => orders.length === 3,
+    );
+    held.release();
+    await Promise.all([exit, next]);
+    assert.equal(broker.position(trader.account.id), '2');
+    assert.deepEqual(await drifts(), []);
+  });
+
+  test('an order of which the position was not read says nothing of it', async (t) => {
+    const { broker, say, order, drifts } = await desk(t);
+    await say('buy', 1);
+    broker.script('position', async () => {
+      throw new BrokerBusy('slow down', 60_000);
+    });
+    assert.equal((await order('long_exit')).body.status, 'rejected');
+    assert.deepEqual(await drifts(), []);
+  });
+
+  test('where no strategy speaks nothing is noted', async (t) => {
+    const { send, order, drifts } = await desk(t);
+    await send({ action: 'buy', quantity: 1 });
+    await order('long_exit');
+    assert.deepEqual(await drifts(), []);
+  });
+});
+
+describe('The positions', () => {
+  test('of a continuous month say what the two figures say', async (t) => {
+    const { send, halt, positions } = await desk(t);
+    await halt();
+    await send({ action: 'buy', symbol: 'ES1!', quantity: 1, ...standing(1) });
+    const [shown] = await positions();
+    assert.deepEqual(
+      [shown?.symbol, shown?.quantity, shown?.strategy_position, shown?.in_sync],
+      ['ES1!', 0, 1, false],
+    );
+  });
+
+  test('of a continuous month have what is held of the month that it stands for', async (t) => {
+    const { broker, send, positions } = await desk(t);
+    broker.script('resolve', async (goodAnswer) => ({ ...(await goodAnswer()), symbol: 'ESZ6' }) as never);
+    await send({ action: 'buy', symbol: 'ES1!', quantity: 1, ...standing(1) });
+    assert.deepEqual(
+      (await positions()).map(({ symbol, quantity, strategy_position, in_sync }) => [
+        symbol,
+        quantity,
+        strategy_position,
+        in_sync,
+      ]),
+      [
+        ['ESZ6', 1, null, null],
+        ['ES1!', 1, 1, true],
+      ],
+    );
+  });
+
+  test('have the arrival of the last genuine signal, whatever it said', async (t) => {
+    const { clock, send, say, positions } = await desk(t);
+    const last = async () => (await positions())[0]?.last_signal_at;
+    await send({ action: 'buy', quantity: 1 });
+    assert.equal(await last(), timestamp(clock.now()));
+    await say('buy', 2);
+    for (let times = 0; times < 2; times++) {
+      await send({ action: 'buy', quantity: 1 });
+      assert.equal(await last(), timestamp(clock.now()));
+    }
+    await send({ action: 'buy', quantity: 1, ...standing(4, 'prev_') });
+    assert.equal(await last(), timestamp(clock.now()));
+  });
+});
+
+describe('A sync', () => {
+  test('that the broker cannot be asked for is no report, and no drift', async (t) => {
+    const { broker, say, sync, drifts } = await desk(t);
+    await say('buy', 1);
+    broker.script(
+      'position',
+      async () => {
+        throw new BrokerBusy('slow down', 60_000);
+      },
+      1,
+    );
+    for (const expected of ['at the call', 'at the closed gate']) {
+      const { status, body, headers } = await sync(1);
+      assert.deepEqual([status, body.code], [503, 'broker_unavailable'], expected);
+      assert.ok(Number(headers['retry-after']) > 30, expected);
+    }
+    assert.deepEqual(await drifts(), []);
+  });
+
+  test('of a part, at a broker of whole quantities, finds what is held', async (t) => {
+    const { broker, trader, sync } = await desk(t, { able: { fractionalQuantities: false } });
+    broker.give(trader.account.id, 1);
+    const { status, body } = await sync(0.5);
+    assert.deepEqual(
+      [status, body.in_sync, body.strategy_position, body.broker_position],
+      [200, false, 0.5, 1],
+    );
+  });
+
+  test('of a symbol that the broker does not have is refused in the broker’s words', async (t) => {
+    const { broker, sync, drifts } = await desk(t);
+    broker.script('resolve', async () => ({
+      rejection: { code: 'invalid_symbol', message: 'There is no NOPE here.' },
+    }));
+    const { status, body } = await sync(1, { symbol: 'NOPE' });
+    assert.deepEqual([status, body.code], [400, 'webhook_payload_invalid']);
+    assert.match(body.detail, /There is no NOPE here/);
+    assert.deepEqual(await drifts(), []);
+  });
+
+  test('that aligns is outside the daily limit, and uses up none of it', async (t) => {
+    const { broker, trader, world, sync, order } = await desk(t, {
+      user: { plan: 'starter' },
+      account: { outOfSync: 'follow' },
+    });
+    assert.equal((await sync(1)).body.order?.status, 'filled');
+    const today = async () =>
+      (await world.as<{ limit: { orders_today: number } }>(trader, 'GET', '/trading/overview')).body.limit
+        .orders_today;
+    assert.equal(await today(), 0);
+    await world.db.commit([useUp(trader, timestamp(world.clock.now()).slice(0, 10))]);
+    assert.equal((await order('buy')).status, 429);
+    assert.equal((await sync(3)).body.order?.status, 'filled');
+    assert.equal(broker.position(trader.account.id), '3');
+    assert.equal(await today(), 200);
+  });
+});
+
+describe('A gap', () => {
+  test('is not what follows an alert that did not say where it ended', async (t) => {
+    const { say, send } = await desk(t);
+    await say('buy', 1);
+    const { body: silent } = await send({ action: 'buy', quantity: 1, ...standing(1, 'prev_') });
+    assert.equal(silent.gap, false);
+    const next = await send({ action: 'buy', quantity: 1, ...standing(3), ...standing(2, 'prev_') });
+    assert.equal(next.body.gap, false);
+  });
+
+  test('is still found by an alert that says only where it began', async (t) => {
+    const { say, send } = await desk(t);
+    await say('buy', 1);
+    assert.equal((await send({ action: 'buy', quantity: 1, ...standing(2, 'prev_') })).body.gap, true);
+  });
+});
+
+describe('Aligning a halted account', () => {
+  test('sells what is too much: a halt holds nobody in a position', async (t) => {
+    const { broker, trader, say, order, halt, align, drifts } = await desk(t);
+    await say('buy', 1);
+    await order('buy', 2);
+    await halt();
+    const { status, body } = await align();
+    assert.deepEqual([status, body.status, body.fill_quantity], [200, 'filled', 2]);
+    assert.equal(broker.position(trader.account.id), '1');
+    assert.deepEqual(await drifts(), ['position_drift', 'position_drift_ended']);
+  });
+
+  test('closes what contradicts, and opens nothing', async (t) => {
+    const { broker, trader, say, order, halt, align } = await desk(t);
+    await say('buy', 1);
+    await order('sell', 2);
+    await halt();
+    const { status, body } = await align();
+    assert.deepEqual([status, body.status], [200, 'filled']);
+    assert.equal(broker.position(trader.account.id), '0');
+  });
+
+  test('is refused where something would have to be opened, or nothing is to be done', async (t) => {
+    const { broker, trader, say, order, halt, align } = await desk(t);
+    await say('buy', 2);
+    await order('long_exit');
+    await halt();
+    const { status, body } = await align();
+    assert.deepEqual([status, body.code], [403, 'account_halted']);
+    assert.equal(broker.position(trader.account.id), '1');
+  });
+});
