@@ -264,7 +264,7 @@ describe('a placeholder that the platform did not fill in', () => {
   });
 
   test('is named alone, with quotes of its own', () => {
-    assert.match(problemIn('{{plot("qty")}}'), /at line 1, column 1 stands \{\{plot\("qty"\)\}\}/);
+    assert.match(problemIn('{{plot("qty")}}'), /at line 1, column 1 there is \{\{plot\("qty"\)\}\}/);
   });
 
   test('is looked for in a time that grows with the body, whatever is in it', () => {
