@@ -18,17 +18,20 @@ export const deadLetters: AddCommands = (noun, { output, config, does }) => {
           const found: DeadLetter[] = [];
           for await (const page of pagesOf((page) => readDeadLetters(operator, page))) found.push(...page);
           if (json) output.json(found);
-          else if (found.length === 0) output.print('There are no dead letters.');
           else
-            output.table(found, [
-              { title: 'ORDER', value: (letter) => letter.order_id },
-              { title: 'STATUS', value: (letter) => letter.status },
-              { title: 'SYMBOL', value: (letter) => letter.symbol },
-              { title: 'ACCOUNT', value: (letter) => letter.trading_account_id },
-              { title: 'LOOKS', value: (letter) => letter.attempts, align: 'right' },
-              { title: 'LAST', value: (letter) => letter.next_at },
-              { title: 'WHY', value: (letter) => letter.last_error },
-            ]);
+            output.table(
+              found,
+              [
+                { title: 'ORDER', value: (letter) => letter.order_id },
+                { title: 'STATUS', value: (letter) => letter.status },
+                { title: 'SYMBOL', value: (letter) => letter.symbol },
+                { title: 'ACCOUNT', value: (letter) => letter.trading_account_id },
+                { title: 'LOOKS', value: (letter) => letter.attempts, align: 'right' },
+                { title: 'LAST', value: (letter) => letter.next_at },
+                { title: 'WHY', value: (letter) => letter.last_error },
+              ],
+              'There are no dead letters.',
+            );
           return 0;
         }),
       ),

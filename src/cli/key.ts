@@ -4,6 +4,7 @@ import { createApiKey, readApiKeys, removeApiKey } from '../app/accounts/setting
 import { isDenial } from '../domain/denial.ts';
 import { pagesOf } from '../http/csv.ts';
 import { type AddCommands, examples, JSON_OPTION, refused, type WithJson } from './desk.ts';
+import { visible } from './output.ts';
 import { ofUser } from './user.ts';
 
 const WHOSE = 'the email address or id of its user';
@@ -24,18 +25,22 @@ export const key: AddCommands = (noun, desk) => {
     .addHelpText('after', examples('key list ann@example.com'))
     .action(
       does(async (whose: string, { json }: WithJson) =>
-        ofUser(desk, 'key list', whose, async (operator, { id }) => {
+        ofUser(desk, 'key list', whose, async (operator, { id, email }) => {
           const found: Shown[] = [];
           for await (const page of pagesOf((page) => readApiKeys(operator, id, page))) found.push(...page);
           if (json) output.json(found);
           else
-            output.table(found, [
-              { title: 'ID', value: (each) => each.id },
-              { title: 'NAME', value: (each) => each.name },
-              { title: 'MADE', value: (each) => each.created_at },
-              { title: 'LAST USED', value: (each) => each.last_used_at },
-              { title: 'EXPIRES', value: (each) => each.expires_at },
-            ]);
+            output.table(
+              found,
+              [
+                { title: 'ID', value: (each) => each.id },
+                { title: 'NAME', value: (each) => each.name },
+                { title: 'MADE', value: (each) => each.created_at },
+                { title: 'LAST USED', value: (each) => each.last_used_at },
+                { title: 'EXPIRES', value: (each) => each.expires_at },
+              ],
+              `${visible(email)} has no API keys.`,
+            );
           return 0;
         }),
       ),

@@ -67,6 +67,12 @@ async function rotateAppKey(config: Config, output: Output): Promise<ExitCode> {
     output.print('and run this again before anything is started.');
     return 1;
   }
+  if (app !== undefined && appPrevious !== undefined && bytesOf(app).equals(bytesOf(appPrevious))) {
+    output.complain(
+      'APP_KEY_PREVIOUS is the same key as APP_KEY: nothing was replaced. Set APP_KEY to a new one, and APP_KEY_PREVIOUS to what it was; without APP_KEY_PREVIOUS this command makes a new key for you.',
+    );
+    return 2;
+  }
   return asOperator<ExitCode>(
     config,
     'keys rotate APP_KEY',

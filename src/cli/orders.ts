@@ -48,7 +48,14 @@ export const orders: AddCommands = (noun, desk) => {
           const answer = await api.get(`/trading/orders?${query}`);
           const { items } = (await answer.json()) as { items: OrderSummary[] };
           if (options.json) output.json(items);
-          else output.table(items, COLUMNS);
+          else
+            output.table(
+              items,
+              COLUMNS,
+              account || status || symbol
+                ? 'There are no such orders.'
+                : 'There are no orders yet. `npx fillpath signal send` sends a test signal.',
+            );
           return 0;
         }),
       ),

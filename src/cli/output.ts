@@ -40,7 +40,8 @@ export interface Output {
   complain(text: string): void;
   /** One JSON document on stdout. */
   json(value: unknown): void;
-  table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): void;
+  /** `none`: said where there is no row, on stderr, so that a pipe gets nothing; null: it was said already. */
+  table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], none: string | null): void;
   /** As it is, on stdout; waits while nobody takes it. */
   write(text: string): Promise<void>;
   /** In colour, where stdout has them. */
@@ -66,9 +67,9 @@ export function openOutput({ out, err }: { out: Writable; err: Writable }): Outp
       if (out.write(text) === false) await new Promise<void>((resolve) => void out.once?.('drain', resolve));
     },
     json: (value) => print(JSON.stringify(value, null, 2)),
-    table(rows, columns) {
-      const lines = tableLines(rows, columns, paint);
-      if (lines.length > 0) print(lines.join('\n'));
+    table(rows, columns, none) {
+      if (rows.length > 0) print(tableLines(rows, columns, paint).join('\n'));
+      else if (none !== null) err.write(`${none}\n`);
     },
     progress() {
       if (!err.isTTY) return { tell() {}, end() {} };
@@ -93,7 +94,6 @@ function tableLines<Row>(
   columns: readonly Column<Row>[],
   paint: Output['paint'],
 ): string[] {
-  if (rows.length === 0) return [];
   const texts = rows.map((row) => columns.map(({ value }) => visible(String(value(row) ?? '–'))));
   const widths = columns.map(({ title }, at) =>
     Math.max(title.length, ...texts.map((cells) => cells[at]?.length ?? 0)),

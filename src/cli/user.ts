@@ -42,7 +42,14 @@ export const user: AddCommands = (noun, desk) => {
           for await (const page of pagesOf((page) => readUsers(operator, { ...page, email: email ?? null })))
             found.push(...page);
           if (json) output.json(found);
-          else output.table(found, COLUMNS);
+          else
+            output.table(
+              found,
+              COLUMNS,
+              email === undefined
+                ? 'There are no users yet. `npx fillpath user add` adds one.'
+                : `No address has ${visible(email)} in it.`,
+            );
           return 0;
         }),
       ),
@@ -253,12 +260,16 @@ function show(output: Output, shown: Shown & { sessions: readonly object[] }, js
   for (const [name, value] of Object.entries(fields))
     output.print(`${name.padEnd(18)}${visible(String(value ?? '–'))}`);
   output.print(`${'sessions'.padEnd(18)}${sessions.length}`);
-  output.table(sessions as { id: string; created_at: string; ip_address: string; user_agent: string }[], [
-    { title: 'SESSION', value: ({ id }) => id },
-    { title: 'SINCE', value: ({ created_at }) => created_at },
-    { title: 'FROM', value: ({ ip_address }) => ip_address },
-    { title: 'WITH', value: ({ user_agent }) => user_agent },
-  ]);
+  output.table(
+    sessions as { id: string; created_at: string; ip_address: string; user_agent: string }[],
+    [
+      { title: 'SESSION', value: ({ id }) => id },
+      { title: 'SINCE', value: ({ created_at }) => created_at },
+      { title: 'FROM', value: ({ ip_address }) => ip_address },
+      { title: 'WITH', value: ({ user_agent }) => user_agent },
+    ],
+    null,
+  );
   return 0;
 }
 

@@ -283,11 +283,18 @@ export const reviveDestination = (
   noteSuccess(id, now),
 ];
 
+/** A message that is not tried again did not arrive; the next one has its own chance, at once. */
+export const noteRefusal = (id: string, error: string, now: Timestamp): Statement =>
+  sql`update notification_destinations set failing_since = coalesce(failing_since, ${now}), last_error = ${error}
+      where id = ${id}`;
+
 export const noteFailure = (
   id: string,
   { error, now, waitUntil, isDead }: { error: string; now: Timestamp; waitUntil: Timestamp; isDead: boolean },
 ): Statement[] => [
-  sql`update notification_destinations set failures = failures + 1, failing_since = coalesce(failing_since, ${now}),
+  // What was refused for good before does not count: the day in which it has its chance begins with the first try of this one.
+  sql`update notification_destinations set failures = failures + 1,
+        failing_since = case when failures = 0 then ${now} else coalesce(failing_since, ${now}) end,
         last_error = ${error}, wait_until = ${waitUntil} where id = ${id}`,
   ...(isDead
     ? [

@@ -67,7 +67,7 @@ function readTelegram({ url, botToken, chatId }: GivenAddress): ReadAddress {
 
 function readUrl(text: string): URL | string {
   const url = text.length <= MOST_CHARACTERS && /^https?:\/\/\S+$/i.test(text) ? URL.parse(text) : null;
-  if (url === null) return 'url must be an address such as https://example.com/hook.';
+  if (url === null) return 'url must look like https://example.com/hook.';
   if (url.username !== '' || url.password !== '') return 'url must be without a user name and a password.';
   if (url.hash !== '') return 'url must be without a fragment (#…).';
   return url;

@@ -1,11 +1,11 @@
 // Which events there are in what was committed: in an order's states, in the audit log, in an account's state.
 
-import type { Decimal } from './decimal.ts';
-import { toNumberOrNull } from './decimal.ts';
+import { toNumberOrNull, ZERO } from './decimal.ts';
 import { DENIALS } from './denials.ts';
 import type { AccountId, Timestamp, UserId } from './ids.ts';
 import { type Event, type EventKind, oneLine } from './notification.ts';
-import { hasEnded, mainLeg, type Order, type OrderStatus } from './order.ts';
+import { type Action, hasEnded, type Leg, mainLeg, type Order, type OrderStatus } from './order.ts';
+import { span } from './trouble.ts';
 
 /** What was told of an order. */
 export interface ToldOrder {
@@ -33,7 +33,7 @@ export function orderEvents(
     path: `/orders/${order.id}`,
     data: orderData(order),
   });
-  const what = `${order.action} ${order.quantity} ${oneLine(order.symbol)} on ${oneLine(account)}`;
+  const what = `${asked(order)} on ${oneLine(account)}`;
   const reason = order.error ? ` ${oneLine(order.error.message)}` : '';
   const events: Event[] = [];
   if (order.status !== before?.status) {
@@ -46,12 +46,12 @@ export function orderEvents(
         ),
       );
     const filled = hasEnded(order.status) ? filledOf(order) : null;
-    if (filled !== null) events.push(make('fill', 'Fill', `${what}: ${filled}.`));
+    if (filled !== null) events.push(make('fill', 'Fill', `${filled} on ${oneLine(account)}.`));
     if (isFailure(order.status))
       events.push(
         order.error?.code === 'guard_refused'
-          ? make('guard_refused', 'A guard refused an entry', `${what}.${reason}`)
-          : make('order_failed', `Order ${order.status}`, `${what}.${reason}`),
+          ? make('guard_refused', 'A guard refused an entry', `${what} was refused.${reason}`)
+          : make('order_failed', `Order ${order.status}`, `${what} ${FAILED[order.status]}.${reason}`),
       );
     if (order.error?.code === 'broker_unavailable')
       events.push(
@@ -67,24 +67,55 @@ export function orderEvents(
       make(
         'dead_letter',
         'Fill verification gave up',
-        `${what} is ${order.status}, and the broker could not tell what became of it. Look at the account at your broker.`,
+        `${what} was last seen as ${order.status.replace('_', ' ')}, and the broker could not tell what became of it. Look at the account at your broker.`,
       ),
     );
   return events;
 }
 
-const FAILURES: ReadonlySet<OrderStatus> = new Set(['cancelled', 'failed', 'rejected', 'expired']);
-const isFailure = (status: OrderStatus): boolean => FAILURES.has(status);
+const FAILED = {
+  cancelled: 'was cancelled',
+  failed: 'failed',
+  rejected: 'was rejected',
+  expired: 'expired',
+} as const;
+const isFailure = (status: OrderStatus): status is keyof typeof FAILED => Object.hasOwn(FAILED, status);
 
-function filledOf(order: Order): string | null {
-  const legs = order.legs.filter(
-    ({ fillQuantity }) => fillQuantity !== null && fillQuantity !== ('0' as Decimal),
-  );
-  if (legs.length === 0) return null;
-  return legs
-    .map((leg) => `${leg.side} ${leg.fillQuantity}${leg.fillPrice === null ? '' : ` at ${leg.fillPrice}`}`)
-    .join(', then ');
+/** "Buy 2 BTCUSDT". Who closes or aligns names no quantity. */
+function asked({ action, quantity, symbol }: Order): string {
+  const words = ACTION_WORDS[action];
+  return quantity === ZERO || action === 'sync'
+    ? `${words} ${oneLine(symbol)}`
+    : `${words} ${quantity} ${oneLine(symbol)}`;
 }
+
+const ACTION_WORDS: Readonly<Record<Action, string>> = {
+  buy: 'Buy',
+  sell: 'Sell',
+  close_long: 'Close long',
+  close_short: 'Close short',
+  long_entry: 'Long entry',
+  long_exit: 'Long exit',
+  short_entry: 'Short entry',
+  short_exit: 'Short exit',
+  close: 'Close',
+  sync: 'Align',
+};
+
+/** "Sold 0.1 BTCUSDT at 60000, then sold 0.2 at 59990,": what goes on behind it is where. */
+function filledOf({ legs, symbol }: Order): string | null {
+  const [first, ...others] = legs.filter(
+    ({ fillQuantity }) => fillQuantity !== null && fillQuantity !== ZERO,
+  );
+  if (!first) return null;
+  const traded = ({ side, quantity, fillQuantity, fillPrice }: Leg, name: string) =>
+    `${side === 'buy' ? 'bought' : 'sold'} ${fillQuantity}${fillQuantity === quantity ? '' : ` of ${quantity}`}${name}` +
+    (fillPrice === null ? '' : ` at ${fillPrice}`);
+  const said = capital(traded(first, ` ${oneLine(symbol)}`));
+  return others.length === 0 ? said : `${[said, ...others.map((leg) => traded(leg, ''))].join(', then ')},`;
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 function orderData(order: Order): Readonly<Record<string, unknown>> {
   const main = mainLeg(order);
@@ -112,6 +143,15 @@ export interface Entry {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
+/** What was attempted, by the audit log's word for it. */
+export const ATTACK_WORDS: Readonly<Record<string, string>> = {
+  webhook_ip_blocked: 'The request came from an address that is not on your list of allowed IPs.',
+  webhook_timestamp_expired: "The signal's timestamp was older, or further ahead, than the account allows.",
+  webhook_credential_attack: 'The signal carried a wrong webhook secret.',
+  webhook_replay_attack: 'A signal that was received before was sent again.',
+  refresh_token_reuse:
+    'A refresh token was used a second time: somebody else may have it, and its session has ended.',
+};
 const ATTACKS: ReadonlySet<string> = new Set([
   ...Object.values(DENIALS).flatMap((rule) => ('alert' in rule ? [rule.audit] : [])),
   'refresh_token_reuse',
@@ -125,6 +165,7 @@ export const ORDER_ACTIONS = ['webhook_order', 'dashboard_order'] as const;
 export function entryEvent(entry: Entry, account: string | null): Event | null {
   const { action, metadata, accountId, at, userId } = entry;
   const on = account === null ? '' : ` on ${oneLine(account)}`;
+  const holder = account === null ? 'the account' : oneLine(account);
   const symbol = oneLine(String(metadata.symbol ?? ''));
   const about = { at, userId, accountId };
   const data = { action, trading_account_id: accountId };
@@ -133,7 +174,7 @@ export function entryEvent(entry: Entry, account: string | null): Event | null {
       ...about,
       kind: 'attack',
       title: 'A request was refused as an attack',
-      text: `${action}${on}, from ${entry.ip || 'an unknown address'}. Nothing was traded.`,
+      text: `${ATTACK_WORDS[action] ?? 'A request was refused.'} It came from ${entry.ip || 'an unknown address'}${account === null ? '' : `, for ${oneLine(account)}`}. Nothing was traded.`,
       path: '/security',
       data: { ...data, ip_address: entry.ip },
     };
@@ -144,7 +185,7 @@ export function entryEvent(entry: Entry, account: string | null): Event | null {
       ...about,
       kind: 'gap',
       title: 'An alert never arrived',
-      text: `The alert of the strategy in ${symbol}${on} begins where the last one did not end.`,
+      text: `The strategy's last alert in ${symbol}${on} does not begin where the one before it ended: one in between never arrived. Look whether the position is the strategy's.`,
       path: '/positions',
       data: { ...data, symbol },
     };
@@ -154,12 +195,19 @@ export function entryEvent(entry: Entry, account: string | null): Event | null {
       ...about,
       kind: 'drift',
       title: "The position is not the strategy's",
-      text: `The strategy stands at ${strategy_position} ${symbol}, ${account === null ? 'the account' : oneLine(account)} holds ${broker_position}. Align the position, or the strategy.`,
+      text: `The strategy is ${stance(strategy_position, symbol)}, ${holder} is ${stance(broker_position)}. Align the position, or the strategy.`,
       path: '/positions',
       data: { ...data, symbol, strategy_position, broker_position },
     };
   }
   return null;
+}
+
+/** "long 2 BTCUSDT", "flat in BTCUSDT", "short 1" */
+function stance(position: unknown, symbol = ''): string {
+  const size = Number(position);
+  if (size === 0) return symbol === '' ? 'flat' : `flat in ${symbol}`;
+  return `${size > 0 ? 'long' : 'short'} ${Math.abs(size)} ${symbol}`.trim();
 }
 
 // States of an account and of a day
@@ -179,7 +227,7 @@ export const silenceEvent = (
   userId,
   accountId: id,
   title: 'No signal has come for a while',
-  text: `${oneLine(name)}: no genuine signal for more than ${silenceAfter} seconds. Look whether the alert is still active on the charting platform.`,
+  text: `${oneLine(name)}: no genuine signal for more than ${span(silenceAfter)}. Look whether the alert is still active on the charting platform.`,
   path: '/signals',
   data: { trading_account_id: id, silence_after: silenceAfter },
 });

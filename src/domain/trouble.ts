@@ -289,7 +289,7 @@ export const silence = (
   });
 
 /** Of seconds, for a person. */
-function span(seconds: number): string {
+export function span(seconds: number): string {
   if (seconds % 3600 === 0) return seconds === 3600 ? 'an hour' : `${seconds / 3600} hours`;
   if (seconds % 60 === 0) return seconds === 60 ? 'a minute' : `${seconds / 60} minutes`;
   return `${seconds} seconds`;

@@ -302,6 +302,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       readPlans: bind(readPlans),
       readTerms: bind(readTerms),
       captcha: config.captcha,
+      canMail: config.mail.smtpUrl !== undefined,
       demo: parts.demo ?? null,
       sealingKey: deps.sealingKey,
     },

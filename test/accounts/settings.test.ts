@@ -413,7 +413,7 @@ describe('the subscription', () => {
 });
 
 describe('open to everybody', () => {
-  const get = (world: World, url: string) => world.request({ method: 'GET', url });
+  const get = <B>(world: World, url: string) => world.request<B>({ method: 'GET', url });
 
   test('the plans, from the configuration', async (t) => {
     const plans = {
@@ -476,8 +476,21 @@ describe('open to everybody', () => {
     };
     const world = await openWorld(t, { env });
     const { body } = await get(world, '/public/config');
-    assert.deepEqual(body, { captcha: { provider: 'turnstile', site_key: 'site-1' }, demo: null });
+    assert.deepEqual(body, {
+      captcha: { provider: 'turnstile', site_key: 'site-1' },
+      demo: null,
+      mail: false,
+    });
     const without = await openWorld(t);
-    assert.deepEqual((await get(without, '/public/config')).body, { captcha: null, demo: null });
+    assert.deepEqual((await get(without, '/public/config')).body, {
+      captcha: null,
+      demo: null,
+      mail: false,
+    });
+  });
+
+  test('whether the service can send mail: without a server for it, nobody is promised one', async (t) => {
+    const world = await openWorld(t, { env: { SMTP_URL: 'smtp://127.0.0.1:9' } });
+    assert.equal((await get<{ mail: boolean }>(world, '/public/config')).body.mail, true);
   });
 });

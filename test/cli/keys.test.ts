@@ -265,6 +265,9 @@ test('an APP_KEY of the environment is replaced by the operator, with the previo
   assert.equal(asked.out.includes(OLD), false);
   const wrong = await configured({ APP_KEY: NEW, APP_KEY_PREVIOUS: NEW })('keys', 'rotate', 'APP_KEY');
   assert.equal(wrong.code, 2);
+  const same = await configured({ APP_KEY: OLD, APP_KEY_PREVIOUS: OLD })('keys', 'rotate', 'APP_KEY');
+  assert.deepEqual([same.code, same.out], [2, '']);
+  assert.match(same.err, /APP_KEY_PREVIOUS is the same key as APP_KEY: nothing was replaced/);
   const both = configured({ APP_KEY: NEW, APP_KEY_PREVIOUS: OLD });
   assert.match((await both('keys', 'rotate', 'APP_KEY')).out, /1 secret is sealed anew/);
   const again = await both('keys', 'rotate', 'APP_KEY');

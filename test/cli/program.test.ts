@@ -75,6 +75,7 @@ test('colours and progress are for terminals; what others wrote cannot steer one
     output.table(
       [{ name: 'a\u001b[2Jb\n' }],
       [{ title: 'NAME', value: ({ name }) => name, tone: () => 'bad' }],
+      null,
     );
     output.progress().tell('1 of many, many orders');
     const escapes = out.kept.text.split('\u001b[').length - 1;

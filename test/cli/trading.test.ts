@@ -58,6 +58,20 @@ test('one in earnest is asked about, and sent only where it is meant', async (t)
   );
 });
 
+test('where there are no orders, that is said to whoever looks, and to no program', async (t) => {
+  const { world, url, trader } = await openDesk(t);
+  const run = terminal(world.config, { client: { url, key: trader.apiKey } });
+  const none = await run('orders', 'list');
+  assert.deepEqual(
+    [none.code, none.out, none.err],
+    [0, '', 'There are no orders yet. `npx fillpath signal send` sends a test signal.\n'],
+  );
+  const chosen = await run('orders', 'list', '--account', 'Futures', '--status', 'unknown');
+  assert.deepEqual([chosen.out, chosen.err], ['', 'There are no such orders.\n']);
+  const forPrograms = await run('orders', 'list', '--json');
+  assert.deepEqual([forPrograms.out, forPrograms.err], ['[]\n', '']);
+});
+
 test('a close, which has no quantity of its own, is told by what was filled', async (t) => {
   const { world, url, trader } = await openDesk(t);
   const client = { url, key: trader.apiKey };
@@ -228,7 +242,8 @@ test('an export has the very lines of the API, in a file for its owner alone', a
 test('a dead letter is listed and looked at again', async (t) => {
   const { world, trader } = await openDesk(t);
   const run = terminal(world.config);
-  assert.equal((await run('dead-letters', 'list')).out, 'There are no dead letters.\n');
+  const empty = await run('dead-letters', 'list');
+  assert.deepEqual([empty.code, empty.out, empty.err], [0, '', 'There are no dead letters.\n']);
   assert.equal((await run('dead-letters', 'list', '--json')).out, '[]\n');
   const { body } = await world.send(trader);
   await world.db.commit([

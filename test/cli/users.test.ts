@@ -52,6 +52,8 @@ test('the plan is changed and shown, and a plan that nobody knows is a refusal',
     listed.map(({ plan, plan_expires_at }: Record<string, string>) => [plan, plan_expires_at]),
     [['desk', '2099-01-01T00:00:00.000Z']],
   );
+  const none = await run('user', 'list', '--email', 'nobody@');
+  assert.deepEqual([none.code, none.out, none.err], [0, '', 'No address has nobody@ in it.\n']);
   const table = await run('user', 'list', '--email', email);
   assert.match(table.out, /^ID +EMAIL +PLAN .*\n[0-9a-f-]{36} {2}\S+@example\.com {2}desk /);
 
@@ -133,6 +135,8 @@ test('keys are listed and revoked, and one of somebody else is none', async (t) 
     world.request({ method: 'GET', url: '/trading/orders', headers: { authorization: `Bearer ${key}` } });
   assert.equal((await use()).status, 200);
   const [listed] = JSON.parse((await run('key', 'list', ann.email, '--json')).out);
+  const none = await run('key', 'list', bob.email);
+  assert.deepEqual([none.code, none.out, none.err], [0, '', `${bob.email} has no API keys.\n`]);
   assert.deepEqual([listed.id, listed.name, listed.expires_at !== null], [id, 'a bot', true]);
   assert.equal((await run('key', 'revoke', bob.email, id)).code, 1);
   assert.equal((await use()).status, 200);

@@ -131,6 +131,26 @@ describe('A dead destination', () => {
   });
 });
 
+test('a message that a chat refuses is said of the destination; those behind it have their own chance, and a whole day', async (t) => {
+  const clock = settableClock();
+  const { world, add, until, settled, sent, answer, read } = await openDesk(t, { clock });
+  answer(() => ({ outcome: 'unfit', error: 'Telegram answered 400.' }));
+  const trader = await world.makeTrader();
+  const { id } = await add(trader, { events: ['fill'] });
+  await world.send(trader);
+  await until(async () => (await read(trader, id)).state === 'failing');
+  assert.equal((await read(trader, id)).last_error, 'Telegram answered 400.');
+  clock.advance(2 * 86_400_000);
+  answer(() => ({ outcome: 'again', error: 'It is away.' }));
+  await world.send(trader);
+  for (let tries = 2; tries <= 11; tries++) {
+    await until(() => sent.length === tries);
+    await settled();
+    assert.equal((await read(trader, id)).state, 'failing', `after ${tries - 1} tries`);
+    clock.advance(4_320_000);
+  }
+});
+
 test('what is sent and what cannot be is counted by its channel, tests too', async (t) => {
   const { world, add, round, answer } = await openDesk(t);
   const trader = await world.makeTrader();

@@ -194,6 +194,21 @@ test('a test is sent at once and audited, five times in a minute', async (t) => 
   );
 });
 
+test('a test that does not arrive is said of the destination too, with its reason, until something arrives', async (t) => {
+  const { world, add, answer, read } = await openDesk(t);
+  const trader = await world.makeTrader();
+  const { id } = await add(trader);
+  const test = () => world.inSession(trader, 'POST', `${URL_OF}/${id}/test`);
+  answer(() => ({ outcome: 'again', error: 'The address does not answer.' }));
+  await test();
+  const failing = await read(trader, id);
+  assert.deepEqual([failing.state, failing.last_error], ['failing', 'The address does not answer.']);
+  answer(() => ({ outcome: 'delivered' }));
+  await test();
+  const working = await read(trader, id);
+  assert.deepEqual([working.state, working.last_error], ['working', null]);
+});
+
 test('what is changed is changed, and what is removed is gone with what waited for it', async (t) => {
   const { world, add, read } = await openDesk(t);
   const trader = await world.makeTrader();

@@ -24,7 +24,7 @@ describe('An order', () => {
     await settled();
     assert.deepEqual(kinds().toSorted(), ['fill', 'guard_refused', 'order_failed']);
     const fill = sent.find(({ message }) => message.event === 'fill')?.message;
-    assert.match(fill?.text ?? '', /^buy 2 BTCUSDT on Paper: buy 2 at [\d.]+\.$/);
+    assert.match(fill?.text ?? '', /^Bought 2 BTCUSDT at [\d.]+ on Paper\.$/);
     assert.equal(fill?.link, `http://localhost:8080/orders/${filled.body.order_id}`);
     assert.deepEqual(sent[0]?.address, {
       kind: 'telegram',
@@ -277,7 +277,7 @@ describe('A destination', () => {
     await settled();
     assert.deepEqual(
       sent.map(({ message }) => message.text.split(' ').slice(0, 2).join(' ')),
-      ['buy 2'],
+      ['Bought 2'],
     );
   });
 
@@ -412,7 +412,9 @@ describe('A destination', () => {
     await world.send(other);
     await until(() => sent.some(({ message }) => message.data.trading_account_id === other.account.id));
     clock.advance(60_000);
-    await until(() => sent.some(({ message }) => /^buy 3 [^.]+ at [\d.]+\.$/.test(message.text)));
+    await until(() =>
+      sent.some(({ message }) => /^Bought 3 BTCUSDT at [\d.]+ on Paper\.$/.test(message.text)),
+    );
     await settled();
     const { body } = await world.as<{ items: { folded: number; outcome: string }[] }>(
       trader,

@@ -11,6 +11,7 @@ interface Listed {
   id: string;
   outcome: string;
   code: string | null;
+  simulation: boolean;
   order_id: string | null;
   order_status: string | null;
   symbol: string | null;
@@ -68,6 +69,28 @@ describe('What arrived at a webhook', () => {
     assert.equal(await said(), true);
     await become('paper', 'live');
     assert.equal(await said(), false);
+  });
+
+  test('that asked for a rehearsal is one, however early it was refused; what asked for it unclearly is not', async (t) => {
+    const world = await openWorld(t, { env: { RATE_LIMIT_REQUESTS: '4' } });
+    const trader = await world.makeTrader();
+    const query = '?simulation=true';
+    await world.send(trader, { quantity: -1 }, { query });
+    await world.send(trader, { quantity: -1 });
+    await world.send(trader, {}, { query: '?simulation=maybe' });
+    await world.send(trader, {}, { query });
+    await world.send(trader, {}, { query });
+    const told = (await signalsOf(world, trader)).toReversed();
+    assert.deepEqual(
+      told.map(({ code, simulation }) => [code, simulation]),
+      [
+        ['webhook_payload_invalid', true],
+        ['webhook_payload_invalid', false],
+        ['webhook_payload_invalid', false],
+        [null, true],
+        ['rate_limited', true],
+      ],
+    );
   });
 
   test('is listed newest first: what became an order, what was refused, what reported', async (t) => {

@@ -360,3 +360,28 @@ test('Symbols: who earned most stands first, and all bars begin at one zero', ()
     ['B', 'A'],
   );
 });
+
+test('Symbols stand in the order of the figure that is shown; what is not known, and then what was never filled, comes last and shows none', () => {
+  const symbol = (name: string, realised: number | null, volume = 1) => ({
+    ...{ symbol: name, realised, volume },
+    orders: 1,
+  });
+  const ordered = inOrder([
+    symbol('never filled', 0, 0),
+    symbol('not known', null),
+    symbol('loss', -3),
+    symbol('still open', 0),
+    symbol('gain', 2),
+  ]);
+  const [, realised] = symbolSheet(ordered, null).columns;
+  assert.deepEqual(
+    ordered.map((row) => [row.symbol, realised?.said(row)]),
+    [
+      ['gain', '+2.00'],
+      ['still open', '0.00'],
+      ['loss', '−3.00'],
+      ['not known', null],
+      ['never filled', 'no fill'],
+    ],
+  );
+});

@@ -94,8 +94,12 @@ describe('the heading of Today', () => {
     assert.equal(headline(overview({ todo: [todo('silence')] })).severity, 'act');
   });
 
+  test('does not call an order unknown that is placed, and that nobody asks about any more', () => {
+    assert.equal(words({ todo: [todo('dead_letter')] }), '1 order is unresolved');
+  });
+
   test('counts what is the same to a person as one', () => {
-    assert.equal(words({ todo: [todo('dead_letter'), todo('unknown_order')] }), '2 orders are unknown');
+    assert.equal(words({ todo: [todo('dead_letter'), todo('unknown_order')] }), '2 orders are unresolved');
     assert.equal(
       words({ todo: [todo('credentials_not_verified'), todo('credentials_missing')] }),
       '2 accounts wait for their credentials',
@@ -105,7 +109,7 @@ describe('the heading of Today', () => {
   test('counts what is not listed, too', () => {
     assert.equal(
       words({ todo: [todo('dead_letter')], todo_more: 1200 }),
-      '1 order is unknown and 1,200 more things to do',
+      '1 order is unresolved and 1,200 more things to do',
     );
   });
 

@@ -20,10 +20,14 @@ const PAGES = [
   { to: '/accounts', name: 'Accounts' },
   { to: '/check', name: 'Check' },
   { to: '/security', name: 'Security' },
+  { to: '/notifications', name: 'Notifications' },
 ] as const;
 const OPERATION = { to: '/operation', name: 'Operation' } as const;
+type Place = (typeof PAGES)[number] | typeof OPERATION;
 /** How many stand in the thumb's row; the rest is under More. */
 const AT_THE_THUMB = 3;
+/** The same in a masthead that is too narrow for all of them: they must not push Halt out of the window. */
+const IN_A_NARROW_MASTHEAD = 5;
 
 /** Around the page of the path, or around what is given where there is none. */
 export function Frame({ children = <Outlet /> }: { readonly children?: ReactNode }) {
@@ -45,7 +49,7 @@ export function Frame({ children = <Outlet /> }: { readonly children?: ReactNode
   );
 }
 
-function usePages() {
+function usePages(): readonly Place[] {
   const { data: session } = useQuery(ownSession);
   return session?.user.is_admin ? [...PAGES, OPERATION] : PAGES;
 }
@@ -78,6 +82,7 @@ function ToDo() {
 function Masthead() {
   const { openTrade } = useOver();
   const { data: session } = useQuery(ownSession);
+  const pages = usePages();
   const marked = useMarked();
   return (
     <header className={styles.masthead}>
@@ -85,12 +90,22 @@ function Masthead() {
         Fillpath
       </Link>
       <nav className={styles.pages} aria-label="Pages">
-        {usePages().map(({ to, name }) => (
-          <Link key={to} to={to} activeOptions={{ exact: to === '/' }} {...marked(to)}>
+        {pages.map(({ to, name }, place) => (
+          <Link
+            key={to}
+            to={to}
+            activeOptions={{ exact: to === '/' }}
+            {...(place < IN_A_NARROW_MASTHEAD ? {} : { className: styles.last })}
+            {...marked(to)}
+          >
             {name}
             {to === '/' && <ToDo />}
           </Link>
         ))}
+        <button type="button" className={styles.rest} popoverTarget="more-pages">
+          More
+        </button>
+        <More id="more-pages" pages={pages.slice(IN_A_NARROW_MASTHEAD)} className={styles.below} />
       </nav>
       <Search />
       <Pulse />
@@ -189,8 +204,27 @@ function Banner() {
   );
 }
 
-function ThumbRow() {
+interface MoreProps {
+  readonly id: string;
+  readonly pages: readonly Place[];
+  readonly className: string | undefined;
+}
+
+/** Goes away with the choice. */
+function More({ id, pages, className }: MoreProps) {
   const menu = useRef<HTMLDivElement>(null);
+  return (
+    <div ref={menu} id={id} popover="auto" className={className}>
+      {pages.map(({ to, name }) => (
+        <Link key={to} to={to} onClick={() => menu.current?.hidePopover()}>
+          {name}
+        </Link>
+      ))}
+    </div>
+  );
+}
+
+function ThumbRow() {
   const pages = usePages();
   const marked = useMarked();
   return (
@@ -204,13 +238,7 @@ function ThumbRow() {
       <button type="button" popoverTarget="more">
         More
       </button>
-      <div ref={menu} id="more" popover="auto" className={styles.more}>
-        {pages.slice(AT_THE_THUMB).map(({ to, name }) => (
-          <Link key={to} to={to} onClick={() => menu.current?.hidePopover()}>
-            {name}
-          </Link>
-        ))}
-      </div>
+      <More id="more" pages={pages.slice(AT_THE_THUMB)} className={styles.more} />
       <HaltButton className={styles.thumbHalt} />
     </nav>
   );

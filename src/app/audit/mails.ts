@@ -1,6 +1,7 @@
 // The words of our mails.
 
 import { NOTICE_TITLES, type NoticeKind } from '../../domain/notice.ts';
+import { ATTACK_WORDS } from '../../domain/notification-events.ts';
 import type { Mail } from '../../mail/mailer.ts';
 
 type Words = Omit<Mail, 'to'>;
@@ -41,7 +42,7 @@ export function alertMail(attack: {
   readonly baseUrl: string;
   readonly intervalMs: number;
 }): Words {
-  const description = ATTACKS[attack.attackType] ?? attack.detail;
+  const description = ATTACK_WORDS[attack.attackType] ?? attack.detail;
   const facts: readonly (readonly [string, string])[] = [
     ['Attack type', attack.attackType],
     ['Source IP', attack.ip],
@@ -107,13 +108,6 @@ export function deadDestinationMail(dead: {
       .join('')}</table><p>${escaped(after)}</p>`,
   };
 }
-
-const ATTACKS: Readonly<Record<string, string>> = {
-  webhook_ip_blocked: 'The request came from an address that is not on your list of allowed IPs.',
-  webhook_timestamp_expired: "The signal's timestamp was older, or further ahead, than the account allows.",
-  webhook_credential_attack: 'The signal carried a wrong webhook secret.',
-  webhook_replay_attack: 'A signal that was received before was sent again.',
-};
 
 /** A name chosen by somebody must not lay out our mail. */
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ');

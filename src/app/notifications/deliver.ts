@@ -19,6 +19,7 @@ import {
   destinationById,
   dueDestinations,
   noteFailure,
+  noteRefusal,
   noteSuccess,
   releaseDestination,
   reviveDestination,
@@ -67,7 +68,10 @@ async function deliverTrial(deps: DeliverDeps, trial: Trial): Promise<void> {
   await db.commit(
     attempt.outcome === 'delivered'
       ? [endDelivery(trial.id, 'delivered', null, now), ...reviveDestination(destination, now)]
-      : [endDelivery(trial.id, 'given_up', attempt.error, now)],
+      : [
+          endDelivery(trial.id, 'given_up', attempt.error, now),
+          noteRefusal(destination.id, attempt.error, now),
+        ],
   );
 }
 
@@ -135,11 +139,11 @@ function after(
       return [endDelivery(delivery.id, 'delivered', null, at), noteSuccess(id, at)];
     case 'unfit':
       // It was there, and did not like this one.
-      return [endDelivery(delivery.id, 'given_up', attempt.error, at)];
+      return [endDelivery(delivery.id, 'given_up', attempt.error, at), noteRefusal(id, attempt.error, at)];
     case 'again': {
       const failed = failures + 1;
       const waitUntil = timestamp(now + pauseMs(failed, Math.random(), attempt.retryAfterMs));
-      const failingMs = failingSince === null ? 0 : now - millis(failingSince);
+      const failingMs = failures === 0 || failingSince === null ? 0 : now - millis(failingSince);
       const isDead = isHopeless({ failures: failed, failingMs });
       return [
         noteDeliveryError(delivery.id, attempt.error),

@@ -30,7 +30,8 @@ export interface Findings {
   /** Where its code does not say it. */
   refusedBy?: Check;
   signal?: Signal;
-  simulation?: boolean;
+  /** It asked for a rehearsal, plainly: so it is shown, however early it was refused. */
+  readonly simulation: boolean;
 }
 
 /** `end`: the order that it became, the report that it was, or why it was refused. null: it was at nobody's webhook. */
@@ -47,7 +48,7 @@ export function arrivedSignal(
     userId: user.id,
     accountId: account.id,
     arrivedAt: timestamp(arrivedAt),
-    simulation: simulation ?? false,
+    simulation,
     symbol: signal?.symbol ?? null,
     action: signal?.action ?? null,
     quantity: signal?.quantity ?? null,

@@ -56,7 +56,8 @@ export async function receiveWebhook(
   deps: WebhookDeps,
   request: WebhookRequest,
 ): Promise<Denial | Placed | Synced> {
-  const findings: Findings = { metadata: {} };
+  const simulation = request.queryProblem === null && readFlag(request.simulation) === true;
+  const findings: Findings = { simulation, metadata: {} };
   const checks = deps.tracing.begin('checks');
   const outcome = await checkAndPlace(deps, request, findings, checks).finally(() => checks.end());
   if (isDenial(outcome)) {
@@ -128,7 +129,7 @@ async function checkAndPlace(
     const checked = checkSignal(deps, request, reading, against);
     if ('denial' in checked)
       Object.assign(findings, { metadata: checked.metadata, refusedBy: checked.check });
-    else Object.assign(findings, { signal: checked.signal, simulation: checked.simulation });
+    else findings.signal = checked.signal;
     return checked;
   };
   const checked = check(target);

@@ -15,6 +15,8 @@ export interface PublicRoutes {
   readonly captcha: { readonly provider: string; readonly siteKey: string } | null;
   /** How to log in to the demo; null: this is none. */
   readonly demo: { readonly email: string; readonly password: string } | null;
+  /** The operator has a mail server; without one a mail is a file on the service's disk. */
+  readonly canMail: boolean;
   /** To which clients seal broker credentials. */
   readonly sealingKey: SealingKey;
 }
@@ -22,7 +24,7 @@ export interface PublicRoutes {
 export function publicRoutes(server: FastifyInstance, deps: PublicRoutes): void {
   const open = (doc: Omit<RouteDoc, 'tag'>) =>
     ({ config: { access: 'open', doc: { tag: 'Public', ...doc } } }) as const;
-  const { captcha, demo, sealingKey } = deps;
+  const { captcha, demo, canMail, sealingKey } = deps;
 
   server.get(
     '/public/plans',
@@ -62,6 +64,7 @@ export function publicRoutes(server: FastifyInstance, deps: PublicRoutes): void 
     async () => ({
       captcha: captcha && { provider: captcha.provider, site_key: captcha.siteKey },
       demo: demo && { email: demo.email, password: demo.password },
+      mail: canMail,
     }),
   );
 

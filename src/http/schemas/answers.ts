@@ -332,6 +332,7 @@ export const PublicConfig = Type.Object(
         'invented accounts and strategies play here, on paper accounts only, and this is how to log in; null: this is no demo',
       ),
     ),
+    mail: flag('mails are sent; false: the operator has set no mail server, and none reaches you', true),
   },
   { title: 'PublicConfig' },
 );

@@ -84,12 +84,14 @@ const destination = {
   state: oneOf(
     DESTINATION_STATES,
     saying(
-      '`new`: nothing was sent yet; `dead`: nothing more is sent, until it is resumed or a test arrives',
+      '`new`: nothing has arrived there yet, nor failed; `failing`: what was sent last, an event or a test, did not arrive; `dead`: nothing more is sent, until it is resumed or a test arrives',
     ),
   ),
   since: time('of the state'),
   last_success_at: orNull(time('when something last arrived there')),
-  last_error: orNull(text('why it fails; null: it does not'), { examples: [null] }),
+  last_error: orNull(text('why what was sent last did not arrive; null: it did, or nothing was sent'), {
+    examples: [null],
+  }),
   dropped: count('messages for which there was no room while others waited'),
   created_at: time('of its making'),
 };

@@ -1,9 +1,10 @@
 // A link for a new password. The answer is the same for an address that nobody has: the page says no more than that.
 
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { api, read } from '../../api/client.ts';
+import { publicConfig } from '../../api/queries.ts';
 import { Outside } from '../../parts/outside.tsx';
 import { useTitle } from '../../parts/page.tsx';
 import styles from './enter.module.css';
@@ -11,6 +12,7 @@ import { Field, refusalAt } from './form.tsx';
 
 export default function ForgotPassword() {
   useTitle('Forgot the password');
+  const { data: config } = useQuery(publicConfig);
   const [email, setEmail] = useState('');
   const ask = useMutation({ mutationFn: () => read(api.POST('/auth/forgot-password', { body: { email } })) });
   const submit = (event: FormEvent) => {
@@ -21,13 +23,16 @@ export default function ForgotPassword() {
     <Outside links={<Link to="/login">Log in</Link>}>
       {ask.isSuccess ? (
         <section className={styles.form} role="status">
-          <h1 className="answer">Look into your mail</h1>
+          <h1 className="answer">{config?.mail === false ? 'Ask your operator' : 'Look into your mail'}</h1>
           <p>
-            If <b>{email}</b> is registered here, a link is on its way. It works once, for 30 minutes. The old
-            password works until the new one is set.
+            If <b>{email}</b> is registered here, a link is{' '}
+            {config?.mail === false ? 'in the outbox of the operator' : 'on its way'}. It works once, for 30
+            minutes. The old password works until the new one is set.
           </p>
           <p>
-            Nothing came? Look among the unwanted mail, or{' '}
+            {config?.mail === false
+              ? 'There is none? Then '
+              : 'Nothing came? Look among the unwanted mail, or '}
             <button type="button" className="link" onClick={() => ask.reset()}>
               try another address
             </button>
@@ -37,7 +42,11 @@ export default function ForgotPassword() {
       ) : (
         <form className={styles.form} onSubmit={submit}>
           <h1 className="answer">A new password</h1>
-          <p>We send you a link to set it.</p>
+          <p>
+            {config?.mail === false
+              ? 'This service has no mail server: the link becomes a file in the outbox of its operator. Ask them for it.'
+              : 'We send you a link to set it.'}
+          </p>
           <Field
             label="Email"
             type="email"

@@ -23,6 +23,7 @@ const PLACES: readonly (readonly [RegExp, string])[] = [
   [/^\/accounts/, 'Accounts'],
   [/^\/check/, 'Check'],
   [/^\/security/, 'Security'],
+  [/^\/notifications/, 'Notifications'],
   [/^\/operation/, 'Operation'],
 ];
 

@@ -3,6 +3,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useId, useState } from 'react';
 import { api, read } from '../../api/client.ts';
+import { problemOf } from '../../api/problem.ts';
 import { CopyButton } from '../../parts/copy.tsx';
 import { Section } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
@@ -10,7 +11,15 @@ import { useReadAgain } from '../../parts/read-again.ts';
 import { type Choice, Choices } from './choices.tsx';
 import styles from './notifications.module.css';
 import { destinations } from './questions.ts';
-import { KINDS, type Kind, kindInWords, USUAL } from './words.ts';
+import {
+  ADDRESS_LABELS,
+  type AddressField,
+  KINDS,
+  type Kind,
+  kindInWords,
+  refusedField,
+  USUAL,
+} from './words.ts';
 
 const FRESH: Choice = { events: USUAL, accountIds: null, summaryHour: 7 };
 const NOTHING = { name: '', url: '', bot_token: '', chat_id: '' };
@@ -48,7 +57,18 @@ export function Add() {
   const field = (name: keyof typeof NOTHING) => ({
     name,
     value: given[name],
-    onChange: (value: string) => setGiven({ ...given, [name]: value }),
+    onChange(value: string) {
+      setGiven({ ...given, [name]: value });
+      // What was refused is no longer what stands there.
+      if (add.error) add.reset();
+    },
+  });
+  const refused = add.error && refusedField(problemOf(add.error));
+  const addressField = (name: AddressField) => ({
+    ...field(name),
+    label: ADDRESS_LABELS[name],
+    refusal: refused?.field === name ? refused.words : null,
+    required: true,
   });
   return (
     <Section title="Add a destination" more={<span className="quiet">ten at the most</span>}>
@@ -73,7 +93,10 @@ export function Add() {
                 type="radio"
                 name="kind"
                 checked={kind === each.kind}
-                onChange={() => setKind(each.kind)}
+                onChange={() => {
+                  setKind(each.kind);
+                  if (add.error) add.reset();
+                }}
               />
               {each.name}
             </label>
@@ -84,17 +107,11 @@ export function Add() {
           <Field {...field('name')} label="Name" placeholder={kindInWords(kind)} />
           {kind === 'telegram' ? (
             <>
-              <Field
-                {...field('bot_token')}
-                label="Bot token"
-                placeholder="123456789:AA…"
-                isSecret
-                required
-              />
-              <Field {...field('chat_id')} label="Chat id" placeholder="-1001234567890" required />
+              <Field {...addressField('bot_token')} placeholder="123456789:AA…" isSecret />
+              <Field {...addressField('chat_id')} placeholder="-1001234567890" />
             </>
           ) : (
-            <Field {...field('url')} label="Address" placeholder={PLACEHOLDERS[kind]} required />
+            <Field {...addressField('url')} placeholder={PLACEHOLDERS[kind]} />
           )}
         </div>
         <Choices choice={choice} onChange={setChoice} />
@@ -102,7 +119,7 @@ export function Add() {
           Add {kindInWords(kind)}
         </button>
       </form>
-      {add.error && <ProblemNote fault={add.error} />}
+      {add.error && !refused && <ProblemNote fault={add.error} />}
     </Section>
   );
 }
@@ -113,13 +130,16 @@ const PLACEHOLDERS: Readonly<Record<Exclude<Kind, 'telegram'>, string>> = {
   webhook: 'https://example.com/fillpath',
 };
 
+const MOST_CHARACTERS = { name: 100, url: 2048, bot_token: 120, chat_id: 40 } as const;
+
 interface FieldProps {
-  readonly name: string;
+  readonly name: keyof typeof MOST_CHARACTERS;
   readonly label: string;
   readonly value: string;
   readonly placeholder: string;
   readonly isSecret?: boolean;
   readonly required?: boolean;
+  readonly refusal?: string | null;
   readonly onChange: (value: string) => void;
 }
 
@@ -130,6 +150,7 @@ function Field({
   placeholder,
   isSecret = false,
   required = false,
+  refusal = null,
   onChange,
 }: FieldProps) {
   const id = useId();
@@ -142,10 +163,17 @@ function Field({
         type={isSecret ? 'password' : 'text'}
         autoComplete="off"
         spellCheck={false}
-        maxLength={name === 'name' ? 100 : 2048}
+        maxLength={MOST_CHARACTERS[name]}
+        aria-invalid={refusal ? true : undefined}
+        aria-describedby={refusal ? `${id}-refused` : undefined}
         {...{ value, placeholder, required }}
         onChange={({ target }) => onChange(target.value)}
       />
+      {refusal && (
+        <p id={`${id}-refused`} role="alert" className="act">
+          {refusal}
+        </p>
+      )}
     </div>
   );
 }

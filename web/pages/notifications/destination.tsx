@@ -165,9 +165,10 @@ function Sent({ id }: { readonly id: string }) {
               {delivery.text}
               {delivery.folded > 1 && ` (${delivery.folded} of a burst)`}
             </td>
-            <td title={delivery.last_error ?? undefined}>
+            <td className={styles.message}>
               {delivery.outcome.replace('_', ' ')}
               {delivery.attempts > 1 && `, ${delivery.attempts} tries`}
+              {delivery.outcome !== 'delivered' && delivery.last_error && `: ${delivery.last_error}`}
             </td>
           </tr>
         ))}

@@ -1,17 +1,20 @@
 // Where a user is told, beside mail: whether it arrives, and of what.
 
 import { useQuery } from '@tanstack/react-query';
+import { publicConfig } from '../../api/queries.ts';
 import { Page, Section, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { Add } from './add.tsx';
 import { DestinationRow } from './destination.tsx';
 import styles from './notifications.module.css';
 import { destinations } from './questions.ts';
-import { answerOf } from './words.ts';
+import { answerOf, mailInWords } from './words.ts';
 
 export default function Notifications() {
   const { data, error } = useQuery(destinations);
-  const answer = data && answerOf(data);
+  const { data: config } = useQuery(publicConfig);
+  const mail = config?.mail ?? null;
+  const answer = data && answerOf(data, { mail });
   return (
     <Page
       title={answer ? answer.lead + answer.rest : 'Notifications'}
@@ -25,7 +28,7 @@ export default function Notifications() {
           <span className="quiet">Notifications</span>
         )
       }
-      facts={<span>Mails about gaps, drifts, silence and attacks are sent besides.</span>}
+      facts={<span>{mailInWords(mail)}</span>}
     >
       <Section title="Destinations">
         {error ? (

@@ -104,7 +104,7 @@ export const SEVERITY: Readonly<Record<Destination['state'], 'good' | 'usual' | 
 };
 
 export const STATE: Readonly<Record<Destination['state'], string>> = {
-  new: 'nothing sent yet, added',
+  new: 'nothing delivered yet, added',
   working: 'working since',
   failing: 'failing since',
   dead: 'dead since',
@@ -113,27 +113,68 @@ export const STATE: Readonly<Record<Destination['state'], string>> = {
 
 /** null: nothing. */
 export function whatToDo({ state, kind }: Pick<Destination, 'state' | 'kind'>): string | null {
-  if (state === 'failing') return 'It is tried again by itself, for a day.';
+  if (state === 'failing')
+    return kind === 'telegram'
+      ? 'Events are tried again by themselves, for a day; a test is not. Look whether the bot may write to the chat, then send a test; if the token or the chat is wrong, remove it and add it anew.'
+      : 'Events are tried again by themselves, for a day; a test is not. Look whether something answers there, then send a test; if the address is wrong, remove it and add it anew.';
   if (state !== 'dead') return null;
   return kind === 'telegram'
     ? 'Nothing more is sent there. Let the bot write to the chat again, then send a test; or remove it and add another.'
     : 'Nothing more is sent there. Mend it and send a test, which revives it; or remove it and add another.';
 }
 
-export function answerOf(destinations: readonly Pick<Destination, 'state'>[]): {
+export type AddressField = 'url' | 'bot_token' | 'chat_id';
+
+export const ADDRESS_LABELS: Readonly<Record<AddressField, string>> = {
+  url: 'Address',
+  bot_token: 'Bot token',
+  chat_id: 'Chat id',
+};
+
+/** A refused address, at its field and by the name that the field has on the page; null: it is about something else. */
+export function refusedField(problem: {
+  readonly code: string;
+  readonly detail: string;
+}): { readonly field: AddressField; readonly words: string } | null {
+  if (problem.code !== 'notification_address_invalid') return null;
+  const [, name, rest] = /^(url|bot_token|chat_id) (.*)$/s.exec(problem.detail) ?? [];
+  if (name === undefined) return null;
+  const field = name as AddressField;
+  return { field, words: `The ${ADDRESS_LABELS[field].toLowerCase()} ${rest}` };
+}
+
+/** null: it is not known yet. */
+export const mailInWords = (mail: boolean | null): string | null =>
+  mail === null
+    ? null
+    : mail
+      ? 'Mails about gaps, drifts, silence and attacks are sent besides.'
+      : 'No mails are sent: this service has no mail server. Its operator sets one with SMTP_URL.';
+
+/** `mail`: whether the service can send any; null: that is not known yet. */
+export function answerOf(
+  destinations: readonly Pick<Destination, 'state'>[],
+  { mail }: { readonly mail: boolean | null },
+): {
   lead: string;
   rest: string;
 } {
   const dead = destinations.filter(({ state }) => state === 'dead').length;
   const failing = destinations.filter(({ state }) => state === 'failing').length;
-  if (destinations.length === 0) return { lead: 'Only mail', rest: ' tells you when something happens' };
+  if (destinations.length === 0)
+    return mail === null
+      ? { lead: 'No destinations', rest: '' }
+      : { lead: mail ? 'Only mail' : 'Nothing', rest: ' tells you when something happens' };
   if (dead > 0)
     return { lead: dead === 1 ? '1 destination is dead' : `${dead} destinations are dead`, rest: '' };
   if (failing > 0)
     return {
-      lead: failing === 1 ? '1 destination does not answer' : `${failing} destinations do not answer`,
-      rest: ', and is tried again',
+      lead: failing === 1 ? '1 destination is failing' : `${failing} destinations are failing`,
+      rest: '',
     };
   const count = destinations.length;
-  return { lead: count === 1 ? '1 destination' : `${count} destinations`, rest: ' beside mail' };
+  return {
+    lead: count === 1 ? '1 destination' : `${count} destinations`,
+    rest: mail === null ? '' : mail ? ' beside mail' : ', and no mail',
+  };
 }

@@ -13,11 +13,12 @@ export interface AmountBar {
   readonly width: number;
 }
 
-/** What was never filled has earned nothing, and comes last. */
+/** What was never filled has earned nothing and lost nothing: it comes last, behind what is not known, and shows no figure. */
 export const inOrder = (symbols: readonly SymbolTotals[]): SymbolTotals[] =>
   symbols.toSorted(
     (a, b) =>
       Number(b.volume > 0) - Number(a.volume > 0) ||
+      Number(b.realised !== null) - Number(a.realised !== null) ||
       (b.realised ?? 0) - (a.realised ?? 0) ||
       b.orders - a.orders ||
       a.symbol.localeCompare(b.symbol),
@@ -37,6 +38,8 @@ export function amountBars(symbols: readonly SymbolTotals[]): (AmountBar | null)
   });
 }
 
+const NO_FILL = 'no fill';
+
 export function symbolSheet(symbols: readonly SymbolTotals[], currency: string | null): Sheet<SymbolTotals> {
   const column = (head: string, field: 'orders' | 'volume') => ({
     head,
@@ -53,7 +56,7 @@ export function symbolSheet(symbols: readonly SymbolTotals[], currency: string |
         head: currency ? `Realised, ${currency}` : 'Realised',
         field: 'realised',
         value: ({ realised }) => realised,
-        said: ({ realised }) => (realised === null ? null : money(realised)),
+        said: ({ realised, volume }) => (realised === null ? null : volume === 0 ? NO_FILL : money(realised)),
       },
       column('Orders', 'orders'),
       column('Volume', 'volume'),

@@ -5,7 +5,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import { serverNow } from '../../api/clock.ts';
-import { accounts } from '../../api/queries.ts';
+import { accounts, publicConfig } from '../../api/queries.ts';
 import { AS_CSV, CsvButton } from '../../parts/csv.tsx';
 import { counted, figure } from '../../parts/numbers.ts';
 import { Section, Skeleton } from '../../parts/page.tsx';
@@ -23,6 +23,7 @@ const MORE = 50;
 
 export function Attempts() {
   const { data, error, refetch } = useQuery(attacks);
+  const { data: config } = useQuery(publicConfig);
   const [shown, setShown] = useState(FIRST);
   const found = data?.found ?? [];
   const left = found.length - shown;
@@ -57,7 +58,7 @@ export function Attempts() {
             ) : (
               <span className="quiet">
                 {found.length === 0
-                  ? 'What is refused as an attack is listed here, and you get a mail.'
+                  ? `What is refused as an attack is listed here${config?.mail ? ', and you get a mail' : ''}.`
                   : `That is all of ${DAYS} days; the CSV has the older ones too.`}
               </span>
             )}

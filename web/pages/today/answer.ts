@@ -22,9 +22,15 @@ const SAID: readonly {
   readonly many: (count: string) => string;
 }[] = [
   {
-    kinds: ['dead_letter', 'unknown_order'],
+    kinds: ['unknown_order'],
     one: '1 order is unknown',
     many: (count) => `${count} orders are unknown`,
+  },
+  // One that was given up may be placed, as it was last seen: with such a one among them they are not all unknown.
+  {
+    kinds: ['dead_letter', 'unknown_order'],
+    one: '1 order is unresolved',
+    many: (count) => `${count} orders are unresolved`,
   },
   { kinds: ['failed_reversal'], one: '1 reversal failed', many: (count) => `${count} reversals failed` },
   {

@@ -91,7 +91,7 @@ function Row({ row }: { readonly row: HeldRow }) {
         {trouble && (
           <span className={`status ${trouble === 'missing' ? 'act' : 'risk'} ${styles.trouble}`}>
             <Mark name={trouble === 'unknown' ? 'unknown' : 'differs'} />
-            <span className="unseen">{trouble === 'unknown' ? 'an order is unknown' : 'differs'}</span>
+            <span className="unseen">{trouble === 'unknown' ? 'an order is unresolved' : 'differs'}</span>
           </span>
         )}
         {symbol} <Unreal word={word} /> {isAmbiguous && <small>{account.name}</small>}

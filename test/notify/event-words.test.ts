@@ -1,0 +1,139 @@
+// What is told of each event: one sentence that says it once, and what to do where there is something to do.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Decimal } from '../../src/domain/decimal.ts';
+import { type AccountId, type OrderId, timestamp, type UserId } from '../../src/domain/ids.ts';
+import {
+  type Entry,
+  entryEvent,
+  orderEvents,
+  silenceEvent,
+  TOLD_ACTIONS,
+} from '../../src/domain/notification-events.ts';
+import { ACTIONS, type Leg, type Order } from '../../src/domain/order.ts';
+
+const AT = timestamp(Date.parse('2026-11-16T00:30:00Z'));
+const decimal = (text: string) => text as Decimal;
+
+const leg = (side: Leg['side'], quantity: string, filled: string | null, price: string | null = null) =>
+  ({
+    side,
+    quantity: decimal(quantity),
+    fillQuantity: filled === null ? null : decimal(filled),
+    fillPrice: price === null ? null : decimal(price),
+  }) as Leg;
+
+const order = (fields: Partial<Order>): Order =>
+  ({
+    id: 'an-order' as OrderId,
+    userId: 'a-user' as UserId,
+    accountId: 'an-account' as AccountId,
+    symbol: 'BTCUSDT',
+    action: 'sell',
+    quantity: decimal('0.05'),
+    simulation: false,
+    status: 'filled',
+    error: null,
+    legs: [],
+    ...fields,
+  }) as Order;
+
+const told = (fields: Partial<Order>, isDeadLetter = false): string[] =>
+  orderEvents(order(fields), 'Paper', { before: null, isDeadLetter, at: AT }).map(({ text }) => text);
+
+describe('An order is told of in one sentence', () => {
+  test('when it is filled, with what was traded and where', () => {
+    assert.deepEqual(told({ legs: [leg('sell', '0.05', '0.05', '60000')] }), [
+      'Sold 0.05 BTCUSDT at 60000 on Paper.',
+    ]);
+    assert.deepEqual(told({ action: 'close', quantity: decimal('0'), legs: [leg('buy', '2', '2')] }), [
+      'Bought 2 BTCUSDT on Paper.',
+    ]);
+  });
+
+  test('when it closed and opened, with both', () => {
+    const legs = [leg('sell', '0.1', '0.1', '60000'), leg('sell', '0.2', '0.2', '59990')];
+    assert.deepEqual(told({ legs }), ['Sold 0.1 BTCUSDT at 60000, then sold 0.2 at 59990, on Paper.']);
+  });
+
+  test('when a part of it was filled, with how much of what', () => {
+    const error = {
+      code: 'cancelled_by_broker',
+      message: 'The order was cancelled at the broker: no reason given.',
+    } as const;
+    assert.deepEqual(told({ status: 'cancelled', error, legs: [leg('sell', '0.05', '0.03', '60000')] }), [
+      'Sold 0.03 of 0.05 BTCUSDT at 60000 on Paper.',
+      'Sell 0.05 BTCUSDT on Paper was cancelled. The order was cancelled at the broker: no reason given.',
+    ]);
+  });
+
+  test('when it came to nothing, with the reason', () => {
+    const error = {
+      code: 'market_closed',
+      message: 'The market for ES1! is closed. It opens next at 23:00.',
+    } as const;
+    assert.deepEqual(told({ status: 'rejected', action: 'buy', symbol: 'ES1!', error }), [
+      'Buy 0.05 ES1! on Paper was rejected. The market for ES1! is closed. It opens next at 23:00.',
+    ]);
+    assert.deepEqual(told({ status: 'expired' }), ['Sell 0.05 BTCUSDT on Paper expired.']);
+  });
+
+  test('when it is unknown, and when nobody asks any more', () => {
+    assert.deepEqual(told({ status: 'unknown' }), [
+      'Sell 0.05 BTCUSDT on Paper: whether it was traded is not known yet. Fill verification is asking the broker.',
+    ]);
+    assert.deepEqual(told({ status: 'placed' }, true), [
+      'Sell 0.05 BTCUSDT on Paper was last seen as placed, and the broker could not tell what became of it. Look at the account at your broker.',
+    ]);
+  });
+
+  test('whatever its action: an order that names no quantity has none', () => {
+    for (const action of ACTIONS) {
+      const [text = ''] = told({ status: 'failed', action, quantity: decimal('0') });
+      assert.match(text, /^[A-Z][a-z ]+ BTCUSDT on Paper failed\.$/, action);
+    }
+    assert.match(
+      told({ status: 'failed', action: 'close_long' })[0] ?? '',
+      /^Close long 0\.05 BTCUSDT on Paper/,
+    );
+  });
+});
+
+describe('Besides orders', () => {
+  const entry = (action: string, metadata: Entry['metadata'] = {}): Entry => ({
+    action,
+    metadata,
+    at: AT,
+    ip: '203.0.113.7',
+    userId: 'a-user' as UserId,
+    accountId: 'an-account' as AccountId,
+  });
+  const text = (...given: Parameters<typeof entry>) => entryEvent(entry(...given), 'Paper')?.text ?? '';
+
+  test('an attack is told of in words, and not by the name that programs have for it', () => {
+    assert.equal(
+      text('webhook_credential_attack'),
+      'The signal carried a wrong webhook secret. It came from 203.0.113.7, for Paper. Nothing was traded.',
+    );
+    for (const action of TOLD_ACTIONS) assert.doesNotMatch(text(action), /_/, action);
+  });
+
+  test('a drift says who stands where', () => {
+    const drift = (strategy_position: number, broker_position: number) =>
+      text('position_drift', { symbol: 'BTCUSDT', strategy_position, broker_position });
+    assert.equal(
+      drift(2, -1),
+      'The strategy is long 2 BTCUSDT, Paper is short 1. Align the position, or the strategy.',
+    );
+    assert.match(drift(0, 1), /^The strategy is flat in BTCUSDT, Paper is long 1\./);
+  });
+
+  test('a silence is as long as a person would say it', () => {
+    const silent = silenceEvent(
+      { id: 'an-account' as AccountId, userId: 'a-user' as UserId, name: 'Paper' },
+      { at: AT, silenceAfter: 7200 },
+    );
+    assert.match(silent.text, /for more than 2 hours\./);
+  });
+});
