@@ -162,8 +162,11 @@ describe('by keyboard alone', browser ? {} : { skip: 'there is no browser' }, ()
     await press('?');
     const dialog = page.getByRole('dialog', { name: 'Keys' });
     await dialog.getByText('go to Halt, which still asks').waitFor();
+    await dialog.getByRole('row', { name: 'g o go to Operation' }).waitFor();
     await press('Escape');
     await dialog.waitFor({ state: 'detached' });
+    await press('g', 'o');
+    await page.waitForURL(`${stage.url}/operation`);
   });
 
   for (const path of PAGES)
