@@ -3,8 +3,8 @@
 
 import type { Db, Statement } from '../../data/db.ts';
 import { type DeadLetter, deadLetters, hasCheck, reviveCheck } from '../../data/dead-letters.ts';
-import { countChecks } from '../../data/fill-checks.ts';
-import { findOrder, usersWithOrdersUnderWay } from '../../data/orders.ts';
+import { countChecks, earliestCheck } from '../../data/fill-checks.ts';
+import { findOrder, ordersUnderWayNow, usersWithOrdersUnderWay } from '../../data/orders.ts';
 import { findSession, liveSessions, revokeSession } from '../../data/sessions.ts';
 import {
   changeUser,
@@ -26,7 +26,15 @@ import {
 import { type Denial, deny } from '../../domain/denial.ts';
 import { isEmail, normalEmail } from '../../domain/email.ts';
 import { effectivePlan, type Plans } from '../../domain/entitlement.ts';
-import { isUuid, millis, type OrderId, type SessionId, timestamp, type UserId } from '../../domain/ids.ts';
+import {
+  isUuid,
+  millis,
+  type OrderId,
+  type SessionId,
+  type Timestamp,
+  timestamp,
+  type UserId,
+} from '../../domain/ids.ts';
 import { passwordProblem } from '../../domain/password.ts';
 import type { Store } from '../../store/store.ts';
 import type { Hosts } from '../../worker/hosts.ts';
@@ -169,8 +177,10 @@ interface QueueDeps {
 }
 
 export async function readQueues({ db, store, mailbox, hosts, clock }: QueueDeps) {
-  const [checks, starts, there, users] = await Promise.all([
+  const [checks, due, orders, starts, there, users] = await Promise.all([
     countChecks(db),
+    earliestCheck(db),
+    ordersUnderWayNow(db),
     store.queueLength(STARTS_QUEUE),
     hosts.list(),
     // Only who has an order under way has something waiting, but for a question that is answered in a moment.
@@ -179,8 +189,18 @@ export async function readQueues({ db, store, mailbox, hosts, clock }: QueueDeps
   const mailboxes = await Promise.all(
     users.slice(0, MOST_USERS).map(async (id) => ({ user_id: id, waiting: await mailbox.waiting(id) })),
   );
+  const secondsSince = (time: Timestamp) => Math.max(0, clock.now() - millis(time)) / 1000;
   return {
-    fill_checks: { scheduled: checks.scheduled, running: checks.running, dead_letter: checks.dead_letter },
+    orders: {
+      under_way: orders.count,
+      oldest_seconds: orders.oldest === null ? null : secondsSince(orders.oldest),
+    },
+    fill_checks: {
+      scheduled: checks.scheduled,
+      running: checks.running,
+      dead_letter: checks.dead_letter,
+      overdue_seconds: due === null ? 0 : secondsSince(due),
+    },
     worker_starts: { waiting: starts },
     hosts: there.map(({ name, startedAt, workers, busy, draining }) => ({
       name,
