@@ -36,7 +36,7 @@ if (Number(process.versions.node.split('.')[0]) >= OLDEST) {
 } else if (existsSync(nodeOfTheLockfile())) pass(nodeOfTheLockfile());
 else {
   console.error(
-    `Fillpath needs Node ${OLDEST} or newer, and this is ${process.version}. \`npm ci\` in ${ROOT} brings one along.`,
+    `Fillpath needs Node ${OLDEST} or newer, and this is ${process.version}. \`npm ci\` in ${ROOT} installs one.`,
   );
   process.exitCode = 2;
 }

@@ -80,7 +80,7 @@ export async function openFillpath(config: Config, parts: Parts = {}): Promise<F
           const { openProbe } = await import('./roles/probe.ts');
           base.log.info(
             { port: await openProbe(base, sealer, metricsPort) },
-            'figures are read at this port',
+            'metrics are read at this port',
           );
         }
         const { port: taken } = api.server.server.address() as AddressInfo;

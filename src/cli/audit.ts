@@ -21,7 +21,7 @@ export const audit: AddCommands = (noun, { output, config, does }) => {
   noun
     .command('verify')
     .description('prove that no sealed entry was changed, removed or added')
-    .option('--head <head>', 'also that it contains this one, as `audit head` printed it earlier')
+    .option('--head <head>', 'also prove that it contains this head, as `audit head` printed it earlier')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('audit verify', 'audit verify --head 1042:9f2c…'))
     .action(
@@ -77,7 +77,7 @@ function reportWords(report: ChainReport, kept: readonly ChainHead[], { print, c
   const { problems, head, unsealed, unsealedSince, begins } = report;
   for (const problem of problems) complain(`BROKEN: ${problem}`);
   if (isLate(report))
-    complain(`UNSEALED: ${unsealed} entries, the first since ${unsealedSince}. The verifier's log says why.`);
+    complain(`UNSEALED: ${unsealed} entries, the oldest from ${unsealedSince}. The verifier's log says why.`);
   if (problems.length > 0 || isLate(report)) return 1;
   print(`The audit log is whole: ${head.entries} entries sealed, ${unsealed} not yet.`);
   if (begins.entries > 0) print(`Entries 1 to ${begins.entries} were pruned.`);

@@ -13,9 +13,9 @@ const countsText = ({ users, accounts, orders, under_way, audit_entries }: Count
 function keysText({ folder, in_folder, in_environment }: KeyPlaces): string {
   const both = [
     ...(folder === null ? [] : [`${folder} (${inWords(in_folder)})`]),
-    ...(in_environment.length === 0 ? [] : [`${inWords(in_environment)} of the environment or .env`]),
+    ...(in_environment.length === 0 ? [] : [`${inWords(in_environment)} from the environment or .env`]),
   ];
-  return `Keep apart from it ${both.join(', and ')}: without APP_KEY and WORKER_KEY nothing that is sealed can be opened.`;
+  return `Keep these apart from it: ${both.join(', and ')}. Without APP_KEY and WORKER_KEY nothing that is sealed can be opened.`;
 }
 
 const inWords = (names: readonly string[]): string =>
@@ -34,7 +34,7 @@ async function orRefusal(output: Desk['output'], work: () => Promise<0>): Promis
 
 export const backup: AddCommands = (noun, { output, config, does }) => {
   noun
-    .argument('<file>', 'a file that is not there yet, or a folder, in which it is named by the time')
+    .argument('<file>', 'a file that does not exist yet, or a folder, in which it is named after the time')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('backup /mnt/elsewhere/', 'backup today.sqlite --json'))
     .action(
@@ -45,7 +45,9 @@ export const backup: AddCommands = (noun, { output, config, does }) => {
             output.json(report);
             return 0;
           }
-          output.print(`${report.file}: ${(report.bytes / 2 ** 20).toFixed(1)} MB, read again and sound.`);
+          output.print(
+            `${report.file}: ${(report.bytes / 2 ** 20).toFixed(1)} MB, read back and found sound.`,
+          );
           output.print(`${countsText(report.counts)}.`);
           output.print(`audit head ${report.head}`);
           output.print(`The keys are not in it. ${keysText(report.keys)}`);
@@ -71,8 +73,11 @@ export const restore: AddCommands = (noun, { output, config, does }) => {
       '--keys <folder>',
       'the folder `keys` that was kept apart; what is not in it is taken from the environment',
     )
-    .option('--no-halt', 'leave accounts as they are: only where the service was stopped before the backup')
-    .option('--lose-credentials', 'although WORKER_KEY is lost: broker credentials must be sent again')
+    .option('--no-halt', 'do not halt the accounts: only if the service was stopped before the backup')
+    .option(
+      '--lose-credentials',
+      'restore although WORKER_KEY is lost: broker credentials must be sent again',
+    )
     .option(...JSON_OPTION)
     .addHelpText('after', examples('restore today.sqlite --into ./restored --keys ./kept/keys'))
     .action(
@@ -97,9 +102,9 @@ export const restore: AddCommands = (noun, { output, config, does }) => {
           output.print(
             report.halted
               ? 'Every account is halted: exits pass, entries do not. Compare the positions at the brokers before you resume one.'
-              : 'Accounts were left as they are.',
+              : 'The accounts were not halted.',
           );
-          output.print('Everybody is logged out, and signals of before this moment are refused.');
+          output.print('Everybody is logged out, and signals from before this moment are refused.');
           output.print(
             `Start it with DATA_DIR=${report.folder}${report.has_keys ? '' : ' and the keys of this environment'}.`,
           );

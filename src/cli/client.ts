@@ -11,7 +11,7 @@ export interface ClientOptions {
 export const URL_OPTION = ['--url <url>', 'where the service is; else FILLPATH_URL, else BASE_URL'] as const;
 export const KEY_OPTION = [
   '--key <key>',
-  'an API key; better as FILLPATH_KEY, which no list of processes shows',
+  'an API key; better set as FILLPATH_KEY, which the list of processes does not show',
 ] as const;
 
 export interface Api {
@@ -48,7 +48,7 @@ export function openApi({ client, config }: Pick<Desk, 'client' | 'config'>, opt
 
 function baseOf(url: string): string {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new Error(`${url} is no address of a service: https://…`);
+    throw new Error(`${url} is not the address of a service, such as https://…`);
   return url.replace(/\/+$/, '');
 }
 
@@ -70,5 +70,5 @@ export function problemIn(text: string, status: number): string {
     const { title, detail, code } = JSON.parse(text) as { title?: string; detail?: string; code?: string };
     if (title && detail) return `${visible(title)}: ${visible(detail)} (${code})`;
   } catch {}
-  return `The answer was ${status}, and no answer of Fillpath's.`;
+  return `The answer was ${status}, and it did not come from Fillpath.`;
 }

@@ -39,7 +39,7 @@ export const deadLetters: AddCommands = (noun, { output, config, does }) => {
 
   noun
     .command('retry')
-    .description('have an order looked at again, with all its tries')
+    .description('have an order looked up again, with all its tries anew')
     .argument('<order>', 'its id')
     .addHelpText('after', examples('dead-letters retry 019a8c5e-7d31-7f02-9c44-5b1e0a6f2d10'))
     .action(

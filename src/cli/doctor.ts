@@ -5,7 +5,7 @@ import { examine } from './doctor/examine.ts';
 
 export const doctor: AddCommands = (noun, { output, config, does }) => {
   noun
-    .option('--brokers', 'every broker, and not only those that accounts use')
+    .option('--brokers', 'check every broker, not only those that accounts use')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('doctor', 'doctor --brokers --json'))
     .action(
@@ -22,7 +22,7 @@ export const doctor: AddCommands = (noun, { output, config, does }) => {
             );
           output.print(
             findings.length === 0
-              ? `${output.paint('good', 'Nothing is wrong')} that could be seen. Looked at: ${checked.join(', ')}.`
+              ? `${output.paint('good', 'Nothing wrong was found.')} Looked at: ${checked.join(', ')}.`
               : `${findings.length} ${findings.length === 1 ? 'thing is' : 'things are'} wrong.`,
           );
         }

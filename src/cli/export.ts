@@ -39,12 +39,12 @@ export const exporting: AddCommands = (noun, { output, config, does }) => {
   noun
     .command('orders')
     .description('all orders, or those of a user, an account or a time; each user’s newest first')
-    .option('--format <format>', 'csv, with the columns of the API, or jsonl: an order a line', 'csv')
-    .option('--user <user>', 'only of this one, by email address or id')
-    .option('--account <account>', 'only of this account, by name or id')
+    .option('--format <format>', 'csv, with the columns of the API, or jsonl: one order per line', 'csv')
+    .option('--user <user>', 'only this user’s, by email address or id')
+    .option('--account <account>', 'only this account’s, by name or id')
     .option('--from <time>', 'submitted then or later')
     .option('--to <time>', 'submitted then or earlier')
-    .option('-o, --output <file>', 'write to this file, for its owner only, instead of to stdout')
+    .option('-o, --output <file>', 'write to this file, readable by its owner only, instead of stdout')
     .addHelpText(
       'after',
       examples(

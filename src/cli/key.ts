@@ -51,7 +51,7 @@ export const key: AddCommands = (noun, desk) => {
     .description('make an API key for a user; it is printed once')
     .argument('<user>', WHOSE)
     .argument('<name>', 'what it is for')
-    .option('--days <days>', `until it expires, at most ${MOST_DAYS}; without this it does not`)
+    .option('--days <days>', `until it expires, at most ${MOST_DAYS}; without this option it never does`)
     .option(...JSON_OPTION)
     .addHelpText('after', examples('key add ann@example.com "the bot" --days 90'))
     .action(
@@ -82,7 +82,7 @@ export const key: AddCommands = (noun, desk) => {
 
   noun
     .command('revoke')
-    .description('end an API key; nobody gets in with it from the next request on')
+    .description('revoke an API key; from the next request on nobody gets in with it')
     .argument('<user>', WHOSE)
     .argument('<id>', 'as `key list` shows it')
     .addHelpText('after', examples('key revoke ann@example.com 019a8c5e-7d31-7f02-9c44-5b1e0a6f2d10'))

@@ -39,7 +39,7 @@ APP_KEY      seals webhook secrets, second factors and the audit log. The servic
 JWT_SECRET   signs sessions: they all end. The service must be stopped where the key lies in DATA_DIR.
 WORKER_KEY   opens broker credentials; nobody has to send them again. The service must be stopped where the key lies in
              DATA_DIR.
-If it is cut off, run it again.
+If it is interrupted, run it again.
 ${examples('keys rotate APP_KEY')}`,
     )
     .action(
@@ -95,7 +95,7 @@ async function rotateAppKey(config: Config, output: Output): Promise<ExitCode> {
       if (!replaced) return neither(output, `keys/APP_KEY nor with keys/${NEXT}`);
       const old = replaceKeptKey(dir, 'APP_KEY', after);
       forgetKeptKey(dir, NEXT);
-      output.print(`The old key is kept in ${old}: a backup from before can be read with no other.`);
+      output.print(`The old key is kept in ${old}: a backup from before can only be read with it.`);
       return tellReplaced(replaced, output);
     },
     { alone: true },
@@ -113,7 +113,7 @@ function tellReplaced({ resealed, unreadable }: Replaced, output: Output): ExitC
   );
   if (unreadable.length === 0) return 0;
   output.complain(
-    `${unreadable.length} could not be read with either key, and were lost before; of these accounts or users:\n  ${unreadable.join('\n  ')}`,
+    `${unreadable.length} could not be read with either key, and were lost earlier; they belong to these accounts or users:\n  ${unreadable.join('\n  ')}`,
   );
   return 1;
 }
@@ -123,7 +123,7 @@ async function rotateJwtSecret(config: Config, output: Output): Promise<ExitCode
   if (config.keys.jwt !== undefined) {
     output.print('Set, for every API process, and start them again:');
     output.print(`  JWT_SECRET=${randomKey()}`);
-    output.print('Every session ends with that; API keys and webhooks go on.');
+    output.print('Every session ends with that; API keys and webhooks keep working.');
     return 0;
   }
   return asOperator<ExitCode>(
@@ -136,7 +136,9 @@ async function rotateJwtSecret(config: Config, output: Output): Promise<ExitCode
       await operator.db.commit([revokeAllSessions()]);
       replaceKeptKey(dir, 'JWT_SECRET', randomKey(), { keep: false });
       await noted(operator, 'JWT_SECRET');
-      output.print('JWT_SECRET is replaced: everybody logs in again. API keys and webhooks go on.');
+      output.print(
+        'JWT_SECRET is replaced: everybody has to log in again. API keys and webhooks keep working.',
+      );
       return 0;
     },
     { alone: true },
@@ -161,7 +163,7 @@ async function rotateWorkerKey(config: Config, output: Output): Promise<ExitCode
       if (known.length === 1) {
         const made = JSON.parse(workerKey()) as PrivateJwk;
         const old = replaceKeptKey(dir, 'WORKER_KEY', JSON.stringify({ keys: [made, ...known] }));
-        output.print(`The old key is kept in ${old}: a backup from before can be read with no other.`);
+        output.print(`The old key is kept in ${old}: a backup from before can only be read with it.`);
       }
       const [first, ...others] = openingKeys(config);
       if (!first) throw new Error('keys/WORKER_KEY holds no key.');
@@ -196,7 +198,7 @@ async function ofEnvironment(
     // One with the old public key that has sealed nothing meanwhile cannot be told from here.
     if (isAllSealed(done))
       output.print(
-        'Where every API process has the new WORKER_PUBLIC_KEY, WORKER_KEY may be its first key alone from now on; backups from before need the others.',
+        'Where every API process has the new WORKER_PUBLIC_KEY, WORKER_KEY may be cut down to its first key from now on; backups from before need the others.',
       );
     return tellResealed(
       done,
@@ -226,11 +228,11 @@ function tellResealed(done: Resealed, output: Output, advice: string): ExitCode 
   output.print(`${resealed} broker credentials are sealed to the new key. Nobody has to send them again.`);
   if (behind > 0)
     output.complain(
-      `${behind} broker credentials are still sealed to another key: they were sent again meanwhile. ${advice}`,
+      `${behind} broker credentials are still sealed to another key: they were sent again in the meantime. ${advice}`,
     );
   if (unreadable.length > 0)
     output.complain(
-      `${unreadable.length} could not be opened with any of the keys. Their owners must send them again; of these accounts:\n  ${unreadable.join('\n  ')}`,
+      `${unreadable.length} could not be opened with any of the keys. Their owners must send them again. The accounts are:\n  ${unreadable.join('\n  ')}`,
     );
   return isAllSealed(done) ? 0 : 1;
 }

@@ -7,7 +7,7 @@ import { type AddCommands, examples, JSON_OPTION, type WithJson } from './desk.t
 
 export const migrating: AddCommands = (noun, { output, config, does }) => {
   noun
-    .option('--check', 'change nothing; exit with 1 where something is pending')
+    .option('--check', 'change nothing; exit with 1 if something is pending')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('migrate --check', 'migrate'))
     .action(

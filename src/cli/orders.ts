@@ -26,10 +26,10 @@ export const orders: AddCommands = (noun, desk) => {
   noun
     .command('list')
     .description("list a user's orders, newest first")
-    .option('--account <account>', 'only of this one, by name or id')
+    .option('--account <account>', 'only this account’s, by name or id')
     .option('--status <status>', 'such as filled, unknown or rejected')
     .option('--symbol <symbol>')
-    .option('--limit <number>', 'at most so many, up to 200', '20')
+    .option('--limit <number>', 'how many at most, up to 200', '20')
     .option(...URL_OPTION)
     .option(...KEY_OPTION)
     .option(...JSON_OPTION)
@@ -64,8 +64,8 @@ export const orders: AddCommands = (noun, desk) => {
   noun
     .command('tail')
     .description("follow a user's orders as they change, a line for each change, until it is stopped")
-    .option('--account <account>', 'only of this one, by name or id')
-    .option('--count <number>', 'end after so many changes')
+    .option('--account <account>', 'only this account’s, by name or id')
+    .option('--count <number>', 'stop after this many changes')
     .option(...URL_OPTION)
     .option(...KEY_OPTION)
     .option('--json', 'print JSON Lines: each order as it is now')
@@ -75,7 +75,7 @@ export const orders: AddCommands = (noun, desk) => {
         unlessRefused(output, async () => {
           const most = options.count === undefined ? Number.POSITIVE_INFINITY : Number(options.count);
           if (!(most >= 1)) {
-            output.complain('--count is a number from 1 on.');
+            output.complain('--count takes a number from 1 up.');
             return 2;
           }
           const api = openApi(desk, options);
@@ -132,8 +132,7 @@ async function accountId(api: Api, name: string): Promise<string> {
     };
     const found = items.find((account) => account.id === name || account.name === name);
     if (found) return found.id;
-    if (next_cursor === null)
-      throw new Refused(404, `There is no account ${visible(name)} of this key's user.`);
+    if (next_cursor === null) throw new Refused(404, `This key's user has no account ${visible(name)}.`);
     cursor = next_cursor;
   }
 }

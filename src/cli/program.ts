@@ -50,7 +50,7 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     load: async () => (await import('./backup.ts')).backup,
   },
   restore: {
-    about: 'bring a backup into an empty folder, so that nothing is sent again',
+    about: 'restore a backup into an empty folder, so that no order is sent again',
     load: async () => (await import('./backup.ts')).restore,
   },
   audit: {

@@ -19,11 +19,11 @@ const FIELDS = {
   symbol: 'such as BTCUSDT',
   quantity: 'a number above zero',
   'order-type': 'entry or exit; without it the action decides',
-  'market-position': 'where the strategy stands after this: long, short or flat',
-  'market-position-size': 'with which size',
-  'prev-market-position': 'where it stood before this',
-  'prev-market-position-size': 'with which size',
-  id: 'which of several alerts of one second this is',
+  'market-position': 'where the strategy stands after this signal: long, short or flat',
+  'market-position-size': 'and with what size',
+  'prev-market-position': 'where it stood before this signal',
+  'prev-market-position-size': 'and with what size',
+  id: 'which of several alerts within one second this is',
   price: "the sender's price",
 } as const;
 
@@ -52,16 +52,16 @@ export const signal: AddCommands = (noun, desk) => {
   const { output, does } = desk;
   const send = noun
     .command('send')
-    .description("send a signal to an account's webhook; simulated, unless --real is said")
-    .option('--account <account>', 'at the machine: to this one, by name or id')
+    .description("send a signal to an account's webhook; simulated, unless --real is given")
+    .option('--account <account>', 'on the service’s own machine: to this account, by name or id')
     .option('--base <url>', 'where the service is, for --account; else FILLPATH_URL, else BASE_URL')
     .option('--url <url>', 'from anywhere: to this webhook; the secret is FILLPATH_SECRET');
   for (const [name, about] of Object.entries(FIELDS))
     send.option(`--${name} <${name.split('-').at(-1)}>`, about);
   send
-    .option('--timestamp <time>', 'when it was made; now, unless said')
-    .option('--real', 'trade in earnest')
-    .option('-y, --yes', 'with --real, do not ask whether it is meant')
+    .option('--timestamp <time>', 'when it was made; now, unless given')
+    .option('--real', 'trade for real')
+    .option('-y, --yes', 'with --real, do not ask for confirmation')
     .option(...JSON_OPTION)
     .addHelpText(
       'after',
@@ -73,7 +73,7 @@ export const signal: AddCommands = (noun, desk) => {
     .action(
       does(async (options: SendOptions & Fields) => {
         if ((options.account === undefined) === (options.url === undefined)) {
-          output.complain('Say where to: either --account or --url.');
+          output.complain('Say where to send it: give either --account or --url.');
           return 2;
         }
         const target =
@@ -122,7 +122,7 @@ function elsewhere({ output, client }: Desk, url: string): Target | ExitCode {
   // Whether it is simulated is ours to say: a parameter or a fragment of the address could hide that.
   if (!/^https?:$/.test(protocol) || search || hash || /[?#]/.test(url)) {
     output.complain(
-      '--url takes the whole address of a webhook, and nothing behind it: https://…/webhook/…/order',
+      '--url takes the whole address of a webhook, and nothing after it: https://…/webhook/…/order',
     );
     return 2;
   }
@@ -135,11 +135,11 @@ async function isMeant(
   { action = '', quantity = '', symbol = '' }: Fields,
 ): Promise<boolean> {
   if (!input.isTerminal) {
-    output.complain('This would trade in earnest: say --yes, where nobody can be asked.');
+    output.complain('This would trade for real: give --yes where nobody can be asked.');
     return false;
   }
   const what = visible([action, quantity, symbol].filter(Boolean).join(' '));
-  const answer = await input.ask(`Send "${what}" to ${name} in earnest? Type yes: `);
+  const answer = await input.ask(`Send "${what}" to ${name} for real? Type yes: `);
   if (answer.trim() === 'yes') return true;
   output.complain('Nothing was sent.');
   return false;
@@ -188,7 +188,7 @@ async function deliver(
   else tell(output, result, tookMs);
   const order = 'in_sync' in result ? result.order : result;
   if (order !== null && !options.real && !order.simulation) {
-    output.complain('The service traded this in earnest, although it was asked to simulate it.');
+    output.complain('The service traded this for real, although it was asked to simulate it.');
     return 2;
   }
   return order !== null && REFUSED.has(order.status) ? 1 : 0;

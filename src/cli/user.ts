@@ -126,7 +126,7 @@ export const user: AddCommands = (noun, desk) => {
       );
   change(
     'deactivate',
-    'let a user in no more, by any way; orders under way are finished',
+    'no longer let a user in, by any way; orders under way are finished',
     ({ email }) =>
       `${visible(email)} is deactivated: sessions, API keys and webhooks are refused from now on.`,
     { isActive: false },
@@ -140,7 +140,7 @@ export const user: AddCommands = (noun, desk) => {
     .description("change a user's plan")
     .argument('<user>', WHOM)
     .argument('<plan>')
-    .option('--expires <date>', 'when it ends; without this it does not')
+    .option('--expires <date>', 'when the plan ends; without this option it does not')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('user plan ann@example.com desk --expires 2027-01-01'))
     .action(
@@ -161,7 +161,7 @@ export const user: AddCommands = (noun, desk) => {
 
   noun
     .command('reset-password')
-    .description('set a new password; every session and API key of the user ends')
+    .description('set a new password; every session of the user ends, and every API key is revoked')
     .argument('<user>', WHOM)
     .option(...PASSWORD_STDIN)
     .option(...JSON_OPTION)
@@ -176,7 +176,7 @@ export const user: AddCommands = (noun, desk) => {
           if (json) output.json({ id: found.id, email: found.email, ...made });
           else {
             output.print(
-              `The password of ${visible(found.email)} is set; every session and API key has ended.`,
+              `The password of ${visible(found.email)} is set; every session has ended, and every API key is revoked.`,
             );
             if (!passwordStdin) output.print(`password ${password}`);
           }
@@ -195,7 +195,7 @@ export const user: AddCommands = (noun, desk) => {
         ofUser(desk, 'user remove-second-factor', whom, async (operator, found) => {
           const denial = await removeSecondFactor(operator, found);
           if (denial) return refused(output, denial);
-          output.print(`${visible(found.email)} logs in with the password alone.`);
+          output.print(`${visible(found.email)} can now log in with the password alone.`);
           return 0;
         }),
       ),

@@ -208,7 +208,7 @@ function checkTogether(env: Env, { NODE_ENV, ROLE, ...values }: Values, problems
     problems.push('WORKER_KEY must not be given to ROLE=verifier; only workers need it');
   if (ROLE === 'all' && env.WORKER_PUBLIC_KEY && !env.WORKER_KEY)
     problems.push(
-      'WORKER_KEY is needed beside WORKER_PUBLIC_KEY: nothing could open what it seals; unset both or none',
+      'WORKER_KEY is needed beside WORKER_PUBLIC_KEY: nothing could open what it seals; set both or neither',
     );
   const { WORKER_KEY: [current] = [], WORKER_PUBLIC_KEY: publicKey } = values;
   if (current && publicKey && (current.x !== publicKey.x || current.y !== publicKey.y))

@@ -169,7 +169,7 @@ export const baseUrl: Parse<string> = (given) => {
 
 /** No more is asked of the rest: drivers know forms that URL.parse does not, such as sockets. */
 export function addressOf(...schemes: readonly string[]): Parse<string> {
-  const right = `must begin with ${schemes.map((scheme) => `${scheme}://`).join(' or ')} and go on`;
+  const right = `must begin with ${schemes.map((scheme) => `${scheme}://`).join(' or ')} and name a server or a path`;
   return (given) => {
     const known = schemes.some(
       (scheme) => given.startsWith(`${scheme}://`) && given.length > scheme.length + 3,

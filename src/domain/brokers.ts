@@ -183,7 +183,7 @@ export const BROKERS = complete({
       passphrase: 'Passphrase',
       where: 'Bitget → Account → API Key Management → Create API key (for demo: within Demo trading)',
       permissions:
-        'Read-write with Futures orders and holdings (of a unified account: Unified account trade), no Withdraw, bound to this server’s IP',
+        'Read-write with Futures orders and holdings (for a unified account: Unified account trade), no Withdraw, bound to this server’s IP',
     }),
     // Nobody states it; a day is well within every list that it keeps.
     capabilities: exchange(DAY_MS),
@@ -206,7 +206,7 @@ export const BROKERS = complete({
       {
         field: 'api_secret',
         label: 'Secret Key',
-        help: 'Shown once, beside the API Key ID, when the key is made. Make a new key where it is lost.',
+        help: 'Shown once, beside the API Key ID, when the key is made. If it is lost, make a new key.',
         secret: true,
         required: true,
       },
@@ -221,7 +221,7 @@ export const BROKERS = complete({
     quirks: { perpetualIsSpot: false },
     symbolsHelp:
       'American shares and funds: AAPL, NASDAQ:AAPL, NYSE:BRK.B. Quantities are shares; many can be traded in fractions, ' +
-      'though not sold short so.',
+      'but not sold short that way.',
   },
   shioaji: {
     title: 'Shioaji (SinoPac)',

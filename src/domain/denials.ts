@@ -45,7 +45,7 @@ export const DENIALS = {
     title: 'Only a session may do this',
     reason:
       'An API key cannot manage sessions, keys, passwords, the second factor, allowed IPs, notifications, webhook secrets and tokens.',
-    advice: 'Log in, and do it there.',
+    advice: 'Log in, and do it in that session.',
   },
   admin_required: {
     status: 403,
@@ -112,7 +112,7 @@ export const DENIALS = {
     // The spec's words; the particulars stand in the advice.
     detail: 'Request expired',
     advice:
-      'Send each signal as soon as it is made, with the time of its making, and set the sender’s clock by a time server.',
+      'Send each signal as soon as it is made, with the time at which it was made, and keep the sender’s clock in step with a time server.',
     audit: 'webhook_timestamp_expired',
     alert: true,
   },
@@ -182,7 +182,7 @@ export const DENIALS = {
   terms_version_exists: {
     status: 409,
     title: 'This version of the terms is already published',
-    reason: 'What people have accepted is not changed.',
+    reason: 'A text that people have accepted is never changed.',
     advice: 'Publish the text as a new version.',
   },
   invalid_credentials: {
@@ -221,7 +221,7 @@ export const DENIALS = {
   password_weak: {
     status: 400,
     title: 'This password is too weak',
-    advice: 'Choose a password of 8 to 256 characters that is not among the common ones.',
+    advice: 'Choose a password of 8 to 256 characters that is not a common one.',
   },
   reset_token_invalid: {
     status: 400,

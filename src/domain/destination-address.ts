@@ -31,7 +31,7 @@ export function readAddress(given: GivenAddress, { mayBePlain }: { mayBePlain: b
   const { kind, url, botToken, chatId } = given;
   if (kind === 'telegram') return readTelegram(given);
   if (botToken !== undefined || chatId !== undefined)
-    return { problem: 'bot_token and chat_id are of a destination of kind "telegram".' };
+    return { problem: 'bot_token and chat_id belong to a destination of kind "telegram".' };
   if (url === undefined) return { problem: 'url is missing: the address to send to.' };
   const read = readUrl(url);
   if (typeof read === 'string') return { problem: read };
@@ -40,12 +40,12 @@ export function readAddress(given: GivenAddress, { mayBePlain }: { mayBePlain: b
     case 'discord': {
       const [, webhook] = read.pathname.match(DISCORD_PATH) ?? [];
       if (!isPlainHttps || !DISCORD_HOSTS.has(read.hostname) || webhook === undefined)
-        return { problem: 'url must be a webhook of Discord: https://discord.com/api/webhooks/…/…' };
+        return { problem: 'url must be a Discord webhook: https://discord.com/api/webhooks/…/…' };
       return { address: { url: read.href }, shownAs: `${read.hostname}, webhook ${webhook}` };
     }
     case 'slack':
       if (!isPlainHttps || read.hostname !== 'hooks.slack.com' || !SLACK_PATH.test(read.pathname))
-        return { problem: 'url must be an incoming webhook of Slack: https://hooks.slack.com/services/…' };
+        return { problem: 'url must be a Slack incoming webhook: https://hooks.slack.com/services/…' };
       return { address: { url: read.href }, shownAs: read.hostname };
     case 'webhook':
       if (read.protocol !== 'https:' && !(mayBePlain && read.protocol === 'http:'))
@@ -68,7 +68,7 @@ function readTelegram({ url, botToken, chatId }: GivenAddress): ReadAddress {
 function readUrl(text: string): URL | string {
   const url = text.length <= MOST_CHARACTERS && /^https?:\/\/\S+$/i.test(text) ? URL.parse(text) : null;
   if (url === null) return 'url must look like https://example.com/hook.';
-  if (url.username !== '' || url.password !== '') return 'url must be without a user name and a password.';
-  if (url.hash !== '') return 'url must be without a fragment (#…).';
+  if (url.username !== '' || url.password !== '') return 'url must not contain a user name or a password.';
+  if (url.hash !== '') return 'url must not contain a fragment (#…).';
   return url;
 }

@@ -27,7 +27,7 @@ export function recogniseForeign(text: string): ForeignReading | null {
     const left = [...lost, ...said.left()];
     const why =
       said.odd !== null
-        ? `"${said.odd}" is not as ${name} has it.`
+        ? `"${said.odd}" is not as ${name} writes it.`
         : 'unclear' in turned
           ? turned.unclear
           : problemWith(turned.fields);

@@ -32,7 +32,7 @@ interface ForeignService {
 
 const unclear = (name: string, what: string): Turning => ({ unclear: without(name, what) });
 const NO_SIZE = 'how much to trade is not in the message. Send "quantity" in units of the symbol.';
-const NO_SIDE = 'it says no side that is certain. Send "action": buy, sell or close.';
+const NO_SIDE = 'it does not say for certain which side to take. Send "action": buy, sell or close.';
 const NO_ORDER = 'it asks for nothing that is traded here. Send "action": buy, sell or close.';
 const MARKET = 'orders are market orders here.';
 const WHOLE = 'it closes the whole position here.';
@@ -110,7 +110,7 @@ const tradersPost: ForeignService = {
         ? { fields: { ...rest, action: 'close' } }
         : unclear(
             'quantity',
-            'of which side a part is closed is not said. Send buy or sell with "order_type": "exit".',
+            'it does not say of which side a part is to be closed. Send buy or sell with "order_type": "exit".',
           );
     }
     const side = sideOf(action);
@@ -174,7 +174,7 @@ function fromSignalBot(said: ForeignFields, lost: string[]): Turning {
     if (unit === 'position_percent' && size !== null && parseDecimal(size) === '100')
       return closing(direction, rest);
     return units === null
-      ? unclear('order', `how much is closed is not in the message. Send "action": "close_${direction}".`)
+      ? unclear('order', `how much to close is not in the message. Send "action": "close_${direction}".`)
       : { fields: { ...rest, action: `${direction}_exit`, quantity: units } };
   }
   if (units === null && (does === 'enter' || sideOf(action) !== null))
@@ -218,8 +218,8 @@ function fromDcaBot(said: ForeignFields, lost: string[]): Turning {
   // USDT_BTC is BTCUSDT. A pair whose second half has the first in it is a contract of which we cannot tell the kind.
   const [, quote, base] = /^([A-Z0-9]{2,10})_([A-Z0-9]{1,20})$/.exec(pair ?? '') ?? [];
   if (quote === undefined || base === undefined || base.includes(quote))
-    return unclear('pair', 'it names no symbol that is certain. Send "symbol" as the chart shows it.');
-  lost.push(without('bot_id', 'not one deal is closed here but the whole position of the symbol.'));
+    return unclear('pair', 'it does not say for certain which symbol. Send "symbol" as the chart shows it.');
+  lost.push(without('bot_id', 'here the whole position in the symbol is closed, not one deal.'));
   return { fields: { action: 'close', symbol: `${base}${quote}`, timestamp: NOW } };
 }
 
@@ -248,7 +248,7 @@ const crossTrade: ForeignService = {
         ? { fields: { ...rest, action: 'close' } }
         : unclear(
             units === null ? 'percent' : 'qty',
-            'of which side a part is closed is not said. Send buy or sell with "order_type": "exit".',
+            'it does not say of which side a part is to be closed. Send buy or sell with "order_type": "exit".',
           );
     }
     const replaces = command === 'flatplace' || command === 'reverseposition';

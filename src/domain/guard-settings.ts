@@ -19,7 +19,9 @@ export function mergeGuards(current: Guards, patch: unknown): Reading {
   for (const [name, value] of Object.entries(patch)) {
     const reader = READERS.get(name);
     if (!reader) {
-      problems.push(`guards.${name.slice(0, 64)} is no guard; there are ${[...READERS.keys()].join(', ')}.`);
+      problems.push(
+        `guards.${name.slice(0, 64)} is not a guard; the guards are ${[...READERS.keys()].join(', ')}.`,
+      );
       continue;
     }
     if (value === null) {

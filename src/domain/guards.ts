@@ -90,7 +90,7 @@ const GUARDS: readonly { readonly guard: GuardName; readonly judge: Judge }[] = 
   {
     guard: 'max_order_quantity',
     judge: ({ max_order_quantity }, { quantity, isSymbol }) =>
-      atMost(quantity, ofSymbol(max_order_quantity, isSymbol), 'the entry is of'),
+      atMost(quantity, ofSymbol(max_order_quantity, isSymbol), 'the entry is for'),
   },
   {
     guard: 'max_position',
@@ -104,7 +104,7 @@ const GUARDS: readonly { readonly guard: GuardName; readonly judge: Judge }[] = 
       if (sent === null) return unverified('how many entries were sent in the last minute');
       return {
         passes: sent < most,
-        reason: `${sent} entries were sent in the last minute, and ${most} may be`,
+        reason: `${sent} entries were sent in the last minute, and at most ${most} is allowed`,
       };
     },
   },
@@ -117,7 +117,7 @@ const GUARDS: readonly { readonly guard: GuardName; readonly judge: Judge }[] = 
       const seconds = (now - millis(lastEntry.at)) / 1000;
       return {
         passes: seconds >= least,
-        reason: `the last entry in this symbol was ${seconds} s ago, and ${least} s must lie between`,
+        reason: `the last entry in this symbol was ${seconds} s ago, and ${least} s must lie between two entries`,
       };
     },
   },
@@ -129,7 +129,7 @@ const GUARDS: readonly { readonly guard: GuardName; readonly judge: Judge }[] = 
       const loss = subtract(equity.first, equity.now);
       return {
         passes: compare(loss, decimal(most)) <= 0,
-        reason: `the equity is ${equity.now}, it was ${equity.first} at the day's first order, and ${most} may be lost`,
+        reason: `the equity is ${equity.now}, it was ${equity.first} at the day's first order, and at most ${most} may be lost`,
       };
     },
   },
@@ -142,7 +142,7 @@ const GUARDS: readonly { readonly guard: GuardName; readonly judge: Judge }[] = 
       const apart = average(multiply(absolute(subtract(brokerPrice, price)), decimal(100)), price);
       return {
         passes: compare(apart, decimal(most)) <= 0,
-        reason: `the broker's price ${brokerPrice} is ${apart} % from the signal's ${price}, and ${most} % may lie between`,
+        reason: `the broker's price ${brokerPrice} is ${apart} % from the signal's ${price}, and at most ${most} % is allowed`,
       };
     },
   },
@@ -181,7 +181,10 @@ function ofSymbol(limit: PerSymbol | undefined, isSymbol: (name: string) => bool
 const atMost = (amount: Decimal, most: number | null, what: string): Found =>
   most === null
     ? null
-    : { passes: compare(amount, decimal(most)) <= 0, reason: `${what} ${amount}, and ${most} may be` };
+    : {
+        passes: compare(amount, decimal(most)) <= 0,
+        reason: `${what} ${amount}, and at most ${most} is allowed`,
+      };
 
 /** The weekday, 0 is Monday, and the minute of the day. */
 function localTime(now: number, timezone: string): { day: number; minute: number } {

@@ -12,7 +12,7 @@ const SCALAR = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(
 /** Between the quotes: no control characters, such as the end of a line. */
 const STRING = /"(?:[ !#-[\]-\u{10ffff}]|\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4}))*"/uy;
 
-const VALUE = 'a value: a number, true, false, null, or a text in double quotes';
+const VALUE = 'a value: a number, true, false, null, or a string in double quotes';
 const KEY = 'a name in double quotes';
 
 /** Of a text that is not JSON and is not nested deeply. */
@@ -40,7 +40,7 @@ export function jsonFault(text: string): Fault {
     return matches(SCALAR) ? null : missing(VALUE);
   }
   const string = (): Fault | null =>
-    matches(STRING) ? null : missing('a text that ends with a double quote on the same line');
+    matches(STRING) ? null : missing('a string that ends with a double quote on the same line');
   function member(): Fault | null {
     matches(SPACE);
     if (text[at] !== '"') return missing(KEY);

@@ -4,7 +4,7 @@ import { toNumberOrNull, ZERO } from './decimal.ts';
 import { DENIALS } from './denials.ts';
 import type { AccountId, Timestamp, UserId } from './ids.ts';
 import { type Event, type EventKind, oneLine } from './notification.ts';
-import { type Action, hasEnded, type Leg, mainLeg, type Order, type OrderStatus } from './order.ts';
+import { type Action, hasEnded, type Leg, mainLeg, type Order, type OrderStatus, openLeg } from './order.ts';
 import { span } from './trouble.ts';
 
 /** What was told of an order. */
@@ -15,6 +15,9 @@ export interface ToldOrder {
 
 /** Nothing more can become of it that anybody wants to be told of. */
 export const isTold = (order: Order): boolean => hasEnded(order.status);
+
+/** Ours are whole sentences, with the ids to look for at their end. */
+const MOST_OF_A_REASON = 600;
 
 /** `before`: what was told of it already; null: nothing. */
 export function orderEvents(
@@ -34,7 +37,7 @@ export function orderEvents(
     data: orderData(order),
   });
   const what = `${asked(order)} on ${oneLine(account)}`;
-  const reason = order.error ? ` ${oneLine(order.error.message)}` : '';
+  const reason = order.error ? ` ${oneLine(order.error.message, MOST_OF_A_REASON)}` : '';
   const events: Event[] = [];
   if (order.status !== before?.status) {
     if (order.status === 'unknown')
@@ -42,7 +45,10 @@ export function orderEvents(
         make(
           'order_unknown',
           'Order unknown',
-          `${what}: whether it was traded is not known yet. Fill verification is asking the broker.`,
+          // Nothing can be looked for where there is no leg: such a one waited in a restored backup, and says itself what to do.
+          openLeg(order)
+            ? `${what}: whether it was traded is not known yet. Fill verification is asking the broker.`
+            : `${what}: whether it was traded is not known.${reason}`,
         ),
       );
     const filled = hasEnded(order.status) ? filledOf(order) : null;

@@ -137,8 +137,8 @@ export function nextSummary(hour: number, now: number): number {
 }
 
 /** A name chosen by somebody must not lay out our message, nor hide in it. */
-export const oneLine = (text: string): string =>
+export const oneLine = (text: string, most = 200): string =>
   text
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
     .trim()
-    .slice(0, 200);
+    .slice(0, most);

@@ -105,7 +105,7 @@ export function rateLimited(retryAfterMs: number, order: Order): OrderError {
 
 export const wholeOnly = (order: Order): OrderError => ({
   code: 'invalid_quantity',
-  message: `The broker trades whole quantities only, and ${order.quantity} is none. Send a whole number.`,
+  message: `The broker trades whole quantities only, and ${order.quantity} is not one. Send a whole number.`,
 });
 
 export const superseded = (order: Order): OrderError => ({
@@ -158,7 +158,7 @@ export const otherLogin = (order: Order): OrderError => ({
 export const otherMonth = (leg: Leg, instrument: string): OrderError => ({
   code: 'invalid_symbol',
   message:
-    `The entry was not sent: the close was made in ${leg.instrument}, and the symbol means ${instrument} by now. ` +
+    `The entry was not sent: the close was made in ${leg.instrument}, and the symbol now means ${instrument}. ` +
     'Check the position and send a new signal.',
 });
 
@@ -170,7 +170,7 @@ export function closeUnfilled(order: Order, close: Leg, waitedMs: number): Order
     code: 'reversal_timeout',
     message:
       `The reversal was aborted: the close (${close.side} ${close.quantity} ${order.symbol}, ` +
-      `client order id ${close.clientOrderId}) was filled to ${filled} of ${close.quantity} within ${waitedMs / 1000} s. ` +
+      `client order id ${close.clientOrderId}) was filled for ${filled} of ${close.quantity} within ${waitedMs / 1000} s. ` +
       `It is ${whereabouts} and the entry was not sent. Check the position and act by hand.`,
   };
 }

@@ -52,7 +52,7 @@ export function mergePaperSettings(current: PaperSettings, patch: unknown): Read
     const field = FIELDS.get(key);
     if (!field) {
       problems.push(
-        `paper.${key.slice(0, 64)} is not a setting; there are ${[...FIELDS.keys()].join(', ')}.`,
+        `paper.${key.slice(0, 64)} is not a setting; the settings are ${[...FIELDS.keys()].join(', ')}.`,
       );
     } else if (value !== undefined) {
       const read = field.read(value);

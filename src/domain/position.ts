@@ -75,7 +75,7 @@ export function shortOfTarget({
     code: 'out_of_sync',
     message:
       `The strategy stands at ${target.position} ${symbol}, the account stood at ${positionBefore}: a ${action} does not ` +
-      'open what is missing. An alert was lost, or the account traded otherwise. Align the account, or set out_of_sync to follow.',
+      'open what is missing. An alert was lost, or something else traded on the account. Align the account, or set out_of_sync to follow.',
   };
 }
 

@@ -228,7 +228,7 @@ function unfilledIn(body: Uint8Array, at = -1): string | null {
   }
   for (const { 0: value, index } of text.matchAll(UNFILLED_ALONE))
     if (index <= at && at < index + value.length)
-      return `The body is not valid JSON: at ${placeIn(text, index)} stands ${value}, which the platform did not fill in. ${fillIn(value)}`;
+      return `The body is not valid JSON: at ${placeIn(text, index)} there is ${value}, which the platform did not fill in. ${fillIn(value)}`;
   return null;
 }
 

@@ -144,7 +144,7 @@ export const failedReversal = (order: Order, account: TroubledAccount): Trouble 
   trouble({
     kind: 'failed_reversal',
     ...aboutOrder(order),
-    title: `${order.symbol} on ${account.name} was to be reversed, and is not.`,
+    title: `${order.symbol} on ${account.name} was to be reversed, but is not.`,
     detail: order.error?.message ?? 'The close was sent, the entry was not.',
   });
 
@@ -210,7 +210,7 @@ export function drift(
     kind: 'drift_excess',
     title,
     detail: isAgainst
-      ? `The account stands against its strategy. Aligning ${orderFor(strategy, held)} at market.`
+      ? `The account holds the opposite of its strategy. Aligning ${orderFor(strategy, held)} at market.`
       : `Until it is aligned, ${apart} ${symbol} ${isOne(apart) ? 'is' : 'are'} held that the strategy does not know of. Aligning ${orderFor(strategy, held)} at market.`,
   });
 }
@@ -272,7 +272,7 @@ export function credentialsTrouble(
     ...about,
     kind: 'credentials_refused',
     title: `${account.name}: the broker refuses the credentials.`,
-    detail: `${signals}Nothing of this account can be sent to ${broker} until new ones are verified.`,
+    detail: `${signals}Nothing from this account can be sent to ${broker} until new ones are verified.`,
   });
 }
 
@@ -285,7 +285,7 @@ export const silence = (
     since: lastAt ?? since,
     trading_account_id: account.id,
     title: `${account.name}: no signal has come for a while.`,
-    detail: `No genuine signal came for more than ${span(silenceAfter)}. Look whether the alert is still active on the charting platform.`,
+    detail: `No genuine signal has come for more than ${span(silenceAfter)}. Check whether the alert is still active on the charting platform.`,
   });
 
 /** Of seconds, for a person. */

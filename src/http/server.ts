@@ -124,9 +124,9 @@ const LIVE: RouteDoc = {
 const METRICS: RouteDoc = {
   id: 'readMetrics',
   tag: 'Service',
-  summary: 'Read the figures of the deployment',
+  summary: 'Read the metrics of the deployment',
   description: "In Prometheus' text format, from admin IPs only.",
-  answers: { 200: { text: 'The figures.', schema: Type.String() } },
+  answers: { 200: { text: 'The metrics.', schema: Type.String() } },
   answerType: 'text/plain',
 };
 
@@ -221,7 +221,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
       const reading = readJson(body);
       if ('problem' in reading) throw new RequestInvalid(reading.problem);
       if (!isStorable(reading.value))
-        throw new RequestInvalid('A text in the body has a NUL or half a character in it.');
+        throw new RequestInvalid('A string in the body contains a NUL or half a character.');
       const json = plainJson(reading.value);
       if (!json) throw new RequestInvalid('A number in the body has more than 15 significant digits.');
       return json.plain;

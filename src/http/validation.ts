@@ -14,7 +14,7 @@ interface SchemaError {
 /** `"limit" must be a whole number from 1 to 200.` `part`: as Fastify calls it. */
 export function explain(schema: object, error: SchemaError | undefined, part: string): string {
   const whole = PARTS[part] ?? 'The request';
-  if (!error) return `${whole} is not as this call takes it.`;
+  if (!error) return `${whole} is not in the form that this call takes.`;
   const path = error.instancePath.split('/').slice(1).map(unescaped);
   const said = path.length > 0 ? named(path, part) : whole;
   const at = path.reduce<Schema | undefined>(inside, schema as Schema);
@@ -36,11 +36,11 @@ export function explain(schema: object, error: SchemaError | undefined, part: st
     case 'minProperties':
       return `${said} must have at least one field: ${Object.keys(at?.properties ?? {}).join(', ')}.`;
     case 'type':
-      if (at?.type === 'string') return `${said} must be a text, in double quotes.`;
+      if (at?.type === 'string') return `${said} must be a string, in double quotes.`;
       break;
     case 'pattern':
       // Of a text whose length is given, the description says what it is for and not how it is spelled.
-      if (at?.maxLength !== undefined) return `${said} must not have a NUL or half a character in it.`;
+      if (at?.maxLength !== undefined) return `${said} must not contain a NUL or half a character.`;
       break;
   }
   return `${said} must be ${wanted(at ?? {})}.`;
@@ -103,10 +103,11 @@ function wanted(schema: Schema): string {
 function textOf({ format, pattern, description, minLength = 0, maxLength }: Schema): string {
   if (format === 'date-time') return 'a point in time in RFC 3339, such as 2026-11-16T14:30:00Z';
   if (pattern !== undefined && maxLength === undefined) return description ?? 'spelled as /docs says';
-  if (maxLength === undefined) return minLength > 0 ? 'a text that is not empty' : 'a text, in double quotes';
+  if (maxLength === undefined)
+    return minLength > 0 ? 'a string that is not empty' : 'a string, in double quotes';
   return minLength > 0
-    ? `a text of ${minLength} to ${maxLength} characters`
-    : `a text of at most ${maxLength} characters`;
+    ? `a string of ${minLength} to ${maxLength} characters`
+    : `a string of at most ${maxLength} characters`;
 }
 
 function range({ minimum, exclusiveMinimum, maximum }: Schema): string {

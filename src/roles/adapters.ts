@@ -72,14 +72,14 @@ export const HALF_RESTORED = 'restoring.sqlite';
 function refuseDamaged(file: string): void {
   if (existsSync(join(dirname(file), HALF_RESTORED)))
     throw new CannotStart(
-      `A restore into ${dirname(file)} was cut off. Delete the folder, and restore the backup once more.`,
+      `A restore into ${dirname(file)} was interrupted. Delete the folder, and restore the backup again.`,
     );
   const damage = damageOf(file);
   if (damage)
     throw new CannotStart(
       `The database ${file} is damaged: ${damage}. Nothing was changed. ` +
         'Restore a backup into an empty folder with `npx fillpath restore FILE --into FOLDER`, and set DATA_DIR to that. ' +
-        'If you have put a backup into this very folder: what lies beside it (-wal, -shm) is of the database before it, and does not go with it.',
+        'If you have put a backup into this very folder: the files beside it (-wal, -shm) belong to the database that was there before, not to the backup.',
     );
 }
 

@@ -57,7 +57,7 @@ export async function makeBackup(config: Config, to: string): Promise<BackupRepo
   const { dir, databaseUrl } = config.data;
   if (databaseUrl)
     throw new CannotStart(
-      'The data are in PostgreSQL, whose own tools back it up: pg_dump for a copy, pg_basebackup and the archive of the WAL for every moment. OPERATIONS.md, "Backup and restore", says how.',
+      'The data is in PostgreSQL, which its own tools back up: pg_dump for a copy, pg_basebackup and an archive of the WAL for any moment in time. OPERATIONS.md, "Backup and restore", says how.',
     );
   const source = join(dir, 'fillpath.sqlite');
   if (!existsSync(source))
@@ -69,7 +69,7 @@ export async function makeBackup(config: Config, to: string): Promise<BackupRepo
   const now = Date.now();
   const file = isFolder(to) ? join(to, `fillpath-${timestamp(now).replace(/[-:]|\.\d+/g, '')}.sqlite`) : to;
   if (existsSync(file))
-    throw new CannotStart(`${file} is there already. A backup overwrites nothing: name another file.`);
+    throw new CannotStart(`${file} already exists. A backup overwrites nothing: name another file.`);
   // Before the copy: whatever was sealed by then must be in it.
   const head = await keptHead(dir, undefined).recall();
   const draft = `${file}.${process.pid}`;
@@ -140,7 +140,7 @@ export async function restoreBackup(
   if (!existsSync(file)) throw new CannotStart(`There is no file ${file}.`);
   if (existsSync(`${file}-wal`) && statSync(`${file}-wal`).size > 0)
     throw new CannotStart(
-      `${file} is no backup: a write-ahead log lies beside it. Make one with \`npx fillpath backup\`.`,
+      `${file} is not a backup: a write-ahead log lies beside it. Make one with \`npx fillpath backup\`.`,
     );
   const wasThere = existsSync(into);
   if (wasThere && (!isFolder(into) || readdirSync(into).length > 0))
@@ -202,7 +202,7 @@ async function proven<Result>(
   if (damage) throw new CannotStart(`The copy is damaged: ${damage}.`);
   const db = openSqlite({ file });
   try {
-    if (await isFresh(db)) throw new CannotStart('It holds no database of Fillpath.');
+    if (await isFresh(db)) throw new CannotStart('It does not hold a Fillpath database.');
     await migrate(db, Date.now(), { program: packageJson.version });
     const appKey = await keyOf(db, appKeys);
     const chain = await verifyAuditLog({ db, auditKey: auditKeyOf(bytesOf(appKey)) }, heads);

@@ -30,16 +30,16 @@ export function portRefusal(fault: unknown, { host, port }: Place): unknown {
   switch ((fault as NodeJS.ErrnoException).code) {
     case 'EADDRINUSE':
       return new CannotStart(
-        `Port ${port} of ${host} is taken by another program. Stop that one, or set PORT to a free port.`,
+        `Port ${port} on ${host} is taken by another program. Stop that one, or set PORT to a free port.`,
       );
     case 'EACCES':
       return new CannotStart(
-        `This user may not open port ${port} of ${host}. Set PORT to one above 1023, or let a proxy in front have it.`,
+        `This user may not open port ${port} on ${host}. Set PORT to one above 1023, or let a proxy in front have it.`,
       );
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return new CannotStart(
-        `${host} is no address of this machine. Set HOST to one that is: 127.0.0.1 for this machine alone, 0.0.0.0 for all of its networks.`,
+        `${host} is not an address of this machine. Set HOST to one that is: 127.0.0.1 for this machine alone, 0.0.0.0 for all of its networks.`,
       );
     default:
       return fault;

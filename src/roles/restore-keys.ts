@@ -37,7 +37,7 @@ export interface GivenKey {
   readonly place: string;
 }
 
-export const OF_ENVIRONMENT = 'that of the environment';
+export const OF_ENVIRONMENT = 'the one in the environment';
 
 /** In the order in which they are tried. */
 export function givenAppKeys({ keys: { app } }: Config, folder: string | null): GivenKey[] {
@@ -100,7 +100,7 @@ export async function chooseWorkerKeys(
   const lost = unopened(keys).length;
   if (lost > 0 && !loseCredentials)
     throw new Error(
-      `${accountsHave(lost)} broker credentials that no WORKER_KEY given here opens. ` +
+      `${accountsHave(lost)} broker credentials that no WORKER_KEY given here can open. ` +
         'Name with --keys the folder `keys` of the old DATA_DIR, in which it was generated, or set WORKER_KEY as it was; several are {"keys": […]}. ' +
         'Only if it is lost: --lose-credentials, and their owners must send them again.',
     );
@@ -143,9 +143,9 @@ function putKey(into: string, name: string, value: string): void {
 export function notesOn({ app, worker: { older } }: Taken, folder: string | null): string[] {
   const isOlder = folder !== null && app.place !== OF_ENVIRONMENT && app.place !== join(folder, 'APP_KEY');
   return [
-    ...(isOlder ? [`APP_KEY is the one of ${app.place}, with which this backup was made.`] : []),
+    ...(isOlder ? [`APP_KEY is the one from ${app.place}, with which this backup was made.`] : []),
     ...(older.length > 0
-      ? [`WORKER_KEY opens with the key of ${older.map(({ place }) => place).join(', ')}, too.`]
+      ? [`WORKER_KEY also contains the key from ${older.map(({ place }) => place).join(', ')}.`]
       : []),
   ];
 }
@@ -153,7 +153,7 @@ export function notesOn({ app, worker: { older } }: Taken, folder: string | null
 /** What somebody has to know, or to do, before the start. */
 export function warningsOn({ app, worker }: Taken, { keys }: Config): string[] {
   const another = (name: string) =>
-    `${name} of the environment is another one than that of --keys, and would count at the start: take it out of the environment.`;
+    `${name} in the environment differs from the one in --keys, and would be used at the start: take it out of the environment.`;
   const kids = (jwks: readonly PrivateJwk[]) => jwks.map((key) => sealingKey(key).kid).join();
   const isOtherWorker = keys.worker && worker.keys.length > 0 && kids(keys.worker) !== kids(worker.keys);
   return [
@@ -161,7 +161,7 @@ export function warningsOn({ app, worker }: Taken, { keys }: Config): string[] {
     ...(isOtherWorker ? [another('WORKER_KEY')] : []),
     ...(worker.lost > 0
       ? [
-          `${accountsHave(worker.lost)} broker credentials that nothing opens any more: their owners must send them again.`,
+          `${accountsHave(worker.lost)} broker credentials that nothing can open any more: their owners must send them again.`,
         ]
       : worker.keys.length === 0
         ? [

@@ -58,10 +58,7 @@ export function openPrometheus(): Prometheus {
     LATENCIES,
     ['broker'],
   );
-  const ended = counter('orders_ended_total', 'Orders that came to their end here, by how.', [
-    'broker',
-    'outcome',
-  ]);
+  const ended = counter('orders_ended_total', 'Orders that ended here, by outcome.', ['broker', 'outcome']);
   const calls = histogram('broker_call_seconds', 'Calls to brokers.', CALLS, ['broker', 'call', 'outcome']);
   const lag = histogram('fill_check_lag_seconds', 'How late fill checks were begun.', LATENCIES);
   const deadLetters = counter('dead_letters_total', 'Fill checks that were given up.');
@@ -69,7 +66,7 @@ export function openPrometheus(): Prometheus {
   const takeovers = counter('takeovers_total', 'What this process took over from one that was gone.', [
     'what',
   ]);
-  const told = counter('notifications_total', 'What was sent to users, or could not be, by the way.', [
+  const told = counter('notifications_total', 'What was sent to users, or could not be, by channel.', [
     'channel',
     'outcome',
   ]);

@@ -140,7 +140,7 @@ test('entries that nobody has sealed for long are a finding', async (t) => {
   ]);
   const { code, complaint } = await cli(dir, ['audit', 'verify']);
   assert.equal(code, 1);
-  assert.match(complaint, /^UNSEALED: 1 entries, the first since /);
+  assert.match(complaint, /^UNSEALED: 1 entries, the oldest from /);
 });
 
 test('what is no command, or cannot be carried out, exits with 2 and leaves nothing behind', async (t) => {

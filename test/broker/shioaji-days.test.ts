@@ -195,7 +195,7 @@ describe('the Shioaji server', () => {
     await assert.rejects(opened({ 'GET info': simulating }), fails(AccountUnfit, /Start it for production/));
     await assert.rejects(
       opened({ 'GET info': json({ name: 'x', simulation: false }) }, 'simulation'),
-      fails(AccountUnfit, /in earnest/),
+      fails(AccountUnfit, /trades for real/),
     );
     await opened({ 'GET info': simulating }, 'simulation');
   });

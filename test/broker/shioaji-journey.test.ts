@@ -110,7 +110,7 @@ describe('with an account at SinoPac', () => {
     await simulated.putKeys(unfit, account.credentials);
     const told = await simulated.verify(unfit);
     assert.deepEqual([told.status, told.body.code], [409, 'account_unfit']);
-    assert.match(told.body.detail, /trades in earnest/);
+    assert.match(told.body.detail, /trades for real/);
     const { openAccount, putKeys, verify } = await journey(t, at());
     const trader = await openAccount();
     await putKeys(trader, { ...account.credentials, api_secret: 'not-the-secret' });

@@ -183,7 +183,7 @@ describe('the machine', () => {
       [found?.area, found?.problem, found?.remedy, more],
       [
         'permissions',
-        `Others than its owner could read ${file}, which holds APP_KEY, JWT_SECRET.`,
+        `Users other than its owner could read ${file}, which holds APP_KEY, JWT_SECRET.`,
         `chmod go= ${file}`,
         [],
       ],
@@ -212,7 +212,7 @@ describe('the machine', () => {
   test('a folder that is none', async (t) => {
     const file = join(folder(t), 'data');
     writeFileSync(file, '');
-    await finds({ ...healthy(t), DATA_DIR: file }, /is no folder/, /Set DATA_DIR/);
+    await finds({ ...healthy(t), DATA_DIR: file }, /is not a folder/, /Set DATA_DIR/);
   });
 
   test('a folder that cannot be written to', async (t) => {
@@ -233,7 +233,7 @@ describe('the machine', () => {
 
   test('a disk that is nearly full', () => {
     const [finding] = roomFindings('/data', { free: 20 * 2 ** 20, all: 10 * 2 ** 30 });
-    assert.match(finding?.problem ?? '', /has 20 MB left of 10240/);
+    assert.match(finding?.problem ?? '', /has 20 MB of 10240 MB left/);
     assert.match(finding?.remedy ?? '', /AUDIT_DAYS/);
     assert.deepEqual(roomFindings('/data', { free: 5 * 2 ** 30, all: 10 * 2 ** 30 }), []);
   });
@@ -313,7 +313,7 @@ describe('PostgreSQL', () => {
       ...healthy(t),
       DATABASE_URL: `postgres://fillpath@127.0.0.1:${await closedPort()}/fillpath`,
     };
-    await finds(env, /cannot be reached: nothing listens there/, /mend DATABASE_URL/);
+    await finds(env, /cannot be reached: nothing listens there/, /correct DATABASE_URL/);
   });
 
   test('a wrong password', async (t) => {
@@ -368,7 +368,7 @@ describe('PostgreSQL', () => {
 describe('Redis', () => {
   test('one that cannot be reached', async (t) => {
     const env = { ...healthy(t), REDIS_URL: `redis://127.0.0.1:${await closedPort()}` };
-    await finds(env, /Redis at \S+ cannot be reached: nothing listens there/, /mend REDIS_URL/);
+    await finds(env, /Redis at \S+ cannot be reached: nothing listens there/, /correct REDIS_URL/);
   });
 
   test('one that evicts, and one that refuses the login', async (t) => {
@@ -389,7 +389,7 @@ describe('Redis', () => {
 describe('mail', () => {
   test('a server that cannot be reached', async (t) => {
     const env = { ...healthy(t), SMTP_URL: `smtp://127.0.0.1:${await closedPort()}` };
-    await finds(env, /mail server \S+ cannot be used/, /Mend SMTP_URL/);
+    await finds(env, /mail server \S+ cannot be used/, /Correct SMTP_URL/);
   });
 
   test('a refused login, and a login without TLS', async (t) => {

@@ -151,7 +151,7 @@ test('an old Node passes on to the one that npm ci brought, or says what is miss
   assert.deepEqual([code, out], [2, '']);
   assert.match(
     err,
-    /^Fillpath needs Node 24 or newer, and this is v\d+\.\d+\.\d+\. `npm ci` in .* brings one along\.\n$/,
+    /^Fillpath needs Node 24 or newer, and this is v\d+\.\d+\.\d+\. `npm ci` in .* installs one\.\n$/,
   );
 });
 

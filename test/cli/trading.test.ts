@@ -42,7 +42,7 @@ test('one in earnest is asked about, and sent only where it is meant', async (t)
   const args = ['signal', 'send', '--account', trader.account.id, ...BUY, '--real'];
   const unasked = await terminal(world.config, { client: { url } })(...args);
   assert.deepEqual([unasked.code, unasked.out], [1, '']);
-  assert.match(unasked.err, /say --yes/);
+  assert.match(unasked.err, /give --yes/);
   assert.equal((await terminal(world.config, { client: { url }, typed: 'no' })(...args)).code, 1);
   assert.deepEqual(await world.orders(trader), []);
   assert.equal((await terminal(world.config, { client: { url }, typed: 'yes' })(...args)).code, 0);
@@ -114,7 +114,7 @@ test('nothing in the address makes a rehearsal trade in earnest', async (t) => {
   for (const behind of ['#', '#x', '?', '?x=1', '?simulation=false#']) {
     const sent = await run('signal', 'send', '--url', `${webhook}${behind}`, ...BUY);
     assert.equal(sent.code, 2, behind);
-    assert.match(sent.err, /nothing behind it/);
+    assert.match(sent.err, /nothing after it/);
   }
   assert.equal((await run('signal', 'send', '--url', webhook, ...BUY)).code, 0);
   const orders = await world.db.all<{ simulation: number }>(sql`select simulation from order_history`);

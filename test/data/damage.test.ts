@@ -103,7 +103,7 @@ for (const args of [
 test('a folder into which a restore was cut off is no first start', async (t) => {
   const dir = folder(t);
   writeFileSync(join(dir, 'restoring.sqlite'), '');
-  assert.match((await start(dir)) ?? '', /^A restore into \S+ was cut off\. Delete the folder/);
+  assert.match((await start(dir)) ?? '', /^A restore into \S+ was interrupted\. Delete the folder/);
   assert.deepEqual(
     readdirSync(dir).filter((name) => name.startsWith('fillpath')),
     [],

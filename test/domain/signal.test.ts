@@ -232,7 +232,7 @@ describe('a placeholder that the platform did not fill in', () => {
   test('is named where it stands alone, and is the whole body', () => {
     assert.match(
       problemIn('{{strategy.order.alert_message}}'),
-      /at line 1, column 1 stands \{\{strategy\.order\.alert_message\}\}/,
+      /at line 1, column 1 there is \{\{strategy\.order\.alert_message\}\}/,
     );
   });
 

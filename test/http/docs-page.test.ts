@@ -150,7 +150,7 @@ describe('the page under /docs', started instanceof BrowserMissing ? { skip: sta
   test('is used by keyboard alone: past the index to the content, and into the errors', async (t) => {
     const { page } = await openDocs(t);
     await page.keyboard.press('Tab');
-    const skip = page.getByRole('link', { name: 'Skip to the content' });
+    const skip = page.getByRole('link', { name: 'Skip to content' });
     assert.equal(await page.evaluate('document.activeElement.className'), 'skip');
     assert.ok(((await skip.boundingBox())?.y ?? -1) >= 0, 'it shows while it has the focus');
     await page.keyboard.press('Enter');

@@ -12,6 +12,7 @@ import {
   TOLD_ACTIONS,
 } from '../../src/domain/notification-events.ts';
 import { ACTIONS, type Leg, type Order } from '../../src/domain/order.ts';
+import { afterRestore } from '../../src/domain/restored.ts';
 
 const AT = timestamp(Date.parse('2026-11-16T00:30:00Z'));
 const decimal = (text: string) => text as Decimal;
@@ -80,11 +81,23 @@ describe('An order is told of in one sentence', () => {
   });
 
   test('when it is unknown, and when nobody asks any more', () => {
-    assert.deepEqual(told({ status: 'unknown' }), [
-      'Sell 0.05 BTCUSDT on Paper: whether it was traded is not known yet. Fill verification is asking the broker.',
-    ]);
+    assert.deepEqual(
+      told({ status: 'unknown', legs: [{ ...leg('sell', '0.05', null), status: 'unknown' }] }),
+      [
+        'Sell 0.05 BTCUSDT on Paper: whether it was traded is not known yet. Fill verification is asking the broker.',
+      ],
+    );
     assert.deepEqual(told({ status: 'placed' }, true), [
       'Sell 0.05 BTCUSDT on Paper was last seen as placed, and the broker could not tell what became of it. Look at the account at your broker.',
+    ]);
+  });
+
+  test('when it waited in a restored backup: nobody asks about it, and it says itself what to do', () => {
+    const { error } = afterRestore(order({ status: 'queued' }), { madeAt: AT, hasLedger: () => false });
+    const message = error?.message ?? '';
+    assert.match(message, /client order ids fe\w+ \(entry\) and fx\w+ \(exit\) at the broker\.$/);
+    assert.deepEqual(told({ status: 'unknown', error: { code: 'expired', message } }), [
+      `Sell 0.05 BTCUSDT on Paper: whether it was traded is not known. ${message}`,
     ]);
   });
 

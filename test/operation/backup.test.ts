@@ -267,11 +267,11 @@ test('as commands: what was done is told, and a refusal is one sentence and exit
   assert.equal(made.code, 0, made.err);
   assert.match(
     made.out,
-    /MB, read again and sound\.\nusers: 1, accounts: 1, orders: 0 .*\naudit head 0:\w+\nThe keys are not in it/,
+    /MB, read back and found sound\.\nusers: 1, accounts: 1, orders: 0 .*\naudit head 0:\w+\nThe keys are not in it/,
   );
   const again = await run('backup', file);
   assert.deepEqual([again.code, again.out], [1, '']);
-  assert.match(again.err, /^\S+ is there already\. .*\n$/);
+  assert.match(again.err, /^\S+ already exists\. .*\n$/);
   const into = join(folder(t), 'new');
   const restored = await run('restore', file, '--into', into, '--json');
   assert.equal(restored.code, 0, restored.err);

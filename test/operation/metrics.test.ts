@@ -149,7 +149,7 @@ describe('Prometheus reads', () => {
       rmSync(dir, { recursive: true, force: true });
     });
     const api = (await fillpath.listen()).replace('localhost', '127.0.0.1');
-    const { port } = await line('figures are read at this port');
+    const { port } = await line('metrics are read at this port');
     const ask = async (url: string) => {
       const { status } = await fetch(url);
       return status;

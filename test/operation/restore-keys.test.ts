@@ -84,7 +84,7 @@ test('keys of the environment and generated ones are each named where they are, 
   assert.match(
     made,
     new RegExp(
-      `\\nThe keys are not in it\\. Keep apart from it ${keysDir} \\(WORKER_KEY\\), and APP_KEY and JWT_SECRET of the environment`,
+      `\\nThe keys are not in it\\. Keep these apart from it: ${keysDir} \\(WORKER_KEY\\), and APP_KEY and JWT_SECRET from the environment`,
     ),
   );
 
@@ -138,7 +138,7 @@ test('a backup from before a rotation takes the keys from before it, which lie b
   writeFileSync(join(keysDir, 'WORKER_KEY.0badcafe'), worker);
   const restored = await restore({}, '--keys', keysDir);
   assert.equal(restored.code, 0, restored.err);
-  assert.match(restored.out, /APP_KEY is the one of \S+APP_KEY\.39a1d419/);
+  assert.match(restored.out, /APP_KEY is the one from \S+APP_KEY\.39a1d419/);
   assert.match(restored.out, /WORKER_KEY .*\S+WORKER_KEY\.0badcafe/);
   assert.equal(readFileSync(join(into, 'keys/APP_KEY'), 'utf8'), APP_KEY);
   await opens({});
@@ -150,7 +150,7 @@ test('a key of the environment that would count at the start instead is told', a
   assert.equal(restored.code, 0, restored.err);
   assert.match(
     restored.err,
-    /^APP_KEY of the environment is another one.*\nWORKER_KEY of the environment is another one.*\n$/,
+    /^APP_KEY in the environment differs .*\nWORKER_KEY in the environment differs .*\n$/,
   );
 });
 
@@ -159,7 +159,7 @@ test('where no key fits, those that were tried are named', async (t) => {
   writeFileSync(join(keysDir, 'APP_KEY'), NEWER);
   const wrong = await restore({ APP_KEY: Buffer.alloc(32, 3).toString('base64url') }, '--keys', keysDir);
   assert.equal(wrong.code, 1);
-  assert.match(wrong.err, /Tried: \S+keys\/APP_KEY, that of the environment\.\n$/);
+  assert.match(wrong.err, /Tried: \S+keys\/APP_KEY, the one in the environment\.\n$/);
   rmSync(join(keysDir, 'APP_KEY'));
   const none = await restore({}, '--keys', keysDir);
   assert.equal(none.code, 1);

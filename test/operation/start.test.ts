@@ -26,7 +26,7 @@ test('a taken port is told in one sentence with the way out, and the first start
   assert.equal(refused.exitCode(), 1);
   assert.match(
     said,
-    new RegExp(`^Port ${port} of 127\\.0\\.0\\.1 is taken by another program\\. .*PORT.*\\n$`),
+    new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is taken by another program\\. .*PORT.*\\n$`),
   );
   assert.deepEqual(readdirSync(dir), []);
 
@@ -41,7 +41,7 @@ test('a taken port is told in one sentence with the way out, and the first start
 test('an address that is not of this machine is told in one sentence', async (t) => {
   const dir = folder(t);
   const refused = startProgram(dir, { PORT: '8080', HOST: '192.0.2.1' });
-  assert.match(await refused.ended, /^192\.0\.2\.1 is no address of this machine\. .*HOST.*\n$/);
+  assert.match(await refused.ended, /^192\.0\.2\.1 is not an address of this machine\. .*HOST.*\n$/);
   assert.equal(refused.exitCode(), 1);
   assert.deepEqual(readdirSync(dir), []);
 });

@@ -125,7 +125,7 @@ const POINTS = [
 const says = ([status, error, trades]: Outcome) =>
   `${status}${error && error !== status ? ` with ${error}` : ''}, ${trades.join(', ') || 'nothing'} sent`;
 
-describe('A process dies, and the next one starts in time', { concurrency: true }, () => {
+describe('A process dies, and the next one starts in time', { concurrency: 2 }, () => {
   for (const { left, position, lead, meanwhile, fresh } of POINTS)
     test(`${left}: ${says(fresh)}; the dead one, awake again, does nothing more`, async (t) => {
       const { broker, trader, nextProcess, wakeUp } = await die(t, lead, { position });
@@ -140,7 +140,7 @@ describe('A process dies, and the next one starts in time', { concurrency: true 
     });
 });
 
-describe('A process dies, and the next one starts after the deadline', { concurrency: true }, () => {
+describe('A process dies, and the next one starts after the deadline', { concurrency: 2 }, () => {
   for (const { left, position, lead, meanwhile, stale } of POINTS)
     test(`${left}: ${says(stale)}`, async (t) => {
       const { broker, nextProcess } = await die(t, lead, { position });
@@ -151,7 +151,7 @@ describe('A process dies, and the next one starts after the deadline', { concurr
     });
 });
 
-describe('A process dies at a broker that does not refuse a duplicate id', { concurrency: true }, () => {
+describe('A process dies at a broker that does not refuse a duplicate id', { concurrency: 2 }, () => {
   for (const { left, position, lead, meanwhile, careless } of POINTS)
     test(`${left}: ${says(careless)}, and never a leg twice`, async (t) => {
       const capabilities = { refusesDuplicateIds: false };
@@ -188,7 +188,7 @@ test('from the moment an order is taken over, the process before it sends nothin
   assert.deepEqual(broker.trades(trader.account.id), ['buy 1']);
 });
 
-describe('What the broker cannot say', { concurrency: true }, () => {
+describe('What the broker cannot say', { concurrency: 2 }, () => {
   for (const [left, moment, end] of [
     ['at the broker', 'after', 'filled'],
     ['not at the broker', 'before', 'expired'],
@@ -241,7 +241,7 @@ describe('What the broker cannot say', { concurrency: true }, () => {
   });
 });
 
-describe('Orders that nobody works on', { concurrency: true }, () => {
+describe('Orders that nobody works on', { concurrency: 2 }, () => {
   test("of one user are taken up in the order of their acceptance, a dead worker's order first", async (t) => {
     const { broker, first, trader, nextProcess } = await die(t, (death) => death.broker.hold('place'));
     for (const quantity of [2, 3]) {

@@ -143,7 +143,7 @@ test('the suggested guards are taken by the service, with a day’s loss where t
   assert.equal(suggestedGuards(null).max_daily_loss, undefined);
   assert.match(
     suggestionInWords(suggestedGuards(100_000), 'USD'),
-    /and a day’s loss of at most 2,000 USD, some 2 %/,
+    /and a day’s loss of at most 2,000 USD, about 2 %/,
   );
   assert.match(suggestionInWords(suggestedGuards(null), null), /symbol and the broker’s price within 1 %/);
 });

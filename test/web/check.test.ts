@@ -106,7 +106,7 @@ test('the field that the payload is refused for is the line that says so', () =>
     [
       ['none', undefined, ''],
       ['no', 'refused', 'Leave the field out.'],
-      ['no', undefined, 'left out in the message that works'],
+      ['no', undefined, 'left out of the message that works'],
       ['none', undefined, ''],
     ],
   );
@@ -146,7 +146,7 @@ test('of another service’s message each line says under which name to send it,
   assert.deepEqual(lostElsewhere(lines, { ...checked, lost: [...checked.lost, '"inner": it is lost.'] }), [
     '"inner": it is lost.',
   ]);
-  assert.match(verdictOn(checked).rest, /it here, with 3 differences$/);
+  assert.match(verdictOn(checked).rest, /the same in our format, with 3 differences$/);
   assert.deepEqual(left, ['ticker', 'sentiment', 'time', 'stopLoss', 'extras']);
 });
 
@@ -205,7 +205,7 @@ test('the sentence on top says what would become of the message, and why', () =>
   const secret = refused('secret', 'Put your webhook secret into the message that works.');
   assert.match(
     verdict({ service: '3Commas', understood: {}, checks: [secret] }),
-    /the one below says the same here$/,
+    /the one below says the same in our format$/,
   );
   assert.match(
     verdict({

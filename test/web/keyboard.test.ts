@@ -161,7 +161,7 @@ describe('by keyboard alone', browser ? {} : { skip: 'there is no browser' }, ()
   test('one asks for the keys', async () => {
     await press('?');
     const dialog = page.getByRole('dialog', { name: 'Keys' });
-    await dialog.getByText('go to Halt, which still asks').waitFor();
+    await dialog.getByText('go to Halt, which asks before it acts').waitFor();
     await dialog.getByRole('row', { name: 'g o go to Operation' }).waitFor();
     await press('Escape');
     await dialog.waitFor({ state: 'detached' });

@@ -66,7 +66,7 @@ test('a wrong address is refused at its field, in the words of the page', () => 
     [{ kind: 'webhook', url: 'example.com' }, 'url', 'The address must look like https://'],
     [{ kind: 'webhook', url: 'http://example.com/x' }, 'url', 'The address must begin with https://'],
     [{ kind: 'webhook', url: 'https://a:b@example.com/x' }, 'url', 'The address must be without a user'],
-    [{ kind: 'webhook', url: 'https://example.com/#x' }, 'url', 'The address must be without a fragment'],
+    [{ kind: 'webhook', url: 'https://example.com/#x' }, 'url', 'The address must not contain a fragment'],
   ];
   for (const [given, field, begins] of bad) {
     const read = readAddress(given, { mayBePlain: false });

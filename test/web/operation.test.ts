@@ -122,25 +122,28 @@ describe('A user', () => {
     );
     assert.equal(
       planSentence(user, { plan: 'free', until: '2027-03-01' }, plans, NOW),
-      'From the next order on j.ito@example.com may place simulated orders alone, 100 a day. ' +
+      'From the next order on j.ito@example.com may place simulated orders only, 100 a day. ' +
         'After 1 Mar 2027 (UTC) it behaves as free. Positions can still be closed.',
     );
     assert.match(
       planSentence(user, { plan: 'desk', until: '2026-11-11' }, plans, NOW),
-      /^That day is over: the plan behaves as free\. .* simulated orders alone, 100 a day; positions can still be closed\.$/,
+      /^That day is over: the plan behaves as free\. .* simulated orders only, 100 a day; positions can still be closed\.$/,
     );
     assert.equal(
       planButton(user, { plan: 'desk', until: '2027-03-01' }),
       'Give j.ito@example.com desk until 1 Mar 2027',
     );
     assert.match(activeSentence(user), /no webhook, and so no exit either/);
-    assert.match(activeSentence({ ...user, is_active: false }), /gets in again/);
+    assert.match(activeSentence({ ...user, is_active: false }), /can get in again/);
   });
 });
 
 describe('New terms', () => {
   test('say what they stop, and what passes', () => {
-    assert.match(termsWarning('4'), /no user enters a position with real money.*until.*accepted version 4\./);
+    assert.match(
+      termsWarning('4'),
+      /no user can open a position with real money.*until.*accepted version 4\./,
+    );
     assert.match(termsWarning('4'), /Exits pass for those who have accepted an earlier version/);
   });
 
@@ -181,6 +184,6 @@ describe('what could not be read', () => {
     const old = [part('workers', away(), true), part('users', away(), true)];
     const sharedByOld = sharedFault(old);
     assert.ok(sharedByOld);
-    assert.equal(missingIn(sharedByOld, old), 'What is below may be old.');
+    assert.equal(missingIn(sharedByOld, old), 'What is below may be out of date.');
   });
 });

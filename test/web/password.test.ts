@@ -49,7 +49,7 @@ describe('changing the password', browser ? {} : { skip: 'there is no browser' }
   test('sets it, keeps this session, and the new one logs in', async () => {
     await page.getByLabel('Current password').fill(stage.firstUser.password);
     await page.getByRole('button', { name: 'Set it and end other sessions' }).click();
-    await page.getByText('It is changed. Every other session has ended').waitFor();
+    await page.getByText('Your password is changed. Every other session has ended').waitFor();
     await page.reload();
     await page.getByRole('button', { name: 'Change it' }).waitFor();
     const { email } = stage.firstUser;

@@ -46,7 +46,7 @@ describe('a position beside its strategy', () => {
   });
 
   it('is red where the broker holds the opposite', () => {
-    assert.deepEqual(saidOf(held(2, -1)), ['3 against it', 'risk']);
+    assert.deepEqual(saidOf(held(2, -1)), ['3 on the wrong side', 'risk']);
   });
 
   it('says nothing where no strategy has said anything', () => {
@@ -121,10 +121,7 @@ describe('an Align', () => {
 
   it('says why', () => {
     assert.equal(reasonInWords(held(40, 0)), 'The strategy stands flat, the broker holds long 40.');
-    assert.equal(
-      reasonInWords(held(0, 2)),
-      'The strategy stands long 2, and the broker holds nothing of it.',
-    );
+    assert.equal(reasonInWords(held(0, 2)), 'The strategy stands long 2, and the broker holds nothing.');
   });
 });
 
@@ -142,9 +139,9 @@ describe('the heading', () => {
     assert.equal(headed(held(1, 0), held(2, 0)), '2 positions: 2 differ');
     assert.equal(
       headed(held(1, 1), held(2, 0), held(3, null)),
-      '3 positions: 1 as the strategies say, 1 without a strategy’s word, 1 differs',
+      '3 positions: 1 as the strategies say, 1 with no word from a strategy, 1 differs',
     );
-    assert.equal(headed(held(3, null)), '1 position: 1 without a strategy’s word');
+    assert.equal(headed(held(3, null)), '1 position: 1 with no word from a strategy');
   });
 
   it('is as loud as the loudest', () => {

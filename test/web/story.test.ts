@@ -8,6 +8,7 @@ import { brokerWords, placedBy, wayOnOf } from '../../web/pages/story/said.ts';
 import { fallOf, ticksOf } from '../../web/pages/story/steps.ts';
 import { legSlippage, togetherOf } from '../../web/pages/story/sums.ts';
 import { askAgainMs } from '../../web/pages/story/under-way.ts';
+import { orderHappened } from '../../web/parts/happened.ts';
 import { after, orderSummary, signalRecord as signal } from './records.ts';
 
 type Order = components['schemas']['OrderRecord'];
@@ -103,6 +104,19 @@ test('an answer that was lost is lost time, and leaves two positions possible', 
   assert.equal(sums.lost, 10_001);
   assert.equal(orderHeadline(unknown, null).lead, 'Is 0.2 BTCUSDT.P sold or not?');
   assert.ok(orderHeadline(unknown, null).isRisk);
+});
+
+test('an order that waited in a restored backup lost no answer: what it says of itself is told', () => {
+  const message = 'The order still waited when the backup was made. Look for the client order ids a and b.';
+  const restored = order({
+    ...{ status: 'unknown', action: 'buy', quantity: 0.2, legs: [] },
+    error: { code: 'expired', message, advice: '' },
+  });
+  const { lead, rest, isRisk } = orderHeadline(restored, null);
+  assert.equal(lead, 'Is 0.2 BTCUSDT.P bought or not?');
+  assert.equal(rest, 'It waited in a backup, and may have been sent before that was restored');
+  assert.ok(isRisk);
+  assert.equal(orderHappened(restored).text, message.slice(0, -1));
 });
 
 test('a fill that was seen after the answer stands after it', () => {
@@ -299,8 +313,9 @@ test('what the broker said is told leg by leg, and nothing that it did not say',
     'entry, acknowledged: no reference given',
     'entry, filled: 0.2 at 96,418',
   ]);
-  const error = { code: 'rejected_by_broker', message: 'Reduce only.', advice: 'Ask the broker.' } as const;
+  const error = { code: 'failed_at_broker', message: 'Reduce only.', advice: 'Ask the broker.' } as const;
   assert.deepEqual(said(order({ legs: [], status: 'rejected', error })), ['rejected: Reduce only.']);
-  assert.deepEqual(said(order({ legs: [], status: 'failed', error })), [], 'a failure is our word');
+  const ours = { ...error, code: 'out_of_sync' } as const;
+  assert.deepEqual(said(order({ legs: [], status: 'failed', error: ours })), [], 'that is our own word');
   assert.deepEqual(said(order({ legs: [], status: 'placed' }), 'not yet'), ['last look: not yet']);
 });

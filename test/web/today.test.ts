@@ -89,7 +89,10 @@ describe('the heading of Today', () => {
     const three = [todo('unknown_order'), todo('drift_excess'), todo('credentials_refused')];
     assert.equal(words({ todo: three }), '1 order is unknown and 2 more things to do');
     assert.equal(headline(overview({ todo: three })).severity, 'risk');
-    assert.equal(words({ todo: three.slice(1) }), '1 position is not its strategy’s and 1 more thing to do');
+    assert.equal(
+      words({ todo: three.slice(1) }),
+      '1 position differs from its strategy and 1 more thing to do',
+    );
     assert.equal(words({ todo: [todo('silence')] }), '1 account is silent');
     assert.equal(headline(overview({ todo: [todo('silence')] })).severity, 'act');
   });
@@ -135,7 +138,7 @@ describe('the proofs', () => {
       '36 of 36 orders resolved',
       '7 of 7 positions as the strategies say',
       '2 of 2 brokers answer',
-      'audit log whole to entry 18,442',
+      'audit log sealed to entry 18,442',
     ]);
   });
 
@@ -145,7 +148,7 @@ describe('the proofs', () => {
         accounts: [],
         orders_today: { accepted: 0, unresolved: 0, half_answered_within_ms: null },
       }),
-      ['no order today', 'audit log whole to entry 18,442'],
+      ['no order today', 'audit log sealed to entry 18,442'],
     );
   });
 
@@ -169,7 +172,7 @@ describe('the proofs', () => {
         '1 of 2 orders resolved',
         '0 of 1 position as its strategy says',
         '0 of 1 broker answers',
-        'audit log sealed to entry 7, and not since 90 s',
+        'audit log sealed to entry 7, newer entries unsealed for 90 s',
       ],
     );
   });

@@ -35,7 +35,7 @@ export class Unreachable extends Problem {
       {
         title: 'Fillpath does not answer',
         detail:
-          'Your network or the service is away. What is shown may be old; nothing that you did here was lost without a word.',
+          'Either your network or the service is down. What you see may be out of date; nothing you did here is dropped silently.',
         code: 'unreachable',
       },
       0,

@@ -54,7 +54,7 @@ export function AlignDialog({ account, symbol, simulation = false, told, onClose
         {order && position
           ? `${reasonInWords(position)} ${order.says}`
           : held.data
-            ? 'It stands where its strategy stands by now: there is nothing to align.'
+            ? 'By now it stands where its strategy stands: there is nothing to align.'
             : 'What the broker holds is not known yet.'}
       </p>
       <p className={word ? `hatched ${styles.where}` : styles.where}>

@@ -35,7 +35,7 @@ export function Frame({ children = <Outlet /> }: { readonly children?: ReactNode
     <Live>
       <OverPages>
         <a className={styles.skip} href="#content">
-          Skip to the content
+          Skip to content
         </a>
         <Masthead />
         <Banner />
@@ -105,9 +105,9 @@ function Masthead() {
         <button type="button" className={styles.rest} popoverTarget="more-pages">
           More
         </button>
-        <More id="more-pages" pages={pages.slice(IN_A_NARROW_MASTHEAD)} className={styles.below}>
+        <Menu id="more-pages" pages={pages.slice(IN_A_NARROW_MASTHEAD)} className={styles.below}>
           <SearchButton className={styles.findBelow} />
-        </More>
+        </Menu>
       </nav>
       <Search />
       <Pulse />
@@ -179,7 +179,7 @@ function Pulse() {
     <span
       className={isLive ? styles.pulse : `${styles.pulse} ${styles.off}`}
       role="status"
-      title={isLive ? `Live since ${at}` : 'What is shown may be old. Trying again.'}
+      title={isLive ? `Live since ${at}` : 'What is shown may be out of date. Trying again.'}
     >
       <Mark name={isLive ? 'dot' : 'placed'} />
       {words}
@@ -211,13 +211,13 @@ function Banner() {
   if (!demo) return null;
   return (
     <p className={styles.banner}>
-      <span className="unreal">demo</span> Everything here is played: paper accounts, strategies and
-      attackers. No real money is near.
+      <span className="unreal">demo</span> Everything here is staged: paper accounts, strategies and
+      attackers. No real money is involved.
     </p>
   );
 }
 
-interface MoreProps {
+interface MenuProps {
   readonly id: string;
   readonly pages: readonly Place[];
   readonly className: string | undefined;
@@ -225,7 +225,7 @@ interface MoreProps {
 }
 
 /** Goes away with the choice. */
-function More({ id, pages, className, children }: MoreProps) {
+function Menu({ id, pages, className, children }: MenuProps) {
   const menu = useRef<HTMLDivElement>(null);
   return (
     <div ref={menu} id={id} popover="auto" className={className}>
@@ -253,7 +253,7 @@ function ThumbRow() {
       <button type="button" popoverTarget="more">
         More
       </button>
-      <More id="more" pages={pages.slice(AT_THE_THUMB)} className={styles.more} />
+      <Menu id="more" pages={pages.slice(AT_THE_THUMB)} className={styles.more} />
       <HaltButton id="thumb-halt" className={styles.thumbHalt} />
     </nav>
   );

@@ -92,6 +92,13 @@ export const clause = (text: string): string => text.trim().replace(/\.$/, '');
 export const lower = (text: string): string =>
   /^.[a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
 
+/**
+ * Whether it was traded is not known, and no answer was lost: it still waited in the backup from which the database was restored,
+ * past which it is not sent. It has no leg that could be looked for; what it says of itself is all there is.
+ */
+export const waitedInBackup = ({ status, error, legs = [] }: Order): boolean =>
+  status === 'unknown' && error?.code === 'expired' && legs.length === 0;
+
 export function orderHappened(order: Order): Happened {
   const moved = movesInWords(order);
   const code = order.error?.code ?? null;
@@ -117,6 +124,7 @@ export function orderHappened(order: Order): Happened {
     case 'done':
       return { text: alreadyThere(order), code };
     case 'unknown':
+      if (waitedInBackup(order)) return { text: why ?? 'Whether it was traded is not known', code };
       return { text: `${moved ? `${moved}; then the` : 'The'} broker’s answer was lost`, code };
     default:
       return {

@@ -88,7 +88,7 @@ export function Keys() {
   const keys: [string, string][] = [
     ['/', 'search by symbol, order id, broker reference or client id'],
     ...Object.entries(places).map(([key, { name }]): [string, string] => [`g ${key}`, `go to ${name}`]),
-    ['g h', 'go to Halt, which still asks'],
+    ['g h', 'go to Halt, which asks before it acts'],
     ['j k', 'older and newer, in lists and stories'],
     ['enter', 'open'],
     ['t', 'trade'],

@@ -40,7 +40,7 @@ export function ResumeDialog({
       {resume.error && (
         <ProblemNote fault={resume.error}>
           {isOpen(problemOf(resume.error)) &&
-            'Whether it was resumed is not known: until it is, count on it that the next signal trades.'}
+            'Whether it was resumed is not known: until it is, assume that the next signal trades.'}
         </ProblemNote>
       )}
       <Choices>

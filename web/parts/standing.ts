@@ -73,7 +73,7 @@ export function alignOrder(position: Position): AlignOrder | null {
   if (standing.is === 'differs')
     return {
       button: `Align ${symbol} to ${heldInWords(strategy)}`,
-      says: `The order is made of what the broker holds at that moment, and ${ends}.`,
+      says: `The order is worked out from what the broker holds at that moment, and ${ends}.`,
     };
   const gap = minus(strategy, quantity);
   const amount = figure(Math.abs(gap));
@@ -100,7 +100,7 @@ export function reasonInWords(position: Position): string {
       return `The strategy stands ${stands}, and the broker holds the opposite, ${heldInWords(quantity)}.`;
     case 'missing':
       return quantity === 0
-        ? `The strategy stands ${stands}, and the broker holds nothing of it.`
+        ? `The strategy stands ${stands}, and the broker holds nothing.`
         : `The strategy stands ${stands}, the broker holds only ${heldInWords(quantity)}.`;
     case 'differs':
       return `The strategy stands ${stands}. When last compared, the broker held something else.`;

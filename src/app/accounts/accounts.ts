@@ -244,7 +244,7 @@ export async function updateAccount(
 const nobodyChecks = (): Denial =>
   deny('request_invalid', {
     detail:
-      "require_platform_certificate cannot be true here: nothing in front of this service checks the platform's certificate, so that every alert would be refused. Ask the operator to set it up (EDGE_CHECKS_CERTIFICATES).",
+      "require_platform_certificate cannot be true here: nothing in front of this service checks the platform's certificate, so every alert would be refused. Ask the operator to set it up (EDGE_CHECKS_CERTIFICATES).",
   });
 
 /** maxRequestAge → max_request_age: the audit log speaks as the API does. */

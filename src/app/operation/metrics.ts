@@ -78,7 +78,7 @@ async function figuresOfDatabase(deps: MetricsDeps): Promise<Figure[]> {
     {
       name: 'pruned_rows_total',
       type: 'counter',
-      help: 'Rows that were kept no longer.',
+      help: 'Rows that were pruned.',
       values: pruned
         .filter((each) => each !== round)
         .map(({ what, row_count }) => ({ labels: { what }, value: row_count })),
@@ -98,7 +98,7 @@ async function figuresOfStore({ store, hosts }: MetricsDeps): Promise<Figure[]> 
   const sum = (of: 'workers' | 'busy') => there.reduce((total, host) => total + host[of], 0);
   return [
     gauge('worker_starts_waiting', 'Users that wait for a worker host to take them.', starts),
-    gauge('hosts', 'Worker hosts that are there.', there.length),
+    gauge('hosts', 'Worker hosts that are running.', there.length),
     counter('hosts_lost_total', 'Worker hosts that fell silent; the log names each.', lost),
     gauge('workers', 'Users that have a worker.', sum('workers')),
     gauge('workers_busy', 'Of them executing.', sum('busy')),

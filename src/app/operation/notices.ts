@@ -54,7 +54,7 @@ export async function watchSilence({ db, clock }: Pick<NoticeDeps, 'db' | 'clock
   for (const account of await watchedAccounts(db)) {
     const silentMs = now - millis(account.lastAt);
     if (silentMs < account.silenceAfter * 1000) continue;
-    const detail = `The last genuine signal came at ${account.lastAt}, more than ${account.silenceAfter} seconds ago. Look whether the alert is still active on the charting platform.`;
+    const detail = `The last genuine signal came at ${account.lastAt}, more than ${account.silenceAfter} seconds ago. Check whether the alert is still active on the charting platform.`;
     const notice = {
       id: newId(),
       userId: account.userId,

@@ -58,7 +58,7 @@ export async function addUser(
     isActive: true,
     termsVersion: null,
   };
-  if (!isEmail(user.email)) return deny('request_invalid', { detail: 'This is no email address.' });
+  if (!isEmail(user.email)) return deny('request_invalid', { detail: 'This is not an email address.' });
   const problem = passwordProblem(password, user.email);
   if (problem) return deny('password_weak', { detail: problem });
   if (!Object.hasOwn(plans, user.plan))

@@ -61,7 +61,7 @@ export async function replaceAppKey(
 }
 
 const AT_WORK =
-  'A process went on with the audit log under the old key meanwhile, so nothing was replaced. Stop every process, and whatever starts them again, and run this again.';
+  'A process continued the audit log under the old key in the meantime, so nothing was replaced. Stop every process, and whatever starts them again, and run this again.';
 const CHANGED = 'Somebody else changed what was to be sealed anew. Stop every process, and run this again.';
 
 /** What came under the old key after it had been looked for. */

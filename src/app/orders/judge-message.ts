@@ -98,7 +98,7 @@ function apart(said: number, now: number, maxRequestAge: number): string {
   const seconds = Math.round(Math.abs(now - said) / 100) / 10;
   return (
     `The signal says ${timestamp(said)}, and this service’s clock said ${timestamp(now)} when it arrived: ` +
-    `it is ${seconds} s ${said < now ? 'old' : 'ahead'}, and the account takes signals less than ${maxRequestAge} s away. ` +
+    `it is ${seconds} s ${said < now ? 'old' : 'ahead'}, and the account accepts only signals less than ${maxRequestAge} s from that clock. ` +
     ruleOf('webhook_timestamp_expired').advice
   );
 }

@@ -104,7 +104,7 @@ async function mustBe(environment: string, api: Api, signal: AbortSignal): Promi
     throw new AccountUnfit(
       simulation
         ? 'The Shioaji server simulates (SJ_PRODUCTION is not set there), and this account is a live one. Start it for production, or make an account with the environment “simulation”.'
-        : 'The Shioaji server trades in earnest (SJ_PRODUCTION is set there), and this account is for the simulation. Start it without, or make a live account.',
+        : 'The Shioaji server trades for real (SJ_PRODUCTION is set there), and this account is for simulation. Start the server without it, or make a live account.',
     );
 }
 

@@ -63,7 +63,7 @@ async function oneBroker(name: BrokerName, address: string | null): Promise<Find
     return [
       wrong(
         `${title} cannot be reached at ${new URL(address).host}: ${isSilent ? 'it does not answer' : whyUnreachable(fault)}.`,
-        'Let the workers’ machine out to it (DNS, firewall, the certificates of the system), or mend BROKER_URLS.',
+        'Make sure that the workers’ machine can reach it (DNS, firewall, the system’s certificates), or correct BROKER_URLS.',
       ),
     ];
   }

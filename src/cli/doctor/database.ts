@@ -71,20 +71,20 @@ async function contentFindings(db: Db, config: Config): Promise<Finding[]> {
   const findings: Finding[] = [];
   if (refusal)
     return [
-      wrong(refusal, 'Start the newer program that it names, or restore a backup of before that upgrade.'),
+      wrong(refusal, 'Start the newer program that it names, or restore a backup from before that upgrade.'),
     ];
   if (pending.length > 0)
     findings.push(
       wrong(
         `The schema lacks ${pending.join(', ')}.`,
-        'Start this version once (with many processes: a verifier first): it brings the schema up to date. Take a backup before.',
+        'Start this version once (with many processes: a verifier first): it brings the schema up to date. Take a backup first.',
       ),
     );
   if (config.role !== 'worker' && hasAppKey(config) && !(await isAppKeyOf(db, appKeyOf(config))))
     findings.push(
       wrong(
         'APP_KEY is not the one that this database was made with: the service refuses to start, and no webhook secret can be opened.',
-        'Give every process the first one; where none was configured it lies in keys/APP_KEY in the DATA_DIR of the first start.',
+        'Give every process the original one; if none was configured, it is in keys/APP_KEY in the DATA_DIR of the first start.',
       ),
     );
   return findings;
@@ -93,7 +93,7 @@ async function contentFindings(db: Db, config: Config): Promise<Finding[]> {
 const REFUSALS: Readonly<Record<string, readonly [problem: string, remedy: string]>> = {
   '28P01': [
     'refuses the password',
-    'Mend the user and the password in DATABASE_URL; in it, @ is written %40, / is %2F and : is %3A.',
+    'Correct the user and the password in DATABASE_URL; in it, @ is written %40, / is %2F and : is %3A.',
   ],
   '28000': [
     'does not let this user in',
@@ -103,7 +103,7 @@ const REFUSALS: Readonly<Record<string, readonly [problem: string, remedy: strin
     'has no such database',
     'CREATE DATABASE fillpath OWNER fillpath; or mend the name in DATABASE_URL.',
   ],
-  '53300': ['has no connection left', 'Raise max_connections: 10 for each process, and some.'],
+  '53300': ['has no connection left', 'Raise max_connections: 10 for each process, and some to spare.'],
   '57P03': ['is starting or stopping', 'Wait, and look at its log.'],
 };
 
@@ -162,7 +162,7 @@ async function serverFindings(url: string): Promise<Before> {
       findings.push(
         wrong(
           `${where} takes ${server.connections} connections.`,
-          'Raise max_connections: 10 for each process, and some.',
+          'Raise max_connections: 10 for each process, and some to spare.',
         ),
       );
     return { findings, isUsable: server.schema !== null };
@@ -172,7 +172,7 @@ async function serverFindings(url: string): Promise<Before> {
       ? wrong(`${where} ${refusal[0]}.`, refusal[1])
       : wrong(
           `${where} cannot be reached: ${whyUnreachable(fault)}.`,
-          'Start it, mend DATABASE_URL, or open the way (listen_addresses, pg_hba.conf, a firewall).',
+          'Start it, correct DATABASE_URL, or let the connection through (listen_addresses, pg_hba.conf, a firewall).',
         );
     return { findings: [finding], isUsable: false };
   } finally {

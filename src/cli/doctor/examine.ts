@@ -37,7 +37,7 @@ export async function examine(
     if (!(fault instanceof ConfigError)) throw fault;
     // Nothing else can be looked at with settings that mean nothing.
     const remedy =
-      'Mend it in .env or in the environment: `npx fillpath config` says what each setting takes. The rest is looked at then.';
+      'Correct it in .env or in the environment: `npx fillpath config` says what each setting takes. The rest can be checked only after that.';
     return {
       findings: fault.problems.map((problem) => ({ area: 'configuration', problem: `${problem}.`, remedy })),
       checked: ['settings'],
@@ -74,7 +74,7 @@ async function limited(
       {
         area,
         problem: `Looking at ${about} failed: ${(fault as Error).message}.`,
-        remedy: 'Look at what the text names; if it is no fault of the machine, report it.',
+        remedy: 'Look at what the text names; if the machine is not at fault, report it.',
       },
     ];
   } finally {

@@ -30,8 +30,8 @@ async function folderFindings(dir: string, envFile?: string): Promise<Finding[]>
   if (folder && !folder.isDirectory())
     return [
       wrong(
-        `DATA_DIR is ${dir}, which is no folder.`,
-        'Set DATA_DIR to a folder; one that is missing is made at the start.',
+        `DATA_DIR is ${dir}, which is not a folder.`,
+        'Set DATA_DIR to a folder; a missing one is created at the start.',
       ),
     ];
   const ours = folder ? dir : await nearestFolder(dir);
@@ -58,7 +58,7 @@ async function folderFindings(dir: string, envFile?: string): Promise<Finding[]>
     );
   else if (open.length > 0)
     findings.push(
-      wrong(`Others than its owner could read ${open.join(', ')}.`, `chmod go= ${open.join(' ')}`),
+      wrong(`Users other than its owner could read ${open.join(', ')}.`, `chmod go= ${open.join(' ')}`),
     );
   if (envFile && ((await stat(envFile).catch(() => null))?.mode ?? 0o077) & 0o077)
     findings.push(
@@ -87,7 +87,7 @@ export async function envFileFindings(file = '.env'): Promise<Finding[]> {
   if (held.length === 0) return [];
   return [
     found('permissions')(
-      `Others than its owner could read ${file}, which holds ${held.join(', ')}.`,
+      `Users other than its owner could read ${file}, which holds ${held.join(', ')}.`,
       `chmod go= ${file}`,
     ),
   ];
@@ -114,7 +114,7 @@ export function roomFindings(dir: string, { free, all }: { free: number; all: nu
   if (free >= LEAST_FREE && free >= all / 50) return [];
   return [
     found('disk')(
-      `The disk of ${dir} has ${Math.floor(free / MB)} MB left of ${Math.floor(all / MB)}: when it is full no order is accepted.`,
+      `The disk of ${dir} has ${Math.floor(free / MB)} MB of ${Math.floor(all / MB)} MB left: once it is full, no order is accepted.`,
       'Make room, or move DATA_DIR to a larger disk. AUDIT_DAYS, SIGNAL_DAYS and ORDER_DAYS bound what is kept; OPERATIONS.md says how much that is.',
     ),
   ];
@@ -137,13 +137,13 @@ async function portFindings({ role, http: { host, port } }: Config): Promise<Fin
       return [
         wrong(
           `${fault.message.split('. ')[0]}.`,
-          'Stop the other program, or set PORT (and HOST) to what is free.',
+          'Stop the other program, or set PORT (or HOST) to a free one.',
         ),
       ];
     if (other.version === packageJson.version) return [];
     return [
       wrong(
-        `What runs at port ${port} is Fillpath ${other.version}, and this is ${packageJson.version}.`,
+        `What runs on port ${port} is Fillpath ${other.version}, and this is ${packageJson.version}.`,
         'Restart the service, so that it runs what is installed; or run the doctor of that version.',
       ),
     ];

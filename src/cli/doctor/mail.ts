@@ -33,14 +33,14 @@ async function mailFindings({ mail: { smtpUrl }, role }: Config): Promise<Findin
     return [
       wrong(
         `The mail server ${host} refuses the login as ${decodeURIComponent(username) || 'nobody'}.`,
-        'Mend the user name and the password in SMTP_URL; in it, @ is written %40, / is %2F and : is %3A.',
+        'Correct the user name and the password in SMTP_URL; in it, @ is written %40, / is %2F and : is %3A.',
       ),
     ];
   if (fault)
     return [
       wrong(
         `The mail server ${host} cannot be used: ${whyUnreachable(fault)}.`,
-        'Mend SMTP_URL, or open the way: smtp://host:587 begins in clear and turns to TLS, smtps://host:465 is TLS from the start.',
+        'Correct SMTP_URL, or let the connection through: smtp://host:587 starts unencrypted and switches to TLS, smtps://host:465 is TLS from the start.',
       ),
     ];
   const isLocal = hostname === 'localhost' || hostname.startsWith('127.');
@@ -49,7 +49,7 @@ async function mailFindings({ mail: { smtpUrl }, role }: Config): Promise<Findin
   if (!withoutTls) return [];
   return [
     wrong(
-      `The mail server ${host} offers no STARTTLS${isLocal ? '' : ', and the password is sent to it in clear'}.`,
+      `The mail server ${host} offers no STARTTLS${isLocal ? '' : ', and the password is sent to it unencrypted'}.`,
       'Use smtps:// with port 465, another server, or one on this machine that needs no password.',
     ),
   ];

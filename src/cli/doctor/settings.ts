@@ -35,7 +35,7 @@ function addressFindings({ production, role, http, auth, mail }: Config): Findin
   if (!production && protocol === 'https:' && !isLocalName(hostname))
     findings.push(
       wrong(
-        `NODE_ENV is not production, and BASE_URL (${http.baseUrl}) is an address of the world.`,
+        `NODE_ENV is not production, and BASE_URL (${http.baseUrl}) is a public address.`,
         'Set NODE_ENV=production, with APP_KEY, JWT_SECRET and ALLOWED_ORIGINS.',
       ),
     );
@@ -43,7 +43,7 @@ function addressFindings({ production, role, http, auth, mail }: Config): Findin
     findings.push(
       wrong(
         `ALLOWED_ORIGINS does not contain the origin of BASE_URL, ${origin}: the pages cannot use the API.`,
-        `Set ALLOWED_ORIGINS=${[origin, ...http.allowedOrigins].join(',')}, or mend BASE_URL.`,
+        `Set ALLOWED_ORIGINS=${[origin, ...http.allowedOrigins].join(',')}, or correct BASE_URL.`,
       ),
     );
   const domain = auth.cookieDomain?.replace(/^\./, '');
@@ -85,7 +85,7 @@ function proxyFindings({ production, role, http, edge }: Config): Finding[] {
   if (admins.length > 0)
     findings.push(
       wrong(
-        `ADMIN_IPS contains ${admins.join(', ')}: /setup, /deployment and /metrics are open to the world, and the first to come makes himself the admin.`,
+        `ADMIN_IPS contains ${admins.join(', ')}: /setup, /deployment and /metrics are open to the world, and whoever comes first becomes the admin.`,
         'List the addresses that you administer from, such as ADMIN_IPS=127.0.0.0/8,::1.',
       ),
     );

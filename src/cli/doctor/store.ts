@@ -47,7 +47,7 @@ async function nodeFindings(url: string): Promise<Finding[]> {
     if (policy !== '' && policy !== 'noeviction')
       findings.push(
         wrong(
-          `Redis at ${host} throws out keys when its memory is full (maxmemory-policy ${policy}): a lease or a fingerprint less is a guarantee less.`,
+          `Redis at ${host} evicts keys when its memory is full (maxmemory-policy ${policy}): with each lease or fingerprint lost, a guarantee is lost.`,
           'CONFIG SET maxmemory-policy noeviction, and the same in redis.conf.',
         ),
       );
@@ -56,7 +56,7 @@ async function nodeFindings(url: string): Promise<Finding[]> {
       findings.push(
         wrong(
           `Redis at ${host} uses ${Math.round((used / most) * 100)} % of its maxmemory: when it is full, webhooks get 503.`,
-          'Raise maxmemory, or look what else lives in it.',
+          'Raise maxmemory, or see what else is stored in it.',
         ),
       );
     if (figure('role') === 'slave')
@@ -73,13 +73,13 @@ async function nodeFindings(url: string): Promise<Finding[]> {
       return [
         wrong(
           `Redis at ${host} refuses the login.`,
-          'Mend the user and the password in REDIS_URL: redis://user:password@host:6379/0.',
+          'Correct the user and the password in REDIS_URL: redis://user:password@host:6379/0.',
         ),
       ];
     return [
       wrong(
         `Redis at ${host} cannot be reached: ${whyUnreachable(cause ?? fault)}.`,
-        'Start it, mend REDIS_URL, or open the way; rediss:// is for one with TLS.',
+        'Start it, correct REDIS_URL, or let the connection through; rediss:// is for one with TLS.',
       ),
     ];
   } finally {

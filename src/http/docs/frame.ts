@@ -29,7 +29,7 @@ export const framed = ({ title, name, version, home, links, index, content }: Fr
 <link rel="stylesheet" href="/docs/style.css">
 </head>
 <body>
-<a class="skip" href="#content">Skip to the content</a>
+<a class="skip" href="#content">Skip to content</a>
 <header class="masthead">
 <a class="brand" href="${home}">${name} <span>API</span></a>
 <span class="version">${version}</span>

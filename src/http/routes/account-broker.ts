@@ -38,7 +38,7 @@ export function accountBrokerRoutes(server: FastifyInstance, deps: AccountBroker
         id: 'verifyAccount',
         summary: 'Verify the broker credentials',
         description:
-          'The trading worker connects to the broker with them, and looks whether the account can be traded.',
+          'The trading worker connects to the broker with them, and checks whether the account can be traded.',
         answers: { 200: VerifiedAccount },
         denials: [
           'credentials_missing',
@@ -97,7 +97,7 @@ export function accountBrokerRoutes(server: FastifyInstance, deps: AccountBroker
         ofOne({
           id: 'alignPosition',
           summary: 'Move a position to where the strategy stands',
-          description: 'By the last word of the strategy; whatever has to be closed or opened for it.',
+          description: 'Where the strategy last said it stands; whatever that takes is closed and opened.',
           answers: PLACED,
           denials: ['account_changed', ...NOT_PLACED],
         }),

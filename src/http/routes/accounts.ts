@@ -244,7 +244,7 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
           id: 'haltAccount',
           summary: 'Halt an account: the kill switch',
           description:
-            'From now on every new entry is refused, simulated ones too; exits still pass. No rate limit and no list of addresses holds it back. `flatten` closes all positions besides, unless it is asked from an address that is not on the list: `flatten_error` says so.',
+            'From now on every new entry is refused, simulated ones too; exits still pass. No rate limit and no list of addresses holds it back. `flatten` also closes all positions, unless the request comes from an address that is not on the list: then `flatten_error` says so.',
           answers: { 200: Halted },
         }),
       },

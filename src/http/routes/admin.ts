@@ -82,8 +82,7 @@ export function adminRoutes(server: FastifyInstance, deps: AdminRoutes): void {
       ...admin({
         id: 'listWorkers',
         summary: 'List the trading workers',
-        description:
-          'Of all worker hosts, in the order of their users. A host that does not answer is left out.',
+        description: 'Of all worker hosts, sorted by user. A host that does not answer is left out.',
         answers: { 200: pageSchema(Worker) },
         denials: ['store_unavailable'],
       }),
@@ -215,7 +214,7 @@ export function adminRoutes(server: FastifyInstance, deps: AdminRoutes): void {
       ...admin({
         id: 'publishTerms',
         summary: 'Publish new terms of service',
-        description: 'They are the current ones at once: whoever trades must accept them first.',
+        description: 'They take effect at once: from then on whoever wants to trade must accept them first.',
         answers: { 200: Terms },
         denials: ['terms_version_exists'],
       }),

@@ -85,7 +85,7 @@ const session = (doc: Doc) => ({ config: { access: 'session', doc: documented(do
 
 const SETS_COOKIES = {
   'Set-Cookie':
-    'access_token and refresh_token; and known_device, by which this device tries apart from strangers.',
+    'access_token and refresh_token; and known_device, which gives this device login tries of its own, apart from strangers’.',
 };
 
 export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
@@ -285,7 +285,7 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
         id: 'resetPassword',
         summary: 'Set a new password',
         description:
-          'Ends all sessions and API keys of the user. The token from the mail works once, for 30 minutes.',
+          'Ends all sessions of the user and revokes all API keys. The token from the mail works once, for 30 minutes.',
         answers: { 204: null },
         denials: ['reset_token_invalid', 'password_weak', 'passwords_busy'],
       }),

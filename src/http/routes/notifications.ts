@@ -51,8 +51,7 @@ export function notificationRoutes(server: FastifyInstance, deps: NotificationRo
     user({
       id: 'listNotificationDestinations',
       summary: 'List the destinations',
-      description:
-        'Oldest first; ten at the most. Mails are sent besides, to the address that you log in with.',
+      description: 'Oldest first; ten at most. Mails are sent as well, to the address that you log in with.',
       answers: { 200: pageSchema(Destination) },
     }),
     (request) => deps.readDestinations(request.caller.user.id),
@@ -65,7 +64,7 @@ export function notificationRoutes(server: FastifyInstance, deps: NotificationRo
         id: 'addNotificationDestination',
         summary: 'Add a destination',
         description:
-          'Telegram takes bot_token and chat_id, the others a url. A webhook is signed as Standard Webhooks says, with the secret that this answer alone has. Addresses that are not of the public internet are refused when something is sent there, unless the operator allows them.',
+          'Telegram takes bot_token and chat_id, the others a url. A webhook is signed as Standard Webhooks says, with the secret that only this answer shows. Addresses outside the public internet are refused when something is sent there, unless the operator allows them.',
         answers: { 201: NewDestination },
         denials: ['notification_address_invalid', 'too_many'],
       }),
@@ -161,7 +160,7 @@ export function notificationRoutes(server: FastifyInstance, deps: NotificationRo
         id: 'testNotificationDestination',
         summary: 'Send a test message',
         description:
-          'At once, and answers what came of it: five times in a minute. One that arrives revives a dead destination.',
+          'It is sent at once, and the answer says what came of it; at most five times a minute. One that arrives revives a dead destination.',
         params,
         answers: { 200: Trial },
         denials: ['not_found', 'rate_limited', 'store_unavailable'],

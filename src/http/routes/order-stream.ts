@@ -41,7 +41,7 @@ const DOC: RouteDoc = {
   tag: 'Orders',
   summary: 'Follow the orders as they change',
   description:
-    'Server-sent events. `order`: an order is new or has changed; its data is the record, as `GET /trading/orders/{id}` answers it, and many changes at once are one event. Each has its place in the stream as `id`; who sends the last one as `Last-Event-ID`, as browsers do, misses nothing of the last 5 minutes. `reset`: something may have been missed; read anew what you show. An event may come twice. A comment comes every 15 s, and where a session opened the stream the event `alive` with it, for browsers do not show comments. It ends with the session or the API key. Open it before you read a list, and the list has no gap either. A user has ten at most.',
+    'Server-sent events. `order`: an order is new or has changed; its data is the record, as `GET /trading/orders/{id}` answers it, and many changes at once are one event. Each has its place in the stream as `id`; a client that sends the last one as `Last-Event-ID`, as browsers do, misses nothing of the last 5 minutes. `reset`: something may have been missed; read anew what you show. An event may come twice. A comment comes every 15 s, and where a session opened the stream the event `alive` with it, because browsers hide comments from scripts. It ends with the session or the API key. Open it before you read a list, and the list has no gap either. A user may have ten open at most.',
   answers: {
     200: {
       text: 'The events, without an end.',

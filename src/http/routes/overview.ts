@@ -31,7 +31,7 @@ export function overviewRoutes(server: FastifyInstance, { readOverview, clock }:
           tag: 'Orders',
           summary: 'See whether everything is in order',
           description:
-            'What is to be done, the worst first, and how each account stands today. From what is saved: no broker is asked, and none that is away delays it. Real orders and positions only, where nothing else is said: a rehearsal is no trouble.',
+            'What is to be done, the worst first, and how each account stands today. Read from what is saved: no broker is asked, so one that is down delays nothing. Real orders and positions only, unless stated otherwise: a rehearsal is no trouble.',
           answers: { 200: Overview },
           denials: ['list_too_slow'],
         },

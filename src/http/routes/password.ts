@@ -30,7 +30,10 @@ export function passwordRoutes(server: FastifyInstance, { change, contextOf }: P
             204: {
               text: 'The new password is set.',
               schema: null,
-              headers: { 'Set-Cookie': 'known_device, by which this device tries apart from strangers.' },
+              headers: {
+                'Set-Cookie':
+                  'known_device, which gives this device login tries of its own, apart from strangers’.',
+              },
             },
           },
           denials: ['password_weak', 'password_wrong', 'totp_code_wrong', 'login_locked', 'passwords_busy'],

@@ -25,7 +25,7 @@ export function performanceRoutes(server: FastifyInstance, { readPerformance }: 
           tag: 'Orders',
           summary: 'See what the orders came to',
           description:
-            'Profit by average cost from the fills of your orders, less the fees that the broker tells: what was traded elsewhere is not in it, and a position that was opened before `from` keeps its cost. Days are those of UTC, and only those on which there was something. As CSV: the days.',
+            'Profit by average cost from the fills of your orders, less the fees that the broker reports: what was traded elsewhere is not in it, and a position that was opened before `from` keeps its cost. Days are UTC days, and only those on which something happened. As CSV: the days.',
           answers: { 200: PerformanceSchema },
           denials: ['list_too_slow'],
           csv: true,

@@ -74,19 +74,21 @@ const accountFields = {
   name: text('as its owner calls it', ['Futures']),
   broker: oneOf(BROKER_NAMES),
   environment: text('live, or what else the broker offers', ['live']),
-  max_request_age: Type.Integer({ description: 'seconds that a signal may be old', examples: [300] }),
+  max_request_age: Type.Integer({ description: 'how old a signal may be, in seconds', examples: [300] }),
   allowed_symbols: Type.Array(Type.String(), {
     description: 'empty: what the broker has',
     examples: [['BTCUSDT']],
   }),
-  out_of_sync: oneOf(OUT_OF_SYNC, { description: 'what becomes of what the action does not open' }),
+  out_of_sync: oneOf(OUT_OF_SYNC, {
+    description: 'whether what the action does not open is opened too (follow) or not (hold)',
+  }),
   guards: Guards,
   silence_after: orNull(count('seconds'), {
     description: 'null: nobody is told of silence',
     examples: [null],
   }),
   require_platform_certificate: flag(
-    "true: its webhook refuses who does not show the platform's certificate",
+    "true: its webhook refuses whoever does not show the platform's certificate",
   ),
   halted: flag('true: the kill switch is on'),
   broker_credentials_verified: flag('true: real orders are accepted', true),
@@ -107,7 +109,7 @@ export const VerifiedAccount = Type.Object(
   {
     ...accountFields,
     warnings: Type.Array(Type.String(), {
-      description: 'what does not keep it from trading, and its owner should know',
+      description: 'what does not keep the account from trading, but its owner should know',
       examples: [['The key can withdraw.']],
     }),
   },

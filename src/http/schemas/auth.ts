@@ -15,7 +15,7 @@ const text = (longest: number, { description, ...more }: TSchemaOptions & { desc
 
 const email = text(254, { description: 'an email address', examples: ['ada@example.com'] });
 const password = text(LONGEST_PASSWORD, { description: 'your password' });
-const newPassword = text(LONGEST_PASSWORD, { description: '8 to 256 characters, not among the common ones' });
+const newPassword = text(LONGEST_PASSWORD, { description: '8 to 256 characters, not a common password' });
 const captcha_token = Type.Optional(
   text(8192, { minLength: 0, description: 'what the bot challenge gave, where one is asked for' }),
 );

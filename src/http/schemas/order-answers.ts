@@ -61,7 +61,7 @@ export const GuardVerdict = Type.Object(
   {
     guard: text('which one', ['max_position']),
     outcome: oneOf(['passed', 'refused']),
-    reason: text('with the figures', ['the position would be 2, and 5 may be']),
+    reason: text('with the figures', ['the position would be 2, and at most 5 is allowed']),
   },
   { title: 'GuardVerdict' },
 );
@@ -214,7 +214,7 @@ export const OrderRecord = Type.Object(
 );
 
 const latency = (share: string, example: number) =>
-  orNull(number(`${share} of the orders were not slower; null: the broker answered to none`, example));
+  orNull(number(`${share} of the orders were not slower; null: the broker answered none`, example));
 
 export const Performance = Type.Object(
   {
@@ -260,7 +260,7 @@ export const Performance = Type.Object(
     ),
     currency: orNull(
       text(
-        'of all money here; null: there is none, or the accounts are kept in several currencies, and money is null too: ask for one account',
+        'of all amounts here; null: there are none, or the accounts are kept in several currencies, and then the amounts are null too: ask for one account',
         ['USD'],
       ),
     ),

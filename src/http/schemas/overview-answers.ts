@@ -28,7 +28,7 @@ const Todo = Type.Object(
       orNull(number('of a drift; signed: what the account held when both were last compared', 2)),
     ),
     attempts: Type.Optional(count('of an order: looks at the broker that were made', 2)),
-    most_attempts: Type.Optional(count('looks that are made of themselves', 4)),
+    most_attempts: Type.Optional(count('looks that are made automatically', 4)),
     next_at: Type.Optional(orNull(time('when the broker is asked next; null: nobody asks any more'))),
   },
   { title: 'Todo', description: 'A thing to do.' },
@@ -86,7 +86,7 @@ const AccountToday = Type.Object(
     signals_today: Type.Array(
       Type.Object({
         at: time('when it arrived'),
-        refused: flag('true: it became nothing'),
+        refused: flag('true: it became no order'),
         simulation: flag('true: for the simulated book'),
       }),
       saying('the newest first, at most 300'),
@@ -115,7 +115,7 @@ export const Overview = Type.Object(
         executed: count('became an order that was placed, filled or needed nothing', 38),
         rejected: count('became an order that was rejected, failed, was cancelled or expired', 1),
         under_way: count('became an order that has not come to that yet', 1),
-        refused: count('became nothing', 2),
+        refused: count('refused: became no order', 2),
         reported: count('said where the strategy stands, and nothing had to be traded'),
       },
       saying('real and simulated'),

@@ -80,7 +80,7 @@ export const WebhookBody = Type.Object({
   ),
   prev_market_position: Type.Optional(
     oneOf(STANCE_SIDES, {
-      description: 'its side before this alert: a lost alert is noticed',
+      description: 'its side before this alert, by which a lost alert is noticed',
       examples: ['flat'],
     }),
   ),
@@ -180,7 +180,7 @@ export const NoBody = Type.Object({}, { additionalProperties: false });
 export const FirstAdminBody = Type.Object(
   {
     email: Type.String({ maxLength: 254, examples: ['ada@example.com'] }),
-    password: Type.String({ maxLength: 1024, description: '8 to 256 characters, not among the common ones' }),
+    password: Type.String({ maxLength: 1024, description: '8 to 256 characters, not a common password' }),
   },
   { additionalProperties: false },
 );
@@ -250,7 +250,7 @@ export const AccountBody = Type.Object(
       Type.String({
         maxLength: 64,
         default: 'live',
-        description: 'one that GET /public/brokers has for the broker; it stays',
+        description: 'one that GET /public/brokers has for the broker; it cannot be changed later',
         examples: ['live'],
       }),
     ),
@@ -267,7 +267,7 @@ export const AccountChangeBody = Type.Object(
       Type.Boolean({
         default: false,
         description:
-          "true: the webhook refuses every request without the charting platform's client certificate, your own tries included. Refused where nothing in front of the service checks it. Turn it on after alerts have come with it for a day: should they come without, nothing is traded, exits neither",
+          "true: the webhook refuses every request without the charting platform's client certificate, your own attempts included. Refused where nothing in front of the service checks it. Turn it on after alerts have come with it for a day: if they come without it, nothing is traded, not even exits",
       }),
     ),
   },

@@ -36,7 +36,7 @@ export default function Accounts() {
         </div>
       ) : (
         <Page title="No such account" answer="There is no such account">
-          <p>It was deleted, or it is somebody else’s. The others stand at the side.</p>
+          <p>It was deleted, or it belongs to somebody else. Your accounts are listed at the side.</p>
         </Page>
       )}
     </div>

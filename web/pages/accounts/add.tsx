@@ -78,7 +78,7 @@ function OneClick() {
       >
         Make a paper account
       </button>
-      <p>It has 100,000 USD that are not real, a webhook of its own, and fills at once.</p>
+      <p>It starts with 100,000 USD of play money, has its own webhook, and fills every order at once.</p>
       {make.error && <ProblemNote fault={make.error} />}
     </div>
   );
@@ -146,7 +146,7 @@ function AddForm({ brokers: all, isFirst }: AddFormProps) {
               </option>
             ))}
           </select>
-          <small>It stays as it is chosen here. Only what is called live trades real money.</small>
+          <small>You cannot change it later. Only the one called live trades real money.</small>
         </label>
       )}
       <label className={styles.field}>
@@ -160,7 +160,7 @@ function AddForm({ brokers: all, isFirst }: AddFormProps) {
           defaultValue={broker.title}
           disabled={made !== null}
         />
-        <small>As you tell it from your others.</small>
+        <small>To tell it apart from your other accounts.</small>
       </label>
       <CredentialFields key={chosen} broker={broker} />
       {make.error && <ProblemNote fault={make.error} />}
@@ -168,9 +168,9 @@ function AddForm({ brokers: all, isFirst }: AddFormProps) {
         <ProblemNote fault={enter.error}>
           {made && (
             <>
-              The account is made.{' '}
+              The account has been added.{' '}
               <Link to="/accounts/$id" params={{ id: made.id } as never}>
-                To the account
+                Go to the account
               </Link>
             </>
           )}

@@ -80,7 +80,7 @@ function Credentials({ account, broker }: { readonly account: Account; readonly 
               aria-expanded={isEntering}
               onClick={() => setEntering(!isEntering)}
             >
-              {isEntering ? 'Keep those' : 'Enter new ones'}
+              {isEntering ? 'Keep the old ones' : 'Enter new ones'}
             </button>
           )}
         </>
@@ -115,8 +115,8 @@ function Worth({ account }: { readonly account: Account }) {
     <span className="status act">
       <Mark name="act" />
       <span className={styles.wraps}>
-        {!account.has_credentials && 'missing: orders in earnest are refused'}
-        {account.has_credentials && !isRefused && 'not verified: orders in earnest are refused'}
+        {!account.has_credentials && 'missing: real orders are refused'}
+        {account.has_credentials && !isRefused && 'not verified: real orders are refused'}
         {isRefused && <>refused by the broker {since && <When at={since} />}</>}
       </span>
     </span>
@@ -156,7 +156,7 @@ function OutOfSync({ account }: { readonly account: Account }) {
       <span role="radiogroup" aria-label="Out of sync">
         <label className={styles.radio}>
           <input type="radio" name="out-of-sync" checked={wish === 'hold'} onChange={() => choose('hold')} />
-          hold: close what is too much, open nothing
+          hold: close what exceeds the strategy, open nothing
         </label>
         <label className={styles.radio}>
           <input

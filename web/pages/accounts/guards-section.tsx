@@ -33,7 +33,7 @@ export function GuardRows({ account, equity, currency }: GuardsProps) {
       title="Guards"
       more={
         <span className="quiet">
-          asked right before an entry is sent; exits are never held back; an empty field is no guard
+          checked right before an entry is sent; exits are never held back; an empty field means no guard
         </span>
       }
     >

@@ -23,14 +23,14 @@ export const NUMBER_GUARDS: readonly GuardDescription[] = [
   {
     name: 'max_order_quantity',
     unit: '',
-    meaning: 'the most that one entry may ask for; or for each symbol: BTCUSDT.P 0.5, * 10',
+    meaning: 'the most that one entry may ask for; one number, or one for each symbol: BTCUSDT.P 0.5, * 10',
     bounds: AMOUNT,
     perSymbol: true,
   },
   {
     name: 'max_position',
     unit: '',
-    meaning: 'the most that may be held after the fill; for all symbols, or for each',
+    meaning: 'the most that may be held after the fill; one number, or one for each symbol',
     bounds: AMOUNT,
     perSymbol: true,
   },
@@ -43,13 +43,13 @@ export const NUMBER_GUARDS: readonly GuardDescription[] = [
   {
     name: 'max_daily_loss',
     unit: 'currency',
-    meaning: 'equity now against that at the day’s first order',
+    meaning: 'equity now, compared with equity at the day’s first order',
     bounds: AMOUNT,
   },
   {
     name: 'max_price_deviation_percent',
     unit: '%',
-    meaning: 'the broker’s price against the signal’s; an entry by webhook then needs its price',
+    meaning: 'the broker’s price compared with the signal’s; an entry by webhook must then send its price',
     bounds: { least: 0, most: 100, above: true },
   },
   {
@@ -84,7 +84,7 @@ export function readGuard(
       return { problem: 'Write one number, or one for each symbol: BTCUSDT.P 0.5, * 10.' };
     const read = readNumber(amount, bounds);
     if ('problem' in read) return { problem: `${symbol}: ${read.problem}` };
-    if (Object.hasOwn(limits, symbol)) return { problem: `${symbol} stands there twice.` };
+    if (Object.hasOwn(limits, symbol)) return { problem: `${symbol} is listed twice.` };
     limits[symbol] = read.value;
   }
   return { value: limits };
@@ -115,7 +115,7 @@ export function suggestionInWords(suggested: Partial<Guards>, currency: string |
   ];
   if (max_daily_loss)
     words.push(
-      `a day’s loss of at most ${grouped(max_daily_loss)}${currency ? ` ${currency}` : ''}, some 2 % of the equity`,
+      `a day’s loss of at most ${grouped(max_daily_loss)}${currency ? ` ${currency}` : ''}, about 2 % of the equity`,
     );
   return `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
 }

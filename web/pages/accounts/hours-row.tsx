@@ -114,7 +114,7 @@ function HoursForm({ draft, setDraft, save, isBusy }: HoursFormProps) {
           className="link"
           onClick={() => setDraft({ timezone, windows: [...windows, WEEK] })}
         >
-          Another window
+          Add a window
         </button>
       </p>
       {problem && <small className="act">{problem}</small>}

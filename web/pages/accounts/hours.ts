@@ -41,7 +41,7 @@ export function readHours(timezone: string, windows: readonly Window[]): Typed<T
   for (const { days, from, to } of windows) {
     if (days.length === 0) return { problem: 'Choose the days of each window.' };
     if (!CLOCK.test(from) || !(CLOCK.test(to) || to === '24:00')) return { problem: 'Write times as 09:30.' };
-    if (from === to) return { problem: 'A window that ends as it begins is none.' };
+    if (from === to) return { problem: 'A window cannot end at the time it begins.' };
   }
   return { value: { timezone: timezone.trim(), windows: [...windows] } };
 }

@@ -22,7 +22,8 @@ export function readNumber(
   if (typed.includes(',')) return { problem: 'Write the number without a comma: 1000, or 0.5.' };
   if (!DECIMAL.test(typed)) return { problem: 'Write a number, such as 10 or 0.5.' };
   const digits = typed.replace('.', '').replace(/^0+/, '');
-  if (digits.length > MOST_DIGITS) return { problem: `At most ${MOST_DIGITS} digits are kept exactly.` };
+  if (digits.length > MOST_DIGITS)
+    return { problem: `Write at most ${MOST_DIGITS} digits: more cannot be kept exactly.` };
   const value = Number(typed);
   if (whole && !Number.isInteger(value)) return { problem: 'Write a whole number.' };
   const isEnough = above ? value > least : value >= least;

@@ -11,8 +11,8 @@ type Paper = NonNullable<Account['paper']>;
 
 const FILLS: Readonly<Record<Paper['fill'], string>> = {
   full: 'at once and whole',
-  partial: 'in part; the rest rests',
-  never: 'never: the order rests',
+  partial: 'in part; the rest stays open',
+  never: 'never: the order stays open',
   cancel: 'cancelled by the broker',
   fail: 'fails at the broker',
 };
@@ -29,7 +29,7 @@ const NUMBERS = [
   {
     name: 'starting_cash',
     unit: 'USD',
-    meaning: 'what the account began with',
+    meaning: 'what the account starts with',
     bounds: { least: 0, most: 1e12 },
   },
   {
@@ -48,7 +48,10 @@ const NUMBERS = [
 
 export function PaperRows({ account, paper }: { readonly account: Account; readonly paper: Paper }) {
   return (
-    <Section title="Paper" more={<span className="quiet">rehearse the bad days; no real money is near</span>}>
+    <Section
+      title="Paper"
+      more={<span className="quiet">rehearse the bad days; no real money is involved</span>}
+    >
       <dl className={`rows ${styles.rows} ${styles.guards}`}>
         {NUMBERS.map(({ name, unit, meaning, bounds }) => (
           <FieldRow
@@ -68,14 +71,14 @@ export function PaperRows({ account, paper }: { readonly account: Account; reado
         <Choice
           account={account}
           name="fill"
-          meaning="how an accepted order goes on"
+          meaning="what becomes of an accepted order"
           value={paper.fill}
           options={Object.entries(FILLS)}
         />
         <Choice
           account={account}
           name="reject"
-          meaning="every order is refused by the broker with it"
+          meaning="the broker refuses every order for this reason"
           value={paper.reject ?? ''}
           options={[['', 'nothing'], ...REJECTIONS.map((code) => [code, code] as const)]}
         />
@@ -123,7 +126,7 @@ function LoseAnswer({ account, isOn }: { readonly account: Account; readonly isO
   return (
     <Row
       name={<code>lose_answer</code>}
-      meaning="the order is accepted and nobody hears of it: the order becomes unknown"
+      meaning="the broker accepts the order, but its answer is lost: the order becomes unknown"
       fault={change.error}
       does={<Saved when={change.isSuccess} />}
     >

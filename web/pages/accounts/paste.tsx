@@ -28,10 +28,10 @@ type Kind = keyof typeof KINDS;
 
 const WHAT_TO_DO: Readonly<Record<Kind, string>> = {
   strategy:
-    'Paste it as the alert’s message, and the address below as its webhook. With the position in it, a missed alert is noticed and the next one heals it.',
+    'Paste it as the alert’s message, and the address below as its webhook URL. Because it carries the position, a missed alert is noticed and the next one puts it right.',
   alert:
-    'Paste it as the alert’s message, and the address below as its webhook. A plain alert knows of no position: it buys or sells so much, each time.',
-  sync: 'Paste it at the end of the strategy’s script, and make a second alert on “alert() function calls” with the address below. It trades nothing, and shows a missed last alert.',
+    'Paste it as the alert’s message, and the address below as its webhook URL. A plain alert knows nothing of the position: it trades the same quantity each time.',
+  sync: 'Paste it at the end of the strategy’s script, and make a second alert on “alert() function calls” with the address below. It trades nothing, but it shows when the last alert was missed.',
 };
 
 export function MessageToPaste({ account }: { readonly account: Account }) {

@@ -120,7 +120,7 @@ function Resume({ account }: { readonly account: Account }) {
           since <When at={today.halted_since} />
         </>
       )}
-      . Resumed, it takes the next signal; those refused meanwhile are not made up for.
+      . Once resumed, it takes the next signal; those refused in the meantime are not made up for.
     </Row>
   );
 }
@@ -163,7 +163,7 @@ function DeleteDialog({ account, onClose }: { readonly account: Account; readonl
   return (
     <Dialog title={`Delete ${account.name}`} onClose={onClose}>
       <p>
-        Its webhook stops at once: alerts that still come are answered with 404. Its settings, guards and
+        Its webhook stops at once: alerts that still arrive are answered with 404. Its settings, guards and
         sealed credentials are gone for good. Orders, signals and audit entries are kept.
       </p>
       {remove.error && <ProblemNote fault={remove.error} />}

@@ -92,7 +92,7 @@ function Choose({ account, save }: ChooseProps) {
       </form>
       <Found account={account} text={text.trim()} add={(symbol) => add([symbol])} />
       <small>
-        {allowed.length === 0 ? 'Without a list every symbol of the broker is taken. ' : ''}
+        {allowed.length === 0 ? 'Without a list, every symbol that the broker has is accepted. ' : ''}
         {help}
       </small>
     </div>

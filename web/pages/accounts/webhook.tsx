@@ -24,8 +24,8 @@ export function Webhook({ account }: { readonly account: Account }) {
         <AllowedSymbols account={account} />
         <FieldRow
           account={account}
-          name="Oldest signal taken"
-          label="Oldest signal taken, in seconds"
+          name="Oldest signal accepted"
+          label="Oldest signal accepted, in seconds"
           stored={plain(account.max_request_age)}
           unit="s, by its timestamp"
           read={(text) => {
@@ -186,13 +186,13 @@ function Certificate({ account }: { readonly account: Account }) {
       does={
         <button type="button" className="link" onClick={() => (isOn ? turn(false) : setAsking(true))}>
           {isOn ? 'Turn off' : 'Turn on…'}
-          <span className="unseen"> the demand for the platform’s certificate</span>
+          <span className="unseen"> the requirement of the platform’s certificate</span>
         </button>
       }
     >
       {isOn
-        ? 'demanded: whoever sends without it is refused, whatever else they know'
-        : 'not asked for: the address and the secret decide'}
+        ? 'required: whoever sends without it is refused, even with the address and the secret'
+        : 'not required: the address and the secret decide'}
       {isAsking && (
         <Sure
           title={`Only with the platform’s certificate: ${account.name}`}
@@ -200,10 +200,10 @@ function Certificate({ account }: { readonly account: Account }) {
           mutation={{ ...change, mutate: () => turn(true) }}
           onClose={() => setAsking(false)}
         >
-          From then on only the charting platform itself can send alerts to this account: your own tries with
-          curl and other programs are refused. If the platform comes without its certificate one day, or with
-          one that the operator’s edge does not know yet, every alert is refused, exits too, until you turn
-          this off. Look at Signals after the next alert.
+          From then on only the charting platform itself can send alerts to this account: your own attempts
+          with curl and other programs are refused. If the platform one day comes without its certificate, or
+          with one that the operator’s proxy does not know yet, every alert is refused, exits too, until you
+          turn this off. Look at Signals after the next alert.
         </Sure>
       )}
     </Row>

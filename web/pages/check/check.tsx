@@ -52,7 +52,7 @@ export default function Check() {
           <ProblemNote fault={error} onAgain={refetch} />
         ) : all ? (
           <p>
-            A message is read as one of your accounts would.{' '}
+            A message is read the way one of your accounts would read it.{' '}
             <Link to="/accounts">Make a paper account first</Link>: it takes one click.
           </p>
         ) : (

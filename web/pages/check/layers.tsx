@@ -49,7 +49,7 @@ export function Layers({ message, checked }: { readonly message: string; readonl
       )}
       {lost.length > 0 && (
         <>
-          <h3 className={styles.head}>What it asks for and is not done here</h3>
+          <h3 className={styles.head}>What it asks for that is not done here</h3>
           <ul className={styles.notes}>
             {lost.map((words) => (
               <li key={words}>{words}</li>

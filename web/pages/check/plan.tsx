@@ -74,7 +74,7 @@ function Legs({ legs, symbol }: { readonly legs: readonly PlannedLeg[]; readonly
       <caption className="unseen">The orders that would be sent</caption>
       <thead className="unseen">
         <tr>
-          <th scope="col">Place</th>
+          <th scope="col">Step</th>
           <th scope="col">Leg</th>
           <th scope="col">Side</th>
           <th scope="col">Quantity</th>
@@ -106,7 +106,7 @@ const guardsInWords = (guards: Verdicts): string => {
   const passed = guards.filter(({ outcome }) => outcome === 'passed').length;
   return guards.length === 0
     ? 'No guard is set.'
-    : `${counted(passed, 'guard')} of ${guards.length} would pass.`;
+    : `${passed} of ${counted(guards.length, 'guard')} would pass.`;
 };
 
 function Guards({ guards }: { readonly guards: Verdicts }) {

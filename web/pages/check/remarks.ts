@@ -52,7 +52,7 @@ function ownRemark(
   // Where the service kept what it could of the message, what is not there it would refuse too.
   const isKept = lines.some((line) => line.name === 'action' && has(corrected, 'action', line.value));
   return isKept && !corrected.some((field) => field.name === name)
-    ? { tone: 'no', words: 'left out in the message that works' }
+    ? { tone: 'no', words: 'left out of the message that works' }
     : NOTHING;
 }
 
@@ -117,16 +117,16 @@ const MEANS: Readonly<Record<string, (said: Understood, value: string) => string
   quantity: ({ quantity, target }, value) =>
     target === null || target === undefined
       ? `${quantity}${inQuotes(value)}`
-      : `${quantity}; the position after it decides`,
+      : `${quantity}; the position after the alert decides`,
   order_type: ({ order_type }) => String(order_type),
   price: () => 'for slippage and one guard',
   timestamp: ({ signal_time }) => (signal_time ? `made at ${signal_time}` : 'when it was made'),
-  market_position: ({ market_position }) => `${market_position} after it`,
+  market_position: ({ market_position }) => `${market_position} after the alert`,
   market_position_size: ({ target }) =>
-    target === null ? 'its size after it' : `the position goes to ${target}`,
+    target === null ? 'its size after the alert' : `the position goes to ${target}`,
   prev_market_position: () => 'shows a missed alert',
   prev_market_position_size: () => 'shows a missed alert',
-  id: () => 'tells alerts of one second apart',
+  id: () => 'tells alerts within one second apart',
   secret: () => 'this account’s',
   simulation: () => 'as the address says',
 };

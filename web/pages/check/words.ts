@@ -15,25 +15,26 @@ export function verdictOn(checked: Checked): Verdict {
   const [first, ...others] = refusalsIn(checked);
   if (service !== null) {
     const matters = `This message was written for ${service}:`;
-    if (understood === null) return { matters, rest: 'it cannot be turned into one of ours without a guess' };
+    if (understood === null)
+      return { matters, rest: 'it cannot be turned into one of ours without guessing' };
     const wrong = first?.check === 'secret' ? others[0] : first;
     return wrong
       ? { matters, rest: `turned into one of ours, it would be refused: ${sentence(wrong.detail)}` }
       : {
           matters,
-          rest: `the one below says ${lost.length === 0 ? 'the same here' : `it here, with ${lost.length === 1 ? 'a difference' : `${lost.length} differences`}`}`,
+          rest: `the one below says ${lost.length === 0 ? 'the same in our format' : `the same in our format, with ${lost.length === 1 ? 'a difference' : `${lost.length} differences`}`}`,
         };
   }
   if (first) return { matters: 'This message would be refused:', rest: sentence(first.detail) };
   if (understood?.action === 'sync')
-    return { matters: 'This message would be taken:', rest: 'it reports where the strategy stands' };
+    return { matters: 'This message would be accepted:', rest: 'it reports where the strategy stands' };
   if (plan?.error)
     return {
-      matters: 'This message would be taken, and not all of it traded:',
+      matters: 'This message would be accepted, but not all of it traded:',
       rest: sentence(plan.error.message),
     };
   if (plan && plan.legs.length === 0)
-    return { matters: 'This message would be taken:', rest: 'there is nothing to trade for it' };
+    return { matters: 'This message would be accepted:', rest: 'there is nothing to trade' };
   const legs = plan?.legs.length ?? 0;
   return {
     matters: 'This message would trade:',

@@ -94,8 +94,8 @@ function Challenge({ provider, siteKey, action, onToken }: ChallengeProps) {
       <div className={styles.refusal} role="alert">
         <Mark name="act" />
         <p>
-          <b className="act">The bot challenge cannot be loaded.</b> Your network or an extension of your
-          browser keeps it away.{' '}
+          <b className="act">The bot challenge cannot be loaded.</b> Your network or a browser extension is
+          blocking it.{' '}
           <button type="button" className="link" onClick={() => setAway(false)}>
             Try again
           </button>

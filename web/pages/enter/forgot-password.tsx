@@ -23,16 +23,14 @@ export default function ForgotPassword() {
     <Outside links={<Link to="/login">Log in</Link>}>
       {ask.isSuccess ? (
         <section className={styles.form} role="status">
-          <h1 className="answer">{config?.mail === false ? 'Ask your operator' : 'Look into your mail'}</h1>
+          <h1 className="answer">{config?.mail === false ? 'Ask your operator' : 'Check your mail'}</h1>
           <p>
             If <b>{email}</b> is registered here, a link is{' '}
             {config?.mail === false ? 'in the outbox of the operator' : 'on its way'}. It works once, for 30
             minutes. The old password works until the new one is set.
           </p>
           <p>
-            {config?.mail === false
-              ? 'There is none? Then '
-              : 'Nothing came? Look among the unwanted mail, or '}
+            {config?.mail === false ? 'There is none? Then ' : 'Nothing came? Look in your spam folder, or '}
             <button type="button" className="link" onClick={() => ask.reset()}>
               try another address
             </button>

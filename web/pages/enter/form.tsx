@@ -67,7 +67,7 @@ function Wait({ seconds }: { readonly seconds: number }) {
   if (left <= 0) return <b>The wait is over: try again.</b>;
   return (
     <>
-      The wait is over at <b>{clockTime(new Date(over))}</b>, in {ageInWords(left)}.
+      You can try again at <b>{clockTime(new Date(over))}</b>, in {ageInWords(left)}.
     </>
   );
 }

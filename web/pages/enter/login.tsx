@@ -33,7 +33,7 @@ export default function Login() {
 
 const ARRIVALS: Readonly<Record<NonNullable<Arrival['said']>, string>> = {
   registered: 'You are registered. Log in to begin.',
-  password_set: 'The new password is set. All sessions and API keys have ended.',
+  password_set: 'The new password is set. All sessions have ended, and all API keys are revoked.',
 };
 
 function FirstStep({ onAsked }: { readonly onAsked: (asked: Schemas['TotpAsked']) => void }) {
@@ -103,7 +103,7 @@ function FirstStep({ onAsked }: { readonly onAsked: (asked: Schemas['TotpAsked']
             Look around as the demo user
           </button>
           <p>
-            <span className="unreal">demo</span> Everything there is played. No real money is near.
+            <span className="unreal">demo</span> Everything there is staged. No real money is involved.
           </p>
         </>
       )}
@@ -117,7 +117,7 @@ function GoingTo() {
   return (
     place && (
       <p>
-        You were going to <b>{place}</b>; you go on there.
+        You were going to <b>{place}</b>; logging in takes you there.
       </p>
     )
   );

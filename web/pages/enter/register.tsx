@@ -76,7 +76,7 @@ function Registration() {
         type="password"
         autoComplete="new-password"
         required
-        hint="8 to 256 characters, not among the common ones. No other rules."
+        hint="8 to 256 characters, and not a common password. No other rules."
         value={password}
         onChange={({ target }) => setPassword(target.value)}
         refusal={refusalAt(register.error, 'password')}

@@ -36,9 +36,9 @@ export default function ResetPassword() {
 function NoLink() {
   return (
     <section className={styles.form}>
-      <h1 className="answer">This needs the link from the mail</h1>
+      <h1 className="answer">This page needs the link from the mail</h1>
       <p>
-        Open the link again from there, or <Link to="/forgot-password">ask for another</Link>.
+        Open that link again, or <Link to="/forgot-password">ask for another</Link>.
       </p>
     </section>
   );
@@ -64,14 +64,14 @@ function NewPassword({ token: link }: { readonly token: string }) {
   return (
     <form className={styles.form} onSubmit={submit}>
       <h1 className="answer">A new password</h1>
-      <p>It ends all your sessions and API keys. Your webhooks go on.</p>
+      <p>It ends all your sessions and revokes your API keys. Your webhooks keep working.</p>
       <Field
         label="New password"
         type="password"
         autoComplete="new-password"
         required
         autoFocus
-        hint="8 to 256 characters, not among the common ones. No other rules."
+        hint="8 to 256 characters, and not a common password. No other rules."
         value={password}
         onChange={({ target }) => setPassword(target.value)}
         refusal={refusalAt(reset.error, 'password')}
@@ -81,7 +81,7 @@ function NewPassword({ token: link }: { readonly token: string }) {
         Set it and end all sessions
       </button>
       <p>
-        The link is used up? <Link to="/forgot-password">Ask for another</Link>.
+        Has the link been used up? <Link to="/forgot-password">Ask for another</Link>.
       </p>
     </form>
   );

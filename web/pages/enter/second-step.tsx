@@ -68,7 +68,7 @@ export function SecondStep({ asked, onAgain }: SecondStepProps) {
         Go on
       </button>
       <p>
-        {isRecovery ? 'The phone is at hand after all? ' : 'No phone at hand? '}
+        {isRecovery ? 'Found your phone? ' : 'No phone at hand? '}
         <button type="button" className="link" onClick={swap}>
           {isRecovery ? 'Use the app’s code' : 'Use a recovery code'}
         </button>

@@ -36,7 +36,7 @@ export default function Terms() {
           title={`The terms, version ${terms.version}`}
           answer={
             <>
-              The terms <span className="quiet">in version {terms.version}</span>
+              The terms, <span className="quiet">version {terms.version}</span>
             </>
           }
           facts={<span>published on {dayOf(new Date(terms.published_at))}</span>}

@@ -56,12 +56,12 @@ export function fieldOf(problem: { readonly code: string; readonly detail: strin
 /** Where the API speaks to a program (of headers and paths), the page says the same to a person. */
 const FOR_PEOPLE: Readonly<Record<string, string>> = {
   invalid_credentials: 'Check both and try again, or ask for a new password.',
-  login_locked: 'A new password, set by mail, lets you in at once.',
+  login_locked: 'Resetting your password by mail lets you in at once.',
   email_taken: 'Log in with it, or ask for a new password.',
   captcha_failed: 'Solve it once more: each answer works once.',
   passwords_busy: 'Try again in a moment. It does not count as a failed attempt.',
-  edge_rate_limited: 'This address has asked too often.',
-  unreachable: 'Your network or the service is away. Try again in a moment.',
+  edge_rate_limited: 'Too many requests came from your address.',
+  unreachable: 'Either your network or the service is down. Try again in a moment.',
   reset_token_invalid: 'A link for a new password works once, for 30 minutes. Ask for another.',
 };
 

@@ -54,7 +54,7 @@ export function HaltDialog({ accountId, halting, onClose }: HaltDialogProps) {
       <Dialog title="Halt" leave={progress.size > 0 && !isBusy ? 'Close' : 'Cancel'} onClose={onClose}>
         <p>
           Every new entry is refused, simulated ones too, until you resume. Exits still pass, so that
-          strategies can get out. What is being sent this moment is finished.
+          strategies can get out. Whatever is being sent at this moment is completed.
         </p>
         {error && all.length === 0 && <ProblemNote fault={error} />}
         <table className={`table ${styles.accounts}`}>

@@ -21,11 +21,11 @@ const health = queryOptions({
 const GUARANTEES = [
   {
     name: 'Genuine',
-    says: 'A signal trades only with your secret, in time, and from where you allow. Whatever else arrives is refused, listed, and told to you.',
+    says: 'A signal trades only if it carries your secret, arrives in time, and comes from where you allow. Whatever else reaches your webhook is refused, listed, and reported to you.',
   },
   {
     name: 'Once',
-    says: 'The same signal never trades twice, not after a crash, a restart or a second delivery. What the broker leaves open is looked up, never sent again blindly.',
+    says: 'The same signal never trades twice, not after a crash, a restart or a second delivery. Whatever the broker leaves uncertain is looked up, never blindly sent again.',
   },
   {
     name: 'Verified',
@@ -49,18 +49,18 @@ export default function Landing() {
     <Outside links={links}>
       <div className={styles.first}>
         <div>
-          <h1 className={styles.headline}>Your alert is an order, once, and you can prove it</h1>
+          <h1 className={styles.headline}>Your alert becomes an order, once, and you can prove it</h1>
           <p className={styles.lead}>
-            Fillpath takes the alerts of a charting platform and places them as orders on your own broker
-            account, in milliseconds. It runs on your machine, follows each order until it is filled, and
-            keeps the story of every signal.
+            Fillpath turns the alerts of a charting platform into orders on your own broker account, in
+            milliseconds. It runs on your machine, follows each order until it is filled, and keeps the story
+            of every signal.
           </p>
           <Ways />
           <Health />
         </div>
         <div>
           <Example />
-          <h3 className={styles.command}>On your own machine, with nothing else</h3>
+          <h3 className={styles.command}>On your own machine, nothing else needed</h3>
           <pre className="ink">
             <code>npm ci &amp;&amp; npm start</code>
           </pre>

@@ -54,8 +54,8 @@ export function DeadLetters({ query, part, ownId }: DeadLettersProps) {
       )}
       {all && all.length > 0 && (
         <p className={styles.note}>
-          Asking again looks the order up at its broker, at once and with all its tries. It never sends an
-          order.
+          Asking again looks the order up at its broker at once, and gives it all its tries anew. It never
+          sends an order.
         </p>
       )}
       <p>

@@ -49,7 +49,7 @@ export function Hosts({ queues, part }: HostsProps) {
       </table>
       <NotThere part={part} rows={1} />
       {queues?.hosts.length === 0 && (
-        <p className="act">No worker host is there: orders wait for one until their deadline.</p>
+        <p className="act">No worker host is running: orders wait for one until their deadline.</p>
       )}
     </Led>
   );

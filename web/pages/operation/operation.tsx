@@ -47,7 +47,7 @@ function NotYours({ why }: { readonly why: string | null }) {
       <p className={styles.sentence}>{why}</p>
       <p className={styles.buttons}>
         <Link to="/" className="button">
-          To Today
+          Go to Today
         </Link>
       </p>
     </Page>

@@ -28,7 +28,7 @@ export function Terms({ terms, part }: TermsProps) {
             <dt>{terms ? `Version ${terms.version}` : 'None'}</dt>
             <dd>
               {terms
-                ? `published ${dayOf(new Date(terms.published_at))}; who has not accepted it enters no position with real money`
+                ? `published ${dayOf(new Date(terms.published_at))}; whoever has not accepted it cannot open a position with real money`
                 : 'no terms are published'}
             </dd>
             <dd className={styles.does}>

@@ -116,7 +116,7 @@ function PlanForm({ user, change }: PlanFormProps) {
           </p>
         </>
       ) : (
-        <p className="quiet">{change.isSuccess ? 'Saved.' : 'This is how it is.'}</p>
+        <p className="quiet">{change.isSuccess ? 'Saved.' : 'No change to save.'}</p>
       )}
     </form>
   );
@@ -160,8 +160,8 @@ function Sessions({ user, isOwn }: { readonly user: User; readonly isOwn: boolea
       {ids.length > 0 && (
         <>
           <p>
-            Whoever is in by a session is out with its next request, and has to log in again. API keys and
-            webhooks go on.{isOwn && ' The session that you use now is among them.'}
+            Whoever uses such a session is logged out at the next request, and has to log in again. API keys
+            and webhooks keep working.{isOwn && ' The session that you use now is among them.'}
           </p>
           <p className={styles.buttons}>
             <button type="button" className="button" disabled={end.isPending} onClick={() => end.mutate(ids)}>

@@ -97,7 +97,7 @@ export function sharedFault(parts: readonly Asked[]): SharedFault | null {
 /** What of it is not below: nothing is there half. */
 export function missingIn({ of }: SharedFault, all: readonly Asked[]): string {
   const names = of.filter(({ isKnown }) => !isKnown).map(({ name }) => name);
-  if (names.length === 0) return 'What is below may be old.';
+  if (names.length === 0) return 'What is below may be out of date.';
   if (names.length === all.length) return '';
   const last = names.pop();
   return `Not shown: ${names.length > 0 ? `${names.join(', ')} and ${last}` : last}.`;
@@ -114,8 +114,8 @@ export function whyNot(
     return `This page is for those who run the service. ${user.email} is not an admin of it.`;
   if (refusal?.status !== 403) return null;
   return refusal.code === 'ip_not_allowed'
-    ? 'The service is administered from its admin addresses only, and yours is none of them. They are set by ADMIN_IPS; without it, it is the machine itself.'
-    : 'The service refuses its administration here.';
+    ? 'The service is administered from its admin addresses only, and yours is not one of them. ADMIN_IPS sets them; without it, only the machine itself is one.'
+    : 'The service does not allow its administration from here.';
 }
 
 // Users
@@ -157,7 +157,7 @@ export function changeOf(user: User, { plan, until }: PlanWish) {
 }
 
 const limitWords = ({ simulation_only: simulates, daily_orders: daily }: Plan): string =>
-  `${simulates ? 'simulated orders alone' : 'real orders'}, ${daily === null ? 'as many as they like' : `${figure(daily)} a day`}`;
+  `${simulates ? 'simulated orders only' : 'real orders'}, ${daily === null ? 'as many as they like' : `${figure(daily)} a day`}`;
 
 /** What will happen, and from when on. */
 export function planSentence(user: User, wish: PlanWish, plans: readonly Plan[], now: number): string {
@@ -181,14 +181,14 @@ export const planButton = (user: User, { plan, until }: PlanWish): string =>
 export const activeSentence = ({ email, is_active: isActive }: User): string =>
   isActive
     ? `From the next request on nobody gets in as ${email}: no page, no API key, no webhook, and so no exit either. Positions stay as they are at the broker. Nothing is deleted.`
-    : `${email} gets in again, and the webhooks trade again, from the next request on.`;
+    : `${email} can get in again, and the webhooks trade again, from the next request on.`;
 
 // Terms
 
 /** What publishing stops, until each user has accepted. */
 export const termsWarning = (version: string): string =>
-  `From this moment on no user enters a position with real money, by webhook, page or API, until that user has accepted version ${version || '…'}. ` +
-  'Exits pass for those who have accepted an earlier version, and simulations pass for all. It cannot be taken back.';
+  `From this moment on no user can open a position with real money, by webhook, page or API, until that user has accepted version ${version || '…'}. ` +
+  'Exits pass for those who have accepted an earlier version, and simulations pass for all. It cannot be undone.';
 
 /** `3` after `2`; whatever else a version is, its successor is for the admin to name. */
 export const nextVersion = (current: string | null): string =>

@@ -29,7 +29,7 @@ interface TableProps<Of> {
 
 /** The newest first; it scrolls by itself, also by keyboard. */
 export function SheetTable<Of>({ sheet, title, keyOf }: TableProps<Of>) {
-  if (sheet.rows.length === 0) return <p className="quiet">Nothing in these days.</p>;
+  if (sheet.rows.length === 0) return <p className="quiet">Nothing on these days.</p>;
   const [first, ...others] = sheet.columns;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard

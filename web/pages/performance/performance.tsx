@@ -83,7 +83,7 @@ export default function Performance() {
   if (data)
     return (
       <Told answer={data} accounts={accounts} filters={filters}>
-        {error && <ProblemNote fault={error}>What is shown is older.</ProblemNote>}
+        {error && <ProblemNote fault={error}>What is shown was read earlier.</ProblemNote>}
       </Told>
     );
   return error ? (
@@ -167,8 +167,8 @@ function SeveralCurrencies({
 }) {
   return (
     <p className={styles.mixed}>
-      The accounts are kept in several currencies, and their money does not add up. Choose one account for its
-      profit and slippage:{' '}
+      The accounts are kept in several currencies, so their money cannot be added up. Choose one account for
+      its profit and slippage:{' '}
       {accounts.map(({ id, name }) => (
         <Link
           key={id}
@@ -189,8 +189,8 @@ function Nothing({ shown }: { readonly shown: Shown }) {
   return (
     <div className={styles.nothing}>
       <p>
-        Here will stand what the orders came to: realised profit by day and by symbol, what became of the
-        orders, how fast the brokers answered, and at which prices against those of the signals. One order is
+        What the orders came to will be shown here: realised profit by day and by symbol, what became of the
+        orders, how fast the brokers answered, and how their prices compared with the signals’. One order is
         enough to begin.
       </p>
       <p>
@@ -204,7 +204,7 @@ function Nothing({ shown }: { readonly shown: Shown }) {
           </Link>
         )}{' '}
         <Link to="/accounts" className="button primary">
-          To the message to paste
+          Go to the message to paste
         </Link>
       </p>
     </div>

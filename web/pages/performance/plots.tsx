@@ -58,7 +58,7 @@ export function Plots({ rows, currency, isUnreal }: PlotsProps) {
           unit={currency ?? ''}
           notes={
             <>
-              by average cost, known fees counted
+              by average cost, known fees included
               {totals.best && (
                 <>
                   <br />

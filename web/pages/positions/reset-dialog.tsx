@@ -25,7 +25,7 @@ export function ResetDialog({ account, count, onClose }: ResetDialogProps) {
   return (
     <Dialog title="Reset the simulated book" onClose={onClose}>
       <p>
-        The simulated book of {account.name} is flat from then on, as at first. Its orders stay in the list.
+        The simulated book of {account.name} becomes flat, as it was at first. Its orders stay in the list.
         Nothing is sent to a broker, and no real position changes.
       </p>
       {reset.isError && <ProblemNote fault={reset.error} />}

@@ -19,7 +19,7 @@ export function differenceInWords(standing: Standing): string {
     case 'missing':
       return `\u2212${figure(standing.by)} missing`;
     case 'against':
-      return `${figure(standing.by)} against it`;
+      return `${figure(standing.by)} on the wrong side`;
     case 'differs':
       return 'differs';
     default:
@@ -70,7 +70,7 @@ export function headingOf(tally: Tally): Heading {
   const { positions, same, differing, unspoken } = tally;
   if (positions === 0) return { lead: 'No positions', rest: '', trouble: '' };
   const lead = counted(positions, 'position');
-  const others = unspoken > 0 ? `${figure(unspoken)} without a strategy’s word` : '';
+  const others = unspoken > 0 ? `${figure(unspoken)} with no word from a strategy` : '';
   if (differing === 0 && same === positions)
     return {
       lead,

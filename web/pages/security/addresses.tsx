@@ -182,7 +182,8 @@ function FirstEntry({ asked, own, onClose, onAdd }: FirstEntryProps) {
           <Mark name="act" />
           <span>
             <b className="act">This browser would be shut out of trading.</b> Its address{' '}
-            {own && <code>{own}</code>} is not among them: it could show, but neither trade nor halt.
+            {own && <code>{own}</code>} is not among them: from here you could look and halt, but neither
+            trade nor close positions.
           </span>
         </p>
       )}
@@ -230,7 +231,7 @@ function Removal({ entry, isLast, onClose, onRemove }: RemovalProps) {
       <p>
         {isLast
           ? 'It is the last entry: without it, every address may send signals and trade again, if it has the secret or the session.'
-          : 'This browser’s address would not be on the list any more: from here you could look, but neither trade nor halt.'}
+          : 'This browser’s address would no longer be on the list: from here you could look and halt, but neither trade nor close positions.'}
       </p>
       <p className={styles.choices}>
         <button type="button" className="button" data-first onClick={onClose}>

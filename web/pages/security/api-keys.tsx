@@ -60,7 +60,7 @@ export function ApiKeys() {
       ) : keys ? (
         keys.length === 0 ? (
           <p className={styles.empty}>
-            None yet. A key can do what these pages do, but manages no keys or sessions.
+            None yet. A key can do what these pages do, but cannot manage keys or sessions.
           </p>
         ) : (
           <dl className={`rows ${styles.rows}`}>

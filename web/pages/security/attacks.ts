@@ -56,7 +56,7 @@ const IN_WORDS: Readonly<Record<AttackType, string>> = {
 /** One, and several of them. */
 const COUNTED: Readonly<Record<AttackType, readonly [string, string]>> = {
   webhook_credential_attack: ['wrong secret', 'wrong secrets'],
-  webhook_ip_blocked: ['foreign address', 'from foreign addresses'],
+  webhook_ip_blocked: ['from an address not allowed', 'from addresses not allowed'],
   webhook_timestamp_expired: ['old signal', 'old signals'],
   webhook_replay_attack: ['repetition', 'repetitions'],
   webhook_payload_invalid: ['unreadable message', 'unreadable messages'],

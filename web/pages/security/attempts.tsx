@@ -59,7 +59,7 @@ export function Attempts() {
               <span className="quiet">
                 {found.length === 0
                   ? `What is refused as an attack is listed here${config?.mail ? ', and you get a mail' : ''}.`
-                  : `That is all of ${DAYS} days; the CSV has the older ones too.`}
+                  : `These are all of the last ${DAYS} days; the CSV has the older ones too.`}
               </span>
             )}
             {!data.isAll && (

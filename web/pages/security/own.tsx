@@ -128,7 +128,9 @@ function Plan() {
             <dd>
               {counted(plan.orders_today, 'order')}
               {plan.daily_orders === null ? ', no limit' : ` of ${figure(plan.daily_orders)}`}
-              <span className="quiet">, {figure(plan.simulated_today)} simulated; the day is UTC’s</span>
+              <span className="quiet">
+                , {figure(plan.simulated_today)} simulated; days are counted in UTC
+              </span>
             </dd>
           </div>
         </dl>

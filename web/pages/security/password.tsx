@@ -58,13 +58,15 @@ function ChangeForm({ email, hasSecondFactor, onEnd }: PasswordProps & { onEnd(w
           body: { current_password: current, password, ...(hasSecondFactor ? { code } : {}) },
         }),
       ),
-    onSuccess: () => onEnd('It is changed. Every other session has ended; API keys go on.'),
+    onSuccess: () => onEnd('Your password is changed. Every other session has ended; API keys keep working.'),
     onSettled: () => readAgain(sessions.queryKey),
   });
   const link = useMutation({
     mutationFn: () => read(api.POST('/auth/forgot-password', { body: { email } })),
     onSuccess: () =>
-      onEnd('A link is on its way. It works once, for 30 minutes; it ends all sessions and keys.'),
+      onEnd(
+        'A link is on its way. It works once, for 30 minutes; setting a password with it ends all sessions and revokes all keys.',
+      ),
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();

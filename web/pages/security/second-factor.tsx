@@ -85,8 +85,8 @@ function TurnedOff({ onEnrolled }: { readonly onEnrolled: (enrolment: Schemas['E
   return (
     <>
       <p className={styles.empty}>
-        Off: whoever has your password is in. With an authenticator app on your phone they would need that
-        too.
+        Off: whoever has your password can log in. With an authenticator app on your phone, they would need
+        that too.
       </p>
       <PasswordForm
         button="Set it up"
@@ -107,7 +107,7 @@ function TurnedOn() {
   return (
     <>
       <p className={styles.empty}>
-        On: every login asks for a code of your authenticator app, or for one of your recovery codes.
+        On: every login asks for a code from your authenticator app, or for one of your recovery codes.
       </p>
       <PasswordForm
         button="Turn it off"
@@ -170,7 +170,7 @@ function Confirmation({ enrolment, onCodes, onStop }: ConfirmationProps) {
           </form>
           {confirm.error && <ProblemNote fault={confirm.error} />}
         </li>
-        <li>Keep the ten recovery codes that come then. They are shown once.</li>
+        <li>Keep the ten recovery codes that follow. They are shown once.</li>
       </ol>
     </div>
   );
@@ -201,8 +201,8 @@ function RecoveryCodes({ codes, onKept }: RecoveryCodesProps) {
   return (
     <div className={`once ${styles.recovery}`} role="status">
       <p>
-        <b>The second factor is on.</b> Keep these recovery codes where your phone is not: each lets you in
-        once without it. They are never shown again.
+        <b>The second factor is on.</b> Keep these recovery codes somewhere other than your phone: each lets
+        you in once without it. They are never shown again.
       </p>
       <ul>
         {codes.map((code) => (

@@ -58,7 +58,7 @@ function Facts() {
   const others = (list?.length ?? 0) - charting;
   return (
     <>
-      <Link to="/notifications">Where you are told of it</Link>
+      <Link to="/notifications">Where you are notified</Link>
       {session && (
         <span>
           Second factor: <b>{session.totp_enabled ? 'on' : 'off'}</b>
@@ -92,8 +92,8 @@ function Facts() {
           </span>
         ) : (
           <span className="act">
-            audit log sealed to entry {figure(audit.sealed_up_to)}, and not for{' '}
-            {ageInWords(audit.unsealed_seconds * 1000)}
+            audit log sealed to entry {figure(audit.sealed_up_to)}; newer entries have waited{' '}
+            {ageInWords(audit.unsealed_seconds * 1000)} for their seal
           </span>
         ))}
     </>

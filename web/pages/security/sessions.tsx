@@ -33,7 +33,7 @@ export function Sessions() {
             disabled={end.isPending}
             onClick={() => end.mutate(others.map(({ id }) => id))}
           >
-            End the {others.length} others
+            End the other {others.length}
           </button>
         )
       }

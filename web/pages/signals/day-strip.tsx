@@ -55,7 +55,7 @@ export function DayStrip({
         ))}
         <span className="unseen">
           Refused ones are dark, those without real money hatched.
-          {isCut && ` Of each account the newest ${MOST_OF_ACCOUNT}.`}
+          {isCut && ` Of each account, only the newest ${MOST_OF_ACCOUNT} are drawn.`}
         </span>
       </figcaption>
     </figure>

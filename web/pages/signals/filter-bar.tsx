@@ -63,7 +63,7 @@ export function FilterBar({ filters, counts, accounts, symbols, dayStart }: Filt
             type="button"
             className="link"
             onClick={() => go({ [name]: undefined })}
-            aria-label={`Without the filter ${name} ${filters[name]}`}
+            aria-label={`Remove the filter ${name} ${filters[name]}`}
           >
             {name} {filters[name]} ×
           </button>

@@ -78,7 +78,7 @@ export function Found({ text }: { readonly text: string }) {
           </table>
           {found.length === 0 && !orders.error && (
             <p className={styles.nothing}>
-              No order has this as the beginning of its symbol, or as its id, client order id or broker
+              No order’s symbol begins with this, and none has it as its id, client order id or broker
               reference.
             </p>
           )}

@@ -176,7 +176,7 @@ function Nothing({ filters, hasAccounts }: { readonly filters: Filters; readonly
   if (isFiltered)
     return (
       <p className={styles.nothing}>
-        No signal is like this. <Link to={'/signals' as never}>Show all of today</Link>
+        No signal matches these filters. <Link to={'/signals' as never}>Show all of today</Link>
       </p>
     );
   return (
@@ -184,7 +184,7 @@ function Nothing({ filters, hasAccounts }: { readonly filters: Filters; readonly
       {filters.time === undefined
         ? 'No signal today yet; the next appears here by itself.'
         : 'No signal yet.'}{' '}
-      <Link to={'/accounts' as never}>The message to paste</Link> stands with its account.{' '}
+      <Link to={'/accounts' as never}>The message to paste</Link> is shown with its account.{' '}
       {filters.time !== 'all' && (
         <Link to={'/signals' as never} search={{ time: 'all' } as never}>
           See earlier days

@@ -21,7 +21,10 @@ export function Curl({
   if (!members || !account || signal.understood === null) return null;
   const command = curlOf(account.webhook_url, members, signal.ignored);
   return (
-    <Section title="The same as curl, rehearsed" more={<CopyButton text={command}>Copy</CopyButton>}>
+    <Section
+      title="The same as a curl command, simulated"
+      more={<CopyButton text={command}>Copy</CopyButton>}
+    >
       <pre className="ink">
         <code>{curlOf(shortened(account.webhook_url), members, signal.ignored)}</code>
       </pre>

@@ -3,7 +3,14 @@
 import Big from 'big.js';
 import type { components } from '../../api/schema.ts';
 import { plus } from '../../parts/exact.ts';
-import { clause, lower, movesInWords, orderHappened, positionAfter } from '../../parts/happened.ts';
+import {
+  clause,
+  lower,
+  movesInWords,
+  orderHappened,
+  positionAfter,
+  waitedInBackup,
+} from '../../parts/happened.ts';
 import { figure, heldInWords } from '../../parts/numbers.ts';
 import { reasonOf } from '../../parts/reasons.ts';
 
@@ -118,11 +125,20 @@ function wasNow(order: Order): string {
 function unknown(order: Order): Headline {
   const { legs, symbol, quantity, verification } = order;
   const open = legs.find(({ status }) => status === 'unknown') ?? legs.at(-1);
+  const size = open?.quantity ?? quantity;
+  const what = size > 0 ? `${figure(size)} ${symbol}` : symbol;
+  const lead = `Is ${what} ${WORDS[open?.side ?? sideOf(order)].open} or not?`;
+  if (waitedInBackup(order))
+    return {
+      lead,
+      rest: 'It waited in a backup, and may have been sent before that was restored',
+      isRisk: true,
+    };
   return {
-    lead: `Is ${figure(open?.quantity ?? quantity)} ${symbol} ${WORDS[open?.side ?? 'close'].open} or not?`,
+    lead,
     rest:
       verification.state === 'dead_letter'
-        ? 'The broker’s answer was lost, and no look could tell'
+        ? 'The broker’s answer was lost, and no look-up could tell'
         : 'The broker’s answer was lost',
     isRisk: true,
   };

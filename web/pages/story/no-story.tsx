@@ -19,7 +19,7 @@ export function NoStory({ fault, onAgain }: { readonly fault: unknown; readonly 
             Try again
           </button>
         )}{' '}
-        <Link to={'/signals' as never}>To the signals</Link>
+        <Link to={'/signals' as never}>Go to the signals</Link>
       </ProblemNote>
     </Page>
   );

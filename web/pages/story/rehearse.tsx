@@ -72,7 +72,7 @@ export function Rehearse({
     <Dialog title="Rehearse in simulation" onClose={onClose}>
       <p>
         Sends <b>{words}</b> to the simulated book{account && <> of {account.name}</>}, as it stands now. No
-        real money is near, and nothing is sent to the broker.
+        real money is involved, and nothing is sent to the broker.
       </p>
       {wish.hadTarget && (
         <p className={styles.aside}>

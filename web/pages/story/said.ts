@@ -38,6 +38,9 @@ export interface BrokerWord {
   readonly at: string | null;
 }
 
+/** Codes under which the message has the broker's words, whatever the order's status is. */
+const THEIRS: ReadonlySet<string> = new Set(['failed_at_broker', 'cancelled_by_broker']);
+
 /** All that is kept of it. Its raw answers are not. */
 export function brokerWords(order: Order, lastLook: string | null): BrokerWord[] {
   const { legs, status, error, exit_order_result: exit } = order;
@@ -55,7 +58,9 @@ export function brokerWords(order: Order, lastLook: string | null): BrokerWord[]
     ...(ofExit && ofExit.message !== error?.message
       ? [{ about: `exit, ${exit?.status}`, said: ofExit.message, at: null }]
       : []),
-    ...(status === 'rejected' && error ? [{ about: 'rejected', said: error.message, at: null }] : []),
+    ...(error && (status === 'rejected' || THEIRS.has(error.code))
+      ? [{ about: status, said: error.message, at: null }]
+      : []),
     // Where nobody knows, it stands with the looks.
     ...(lastLook !== null && status !== 'unknown' ? [{ about: 'last look', said: lastLook, at: null }] : []),
   ];

@@ -6,6 +6,7 @@ import { useState } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { CopyId } from '../../parts/copy.tsx';
 import { Unreal } from '../../parts/figures.tsx';
+import { waitedInBackup } from '../../parts/happened.ts';
 import { useKeys } from '../../parts/keys.tsx';
 import { figure, unrealOf } from '../../parts/numbers.ts';
 import { SignalStatus } from '../../parts/signal-status.tsx';
@@ -61,7 +62,7 @@ export function StoryTop({ of: { signal, order }, headline, account }: StoryTopP
           )}
         </h1>
         <div className={styles.tools}>
-          {isUnknown && order && <LookNow orderId={order.order_id} isMain />}
+          {isUnknown && order && !waitedInBackup(order) && <LookNow orderId={order.order_id} isMain />}
           {order?.status === 'placed' && <LookNow orderId={order.order_id} />}
           {wish && !isUnknown && (
             <button type="button" className="button" onClick={() => setRehearses(true)}>

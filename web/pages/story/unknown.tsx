@@ -6,6 +6,7 @@ import type { Schemas } from '../../api/client.ts';
 import { CopyId } from '../../parts/copy.tsx';
 import { minus, plus } from '../../parts/exact.ts';
 import { Held } from '../../parts/figures.tsx';
+import { waitedInBackup } from '../../parts/happened.ts';
 import { Mark } from '../../parts/marks.tsx';
 import { counted, figure, heldInWords } from '../../parts/numbers.ts';
 import { Section } from '../../parts/page.tsx';
@@ -28,7 +29,21 @@ export function Unknown({ order }: { readonly order: Order }) {
   );
 }
 
-function Looks({ order: { order_id, verification, broker_name } }: { readonly order: Order }) {
+function Looks({ order }: { readonly order: Order }) {
+  return waitedInBackup(order) ? (
+    <ol className={styles.looks}>
+      <li className={styles.next}>
+        <Mark name="risk" />
+        <b>by hand</b>
+        <span>Nobody looks for it from here. {order.error?.message}</span>
+      </li>
+    </ol>
+  ) : (
+    <ByVerification order={order} />
+  );
+}
+
+function ByVerification({ order: { order_id, verification, broker_name } }: { readonly order: Order }) {
   const { data: around } = useQuery(aroundOrder(order_id));
   const now = useNow();
   const { attempts, next_at, state } = verification;
@@ -55,13 +70,13 @@ function Looks({ order: { order_id, verification, broker_name } }: { readonly or
         <li className={styles.next}>
           <Mark name="risk" />
           <b>dead letter</b>
-          <span>No more looks by themselves: a person decides. You can look now.</span>
+          <span>Nothing looks by itself any more: a person decides. You can look now.</span>
         </li>
       ) : (
         <li>
           <Mark name="placed" />
           <span>in the end</span>
-          <span>If no look finds anything, it is a dead letter and a person decides</span>
+          <span>If no look finds anything, it becomes a dead letter and a person decides</span>
         </li>
       )}
     </ol>
@@ -98,7 +113,7 @@ function Meaning({ order }: { readonly order: Order }) {
               {stands === null
                 ? '.'
                 : stands === ifFilled
-                  ? ', as the strategy says. Nothing is to be done.'
+                  ? ', as the strategy says. Nothing needs to be done.'
                   : `; the strategy stands ${heldInWords(stands)}.`}
             </dd>
           </div>

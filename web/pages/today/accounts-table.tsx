@@ -93,7 +93,7 @@ export function AccountsTable({ overview }: { readonly overview: Overview }) {
             <td colSpan={2} />
             <td
               className="num"
-              title={`Real orders on ${limit.day}, a day of UTC, and how many the plan allows`}
+              title={`Real orders on ${limit.day}, a UTC day, and how many the plan allows`}
             >
               {limit.daily_orders === null
                 ? figure(limit.orders_today)

@@ -21,13 +21,13 @@ export function brokerState({
   connection,
 }: Pick<AccountToday, 'credentials' | 'credentials_since' | 'connection'>): BrokerState {
   if (credentials === 'missing')
-    return { tone: 'act', words: 'no credentials', since: null, why: 'None were entered yet' };
+    return { tone: 'act', words: 'no credentials', since: null, why: 'None have been entered yet' };
   if (credentials === 'not_verified')
     return {
       tone: 'act',
       words: 'not verified',
       since: null,
-      why: 'The broker was not asked about them yet',
+      why: 'The broker has not been asked about them yet',
     };
   if (credentials === 'refused')
     return {
@@ -42,15 +42,15 @@ export function brokerState({
       tone: 'quiet',
       words: 'not asked today',
       since: null,
-      why: 'No real order of today has asked the broker anything',
+      why: 'No real order has asked the broker anything today',
     };
   if (state === 'answering')
-    return { tone: 'good', words: 'answering', since: null, why: 'As the last real order of today found it' };
+    return { tone: 'good', words: 'answering', since: null, why: 'As today’s last real order found it' };
   return {
     tone: state === 'refused' ? 'act' : 'plain',
     words: state,
     since: at,
-    why: 'As the last real order of today found it',
+    why: 'As today’s last real order found it',
   };
 }
 

@@ -35,8 +35,8 @@ const SAID: readonly {
   { kinds: ['failed_reversal'], one: '1 reversal failed', many: (count) => `${count} reversals failed` },
   {
     kinds: ['drift_excess'],
-    one: '1 position is not its strategy’s',
-    many: (count) => `${count} positions are not their strategies’`,
+    one: '1 position differs from its strategy',
+    many: (count) => `${count} positions differ from their strategies`,
   },
   {
     kinds: ['drift_missing'],
@@ -61,8 +61,8 @@ const SAID: readonly {
   { kinds: ['silence'], one: '1 account is silent', many: (count) => `${count} accounts are silent` },
   {
     kinds: ['notification_dead'],
-    one: '1 destination of notifications is dead',
-    many: (count) => `${count} destinations of notifications are dead`,
+    one: '1 notification destination is dead',
+    many: (count) => `${count} notification destinations are dead`,
   },
   { kinds: ['key_can_withdraw'], one: '1 key can withdraw', many: (count) => `${count} keys can withdraw` },
 ];
@@ -133,8 +133,8 @@ export function proofs({ orders_today, accounts, audit }: Overview): Proof[] {
     ...when(audit.entries > 0, {
       holds: audit.sealed,
       words: audit.sealed
-        ? `audit log whole to entry ${figure(audit.sealed_up_to)}`
-        : `audit log sealed to entry ${figure(audit.sealed_up_to)}, and not since ${figure(audit.unsealed_seconds)} s`,
+        ? `audit log sealed to entry ${figure(audit.sealed_up_to)}`
+        : `audit log sealed to entry ${figure(audit.sealed_up_to)}, newer entries unsealed for ${figure(audit.unsealed_seconds)} s`,
       to: '/security',
     }),
   ];

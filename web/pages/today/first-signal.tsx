@@ -170,8 +170,9 @@ function Waiting({ account }: { readonly account: Account }) {
             <i />
           </div>
           <p className={styles.note}>
-            If nothing comes within a minute: what arrives at a wrong address or with a wrong secret is under{' '}
-            <Link to="/security">Security</Link>.
+            If nothing comes within a minute: a signal with a wrong secret, or from an address that is not
+            allowed, is under <Link to="/security">Security</Link>. One sent to a wrong webhook address
+            reaches no account; compare the address.
           </p>
         </>
       )}
@@ -212,7 +213,7 @@ function Arrived({
           See its story
         </Link>
         {/* A new visit: by then it is no longer the first. */}
-        <a href="/">To Today as it is from now on</a>
+        <a href="/">Go to Today, as it looks from now on</a>
       </div>
     </>
   );

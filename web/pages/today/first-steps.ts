@@ -70,14 +70,14 @@ export function firstSteps({ overview, accounts, session, isMessageCopied }: Kno
       'The first signal',
       hasSignal,
       'It has arrived',
-      'Paste the command, or set up an alert. It ticks itself when the signal arrives.',
+      'Paste the command, or set up an alert. This step ticks itself off when the signal arrives.',
     ],
     [
       'broker',
       'A broker',
       connected !== undefined,
       connected?.name ?? '',
-      'its key is sealed in this browser and opened by a worker alone',
+      'its key is sealed in this browser and only a worker can open it',
     ],
     [
       'guards',

@@ -38,7 +38,7 @@ export function FirstSteps(props: FirstStepsProps) {
             setAway(true);
           }}
         >
-          Put this away
+          Hide this list
         </button>
       }
     />

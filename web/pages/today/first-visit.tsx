@@ -59,7 +59,7 @@ function NoAccount() {
     <section className="section">
       <h2>The first signal</h2>
       <p className={styles.lead}>
-        It needs an account to arrive at. A paper account takes one click; its message stands here then, with
+        It needs an account to arrive at. A paper account takes one click; its message then appears here, with
         the address and the secret filled in.
       </p>
       <PaperAccountButton className="button primary">Open a paper account</PaperAccountButton>

@@ -97,13 +97,14 @@ function Answer({ overview, isOld }: { readonly overview: Overview; readonly isO
         </span>
         {orders_today.half_answered_within_ms !== null && (
           <span>
-            half of the orders filled within <b>{Math.round(orders_today.half_answered_within_ms)} ms</b>
+            half of the filled orders were answered within{' '}
+            <b>{Math.round(orders_today.half_answered_within_ms)} ms</b>
           </span>
         )}
         {severity === null
           ? last_trouble && (
               <span>
-                last trouble: <TroubleLink trouble={last_trouble} />, over at {at(last_trouble.ended_at)}
+                last trouble: <TroubleLink trouble={last_trouble} />, ended at {at(last_trouble.ended_at)}
               </span>
             )
           : since && <span>everything else in order since {at(since)}</span>}

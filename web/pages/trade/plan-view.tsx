@@ -45,7 +45,7 @@ export function PlanView({ planned, isComplete, isAgain, position, unreal, child
         <p className={`quiet ${styles.say}`}>
           {isComplete
             ? 'Reading the position…'
-            : 'A symbol and a quantity, and here stands what the order would do.'}
+            : 'Enter a symbol and a quantity to see here what the order would do.'}
         </p>
       )}
       {children}

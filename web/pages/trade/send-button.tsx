@@ -40,7 +40,7 @@ export function SendButton(props: SendButtonProps) {
   const isReady = wish !== null && plan !== null && (isAgain || sendsSomething(plan)) && !sending.isPending;
   const words =
     !wish || !plan
-      ? 'First the plan'
+      ? 'No plan yet'
       : isAgain
         ? `Ask again for that order: ${wishInWords(wish)}`
         : buttonWords(wish, plan);
@@ -77,19 +77,19 @@ function Unanswered({ intent, wish, onChange, onLeave }: UnansweredProps) {
   const at = clockTime(new Date(intent.pressedAt));
   const look = (
     <Link to="/signals" search={{ search: intent.wish.symbol } as never} onClick={onLeave}>
-      Look at its orders
+      look at its orders
     </Link>
   );
   if (sameWish(intent.wish, wish))
     return (
       <p className={styles.open} role="status">
-        Pressed at {at}, and no answer came. Asking again is about that same order: it is never sent twice,
-        and sent now only if it never arrived. {look}
+        Pressed at {at}, and no answer came. Asking again concerns that same order: it is never sent twice,
+        and is sent now only if it never arrived. {look}
       </p>
     );
   return (
     <p className={styles.open} role="status">
-      An order of {at} has no answer yet ({wishInWords(intent.wish)}). It may have been sent.{' '}
+      An order sent at {at} has no answer yet ({wishInWords(intent.wish)}). It may have been sent.{' '}
       <button type="button" className="link" onClick={() => onChange(fieldsOf(intent.wish))}>
         Ask for that one again
       </button>{' '}
@@ -122,19 +122,19 @@ function WayOn({ problem, account, onChange, onLeave }: WayOnProps) {
     case 'credentials_not_verified':
       return (
         <Link to="/accounts/$id" params={{ id: account.id } as never} onClick={onLeave}>
-          To its credentials
+          Go to its credentials
         </Link>
       );
     case 'terms_not_accepted':
       return (
         <Link to="/" onClick={onLeave}>
-          To the terms
+          Go to the terms
         </Link>
       );
     case 'ip_not_allowed':
       return (
         <Link to="/security" onClick={onLeave}>
-          To the allowed addresses
+          Go to the allowed addresses
         </Link>
       );
     default:

@@ -101,7 +101,9 @@ export function SymbolField({ id, accountId, value, describedBy, onChange }: Sym
         ))}
       </div>
       {isOpen && error !== null && items.length === 0 && (
-        <p className={styles.remark}>The broker’s list of symbols does not answer; what you type counts.</p>
+        <p className={styles.remark}>
+          The broker’s list of symbols cannot be read; what you type is used as it is.
+        </p>
       )}
     </div>
   );

@@ -65,7 +65,7 @@ export function quantityProblem(text: string, instrument: Instrument | null): st
   const quantity = readQuantity(text);
   if (quantity === null)
     return text.includes(',')
-      ? 'Write it with a decimal point and without commas, as 0.5.'
+      ? 'Write it with a decimal point and without commas, such as 0.5.'
       : 'A number above zero, of at most 15 digits.';
   if (instrument === null) return null;
   if (quantity < instrument.min_quantity) return `At least ${figure(instrument.min_quantity)}.`;
