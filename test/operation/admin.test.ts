@@ -401,6 +401,8 @@ describe('dead letters', () => {
       order_id: ids[2],
       user_id: trader.user.id,
       trading_account_id: trader.account.id,
+      simulation: false,
+      real_money: false,
       symbol: 'BTCUSDT',
       status: 'placed',
       attempts: 1,

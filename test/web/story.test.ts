@@ -6,7 +6,7 @@ import { orderHeadline, signalHeadline, slippageInWords } from '../../web/pages/
 import { curlOf, meaningOf, membersOf } from '../../web/pages/story/message.ts';
 import { brokerWords, placedBy, wayOnOf } from '../../web/pages/story/said.ts';
 import { fallOf, ticksOf } from '../../web/pages/story/steps.ts';
-import { legSlippage, togetherOf } from '../../web/pages/story/sums.ts';
+import { legSlippage, shareOf, togetherOf } from '../../web/pages/story/sums.ts';
 import { askAgainMs } from '../../web/pages/story/under-way.ts';
 import { orderHappened } from '../../web/parts/happened.ts';
 import { after, orderSummary, signalRecord as signal } from './records.ts';
@@ -318,4 +318,13 @@ test('what the broker said is told leg by leg, and nothing that it did not say',
   const ours = { ...error, code: 'out_of_sync' } as const;
   assert.deepEqual(said(order({ legs: [], status: 'failed', error: ours })), [], 'that is our own word');
   assert.deepEqual(said(order({ legs: [], status: 'placed' }), 'not yet'), ['last look: not yet']);
+});
+
+test('the ring is filled by what is filled of what was wanted', () => {
+  assert.equal(shareOf([]), null);
+  assert.equal(shareOf([leg({ quantity: 0.4, fill_quantity: 0.1 })]), 0.25);
+  assert.equal(
+    shareOf([leg({ quantity: 1, fill_quantity: null }), leg({ quantity: 1, fill_quantity: 1 })]),
+    0.5,
+  );
 });

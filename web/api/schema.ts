@@ -1386,6 +1386,8 @@ export interface components { schemas: { "Account": { "id": string;
 "DeadLetter": { "order_id": string;
 "user_id": string;
 "trading_account_id": string;
+"simulation": boolean;
+"real_money": boolean;
 "symbol": string;
 "status": "queued" | "executing" | "placed" | "partially_filled" | "filled" | "done" | "cancelled" | "failed" | "rejected" | "expired" | "unknown";
 "attempts": number;

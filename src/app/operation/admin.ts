@@ -1,8 +1,14 @@
 // Administration: what an operator sees and changes from an admin IP. Every attempt to change something leaves an
 // audit entry, with the admin as its user and the target as its resource.
 
+import { realMoneyAmong } from '../../data/accounts.ts';
 import type { Db, Statement } from '../../data/db.ts';
-import { type DeadLetter, deadLetters, hasCheck, reviveCheck } from '../../data/dead-letters.ts';
+import {
+  type DeadLetter as CheckGivenUp,
+  deadLetters,
+  hasCheck,
+  reviveCheck,
+} from '../../data/dead-letters.ts';
 import { countChecks, earliestCheck } from '../../data/fill-checks.ts';
 import { findOrder, ordersUnderWayNow, usersWithOrdersUnderWay } from '../../data/orders.ts';
 import { findSession, liveSessions, revokeSession } from '../../data/sessions.ts';
@@ -47,7 +53,12 @@ import { newId } from '../new-id.ts';
 import type { Changes } from '../orders/changes.ts';
 import { onePage, type Page, type PageRequest, pageOf } from '../pages.ts';
 
-export type { DeadLetter, Terms, UserChange };
+export type { Terms, UserChange };
+
+export interface DeadLetter extends CheckGivenUp {
+  /** false: it is simulated, or its account trades no real money. */
+  readonly real_money: boolean;
+}
 
 interface AdminDeps {
   readonly db: Db;
@@ -221,8 +232,16 @@ export async function readDeadLetters(
 ): Promise<Page<DeadLetter>> {
   const { after, limit } = onePage(page);
   const found = await deadLetters(db.lists, { after: after as OrderId | null, limit });
+  const real = await realMoneyAmong(
+    db.lists,
+    found.map((letter) => letter.trading_account_id),
+  );
+  const told = found.map((letter) => ({
+    ...letter,
+    real_money: real.has(letter.trading_account_id) && !letter.simulation,
+  }));
   return pageOf(
-    found.map((letter) => ({ id: letter.order_id, letter })),
+    told.map((letter) => ({ id: letter.order_id, letter })),
     page,
     ({ letter }) => letter,
   );

@@ -144,6 +144,8 @@ export const DeadLetter = Type.Object(
     order_id: id('of the order'),
     user_id: id('of its owner'),
     trading_account_id: id('of the account'),
+    simulation: flag('true: it is simulated'),
+    real_money: flag('false: it is simulated, or its account trades no real money', true),
     symbol: text('as it was sent', ['BTCUSDT']),
     status: oneOf(ORDER_STATUSES, { description: 'the last one known', examples: ['placed'] }),
     attempts: count('polls made', 4),

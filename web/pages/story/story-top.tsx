@@ -18,6 +18,7 @@ import { canRehearse, Rehearse } from './rehearse.tsx';
 import { placedBy, type WayOn, wayOnOf } from './said.ts';
 import styles from './story.module.css';
 import type { StoryOf } from './story.tsx';
+import { shareOf } from './sums.ts';
 
 const WEEKDAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short' });
 const ZONE = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' });
@@ -71,7 +72,10 @@ export function StoryTop({ of: { signal, order }, headline, account }: StoryTopP
           )}
         </div>
         <p className="facts">
-          <SignalStatus status={order?.status ?? signal?.outcome ?? ''} />
+          <SignalStatus
+            status={order?.status ?? signal?.outcome ?? ''}
+            share={order && shareOf(order.legs)}
+          />
           <span>
             {account && <Link to={`/accounts/${account.id}` as never}>{account.name}</Link>}
             {account && !unreal && `, ${account.environment}`} <Unreal word={unreal} />
