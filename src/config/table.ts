@@ -96,7 +96,7 @@ export const VARIABLES = {
   METRICS_PORT: { parse: wholeNumber(0, 65_535), otherwise: 'none', means: 'with ROLE=all and api: another port, for /metrics and /health alone, which your monitoring reaches and the proxy in front does not' },
   METRICS_IPS: { parse: listOf(cidr), otherwise: 'ADMIN_IPS', means: 'who may read /metrics there, and at processes without an API; by the address of the connection' },
   CHARTING_IPS: { parse: listOf(cidr), fallback: '52.89.214.238, 34.212.75.30, 54.218.53.128, 52.32.178.7', means: 'addresses of the charting platform, exempt from edge limits on /webhook' },
-  EDGE_AUTH_LIMIT: { parse: count(1), fallback: '100', means: 'requests from one IP in a window to login (with its code), tokens, registration and forgotten password together' },
+  EDGE_AUTH_LIMIT: { parse: count(1), fallback: '100', means: 'requests from one IP in a window to login, registration and forgotten password together, and as many for tokens and codes' },
   WAF_RATE_LIMIT: { parse: count(1), fallback: '2000', means: 'requests from one IP in a window to any path' },
   EDGE_WINDOW_SECONDS: { parse: seconds, fallback: '300', means: 'length of that window' },
 

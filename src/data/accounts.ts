@@ -156,15 +156,16 @@ export async function listAccounts(
 export async function realMoneyAmong(db: Reads, ids: Iterable<AccountId>): Promise<ReadonlySet<AccountId>> {
   const each = [...new Set(ids)].map((id) => sql`${id}`);
   if (each.length === 0) return new Set();
+  return realMoneyWhere(db, join([sql`id in (`, join(each, ', '), sql`)`], ''));
+}
+
+/** Of one user, deleted ones too. */
+export const realMoneyOf = (db: Reads, user: UserId): Promise<ReadonlySet<AccountId>> =>
+  realMoneyWhere(db, sql`user_id = ${user}`);
+
+async function realMoneyWhere(db: Reads, condition: Statement): Promise<ReadonlySet<AccountId>> {
   const rows = await db.all<Pick<AccountRow, 'id' | 'broker_name' | 'environment'>>(
-    join(
-      [
-        sql`select id, broker_name, environment from trading_accounts where id in (`,
-        join(each, ', '),
-        sql`)`,
-      ],
-      '',
-    ),
+    join([sql`select id, broker_name, environment from trading_accounts where`, condition], ' '),
   );
   return new Set(rows.filter((row) => isRealMoney(row.broker_name, row.environment)).map((row) => row.id));
 }

@@ -1,11 +1,13 @@
 // signals: every arrival at a user's webhooks.
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { SIGNAL_ENDS, type SignalEnd, statusesOf } from '../domain/day.ts';
 import { type Decimal, decimal } from '../domain/decimal.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
-import type { Order } from '../domain/order.ts';
+import type { Order, OrderStatus } from '../domain/order.ts';
 import type { Check, SignalOutcome } from '../domain/webhook-checks.ts';
-import { realMoneyAmong } from './accounts.ts';
-import { join, type Reads, type Statement, sql } from './db.ts';
+import { realMoneyAmong, realMoneyOf } from './accounts.ts';
+import { join, LIST_MS, ListTooSlow, type Reads, type Statement, sql } from './db.ts';
 import { ordersByIds } from './orders.ts';
 
 export interface ArrivedSignal {
@@ -42,7 +44,10 @@ export const insertSignal = (signal: ArrivedSignal): Statement =>
 
 export interface SignalFilter {
   readonly accountId?: AccountId;
-  readonly outcome?: SignalOutcome;
+  /** Of one that became an order, also what became of that. */
+  readonly outcome?: SignalOutcome | SignalEnd;
+  readonly orderStatus?: OrderStatus;
+  readonly realMoney?: boolean;
   readonly code?: string;
   readonly symbol?: string;
   readonly from?: Timestamp;
@@ -79,41 +84,92 @@ interface SignalRow {
   ignored: string | null;
 }
 
-/** Newest first; `after` is the last one of the page before. Without their messages, which can be large. */
+/** In one statement: a few milliseconds of the embedded database at the most, which does nothing else meanwhile. */
+const STEP = 250;
+
+/**
+ * Newest first; `after` is the last one of the page before. Without their messages, which can be large. What orders and
+ * accounts tell is no index's: signals that do not fit are passed over in steps.
+ */
 export async function listSignals(
   db: Reads,
   user: UserId,
   { filter, after, limit }: { filter: SignalFilter; after: string | null; limit: number },
 ): Promise<ListedSignal[]> {
-  const { accountId, outcome, code, symbol, from, to } = filter;
-  const conditions = [
-    sql`where user_id = ${user}`,
-    ...(accountId === undefined ? [] : [sql`trading_account_id = ${accountId}`]),
-    ...(outcome === undefined ? [] : [sql`outcome = ${outcome}`]),
-    ...(code === undefined ? [] : [sql`code = ${code}`]),
-    ...(symbol === undefined ? [] : [sql`symbol = ${symbol}`]),
-    ...(from === undefined ? [] : [sql`arrived_at >= ${from}`]),
-    ...(to === undefined ? [] : [sql`arrived_at <= ${to}`]),
-    ...(after === null
-      ? []
-      : [
-          sql`(arrived_at, id) < (select arrived_at, id from signals where id = ${after} and user_id = ${user})`,
-        ]),
-  ];
-  const rows = await db.all<SignalRow>(
-    join(
-      [
-        sql`select id, user_id, trading_account_id, arrived_at, simulation, symbol, action, quantity, outcome, code, detail,
-              refused_by, order_id, total_ms, ip_address, null as message, null as understood, null as ignored
-            from signals`,
-        join(conditions, ' and '),
-        sql`order by arrived_at desc, id desc limit ${limit}`,
-      ],
-      ' ',
-    ),
-  );
-  return withOrders(db, rows);
+  const begun = performance.now();
+  const found = foundBy(user, filter);
+  const fits = [...orderFits(filter), ...(await moneyFits(db, user, filter))];
+  const step = fits.length === 0 ? limit : STEP;
+  const rows: SignalRow[] = [];
+  for (let last = after; ; ) {
+    const seen = await db.all<SignalRow & { fits: number | boolean }>(
+      join(
+        [
+          sql`select id, user_id, trading_account_id, arrived_at, simulation, symbol, action, quantity, outcome, code, detail,
+                refused_by, order_id, total_ms, ip_address, null as message, null as understood, null as ignored,`,
+          fits.length === 0 ? sql`true` : join(fits, ' and '),
+          sql`as fits from signals where`,
+          join([...found, ...(last === null ? [] : [behind(user, last)])], ' and '),
+          sql`order by arrived_at desc, id desc limit ${step}`,
+        ],
+        ' ',
+      ),
+    );
+    rows.push(...seen.filter((row) => row.fits));
+    last = seen.at(-1)?.id ?? null;
+    if (rows.length >= limit || seen.length < step) break;
+    if (performance.now() - begun > LIST_MS) throw new ListTooSlow('too many signals to look through');
+    await nextTurn();
+  }
+  return withOrders(db, rows.slice(0, limit));
 }
+
+const isEnd = (outcome: SignalOutcome | SignalEnd | undefined): outcome is SignalEnd =>
+  SIGNAL_ENDS.some((end) => end === outcome);
+
+/** Of what stands in the signals themselves. */
+const foundBy = (user: UserId, { accountId, outcome, code, symbol, from, to }: SignalFilter): Statement[] => [
+  sql`user_id = ${user}`,
+  ...(accountId === undefined ? [] : [sql`trading_account_id = ${accountId}`]),
+  ...(outcome === undefined || isEnd(outcome) ? [] : [sql`outcome = ${outcome}`]),
+  ...(code === undefined ? [] : [sql`code = ${code}`]),
+  ...(symbol === undefined ? [] : [sql`symbol = ${symbol}`]),
+  ...(from === undefined ? [] : [sql`arrived_at >= ${from}`]),
+  ...(to === undefined ? [] : [sql`arrived_at <= ${to}`]),
+];
+
+const behind = (user: UserId, last: string): Statement =>
+  sql`(arrived_at, id) < (select arrived_at, id from signals where id = ${last} and user_id = ${user})`;
+
+const orderFits = ({ outcome, orderStatus }: SignalFilter): Statement[] =>
+  [...(isEnd(outcome) ? [statusesOf(outcome)] : []), ...(orderStatus ? [[orderStatus]] : [])].map(
+    (statuses) =>
+      join(
+        [
+          sql`exists (select 1 from order_history o where o.order_id = signals.order_id and o.status in (`,
+          among(statuses),
+          sql`))`,
+        ],
+        '',
+      ),
+  );
+
+async function moneyFits(db: Reads, user: UserId, { realMoney }: SignalFilter): Promise<Statement[]> {
+  if (realMoney === undefined) return [];
+  const accounts = await realMoneyOf(db, user);
+  if (accounts.size === 0) return [realMoney ? sql`false` : sql`true`];
+  const isReal = join(
+    [sql`(simulation = ${false} and trading_account_id in (`, among(accounts), sql`))`],
+    '',
+  );
+  return [realMoney ? isReal : join([sql`not `, isReal], '')];
+}
+
+const among = (values: Iterable<string>): Statement =>
+  join(
+    [...values].map((value) => sql`${value}`),
+    ', ',
+  );
 
 export async function findSignal(db: Reads, user: UserId, id: string): Promise<ListedSignal | null> {
   const rows = await db.all<SignalRow>(sql`select * from signals where id = ${id} and user_id = ${user}`);

@@ -3,7 +3,7 @@
 
 import { add, type Decimal, rounded, sign, toNumber, ZERO } from './decimal.ts';
 import type { AccountId, Timestamp } from './ids.ts';
-import type { OrderStatus, Source } from './order.ts';
+import { ORDER_STATUSES, type OrderStatus, type Source } from './order.ts';
 import { bookOf, type CountedOrder, openPerformance } from './performance.ts';
 
 /** Orders that are alike, and how many there are of them. */
@@ -27,10 +27,13 @@ export interface AccountDay {
 }
 
 /** What became of a signal that became an order. */
-const ENDS: Readonly<Record<OrderStatus, 'executed' | 'rejected' | 'underWay'>> = {
-  queued: 'underWay',
-  executing: 'underWay',
-  unknown: 'underWay',
+export const SIGNAL_ENDS = ['executed', 'rejected', 'under_way'] as const;
+export type SignalEnd = (typeof SIGNAL_ENDS)[number];
+
+const ENDS: Readonly<Record<OrderStatus, SignalEnd>> = {
+  queued: 'under_way',
+  executing: 'under_way',
+  unknown: 'under_way',
   placed: 'executed',
   partially_filled: 'executed',
   filled: 'executed',
@@ -41,9 +44,12 @@ const ENDS: Readonly<Record<OrderStatus, 'executed' | 'rejected' | 'underWay'>> 
   expired: 'rejected',
 };
 
+export const statusesOf = (end: SignalEnd): readonly OrderStatus[] =>
+  ORDER_STATUSES.filter((status) => ENDS[status] === end);
+
 export function countDay(counted: readonly CountedAlike[]) {
   const accounts = new Map<AccountId, AccountDay>();
-  const signals = { executed: 0, rejected: 0, underWay: 0 };
+  const signals = { executed: 0, rejected: 0, under_way: 0 };
   let accepted = 0;
   for (const { accountId, source, simulation, status, ofDay, seen } of counted) {
     const day = accounts.get(accountId) ?? { real: 0, simulated: 0, seen: 0, toRead: 0 };

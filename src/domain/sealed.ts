@@ -45,8 +45,9 @@ export function sealProblem(sealed: string, { kid }: SealingKey): string | null 
     return `"sealed" must be a compact JWE with alg ${SEAL_ALGORITHM} and enc ${SEAL_ENCRYPTION}, made with the key under /auth/public-key.`;
   if (header.alg !== SEAL_ALGORITHM || header.enc !== SEAL_ENCRYPTION)
     return `The JWE's header must have alg ${SEAL_ALGORITHM} and enc ${SEAL_ENCRYPTION}.`;
-  if (header.kid !== kid)
-    return 'The JWE’s header must have the kid of the current key. Fetch the key under /auth/public-key and seal the credentials again.';
+  // Clients need not name the key. Who names one is told at once where it is no longer the current one.
+  if (header.kid !== undefined && header.kid !== kid)
+    return 'The JWE’s header names a key (kid) that is not the current one. Fetch the key under /auth/public-key and seal the credentials again.';
   if ('zip' in header || 'crit' in header)
     return 'The JWE must be neither compressed (zip) nor use extensions (crit).';
   const { epk } = header;

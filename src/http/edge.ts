@@ -9,7 +9,7 @@ import { type Denial, deny } from '../domain/denial.ts';
 
 export interface Edge {
   readonly chartingIps: IpList;
-  /** Of one address in a window, over all paths together where somebody tries to get in. */
+  /** Of one address in a window: over the three paths of a person together, and as many over those of programs and codes. */
   readonly authLimit: number;
   /** Of one address in a window, over everything. */
   readonly rateLimit: number;
@@ -19,25 +19,24 @@ export interface Edge {
   now(): number;
 }
 
-const AUTH_PATHS = new Set([
-  '/auth/login',
-  '/auth/login/totp',
-  '/auth/token',
-  '/auth/register',
-  '/auth/forgot-password',
-]);
+/** Apart, so that programs that fetch tokens keep nobody behind the same address from logging in. */
+const AUTH_PATHS = [
+  new Set(['/auth/login', '/auth/register', '/auth/forgot-password']),
+  new Set(['/auth/token', '/auth/login/totp']),
+];
 
 /** Counts the request, and refuses it where its address has had enough. */
 export function openEdge(edge: Edge): (request: FastifyRequest) => Denial | null {
   const overall = createLimit(edge.rateLimit, edge.windowMs);
-  const auth = createLimit(edge.authLimit, edge.windowMs);
+  const auth = AUTH_PATHS.map((paths) => ({ paths, limit: createLimit(edge.authLimit, edge.windowMs) }));
   return (request) => {
     const ip = edge.ipOf(request);
     // The route rather than the path, which has many spellings; the path where there is no such route.
     const route = request.routeOptions.url ?? request.url;
     if (route.startsWith('/webhook/') && edge.chartingIps.has(ip)) return null;
     const now = edge.now();
-    const waitMs = overall(ip, now) || (AUTH_PATHS.has(route) ? auth(ip, now) : 0);
+    const ofAuth = auth.find(({ paths }) => paths.has(route));
+    const waitMs = overall(ip, now) || (ofAuth?.limit(ip, now) ?? 0);
     return waitMs > 0 ? deny('edge_rate_limited', { retryAfter: Math.ceil(waitMs / 1000) }) : null;
   };
 }

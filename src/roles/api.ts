@@ -123,7 +123,7 @@ const SILENCE_EVERY_MS = 15_000;
 
 /** `sealer`: where this process has one, it knows first that the audit log is not sealed any more. */
 export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> | null): Promise<Api> {
-  const { config, parts, log, clock, ticking, counters, db, store, closers } = base;
+  const { config, parts, log, clock, ticking, counters, db, closers } = base;
   const { timings, plans, rateLimit } = config;
   const appKey = appKeyOf(config);
   const secrets = createSecretBox(appKey);
@@ -133,7 +133,6 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
   const captcha = createCaptcha({
     settings: config.captcha,
     hosts: new Set([baseUrl, ...allowedOrigins].map((url) => new URL(url).hostname)),
-    store,
     log,
   });
   const later = afterwards(log);

@@ -4,7 +4,7 @@
 import { CompactEncrypt, importJWK } from 'jose';
 import { listCredentials, resealCredentials, type SealedCredentials } from '../data/accounts.ts';
 import type { Db } from '../data/db.ts';
-import { type PrivateJwk, SEAL_ALGORITHM, SEAL_ENCRYPTION, sealingKey } from '../domain/sealed.ts';
+import { type PrivateJwk, SEAL_ALGORITHM, SEAL_ENCRYPTION, sealedTo, sealingKey } from '../domain/sealed.ts';
 import { sealOpener } from '../worker/credentials.ts';
 
 const PAGE = 200;
@@ -49,18 +49,9 @@ export async function sealToFirst(
 async function* sealedOtherwise(db: Db, kid: string): AsyncGenerator<SealedCredentials> {
   for (let after: string = NOBODY; ; ) {
     const found = await listCredentials(db, { after, limit: PAGE });
-    yield* found.filter(({ sealed_credentials }) => kidOf(sealed_credentials) !== kid);
+    yield* found.filter(({ sealed_credentials }) => sealedTo(sealed_credentials) !== kid);
     const last = found.at(-1);
     if (!last || found.length < PAGE) return;
     after = last.id;
-  }
-}
-
-function kidOf(sealed: string): string | null {
-  try {
-    const header = Buffer.from(sealed.slice(0, sealed.indexOf('.')), 'base64url').toString('utf8');
-    return (JSON.parse(header) as { kid?: string }).kid ?? null;
-  } catch {
-    return null;
   }
 }

@@ -11,6 +11,7 @@ import type { Db } from '../data/db.ts';
 import { sealedCredentials } from '../data/restored.ts';
 import { CannotStart } from '../domain/cannot-start.ts';
 import { type PrivateJwk, sealedTo, sealingKey } from '../domain/sealed.ts';
+import { sealOpener } from '../worker/credentials.ts';
 
 export interface KeyPlaces {
   /** The folder of DATA_DIR, where keys lie in it that count. */
@@ -83,21 +84,15 @@ export async function chooseWorkerKeys(
 ): Promise<WorkerKeys> {
   const kept = folder === null ? undefined : keyIn(folder, 'WORKER_KEY')[0];
   const current = kept ? jwksOf(kept) : (worker ?? []);
-  const kids = (await sealedCredentials(db)).map(sealedTo).filter((kid) => kid !== null);
-  const unopened = (keys: readonly PrivateJwk[]) => {
-    const known = new Set(keys.map((key) => sealingKey(key).kid));
-    return kids.filter((kid) => !known.has(kid));
-  };
-  const missing = unopened(current);
+  const sealed = await sealedCredentials(db);
+  const missing = await unopened(sealed, current);
+  const older: GivenKey[] = [];
   // What is in the environment is not ours to add to.
-  const opensMissing = (key: PrivateJwk) => missing.includes(sealingKey(key).kid);
-  // What is in the environment is not ours to add to.
-  const older =
-    folder === null || (!kept && worker)
-      ? []
-      : olderIn(folder, 'WORKER_KEY').filter((key) => jwksOf(key).some(opensMissing));
+  if (folder !== null && (kept || !worker))
+    for (const key of olderIn(folder, 'WORKER_KEY'))
+      if ((await unopened(missing, jwksOf(key))).length < missing.length) older.push(key);
   const keys = distinct([...current, ...older.flatMap(jwksOf)]);
-  const lost = unopened(keys).length;
+  const lost = (await unopened(missing, keys)).length;
   if (lost > 0 && !loseCredentials)
     throw new Error(
       `${accountsHave(lost)} broker credentials that no WORKER_KEY given here can open. ` +
@@ -105,6 +100,23 @@ export async function chooseWorkerKeys(
         'Only if it is lost: --lose-credentials, and their owners must send them again.',
     );
   return { keys, older, lost };
+}
+
+/** By the key that it names; one that names none is tried. */
+async function unopened(sealed: readonly string[], keys: readonly PrivateJwk[]): Promise<string[]> {
+  const known = new Set(keys.map((key) => sealingKey(key).kid));
+  const open = sealOpener(keys);
+  const isOpened = await Promise.all(
+    sealed.map((each) => {
+      const kid = sealedTo(each);
+      if (kid !== null) return known.has(kid);
+      return open(each).then(
+        () => true,
+        () => false,
+      );
+    }),
+  );
+  return sealed.filter((_, n) => !isOpened[n]);
 }
 
 const accountsHave = (count: number): string => (count === 1 ? '1 account has' : `${count} accounts have`);

@@ -5,7 +5,7 @@ import { createPrivateKey } from 'node:crypto';
 import { compactDecrypt } from 'jose';
 import { CredentialsRejected } from '../broker/broker.ts';
 import type { AccountId, UserId } from '../domain/ids.ts';
-import { type PrivateJwk, SEAL_ALGORITHM, SEAL_ENCRYPTION, sealingKey } from '../domain/sealed.ts';
+import { type PrivateJwk, SEAL_ALGORITHM, SEAL_ENCRYPTION, sealedTo, sealingKey } from '../domain/sealed.ts';
 
 /** One answer to whatever is wrong, so that nobody learns from it what the seal holds. */
 export class CredentialsUnreadable extends CredentialsRejected {
@@ -22,24 +22,25 @@ export type OpenCredentials = (
 
 /** Rejects for what was not sealed to one of these keys. */
 export function sealOpener(keys: readonly PrivateJwk[]): (sealed: string) => Promise<unknown> {
-  const byKid = new Map(
-    keys.map((key) => [sealingKey(key).kid, createPrivateKey({ key: { ...key }, format: 'jwk' })]),
-  );
+  const openers = keys.map((key) => ({
+    kid: sealingKey(key).kid,
+    privateKey: createPrivateKey({ key: { ...key }, format: 'jwk' }),
+  }));
   return async (sealed) => {
-    const { plaintext } = await compactDecrypt(
-      sealed,
-      ({ kid }) => {
-        const key = byKid.get(kid ?? '');
-        if (!key) throw new Error('sealed to a key that is no longer here');
-        return key;
-      },
-      {
-        keyManagementAlgorithms: [SEAL_ALGORITHM],
-        contentEncryptionAlgorithms: [SEAL_ENCRYPTION],
-        maxDecompressedLength: 0,
-      },
+    const named = sealedTo(sealed);
+    // Where it names none, it was the current one then: that is one of those that are kept.
+    const fitting = openers.filter(({ kid }) => named === null || kid === named);
+    if (fitting.length === 0) throw new Error('sealed to a key that is no longer here');
+    const opened = await Promise.any(
+      fitting.map(({ privateKey }) =>
+        compactDecrypt(sealed, privateKey, {
+          keyManagementAlgorithms: [SEAL_ALGORITHM],
+          contentEncryptionAlgorithms: [SEAL_ENCRYPTION],
+          maxDecompressedLength: 0,
+        }),
+      ),
     );
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(plaintext));
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(opened.plaintext));
   };
 }
 

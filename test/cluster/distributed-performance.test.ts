@@ -5,5 +5,6 @@ await onRealServers([
   'orders/overview',
   'orders/look',
   'orders/search',
+  'orders/signals',
   'orders/story',
 ]);

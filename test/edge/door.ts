@@ -213,13 +213,14 @@ describe('the door', { skip, timeout: 120_000 }, () => {
         '/auth/login',
         '/auth/register',
         '/auth/forgot-password',
-        '/auth/token',
-        '/auth/login/totp',
         '/auth/%6cogin',
         '/auth/login?x=1',
       ];
-      const seen = await statuses(12, (i) => client.ask(paths[i % 7] ?? '', { from, body: {} }));
+      const seen = await statuses(12, (i) => client.ask(paths[i % 5] ?? '', { from, body: {} }));
       assert.deepEqual(seen, [...times(10, 200), 429, 429]);
+      const codes = ['/auth/token', '/auth/login/totp'];
+      const tried = await statuses(12, (i) => client.ask(codes[i % 2] ?? '', { from, body: {} }));
+      assert.deepEqual(tried, [...times(10, 200), 429, 429]);
       assert.equal((await client.ask('/auth/silent-refresh', { from, body: {} })).status, 200);
       assert.equal((await client.ask('/auth/login', { from: newAddress(), body: {} })).status, 200);
     });

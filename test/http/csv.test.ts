@@ -197,6 +197,8 @@ describe('The other lists as CSV', () => {
       ['refused', 'webhook_payload_invalid'],
     ]);
     assert.equal((await csv(world, trader, '/trading/signals?outcome=order')).records[0]?.quantity, '2');
+    assert.equal((await csv(world, trader, '/trading/signals?outcome=executed')).records.length, 1);
+    assert.equal((await csv(world, trader, '/trading/signals?real_money=true')).records.length, 0);
   });
 
   test('the performance, day by day', async (t) => {

@@ -95,6 +95,15 @@ describe('GET /trading/performance', () => {
     assert.deepEqual(await volume(''), [3]);
     assert.deepEqual(await volume('?simulation=false'), [3]);
     assert.deepEqual(await volume('?simulation=true'), [4]);
+    assert.deepEqual(await volume('?real_money=true'), []);
+    assert.deepEqual(await volume('?real_money=false'), [3]);
+    assert.deepEqual(await volume('?real_money=false&simulation=true'), [4]);
+    await world.db.commit([
+      sql`update trading_accounts set broker_name = ${'okx'}, environment = ${'live'} where id = ${second.account.id}`,
+    ]);
+    assert.deepEqual(await volume('?real_money=true'), [2]);
+    assert.deepEqual(await volume('?real_money=true&simulation=true'), []);
+    assert.deepEqual(await volume('?real_money=false'), [1]);
     assert.deepEqual(await volume(`?trading_account_id=${second.account.id}`), [2]);
     assert.deepEqual(await volume(`?trading_account_id=${stranger.account.id}`), []);
   });

@@ -122,6 +122,71 @@ describe('What arrived at a webhook', () => {
     );
   });
 
+  test('is found by what became of its order, and by whether it was real money', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader({}, { outOfSync: 'follow' });
+    await world.send(trader);
+    await world.send(trader, { symbol: 'NOSUCH' });
+    await world.send(trader, { secret: 'wrong' });
+    await world.send(trader, {
+      action: 'sync',
+      quantity: null,
+      symbol: 'ETHUSDT',
+      market_position: 'long',
+      market_position_size: 2,
+    });
+    await world.send(trader, {}, { query: '?simulation=true' });
+    const all = await signalsOf(world, trader);
+    const [simulated, sync, refused, rejected, filled] = all.map(({ id }) => id);
+    const found = async (query: string) => (await signalsOf(world, trader, query)).map(({ id }) => id);
+    // A report of a strategy that is not where it should be became an order, too.
+    assert.deepEqual([all[1]?.outcome, all[1]?.order_status], ['sync', 'filled']);
+    assert.deepEqual(await found('?outcome=executed'), [simulated, sync, filled]);
+    assert.deepEqual(await found('?outcome=rejected'), [rejected]);
+    assert.deepEqual(await found('?outcome=under_way'), []);
+    assert.deepEqual(await found('?order_status=rejected'), [rejected]);
+    assert.deepEqual(await found('?outcome=executed&order_status=rejected'), []);
+    assert.deepEqual(await found('?real_money=true'), []);
+    assert.equal((await found('?real_money=false')).length, 5);
+    await world.db.commit([
+      sql`update trading_accounts set broker_name = ${'okx'}, environment = ${'live_eea'},
+            deleted_at = ${'2026-11-12T00:00:00.000Z'} where id = ${trader.account.id}`,
+    ]);
+    assert.deepEqual(await found('?real_money=true'), [sync, refused, rejected, filled]);
+    assert.deepEqual(await found('?real_money=true&outcome=executed'), [sync, filled]);
+    assert.deepEqual(await found('?real_money=false'), [simulated]);
+  });
+
+  test('that is rare among many is found however far back, page by page', async (t) => {
+    const world = await openWorld(t, { env: { RATE_LIMIT_REQUESTS: '1000' } });
+    const trader = await world.makeTrader();
+    await world.send(trader);
+    await world.send(trader);
+    const [newer, older] = await signalsOf(world, trader);
+    await world.send(trader, { secret: 'wrong' });
+    const [{ id: refused } = { id: '' }] = await signalsOf(world, trader, '?outcome=refused');
+    await world.db.commit(
+      Array.from({ length: 600 }, (_, index) => {
+        const id = `01990000-0000-7000-8000-${String(index).padStart(12, '0')}`;
+        return sql`insert into signals (id, user_id, trading_account_id, arrived_at, simulation, outcome, code, ip_address)
+            select ${id}, user_id, trading_account_id, arrived_at, simulation, outcome, code, ip_address
+            from signals where id = ${refused}`;
+      }),
+    );
+    const page = async (query: string) =>
+      (
+        await world.as<{ items: Listed[]; next_cursor: string | null }>(
+          trader,
+          'GET',
+          `/trading/signals?outcome=executed&limit=1${query}`,
+        )
+      ).body;
+    const first = await page('');
+    const second = await page(`&cursor=${first.next_cursor}`);
+    assert.deepEqual([first.items[0]?.id, second.items[0]?.id], [newer?.id, older?.id]);
+    assert.equal(second.next_cursor, null);
+  });
+
   test('comes in pages without a gap', async (t) => {
     const world = await openWorld(t);
     const trader = await world.makeTrader();

@@ -61,11 +61,11 @@ test('a wrong address is refused at its field, in the words of the page', () => 
   const bad: [GivenAddress, string, string][] = [
     [{ kind: 'telegram', botToken: 'x', chatId: '1' }, 'bot_token', 'The bot token must'],
     [{ kind: 'telegram', botToken: TELEGRAM.bot_token, chatId: 'a b' }, 'chat_id', 'The chat id must'],
-    [{ kind: 'discord', url: 'https://example.com/x' }, 'url', 'The address must be a webhook of Discord'],
-    [{ kind: 'slack', url: 'https://example.com/x' }, 'url', 'The address must be an incoming webhook'],
+    [{ kind: 'discord', url: 'https://example.com/x' }, 'url', 'The address must be a Discord webhook'],
+    [{ kind: 'slack', url: 'https://example.com/x' }, 'url', 'The address must be a Slack incoming webhook'],
     [{ kind: 'webhook', url: 'example.com' }, 'url', 'The address must look like https://'],
     [{ kind: 'webhook', url: 'http://example.com/x' }, 'url', 'The address must begin with https://'],
-    [{ kind: 'webhook', url: 'https://a:b@example.com/x' }, 'url', 'The address must be without a user'],
+    [{ kind: 'webhook', url: 'https://a:b@example.com/x' }, 'url', 'The address must not contain a user'],
     [{ kind: 'webhook', url: 'https://example.com/#x' }, 'url', 'The address must not contain a fragment'],
   ];
   for (const [given, field, begins] of bad) {

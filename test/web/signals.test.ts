@@ -1,13 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  admits,
-  filtersOf,
-  fromOf,
-  isWholeDay,
-  looksThrough,
-  queryOf,
-} from '../../web/pages/signals/filters.ts';
+import { filtersOf, fromOf, isWholeDay, queryOf } from '../../web/pages/signals/filters.ts';
 import { lastKnown } from '../../web/pages/signals/last-known.ts';
 import { HEIGHT, MOST_BLOCKS, stripOf, WIDTH } from '../../web/pages/signals/strip.ts';
 import { happened, orderHappened, positionAfter, type Signal } from '../../web/parts/happened.ts';
@@ -136,11 +129,11 @@ test('from 300 on the strip has bars, within its height', () => {
   assert.ok(Number(height) <= HEIGHT && Number(height) > HEIGHT / 2 && WIDTH > 0);
 });
 
-test('the address asks the API for what it can filter, today unless it says otherwise', () => {
+test('the address asks the API for all that it filters by, today unless it says otherwise', () => {
   const filters = filtersOf({ account: 'a', outcome: 'rejected', symbol: 'ES1!', other: 'x' });
   assert.deepEqual(queryOf(filters, MIDNIGHT), {
     trading_account_id: 'a',
-    outcome: 'order',
+    outcome: 'rejected',
     symbol: 'ES1!',
     from: '2026-11-12T00:00:00.000Z',
   });
@@ -167,13 +160,12 @@ test('what moved no real money says so, also when its account is deleted or not 
   assert.equal(unrealOf(signal({ real_money: false, simulation: true }), undefined), 'simulated');
 });
 
-test('what the API cannot filter is picked out', () => {
-  assert.ok(looksThrough({ outcome: 'rejected' }) && !looksThrough({ outcome: 'refused' }));
-  assert.ok(admits({ outcome: 'rejected' }, signal({ order_status: 'cancelled' })));
-  assert.ok(!admits({ outcome: 'rejected' }, signal({ order_status: 'filled' })));
-  const paper = signal({ real_money: false });
-  assert.ok(!admits({ money: 'real' }, paper) && admits({ money: 'real' }, signal({})));
-  assert.ok(admits({ money: 'simulated' }, paper));
+test('the file and the list are of the same question: also by status and by money', () => {
+  assert.deepEqual(queryOf({ time: 'all', status: 'cancelled', money: 'real' }, MIDNIGHT), {
+    order_status: 'cancelled',
+    real_money: true,
+  });
+  assert.deepEqual(queryOf({ time: 'all', money: 'simulated' }, MIDNIGHT), { real_money: false });
   assert.ok(isWholeDay({ outcome: 'refused' }) && !isWholeDay({ symbol: 'ES1!' }));
 });
 

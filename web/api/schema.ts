@@ -464,7 +464,9 @@ responses: { 200: { headers: Record<string, unknown>; content: { "application/js
 "/trading/signals": { get: { parameters: { "query"?: { "limit"?: number;
 "cursor"?: string;
 "trading_account_id"?: string;
-"outcome"?: "order" | "refused" | "sync";
+"outcome"?: "order" | "refused" | "sync" | "executed" | "rejected" | "under_way";
+"order_status"?: "queued" | "executing" | "placed" | "partially_filled" | "filled" | "done" | "cancelled" | "failed" | "rejected" | "expired" | "unknown";
+"real_money"?: boolean;
 "code"?: string;
 "symbol"?: string;
 "from"?: string;
@@ -532,6 +534,7 @@ responses: { 200: { headers: Record<string, unknown>; content: { "application/js
 503: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "broker_unavailable" | "database_unavailable" | "store_unavailable" | "worker_unavailable"; }); } }; }; }; };
 "/trading/performance": { get: { parameters: { "query"?: { "trading_account_id"?: string;
 "simulation"?: boolean;
+"real_money"?: boolean;
 "from"?: string;
 "to"?: string; };
 "path"?: never;

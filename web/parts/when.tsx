@@ -41,10 +41,7 @@ export function When({ at, milliseconds = false, relative = false }: WhenProps) 
   const isToday = new Date(now).toDateString() === date.toDateString();
   const time = clockTime(date, milliseconds);
   return (
-    <time
-      dateTime={at}
-      title={`${date.toISOString()} UTC, ${age >= 0 ? `${ageInWords(age)} ago` : `in ${ageInWords(-age)}`}`}
-    >
+    <time dateTime={at} title={hint(date)} onPointerEnter={tellAge}>
       {relative && age >= 0 && age < 60_000 ? (
         <Age at={date.getTime()} />
       ) : isToday ? (
@@ -54,6 +51,16 @@ export function When({ at, milliseconds = false, relative = false }: WhenProps) 
       )}
     </time>
   );
+}
+
+function hint(date: Date): string {
+  const age = serverNow() - date.getTime();
+  return `${date.toISOString()} UTC, ${age >= 0 ? `${ageInWords(age)} ago` : `in ${ageInWords(-age)}`}`;
+}
+
+/** A row that does not change is not drawn again, and grows older all the same. */
+function tellAge({ currentTarget }: { readonly currentTarget: HTMLTimeElement }): void {
+  currentTarget.title = hint(new Date(currentTarget.dateTime));
 }
 
 function Age({ at }: { readonly at: number }) {

@@ -1,11 +1,10 @@
 // The bot challenge: what the client brings is verified with its provider, server to server. Turnstile, reCAPTCHA and
-// hCaptcha speak one protocol, siteverify. It fails closed: no answer that can be believed is no admission.
+// hCaptcha speak one protocol, siteverify, and take each answer of a client once. It fails closed: no answer that can be
+// believed is no admission.
 
 import { isIP } from 'node:net';
 import { type Denial, deny } from '../../domain/denial.ts';
-import { type Store, StoreUnavailable } from '../../store/store.ts';
 import type { RequestContext } from '../audit/audit.ts';
-import { hashToken } from './tokens.ts';
 
 interface CaptchaAnswer {
   /** What the challenge gave to the client. */
@@ -32,14 +31,11 @@ interface CaptchaDeps {
   readonly settings: CaptchaSettings | null;
   /** Host names of the pages that may show the challenge. */
   readonly hosts: ReadonlySet<string>;
-  readonly store: Pick<Store, 'claim' | 'release'>;
   readonly log: { info(context: object, text: string): void; error(context: object, text: string): void };
   readonly timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 5_000;
-/** Longer than any provider honours a token. */
-const TOKEN_LIFE_MS = 3_600_000;
 const LEAST_TRUST = 0.5;
 /** What the provider blames on us or on itself: another answer of the client's would change nothing. */
 const NOT_THE_CLIENTS = new Set([
@@ -50,7 +46,7 @@ const NOT_THE_CLIENTS = new Set([
 ]);
 
 export function createCaptcha(deps: CaptchaDeps): Captcha {
-  const { settings, store, log } = deps;
+  const { settings, log } = deps;
   if (!settings) return { verify: async () => null };
   return {
     async verify({ token, action, context }) {
@@ -60,19 +56,9 @@ export function createCaptcha(deps: CaptchaDeps): Captcha {
         return null;
       }
       if (!token) return deny('captcha_failed');
-      // Claimed before the question: of any number of requests with one token, one goes on.
-      const claim = `captcha:${hashToken(token)}`;
-      try {
-        if (!(await store.claim(claim, TOKEN_LIFE_MS))) return deny('captcha_failed');
-      } catch (fault) {
-        if (!(fault instanceof StoreUnavailable)) throw fault;
-        return deny('store_unavailable', { detail: 'Nobody can log in at the moment. Try again.' });
-      }
       const verdict = await ask(deps, settings, token, context);
       if (typeof verdict === 'string') {
         log.error({ request_id: context.requestId, reason: verdict }, 'the bot challenge cannot be verified');
-        // Nobody got in with it: the client may try again with the same one.
-        await store.release(claim).catch(() => {});
         return deny('captcha_unavailable');
       }
       return isPassed(verdict, settings, deps.hosts, action) ? null : deny('captcha_failed');

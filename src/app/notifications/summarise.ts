@@ -48,10 +48,10 @@ async function summaryOf({ db }: TellDeps, destination: Destination, now: number
   const accounts = (await standingAccounts(db.lists, userId)).filter(({ id }) => isMeant(id));
   const day = await readDay(db, userId, from);
   const signals = await countSignals(db.lists, userId, from);
-  const { executed, rejected, underWay } = day.signals;
+  const { executed, rejected, under_way } = day.signals;
   const counted = accounts.map(({ id }) => day.accounts.get(id));
   return {
-    signals: executed + rejected + underWay + signals.refused + signals.reported,
+    signals: executed + rejected + under_way + signals.refused + signals.reported,
     refused: signals.refused,
     orders: counted.reduce((sum, each) => sum + (each?.real ?? 0), 0),
     simulated: counted.reduce((sum, each) => sum + (each?.simulated ?? 0), 0),

@@ -92,8 +92,7 @@ export async function readOverview(deps: OverviewDeps, user: User, dayStart: Tim
   );
   const { todo, unresolved, ended } = await readTroubles(deps, user, { accounts, strategies, from, now });
   const last = await lastEnded(db, user.id, accounts, ended);
-  const { underWay, ...byEnd } = day.signals;
-  const executed = { ...byEnd, under_way: underWay, ...signals };
+  const executed = { ...day.signals, ...signals };
   return {
     checked_at: timestamp(now),
     day_start: from,

@@ -1,26 +1,34 @@
 // What a user's orders came to. Everything from the first order on is counted, since what was opened before the range has its
 // cost from there; what is told is of the range.
 
-import { realMoneyAmong } from '../../data/accounts.ts';
+import { realMoneyAmong, realMoneyOf } from '../../data/accounts.ts';
 import type { Db } from '../../data/db.ts';
 import { ordersFromTheFirst } from '../../data/order-history.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
-import { openPerformance, type Range } from '../../domain/performance.ts';
+import { type CountedOrder, openPerformance, type Range } from '../../domain/performance.ts';
 
 export interface PerformanceRequest extends Range {
   readonly accountId?: AccountId;
   readonly simulation: boolean;
+  readonly realMoney?: boolean;
 }
+
+const NONE: ReadonlySet<AccountId> = new Set();
 
 export type ShownPerformance = Awaited<ReturnType<typeof readPerformance>>;
 
 export async function readPerformance({ db }: { db: Db }, user: UserId, request: PerformanceRequest) {
+  const { simulation, realMoney } = request;
   const performance = openPerformance(request);
+  const live = realMoney === undefined || simulation ? NONE : await realMoneyOf(db.lists, user);
+  // Each account has books of its own: what is left out of them changes nothing in the others.
+  const isAsked = ({ accountId }: CountedOrder) =>
+    realMoney === undefined || live.has(accountId) === realMoney;
   for await (const orders of ordersFromTheFirst(db.lists, user, request))
-    for (const order of orders) performance.take(order);
+    for (const order of orders) if (isAsked(order)) performance.take(order);
   const told = performance.read();
   const accounts = performance.accounts();
-  const real = request.simulation ? new Set() : await realMoneyAmong(db.lists, accounts);
+  const real = simulation ? NONE : await realMoneyAmong(db.lists, accounts);
   return { ...told, real_money: allOrNone(real.size, accounts.size) };
 }
 

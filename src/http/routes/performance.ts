@@ -34,10 +34,11 @@ export function performanceRoutes(server: FastifyInstance, { readPerformance }: 
       schema: { querystring: PerformanceQuery },
     },
     async (request, reply) => {
-      const { trading_account_id, simulation = false, from, to } = request.query;
+      const { trading_account_id, simulation = false, real_money, from, to } = request.query;
       const found = await readPerformance(request.caller.user.id, {
         ...(trading_account_id ? { accountId: trading_account_id as AccountId } : {}),
         simulation,
+        ...(real_money === undefined ? {} : { realMoney: real_money }),
         ...(from ? { from: asTimestamp('from', from) } : {}),
         ...(to ? { to: asTimestamp('to', to) } : {}),
       });

@@ -49,11 +49,14 @@ export function signalRoutes(server: FastifyInstance, deps: SignalRoutes): void 
     },
     async (request, reply) => {
       const { limit = 50, cursor, trading_account_id, outcome, code, symbol, from, to } = request.query;
+      const { order_status, real_money } = request.query;
       if (cursor !== undefined && !isUuid(cursor))
         throw new RequestInvalid('"cursor" must be the next_cursor of the page before.');
       const filter: SignalFilter = {
         ...(trading_account_id ? { accountId: trading_account_id as AccountId } : {}),
         ...(outcome ? { outcome } : {}),
+        ...(order_status ? { orderStatus: order_status } : {}),
+        ...(real_money === undefined ? {} : { realMoney: real_money }),
         ...(code ? { code } : {}),
         ...(symbol ? { symbol } : {}),
         ...(from ? { from: asTimestamp('from', from) } : {}),

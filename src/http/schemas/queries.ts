@@ -1,16 +1,31 @@
 // The queries of a user's lists, and of what is counted of them.
 
 import { Type } from 'typebox';
+import { SIGNAL_ENDS } from '../../domain/day.ts';
 import { SECURITY_EVENTS } from '../../domain/denial.ts';
 import { ORDER_STATUSES, SOURCES } from '../../domain/order.ts';
 import { SIGNAL_OUTCOMES } from '../../domain/webhook-checks.ts';
 import { oneOf, page, timeOf, uuid } from './requests.ts';
 
+const realMoney = Type.Boolean({
+  description:
+    'true: only what traded real money; false: only what was simulated, or on an account that is paper or not live',
+});
+
 export const SignalsQuery = Type.Object(
   {
     ...page,
     trading_account_id: Type.Optional(uuid),
-    outcome: Type.Optional(oneOf(SIGNAL_OUTCOMES, { description: 'only those that came to this' })),
+    outcome: Type.Optional(
+      oneOf([...SIGNAL_OUTCOMES, ...SIGNAL_ENDS], {
+        description:
+          'only those that came to this; executed, rejected, under_way: what became of those that became an order, as the overview counts them',
+      }),
+    ),
+    order_status: Type.Optional(
+      oneOf(ORDER_STATUSES, { description: 'only those whose order is in this status' }),
+    ),
+    real_money: Type.Optional(realMoney),
     code: Type.Optional(
       Type.String({ pattern: '^[a-z_]{1,64}$', description: 'only those refused for this' }),
     ),
@@ -51,6 +66,7 @@ export const PerformanceQuery = Type.Object(
     simulation: Type.Optional(
       Type.Boolean({ default: false, description: 'true: of simulated orders instead of the real ones' }),
     ),
+    real_money: Type.Optional(realMoney),
     from: Type.Optional(timeOf('submitted or filled at or after')),
     to: Type.Optional(timeOf('submitted or filled at or before')),
   },

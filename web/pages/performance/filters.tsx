@@ -9,14 +9,17 @@ export interface Shown {
   readonly range: RangeName;
   readonly accountId: string | null;
   readonly simulation: boolean;
+  /** Without the accounts that are paper or not live. */
+  readonly realMoney: boolean;
 }
 
 /** What is usual is left out of the address. */
-export const searchOf = ({ range, accountId, simulation }: Shown) =>
+export const searchOf = ({ range, accountId, simulation, realMoney }: Shown) =>
   ({
     ...(range === '30' ? {} : { range }),
     ...(accountId === null ? {} : { account: accountId }),
     ...(simulation ? { simulation: 'true' } : {}),
+    ...(realMoney ? { money: 'real' } : {}),
   }) as never;
 
 interface FiltersProps {
@@ -60,11 +63,14 @@ export function Filters({ shown, accounts, span }: FiltersProps) {
       </select>
       <select
         aria-label="Orders"
-        value={shown.simulation ? 'true' : ''}
-        onChange={({ target }) => show({ simulation: target.value === 'true' })}
+        value={shown.simulation ? 'simulated' : shown.realMoney ? 'real' : ''}
+        onChange={({ target: { value } }) =>
+          show({ simulation: value === 'simulated', realMoney: value === 'real' })
+        }
       >
         <option value="">Not simulated</option>
-        <option value="true">Simulated only</option>
+        <option value="real">Real money</option>
+        <option value="simulated">Simulated only</option>
       </select>
     </search>
   );

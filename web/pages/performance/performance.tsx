@@ -35,6 +35,7 @@ const performanceOf = (first: string | null, shown: Shown) =>
         ...(first ? { from: `${first}T00:00:00Z` } : {}),
         ...(shown.accountId ? { trading_account_id: shown.accountId } : {}),
         simulation: shown.simulation,
+        ...(shown.realMoney ? { real_money: true } : {}),
       };
       // It could be CSV too, which nobody asked for.
       const performance = (await read(
@@ -51,6 +52,7 @@ export default function Performance() {
     range: rangeOf(search.range),
     accountId: search.account ?? null,
     simulation: search.simulation === 'true',
+    realMoney: search.simulation !== 'true' && search.money === 'real',
   };
   const listed = useQuery(accountsQuery);
   const known = listed.data;
@@ -133,7 +135,11 @@ function Told({ answer: { shown, first, performance }, accounts, filters, childr
       {isMixed(performance) && (
         <p className={styles.mixed}>
           <Unreal word="not all real money" /> Some of these accounts trade no real money, and all of them are
-          added up below. Choose an account to see it alone.
+          added up below.{' '}
+          <Link to="/performance" search={searchOf({ ...shown, realMoney: true })}>
+            Real money alone
+          </Link>
+          , or choose an account.
         </p>
       )}
       {hasSeveralCurrencies(performance) && <SeveralCurrencies shown={shown} accounts={accounts} />}
@@ -197,7 +203,12 @@ function Nothing({ shown }: { readonly shown: Shown }) {
         {!isWhole && (
           <Link
             to="/performance"
-            search={searchOf({ range: 'all', accountId: null, simulation: shown.simulation })}
+            search={searchOf({
+              range: 'all',
+              accountId: null,
+              simulation: shown.simulation,
+              realMoney: false,
+            })}
             className="button"
           >
             Show all accounts, from the beginning

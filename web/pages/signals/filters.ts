@@ -1,10 +1,8 @@
-// The filters, as they stand in the address. The API filters what it can; the rest is picked out of what it answers, reading
-// on until there is a page of it.
+// The filters, as they stand in the address, and as the API is asked for them.
 
-import type { components, paths } from '../../api/schema.ts';
+import type { paths } from '../../api/schema.ts';
 
 export type SignalQuery = NonNullable<paths['/trading/signals']['get']['parameters']['query']>;
-type Signal = components['schemas']['SignalSummary'];
 
 /** Texts, as the address has them. */
 export type Filters = Readonly<
@@ -31,18 +29,6 @@ const NAMES = [
 export const filtersOf = (search: Readonly<Record<string, string | undefined>>): Filters =>
   Object.fromEntries(NAMES.flatMap((name) => (search[name] ? [[name, search[name]]] : [])));
 
-/** The API's outcomes, and what became of the orders among them. */
-const AS_ORDERS: Readonly<Record<string, ReadonlySet<string>>> = {
-  executed: new Set(['placed', 'partially_filled', 'filled', 'done']),
-  rejected: new Set(['rejected', 'failed', 'cancelled', 'expired']),
-  under_way: new Set(['queued', 'executing', 'unknown']),
-};
-const OUTCOMES: Readonly<Record<string, 'order' | 'refused' | 'sync'>> = {
-  order: 'order',
-  refused: 'refused',
-  sync: 'sync',
-};
-
 const DAY_MS = 86_400_000;
 const DAYS: Readonly<Record<string, number>> = { week: 6, month: 29 };
 
@@ -60,30 +46,20 @@ function asTime(text: string): string | null {
 }
 
 export function queryOf(filters: Filters, dayStart: number): SignalQuery {
-  const { account, outcome = '', status, code, symbol } = filters;
+  const { account, outcome, status, money, code, symbol } = filters;
   const from = fromOf(filters, dayStart);
   const to = filters.to === undefined ? null : asTime(filters.to);
-  const asked = OUTCOMES[outcome] ?? (outcome in AS_ORDERS ? 'order' : undefined);
   return {
     ...(account && { trading_account_id: account }),
-    // A `sync` may have become an order, too: its status is found among all.
-    ...(asked && !status && { outcome: asked }),
+    // A text of the address: the API says what it does not know.
+    ...(outcome && { outcome: outcome as NonNullable<SignalQuery['outcome']> }),
+    ...(status && { order_status: status as NonNullable<SignalQuery['order_status']> }),
+    ...(money && { real_money: money === 'real' }),
     ...(code && { code }),
     ...(symbol && { symbol }),
     ...(from && { from }),
     ...(to && { to }),
   };
-}
-
-/** Whether the API's answer has to be looked through. */
-export const looksThrough = ({ outcome = '', status, money }: Filters): boolean =>
-  outcome in AS_ORDERS || status !== undefined || money !== undefined;
-
-export function admits({ outcome = '', status, money }: Filters, signal: Signal): boolean {
-  const is = signal.order_status;
-  if (AS_ORDERS[outcome] && !(is !== null && AS_ORDERS[outcome].has(is))) return false;
-  if (status !== undefined && is !== status) return false;
-  return money === undefined || (money === 'real') === signal.real_money;
 }
 
 /** Nothing is asked for but the day as it is: then its counts are those of the list. */

@@ -10,11 +10,11 @@ import { More } from '../../parts/more.tsx';
 import { counted, figure } from '../../parts/numbers.ts';
 import { Page, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
-import { ageInWords, useNow, When } from '../../parts/when.tsx';
+import { ageInWords, useNow } from '../../parts/when.tsx';
 import { answerOf } from './answer.ts';
 import { DayStrip } from './day-strip.tsx';
 import { FilterBar } from './filter-bar.tsx';
-import { type Filters, filtersOf, isWholeDay, looksThrough } from './filters.ts';
+import { type Filters, filtersOf, isWholeDay } from './filters.ts';
 import { Found } from './found.tsx';
 import { Columns, SignalRow, useAccountOf } from './row.tsx';
 import { useRowKeys } from './row-keys.ts';
@@ -38,7 +38,7 @@ function SignalList({ filters: given }: { readonly filters: Filters }) {
   const { data: overview } = useQuery(ownOverview);
   const { data: accounts, error: accountsFault } = useQuery(allAccounts);
   const accountOf = useAccountOf(accounts);
-  const { list, signals, fresh, showFresh, orderOf } = useSignals({ filters, dayStart });
+  const { list, signals, isOpen, fresh, showFresh, orderOf } = useSignals({ filters, dayStart });
   const symbols = useMemo(() => symbolsOf(accounts ?? [], signals, filters), [accounts, signals, filters]);
   const counts = overview?.signals_today ?? null;
   const { title, answer, rest } = answerOf(filters, counts, signals.length, list.hasNextPage);
@@ -79,7 +79,8 @@ function SignalList({ filters: given }: { readonly filters: Filters }) {
             aria-rowcount={1 + signals.length}
           >
             <Columns />
-            {fresh.length > 0 && (
+            {/* Its space is kept, so that no row moves under the pointer when something comes. */}
+            {isOpen && (signals.length > 0 || fresh.length > 0) && (
               <tbody>
                 <FreshRow fresh={fresh} onShow={showFresh} />
               </tbody>
@@ -114,11 +115,6 @@ function SignalList({ filters: given }: { readonly filters: Filters }) {
                   : `${figure(signals.length)} shown`}
               </span>
             )}
-            {looksThrough(filters) && list.hasNextPage && list.data?.pages.at(-1)?.backTo && (
-              <span className="quiet">
-                looked back to <When at={list.data.pages.at(-1)?.backTo ?? ''} />
-              </span>
-            )}
           </p>
         </>
       )}
@@ -145,24 +141,32 @@ const symbolsOf = (
   ].sort();
 
 function FreshRow({ fresh, onShow }: { readonly fresh: readonly Signal[]; readonly onShow: () => unknown }) {
-  const now = useNow();
-  const latest = Date.parse(fresh[0]?.arrived_at ?? '');
+  const [latest] = fresh;
   return (
-    <tr className={styles.fresh}>
+    <tr className={latest ? styles.fresh : styles.calm}>
       <td colSpan={9}>
-        <button type="button" className="link" onClick={() => void onShow()}>
-          Show {figure(fresh.length)} new
-        </button>{' '}
-        <span className="quiet">
-          the latest {ageInWords(now - latest)} ago; the list stays where it is until you do
-        </span>
+        {latest ? (
+          <>
+            <button type="button" className="link" onClick={() => void onShow()}>
+              Show {figure(fresh.length)} new
+            </button>{' '}
+            <span className="quiet">
+              the latest <Age at={latest.arrived_at} /> ago; the list stays where it is until you do
+            </span>
+          </>
+        ) : (
+          <span className="quiet">Nothing new</span>
+        )}
         <span className="unseen" role="status">
-          {counted(fresh.length, 'new signal')}
+          {latest && counted(fresh.length, 'new signal')}
         </span>
       </td>
     </tr>
   );
 }
+
+/** Alone, so that only this ticks. */
+const Age = ({ at }: { readonly at: string }) => ageInWords(useNow() - Date.parse(at));
 
 function Nothing({ filters, hasAccounts }: { readonly filters: Filters; readonly hasAccounts: boolean }) {
   const isFiltered = Object.keys(filters).some((name) => name !== 'time');

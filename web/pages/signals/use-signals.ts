@@ -14,14 +14,13 @@ import { useCallback, useMemo, useRef, useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { useOrderChanges } from '../../live/live.tsx';
 import type { Signal } from '../../parts/happened.ts';
-import { admits, type Filters, looksThrough, queryOf, type SignalQuery } from './filters.ts';
+import { type Filters, queryOf, type SignalQuery } from './filters.ts';
 import { type Known, lastKnown } from './last-known.ts';
 
 /** A page of the list. */
 const PAGE = 50;
-/** What is looked through at once, and how often in one go. */
-const SCAN = 200;
-const MOST_SCANS = 5;
+/** Orders come from elsewhere, too; some more are read, so that those of the signals are among them. */
+const ORDERS = 200;
 /** Refused signals are no change of an order: they are asked for. */
 const ASK_AGAIN_MS = 10_000;
 /** Many orders at once are one question. */
@@ -33,8 +32,6 @@ interface SignalPage {
   readonly signals: readonly Signal[];
   readonly orders: Readonly<Record<string, Known>>;
   readonly next: string | null;
-  /** The oldest arrival that was looked at, whether or not it is shown. */
-  readonly backTo: string | null;
 }
 type Pages = InfiniteData<SignalPage, string | null>;
 
@@ -43,23 +40,13 @@ export interface Asked {
   readonly dayStart: number;
 }
 
-async function readPage({ filters }: Asked, query: SignalQuery, cursor: string | null) {
-  const looks = looksThrough(filters);
-  const signals: Signal[] = [];
-  let next = cursor;
-  let backTo: string | null = null;
-  for (let scan = 0; scan < MOST_SCANS; scan++) {
-    const page = await read(
-      api.GET('/trading/signals', {
-        params: { query: { ...query, limit: looks ? SCAN : PAGE, ...(next && { cursor: next }) } },
-      }),
-    );
-    signals.push(...page.items.filter((signal) => admits(filters, signal)));
-    next = page.next_cursor;
-    backTo = page.items.at(-1)?.arrived_at ?? backTo;
-    if (next === null || signals.length >= PAGE || !looks) break;
-  }
-  return { signals, next, backTo, orders: await readOrders(signals, query) };
+async function readPage(query: SignalQuery, cursor: string | null): Promise<SignalPage> {
+  const { items, next_cursor } = await read(
+    api.GET('/trading/signals', {
+      params: { query: { ...query, limit: PAGE, ...(cursor && { cursor }) } },
+    }),
+  );
+  return { signals: items, next: next_cursor, orders: await readOrders(items, query) };
 }
 
 /** The orders of these signals; without them the list says less, and stands. */
@@ -73,7 +60,7 @@ async function readOrders(signals: readonly Signal[], query: SignalQuery): Promi
     api.GET('/trading/orders', {
       params: {
         query: {
-          limit: SCAN,
+          limit: ORDERS,
           source: 'webhook',
           from: oldest.arrived_at,
           to: newest.arrived_at,
@@ -98,7 +85,7 @@ const listed = (client: QueryClient, asked: Asked) =>
       const query = queryOf(asked.filters, asked.dayStart);
       // Read again, it is the same list: what came since is shown when it is asked for.
       const upTo = query.to ?? newestShown(client, asked);
-      return readPage(asked, { ...query, ...(upTo && { to: upTo }) }, pageParam);
+      return readPage({ ...query, ...(upTo && { to: upTo }) }, pageParam);
     },
     initialPageParam: null as string | null,
     getNextPageParam: (page: SignalPage) => page.next,
@@ -115,7 +102,7 @@ const sinceShown = (client: QueryClient, asked: Asked) =>
     async queryFn({ queryKey }) {
       const query = queryOf(asked.filters, asked.dayStart);
       const from = newestShown(client, asked) ?? query.from;
-      const page = await readPage(asked, { ...query, ...(from && { from }) }, null);
+      const page = await readPage({ ...query, ...(from && { from }) }, null);
       const heard = client.getQueryData<SignalPage>(queryKey);
       // The day's counts are older than this: a refused signal changes no order.
       if (heard && heard.signals[0]?.id !== page.signals[0]?.id)
@@ -157,7 +144,14 @@ export function useSignals(asked: Asked) {
     if (!page || page.next !== null) return client.resetQueries({ queryKey: listKey(asked) });
     client.setQueryData<Pages>(listKey(asked), (old) => old && withFresh(old, fresh, page.orders));
   };
-  return { list, signals, fresh, showFresh, orderOf: (id: string) => lastKnown(changed.get(id), orders[id]) };
+  return {
+    list,
+    signals,
+    isOpen,
+    fresh,
+    showFresh,
+    orderOf: (id: string) => lastKnown(changed.get(id), orders[id]),
+  };
 }
 
 function withFresh(old: Pages, fresh: readonly Signal[], orders: SignalPage['orders']): Pages {

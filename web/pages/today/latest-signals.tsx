@@ -52,9 +52,13 @@ export function LatestSignals({ overview }: { readonly overview: Overview }) {
       <table
         className={`table listed ${styles.signals}`}
         onPointerEnter={hold}
-        onPointerLeave={release}
+        onPointerLeave={({ currentTarget }) => {
+          if (!currentTarget.contains(document.activeElement)) release();
+        }}
         onFocus={hold}
-        onBlur={release}
+        onBlur={({ currentTarget, relatedTarget }) => {
+          if (!currentTarget.matches(':hover') && !currentTarget.contains(relatedTarget)) release();
+        }}
       >
         <colgroup>
           <col className={styles.colTime} />
@@ -87,12 +91,17 @@ export function LatestSignals({ overview }: { readonly overview: Overview }) {
           </tr>
         </thead>
         <tbody>
-          {fresh > 0 && (
-            <tr className={styles.fresh}>
+          {/* Its space is kept: no row moves under the pointer when something comes. */}
+          {shown.length > 0 && (
+            <tr className={fresh > 0 ? styles.fresh : styles.calm}>
               <td colSpan={7}>
-                <button type="button" className="link" onClick={release}>
-                  Show {figure(fresh)} new
-                </button>
+                {fresh > 0 ? (
+                  <button type="button" className="link" onClick={release}>
+                    Show {figure(fresh)} new
+                  </button>
+                ) : (
+                  <span className="quiet">Nothing new</span>
+                )}
               </td>
             </tr>
           )}
