@@ -97,7 +97,7 @@ export function Keys() {
   ];
   return (
     <Dialog title="Keys" onClose={() => setShown(false)}>
-      <table className="table dense">
+      <table className="table dense listed">
         <tbody>
           {keys.map(([key, does]) => (
             <tr key={key}>
