@@ -8,6 +8,7 @@ export interface DeadLetter {
   readonly order_id: OrderId;
   readonly user_id: UserId;
   readonly trading_account_id: AccountId;
+  readonly simulation: boolean;
   readonly symbol: string;
   readonly status: OrderStatus;
   /** Polls made. */
@@ -18,14 +19,15 @@ export interface DeadLetter {
 }
 
 /** Newest order first; `after` is the last one of the page before. */
-export function deadLetters(
+export async function deadLetters(
   db: Reads,
   { after, limit }: { after: OrderId | null; limit: number },
 ): Promise<DeadLetter[]> {
-  return db.all<DeadLetter>(
+  const rows = await db.all<Omit<DeadLetter, 'simulation'> & { readonly simulation: number | boolean }>(
     join(
       [
-        sql`select c.order_id, c.user_id, o.trading_account_id, o.symbol, o.status, c.attempts, c.last_error, c.next_at
+        sql`select c.order_id, c.user_id, o.trading_account_id, o.simulation, o.symbol, o.status, c.attempts,
+              c.last_error, c.next_at
             from fill_checks c join order_history o on o.order_id = c.order_id
             where c.state <> 'done' and c.state = 'dead_letter'`,
         ...(after ? [sql`and c.order_id < ${after}`] : []),
@@ -34,6 +36,7 @@ export function deadLetters(
       ' ',
     ),
   );
+  return rows.map((row) => ({ ...row, simulation: Boolean(row.simulation) }));
 }
 
 export async function hasCheck(db: Db, order: OrderId): Promise<boolean> {

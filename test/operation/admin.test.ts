@@ -42,6 +42,7 @@ async function lastAudit(world: World, trader: Trader) {
 }
 
 interface Queues {
+  orders: { under_way: number; oldest_seconds: number | null };
   fill_checks: Record<string, number>;
   worker_starts: { waiting: number };
   hosts: { workers: number; busy: number; draining: boolean }[];
@@ -348,7 +349,8 @@ describe('queues', () => {
     assert.deepEqual(
       { ...empty.body, hosts: [] },
       {
-        fill_checks: { scheduled: 0, running: 0, dead_letter: 0 },
+        orders: { under_way: 0, oldest_seconds: null },
+        fill_checks: { scheduled: 0, running: 0, dead_letter: 0, overdue_seconds: 0 },
         worker_starts: { waiting: 0 },
         hosts: [],
         mailboxes: [],
@@ -363,6 +365,8 @@ describe('queues', () => {
       (queues) => queues.body.hosts[0]?.workers === 1,
     );
     assert.deepEqual(body.mailboxes, [{ user_id: trader.user.id, waiting: 0 }]);
+    assert.equal(body.orders.under_way, 1);
+    assert.ok((body.orders.oldest_seconds ?? -1) >= 0, 'the order that is held has an age');
     held.release();
     await answer;
   });
@@ -397,6 +401,8 @@ describe('dead letters', () => {
       order_id: ids[2],
       user_id: trader.user.id,
       trading_account_id: trader.account.id,
+      simulation: false,
+      real_money: false,
       symbol: 'BTCUSDT',
       status: 'placed',
       attempts: 1,

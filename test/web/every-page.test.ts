@@ -98,6 +98,18 @@ const OPEN_HALT = async (page: Page) => {
     .waitFor();
 };
 
+/** By the button that opens it, which says by its name what it is for. */
+const press =
+  (button: RegExp) =>
+  async (page: Page): Promise<void> => {
+    await page.getByRole('main').getByRole('button', { name: button }).first().click();
+    await page.getByRole('dialog').waitFor();
+  };
+const OPEN_KEYS = async (page: Page) => {
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+};
+
 const INSIDE: Readonly<Record<string, Place>> = {
   Today: { path: '/' },
   Signals: { path: '/signals' },
@@ -118,6 +130,12 @@ const INSIDE: Readonly<Record<string, Place>> = {
   Operation: { path: '/operation' },
   'the trade drawer': { path: '/positions', open: OPEN_TRADE },
   'the halt dialog': { path: '/positions', open: OPEN_HALT },
+  'the dialog of an Align': { path: '/positions', open: press(/to align…$/) },
+  'the dialog of a Resume': { path: '/', open: press(/^Resume/) },
+  'the dialog of a rehearsal': { path: '/signals/ reversal', open: press(/^Rehearse in simulation/) },
+  'the dialog of new terms': { path: '/operation', open: press(/^Publish a new version/) },
+  'the dialog of a user': { path: '/operation', open: press(/^Change /) },
+  'the list of keys': { path: '/check', open: OPEN_KEYS },
   'a page that there is not': { path: '/nowhere', isMissing: true },
 };
 const OUTSIDE: Readonly<Record<string, Place>> = {

@@ -161,9 +161,12 @@ describe('by keyboard alone', browser ? {} : { skip: 'there is no browser' }, ()
   test('one asks for the keys', async () => {
     await press('?');
     const dialog = page.getByRole('dialog', { name: 'Keys' });
-    await dialog.getByText('open Halt, which asks before it acts').waitFor();
+    await dialog.getByText('go to Halt, which asks before it acts').waitFor();
+    await dialog.getByRole('row', { name: 'g o go to Operation' }).waitFor();
     await press('Escape');
     await dialog.waitFor({ state: 'detached' });
+    await press('g', 'o');
+    await page.waitForURL(`${stage.url}/operation`);
   });
 
   for (const path of PAGES)

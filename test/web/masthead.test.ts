@@ -59,6 +59,38 @@ describe('from wherever one is', browser ? {} : { skip: 'there is no browser' },
       assert.equal(await scrollsSideways(page), false);
     });
 
+  for (const width of [1280, 900, 640, 390])
+    test(`the search and Halt are a key away in a window of ${width} px`, async () => {
+      await page.setViewportSize({ width, height: 800 });
+      await page.goto(stage.url);
+      await visitor.settled();
+      await page.keyboard.press('/');
+      const field = page.getByRole('searchbox', { name: 'Search' });
+      await field.and(page.locator(':focus')).waitFor();
+      if (width === 640) assert.deepEqual(await barriers(page), []);
+      assert.equal(await scrollsSideways(page), false);
+      await page.keyboard.type('BTC');
+      await page.keyboard.press('Enter');
+      await page.waitForURL(`${stage.url}/signals?search=BTC`);
+      assert.equal(await field.isVisible(), width > 944, 'it goes away with the search');
+      for (const key of ['Escape', 'g', 'h']) await page.keyboard.press(key);
+      await page.getByRole('button', { name: /Halt/ }).and(page.locator(':focus')).waitFor();
+    });
+
+  for (const width of [900, 640, 320])
+    test(`whoever has no keyboard opens the search of a window of ${width} px by its button`, async () => {
+      await page.setViewportSize({ width, height: 800 });
+      await page.goto(stage.url);
+      await visitor.settled();
+      const button = page.getByRole('button', { name: 'Search' }).filter({ visible: true });
+      if ((await button.count()) === 0)
+        await page.getByRole('button', { name: 'More' }).filter({ visible: true }).click();
+      await button.click();
+      await page.getByRole('searchbox', { name: 'Search' }).fill('ETH');
+      await page.keyboard.press('Enter');
+      await page.waitForURL(`${stage.url}/signals?search=ETH`);
+    });
+
   test('what lies behind More is marked when one is there, and keeps nobody out', async () => {
     await page.setViewportSize({ width: 900, height: 800 });
     await page.goto(`${stage.url}/notifications`);

@@ -4,8 +4,9 @@ import { test } from 'node:test';
 import type { components } from '../../web/api/schema.ts';
 import { orderHeadline, signalHeadline, slippageInWords } from '../../web/pages/story/headline.ts';
 import { curlOf, meaningOf, membersOf } from '../../web/pages/story/message.ts';
+import { brokerWords, placedBy, wayOnOf } from '../../web/pages/story/said.ts';
 import { fallOf, ticksOf } from '../../web/pages/story/steps.ts';
-import { legSlippage, togetherOf } from '../../web/pages/story/sums.ts';
+import { legSlippage, shareOf, togetherOf } from '../../web/pages/story/sums.ts';
 import { askAgainMs } from '../../web/pages/story/under-way.ts';
 import { orderHappened } from '../../web/parts/happened.ts';
 import { after, orderSummary, signalRecord as signal } from './records.ts';
@@ -276,4 +277,54 @@ test('legs come to exact sums, and to the average of what was filled', () => {
   assert.equal(togetherOf([EXIT, { ...ENTRY, fee: 0.2 }]).fees, null);
   assert.equal(legSlippage(EXIT, 96418.5), -0.2);
   assert.equal(legSlippage({ ...EXIT, side: 'buy' }, 96418.5), 0.2);
+});
+
+test('who made an order that no signal made is said as its record and its audit entry have it', () => {
+  const entry = (metadata: Record<string, unknown>) => [{ action: 'dashboard_order', metadata }];
+  const close = order({ source: 'dashboard', action: 'close_long', operation: 'CLOSE_POSITION' });
+  assert.equal(placedBy(order({}), []), null);
+  assert.equal(placedBy(order({ source: 'dashboard' }), undefined), 'placed by hand or with an API key');
+  assert.match(placedBy(order({ source: 'dashboard', action: 'sync' }), undefined) ?? '', /by Align/);
+  assert.match(placedBy(close, entry({ kill_switch: true })) ?? '', /by the kill switch/);
+  assert.equal(placedBy(close, entry({})), 'placed by hand or with an API key');
+  assert.equal(placedBy(close, undefined), null, 'nothing is said before it is known');
+  assert.equal(placedBy(close, []), 'placed without a signal', 'its entry is no longer kept');
+});
+
+test('an error has its way on, and the market its next opening', () => {
+  assert.equal(wayOnOf(null), null);
+  const closed = {
+    code: 'market_closed',
+    message: 'Closed.',
+    advice: 'Send it again when it opens.',
+  } as const;
+  assert.deepEqual(wayOnOf(closed), { advice: 'Send it again when it opens.', nextOpen: null });
+  const market_hours = { timezone: 'UTC', session: '09:00-17:00', next_open: after(60_000) };
+  assert.equal(wayOnOf({ ...closed, market_hours })?.nextOpen, after(60_000));
+});
+
+test('what the broker said is told leg by leg, and nothing that it did not say', () => {
+  const said = (of: Order, look: string | null = null) =>
+    brokerWords(of, look).map(({ about, said: words }) => `${about}: ${words}`);
+  assert.deepEqual(said(order({ legs: [] })), []);
+  assert.deepEqual(said(order({ legs: [{ ...EXIT, broker_ref: '7c1d', fee: 5.3 }, ENTRY] })), [
+    'exit, acknowledged: 7c1d',
+    'exit, filled: 0.1 at 96,418.3, fee 5.3',
+    'entry, acknowledged: no reference given',
+    'entry, filled: 0.2 at 96,418',
+  ]);
+  const error = { code: 'failed_at_broker', message: 'Reduce only.', advice: 'Ask the broker.' } as const;
+  assert.deepEqual(said(order({ legs: [], status: 'rejected', error })), ['rejected: Reduce only.']);
+  const ours = { ...error, code: 'out_of_sync' } as const;
+  assert.deepEqual(said(order({ legs: [], status: 'failed', error: ours })), [], 'that is our own word');
+  assert.deepEqual(said(order({ legs: [], status: 'placed' }), 'not yet'), ['last look: not yet']);
+});
+
+test('the ring is filled by what is filled of what was wanted', () => {
+  assert.equal(shareOf([]), null);
+  assert.equal(shareOf([leg({ quantity: 0.4, fill_quantity: 0.1 })]), 0.25);
+  assert.equal(
+    shareOf([leg({ quantity: 1, fill_quantity: null }), leg({ quantity: 1, fill_quantity: 1 })]),
+    0.5,
+  );
 });

@@ -1,7 +1,7 @@
 // A list as a file: the same call, asked for as CSV.
 
 import { useMutation } from '@tanstack/react-query';
-import { problemOf } from '../api/problem.ts';
+import { ProblemNote } from './problem-note.tsx';
 
 /** For the options of a call. */
 export const AS_CSV = { headers: { accept: 'text/csv' }, parseAs: 'blob' } as const;
@@ -32,7 +32,7 @@ export function CsvButton({ name, ask }: CsvButtonProps) {
   });
   return (
     <>
-      {fetched.error && <span className="act">{problemOf(fetched.error).title} </span>}
+      {fetched.error && <ProblemNote fault={fetched.error} />}
       <button
         type="button"
         className="link"

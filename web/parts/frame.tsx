@@ -7,7 +7,7 @@ import type { Schemas } from '../api/client.ts';
 import { accounts, overview, ownSession, publicConfig } from '../api/queries.ts';
 import { Live, useLiveness } from '../live/live.tsx';
 import styles from './frame.module.css';
-import { Keys } from './keys.tsx';
+import { Keys, openSearch } from './keys.tsx';
 import { Mark } from './marks.tsx';
 import { OverPages, useOver } from './over.tsx';
 import { clockTime } from './when.tsx';
@@ -105,10 +105,13 @@ function Masthead() {
         <button type="button" className={styles.rest} popoverTarget="more-pages">
           More
         </button>
-        <Menu id="more-pages" pages={pages.slice(IN_A_NARROW_MASTHEAD)} className={styles.below} />
+        <Menu id="more-pages" pages={pages.slice(IN_A_NARROW_MASTHEAD)} className={styles.below}>
+          <SearchButton className={styles.findBelow} />
+        </Menu>
       </nav>
       <Search />
       <Pulse />
+      <SearchButton className={styles.find} />
       <button type="button" className="button" onClick={() => openTrade()}>
         Trade
       </button>
@@ -120,16 +123,20 @@ function Masthead() {
   );
 }
 
+/** One field: it stands in the masthead, or, where there is no room for it, lies below it while it is asked for. */
 function Search() {
   const navigate = useNavigate();
   const [text, setText] = useState('');
+  const place = useRef<HTMLElement>(null);
   const search = (event: FormEvent) => {
     event.preventDefault();
     const wanted = text.trim();
-    if (wanted) void navigate({ to: '/signals', search: { search: wanted } as never });
+    if (!wanted) return;
+    place.current?.hidePopover();
+    void navigate({ to: '/signals', search: { search: wanted } as never });
   };
   return (
-    <search className={styles.search}>
+    <search ref={place} popover="auto" className={styles.search}>
       <form onSubmit={search}>
         <label>
           <span className="unseen">Search</span>
@@ -149,6 +156,12 @@ function Search() {
     </search>
   );
 }
+
+const SearchButton = ({ className = '' }: { readonly className?: string | undefined }) => (
+  <button type="button" className={`link ${className}`} onClick={openSearch}>
+    Search
+  </button>
+);
 
 /** A first connection has this long before its absence is worth a word. */
 const FIRST_WORD_MS = 3_000;
@@ -208,10 +221,11 @@ interface MenuProps {
   readonly id: string;
   readonly pages: readonly Place[];
   readonly className: string | undefined;
+  readonly children?: ReactNode;
 }
 
 /** Goes away with the choice. */
-function Menu({ id, pages, className }: MenuProps) {
+function Menu({ id, pages, className, children }: MenuProps) {
   const menu = useRef<HTMLDivElement>(null);
   return (
     <div ref={menu} id={id} popover="auto" className={className}>
@@ -220,6 +234,7 @@ function Menu({ id, pages, className }: MenuProps) {
           {name}
         </Link>
       ))}
+      {children}
     </div>
   );
 }
@@ -239,7 +254,7 @@ function ThumbRow() {
         More
       </button>
       <Menu id="more" pages={pages.slice(AT_THE_THUMB)} className={styles.more} />
-      <HaltButton className={styles.thumbHalt} />
+      <HaltButton id="thumb-halt" className={styles.thumbHalt} />
     </nav>
   );
 }

@@ -1,14 +1,18 @@
 // The keyboard: what is pressed anywhere but in a field. `g` waits for a second key.
 
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
+import { ownSession } from '../api/queries.ts';
 import { Dialog } from './dialog.tsx';
 import { useOver } from './over.tsx';
 
 /** How long `g` waits. */
 const SECOND_KEY_MS = 1_500;
 
-const GO: Readonly<Record<string, { readonly to: string; readonly name: string }>> = {
+type Places = Readonly<Record<string, { readonly to: string; readonly name: string }>>;
+
+const GO: Places = {
   t: { to: '/', name: 'Today' },
   s: { to: '/signals', name: 'Signals' },
   p: { to: '/positions', name: 'Positions' },
@@ -18,10 +22,24 @@ const GO: Readonly<Record<string, { readonly to: string; readonly name: string }
   y: { to: '/security', name: 'Security' },
   n: { to: '/notifications', name: 'Notifications' },
 };
+const GO_AS_ADMIN: Places = { ...GO, o: { to: '/operation', name: 'Operation' } };
 
 const isTyped = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+
+/** Where it has no place of its own it lies over the page, until it is left. */
+export function openSearch(): void {
+  const field = document.getElementById('search');
+  if (!field?.checkVisibility()) field?.closest<HTMLElement>('[popover]')?.showPopover();
+  field?.focus();
+}
+
+/** It stands in the masthead or at the thumb, by the width of the window. */
+const haltButton = (): HTMLElement | undefined =>
+  [...document.querySelectorAll<HTMLElement>('#halt, #thumb-halt')].find((button) =>
+    button.checkVisibility(),
+  );
 
 /** A page's own keys, while it is there: pressed alone, in no field, with nothing lying over the page. */
 export function useKeys(does: Readonly<Record<string, () => void>>): void {
@@ -42,6 +60,8 @@ export function Keys() {
   const navigate = useNavigate();
   const { openTrade } = useOver();
   const [isShown, setShown] = useState(false);
+  const { data: isAdmin = false } = useQuery({ ...ownSession, select: ({ user }) => user.is_admin });
+  const places = isAdmin ? GO_AS_ADMIN : GO;
 
   useEffect(() => {
     let goesUntil = 0;
@@ -51,10 +71,10 @@ export function Keys() {
       const { key } = event;
       const goes = performance.now() < goesUntil;
       goesUntil = 0;
-      if (goes && key === 'h') document.getElementById('halt')?.focus();
-      else if (goes && GO[key]) void navigate({ to: GO[key].to });
+      if (goes && key === 'h') haltButton()?.focus();
+      else if (goes && places[key]) void navigate({ to: places[key].to });
       else if (key === 'g') goesUntil = performance.now() + SECOND_KEY_MS;
-      else if (key === '/') document.getElementById('search')?.focus();
+      else if (key === '/') openSearch();
       else if (key === 't') openTrade();
       else if (key === '?') setShown(true);
       else return;
@@ -62,13 +82,13 @@ export function Keys() {
     };
     document.addEventListener('keydown', press);
     return () => document.removeEventListener('keydown', press);
-  }, [navigate, openTrade]);
+  }, [navigate, openTrade, places]);
 
   if (!isShown) return null;
   const keys: [string, string][] = [
     ['/', 'search by symbol, order id, broker reference or client id'],
-    ...Object.entries(GO).map(([key, { name }]): [string, string] => [`g ${key}`, `go to ${name}`]),
-    ['g h', 'open Halt, which asks before it acts'],
+    ...Object.entries(places).map(([key, { name }]): [string, string] => [`g ${key}`, `go to ${name}`]),
+    ['g h', 'go to Halt, which asks before it acts'],
     ['j k', 'older and newer, in lists and stories'],
     ['enter', 'open'],
     ['t', 'trade'],
@@ -77,7 +97,7 @@ export function Keys() {
   ];
   return (
     <Dialog title="Keys" onClose={() => setShown(false)}>
-      <table className="table dense">
+      <table className="table dense listed">
         <tbody>
           {keys.map(([key, does]) => (
             <tr key={key}>

@@ -11,6 +11,17 @@ const line = (d: string, width = 1.5, stroke = 'currentColor') => (
   <path d={d} fill="none" stroke={stroke} strokeWidth={width} />
 );
 const HOLE = 'var(--page)';
+/** The ring, filled clockwise from its top by this share. */
+function filledBy(share: number): ReactElement {
+  const angle = share * 2 * Math.PI;
+  const [x, y] = [6 + 3.5 * Math.sin(angle), 6 - 3.5 * Math.cos(angle)].map((at) => at.toFixed(2));
+  return (
+    <>
+      {ring}
+      <path d={`M6 6V2.5A3.5 3.5 0 ${share > 0.5 ? 1 : 0} 1 ${x} ${y}Z`} fill="currentColor" />
+    </>
+  );
+}
 
 const MARKS = {
   dot: disc(3.5),
@@ -33,12 +44,7 @@ const MARKS = {
     </>
   ),
   placed: ring,
-  partially_filled: (
-    <>
-      {ring}
-      <path d="M6 6V2.5A3.5 3.5 0 1 1 3.94 8.83Z" fill="currentColor" />
-    </>
-  ),
+  partially_filled: filledBy(0.6),
   filled: disc(5.5),
   done: (
     <>
@@ -100,10 +106,17 @@ const MARKS = {
 
 export type MarkName = keyof typeof MARKS;
 
-export function Mark({ name, className = '' }: { readonly name: MarkName; readonly className?: string }) {
+interface MarkProps {
+  readonly name: MarkName;
+  readonly className?: string;
+  /** How much of it is filled, where that is known: between 0 and 1. */
+  readonly share?: number | null;
+}
+
+export function Mark({ name, className = '', share = null }: MarkProps) {
   return (
     <svg className={`mark ${className}`} viewBox="0 0 12 12" aria-hidden="true">
-      {MARKS[name]}
+      {name === 'partially_filled' && share !== null ? filledBy(share) : MARKS[name]}
     </svg>
   );
 }
@@ -119,11 +132,17 @@ const TONES: Readonly<Record<string, string>> = {
 };
 
 /** A status in the API's own word, with its mark. `refused` is ours, `rejected` the broker's. */
-export function Status({ status }: { readonly status: string }) {
+export function Status({
+  status,
+  share = null,
+}: {
+  readonly status: string;
+  readonly share?: number | null;
+}) {
   const mark = status in MARKS ? (status as MarkName) : 'placed';
   return (
     <span className={`status ${TONES[status] ?? ''}`}>
-      <Mark name={mark} />
+      <Mark name={mark} share={share} />
       {status}
     </span>
   );

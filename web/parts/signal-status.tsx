@@ -3,8 +3,14 @@
 import { Mark, Status } from './marks.tsx';
 
 /** A report that traded nothing ended well, as a `done` does. */
-export function SignalStatus({ status }: { readonly status: string }) {
-  if (status !== 'sync') return <Status status={status} />;
+export function SignalStatus({
+  status,
+  share = null,
+}: {
+  readonly status: string;
+  readonly share?: number | null;
+}) {
+  if (status !== 'sync') return <Status status={status} share={share} />;
   return (
     <span className="status usual">
       <Mark name="done" />

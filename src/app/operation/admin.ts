@@ -1,10 +1,16 @@
 // Administration: what an operator sees and changes from an admin IP. Every attempt to change something leaves an
 // audit entry, with the admin as its user and the target as its resource.
 
+import { realMoneyAmong } from '../../data/accounts.ts';
 import type { Db, Statement } from '../../data/db.ts';
-import { type DeadLetter, deadLetters, hasCheck, reviveCheck } from '../../data/dead-letters.ts';
-import { countChecks } from '../../data/fill-checks.ts';
-import { findOrder, usersWithOrdersUnderWay } from '../../data/orders.ts';
+import {
+  type DeadLetter as CheckGivenUp,
+  deadLetters,
+  hasCheck,
+  reviveCheck,
+} from '../../data/dead-letters.ts';
+import { countChecks, earliestCheck } from '../../data/fill-checks.ts';
+import { findOrder, ordersUnderWayNow, usersWithOrdersUnderWay } from '../../data/orders.ts';
 import { findSession, liveSessions, revokeSession } from '../../data/sessions.ts';
 import {
   changeUser,
@@ -26,7 +32,15 @@ import {
 import { type Denial, deny } from '../../domain/denial.ts';
 import { isEmail, normalEmail } from '../../domain/email.ts';
 import { effectivePlan, type Plans } from '../../domain/entitlement.ts';
-import { isUuid, millis, type OrderId, type SessionId, timestamp, type UserId } from '../../domain/ids.ts';
+import {
+  isUuid,
+  millis,
+  type OrderId,
+  type SessionId,
+  type Timestamp,
+  timestamp,
+  type UserId,
+} from '../../domain/ids.ts';
 import { passwordProblem } from '../../domain/password.ts';
 import type { Store } from '../../store/store.ts';
 import type { Hosts } from '../../worker/hosts.ts';
@@ -39,7 +53,12 @@ import { newId } from '../new-id.ts';
 import type { Changes } from '../orders/changes.ts';
 import { onePage, type Page, type PageRequest, pageOf } from '../pages.ts';
 
-export type { DeadLetter, Terms, UserChange };
+export type { Terms, UserChange };
+
+export interface DeadLetter extends CheckGivenUp {
+  /** false: it is simulated, or its account trades no real money. */
+  readonly real_money: boolean;
+}
 
 interface AdminDeps {
   readonly db: Db;
@@ -169,8 +188,10 @@ interface QueueDeps {
 }
 
 export async function readQueues({ db, store, mailbox, hosts, clock }: QueueDeps) {
-  const [checks, starts, there, users] = await Promise.all([
+  const [checks, due, orders, starts, there, users] = await Promise.all([
     countChecks(db),
+    earliestCheck(db),
+    ordersUnderWayNow(db),
     store.queueLength(STARTS_QUEUE),
     hosts.list(),
     // Only who has an order under way has something waiting, but for a question that is answered in a moment.
@@ -179,8 +200,18 @@ export async function readQueues({ db, store, mailbox, hosts, clock }: QueueDeps
   const mailboxes = await Promise.all(
     users.slice(0, MOST_USERS).map(async (id) => ({ user_id: id, waiting: await mailbox.waiting(id) })),
   );
+  const secondsSince = (time: Timestamp) => Math.max(0, clock.now() - millis(time)) / 1000;
   return {
-    fill_checks: { scheduled: checks.scheduled, running: checks.running, dead_letter: checks.dead_letter },
+    orders: {
+      under_way: orders.count,
+      oldest_seconds: orders.oldest === null ? null : secondsSince(orders.oldest),
+    },
+    fill_checks: {
+      scheduled: checks.scheduled,
+      running: checks.running,
+      dead_letter: checks.dead_letter,
+      overdue_seconds: due === null ? 0 : secondsSince(due),
+    },
     worker_starts: { waiting: starts },
     hosts: there.map(({ name, startedAt, workers, busy, draining }) => ({
       name,
@@ -201,8 +232,16 @@ export async function readDeadLetters(
 ): Promise<Page<DeadLetter>> {
   const { after, limit } = onePage(page);
   const found = await deadLetters(db.lists, { after: after as OrderId | null, limit });
+  const real = await realMoneyAmong(
+    db.lists,
+    found.map((letter) => letter.trading_account_id),
+  );
+  const told = found.map((letter) => ({
+    ...letter,
+    real_money: real.has(letter.trading_account_id) && !letter.simulation,
+  }));
   return pageOf(
-    found.map((letter) => ({ id: letter.order_id, letter })),
+    told.map((letter) => ({ id: letter.order_id, letter })),
     page,
     ({ letter }) => letter,
   );

@@ -164,7 +164,7 @@ interface DriftDeps {
  */
 export async function noteEnd(deps: DriftDeps, order: Order): Promise<void> {
   const position = positionAfter(order);
-  if (position === null || !hasEnded(order.status)) return;
+  if (position === null || !hasEnded(order.status) || hasForgotten(order)) return;
   const { accountId, brokerName, symbol, simulation } = order;
   const key = { accountId, symbol: canonicalSymbol(brokerName, symbol), simulation };
   try {
@@ -179,6 +179,10 @@ export async function noteEnd(deps: DriftDeps, order: Order): Promise<void> {
     deps.log.warn({ fault, ...namesOf(order) }, 'whether the position drifts could not be noted');
   }
 }
+
+/** With its acceptance (`forgetStance`): there is nothing to compare with, and nothing is read on the way of most orders. */
+const hasForgotten = ({ source, action, notes }: Order): boolean =>
+  source === 'webhook' && action !== 'close' && notes.marketPosition === null;
 
 /**
  * An order whose end was found late tells what was held then, and no longer what is held beside a later word. Of one

@@ -2,7 +2,7 @@
 
 import { type TProperties, Type } from 'typebox';
 import { ORDER_STATUSES } from '../../domain/order.ts';
-import { count, flag, id, orNull, saying, text, time } from './parts.ts';
+import { count, flag, id, number, orNull, saying, text, time } from './parts.ts';
 import { oneOf } from './requests.ts';
 
 const userFields = {
@@ -108,10 +108,18 @@ export const Worker = Type.Object(
 
 export const Queues = Type.Object(
   {
+    orders: Type.Object(
+      {
+        under_way: count('accepted and not yet handed to their broker', 2),
+        oldest_seconds: orNull(number('the age of the oldest of them; null: there is none', 0.4)),
+      },
+      { description: 'as `fillpath_orders_under_way` and `fillpath_oldest_order_seconds` have it' },
+    ),
     fill_checks: Type.Object({
       scheduled: count('waiting for their time'),
       running: count('under way'),
       dead_letter: count('out of tries'),
+      overdue_seconds: number('how long ago the oldest that waits was due; 0: none is', 0),
     }),
     worker_starts: Type.Object({ waiting: count('workers that are to start') }),
     hosts: Type.Array(
@@ -136,6 +144,8 @@ export const DeadLetter = Type.Object(
     order_id: id('of the order'),
     user_id: id('of its owner'),
     trading_account_id: id('of the account'),
+    simulation: flag('true: it is simulated'),
+    real_money: flag('false: it is simulated, or its account trades no real money', true),
     symbol: text('as it was sent', ['BTCUSDT']),
     status: oneOf(ORDER_STATUSES, { description: 'the last one known', examples: ['placed'] }),
     attempts: count('polls made', 4),

@@ -52,8 +52,9 @@ function Top({ account, money }: TopProps) {
   const { matters, rest } = headingOf(account);
   useTitle(account.name);
   const today = useToday(account);
+  const unreal = unrealWord({ broker_name: account.broker, environment: account.environment });
   return (
-    <header className={`top ${styles.top}`}>
+    <header className={`top ${styles.top} ${unreal ? 'hatched' : ''}`}>
       <h1 className="answer">
         {matters} {rest && <span className="quiet">{rest}</span>}
       </h1>
@@ -66,7 +67,7 @@ function Top({ account, money }: TopProps) {
       <p className="facts">
         <span>
           {account.broker !== 'paper' && `${account.broker}, ${account.environment.replaceAll('_', ' ')} `}
-          <Unreal word={unrealWord({ broker_name: account.broker, environment: account.environment })} />
+          <Unreal word={unreal} />
         </span>
         {money && (
           <span>

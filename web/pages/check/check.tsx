@@ -142,7 +142,9 @@ export default function Check() {
             onTry={run}
           />
         )}
-        {checked.understood !== null && readAs && <Plan checked={checked} account={readAs} />}
+        {checked.understood !== null && readAs && (
+          <Plan checked={checked} account={readAs} simulation={asked.simulation} />
+        )}
       </div>
     </Page>
   );

@@ -2,6 +2,7 @@
 
 import { type DragEvent, type FormEvent, useId } from 'react';
 import type { Schemas } from '../../api/client.ts';
+import { unrealWord } from '../../parts/numbers.ts';
 import { Section } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import styles from './check.module.css';
@@ -20,6 +21,9 @@ interface ReadAsProps {
 }
 
 export function ReadAs({ wish, all, change }: ReadAsProps) {
+  const account = all.find(({ id }) => id === wish.accountId);
+  const inEarnest =
+    (account && unrealWord({ broker_name: account.broker, environment: account.environment })) ?? 'real';
   return (
     <>
       <select
@@ -43,7 +47,7 @@ export function ReadAs({ wish, all, change }: ReadAsProps) {
               checked={wish.simulation === simulation}
               onChange={() => change({ simulation })}
             />
-            {simulation ? 'simulated' : 'real'}
+            {simulation ? 'simulated' : inEarnest}
           </label>
         ))}
       </span>

@@ -1,7 +1,7 @@
 // The order that the message would give as things stand now.
 
 import type { Schemas } from '../../api/client.ts';
-import { counted, Figure, Side } from '../../parts/figures.tsx';
+import { counted, Figure, Side, Unreal, unrealWord } from '../../parts/figures.tsx';
 import { Mark } from '../../parts/marks.tsx';
 import { useOver } from '../../parts/over.tsx';
 import { Section } from '../../parts/page.tsx';
@@ -13,9 +13,11 @@ const REHEARSED = new Set(['buy', 'sell', 'close']);
 export function Plan({
   checked,
   account,
+  simulation,
 }: {
   readonly checked: Checked;
   readonly account: Schemas['Account'];
+  readonly simulation: boolean;
 }) {
   const { openTrade } = useOver();
   const { plan, understood } = checked;
@@ -25,14 +27,17 @@ export function Plan({
     quantity?: number;
     order_type?: 'entry' | 'exit' | null;
   };
+  const unreal = unrealWord({ simulation, broker_name: account.broker, environment: account.environment });
   return (
     <Section title="The order it would give" more={<span className="quiet">as things stand now</span>}>
       {plan ? (
-        <>
-          <p className={styles.say}>{plan.text}</p>
+        <div className={unreal ? 'hatched' : undefined}>
+          <p className={styles.say}>
+            {plan.text} <Unreal word={unreal} />
+          </p>
           <Legs legs={plan.legs} symbol={symbol ?? ''} />
           <Guards guards={plan.guards} />
-        </>
+        </div>
       ) : (
         <p className={styles.say}>
           {action === ('sync' as string)

@@ -9,9 +9,10 @@ import {
 import { Link } from '@tanstack/react-router';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { CopyId } from '../../parts/copy.tsx';
+import { Unreal } from '../../parts/figures.tsx';
 import { Mark } from '../../parts/marks.tsx';
 import { More } from '../../parts/more.tsx';
-import { counted } from '../../parts/numbers.ts';
+import { counted, unrealOf } from '../../parts/numbers.ts';
 import { Led } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { When } from '../../parts/when.tsx';
@@ -72,8 +73,10 @@ function Letter({ letter, isOwn }: { readonly letter: Schemas['DeadLetter']; rea
       read(api.POST('/deployment/dead-letters/{id}/retry', { params: { path: { id: letter.order_id } } })),
     onSuccess: () => client.invalidateQueries({ queryKey: ['deployment'] }),
   });
+  // Whose account it is stays with its user: of others only whether it is real money is known here.
+  const unreal = unrealOf(letter, undefined);
   return (
-    <tr>
+    <tr className={unreal ? 'hatched' : undefined}>
       <th scope="row">
         {isOwn ? (
           <Link to="/orders/$id" params={{ id: letter.order_id }}>
@@ -82,7 +85,7 @@ function Letter({ letter, isOwn }: { readonly letter: Schemas['DeadLetter']; rea
         ) : (
           letter.symbol
         )}{' '}
-        <CopyId id={letter.order_id} />
+        <CopyId id={letter.order_id} /> <Unreal word={unreal} />
         <small>
           <Who id={letter.user_id} />, {counted(letter.attempts, 'look')}, last <When at={letter.next_at} />
         </small>

@@ -1,6 +1,7 @@
 import type { Schemas } from '../../api/client.ts';
 import { figure } from '../../parts/numbers.ts';
 import { Led, Skeleton } from '../../parts/page.tsx';
+import { ageInWords } from '../../parts/when.tsx';
 import { Who } from './who.tsx';
 
 /** Mailboxes that are shown by name. */
@@ -36,13 +37,18 @@ export function Queues({ queues, hasFailed }: QueuesProps) {
             <th scope="col" className="num">
               Running
             </th>
+            <th scope="col" className="num">
+              Age
+            </th>
           </tr>
         </thead>
         <tbody>
+          <Row name="Orders" waiting={queues.orders.under_way} age={oldest(queues.orders.oldest_seconds)} />
           <Row
             name="Fill checks"
             waiting={queues.fill_checks.scheduled}
             running={queues.fill_checks.running}
+            age={overdue(queues.fill_checks.overdue_seconds)}
           />
           <Row name="Worker starts" waiting={queues.worker_starts.waiting} />
           <Row name="Mailboxes" waiting={inMailboxes} />
@@ -53,6 +59,7 @@ export function Queues({ queues, hasFailed }: QueuesProps) {
               </td>
               <td className="num">{figure(waiting)}</td>
               <td />
+              <td />
             </tr>
           ))}
         </tbody>
@@ -61,20 +68,29 @@ export function Queues({ queues, hasFailed }: QueuesProps) {
   );
 }
 
+const oldest = (seconds: number | null): string =>
+  seconds === null ? '' : `oldest ${ageInWords(seconds * 1000)}`;
+
+/** A check that waits for its time is in order; less than a second is nobody's delay. */
+const overdue = (seconds: number): string => (seconds < 1 ? '' : `overdue ${ageInWords(seconds * 1000)}`);
+
 function Row({
   name,
   waiting,
   running,
+  age = '',
 }: {
   readonly name: string;
   readonly waiting: number;
   readonly running?: number;
+  readonly age?: string;
 }) {
   return (
     <tr>
       <th scope="row">{name}</th>
       <td className="num">{figure(waiting)}</td>
       <td className="num">{running === undefined ? '' : figure(running)}</td>
+      <td className="num">{age}</td>
     </tr>
   );
 }

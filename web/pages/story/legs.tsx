@@ -7,7 +7,7 @@ import { Status } from '../../parts/marks.tsx';
 import { figure, signed } from '../../parts/numbers.ts';
 import { Led } from '../../parts/page.tsx';
 import styles from './story.module.css';
-import { legSlippage, togetherOf } from './sums.ts';
+import { legSlippage, shareOf, togetherOf } from './sums.ts';
 
 type Order = Schemas['OrderRecord'];
 type Leg = Schemas['Leg'];
@@ -100,7 +100,7 @@ function LegRow({ leg, order }: { readonly leg: Leg; readonly order: Order }) {
         {leg.sent_at === null ? null : figure(Date.parse(leg.sent_at) - Date.parse(order.submitted_at))}
       </td>
       <td>
-        <Status status={leg.status} />
+        <Status status={leg.status} share={shareOf([leg])} />
       </td>
       <td data-head="our id">
         <CopyId id={leg.client_order_id} />

@@ -5,6 +5,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { Dialog } from '../../parts/dialog.tsx';
+import { newKey } from '../../parts/new-key.ts';
 import { figure } from '../../parts/numbers.ts';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import type { SignalRecord } from './headline.ts';
@@ -47,7 +48,7 @@ export function Rehearse({
 }) {
   const navigate = useNavigate();
   // One wish is one order, however often it is clicked or sent again.
-  const [key] = useState(() => crypto.randomUUID());
+  const [key] = useState(() => newKey());
   const { trading_account_id, action, symbol, quantity, order_type } = wish;
   const words = `${action.replaceAll('_', ' ')} ${quantity === null ? '' : `${figure(quantity)} `}${symbol}`;
   const rehearse = useMutation({

@@ -13,10 +13,12 @@ import { SignalStatus } from '../../parts/signal-status.tsx';
 import { clockTime, dayOf, When } from '../../parts/when.tsx';
 import type { Headline } from './headline.ts';
 import { LookNow } from './look-now.tsx';
-import { aroundOrder, besideSignal } from './queries.ts';
+import { aroundOrder, auditOf, besideSignal } from './queries.ts';
 import { canRehearse, Rehearse } from './rehearse.tsx';
+import { placedBy, type WayOn, wayOnOf } from './said.ts';
 import styles from './story.module.css';
 import type { StoryOf } from './story.tsx';
+import { shareOf } from './sums.ts';
 
 const WEEKDAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short' });
 const ZONE = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' });
@@ -36,6 +38,12 @@ export function StoryTop({ of: { signal, order }, headline, account }: StoryTopP
   const unreal = told && unrealOf(told, account);
   const wish = canRehearse(signal, order);
   const zone = ZONE.formatToParts(date).find(({ type }) => type === 'timeZoneName')?.value;
+  const { data: audit } = useQuery({
+    ...auditOf(order?.order_id ?? ''),
+    enabled: order?.source === 'dashboard',
+  });
+  const maker = order && placedBy(order, audit?.items);
+  const wayOn = wayOnOf(order?.error ?? null);
   const ms = order?.trace.answered ?? signal?.total_ms ?? null;
   return (
     <>
@@ -64,7 +72,10 @@ export function StoryTop({ of: { signal, order }, headline, account }: StoryTopP
           )}
         </div>
         <p className="facts">
-          <SignalStatus status={order?.status ?? signal?.outcome ?? ''} />
+          <SignalStatus
+            status={order?.status ?? signal?.outcome ?? ''}
+            share={order && shareOf(order.legs)}
+          />
           <span>
             {account && <Link to={`/accounts/${account.id}` as never}>{account.name}</Link>}
             {account && !unreal && `, ${account.environment}`} <Unreal word={unreal} />
@@ -80,15 +91,15 @@ export function StoryTop({ of: { signal, order }, headline, account }: StoryTopP
           )}
           {signal?.code && (
             <span>
-              <code>{signal.code}</code>
+              <Code code={signal.code} />
             </span>
           )}
           {order?.error && (
             <span>
-              <code>{order.error.code}</code>
+              <Code code={order.error.code} />
             </span>
           )}
-          {order?.source === 'dashboard' && <span>placed by hand or with an API key</span>}
+          {maker && <span>{maker}</span>}
           <span>
             {order ? 'order' : 'signal'} <CopyId id={order?.order_id ?? signal?.id ?? ''} />
           </span>
@@ -98,11 +109,31 @@ export function StoryTop({ of: { signal, order }, headline, account }: StoryTopP
             </span>
           )}
         </p>
+        {wayOn && <Advice wayOn={wayOn} />}
       </header>
       {rehearses && wish && <Rehearse wish={wish} account={account} onClose={() => setRehearses(false)} />}
     </>
   );
 }
+
+/** It leads to what it means and what to do, as the API describes it. */
+const Code = ({ code }: { readonly code: string }) => (
+  <a href={`/docs/errors#${code}`}>
+    <code>{code}</code>
+  </a>
+);
+
+const Advice = ({ wayOn: { advice, nextOpen } }: { readonly wayOn: WayOn }) => (
+  <p className={styles.advice}>
+    {advice}
+    {nextOpen && (
+      <>
+        {' '}
+        The market opens next at <When at={nextOpen} />.
+      </>
+    )}
+  </p>
+);
 
 function Neighbours({ of: { signal, order } }: { readonly of: StoryOf }) {
   const navigate = useNavigate();

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { Schemas } from '../../api/client.ts';
 import { accounts as allAccounts } from '../../api/queries.ts';
 import { useTitle } from '../../parts/page.tsx';
+import { BrokerWords } from './broker-words.tsx';
 import { Checks } from './checks.tsx';
 import { Curl } from './curl.tsx';
 import { orderHeadline, type SignalRecord, signalHeadline } from './headline.ts';
@@ -51,7 +52,10 @@ export function Story({ signal, order }: StoryOf) {
       {order && order.legs.length > 0 && <Legs order={order} />}
       {isUnknown ? message : null}
       <div className="columns even">
-        {signal && <Curl signal={signal} account={account} />}
+        <div className={styles.ties}>
+          {order && <BrokerWords order={order} />}
+          {signal && <Curl signal={signal} account={account} />}
+        </div>
         {order && <Ties order={order} />}
       </div>
     </article>

@@ -14,6 +14,13 @@ export interface Together {
   readonly fees: number | null;
 }
 
+/** How much of what was wanted is filled; null: nothing was wanted yet. */
+export function shareOf(legs: readonly Pick<Leg, 'quantity' | 'fill_quantity'>[]): number | null {
+  const wanted = legs.reduce((sum, { quantity }) => sum + quantity, 0);
+  const filled = legs.reduce((sum, { fill_quantity }) => sum + (fill_quantity ?? 0), 0);
+  return wanted > 0 ? filled / wanted : null;
+}
+
 /** Two places more than the finest price: an average is no price that anybody named. */
 const MORE_PLACES = 2;
 

@@ -40,7 +40,7 @@ export function Ties({ order }: { readonly order: Order }) {
                   </td>
                   <td>
                     {action}
-                    {!success && <span className="quiet"> failed</span>}
+                    {!success && <span className="quiet"> refused</span>}
                   </td>
                 </tr>
               ))}

@@ -4,6 +4,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { api, read } from '../../api/client.ts';
 import { problemOf } from '../../api/problem.ts';
+import { newKey } from '../../parts/new-key.ts';
 import { answered, type Intent, leavesOpen, press } from './intent.ts';
 import { tabKeep } from './keep.ts';
 import type { Wish } from './wish.ts';
@@ -11,12 +12,6 @@ import type { Wish } from './wish.ts';
 /** Longer than the service waits for a broker. */
 const ASKS_WHILE_UNDER_WAY = 35;
 const ASK_AGAIN_MS = 1_000;
-
-/** Not randomUUID, which a page that came over plain HTTP does not have. */
-const newKey = (): string =>
-  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
-    '',
-  );
 
 export type Sending = ReturnType<typeof useSending>;
 
