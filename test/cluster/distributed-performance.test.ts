@@ -1,6 +1,7 @@
 import { onRealServers } from './distributed.ts';
 
 await onRealServers([
+  'orders/guards',
   'orders/performance',
   'orders/overview',
   'orders/look',
