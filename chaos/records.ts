@@ -72,7 +72,9 @@ export async function readRecords(db: Db, listingOf: (symbol: string) => string)
           from order_legs`,
     ),
     db.all<{ resource_id: string }>(
-      sql`select resource_id from audit_logs where action = 'webhook_order' and success = ${true}`,
+      // A report that traded nothing has an entry too, of its account.
+      sql`select resource_id from audit_logs
+          where action = 'webhook_order' and success = ${true} and resource_type = 'order'`,
     ),
     db.all<{ order_id: string; state: string }>(
       sql`select order_id, state from fill_checks where state <> 'done'`,

@@ -52,8 +52,8 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
     sentAround: (broker, time) => legsSentAround(db, broker, time),
     findAccount: (id) => findAccount(db, id),
     entriesSince: (of, since) => entriesSince(db, of, timestamp(since)),
-    firstEquity: (of, day, equity) => firstEquity(db, of, day, equity),
-    knownEquity: (of, day, equity) => knownEquity(db, of, day, equity),
+    firstEquity: (of, day, read) => firstEquity(db, of, day, read),
+    knownEquity: (of, day, read) => knownEquity(db, of, day, read),
     async refuseCredentials(account, version) {
       const refused = { verified: false, at: timestamp(clock.now()), warnings: [] };
       await db.commit([changeAccountAt(account, version, { credentials: refused })]);

@@ -13,6 +13,9 @@ const MAX_EXPONENT = 15;
 
 const NUMERAL = /^-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?$/;
 
+/** A number as one writes it, whether or not we can carry it. */
+export const isNumeral = (text: string): boolean => NUMERAL.test(text);
+
 export const canonical = (value: Big): Decimal => {
   const text = value.toFixed();
   return (text === '-0' ? '0' : text) as Decimal;

@@ -43,6 +43,12 @@ const joined = (reason: string, advice = ''): string => (advice ? `${reason} ${a
 export const toldOf = ({ code, detail, advice }: Denial): string =>
   ruleOf(code).detail === undefined ? detail : `${detail}. ${advice}`;
 
+/** Why it was refused, for the log of it: the advice alone would not say that. */
+export function whyRefused({ code, detail }: Denial): string {
+  const { title } = ruleOf(code);
+  return detail === title ? detail : `${title}. ${detail}`;
+}
+
 /** Ours, not the sender's, and nothing came of it: the platform repeats an alert that got a 5xx, and that repeat must trade. */
 export const isOurFault = ({ code }: Denial): boolean =>
   ruleOf(code).status >= 500 && code !== 'outcome_unknown';

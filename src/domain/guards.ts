@@ -2,7 +2,8 @@
 // cannot be verified is refused.
 
 import { absolute, average, compare, type Decimal, decimal, multiply, subtract } from './decimal.ts';
-import { millis, type Timestamp } from './ids.ts';
+import { secondsLeftOfDay } from './entitlement.ts';
+import { millis, type Timestamp, timestamp } from './ids.ts';
 import type { GuardVerdict, OrderError, Side, Source } from './order.ts';
 
 /** For every symbol, or symbol by symbol; "*" is every other one. */
@@ -55,7 +56,8 @@ export interface GuardFacts {
   readonly entriesInLastMinute: number | null;
   /** In this symbol; null in it: there was none. */
   readonly lastEntry: { readonly at: Timestamp | null } | null;
-  readonly equity: { readonly now: Decimal; readonly first: Decimal } | null;
+  /** `first`: at the day's first order; null: it was not noted then. */
+  readonly equity: { readonly now: Decimal; readonly first: Decimal | null } | null;
   /** The signal's. */
   readonly price: Decimal | null;
   /** What the broker would fill at: the ask for a buy. */
@@ -123,9 +125,14 @@ const GUARDS: readonly { readonly guard: GuardName; readonly judge: Judge }[] = 
   },
   {
     guard: 'max_daily_loss',
-    judge({ max_daily_loss: most }, { equity }) {
+    judge({ max_daily_loss: most }, { equity, now }) {
       if (most === undefined) return null;
       if (equity === null) return unverified('the equity of the account');
+      if (equity.first === null)
+        return {
+          passes: false,
+          reason: `what the equity was at the day's first order was not noted; it will be from ${timestamp(now + secondsLeftOfDay(now) * 1000)} on`,
+        };
       const loss = subtract(equity.first, equity.now);
       return {
         passes: compare(loss, decimal(most)) <= 0,

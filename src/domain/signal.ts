@@ -1,8 +1,7 @@
 // A webhook's body → a Signal, or why it is not one; a signal's action → what to do (the spec's mapping tables).
 
-import { type Decimal, parseDecimal, sign, ZERO } from './decimal.ts';
+import { type Decimal, isNumeral, parseDecimal, sign, ZERO } from './decimal.ts';
 import { type JsonObject, type JsonValue, NumberText, readJson } from './json.ts';
-import { placeIn } from './json-fault.ts';
 import {
   ACTIONS,
   type Action,
@@ -17,6 +16,7 @@ import { insteadOf } from './refused-fields.ts';
 import { readTimestamp, sourceText } from './signal-time.ts';
 import { positionOf, STANCE_SIDES, type Stance } from './strategy.ts';
 import { isSymbol } from './symbol.ts';
+import { isUnfilled, notFilledIn, unfilledIn } from './unfilled.ts';
 
 export interface Signal {
   readonly action: Action;
@@ -126,7 +126,10 @@ export function readSignal(
   if (before && 'problem' in before) return before;
   const after = readStance(fields, 'market_position');
   if (after && 'problem' in after) return after;
-  const mapped = after ? mapStance(action, orderType, after, follow) : mapAction(action, orderType);
+  const isSized = optional(fields, 'market_position_size') !== null;
+  const mapped = after
+    ? mapStance(action, orderType, after, { follow, isSized })
+    : mapAction(action, orderType);
   if ('problem' in mapped) return mapped;
 
   // Said in the wrong place, it would be an order in earnest.
@@ -139,7 +142,11 @@ export function readSignal(
   const priceField = optional(fields, 'price');
   const price = priceField === null ? null : readNumber(priceField);
   if (priceField !== null && (price === null || sign(price) <= 0))
-    return { problem: '"price" must be a number above zero: the price that the signal saw.' };
+    return (
+      inexact('price', priceField) ?? {
+        problem: '"price" must be a number above zero: the price that the signal saw.',
+      }
+    );
   const id = optional(fields, 'id');
   if (id !== null && (typeof id !== 'string' || id.length > 64))
     return { problem: '"id" must be a string of 1 to 64 characters.' };
@@ -188,47 +195,16 @@ export function readSignal(
   };
 }
 
-/** What the platform writes where it has no value for a placeholder, and what it leaves where it does not know it. */
-const UNFILLED = /\{\{[^{}]*\}\}|^(?:NaN|na)$/;
-
-/** What to do about it: the platform fills in what the alert's own kind has, and leaves the rest as it stands. */
-const fillIn = (value: string): string =>
-  value.includes('strategy.')
-    ? 'An alert of an indicator, or a plain price alert, has no strategy.* values: make the alert on the strategy itself, or write the value.'
-    : 'Use a placeholder that this kind of alert has, or write the value itself.';
-
-const notFilledIn = (name: string, value: string, place = '') => ({
-  problem: `"${name}" is ${value.slice(0, 80)}${place}: the platform did not fill it in. ${fillIn(value)}`,
-});
-
 function unfilledOrRefused(fields: JsonObject): { readonly problem: string } | null {
   for (const name of FIELDS) {
     const value = field(fields, name);
-    if (name !== 'secret' && typeof value === 'string' && UNFILLED.test(value.trim()))
+    if (name !== 'secret' && typeof value === 'string' && isUnfilled(value.trim()))
       return notFilledIn(name, value.trim());
   }
   for (const name of Object.keys(fields)) {
     const instead = FIELDS.includes(name) || optional(fields, name) === null ? null : insteadOf(name);
     if (instead !== null) return { problem: `"${name.slice(0, 64)}" is not understood here. ${instead}` };
   }
-  return null;
-}
-
-/** Where a placeholder stands as it is, outside of quotes, the body is not JSON. */
-const UNFILLED_FIELD = /"([^"\\]{1,64})"\s*:\s*(\{\{[^{}"\\]{0,80}\}\}|NaN\b|na\b)/d;
-const UNFILLED_ALONE = /\{\{[\w.$ -]{1,80}\}\}/g;
-
-/** `at`: where the body stops being JSON. */
-function unfilledIn(body: Uint8Array, at = -1): string | null {
-  const text = new TextDecoder().decode(body);
-  const field = UNFILLED_FIELD.exec(text);
-  if (field) {
-    const [, name = '', value = ''] = field;
-    return notFilledIn(name, value, ` at ${placeIn(text, field.indices?.[2]?.[0] ?? 0)}`).problem;
-  }
-  for (const { 0: value, index } of text.matchAll(UNFILLED_ALONE))
-    if (index <= at && at < index + value.length)
-      return `The body is not valid JSON: at ${placeIn(text, index)} there is ${value}, which the platform did not fill in. ${fillIn(value)}`;
   return null;
 }
 
@@ -265,7 +241,11 @@ function readStance(
   if (sizeField === null) return { side, size: side === 'flat' ? ZERO : null };
   const size = readNumber(sizeField);
   if (size === null || sign(size) < 0)
-    return { problem: `"${name}_size" is ${shown(sizeField)}: it must be a number, 0 or above.` };
+    return (
+      inexact(`${name}_size`, sizeField) ?? {
+        problem: `"${name}_size" is ${shown(sizeField)}: it must be a number, 0 or above.`,
+      }
+    );
   if ((sign(size) === 0) !== (side === 'flat'))
     return {
       problem: `"${name}_size" is ${size} and "${name}" is ${side}: 0 goes with flat, and only with it.`,
@@ -280,7 +260,7 @@ function mapStance(
   action: Action,
   orderType: OrderType | null,
   stance: Stance,
-  follow: boolean,
+  { follow, isSized }: { readonly follow: boolean; readonly isSized: boolean },
 ): Mapping | { readonly problem: string } {
   if (action !== 'buy' && action !== 'sell' && action !== 'sync')
     return {
@@ -289,8 +269,9 @@ function mapStance(
   if (orderType !== null)
     return { problem: '"order_type" does not go with "market_position", which decides it: leave one out.' };
   const position = positionOf(stance);
+  // Flat has its size by itself; who reports where it stands says both.
   if (action === 'sync')
-    return position === null || stance.size === null
+    return position === null || !isSized
       ? missing('market_position_size', 'where the strategy stands')
       : alignment(position);
   const opens = follow ? null : action;
@@ -378,8 +359,16 @@ const shown = (value: JsonValue): string =>
 
 const missing = (name: string, what: string) => ({ problem: `"${name}" is missing: ${what}.` });
 
+const numberText = (value: JsonValue): string =>
+  value instanceof NumberText ? value.text : typeof value === 'string' ? value.trim() : '';
+
 /** A number, or a text that is one. */
-function readNumber(value: JsonValue): Decimal | null {
-  const text = value instanceof NumberText ? value.text : typeof value === 'string' ? value.trim() : '';
-  return parseDecimal(text);
-}
+const readNumber = (value: JsonValue): Decimal | null => parseDecimal(numberText(value));
+
+/** What is wrong with a number that we cannot carry as it is; null: that is not it. */
+const inexact = (name: string, value: JsonValue) =>
+  isNumeral(numberText(value)) && readNumber(value) === null
+    ? {
+        problem: `"${name}" is ${shown(value)}: a number has at most 15 significant digits here, and lies between 1e-15 and 1e16. Send it rounded.`,
+      }
+    : null;

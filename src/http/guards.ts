@@ -140,7 +140,7 @@ async function refuse(guard: Guard, access: Access, request: FastifyRequest): Pr
       await guard.audit(guard.contextOf(request), {
         userId: caller.user.id,
         action: 'csrf_validation_failed',
-        failure: denial.detail,
+        failure: denial,
         resource: { type: 'session', id: caller.session.id },
         metadata: {
           code: denial.code,
@@ -155,7 +155,7 @@ async function refuse(guard: Guard, access: Access, request: FastifyRequest): Pr
     await guard.audit(guard.contextOf(request), {
       userId: caller.user.id,
       action: 'admin_access',
-      failure: denial.detail,
+      failure: denial,
       metadata: { code: denial.code },
     });
     return denial;

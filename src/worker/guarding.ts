@@ -4,6 +4,7 @@
 import type { Instrument } from '../broker/broker.ts';
 import { dayOf } from '../domain/entitlement.ts';
 import { type GuardFacts, type Guards, judgeEntry } from '../domain/guards.ts';
+import { timestamp } from '../domain/ids.ts';
 import { type GuardVerdict, mainLeg, type Order } from '../domain/order.ts';
 import { plannedPosition } from '../domain/position.ts';
 import { canonicalSymbol } from '../domain/symbol.ts';
@@ -15,13 +16,24 @@ interface GuardDeps {
   readonly clock: { now(): number };
 }
 
-/** The equity at the day's first order; an order that only closes has one too. */
-export function noteEquity({ orders, clock }: GuardDeps, order: Order, line: Line): void {
-  line
-    .balance()
-    .then(({ equity }) => orders.firstEquity(order, dayOf(clock.now()), equity))
-    // The guard refuses, or takes the next order's, where it is not known.
-    .catch(() => {});
+/**
+ * The equity at the day's first order, whether or not a guard asks for it yet: it may be set later. Read once for a day, an
+ * account and a mode; a second worker of that day reads it again, and keeps the first.
+ */
+export function equityNotes({ orders, clock }: GuardDeps): (order: Order, line: Line) => void {
+  const days = new Map<string, string>();
+  return (order, line) => {
+    const now = clock.now();
+    const day = dayOf(now);
+    const book = `${order.accountId} ${order.simulation}`;
+    if (days.get(book) === day) return;
+    days.set(book, day);
+    line
+      .balance()
+      .then(({ equity }) => orders.firstEquity(order, day, { equity, at: timestamp(now) }))
+      // Tried again with the next order. Where this one is sent meanwhile, the guard refuses until the day ends.
+      .catch(() => days.delete(book));
+  };
 }
 
 export interface GuardedEntry {
@@ -49,7 +61,8 @@ export async function judgeGuards(
     found(counts, () => orders.entriesSince(order, backTo)),
     found(guards.max_daily_loss !== undefined, async () => {
       const { equity: current } = await line.balance();
-      return { now: current, first: await orders.firstEquity(order, dayOf(now), current) };
+      const read = { equity: current, at: timestamp(now) };
+      return { now: current, first: await orders.firstEquity(order, dayOf(now), read) };
     }),
     found(guards.max_price_deviation_percent !== undefined, async () => {
       const { bid, ask } = await line.quote(instrument);

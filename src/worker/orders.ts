@@ -22,6 +22,12 @@ export interface SentEntry {
   readonly sentAt: Timestamp;
 }
 
+/** `at`: when it was asked for. */
+export interface EquityRead {
+  readonly equity: Decimal;
+  readonly at: Timestamp;
+}
+
 export interface WorkerOrders {
   find(id: OrderId): Promise<Order | null>;
   /** Those with an order that is `queued` or `executing`. */
@@ -43,18 +49,14 @@ export interface WorkerOrders {
     of: Pick<Order, 'userId' | 'accountId' | 'simulation'>,
     since: number,
   ): Promise<readonly SentEntry[]>;
-  /** The equity at the day's first order: this one's, where there was none. */
+  /** The equity at the day's first order: this one, where it is for that. null: another was sent before, and none was kept. */
   firstEquity(
-    of: Pick<Order, 'userId' | 'accountId' | 'simulation'>,
+    of: Pick<Order, 'id' | 'userId' | 'accountId' | 'simulation'>,
     day: string,
-    equity: Decimal,
-  ): Promise<Decimal>;
+    read: EquityRead,
+  ): Promise<Decimal | null>;
   /** The same, and nothing is kept. */
-  knownEquity(
-    of: Pick<Order, 'userId' | 'accountId' | 'simulation'>,
-    day: string,
-    equity: Decimal,
-  ): Promise<Decimal>;
+  knownEquity: WorkerOrders['firstEquity'];
   findAccount(id: AccountId): Promise<Account | null>;
   /** The credentials of this version of the account are no longer verified. */
   refuseCredentials(account: AccountId, version: number): Promise<void>;

@@ -26,7 +26,7 @@ import {
   verifyCredentials,
 } from './enquiries.ts';
 import { type Execution, OrderTaken } from './execute.ts';
-import { judgeGuards, noteEquity } from './guarding.ts';
+import { equityNotes, judgeGuards } from './guarding.ts';
 import { createLanes } from './lanes.ts';
 import { createListening } from './listening.ts';
 import type { Envelope, Mailbox, WorkRequest } from './mailbox.ts';
@@ -82,7 +82,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     ...deps,
     connections,
     judge: (entry) => judgeGuards(deps, entry),
-    noteEquity: (order, line) => noteEquity(deps, order, line),
+    noteEquity: equityNotes(deps),
     save: async (order, options = { settled: false }) =>
       mine(order, await orders.save(order, token, options)),
     saveSending: async (order) => mine(order, await orders.saveSending(order, token)),

@@ -166,7 +166,7 @@ test('every classified event: its status, its audit entry, its mail or none, its
       const { user, account } = scene.trader;
       const answer = await event.send(scene);
       assert.equal(answer.status, event.status, JSON.stringify(answer.body));
-      const { code, detail, request_id } = answer.body;
+      const { code, title, detail, request_id } = answer.body;
       assert.equal(code, event.code ?? event.type);
 
       const rows = await world.db.all<Entry & { metadata: string }>(
@@ -184,7 +184,7 @@ test('every classified event: its status, its audit entry, its mail or none, its
         user_agent: AGENT,
         request_path,
         request_method: 'POST',
-        error_message: detail,
+        error_message: title === detail ? detail : `${title}. ${detail}`,
         resource_type: event.resource,
         resource_id: event.resource === 'account' ? account.id : sessionOf(scene),
         metadata: { request_id, code, ...event.metadata(scene) },

@@ -236,7 +236,73 @@ describe('a placeholder that the platform did not fill in', () => {
     );
   });
 
+  // What plots a value has its name in quotes, and they end the text around it.
+  for (const value of [
+    '{{plot("qty")}}',
+    '{{plot("a b")}}',
+    '{{plot("")}}',
+    '{{plot(",")}}',
+    '{{ plot("x:y") }}',
+  ])
+    for (const [written, column] of [
+      [value, 31],
+      [`"${value}"`, 32],
+      [`"about ${value} of it"`, 38],
+      [`"{{strategy.order.id}} ${value}"`, 54],
+    ] as const)
+      test(`is named where its quotes make the body no JSON: ${written}`, () => {
+        const problem = problemIn(`{"action": "buy", "quantity": ${written}, "secret": "x"}`);
+        assert.ok(problem.startsWith(`"quantity" is ${value} at line 1, column ${column}: `), problem);
+      });
+
+  test('is named where its quotes are escaped, and where it has none', () => {
+    for (const value of ['{{plot("qty")}}', '{{plot_0}}', 'about {{plot_0}} of it']) {
+      const text = JSON.stringify({ action: 'buy', symbol: 'X', quantity: value });
+      const reading = readSignal(readBody(Buffer.from(text)), { simulation: true });
+      assert.ok('problem' in reading && reading.problem.startsWith(`"quantity" is ${value}: `), text);
+    }
+  });
+
+  test('is named alone, with quotes of its own', () => {
+    assert.match(problemIn('{{plot("qty")}}'), /at line 1, column 1 there is \{\{plot\("qty"\)\}\}/);
+  });
+
+  test('is looked for in a time that grows with the body, whatever is in it', () => {
+    const parts = [
+      ...[
+        '"a":',
+        '"a":"',
+        '"a":"{{',
+        '"a":"{{x("',
+        '"a":{{x("',
+        '{{',
+        '{{x("',
+        '"',
+        '""',
+        '(',
+        '"a" ',
+        '")}}',
+        '{{x(""',
+      ],
+      ...['"a":"{{x', ' ', '"a"', '"a":"x {{'],
+    ];
+    const most = 16 * 1024;
+    for (const part of parts)
+      for (const end of ['', '"', ' '.repeat(most / 2)]) {
+        const text = `${part.repeat(Math.floor((most - end.length) / part.length))}${end}`;
+        const begun = process.cpuUsage();
+        problemIn(text);
+        const { user } = process.cpuUsage(begun);
+        // Linear takes some milliseconds at most; quadratic, seconds.
+        assert.ok(user < 500_000, `${user / 1000} ms for ${part}`);
+      }
+  });
+
   test('is not blamed for another mistake', () => {
+    assert.match(
+      problemIn('{"action": "buy", "price": {{"b": 1}}}'),
+      /^The body is not valid JSON: at line 1/,
+    );
     assert.match(
       problemIn('{"action": "{{strategy.order.action}}", "quantity": 1,}'),
       /^The body is not valid JSON: at line 1, column 55 there must be a name in double quotes\.$/,

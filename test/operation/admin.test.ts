@@ -600,7 +600,7 @@ describe('users', () => {
       success: false,
       resource_type: 'user',
       resource_id: admin.user.id,
-      error_message: own.body.detail,
+      error_message: `${own.body.title}. ${own.body.detail}`,
     });
     assert.equal((await call<User>('GET', `/deployment/users/${admin.user.id}`)).body.plan, 'desk');
     // To change one's own plan, or to say that one is active, is no deactivation.

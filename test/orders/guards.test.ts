@@ -7,7 +7,7 @@ import { type Decimal, decimal } from '../../src/domain/decimal.ts';
 import { mergeGuards } from '../../src/domain/guard-settings.ts';
 import { type GuardFacts, type Guards, judgeEntry } from '../../src/domain/guards.ts';
 import { type Timestamp, timestamp } from '../../src/domain/ids.ts';
-import { openWorld, type Problem, type Trader, type World } from '../world.ts';
+import { openWorld, type Problem, settableClock, type Trader, type World } from '../world.ts';
 
 const NOW = Date.parse('2026-11-16T15:00:00Z');
 const FACTS: GuardFacts = {
@@ -57,6 +57,7 @@ describe('A guard at its bound', () => {
       [{ max_orders_per_minute: 3 }, { entriesInLastMinute: null }],
       [{ cooldown_seconds: 3 }, { lastEntry: null }],
       [{ max_daily_loss: 3 }, { equity: null }],
+      [{ max_daily_loss: 3 }, { equity: { now: amount(1000), first: null } }],
       [{ max_price_deviation_percent: 3 }, { brokerPrice: null }],
       [{ max_price_deviation_percent: 3 }, { price: null }],
     ] as [Guards, Partial<GuardFacts>][])
@@ -221,24 +222,52 @@ describe('An account with guards', () => {
     assert.equal(body.error?.guard, 'max_price_deviation_percent');
   });
 
+  const kept = async (world: World, { account }: Trader) =>
+    (
+      await world.db.all<{ equity: string }>(
+        sql`select equity from day_equity where trading_account_id = ${account.id}`,
+      )
+    ).map(({ equity }) => Number(equity));
+
   test('a day begins with its first order, whatever it is, and a plan is none', async (t) => {
     const world = await openWorld(t);
     const trader = await world.makeTrader();
-    await world.send(trader, { quantity: 1 });
     await change(world, trader, { max_daily_loss: 0.01 });
-    const kept = async () =>
-      (await world.db.all(sql`select equity from day_equity where trading_account_id = ${trader.account.id}`))
-        .length;
     const order = { trading_account_id: trader.account.id, action: 'buy', symbol: 'BTCUSDT', quantity: 1 };
     await world.as(trader, 'POST', '/trading/order/plan', order);
-    assert.equal(await kept(), 0);
+    assert.deepEqual(await kept(world, trader), []);
+    await change(world, trader, { max_daily_loss: null });
+    await world.send(trader, { quantity: 1 });
+    while ((await kept(world, trader)).length === 0);
+    const [first = 0] = await kept(world, trader);
     await world.send(trader, { action: 'long_exit', quantity: 0.5 });
-    while ((await kept()) === 0);
-    assert.equal(
-      (await world.send(trader)).body.error?.guard,
-      'max_daily_loss',
-      'the exit has cost its spread',
-    );
+    await change(world, trader, { max_daily_loss: 0.01 });
+    const { body } = await world.send(trader);
+    assert.equal(body.error?.guard, 'max_daily_loss', 'what was lost before the guard was set counts');
+    assert.ok(body.error?.message.includes(`it was ${first} at the day's first order`), body.error?.message);
+    assert.deepEqual(await kept(world, trader), [first]);
+  });
+
+  test('what the day began with, and nobody noted, cannot be verified: until the next day', async (t) => {
+    const clock = settableClock();
+    const world = await openWorld(t, { clock });
+    const trader = await world.makeTrader();
+    await world.send(trader);
+    while ((await kept(world, trader)).length === 0);
+    await world.db.commit([sql`delete from day_equity`]);
+    await change(world, trader, { max_daily_loss: 1_000_000 });
+    const order = { trading_account_id: trader.account.id, action: 'buy', symbol: 'BTCUSDT', quantity: 1 };
+    const plan = (await world.as(trader, 'POST', '/trading/order/plan', order)).body;
+    assert.match(JSON.stringify(plan), /was not noted/);
+    clock.advance(1_000);
+    const { body } = await world.send(trader);
+    assert.deepEqual([body.status, body.error?.guard], ['rejected', 'max_daily_loss']);
+    assert.match(body.error?.message ?? '', /was not noted; it will be from 2026-07-16T00:00:00\.000Z on/);
+    assert.deepEqual(await kept(world, trader), []);
+    // Another mode is another book, and another day another one.
+    assert.equal((await world.send(trader, {}, { query: '?simulation=true' })).body.status, 'filled');
+    clock.advance(6 * 3_600_000);
+    assert.equal((await world.send(trader)).body.status, 'filled');
   });
 
   test('merges them guard by guard, null removes one, and nonsense changes nothing', async (t) => {

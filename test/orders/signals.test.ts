@@ -122,6 +122,53 @@ describe('What arrived at a webhook', () => {
     );
   });
 
+  test('a report is in the audit log as an order is: from where it came, and what it found', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    const stance = { market_position: 'long', market_position_size: 2 };
+    const from = { headers: { 'user-agent': 'a platform' }, remoteAddress: '203.0.113.9' };
+    const sent = { action: 'sync', quantity: null, ...stance };
+    for (const query of ['', '?simulation=true'])
+      assert.equal((await world.webhook(trader, world.signal(trader, sent), { query, ...from })).status, 200);
+    const url = '/settings/audit-log?action=webhook_order';
+    const { items } = (await world.as<{ items: Record<string, unknown>[] }>(trader, 'GET', url)).body;
+    const { account } = trader;
+    assert.deepEqual(
+      items.map(({ metadata, ...entry }) => {
+        const { request_id, ...found } = metadata as Record<string, unknown>;
+        assert.match(String(request_id), /^[0-9a-f-]{36}$/);
+        const { success, error_message, ip_address, user_agent, resource_type, resource_id } = entry;
+        return [success, error_message, ip_address, user_agent, resource_type, resource_id, found];
+      }),
+      [true, false].map((simulation) => [
+        ...[true, null, '203.0.113.9', 'a platform', 'account', account.id],
+        {
+          trading_account_id: account.id,
+          simulation,
+          sync: true,
+          symbol: 'BTCUSDT',
+          in_sync: false,
+          strategy_position: 2,
+          broker_position: 0,
+          gap: false,
+        },
+      ]),
+    );
+  });
+
+  test('a report that aligned the position has one entry: that of its order', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader({}, { outOfSync: 'follow' });
+    const stance = { market_position: 'long', market_position_size: 2 };
+    await world.send(trader, { action: 'sync', quantity: null, ...stance });
+    const url = '/settings/audit-log?action=webhook_order';
+    const { items } = (await world.as<{ items: { resource_type: string }[] }>(trader, 'GET', url)).body;
+    assert.deepEqual(
+      items.map(({ resource_type }) => resource_type),
+      ['order'],
+    );
+  });
+
   test('is found by what became of its order, and by whether it was real money', async (t) => {
     const world = await openWorld(t);
     const trader = await world.makeTrader({}, { outOfSync: 'follow' });

@@ -240,7 +240,9 @@ describe('the checks of the webhook', () => {
         assert.equal(trading_account_id, isKnown ? trader.account.id : undefined);
         assert.equal(entry.action, failing?.action ?? 'webhook_order');
         assert.equal(entry.success, failing ? 0 : 1);
-        assert.equal(entry.error_message, failing ? answer.body.detail : null);
+        const { title, detail } = answer.body;
+        const why = title === detail ? detail : `${title}. ${detail}`;
+        assert.equal(entry.error_message, failing ? why : null);
         assert.equal(metadata.code, failing ? answer.body.code : undefined);
         assert.equal(entry.ip_address, '198.51.100.7');
         assert.equal(entry.user_agent, 'Charting/1.0');

@@ -141,7 +141,7 @@ export async function resetSimulation(
   await writeAudit(deps, owner.context, {
     userId: owner.id,
     action: 'simulation_reset',
-    failure: denial?.detail ?? null,
+    failure: denial,
     resource: { type: 'account', id: account.id },
     metadata: { trading_account_id: account.id, ...(denial ? { code: denial.code } : {}) },
   });

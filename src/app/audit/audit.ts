@@ -2,6 +2,7 @@
 
 import { type AuditEntry, insertAuditEntry } from '../../data/audit-log.ts';
 import type { Db, Statement } from '../../data/db.ts';
+import { type Denial, whyRefused } from '../../domain/denial.ts';
 import { type Timestamp, timestamp, type UserId } from '../../domain/ids.ts';
 
 /** What every request brings along. */
@@ -16,8 +17,8 @@ export interface RequestContext {
 export interface AuditEvent {
   readonly userId: UserId | null;
   readonly action: string;
-  /** null: it succeeded. */
-  readonly failure: string | null;
+  /** Why, or which refusal of ours; null: it succeeded. */
+  readonly failure: string | Denial | null;
   readonly resource?: { readonly type: string; readonly id: string };
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
@@ -25,15 +26,17 @@ export interface AuditEvent {
 export function audit(context: RequestContext, event: AuditEvent, now: number): Statement {
   const at: Timestamp = timestamp(now);
   const length = event.userId === null ? STRANGERS_TEXT : 512;
+  const { failure } = event;
+  const why = failure !== null && typeof failure === 'object' ? whyRefused(failure) : failure;
   const entry: AuditEntry = {
     userId: event.userId,
     action: event.action,
-    success: event.failure === null,
+    success: why === null,
     ipAddress: context.ip,
     userAgent: context.userAgent === null ? null : storable(context.userAgent, length),
     requestPath: storable(context.path, length),
     requestMethod: context.method,
-    errorMessage: event.failure === null ? null : storable(event.failure, 1024),
+    errorMessage: why === null ? null : storable(why, 1024),
     resourceType: event.resource?.type ?? null,
     resourceId: event.resource?.id ?? null,
     metadata: { request_id: context.requestId, ...event.metadata },

@@ -101,7 +101,7 @@ async function noteRefusal(
   await writeAudit(deps, context, {
     userId: user.id,
     action: ruleOf(denial.code).audit ?? action,
-    failure: denial.detail,
+    failure: denial,
     ...(accountId ? { resource: { type: 'account', id: accountId } } : {}),
     metadata: {
       code: denial.code,

@@ -52,7 +52,7 @@ export async function changePassword(
     await writeAudit(deps, context, {
       userId: user.id,
       action: 'change_password',
-      failure: outcome.detail,
+      failure: outcome,
       metadata: { code: outcome.code },
     });
     return outcome;

@@ -56,7 +56,7 @@ async function audited<Outcome extends object>(
     await writeAudit(deps, context, {
       userId: findings.user?.id ?? null,
       action: 'login',
-      failure: outcome.detail,
+      failure: outcome,
       metadata: { code: outcome.code },
     });
   return outcome;

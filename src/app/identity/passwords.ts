@@ -105,7 +105,7 @@ export async function register(deps: RegisterDeps, registration: Registration): 
     await writeAudit(deps, registration.context, {
       userId: null,
       action: 'register',
-      failure: outcome.detail,
+      failure: outcome,
       metadata: { code: outcome.code },
     });
   return outcome;
@@ -217,7 +217,7 @@ export async function resetPassword(
     await writeAudit(deps, context, {
       userId: user?.id ?? null,
       action: 'reset_password',
-      failure: denial.detail,
+      failure: denial,
       metadata: { code: denial.code },
     });
     return denial;

@@ -160,7 +160,7 @@ async function refuse(
   await writeAudit(deps, context, {
     userId: user.id,
     action,
-    failure: denial.detail,
+    failure: denial,
     metadata: { code: denial.code },
   });
   return denial;

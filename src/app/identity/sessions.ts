@@ -141,7 +141,7 @@ export async function revokeUserSession(
     }
   }
   const denial = deny('not_found', { detail: 'You have no such active session.' });
-  await writeAudit(deps, context, { ...event, failure: denial.detail });
+  await writeAudit(deps, context, { ...event, failure: denial });
   return denial;
 }
 

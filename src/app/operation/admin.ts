@@ -100,7 +100,7 @@ async function refuse(
   denial: Denial,
 ): Promise<Denial> {
   const { id, context } = 'context' in by ? by : { id: null, context: by };
-  await writeAudit(deps, context, { userId: id, failure: denial.detail, ...deed });
+  await writeAudit(deps, context, { userId: id, failure: denial, ...deed });
   return denial;
 }
 

@@ -41,7 +41,7 @@ export async function placeDashboardOrder(
       {
         userId: request.user.id,
         action: ruleOf(outcome.code).audit ?? 'dashboard_order',
-        failure: outcome.detail,
+        failure: outcome,
         resource: { type: 'account', id: request.accountId },
         metadata: { code: outcome.code, trading_account_id: request.accountId },
       },

@@ -43,7 +43,7 @@ export async function lookNow(deps: LookDeps, owner: Owner, id: string): Promise
   await writeAudit(deps, owner.context, {
     userId: owner.id,
     action: 'order_look',
-    failure: denial?.detail ?? null,
+    failure: denial,
     resource: { type: 'order', id: order.id },
     metadata: { trading_account_id: order.accountId, ...(denial ? { code: denial.code } : {}) },
   });

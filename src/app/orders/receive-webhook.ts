@@ -6,6 +6,7 @@ import { hasFingerprint } from '../../data/orders.ts';
 import { insertSignal } from '../../data/signals.ts';
 import { findByWebhookToken, type Target } from '../../data/targets.ts';
 import type { Counters } from '../../domain/counters.ts';
+import { toNumberOrNull } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial, isOurFault, ruleOf } from '../../domain/denial.ts';
 import { dayOf, isEntry } from '../../domain/entitlement.ts';
 import type { OrderId } from '../../domain/ids.ts';
@@ -16,7 +17,7 @@ import type { Span, Tracing } from '../../domain/tracing.ts';
 import { fingerprint, isGenuine, memoryMs } from '../../domain/webhook.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import { type AlertDeps, alertUser } from '../audit/alerts.ts';
-import { audit, type RequestContext } from '../audit/audit.ts';
+import { type AuditEvent, audit, type RequestContext } from '../audit/audit.ts';
 import type { Strangers } from '../audit/strangers.ts';
 import { checkRate, isAllowedIp, type RateLimit, type RequestCount } from '../identity/access.ts';
 import { arrivedSignal, type Findings } from './arrived-signal.ts';
@@ -70,7 +71,7 @@ export async function receiveWebhook(
       {
         userId: user?.id ?? null,
         action: ruleOf(outcome.code).audit ?? 'webhook_order',
-        failure: outcome.detail,
+        failure: outcome,
         ...(account ? { resource: { type: 'account', id: account.id } } : {}),
         metadata: { code: outcome.code, ...(account ? { trading_account_id: account.id } : {}), ...metadata },
       },
@@ -184,7 +185,9 @@ async function checkAndPlace(
       const synced = await syncStrategy(deps, { target, hearing, place });
       if (isDenial(synced) && isOurFault(synced)) await attempt?.forget();
       else attempt?.decided();
-      if (!isDenial(synced) && synced.order === null) await deps.db.commit(keep('sync'));
+      // One that became an order has that order's entry.
+      if (!isDenial(synced) && synced.order === null)
+        await deps.db.commit([...keep('sync'), audit(context, reported(synced), deps.clock.now())]);
       return synced;
     }
     const outcome = await heardAnd(deps, hearing, place);
@@ -204,6 +207,25 @@ async function checkAndPlace(
   } catch (fault) {
     await attempt?.forget();
     throw fault;
+  }
+
+  function reported({ inSync, strategyPosition, brokerPosition, gap }: Synced): AuditEvent {
+    return {
+      userId: user.id,
+      action: 'webhook_order',
+      failure: null,
+      resource: { type: 'account', id: account.id },
+      metadata: {
+        trading_account_id: account.id,
+        simulation,
+        sync: true,
+        symbol: signal.symbol,
+        in_sync: inSync,
+        strategy_position: toNumberOrNull(strategyPosition),
+        broker_position: toNumberOrNull(brokerPosition),
+        gap,
+      },
+    };
   }
 
   /** Looked at only where the order was refused: one that is accepted is compared with all others by its commit. */
