@@ -37,7 +37,7 @@ test('each kind of mistake is named with its field', () => {
     [AccountBody, { name: '\n', broker: 'paper' }, '"name" must be 1 to 100 characters, not all of them blanks.'],
     [AccountBody, { name: 'a', broker: 'papers' }, '"broker" must be one of paper, binance, bybit, okx, gate, bitget, alpaca, shioaji.'],
     [AccountBody, { name: 'a', broker: 'paper', allowed_symbols: ['A B'] }, '"allowed_symbols.0" must be 1 to 64 characters without white space.'],
-    [AccountBody, { name: 'a', broker: 'paper', silence_after: 5 }, '"silence_after" must be a whole number from 60 to 31536000 or null.'],
+    [AccountBody, { name: 'a', broker: 'paper', silence_after: 0 }, '"silence_after" must be a whole number from 1 to 31536000 or null.'],
     [UserChangeBody, {}, 'The body must have at least one field: is_active, plan, plan_expires_at.'],
     [UserChangeBody, { plan_expires_at: 'soon' }, '"plan_expires_at" must be a point in time in RFC 3339, such as 2026-11-16T14:30:00Z or null.'],
     [NewOrderHeaders, { 'idempotency-key': '' }, 'The header Idempotency-Key must be 1 to 255 visible ASCII characters.', 'headers'],

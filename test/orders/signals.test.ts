@@ -107,6 +107,10 @@ describe('What arrived at a webhook', () => {
     const [sync, refused, placed] = await signalsOf(world, trader);
     assert.deepEqual([sync?.outcome, sync?.order_id], ['sync', null]);
     assert.deepEqual([refused?.outcome, refused?.code], ['refused', 'webhook_credential_attack']);
+    // What it asked for was understood all the same, and is found by it.
+    assert.deepEqual([refused?.symbol, refused?.symbol], [placed?.symbol, 'BTCUSDT']);
+    assert.equal((await shown(world, trader, refused?.id ?? '')).understood?.action, 'buy');
+    assert.equal((await signalsOf(world, trader, '?symbol=BTCUSDT&outcome=refused')).length, 1);
     assert.deepEqual(
       [placed?.outcome, placed?.order_id, placed?.order_status, placed?.fill_price],
       ['order', order.order_id, 'filled', order.fill_price],

@@ -130,7 +130,8 @@ async function checkAndPlace(
     const checked = checkSignal(deps, request, reading, against);
     if ('denial' in checked)
       Object.assign(findings, { metadata: checked.metadata, refusedBy: checked.check });
-    else findings.signal = checked.signal;
+    // What was understood is shown, also where it was refused for its symbol, its age or its secret.
+    if (checked.signal) findings.signal = checked.signal;
     return checked;
   };
   const checked = check(target);
@@ -259,7 +260,7 @@ function checkSignal(
   { simulation: flag, queryProblem, arrivedAt, context, hasPlatformCertificate }: WebhookRequest,
   reading: BodyReading,
   { account, allowedIps }: Target,
-): { readonly signal: Signal; readonly simulation: boolean } | Refused {
+): { readonly signal: Signal; readonly simulation: boolean } | (Refused & { readonly signal?: Signal }) {
   if (!isAllowedIp(allowedIps, context.ip))
     return {
       check: 'ip',
@@ -275,8 +276,8 @@ function checkSignal(
   if (simulation === null) return malformed('?simulation= takes true, 1, yes, false, 0 or no.');
   const { signal, refusals } = judgeMessage(deps, account, reading, { simulation, now: arrivedAt });
   const [refusal] = refusals;
-  if (refusal || !signal) return refusal ?? malformed('The message could not be understood.');
-  return { signal, simulation };
+  if (!signal) return refusal ?? malformed('The message could not be understood.');
+  return refusal ? { ...refusal, signal } : { signal, simulation };
 }
 
 /** Closed where the store is away, unlike the rate limiter: without this check a replay could trade. */

@@ -229,8 +229,9 @@ const accountFields = {
     }),
   ),
   silence_after: Type.Optional(
-    Type.Union([Type.Integer({ minimum: 60, maximum: 31_536_000 }), Type.Null()], {
-      description: 'seconds without a genuine signal after which you are told once; null: never',
+    Type.Union([Type.Integer({ minimum: 1, maximum: 31_536_000 }), Type.Null()], {
+      description:
+        'seconds without a genuine signal after which you are told once, within half a minute; null: never',
       examples: [86_400],
     }),
   ),
