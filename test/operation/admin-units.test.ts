@@ -205,6 +205,8 @@ for (const [name, open] of Object.entries(DATABASES))
           order_id: order,
           user_id: by.id,
           trading_account_id: account,
+          simulation: false,
+          real_money: false,
           symbol: 'BTCUSDT',
           status: 'unknown',
           attempts: 4,
