@@ -1,7 +1,7 @@
 // What stands around an order: the signal that it came from, its neighbours in the same book, and what the last look found.
 
 import { decimal, toNumber } from '../domain/decimal.ts';
-import type { OrderId, Timestamp } from '../domain/ids.ts';
+import { millis, type OrderId, type Timestamp, timestamp } from '../domain/ids.ts';
 import type { Action, Order, OrderStatus } from '../domain/order.ts';
 import { join, type Reads, type Statement, sql } from './db.ts';
 
@@ -64,15 +64,28 @@ async function neighbour(db: Reads, order: Order, which: 'previous' | 'next'): P
   return row ? { ...row, quantity: toNumber(decimal(row.quantity)) } : null;
 }
 
-/** Another order in the same book has been sent to the broker since. */
-export async function hasFollower(db: Reads, order: Order): Promise<boolean> {
-  const row = await db.get(
-    sql`select 1 as found from (select order_id, trading_account_id, simulation from order_history
-          where user_id = ${order.userId} and symbol = ${order.symbol}
-            and (submitted_at, order_id) > (${order.submittedAt}, ${order.id})
-          order by submitted_at, order_id limit ${LOOKED_THROUGH}) as later
-        where trading_account_id = ${order.accountId} and simulation = ${order.simulation} and exists (
-          select 1 from order_legs l where l.order_id = later.order_id and l.sent_at is not null) limit 1`,
+/** Between an order's arrival and its acceptance, at the most: others that came later may be accepted before it. */
+const OVERTAKEN_MS = 60_000;
+
+/**
+ * Another order in the same book is on its way, or has been sent to the broker after this one. Orders are executed as they
+ * are accepted, and not as they arrived. `isSame`: a symbol has several spellings.
+ */
+export async function hasFollower(
+  db: Reads,
+  order: Order,
+  isSame: (symbol: string) => boolean,
+): Promise<boolean> {
+  const from = timestamp(millis(order.submittedAt) - OVERTAKEN_MS);
+  const rows = await db.all<{ symbol: string; simulation: number | boolean; follows: number | boolean }>(
+    sql`select o.symbol, o.simulation, o.order_id <> ${order.id} and (o.status in ('queued', 'executing')
+          or (o.rowid > (select rowid from order_history where order_id = ${order.id}) and exists (
+            select 1 from order_legs l where l.order_id = o.order_id and l.sent_at is not null))) as follows
+        from order_history o
+        where o.user_id = ${order.userId} and o.trading_account_id = ${order.accountId} and o.submitted_at >= ${from}
+        order by o.submitted_at, o.order_id limit ${LOOKED_THROUGH}`,
   );
-  return row !== undefined;
+  const inBook = rows.filter(({ simulation }) => Boolean(simulation) === order.simulation);
+  // Where not all were looked at, one of the others may be.
+  return rows.length === LOOKED_THROUGH || inBook.some(({ symbol, follows }) => follows && isSame(symbol));
 }

@@ -7,7 +7,7 @@ import type { AccountId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
 import type { Order, OrderStatus } from '../domain/order.ts';
 import type { Check, SignalOutcome } from '../domain/webhook-checks.ts';
 import { realMoneyAmong, realMoneyOf } from './accounts.ts';
-import { join, LIST_MS, ListTooSlow, type Reads, type Statement, sql } from './db.ts';
+import { join, type Reads, type Statement, sql } from './db.ts';
 import { ordersByIds } from './orders.ts';
 
 export interface ArrivedSignal {
@@ -86,19 +86,24 @@ interface SignalRow {
 
 /** In one statement: a few milliseconds of the embedded database at the most, which does nothing else meanwhile. */
 const STEP = 250;
+/** A page is looked for so long; then it is what was found, and the next goes on from there. */
+const PAGE_MS = 400;
 
 /**
  * Newest first; `after` is the last one of the page before. Without their messages, which can be large. What orders and
- * accounts tell is no index's: signals that do not fit are passed over in steps.
+ * accounts tell is no index's: signals that do not fit are passed over in steps. `lookedBackTo`: the last one that was looked
+ * at, where there may be more behind it.
  */
 export async function listSignals(
   db: Reads,
   user: UserId,
   { filter, after, limit }: { filter: SignalFilter; after: string | null; limit: number },
-): Promise<ListedSignal[]> {
+): Promise<{ readonly found: ListedSignal[]; readonly lookedBackTo: string | null }> {
   const begun = performance.now();
   const found = foundBy(user, filter);
-  const fits = [...orderFits(filter), ...(await moneyFits(db, user, filter))];
+  const realAccounts = filter.realMoney === undefined ? new Set<AccountId>() : await realMoneyOf(db, user);
+  if (filter.realMoney && realAccounts.size === 0) return { found: [], lookedBackTo: null };
+  const fits = [...orderFits(filter), ...moneyFits(filter, realAccounts)];
   const step = fits.length === 0 ? limit : STEP;
   const rows: SignalRow[] = [];
   for (let last = after; ; ) {
@@ -117,11 +122,11 @@ export async function listSignals(
     );
     rows.push(...seen.filter((row) => row.fits));
     last = seen.at(-1)?.id ?? null;
-    if (rows.length >= limit || seen.length < step) break;
-    if (performance.now() - begun > LIST_MS) throw new ListTooSlow('too many signals to look through');
+    const isAll = rows.length >= limit || seen.length < step;
+    if (isAll || performance.now() - begun > PAGE_MS)
+      return { found: await withOrders(db, rows.slice(0, limit)), lookedBackTo: isAll ? null : last };
     await nextTurn();
   }
-  return withOrders(db, rows.slice(0, limit));
 }
 
 const isEnd = (outcome: SignalOutcome | SignalEnd | undefined): outcome is SignalEnd =>
@@ -154,10 +159,8 @@ const orderFits = ({ outcome, orderStatus }: SignalFilter): Statement[] =>
       ),
   );
 
-async function moneyFits(db: Reads, user: UserId, { realMoney }: SignalFilter): Promise<Statement[]> {
-  if (realMoney === undefined) return [];
-  const accounts = await realMoneyOf(db, user);
-  if (accounts.size === 0) return [realMoney ? sql`false` : sql`true`];
+function moneyFits({ realMoney }: SignalFilter, accounts: ReadonlySet<AccountId>): Statement[] {
+  if (realMoney === undefined || accounts.size === 0) return [];
   const isReal = join(
     [sql`(simulation = ${false} and trading_account_id in (`, among(accounts), sql`))`],
     '',

@@ -185,7 +185,7 @@ export async function executeOrder(
             await pass(step.afterMs);
             if (position === null) watches.position.begin();
             // Beside it, and not waited for: what the day began with.
-            deps.noteEquity(current, line);
+            if (guards?.max_daily_loss !== undefined) deps.noteEquity(current, line);
             position = { quantity: await line.position(tradable(instrument)), readAt: now() };
             watches.position.looked();
             break;

@@ -17,8 +17,9 @@ interface GuardDeps {
 }
 
 /**
- * The equity at the day's first order, whether or not a guard asks for it yet: it may be set later. Read once for a day, an
- * account and a mode; a second worker of that day reads it again, and keeps the first.
+ * The equity at the day's first order, of an account whose guard asks for it: for the others it would be a call beside every
+ * day's first order, which a busy broker would count against that order. Read once for a day, an account and a mode; a
+ * second worker of that day reads it again, and keeps the first.
  */
 export function equityNotes({ orders, clock }: GuardDeps): (order: Order, line: Line) => void {
   const days = new Map<string, string>();

@@ -181,7 +181,7 @@ describe('The positions', () => {
     );
   });
 
-  test('of a continuous month have what is held of the month that it stands for', async (t) => {
+  test('of a continuous month say what was last compared, beside the month that is held', async (t) => {
     const { broker, send, positions } = await desk(t);
     broker.script('resolve', async (goodAnswer) => ({ ...(await goodAnswer()), symbol: 'ESZ6' }) as never);
     await send({ action: 'buy', symbol: 'ES1!', quantity: 1, ...standing(1) });
@@ -194,7 +194,7 @@ describe('The positions', () => {
       ]),
       [
         ['ESZ6', 1, null, null],
-        ['ES1!', 1, 1, true],
+        ['ES1!', 0, 1, true],
       ],
     );
   });

@@ -1,20 +1,18 @@
 // What an account holds, beside what its strategies hold.
 
-import type { Account } from '../../data/accounts.ts';
+import type { Db } from '../../data/db.ts';
 import { type StrategyState, strategiesOf } from '../../data/strategies.ts';
 import { type Decimal, toNumber, toNumberOrNull, ZERO } from '../../domain/decimal.ts';
-import { type Denial, isDenial } from '../../domain/denial.ts';
+import { isDenial } from '../../domain/denial.ts';
 import type { UserId } from '../../domain/ids.ts';
 import { positionOf } from '../../domain/strategy.ts';
 import { canonicalSymbol } from '../../domain/symbol.ts';
-import type { PlaceOrderDeps } from '../orders/place-order.ts';
-import { positionFor } from '../orders/plan-order.ts';
 import { type AskDeps, heldPositions } from './account-broker.ts';
 import { ownAccount } from './accounts.ts';
 
 /** Those of the broker, or those of the account's simulated book. */
 export async function readPositions(
-  deps: AskDeps & Pick<PlaceOrderDeps, 'db' | 'clock'>,
+  deps: AskDeps & { readonly db: Db },
   user: UserId,
   id: string,
   book: { readonly simulation: boolean },
@@ -36,21 +34,19 @@ export async function readPositions(
     ...besides(strategies.get(canonical(symbol)), quantity),
   }));
   const listed = new Set(positions.map(({ symbol }) => canonical(symbol)));
-  const missing = [];
-  for (const state of strategies.values()) {
-    const { symbol } = state.key;
-    if (listed.has(symbol) || state.word.after === null || state.word.after.side === 'flat') continue;
-    const quantity = await heldOf(deps, account, { symbol, ...book });
-    if (typeof quantity !== 'string') return quantity;
-    missing.push({
-      symbol,
-      quantity: toNumber(quantity),
+  // What only the strategy holds.
+  const missing = [...strategies.values()]
+    .filter(({ key, word }) => !listed.has(key.symbol) && word.after !== null && word.after.side !== 'flat')
+    .map((state) => ({
+      symbol: state.key.symbol,
+      quantity: 0,
       average_price: null,
       last_price: null,
       open_profit: null,
-      ...besides(state, quantity),
-    });
-  }
+      ...besides(state, ZERO),
+      // A continuous month is held under the month's own name: if anything is held, what was last compared tells.
+      ...(state.key.symbol.endsWith('!') && positions.length > 0 && { in_sync: state.driftSince === null }),
+    }));
   return { items: [...held, ...missing] };
 }
 
@@ -62,16 +58,4 @@ function besides(state: StrategyState | undefined, held: Decimal) {
     in_sync: position === null ? null : position === held,
     last_signal_at: state?.arrivedAt ?? null,
   };
-}
-
-/** Of a symbol that is not listed nothing is held; but a continuous month is listed under the month's own name. */
-async function heldOf(
-  deps: AskDeps & Pick<PlaceOrderDeps, 'clock'>,
-  account: Account,
-  of: { readonly symbol: string; readonly simulation: boolean },
-): Promise<Decimal | Denial> {
-  if (!of.symbol.endsWith('!')) return ZERO;
-  const held = await positionFor(deps, account, of);
-  if (isDenial(held)) return held;
-  return 'rejection' in held ? ZERO : held.position;
 }

@@ -18,8 +18,9 @@ export async function readSignals(
   user: UserId,
   { filter, ...page }: PageRequest & { readonly filter: SignalFilter },
 ) {
-  const found = await listSignals(db.lists, user, { filter, ...onePage(page) });
-  return pageOf(found, page, showSignal);
+  const { found, lookedBackTo } = await listSignals(db.lists, user, { filter, ...onePage(page) });
+  const shown = pageOf(found, page, showSignal);
+  return { ...shown, next_cursor: shown.next_cursor ?? lookedBackTo };
 }
 
 /** In a wrapping of its own: a refused signal has a code and a detail too, and is no denial. */

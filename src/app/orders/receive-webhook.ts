@@ -186,6 +186,8 @@ async function checkAndPlace(
       const synced = await syncStrategy(deps, { target, hearing, place });
       if (isDenial(synced) && isOurFault(synced)) await attempt?.forget();
       else attempt?.decided();
+      // By the broker, after everything else: it has no such symbol.
+      if (isDenial(synced) && synced.code === 'webhook_payload_invalid') findings.refusedBy = 'worker';
       // One that became an order has that order's entry.
       if (!isDenial(synced) && synced.order === null)
         await deps.db.commit([...keep('sync'), audit(context, reported(synced), deps.clock.now())]);

@@ -173,7 +173,8 @@ export async function noteEnd(deps: DriftDeps, order: Order): Promise<void> {
     if (!state || (found.inSync && state.driftSince === null)) return;
     // Whoever comes later decides: a word, whose order may not have begun, or an order that was sent.
     if (isBehind(order, state, found)) return;
-    if (await hasFollower(deps.db, order)) return;
+    if (await hasFollower(deps.db, order, (other) => canonicalSymbol(brokerName, other) === key.symbol))
+      return;
     await noteDrift(deps, key, order.userId, position, { order_id: order.id });
   } catch (fault) {
     deps.log.warn({ fault, ...namesOf(order) }, 'whether the position drifts could not be noted');

@@ -96,7 +96,7 @@ function SignalList({ filters: given }: { readonly filters: Filters }) {
               )}
             </RowsNear>
           </table>
-          {signals.length === 0 && fresh.length === 0 && list.isSuccess && (
+          {signals.length === 0 && fresh.length === 0 && list.isSuccess && !list.hasNextPage && (
             <Nothing filters={filters} hasAccounts={(accounts?.length ?? 0) > 0} />
           )}
           <p className={styles.end}>

@@ -19,6 +19,8 @@ import { type Known, lastKnown } from './last-known.ts';
 
 /** A page of the list. */
 const PAGE = 50;
+/** Empty pages in a row, until it is left to who looks whether to go on. */
+const MOST_EMPTY = 5;
 /** Orders come from elsewhere, too; some more are read, so that those of the signals are among them. */
 const ORDERS = 200;
 /** Refused signals are no change of an order: they are asked for. */
@@ -41,12 +43,17 @@ export interface Asked {
 }
 
 async function readPage(query: SignalQuery, cursor: string | null): Promise<SignalPage> {
-  const { items, next_cursor } = await read(
-    api.GET('/trading/signals', {
-      params: { query: { ...query, limit: PAGE, ...(cursor && { cursor }) } },
-    }),
-  );
-  return { signals: items, next: next_cursor, orders: await readOrders(items, query) };
+  const ask = (after: string | null) =>
+    read(
+      api.GET('/trading/signals', {
+        params: { query: { ...query, limit: PAGE, ...(after && { cursor: after }) } },
+      }),
+    );
+  let page = await ask(cursor);
+  // Of a long history a page may have looked at much and found nothing yet.
+  for (let more = 0; more < MOST_EMPTY && page.items.length === 0 && page.next_cursor; more++)
+    page = await ask(page.next_cursor);
+  return { signals: page.items, next: page.next_cursor, orders: await readOrders(page.items, query) };
 }
 
 /** The orders of these signals; without them the list says less, and stands. */
