@@ -321,3 +321,79 @@ describe('Aligning a halted account', () => {
     assert.equal(broker.position(trader.account.id), '1');
   });
 });
+
+describe('Which order is the last', () => {
+  const drifts = (world: World) =>
+    world.db.all<{ drift_since: string | null }>(sql`select drift_since from strategy_positions`);
+
+  test('is told by their acceptance: an alert that was overtaken is compared, and nobody while it waits', async (t) => {
+    const clock = settableClock();
+    const broker = scriptedBroker(t);
+    const late = { reached: Promise.withResolvers<void>(), may: Promise.withResolvers<void>() };
+    let isLate = false;
+    const world = await openWorld(t, {
+      ...{ brokers: broker.brokers, clock, wait: async () => {} },
+      db: (db) => ({
+        ...db,
+        async commit(unit) {
+          const texts = JSON.stringify(unit);
+          if (isLate && /insert into order_history/.test(texts) && /strategy_positions/.test(texts)) {
+            isLate = false;
+            late.reached.resolve();
+            await late.may.promise;
+          }
+          return db.commit(unit);
+        },
+      }),
+    });
+    const trader = await world.makeTrader();
+    await world.send(trader, { action: 'buy', quantity: 1, ...standing(1) });
+    clock.advance(1000);
+    isLate = true;
+    const alert = world.send(trader, { action: 'buy', quantity: 1, ...standing(2), ...standing(1, 'prev_') });
+    await late.reached.promise;
+    clock.advance(30);
+    const held = broker.hold('position');
+    const byHand = world.as(trader, 'POST', '/trading/order', {
+      trading_account_id: trader.account.id,
+      ...{ action: 'buy', symbol: SYMBOL, quantity: 3 },
+    });
+    await held.reached;
+    late.may.resolve();
+    await world.eventually(
+      () => world.db.all(sql`select order_id from order_history`),
+      (orders) => orders.length === 3,
+    );
+    held.release();
+    await Promise.all([alert, byHand]);
+    assert.equal(broker.position(trader.account.id), '2');
+    assert.deepEqual(await drifts(world), [{ drift_since: null }]);
+    assert.ok((await world.audits(trader)).every(({ action }) => action !== 'position_drift'));
+  });
+
+  test('is told by every spelling of the symbol', async (t) => {
+    const clock = settableClock();
+    const broker = scriptedBroker(t);
+    broker.script('resolve', async (goodAnswer) => ({ ...(await goodAnswer()), symbol: SYMBOL }) as never);
+    const world = await openWorld(t, { brokers: broker.brokers, clock, wait: async () => {} });
+    const trader = await world.makeTrader();
+    broker.fills = 'later';
+    const alert = { action: 'buy', symbol: `BINANCE:${SYMBOL}`, quantity: 1, ...standing(1) };
+    const { body } = await world.send(trader, alert);
+    broker.settle(broker.ledger[0], 'filled');
+    broker.fills = 'at once';
+    clock.advance(1000);
+    await world.as(trader, 'POST', '/trading/order', {
+      trading_account_id: trader.account.id,
+      ...{ action: 'close_long', symbol: SYMBOL, quantity: 1 },
+    });
+    const [{ drift_since: since } = { drift_since: null }] = await drifts(world);
+    assert.ok(since);
+    clock.advance(2500);
+    await world.eventually(
+      () => world.order(trader, body.order_id),
+      ({ verification }) => verification.state === 'done',
+    );
+    assert.deepEqual(await drifts(world), [{ drift_since: since }]);
+  });
+});

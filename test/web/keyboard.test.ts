@@ -113,6 +113,8 @@ describe('by keyboard alone', browser ? {} : { skip: 'there is no browser' }, ()
   test('one goes to the signals, from row to row, into a story and to the ones beside it', async () => {
     await press('g', 's');
     await page.waitForURL(`${stage.url}/signals`);
+    // Today has such rows too, and stands until this page is there.
+    await page.locator('table[aria-rowcount]').waitFor();
     const row = (name: string) => page.locator('a[data-row]').filter({ hasText: name });
     await row('BTCUSDT').waitFor();
     await press('j');
