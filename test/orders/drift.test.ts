@@ -394,6 +394,8 @@ describe('Which order is the last', () => {
       () => world.order(trader, body.order_id),
       ({ verification }) => verification.state === 'done',
     );
+    // What it does after that is done when it has stopped.
+    await world.restart();
     assert.deepEqual(await drifts(world), [{ drift_since: since }]);
   });
 });
