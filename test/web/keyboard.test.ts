@@ -76,7 +76,12 @@ describe('by keyboard alone', browser ? {} : { skip: 'there is no browser' }, ()
     const lab = await stage.makeAccount({ name: 'Lab' });
     for (const symbol of ['BTCUSDT', 'ETHUSDT', 'SOLUSDT'])
       await stage.signal(lab, { action: 'buy', symbol, quantity: 1 });
-    await stage.signal(lab, { action: 'sync', symbol: 'ETHUSDT', market_position: 'flat' });
+    await stage.signal(lab, {
+      action: 'sync',
+      symbol: 'ETHUSDT',
+      market_position: 'flat',
+      market_position_size: 0,
+    });
     visitor = await visit(browser);
     page = visitor.page;
   });
