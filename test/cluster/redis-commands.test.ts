@@ -27,6 +27,7 @@ describe('Redis commands of an order', skip, () => {
     const trader = await cluster.trader();
     assertFilled([await cluster.order(api, trader)]);
     const monitor = await cluster.redis.monitor();
+    t.after(() => monitor.disconnect());
     const sent: string[] = [];
     monitor.on('monitor', (_time: string, args: readonly string[], source: string) => {
       // Of a script only its call counts. What goes by time is not an order's: a sign of life of a slow request, a lease
@@ -37,7 +38,6 @@ describe('Redis commands of an order', skip, () => {
       if (source !== 'lua' && isOfOrders && !isOfTime) sent.push(text);
     });
     for (let n = 0; n < ORDERS; n++) assertFilled([await cluster.order(api, trader)]);
-    monitor.disconnect();
     const perOrder = sent.length / ORDERS;
     t.diagnostic(`${perOrder} commands per order`);
     assert.ok(perOrder <= MOST, `${perOrder} commands per order, such as:\n${sent.slice(-15).join('\n')}`);
