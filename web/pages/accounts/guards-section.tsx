@@ -106,7 +106,11 @@ function Suggestion({ account, equity, currency }: GuardsProps) {
       >
         Set {Object.keys(suggested).length} guards
       </button>
-      <p>No guard is set. Suggested: {suggestionInWords(suggested, currency)}.</p>
+      <p>
+        No guard is set. Suggested: {suggestionInWords(suggested, currency)}.
+        {suggested.max_daily_loss !== undefined &&
+          ' The day’s loss is counted from its first order: if there was one today, entries wait for the next day (UTC).'}
+      </p>
       {change.error && <ProblemNote fault={change.error} />}
     </div>
   );

@@ -43,7 +43,8 @@ export const NUMBER_GUARDS: readonly GuardDescription[] = [
   {
     name: 'max_daily_loss',
     unit: 'currency',
-    meaning: 'equity now, compared with equity at the day’s first order',
+    meaning:
+      'equity now, compared with equity at the day’s first order (UTC); set after that order, entries wait for the next day',
     bounds: AMOUNT,
   },
   {
