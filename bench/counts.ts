@@ -4,6 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
+import { openMonitor } from '../test/servers/monitor.ts';
 
 /** A session of PostgreSQL reports what it has done after so long without work, at the latest. */
 const REPORTED_MS = 11_000;
@@ -36,7 +37,7 @@ export async function costOfOrder(
   const database = new Client(urls.postgres);
   await database.connect();
   const redis = new Redis(urls.redis, { protocol: 2 });
-  const monitor = await redis.monitor();
+  const monitor = await openMonitor(redis);
   const commands = new Map<string, number>();
   monitor.on('monitor', (_time: string, [name = '']: string[], source: string) => {
     // What a script does is the script's: it was sent once.

@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { sql } from '../../src/data/db.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import type { OrderRecord } from '../../src/domain/order-result.ts';
+import { openMonitor } from '../servers/monitor.ts';
 import {
   type Answer,
   type Cluster,
@@ -367,7 +368,7 @@ describe('two API processes, two worker hosts and a verifier', skip, () => {
 
 /** Every look at an order that a verifier asks a worker for, seen in Redis itself. */
 async function watchLooks({ redis }: Cluster) {
-  const monitor = await redis.monitor();
+  const monitor = await openMonitor(redis);
   const perOrder = new Map<string, number>();
   const perVerifier = new Map<string, number>();
   const count = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1);

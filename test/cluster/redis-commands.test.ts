@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { openMonitor } from '../servers/monitor.ts';
 import { assertFilled, type Cluster, type Member, openCluster, startServers } from './desk.ts';
 
 const servers = await startServers();
@@ -26,7 +27,7 @@ describe('Redis commands of an order', skip, () => {
   test(`are ${MOST} at most, once the user has a worker`, async (t) => {
     const trader = await cluster.trader();
     assertFilled([await cluster.order(api, trader)]);
-    const monitor = await cluster.redis.monitor();
+    const monitor = await openMonitor(cluster.redis);
     t.after(() => monitor.disconnect());
     const sent: string[] = [];
     monitor.on('monitor', (_time: string, args: readonly string[], source: string) => {

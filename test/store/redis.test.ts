@@ -13,6 +13,7 @@ import { openRedisStore } from '../../src/store/redis/adapter.ts';
 import { SCRIPTS } from '../../src/store/redis/scripts.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { storeContract } from '../contracts/store.ts';
+import { openMonitor } from '../servers/monitor.ts';
 import { RedisMissing, type RedisServer, startRedis } from '../servers/redis.ts';
 
 const LONG = 60_000;
@@ -88,7 +89,7 @@ function singleTests(redis: RedisServer): void {
       );
     // The scripts are known from here on.
     await ask(one);
-    const monitor = await admin.monitor();
+    const monitor = await openMonitor(admin);
     t.after(() => monitor.disconnect());
     const calls: string[] = [];
     monitor.on('monitor', (_time: string, args: readonly string[], source: string) => {
