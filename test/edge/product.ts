@@ -29,6 +29,8 @@ export async function startProduct({ adminIp }: { adminIp: string }) {
     );
   try {
     await eventually(isUp, kept.output);
+    // The first user is made once the port is open.
+    await eventually(async () => (kept.output().includes('/trading/orders') ? true : null), kept.output);
     const welcome = kept.output();
     const printed = (pattern: RegExp): string => {
       const found = pattern.exec(welcome)?.[1];
