@@ -35,7 +35,7 @@ const secret = (name: string): string => `${name}-${randomBytes(24).toString('ba
 /** What a secret may look like when somebody has written it down. */
 function spellings(value: string): string[] {
   // Of a JWT the signature is what nobody else's has; of anything long a good part is as bad as the whole.
-  const core = value.includes('.') ? (value.split('.').at(-1) ?? value) : value;
+  const core = /^[\w-]+\.[\w-]+\.([\w-]+)$/.exec(value)?.[1] ?? value;
   const parts = [core, core.slice(0, 20), core.slice(-20)];
   const bytes = Buffer.from(core);
   return [
