@@ -75,8 +75,8 @@ export function entitlements(standing: Standing): Denial[] {
   const isExit = !isEntry(standing.intent);
   const mayTrade = simulation || !plan.simulation_only || (isExit && standing.hadPlan);
   const termsPass = simulation || terms === 'accepted' || (isExit && terms === 'outdated');
-  const isLimited = plan.daily_orders !== null && !isExit && !standing.isUncounted;
-  const isUsedUp = isLimited && standing.ordersToday >= (plan.daily_orders ?? 0);
+  const isCounted = !isExit && !standing.isUncounted;
+  const isUsedUp = plan.daily_orders !== null && isCounted && standing.ordersToday >= plan.daily_orders;
   return [
     ...(standing.halted && !isExit ? [deny('account_halted')] : []),
     ...(mayTrade ? [] : [deny('plan_simulation_only')]),
