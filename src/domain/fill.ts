@@ -70,11 +70,11 @@ function errorOf({ status, reason }: BrokerOrderState): OrderError | null {
   return null;
 }
 
-/** What the worker saw when it asked the broker for the order's open leg. */
+/** What the worker saw when it asked the broker for the order's open leg. `leg`: which one; a worker of old does not say. */
 export type Look =
-  | { readonly seen: 'state'; readonly state: BrokerOrderState }
+  | { readonly seen: 'state'; readonly leg?: LegName; readonly state: BrokerOrderState }
   /** The broker can be believed: it has no such order. */
-  | { readonly seen: 'nothing' }
+  | { readonly seen: 'nothing'; readonly leg?: LegName }
   | { readonly seen: 'failure'; readonly reason: string }
   /** The broker limits the rate: to be asked again, and no try is used up by it. */
   | { readonly seen: 'busy'; readonly retryAfterMs: number };
@@ -143,6 +143,8 @@ interface Moment {
 }
 
 function recordLook(order: Order, leg: Leg, look: Look, moment: Moment): Order {
+  // Somebody else has saved the end of the leg that was looked at: this one was not.
+  if ('leg' in look && look.leg !== leg.leg) return order;
   if (look.seen === 'state') return recordState(order, leg.leg, look.state, moment.now);
   if (look.seen !== 'nothing' || !neverArrived(leg, moment)) return order;
   const gone = withLeg(order, leg.leg, { status: 'expired' });

@@ -124,9 +124,9 @@ export async function lookAtOrder(
       { accountId: order.accountId, simulation: order.simulation },
       async (line) => {
         const state = await line.find(queryOf(leg, order.symbol));
-        if (state) return { seen: 'state', state };
+        if (state) return { seen: 'state', leg: leg.leg, state };
         const doubt = whyDoubt(order, leg, line, clock.now());
-        return doubt === null ? { seen: 'nothing' } : { seen: 'failure', reason: doubt };
+        return doubt === null ? { seen: 'nothing', leg: leg.leg } : { seen: 'failure', reason: doubt };
       },
       { retries: 1 },
     );

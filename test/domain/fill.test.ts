@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { decimal } from '../../src/domain/decimal.ts';
+import { afterLook, type BrokerOrderState, type Look } from '../../src/domain/fill.ts';
+import { type OrderId, timestamp } from '../../src/domain/ids.ts';
+import { clientOrderId, type Leg, type LegStatus, legOf, type Order } from '../../src/domain/order.ts';
+
+const NOW = Date.parse('2026-07-15T19:00:00Z');
+const RULES = { retries: 3, requeueMs: 30_000, giveUpMs: 30_000 };
+
+const leg = (name: 'exit' | 'entry', status: LegStatus): Leg => ({
+  leg: name,
+  clientOrderId: clientOrderId('order' as OrderId, name),
+  brokerRef: null,
+  side: 'sell',
+  quantity: decimal(3),
+  status,
+  fillPrice: null,
+  fillQuantity: null,
+  fee: null,
+  instrument: 'BTCUSDT',
+  unitValue: null,
+  sentAt: timestamp(NOW - 60_000),
+  ackedAt: null,
+  filledAt: null,
+});
+
+/** Restored from a backup, both legs of a reversal may be at the broker; somebody has just saved the end of its close. */
+const restored = {
+  id: 'order',
+  status: 'unknown',
+  legs: [leg('exit', 'filled'), leg('entry', 'unknown')],
+  positionBefore: decimal(3),
+  intent: { operation: 'PLACE_ENTRY_ORDER', side: 'sell' },
+} as unknown as Order;
+
+const filled: BrokerOrderState = {
+  brokerRef: 'the close',
+  status: 'filled',
+  fillQuantity: decimal(3),
+  fillPrice: decimal(100),
+  fee: null,
+  reason: null,
+};
+
+const looks: Record<string, Look> = {
+  'its fill': { seen: 'state', leg: 'exit', state: filled },
+  'that the broker never got it': { seen: 'nothing', leg: 'exit' },
+};
+for (const [what, look] of Object.entries(looks))
+  test(`a late look at the close of a reversal says nothing of its entry: ${what}`, () => {
+    const { order, verdict } = afterLook(restored, look, 2, RULES, NOW);
+    assert.deepEqual([order.status, legOf(order, 'entry')?.status], ['unknown', 'unknown']);
+    assert.equal(verdict.check, 'scheduled');
+  });
+
+test('a look at the entry does', () => {
+  const { order } = afterLook(restored, { seen: 'state', leg: 'entry', state: filled }, 2, RULES, NOW);
+  assert.equal(order.status, 'filled');
+});
