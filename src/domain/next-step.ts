@@ -12,10 +12,10 @@
 //
 // The driver in worker/execute.ts does what it is told and saves every step before the next one is taken.
 
-import { absolute, add, type Decimal, isWhole, negate, sign, smaller, subtract, ZERO } from './decimal.ts';
+import { type Decimal, isWhole, sign } from './decimal.ts';
 import { STALE_MS } from './fill.ts';
 import { guardRefusal } from './guards.ts';
-import { millis, type OrderId } from './ids.ts';
+import { millis } from './ids.ts';
 import {
   clientOrderId,
   type GuardVerdict,
@@ -28,8 +28,15 @@ import {
   moveTo,
   type Order,
   type OrderError,
-  type OrderIntent,
 } from './order.ts';
+import {
+  closeInDoubt,
+  furthestPosition,
+  type OtherLeg,
+  pendingLeg,
+  takeable,
+  withoutOpening,
+} from './other-legs.ts';
 import {
   closeUnfilled,
   late,
@@ -45,19 +52,13 @@ import {
   undecided,
   wholeOnly,
 } from './outcome.ts';
-import { plannedPosition, planOrder, shortOfTarget, sideTowards } from './position.ts';
+import { planOrder, shortOfTarget } from './position.ts';
 
 /** What the broker can promise; see the port. */
 interface Abilities {
   readonly refusesDuplicateIds: boolean;
   readonly reduceOnly: boolean;
   readonly fractionalQuantities: boolean;
-}
-
-/** A leg of another order of this account, on the same instrument, that has not ended as far as we know. */
-export interface OtherLeg {
-  readonly orderId: OrderId;
-  readonly leg: Leg;
 }
 
 /** What guards said, and of which entry: another plan is judged anew. */
@@ -96,6 +97,7 @@ export interface Facts {
   /** The connection is of the credentials with which the order's legs were sent, if any were. */
   readonly isSameLogin: boolean;
   readonly others: readonly OtherLeg[];
+  /** Since they were first looked at. */
   readonly othersWatch: Watch;
   /** null: to be read. */
   readonly position: { readonly quantity: Decimal; readonly readAt: number } | null;
@@ -123,7 +125,7 @@ export type Step =
   | { readonly do: 'wait'; readonly ms: number }
   /** `withinMs`: an answer that comes later is of no use. */
   | { readonly do: 'look'; readonly leg: Leg; readonly afterMs: number; readonly withinMs: number | null }
-  | { readonly do: 'judge the guards'; readonly order: Order }
+  | { readonly do: 'judge the guards'; readonly order: Order; readonly positionAfter: Decimal }
   | { readonly do: 'send'; readonly order: Order; readonly leg: LegName; readonly again: boolean }
   | { readonly do: 'end'; readonly order: Order };
 
@@ -168,10 +170,10 @@ function begin(order: Order, facts: Facts, rules: Rules): Step {
   if (facts.expected !== null && facts.expected !== position.quantity && facts.positionWatch.ms < LAG_MS)
     return { do: 'read the position', afterMs: pause(facts.positionWatch, rules, LAG_MS) };
   const planned = plan(order, position.quantity, instrument, facts, rules);
-  const doubt = closeInDoubt(position.quantity, facts, rules);
+  const doubt = able.reduceOnly ? undefined : closeInDoubt(position.quantity, facts, rules);
   if (doubt && planned.legs.some(({ leg }) => leg === 'exit'))
     return end(stopped(order, 'rejected', undecided(order, doubt)));
-  if (planned.legs.length > 0) return sendGuarded(planned, firstLeg(planned), facts);
+  if (planned.legs.length > 0) return sendGuarded(planned, firstLeg(planned), facts, rules);
   // What is under way of our own decides where the position will stand.
   const pending = planned.intent.target && pendingLeg(facts, rules);
   if (pending) return end(stopped(planned, 'rejected', stillPending(planned, pending)));
@@ -190,9 +192,10 @@ const firstLeg = ({ legs: [first] }: Order): LegName => first?.leg ?? 'entry';
  */
 function watchOthers(others: readonly OtherLeg[], watch: Watch, now: number, rules: Rules): Step | null {
   const open = others.filter(({ leg }) => isOpenLeg(leg));
+  if (open.length === 0) return null;
+  if (watch.looks === 0) return { do: 'look at others', afterMs: 0, withinMs: rules.settleMs };
   const withinMs = rules.settleMs - watch.ms;
-  if (open.length === 0 || withinMs <= 0) return null;
-  if (watch.looks === 0) return { do: 'look at others', afterMs: 0, withinMs };
+  if (withinMs <= 0) return null;
   const isRecent = ({ leg }: OtherLeg) =>
     leg.sentAt !== null && Math.abs(now - millis(leg.sentAt)) < RECENT_MS;
   if (!open.some(isRecent)) return null;
@@ -201,11 +204,12 @@ function watchOthers(others: readonly OtherLeg[], watch: Watch, now: number, rul
 }
 
 function plan(order: Order, position: Decimal, instrument: string, facts: Facts, rules: Rules): Order {
-  const intent = withoutOpening(order.intent, pendingLeg(facts, rules));
-  const { legs, autoExit } = planOrder(intent, order.quantity, takeable(position, facts));
+  // Towards a target nothing is opened while a leg of our own may yet be filled: it may be what is missing.
+  const intent = pendingLeg(facts, rules) ? withoutOpening(order.intent) : order.intent;
+  const free = takeable(position, order.intent, facts, rules);
+  const { legs, autoExit } = planOrder(intent, order.quantity, free);
   return {
     ...order,
-    intent,
     positionBefore: position,
     autoExit,
     legs: legs.map(({ leg, side, quantity }) => ({
@@ -227,53 +231,6 @@ function plan(order: Order, position: Decimal, instrument: string, facts: Facts,
   };
 }
 
-/** One that rests, or may be on its way: what was sent long ago is in the position by now, or never will be. */
-function pendingLeg({ others, now }: Facts, { giveUpMs }: Rules): OtherLeg | undefined {
-  const isYoung = ({ sentAt }: Leg) => sentAt !== null && now - millis(sentAt) < giveUpMs;
-  return others.find(({ leg }) => isResting(leg) || (isOpenLeg(leg) && isYoung(leg)));
-}
-
-/** Towards a target nothing is opened while a leg of our own may yet be filled: it may be what is missing. */
-function withoutOpening(intent: OrderIntent, pending: OtherLeg | undefined): OrderIntent {
-  if (!intent.target || !pending) return intent;
-  const opens = sideTowards(intent.target.position) === 'buy' ? 'sell' : 'buy';
-  return { ...intent, target: { ...intent.target, opens } };
-}
-
-/**
- * Where the broker does not clamp a close to what is held, two closes of +3 would end at -3: what our own open exits
- * take already is not there to be taken again.
- */
-function takeable(position: Decimal, { able, others }: Facts): Decimal {
-  if (able.reduceOnly) return position;
-  const taken = others
-    .filter(({ leg }) => isResting(leg) && closes(leg, position))
-    .reduce<Decimal>((sum, { leg }) => add(sum, subtract(leg.quantity, leg.fillQuantity ?? ZERO)), ZERO);
-  const left = subtract(absolute(position), smaller(taken, absolute(position)));
-  return sign(position) < 0 ? negate(left) : left;
-}
-
-/** A close of ours that may have been made, or may yet be: where a second one is not clamped, none is sent before it is known. */
-function closeInDoubt(
-  position: Decimal,
-  { able, others, now }: Facts,
-  { giveUpMs }: Rules,
-): OtherLeg | undefined {
-  if (able.reduceOnly) return undefined;
-  return others.find(
-    ({ leg }) =>
-      (leg.status === 'sending' || leg.status === 'unknown') &&
-      closes(leg, position) &&
-      leg.sentAt !== null &&
-      now - millis(leg.sentAt) < giveUpMs,
-  );
-}
-
-const isResting = ({ status }: Leg): boolean => status === 'placed' || status === 'partially_filled';
-
-const closes = (leg: Leg, position: Decimal): boolean =>
-  leg.leg === 'exit' && sign(position) === (leg.side === 'sell' ? 1 : -1);
-
 /** A leg has been sent, or may have been. */
 function goOn(order: Order, facts: Facts, rules: Rules): Step {
   const main = mainLeg(order);
@@ -284,9 +241,9 @@ function goOn(order: Order, facts: Facts, rules: Rules): Step {
   const isMain = leg === main;
   switch (leg.status) {
     case 'planned':
-      return sendNext(order, leg, facts);
+      return sendNext(order, leg, facts, rules);
     case 'filled':
-      return isMain ? end(order) : sendNext(order, main, facts);
+      return isMain ? end(order) : sendNext(order, main, facts, rules);
     case 'sending': {
       const canAsk = facts.busyMs <= PATIENCE_MS && facts.refusals <= MOST_REFUSALS;
       const isAsked = facts.isMissing && facts.instrument !== null;
@@ -323,7 +280,7 @@ const aborted = (order: Order, error: OrderError): Order =>
   moveTo(order, 'failed', { error, exitError: error });
 
 /** The entry of a reversal, after its close. */
-function sendNext(order: Order, leg: Leg, facts: Facts): Step {
+function sendNext(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
   const { now, instrument, isSameLogin } = facts;
   if (isLate(order, now)) return end(late(order));
   if (!isSameLogin) return end(stopped(order, 'failed', otherLogin(order)));
@@ -333,17 +290,19 @@ function sendNext(order: Order, leg: Leg, facts: Facts): Step {
   if (typeof instrument !== 'string') return end(stopped(order, 'failed', instrument.rejection));
   if (leg.instrument !== null && leg.instrument !== instrument)
     return end(stopped(order, 'failed', otherMonth(leg, instrument)));
-  return sendGuarded(order, leg.leg, facts);
+  return sendGuarded(order, leg.leg, facts, rules);
 }
 
 /** An entry is judged right before it is sent; a close is never held back. */
-function sendGuarded(order: Order, leg: LegName, { guards }: Facts): Step {
+function sendGuarded(order: Order, leg: LegName, facts: Facts, rules: Rules): Step {
+  const { guards } = facts;
   if (leg !== 'entry' || guards === 'none') return { do: 'send', order, leg, again: false };
+  const positionAfter = furthestPosition(order, facts, rules);
   const isJudged =
     guards !== 'unjudged' &&
     guards.quantity === mainLeg(order)?.quantity &&
-    guards.positionAfter === plannedPosition(order);
-  if (!isJudged) return { do: 'judge the guards', order };
+    guards.positionAfter === positionAfter;
+  if (!isJudged) return { do: 'judge the guards', order, positionAfter };
   const judged = { ...order, guards: guards.verdicts };
   const refusal = guardRefusal(guards.verdicts);
   return refusal
@@ -377,7 +336,7 @@ function afterRefusedClose(order: Order, close: Leg, facts: Facts, rules: Rules)
     return { do: 'read the position', afterMs: pause(facts.positionWatch, rules, LAG_MS) };
   if (isStillHeld) return end(moveTo(order, 'rejected', { error }));
   const entry = mainLeg(order);
-  return entry ? sendNext(order, entry, facts) : end(order);
+  return entry ? sendNext(order, entry, facts, rules) : end(order);
 }
 
 /** null: the broker takes calls. */

@@ -15,15 +15,9 @@ export interface Plan {
   /** In the order in which they are sent; empty: there is nothing to trade. */
   readonly legs: readonly PlannedLeg[];
   readonly autoExit: boolean;
-  /** Part of the target is not traded: it would have to be opened against the action. */
-  readonly isOutOfSync: boolean;
 }
 
-const planOf = (...legs: readonly PlannedLeg[]): Plan => ({
-  legs,
-  autoExit: legs.length > 1,
-  isOutOfSync: false,
-});
+const planOf = (...legs: readonly PlannedLeg[]): Plan => ({ legs, autoExit: legs.length > 1 });
 const NOTHING = planOf();
 
 export function planOrder(intent: OrderIntent, quantity: Decimal, position: Decimal): Plan {
@@ -55,22 +49,16 @@ function planTarget({ position: target, opens }: Target, position: Decimal): Pla
   const [excess, rest] = [subtract(absolute(position), kept), subtract(absolute(target), kept)];
   const closes = sign(excess) > 0 ? [closing(sign(position) > 0 ? 'sell' : 'buy', excess)] : [];
   const side = sideTowards(target);
-  if (compare(rest, ZERO) === 0) return planOf(...closes);
-  if (opens !== null && opens !== side) return { ...planOf(...closes), isOutOfSync: true };
+  if (compare(rest, ZERO) === 0 || (opens !== null && opens !== side)) return planOf(...closes);
   return planOf(...closes, { leg: 'entry', side, quantity: rest, reduceOnly: false });
 }
 
-/** What an order that was planned leaves undone of its target: null: nothing. */
-export function shortOfTarget({
-  intent,
-  quantity,
-  positionBefore,
-  action,
-  symbol,
-}: Order): OrderError | null {
+/** What an order that was planned leaves undone of its target, by whatever kept it from opening it. null: nothing. */
+export function shortOfTarget({ intent, positionBefore, legs, action, symbol }: Order): OrderError | null {
   const { target } = intent;
   if (!target || positionBefore === null) return null;
-  if (!planOrder(intent, quantity, positionBefore).isOutOfSync) return null;
+  const opens = (planned: readonly { readonly leg: LegName }[]) => planned.some(({ leg }) => leg === 'entry');
+  if (opens(legs) || !opens(planTarget({ ...target, opens: null }, positionBefore).legs)) return null;
   return {
     code: 'out_of_sync',
     message:

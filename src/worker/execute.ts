@@ -11,7 +11,7 @@ import {
   unitValueOf,
 } from '../broker/broker.ts';
 import { type Counters, venueOf } from '../domain/counters.ts';
-import { type Decimal, negate, sign, subtract, ZERO } from '../domain/decimal.ts';
+import { type Decimal, ZERO } from '../domain/decimal.ts';
 import { CLOCKS_APART_MS, recordState, STALE_MS } from '../domain/fill.ts';
 import type { Guards } from '../domain/guards.ts';
 import { millis, timestamp } from '../domain/ids.ts';
@@ -20,7 +20,6 @@ import {
   isWorthWaiting,
   type Judgement,
   nextStep,
-  type OtherLeg,
   type Rules,
   wasSent,
 } from '../domain/next-step.ts';
@@ -39,8 +38,8 @@ import {
   sinceAccepted,
   withLeg,
 } from '../domain/order.ts';
+import type { OtherLeg } from '../domain/other-legs.ts';
 import { givenUp, heldBack, late, lost, rateLimited, recordOutcome, unreachable } from '../domain/outcome.ts';
-import { plannedPosition } from '../domain/position.ts';
 import type { Tracing } from '../domain/tracing.ts';
 import type { Connections } from './connections.ts';
 import type { GuardedEntry } from './guarding.ts';
@@ -79,10 +78,10 @@ export interface Task {
 
 /** What this account should hold of an instrument, by what this worker has read and seen filled. */
 export interface Trades {
-  /** An order was planned on this position. */
-  planned(instrument: string, position: Decimal): void;
-  /** Signed. */
-  filled(instrument: string, quantity: Decimal): void;
+  /** An order was planned on this position, in which the fills of these legs are, as far as they are known. */
+  planned(instrument: string, position: Decimal, open: readonly Leg[]): void;
+  /** As it was seen, by whomever and however often: only what is new counts. */
+  seen(leg: Leg): void;
   /** null: nothing was filled a moment ago. */
   expected(instrument: string): Decimal | null;
 }
@@ -112,8 +111,8 @@ export async function executeOrder(
   // Begun by a predecessor: what that one knew of the position stands with the order.
   for (const leg of order.legs)
     if (leg.instrument !== null && order.positionBefore !== null) {
-      if (leg === order.legs[0]) trades.planned(leg.instrument, order.positionBefore);
-      noteFill({ ...leg, fillQuantity: ZERO }, leg);
+      if (leg === order.legs[0]) trades.planned(leg.instrument, order.positionBefore, []);
+      trades.seen(leg);
     }
   for (;;)
     try {
@@ -168,12 +167,14 @@ export async function executeOrder(
           case 'wait':
             // All who wait for the same moment are not to come in it.
             await pass(step.ms + Math.floor(Math.random() * SPREAD_MS));
+            position = null;
             break;
           case 'resolve the symbol':
             instrument = await line.resolve(current.symbol);
             break;
           case 'look at others':
             await pass(step.afterMs);
+            if (facts.othersWatch.looks === 0) watches.others.begin();
             open = await Promise.all(
               open.map((other) =>
                 other.instrument === symbol ? lookElsewhere(line, other, step.withinMs) : other,
@@ -201,23 +202,28 @@ export async function executeOrder(
                 return orReconnect(fault);
               });
             watches.leg.looked();
-            if (state) current = seen(current, recordState(current, leg.leg, state, now()), leg.leg);
+            if (state) current = seen(recordState(current, leg.leg, state, now()), leg.leg);
             else isMissing = isFound;
             break;
           }
           case 'judge the guards': {
-            const entry = { order: step.order, guards: guards ?? {}, line, instrument: tradable(instrument) };
+            const { order: planned, positionAfter } = step;
+            const entry = { order: planned, positionAfter, guards: guards ?? {}, line };
             judged = {
-              verdicts: await deps.judge(entry),
-              quantity: mainLeg(step.order)?.quantity ?? ZERO,
-              positionAfter: plannedPosition(step.order),
+              verdicts: await deps.judge({ ...entry, instrument: tradable(instrument) }),
+              quantity: mainLeg(planned)?.quantity ?? ZERO,
+              positionAfter,
               at: now(),
             };
             break;
           }
           case 'send':
             if (!wasSent(current))
-              trades.planned(tradable(instrument).symbol, step.order.positionBefore ?? ZERO);
+              trades.planned(
+                tradable(instrument).symbol,
+                step.order.positionBefore ?? ZERO,
+                facts.others.map(({ leg }) => leg),
+              );
             current = await send(line, tradable(instrument), step);
             isMissing = false;
             position = null;
@@ -238,15 +244,9 @@ export async function executeOrder(
     }
   }
 
-  function seen(before: Order, after: Order, name: LegName): Order {
-    noteFill(legNamed(before, name), legNamed(after, name));
+  function seen(after: Order, name: LegName): Order {
+    trades.seen(legNamed(after, name));
     return after;
-  }
-
-  function noteFill(before: Leg, after: Leg): void {
-    const more = subtract(after.fillQuantity ?? ZERO, before.fillQuantity ?? ZERO);
-    if (after.instrument !== null && sign(more) !== 0)
-      trades.filled(after.instrument, after.side === 'buy' ? more : negate(more));
   }
 
   /** An unavailable broker is a look without an answer: the looks are the retries. */
@@ -264,7 +264,7 @@ export async function executeOrder(
     if (!state) return other;
     const { status, fillPrice, fillQuantity } = state;
     const leg = { ...other.leg, instrument: other.instrument, status, fillPrice, fillQuantity };
-    noteFill(other.leg, leg);
+    trades.seen(leg);
     return { ...other, leg };
   }
 
@@ -294,7 +294,7 @@ export async function executeOrder(
       const acked = passed(order, 'acked', now());
       // Whatever becomes of this attempt, an earlier one may have gone out: it can only be found, never ruled out.
       if (again && outcome.outcome === 'rejected') return lost(acked, name);
-      const after = seen(acked, recordOutcome(acked, name, outcome, now()), name);
+      const after = seen(recordOutcome(acked, name, outcome, now()), name);
       return isWorthKeeping(after, name) ? await keep(after, name) : after;
     } catch (fault) {
       if (fault instanceof BrokerBusy) return afterRefusal(fault, name, again);

@@ -1,12 +1,13 @@
 // What an account's guards have to know of an entry that is about to be sent. Only what a guard that is set asks for is
-// looked up, and what cannot be found out is null: the guard refuses then.
+// looked up, and what cannot be found out is null: the guard refuses then. A broker that is busy for a moment is no answer:
+// whoever asked waits, as for any other call, and asks again.
 
-import type { Instrument } from '../broker/broker.ts';
+import { BrokerBusy, type Instrument } from '../broker/broker.ts';
+import type { Decimal } from '../domain/decimal.ts';
 import { dayOf } from '../domain/entitlement.ts';
 import { type GuardFacts, type Guards, judgeEntry } from '../domain/guards.ts';
 import { timestamp } from '../domain/ids.ts';
 import { type GuardVerdict, mainLeg, type Order } from '../domain/order.ts';
-import { plannedPosition } from '../domain/position.ts';
 import { canonicalSymbol } from '../domain/symbol.ts';
 import type { Line } from './line.ts';
 import type { WorkerOrders } from './orders.ts';
@@ -39,6 +40,8 @@ export function equityNotes({ orders, clock }: GuardDeps): (order: Order, line: 
 
 export interface GuardedEntry {
   readonly order: Order;
+  /** Where the position would stand at the most, signed. */
+  readonly positionAfter: Decimal;
   readonly guards: Guards;
   readonly line: Line;
   readonly instrument: Instrument;
@@ -48,13 +51,13 @@ const MINUTE_MS = 60_000;
 
 export async function judgeGuards(
   { orders, clock }: GuardDeps,
-  { order, guards, line, instrument }: GuardedEntry,
+  { order, positionAfter, guards, line, instrument }: GuardedEntry,
 ): Promise<GuardVerdict[]> {
   const entry = mainLeg(order);
   if (entry?.leg !== 'entry') return [];
   const now = clock.now();
   const found = <Fact>(isNeeded: boolean, find: () => Promise<Fact>): Promise<Fact | null> =>
-    isNeeded ? find().catch(() => null) : Promise.resolve(null);
+    isNeeded ? find().catch(orNull) : Promise.resolve(null);
   const cooldownMs = (guards.cooldown_seconds ?? 0) * 1000;
   const backTo = now - Math.max(MINUTE_MS, cooldownMs);
   const counts = guards.max_orders_per_minute !== undefined || guards.cooldown_seconds !== undefined;
@@ -76,7 +79,7 @@ export async function judgeGuards(
     source: order.source,
     side: entry.side,
     quantity: entry.quantity,
-    positionAfter: plannedPosition(order),
+    positionAfter,
     isSymbol: (name) =>
       canonicalSymbol(order.brokerName, name) === canonicalSymbol(order.brokerName, order.symbol),
     entriesInLastMinute: entries?.filter(({ sentAt }) => Date.parse(sentAt) > now - MINUTE_MS).length ?? null,
@@ -86,4 +89,9 @@ export async function judgeGuards(
     brokerPrice,
   };
   return judgeEntry(guards, facts);
+}
+
+function orNull(fault: unknown): null {
+  if (fault instanceof BrokerBusy) throw fault;
+  return null;
 }

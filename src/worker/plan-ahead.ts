@@ -5,6 +5,7 @@ import { BrokerUnavailable, type Instrument } from '../broker/broker.ts';
 import type { Guards } from '../domain/guards.ts';
 import { type Facts, nextStep, type Rules, UNWATCHED } from '../domain/next-step.ts';
 import type { GuardVerdict, Order, OrderError } from '../domain/order.ts';
+import { plannedPosition } from '../domain/position.ts';
 import type { Connections } from './connections.ts';
 import type { GuardedEntry } from './guarding.ts';
 import type { Line } from './line.ts';
@@ -60,7 +61,8 @@ async function decide(
         const { order } = step;
         const opens = order.legs.some(({ leg }) => leg === 'entry');
         if (!guards || !opens || instrument === null || 'rejection' in instrument) return order;
-        return { ...order, guards: await judge({ order, guards, line, instrument }) };
+        const entry = { order, positionAfter: plannedPosition(order), guards, line, instrument };
+        return { ...order, guards: await judge(entry) };
       }
       case 'end':
         return step.order;

@@ -3,9 +3,17 @@
 // legs were provably never sent is traded if it is still fresh, a leg that the broker has is adopted, and the rest is
 // `expired` or `unknown`: executeOrder decides that from what was saved.
 
-import { add, type Decimal } from '../domain/decimal.ts';
-import type { OrderId } from '../domain/ids.ts';
-import { hasEnded, isUnderWay, moveTo, type Order, openLeg, sinceAccepted } from '../domain/order.ts';
+import { add, type Decimal, negate, sign, subtract, ZERO } from '../domain/decimal.ts';
+import type { ClientOrderId, OrderId } from '../domain/ids.ts';
+import {
+  hasEnded,
+  isUnderWay,
+  type Leg,
+  moveTo,
+  type Order,
+  openLeg,
+  sinceAccepted,
+} from '../domain/order.ts';
 import { namesOf, orderLine } from '../domain/order-line.ts';
 import { traceNames } from '../domain/tracing.ts';
 import { type Execution, executeOrder, OrderTaken, type Trades } from './execute.ts';
@@ -15,7 +23,7 @@ export interface WorkOff {
   /** Up to this order and with it; null: all of them. */
   readonly upTo: OrderId | null;
   /** Of the account, or of its simulated book. */
-  tradesOf(target: Pick<Order, 'simulation'>): Trades;
+  tradesOf(order: Order): Trades;
   /** How often each order could not be brought to its end, by this worker. */
   readonly faults: Map<OrderId, number>;
   /** How an order stands when its execution is over. */
@@ -93,14 +101,30 @@ export class Interrupted extends Error {
 /** A broker's positions may lag so far behind its fills. */
 const RECENT_MS = 5_000;
 
+interface Known {
+  readonly position: Decimal;
+  readonly tradedAt: number;
+  /** How much of each leg is in the position. */
+  readonly counted: ReadonlyMap<ClientOrderId, Decimal>;
+}
+
 export function recentTrades(now: () => number = () => performance.now()): Trades {
-  const known = new Map<string, { readonly position: Decimal; readonly tradedAt: number }>();
+  const known = new Map<string, Known>();
+  const filledOf = ({ fillQuantity }: Leg): Decimal => fillQuantity ?? ZERO;
   return {
-    planned: (instrument, position) =>
-      void known.set(instrument, { position, tradedAt: Number.NEGATIVE_INFINITY }),
-    filled(instrument, quantity) {
-      const before = known.get(instrument);
-      if (before) known.set(instrument, { position: add(before.position, quantity), tradedAt: now() });
+    planned(instrument, position, open) {
+      const counted = new Map(open.map((leg) => [leg.clientOrderId, filledOf(leg)]));
+      known.set(instrument, { position, tradedAt: Number.NEGATIVE_INFINITY, counted });
+    },
+    seen(leg) {
+      const before = leg.instrument === null ? undefined : known.get(leg.instrument);
+      const more = subtract(filledOf(leg), before?.counted.get(leg.clientOrderId) ?? ZERO);
+      if (leg.instrument === null || !before || sign(more) <= 0) return;
+      known.set(leg.instrument, {
+        position: add(before.position, leg.side === 'buy' ? more : negate(more)),
+        tradedAt: now(),
+        counted: new Map(before.counted).set(leg.clientOrderId, filledOf(leg)),
+      });
     },
     expected(instrument) {
       const { position, tradedAt } = known.get(instrument) ?? { position: null, tradedAt: 0 };

@@ -10,7 +10,7 @@ import type { BrokerName } from '../domain/brokers.ts';
 import type { Look } from '../domain/fill.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
 import type { Rules } from '../domain/next-step.ts';
-import { hasEnded, isUnderWay, type Order } from '../domain/order.ts';
+import { hasEnded, isUnderWay, type Order, openLeg } from '../domain/order.ts';
 import type { Tracing } from '../domain/tracing.ts';
 import { clearEntries } from './clear-entries.ts';
 import { type BrokerAccess, type Connections, createConnections } from './connections.ts';
@@ -25,7 +25,7 @@ import {
   unavailable,
   verifyCredentials,
 } from './enquiries.ts';
-import { type Execution, OrderTaken } from './execute.ts';
+import { type Execution, OrderTaken, type Trades } from './execute.ts';
 import { equityNotes, judgeGuards } from './guarding.ts';
 import { createLanes } from './lanes.ts';
 import { createListening } from './listening.ts';
@@ -102,7 +102,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   const foresee: Execution['judge'] = (entry) =>
     judgeGuards({ ...deps, orders: { ...orders, firstEquity: orders.knownEquity } }, entry);
   const lanes = createLanes();
-  const trades = new Map<string, ReturnType<typeof recentTrades>>();
+  const trades = new Map<string, Trades>();
   const faults = new Map<OrderId, number>();
   /** Accounts that are to be recovered, and whose turn has not come. */
   const recovering = new Set<AccountId>();
@@ -281,14 +281,16 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     }).finally(() => recovering.delete(account));
   }
 
+  /** Of the account, or of its simulated book. */
+  function tradesOf({ accountId, simulation }: Pick<Order, 'accountId' | 'simulation'>): Trades {
+    const book = `${accountId} ${simulation}`;
+    const known = trades.get(book) ?? recentTrades();
+    trades.set(book, known);
+    return known;
+  }
+
   function workOffAccount(account: AccountId, upTo: OrderId | null): Promise<Order | null> {
     const read = () => orders.unsettled(user, account);
-    const tradesOf = ({ simulation }: Pick<Order, 'simulation'>) => {
-      const book = `${account} ${simulation}`;
-      const known = trades.get(book) ?? recentTrades();
-      trades.set(book, known);
-      return known;
-    };
     return workOff(execution, read, {
       ...{ upTo, tradesOf, faults, log },
       onDone: listening.note,
@@ -309,7 +311,9 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   async function look(id: OrderId): Promise<Look> {
     const order = await ownOrder(id);
     if (!order) return { seen: 'failure', reason: 'there is no such order' };
+    const leg = openLeg(order);
     const seen = await inTurn(`looks ${order.accountId}`, () => lookAtOrder({ connections, clock }, order));
+    if (seen.seen === 'state' && leg) tradesOf(order).seen({ ...leg, fillQuantity: seen.state.fillQuantity });
     if (seen.seen === 'state' && hasEnded(seen.state.status)) listening.forget(order);
     else listening.note(order);
     return seen;

@@ -26,7 +26,15 @@ import {
   timestamp,
   type UserId,
 } from '../../src/domain/ids.ts';
-import { isUnderWay, NO_NOTES, type Order, type OrderIntent, openLeg } from '../../src/domain/order.ts';
+import {
+  isUnderWay,
+  mainLeg,
+  NO_NOTES,
+  type Order,
+  type OrderIntent,
+  openLeg,
+} from '../../src/domain/order.ts';
+import { withoutOpening } from '../../src/domain/other-legs.ts';
 import { UNTRACED } from '../../src/domain/tracing.ts';
 import { type BrokerAccess, createConnections } from '../../src/worker/connections.ts';
 import { lookAtOrder } from '../../src/worker/enquiries.ts';
@@ -366,10 +374,21 @@ const intents: fc.Arbitrary<OrderIntent> = fc.oneof(
     .constantFrom('long', 'short')
     .map((direction) => ({ operation: 'PLACE_EXIT_ORDER', direction }) as const),
   fc.constantFrom('long', 'short').map((direction) => ({ operation: 'CLOSE_POSITION', direction }) as const),
+  fc
+    .record({
+      position: fc.integer({ min: -3, max: 3 }).map(decimal),
+      opens: fc.constantFrom('buy', 'sell', null),
+    })
+    .map((target) => ({ operation: 'CLOSE_POSITION', direction: null, target }) as const),
 );
 
 /** The spec's table: where an order that is filled ends. */
 function tableOf(position: number, intent: OrderIntent, quantity: number): number {
+  if (intent.target) {
+    const [to, opens] = [Number(intent.target.position), intent.target.opens];
+    const kept = position * to > 0 ? Math.sign(to) * Math.min(Math.abs(position), Math.abs(to)) : 0;
+    return opens === null || opens === (to > 0 ? 'buy' : 'sell') ? to : kept;
+  }
   if (intent.operation === 'PLACE_ENTRY_ORDER')
     return intent.side === 'buy' ? Math.max(position, 0) + quantity : Math.min(position, 0) - quantity;
   const held = intent.direction === 'long' ? Math.max(position, 0) : Math.max(-position, 0);
@@ -428,14 +447,21 @@ describe('any signals, any position, any luck', () => {
             const filled = Number(at?.state.fillQuantity ?? 0);
             return sum + (leg.side === 'buy' ? filled : -filled);
           }, 0);
-          if (order.status === 'filled' && isClear) {
+          const endsWell = order.status === 'filled' || order.status === 'done';
+          if (endsWell && isClear) {
             assert.equal(Number(order.positionBefore), position, 'it was planned on what was held');
-            assert.equal(position + traded, tableOf(position, intent, quantity));
-          } else if (order.status !== 'filled') {
+            const isShort = order.error?.code === 'out_of_sync';
+            const end = tableOf(position, isShort ? withoutOpening(intent) : intent, quantity);
+            assert.equal(position + traded, end);
+          } else if (!endsWell) {
             assert.ok(['rejected', 'failed', 'expired', 'cancelled'].includes(order.status), order.status);
             assert.ok(order.error, 'it says why');
             if (!['failed', 'cancelled'].includes(order.status))
-              assert.equal(traded, 0, `${order.status}, and nothing was traded`);
+              assert.equal(
+                mainLeg(order)?.fillQuantity ?? '0',
+                '0',
+                `${order.status}, and nothing was traded but a reversal's close`,
+              );
             // Unless one of ours may yet trade: then it says so.
             if (
               isClear &&
@@ -447,12 +473,45 @@ describe('any signals, any position, any luck', () => {
           position += traded;
         }
         assert.equal(Number(world.position()), position, 'every fill is one of ours');
-        if (signals.every(({ intent }) => intent.operation !== 'PLACE_ENTRY_ORDER'))
+        if (signals.every(({ intent }) => intent.operation !== 'PLACE_ENTRY_ORDER' && !intent.target))
           assert.ok(
             Math.min(start, 0) <= position && position <= Math.max(start, 0),
             `exits alone never open anything: from ${start} to ${position}`,
           );
       }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('however often one target is sent, the position never goes beyond it', async () => {
+    const slow = fc.array(
+      fc.constantFrom<Luck>('well', 'acknowledge only', 'lose the answer', 'arrive late', 'crash after'),
+      { minLength: 4, maxLength: 40 },
+    );
+    const targets = fc.integer({ min: -3, max: 3 });
+    await fc.assert(
+      fc.asyncProperty(
+        cases,
+        slow,
+        targets,
+        async ({ start, signals, refusesDuplicateIds, reduceOnly, restsFor }, luck, to) => {
+          const capabilities = {
+            refusesDuplicateIds,
+            reduceOnly,
+            findsByClientIdMs: Number.POSITIVE_INFINITY,
+            fractionalQuantities: true,
+          };
+          const world = model(capabilities, start, luck, restsFor);
+          const target = { position: decimal(to), opens: null };
+          for (const _ of signals) world.submit({ operation: 'CLOSE_POSITION', direction: null, target }, 1);
+          await world.settle();
+          const position = Number(world.position());
+          assert.ok(
+            Math.min(start, to) <= position && position <= Math.max(start, to),
+            `from ${start} to ${to}: ${position}`,
+          );
+        },
+      ),
       { numRuns: 1_000 },
     );
   });

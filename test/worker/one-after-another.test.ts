@@ -1,0 +1,188 @@
+// What an order that has not ended, or whose end was seen a moment ago, means for the next one of its instrument.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { BrokerBusy } from '../../src/broker/broker.ts';
+import { decimal } from '../../src/domain/decimal.ts';
+import type { Trader, World } from '../world.ts';
+import { scriptedWorld } from './scripted-broker.ts';
+
+/** Alerts of a strategy that says where it stands: each a second after the one before. */
+function strategyOf(world: World, trader: Trader) {
+  let second = 0;
+  return (action: 'buy' | 'sell', size: number) =>
+    world.send(trader, {
+      action,
+      market_position: size === 0 ? 'flat' : size > 0 ? 'long' : 'short',
+      market_position_size: Math.abs(size),
+      timestamp: new Date(world.clock.now() - 30_000 + ++second * 1000).toISOString(),
+    });
+}
+
+describe('A close of ours that rests', () => {
+  test('is not made a second time by the next alert: the position ends where the strategy stands', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    broker.give(trader.account.id, 3);
+    broker.fills = 'later';
+    const alert = strategyOf(world, trader);
+    assert.equal((await alert('sell', 1)).body.status, 'placed');
+    const { body } = await alert('sell', 1);
+    for (const order of broker.ledger) broker.settle(order, 'filled');
+    assert.equal(broker.position(trader.account.id), '1', 'of 3, 2 are to be closed');
+    assert.deepEqual([body.status, body.error?.code], ['rejected', 'out_of_sync']);
+  });
+
+  test('takes its part of what is still too much', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    broker.give(trader.account.id, 5);
+    broker.fills = 'later';
+    const alert = strategyOf(world, trader);
+    await alert('sell', 3);
+    await alert('sell', 1);
+    assert.deepEqual(broker.trades(), ['sell 2', 'sell 2']);
+  });
+
+  test('does not keep the rest of a position open: flat is flat, whether or not it is ever filled', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    broker.give(trader.account.id, 3);
+    broker.fills = 'later';
+    const alert = strategyOf(world, trader);
+    await alert('sell', 1);
+    await alert('sell', 0);
+    assert.deepEqual(broker.trades(), ['sell 2', 'sell 3']);
+  });
+
+  test('and of which nobody knows whether it was taken is not made a second time either', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    broker.give(trader.account.id, 3);
+    const alert = strategyOf(world, trader);
+    broker.script('place', async () => ({ outcome: 'unknown', reason: 'no answer' }), 1);
+    assert.equal((await alert('sell', 1)).body.status, 'unknown');
+    const { body } = await alert('sell', 1);
+    assert.equal(body.status, 'rejected');
+    assert.deepEqual(broker.trades(), []);
+  });
+});
+
+describe('What an order does not open because another of ours rests', () => {
+  test('is said of it to the end, also where fill verification finds that', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    broker.give(trader.account.id, 3);
+    broker.fills = 'later';
+    const alert = strategyOf(world, trader);
+    await alert('buy', 4);
+    const { body: placed } = await alert('sell', -2);
+    assert.deepEqual(broker.trades(), ['buy 1', 'sell 3'], 'the close, and no entry while another one rests');
+    broker.settle(broker.ledger[1], 'filled');
+    await world.as(trader, 'POST', `/trading/orders/${placed.order_id}/look`);
+    const filled = await world.eventually(
+      () => world.order(trader, placed.order_id),
+      ({ status }) => status === 'filled',
+    );
+    assert.equal(filled.error?.code, 'out_of_sync');
+  });
+
+  test('is opened after all where that one has ended before the order could be sent', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    broker.give(trader.account.id, 3);
+    broker.fills = 'later';
+    const alert = strategyOf(world, trader);
+    await alert('buy', 4);
+    broker.fills = 'at once';
+    broker.script(
+      'place',
+      async () => {
+        broker.settle(broker.ledger[0], 'cancelled');
+        throw new BrokerBusy('slow down', 500);
+      },
+      1,
+    );
+    const { body } = await alert('sell', -2);
+    assert.equal(body.status, 'filled', body.error?.message ?? '');
+    assert.equal(broker.position(trader.account.id), '-2');
+  });
+});
+
+describe('A fill that the position does not show yet', () => {
+  test('counts once, however often it is seen: an entry is not taken for one that was made already', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    broker.fills = 'later';
+    assert.equal((await world.send(trader, { action: 'long_entry' })).body.status, 'placed');
+    broker.settle(broker.ledger[0], 'filled');
+    broker.fills = 'at once';
+    assert.equal((await world.send(trader, { action: 'close_long' })).body.status, 'filled');
+    // The close is not in it yet.
+    broker.script('position', async () => decimal(1), 1);
+    await strategyOf(world, trader)('buy', 1);
+    assert.equal(broker.position(trader.account.id), '1', 'it was flat, and the strategy is long');
+  });
+
+  test('counts where fill verification saw it: what it opened is closed', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    broker.fills = 'later';
+    const { body: entry } = await world.send(trader, { action: 'long_entry' });
+    assert.equal(entry.status, 'placed');
+    broker.settle(broker.ledger[0], 'filled');
+    await world.as(trader, 'POST', `/trading/orders/${entry.order_id}/look`);
+    await world.eventually(
+      () => world.order(trader, entry.order_id),
+      ({ status }) => status === 'filled',
+    );
+    broker.fills = 'at once';
+    broker.script('position', async () => decimal(0), 1);
+    const { body } = await world.send(trader, { action: 'close_long' });
+    assert.equal(body.status, 'filled', body.error?.message ?? '');
+    assert.equal(broker.position(trader.account.id), '0');
+  });
+});
+
+describe('After a wait for a busy broker', () => {
+  test('what else is open is looked at all the same, before anything is planned', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    broker.fills = 'later';
+    assert.equal((await world.send(trader, { action: 'long_entry' })).body.status, 'placed');
+    broker.settle(broker.ledger[0], 'filled');
+    broker.fills = 'at once';
+    broker.script('balance', () => Promise.reject(new BrokerBusy('slow down', 100)), 1);
+    await world.as(trader, 'GET', `/trading/accounts/${trader.account.id}/balance`);
+    broker.script('position', async () => decimal(0), 1);
+    const { body } = await world.send(trader, { action: 'close_long' });
+    assert.equal(body.status, 'filled', body.error?.message ?? '');
+    assert.equal(broker.position(trader.account.id), '0');
+  });
+
+  test('a position that was read before it is read again', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    await world.send(trader, { action: 'long_entry' });
+    broker.script('position', async () => decimal(0), 1);
+    broker.script('position', () => Promise.reject(new BrokerBusy('slow down', 100)), 1);
+    const { body } = await world.send(trader, { action: 'close_long' });
+    assert.equal(body.status, 'filled', body.error?.message ?? '');
+    assert.equal(broker.position(trader.account.id), '0');
+  });
+});
+
+describe('Guards', () => {
+  const guard = (world: World, trader: Trader, guards: object) =>
+    world.as(trader, 'PATCH', `/trading/accounts/${trader.account.id}`, { guards });
+
+  test('count an entry that rests: the position never gets beyond max_position', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    await guard(world, trader, { max_position: 1 });
+    broker.fills = 'later';
+    assert.equal((await world.send(trader, { action: 'long_entry' })).body.status, 'placed');
+    const { body } = await world.send(trader, { action: 'long_entry' });
+    for (const order of broker.ledger) broker.settle(order, 'filled');
+    assert.equal(broker.position(trader.account.id), '1');
+    assert.deepEqual([body.status, body.error?.guard], ['rejected', 'max_position']);
+  });
+
+  test('wait for a broker that is busy for a moment, as the order would', async (t) => {
+    const { broker, world, trader, waits } = await scriptedWorld(t);
+    await guard(world, trader, { max_price_deviation_percent: 5 });
+    broker.script('quote', () => Promise.reject(new BrokerBusy('slow down', 700)), 1);
+    const { body } = await world.send(trader, { action: 'long_entry', price: 100 });
+    assert.equal(body.status, 'filled', body.error?.message ?? '');
+    assert.ok(waits.some((ms) => ms >= 600));
+  });
+});
