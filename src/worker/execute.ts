@@ -177,9 +177,9 @@ export async function executeOrder(
             if (facts.othersWatch.looks === 0) watches.others.begin();
             open = await Promise.all(
               open.map((other) =>
-                other.instrument === symbol ? lookElsewhere(line, other, step.withinMs) : other,
+                other.instrument === symbol ? lookElsewhere(line, other, step.withinMs) : [other],
               ),
-            );
+            ).then((found) => found.flat());
             watches.others.looked();
             break;
           case 'read the position':
@@ -259,13 +259,16 @@ export async function executeOrder(
     return null;
   }
 
-  async function lookElsewhere(line: Line, other: OpenElsewhere, withinMs: number): Promise<OpenElsewhere> {
-    const state = await line.find(queryOf(other.leg, other.instrument), withinMs).catch(orReconnect);
-    if (!state) return other;
+  /** None: what was acknowledged to other credentials, and is not known to these, is of another account. */
+  async function lookElsewhere(line: Line, other: OpenElsewhere, withinMs: number): Promise<OpenElsewhere[]> {
+    const query = queryOf(other.leg, other.instrument);
+    const state = await line.find(query, withinMs).catch((fault) => orReconnect(fault) ?? undefined);
+    const isSameLogin = other.login === null || other.login === line.credentialsVersion;
+    if (!state) return state === null && other.leg.ackedAt !== null && !isSameLogin ? [] : [other];
     const { status, fillPrice, fillQuantity } = state;
     const leg = { ...other.leg, instrument: other.instrument, status, fillPrice, fillQuantity };
     trades.seen(leg);
-    return { ...other, leg };
+    return [{ ...other, leg }];
   }
 
   /** Saves the leg as `sending`, sends it, and returns the order with what became of it. */
@@ -350,13 +353,15 @@ function tradable(instrument: Instrument | { readonly rejection: OrderError } | 
 
 interface OpenElsewhere extends OtherLeg {
   readonly instrument: string;
+  /** The version of the credentials that it was sent with. */
+  readonly login: number | null;
 }
 
 const otherLegs = (orders: readonly Order[]): OpenElsewhere[] =>
-  orders.flatMap(({ id, symbol, legs }) =>
+  orders.flatMap(({ id, symbol, legs, credentialsVersion: login }) =>
     legs
       .filter((leg) => isOpenLeg(leg) && leg.sentAt !== null)
-      .map((leg) => ({ orderId: id, leg, instrument: leg.instrument ?? symbol })),
+      .map((leg) => ({ orderId: id, leg, login, instrument: leg.instrument ?? symbol })),
   );
 
 /** `symbol`: for a leg of old, on which no instrument was pinned. */

@@ -1,8 +1,9 @@
 // What an order that has not ended, or whose end was seen a moment ago, means for the next one of its instrument.
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { BrokerBusy } from '../../src/broker/broker.ts';
+import { sql } from '../../src/data/db.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import type { Trader, World } from '../world.ts';
 import { scriptedWorld } from './scripted-broker.ts';
@@ -100,6 +101,37 @@ describe('What an order does not open because another of ours rests', () => {
     const { body } = await alert('sell', -2);
     assert.equal(body.status, 'filled', body.error?.message ?? '');
     assert.equal(broker.position(trader.account.id), '-2');
+  });
+});
+
+describe('An order that rests at the account of other credentials', () => {
+  const leftBehind = async (t: TestContext) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    broker.fills = 'later';
+    const alert = strategyOf(world, trader);
+    const { body } = await alert('buy', 1);
+    assert.equal(body.status, 'placed');
+    await world.db.commit([
+      sql`update order_history set credentials_version = 6 where order_id = ${body.order_id}`,
+    ]);
+    broker.fills = 'at once';
+    return { broker, trader, alert, first: broker.ledger[0] };
+  };
+
+  test('keeps nothing from being opened at this one, which does not know it', async (t) => {
+    const { broker, alert, first } = await leftBehind(t);
+    broker.script('find', (goodAnswer, { clientOrderId }) =>
+      clientOrderId === first?.clientOrderId ? Promise.resolve(null) : goodAnswer(),
+    );
+    const { body } = await alert('buy', 2);
+    assert.deepEqual([body.status, body.fill_quantity], ['filled', 2], body.error?.message ?? '');
+  });
+
+  test('is waited for where it is the same account, by another key', async (t) => {
+    const { broker, alert } = await leftBehind(t);
+    const { body } = await alert('buy', 2);
+    assert.deepEqual([body.status, body.error?.code], ['rejected', 'out_of_sync']);
+    assert.equal(broker.ledger.length, 1);
   });
 });
 
