@@ -131,7 +131,7 @@ export type Step =
 /** A busy broker is waited for twice, and at most so long. */
 const PATIENCE_MS = 5_000;
 const MOST_REFUSALS = 2;
-/** A position may lag behind the fill that made it. */
+/** A position may lag behind the fill that made it; after so long the broker is believed. */
 const LAG_MS = 1_000;
 /** By the clock of whoever sent it; one that rests for longer is not waited for. */
 const RECENT_MS = 60_000;
@@ -165,7 +165,6 @@ function begin(order: Order, facts: Facts, rules: Rules): Step {
   const lookElsewhere = watchOthers(others, othersWatch, now, rules);
   if (lookElsewhere) return lookElsewhere;
   if (position === null || now - position.readAt > STALE_MS) return { do: 'read the position', afterMs: 0 };
-  // A position may lag behind the fill that made it; after a while the broker is believed.
   if (facts.expected !== null && facts.expected !== position.quantity && facts.positionWatch.ms < LAG_MS)
     return { do: 'read the position', afterMs: pause(facts.positionWatch, rules, LAG_MS) };
   const planned = plan(order, position.quantity, instrument, facts, rules);
