@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { logIn, onStage } from './stage.ts';
 
-await onStage('a list under the pointer', async ({ stage, page, open }) => {
+await onStage('a list under the pointer', async ({ stage, visitor, page, open }) => {
   const account = await stage.makeAccount({ name: 'Lab' });
   for (let n = 0; n < 3; n++)
     await stage.signal(account, { action: 'buy', symbol: 'BTCUSDT', quantity: 1 + n });
@@ -31,4 +31,19 @@ await onStage('a list under the pointer', async ({ stage, page, open }) => {
         await open(path);
         await standsStill();
       });
+
+  test('what one has scrolled to on Today stays when a thing to do appears above it', async () => {
+    const lost = await stage.makeAccount({ name: 'Lost', paper: { lose_answer: true } });
+    await page.setViewportSize({ width: 390, height: 600 });
+    await open('/');
+    const row = page.locator('tr:has(a[href^="/signals/"])').nth(2);
+    await row.hover();
+    const before = await row.boundingBox();
+    const things = page.getByRole('list', { name: /^To do/ });
+    assert.equal(await things.count(), 0);
+    await stage.signal(lost, { action: 'buy', symbol: 'BTCUSDT', quantity: 1 });
+    await things.waitFor();
+    await visitor.settled();
+    assert.deepEqual(await row.boundingBox(), before);
+  });
 });
