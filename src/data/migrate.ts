@@ -1,5 +1,6 @@
 // Brings the database to the newest schema: each migration once, in order, by one process at a time, its effects and its
-// mark in one transaction; or, where others are not to wait for it, the mark after its effects.
+// mark in one transaction; or, where others are not to wait for it, the mark after its effects. A new database is made by
+// all of them in one.
 //
 // A schema's level is the number of its newest migration, a program's that of the newest one that it knows. Migrations
 // add (expand), so that a program of an earlier level goes on beside them, and starts on them: an upgrade is rolled back by
@@ -175,24 +176,26 @@ async function bringUp(
   // Whoever had the lock before us may have left nothing to do, or more than we know.
   const applied = await appliedOn(scripts, dialect);
   await refuseNewer(scripts, dialect, { applied, migrations, program });
-  const hasOthers = dialect === 'postgres' && applied.size > 0;
-  for (const migration of migrations) {
-    const { name, needs = 0 } = migration;
-    if (applied.has(name)) continue;
-    const isApart = migration.besideOthers === true && hasOthers;
-    const text = inDialect(migration, dialect, isApart);
-    const mark = `
-      insert into migrations (name, applied_at) values ('${name}', '${timestamp(now)}');
-      insert into schema_needs (migration, level, program) values ('${name}', ${needs}, '${program.replaceAll("'", "''")}')
-        on conflict do nothing`;
-    // The mark comes first: a second handle on the same file, which no lock keeps apart, fails at it and finds the work done.
-    await (isApart
-      ? applyApart(scripts, text, mark)
-      : applyWhole(scripts, `${BEGIN[dialect]};${mark};\n${text};\ncommit;`)
-    ).catch(async (fault: unknown) => {
-      if (!(await appliedOn(scripts, dialect)).has(name)) throw fault;
-    });
-  }
+  const pending = migrations.filter(({ name }) => !applied.has(name));
+  const markOf = ({ name, needs = 0 }: Migration) => `
+    insert into migrations (name, applied_at) values ('${name}', '${timestamp(now)}');
+    insert into schema_needs (migration, level, program) values ('${name}', ${needs}, '${program.replaceAll("'", "''")}')
+      on conflict do nothing`;
+  // The mark comes first: a second handle on the same file, which no lock keeps apart, fails at it and finds the work done.
+  const whole = (migration: Migration) => `${markOf(migration)};\n${inDialect(migration, dialect, false)};`;
+  const apply = (unit: readonly Migration[]) =>
+    applyWhole(scripts, `${BEGIN[dialect]};${unit.map(whole).join('\n')}\ncommit;`).catch(
+      async (fault: unknown) => {
+        const found = await appliedOn(scripts, dialect);
+        if (!unit.every(({ name }) => found.has(name))) throw fault;
+      },
+    );
+  // In one go: there is nobody beside us, and every commit waits for the disk.
+  if (applied.size === 0) return apply(pending);
+  for (const migration of pending)
+    if (migration.besideOthers && dialect === 'postgres')
+      await applyApart(scripts, inDialect(migration, dialect, true), markOf(migration));
+    else await apply([migration]);
 }
 
 function inDialect({ name, script }: Migration, dialect: Db['dialect'], isApart: boolean): string {

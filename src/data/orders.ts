@@ -48,12 +48,17 @@ export function insertOrder(order: Order, fingerprint: string | null): Statement
   );
 }
 
-/** Of a real order that was accepted before, however long ago. */
-export async function hasFingerprint(db: Db, account: AccountId, fingerprint: string): Promise<boolean> {
-  const row = await db.get(
-    sql`select order_id from order_history where trading_account_id = ${account} and fingerprint = ${fingerprint}`,
+/** A real order that was accepted before, however long ago. */
+export async function acceptedBefore(
+  db: Db,
+  account: AccountId,
+  fingerprint: string,
+): Promise<{ readonly id: OrderId; readonly submittedAt: Timestamp } | null> {
+  const row = await db.get<{ order_id: OrderId; submitted_at: Timestamp }>(
+    sql`select order_id, submitted_at from order_history
+        where trading_account_id = ${account} and fingerprint = ${fingerprint}`,
   );
-  return row !== undefined;
+  return row ? { id: row.order_id, submittedAt: row.submitted_at } : null;
 }
 
 /** Guarded by `version`: the order's own is compared, and the next one set. */

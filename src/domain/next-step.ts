@@ -22,6 +22,7 @@ import {
   hasEnded,
   isLate,
   isOpenLeg,
+  isOvertaken,
   type Leg,
   type LegName,
   mainLeg,
@@ -132,7 +133,7 @@ export type Step =
 /** A busy broker is waited for twice, and at most so long. */
 const PATIENCE_MS = 5_000;
 const MOST_REFUSALS = 2;
-/** A position may lag behind the fill that made it. */
+/** A position may lag behind the fill that made it; after so long the broker is believed. */
 const LAG_MS = 1_000;
 /** By the clock of whoever sent it; one that rests for longer is not waited for. */
 const RECENT_MS = 60_000;
@@ -155,7 +156,7 @@ export const wasSent = (order: Order): boolean => order.legs.some(({ status }) =
 /** Nothing has been sent: whatever was planned before is planned anew, on the position as it is now. */
 function begin(order: Order, facts: Facts, rules: Rules): Step {
   const { now, able, instrument, others, othersWatch, position } = facts;
-  if (order.notes.superseded) return end(stopped(order, 'rejected', superseded(order)));
+  if (isOvertaken(order)) return end(stopped(order, 'rejected', superseded(order)));
   if (isLate(order, now)) return end(late(order));
   const busy = unlessBusy(order, facts);
   if (busy) return busy;
@@ -166,7 +167,6 @@ function begin(order: Order, facts: Facts, rules: Rules): Step {
   const lookElsewhere = watchOthers(others, othersWatch, now, rules);
   if (lookElsewhere) return lookElsewhere;
   if (position === null || now - position.readAt > STALE_MS) return { do: 'read the position', afterMs: 0 };
-  // A position may lag behind the fill that made it; after a while the broker is believed.
   if (facts.expected !== null && facts.expected !== position.quantity && facts.positionWatch.ms < LAG_MS)
     return { do: 'read the position', afterMs: pause(facts.positionWatch, rules, LAG_MS) };
   const planned = plan(order, position.quantity, instrument, facts, rules);

@@ -209,7 +209,7 @@ export interface SignalNotes {
   readonly marketPosition: StanceSide | null;
   /** An alert before this one never arrived. */
   readonly gap: boolean;
-  /** The strategy had said something later already: not to be traded. */
+  /** The strategy had said something later already: it still stands there, and a target is not traded. */
   readonly superseded: boolean;
   /** Names of fields that nobody knows. */
   readonly ignored: readonly string[];
@@ -305,3 +305,7 @@ export const sinceAccepted = ({ submittedAt, trace }: Order, now: number): numbe
   Math.max(0, now - millis(submittedAt) - (trace.queued ?? 0));
 
 export const isLate = (order: Order, now: number): boolean => now > millis(order.deadlineAt);
+
+/** The strategy goes elsewhere by now. Who asks for an amount, or to close, is not told where to stop by a later word. */
+export const isOvertaken = ({ notes, intent }: Order): boolean =>
+  notes.superseded && notes.marketPosition !== null && intent.target !== undefined;

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { Client } from 'pg';
 import { type Db, sql } from '../../src/data/db.ts';
-import { CannotMigrate, MIGRATIONS, type Migration, migrate } from '../../src/data/migrate.ts';
+import { CannotMigrate, isFresh, MIGRATIONS, type Migration, migrate } from '../../src/data/migrate.ts';
 import { openPostgres } from '../../src/data/postgres.ts';
 import { openSqlite } from '../../src/data/sqlite.ts';
 import { startProgram } from '../orders/kill-harness.ts';
@@ -71,6 +71,16 @@ function refusals(open: () => Promise<Db>): void {
       return true;
     });
     await apply(db, [...MIGRATIONS, adds], '0.2.0');
+  });
+
+  test('a new database is made whole, or not at all', async (t) => {
+    const db = await open();
+    t.after(() => db.close());
+    const broken: Migration = { name: '902-broken', script: 'create table shelves (id text)' };
+    await assert.rejects(apply(db, [...MIGRATIONS, adds, broken]), /shelves/);
+    assert.ok(await isFresh(db));
+    await apply(db, [...MIGRATIONS, adds]);
+    assert.ok(!(await isFresh(db)));
   });
 }
 

@@ -6,7 +6,7 @@ import { argon2id } from '../../src/app/identity/passwords.ts';
 import { sql } from '../../src/data/db.ts';
 import { COMMON_PASSWORDS } from '../../src/domain/common-passwords.ts';
 import { isEmail, normalEmail } from '../../src/domain/email.ts';
-import { passwordProblem } from '../../src/domain/password.ts';
+import { weakness } from '../../src/domain/password.ts';
 import type { Mail, Mailer } from '../../src/mail/mailer.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
@@ -89,7 +89,7 @@ describe('a password', () => {
   };
   for (const [what, [password, isStrong]] of Object.entries(strength))
     test(`${what} is ${isStrong ? 'accepted' : 'refused'}`, () => {
-      assert.equal(passwordProblem(password, 'someone@example.com') === null, isStrong);
+      assert.equal(weakness(password, 'someone@example.com') === null, isStrong);
     });
 
   test('is measured against a list of some hundred, all long enough to be tried and in lower case', () => {

@@ -124,6 +124,16 @@ describe('After whichever order', () => {
     assert.deepEqual(await drifts(), ['position_drift', 'position_drift_ended']);
   });
 
+  test('an alert that the strategy has gone beyond, and that says only where it began, is traded, and is a drift', async (t) => {
+    const { clock, broker, trader, say, send, drifts } = await desk(t);
+    const early = timestamp(clock.now());
+    await say('buy', 2);
+    const late = await send({ action: 'buy', quantity: 1, timestamp: early, ...standing(0, 'prev_') });
+    assert.equal(late.body.status, 'filled');
+    assert.equal(broker.position(trader.account.id), '3');
+    assert.deepEqual(await drifts(), ['position_drift']);
+  });
+
   test('a close that the strategy has gone beyond is made, and is a drift', async (t) => {
     const { clock, broker, trader, say, send, drifts } = await desk(t);
     const early = timestamp(clock.now());

@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { sql } from '../../src/data/db.ts';
+import { foundOrders } from '../../src/app/orders/read-orders.ts';
+import { type Reads, type Statement, sql } from '../../src/data/db.ts';
+import type { OrderId } from '../../src/domain/ids.ts';
 import type { OrderRecord } from '../../src/domain/order-result.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -101,6 +103,27 @@ describe('POST /trading/orders/{id}/look', () => {
     );
     assert.equal(record.verification.state, 'done');
     assert.ok((await actions(world, trader, body.order_id)).includes('order_resolved done'));
+  });
+
+  test('that ends the order while its record is read is read in full: no end stands beside a search', async (t) => {
+    const { broker, world, trader, haveEnded } = await openLooking(t);
+    const { body } = await world.send(trader);
+    broker.settle(broker.ledger[0], 'filled');
+    let reads = 0;
+    const inTheMiddle: Reads = {
+      get: (query) => world.db.get(query),
+      async all<Row>(query: Statement) {
+        const rows = await world.db.all<Row>(query);
+        if (reads++ === 0) {
+          await look(world, trader, body.order_id);
+          await haveEnded(1);
+        }
+        return rows;
+      },
+    };
+    const id = body.order_id as OrderId;
+    const record = (await foundOrders({ db: inTheMiddle }, [id])).get(id)?.record;
+    assert.deepEqual([record?.status, record?.verification.state], ['filled', 'done']);
   });
 
   for (const [what, later, end] of [

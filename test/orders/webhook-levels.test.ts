@@ -241,7 +241,8 @@ describe('level 4: a signal that was received before', () => {
       const world = await openWorld(t);
       const trader = await world.makeTrader();
       const signal = world.signal(trader);
-      assert.equal((await world.webhook(trader, signal, delivery)).status, 200);
+      const { status, body: order } = await world.webhook(trader, signal, delivery);
+      assert.equal(status, 200);
       for (const quantity of ['1', '1.0', '"1"', '"1.000"', '10e-1', '" 1 "', '0.1e1']) {
         const body = JSON.stringify({ ...signal, quantity: 0 }).replace(':0', `:${quantity}`);
         const answer = await world.webhook<Problem>(trader, body, delivery);
@@ -249,6 +250,9 @@ describe('level 4: a signal that was received before', () => {
         const { action, success, metadata } = await lastAudit(world, trader);
         assert.deepEqual([action, success], ['webhook_replay_attack', 0]);
         assert.equal(metadata.payload_hash, fingerprintOf(trader, signal));
+        const first = mode === 'real' ? order.order_id : undefined;
+        assert.equal(metadata.order_id, first);
+        if (first) assert.match(answer.body.detail, new RegExp(`became order ${first} of 20`));
         assert.equal(metadata.trading_account_id, trader.account.id);
       }
       assert.equal((await world.orders(trader)).length, 1);

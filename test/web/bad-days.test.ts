@@ -2,20 +2,8 @@
 // is not understood; the kill switch fails. Each has a state that was designed.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import type { Page } from 'playwright-core';
-import {
-  type Account,
-  assertClean,
-  logIn,
-  openBrowser,
-  openStage,
-  type Stage,
-  type Visit,
-  visit,
-} from './stage.ts';
-
-const browser = await openBrowser();
+import { test } from 'node:test';
+import { assertClean, logIn, onStage } from './stage.ts';
 
 const STREAM = '**/trading/orders/stream';
 /** More than a page waits for a word of the stream. */
@@ -26,25 +14,11 @@ const NOT_LIVE = /^not live since \d\d:\d\d:\d\d$/;
  * 404 the page that there is not. */
 const EXPECTED = [/net::ERR_/, /the server responded with a status of (?:400|404|503)/, /TypeError/];
 
-describe('bad days of a page', browser ? {} : { skip: 'there is no browser' }, () => {
-  let stage: Stage;
-  let account: Account;
-  let visitor: Visit;
-  let page: Page;
+await onStage('bad days of a page', async ({ stage, visitor, page }) => {
+  const account = await stage.makeAccount({ name: 'Lab' });
+  await stage.signal(account, { action: 'buy', symbol: 'BTCUSDT', quantity: 0.1 });
+  await logIn(page, stage);
   const live = () => page.getByText('live', { exact: true });
-  before(async () => {
-    if (!browser) return;
-    stage = await openStage();
-    account = await stage.makeAccount({ name: 'Lab' });
-    await stage.signal(account, { action: 'buy', symbol: 'BTCUSDT', quantity: 0.1 });
-    visitor = await visit(browser);
-    page = visitor.page;
-    await logIn(page, stage);
-  });
-  after(async () => {
-    await browser?.close();
-    await stage?.close();
-  });
 
   test('a stream that is open and silent is noticed, and opened anew', async () => {
     await page.clock.install();

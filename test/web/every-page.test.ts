@@ -2,23 +2,21 @@
 // theme; it fits a phone; and what came from outside is text.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import {
   type Account,
   assertClean,
   barriers,
   logIn,
-  openBrowser,
-  openStage,
-  PASSWORD,
+  onStage,
+  planOrder,
+  register,
   type Stage,
   sideways,
   type Visit,
   visit,
 } from './stage.ts';
-
-const browser = await openBrowser();
 
 const DESKTOP = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
@@ -31,7 +29,7 @@ const SYMBOL = '<img/src=x/onerror=alert(1)>';
 const COMMENT = '<script>alert(2)</script><img src=x onerror=alert(3)>';
 const AGENT = '<script>alert(4)</script><img src=x onerror=alert(5)>';
 
-/** One of each: what was filled, reversed, refused, rejected, lost, reported; what differs; who is halted. By their names: the accounts. */
+/** One of each: what was filled, reversed, refused, rejected, lost, reported; what differs; who is halted. Their ids. */
 async function fillStage(stage: Stage) {
   const make = (name: string, paper: object = {}) => stage.makeAccount({ name, paper });
   const send = (account: Account, body: object, query = '') =>
@@ -57,15 +55,23 @@ async function fillStage(stage: Stage) {
   await stage.call(`/trading/accounts/${halted.id}/halt`, { body: {} });
   await send(halted, order);
   // A session of theirs, whose browser calls itself what it likes.
-  const { email, password } = stage.firstUser;
-  const headers = { 'content-type': 'application/json', 'user-agent': AGENT };
-  const login = await fetch(`${stage.url}/auth/login`, {
-    method: 'POST',
-    headers,
-    body: JSON.stringify({ email, password }),
-  });
-  assert.equal(login.status, 200);
-  return { rejected, lost, waiting, halted };
+  const { status } = await stage.login({}, { 'user-agent': AGENT });
+  assert.equal(status, 200);
+
+  type Signal = Record<'id' | 'symbol' | 'action' | 'code' | 'order_id' | 'trading_account_id', string>;
+  const { items } = await stage.call<{ items: Signal[] }>('/trading/signals');
+  const find = (wanted: Partial<Signal>): Signal =>
+    items.find((signal) => Object.entries(wanted).every(([key, value]) => signal[key as 'id'] === value)) ??
+    assert.fail(JSON.stringify(wanted));
+  const orderOn = (account: Account) => find({ trading_account_id: account.id }).order_id;
+  return {
+    halted: halted.id,
+    reversal: find({ action: 'sell', symbol: 'BTCUSDT' }).id,
+    refusal: find({ code: 'webhook_credential_attack' }).id,
+    rejected: orderOn(rejected),
+    lost: orderOn(lost),
+    waiting: orderOn(waiting),
+  };
 }
 
 const stance = (side: string, size: number, before: string, sizeBefore: number) => ({
@@ -78,18 +84,11 @@ const stance = (side: string, size: number, before: string, sizeBefore: number) 
 interface Place {
   readonly path: string;
   /** What is opened over the page. */
-  open?(page: Page): Promise<void>;
+  open?(page: Page): Promise<unknown>;
   /** The browser itself says so in its console. */
   readonly isMissing?: boolean;
 }
 
-const OPEN_TRADE = async (page: Page) => {
-  await page.keyboard.press('t');
-  const drawer = page.getByRole('complementary', { name: 'Trade' });
-  await drawer.getByRole('combobox', { name: 'Symbol' }).fill('BTCUSDT');
-  await drawer.getByLabel('Quantity').fill('0.1');
-  await drawer.getByRole('button', { name: /^Buy 0.1/ }).waitFor();
-};
 const OPEN_HALT = async (page: Page) => {
   await page.locator('#halt').click();
   await page
@@ -110,34 +109,34 @@ const OPEN_KEYS = async (page: Page) => {
   await page.getByRole('dialog', { name: 'Keys' }).waitFor();
 };
 
-const INSIDE: Readonly<Record<string, Place>> = {
+const inside = (ids: Awaited<ReturnType<typeof fillStage>>): Readonly<Record<string, Place>> => ({
   Today: { path: '/' },
   Signals: { path: '/signals' },
   'Signals, searched': { path: '/signals?search=BTC' },
-  'the story of a reversal': { path: '/signals/ reversal' },
-  'the story of a refusal': { path: '/signals/ refusal' },
-  'the story of an order that waits': { path: '/orders/ waiting' },
-  'the story of an order whose answer was lost': { path: '/orders/ lost' },
-  'the story of an order that was rejected': { path: '/orders/ rejected' },
+  'the story of a reversal': { path: `/signals/${ids.reversal}` },
+  'the story of a refusal': { path: `/signals/${ids.refusal}` },
+  'the story of an order that waits': { path: `/orders/${ids.waiting}` },
+  'the story of an order whose answer was lost': { path: `/orders/${ids.lost}` },
+  'the story of an order that was rejected': { path: `/orders/${ids.rejected}` },
   'a story that there is not': { path: `/signals/${crypto.randomUUID()}`, isMissing: true },
   Positions: { path: '/positions' },
   Performance: { path: '/performance' },
   Accounts: { path: '/accounts' },
-  'an account': { path: '/accounts/ halted' },
+  'an account': { path: `/accounts/${ids.halted}` },
   Check: { path: '/check' },
   Security: { path: '/security' },
   Notifications: { path: '/notifications' },
   Operation: { path: '/operation' },
-  'the trade drawer': { path: '/positions', open: OPEN_TRADE },
+  'the trade drawer': { path: '/positions', open: planOrder },
   'the halt dialog': { path: '/positions', open: OPEN_HALT },
   'the dialog of an Align': { path: '/positions', open: press(/to align…$/) },
   'the dialog of a Resume': { path: '/', open: press(/^Resume/) },
-  'the dialog of a rehearsal': { path: '/signals/ reversal', open: press(/^Rehearse in simulation/) },
+  'the dialog of a rehearsal': { path: `/signals/${ids.reversal}`, open: press(/^Rehearse in simulation/) },
   'the dialog of new terms': { path: '/operation', open: press(/^Publish a new version/) },
   'the dialog of a user': { path: '/operation', open: press(/^Change /) },
   'the list of keys': { path: '/check', open: OPEN_KEYS },
   'a page that there is not': { path: '/nowhere', isMissing: true },
-};
+});
 const OUTSIDE: Readonly<Record<string, Place>> = {
   'what strangers see': { path: '/welcome' },
   login: { path: '/login?next=%2Fpositions' },
@@ -159,39 +158,16 @@ const EMPTY = [
 
 const MISSING = /the server responded with a status of 404/;
 
-describe('every page', browser ? {} : { skip: 'there is no browser' }, () => {
-  let stage: Stage;
-  let trader: Visit;
-  let stranger: Visit;
-  /** What is only known once it has happened. */
-  const ids = new Map<string, string>();
-  before(async () => {
-    if (!browser) return;
-    stage = await openStage();
-    const accounts = await fillStage(stage);
-    type Signal = Record<'id' | 'symbol' | 'action' | 'code' | 'order_id' | 'trading_account_id', string>;
-    const { items } = await stage.call<{ items: Signal[] }>('/trading/signals');
-    const find = (wanted: Partial<Signal>) =>
-      items.find((signal) => Object.entries(wanted).every(([key, value]) => signal[key as 'id'] === value));
-    ids.set('halted', accounts.halted.id);
-    ids.set('reversal', find({ action: 'sell', symbol: 'BTCUSDT' })?.id ?? '');
-    ids.set('refusal', find({ code: 'webhook_credential_attack' })?.id ?? '');
-    for (const name of ['rejected', 'lost', 'waiting'] as const)
-      ids.set(name, find({ trading_account_id: accounts[name].id })?.order_id ?? '');
-    trader = await visit(browser);
-    await logIn(trader.page, stage);
-    stranger = await visit(browser);
-  });
-  after(async () => {
-    await browser?.close();
-    await stage?.close();
-  });
+await onStage('every page', async ({ stage, browser, visitor: trader, page, open }) => {
+  const ids = await fillStage(stage);
+  await logIn(page, stage);
+  const stranger = await visit(browser);
 
   async function inspect({ page, settled, watched }: Visit, { path, open, isMissing }: Place): Promise<void> {
     for (const seen of Object.values(watched)) seen.length = 0;
     await page.setViewportSize(DESKTOP);
     await page.emulateMedia({ colorScheme: 'light' });
-    await page.goto(stage.url + path.replace(/ (\w+)$/, (_, name) => ids.get(name) || assert.fail(name)));
+    await page.goto(stage.url + path);
     await settled();
     await open?.(page);
     await settled();
@@ -205,32 +181,25 @@ describe('every page', browser ? {} : { skip: 'there is no browser' }, () => {
     assertClean(watched, stage.url, isMissing ? [MISSING] : []);
   }
 
-  for (const [name, place] of Object.entries(INSIDE)) test(name, () => inspect(trader, place));
+  for (const [name, place] of Object.entries(inside(ids))) test(name, () => inspect(trader, place));
   for (const [name, place] of Object.entries(OUTSIDE)) test(name, () => inspect(stranger, place));
 
   test('what came from outside is text', async () => {
-    const { page, settled } = trader;
     await page.setViewportSize(DESKTOP);
     for (const [path, text] of [
       ['/signals', SYMBOL],
-      [`/signals/${ids.get('refusal')}`, COMMENT],
+      [`/signals/${ids.refusal}`, COMMENT],
       ['/accounts', COMMENT],
       ['/security', AGENT],
     ] as const) {
-      await page.goto(stage.url + path);
-      await settled();
+      await open(path);
       await page.getByText(text).filter({ visible: true }).first().waitFor();
     }
   });
 
   test('somebody comes who has nothing yet', async () => {
-    const { page } = stranger;
-    await page.goto(`${stage.url}/register`);
-    await page.getByLabel('Email').fill('new@example.com');
-    await page.getByLabel('Password').fill(PASSWORD);
-    await page.getByLabel(/I accept the terms/).check();
-    await page.getByRole('button', { name: 'Register' }).click();
-    await page.waitForURL(`${stage.url}/`);
+    await stranger.page.goto(`${stage.url}/register`);
+    await register(stranger.page, stage, 'new@example.com');
   });
   for (const path of EMPTY) test(`${path} with nothing on it`, () => inspect(stranger, { path }));
 });

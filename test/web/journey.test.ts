@@ -1,12 +1,11 @@
 // A new user's first day, in a real browser, from the registration to the logout: what the pages show is what happened.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { stepAt, totpCode } from '../../src/domain/totp.ts';
-import { assertClean, openBrowser, openStage, PASSWORD, type Stage, type Visit, visit } from './stage.ts';
+import { assertClean, enter, onStage, PASSWORD, register } from './stage.ts';
 
-const browser = await openBrowser();
 const EMAIL = 'ann@example.com';
 
 const heading = (page: Page) => page.getByRole('heading', { level: 1 });
@@ -32,34 +31,15 @@ async function post(url: string, message: object): Promise<number> {
   return response.status;
 }
 
-describe('a first day', browser ? {} : { skip: 'there is no browser' }, () => {
-  let stage: Stage;
-  let visitor: Visit;
-  let page: Page;
+await onStage('a first day', ({ stage, visitor, page }) => {
   let hook: ReturnType<typeof hookOf>;
   const signal = (body: object) =>
     post(hook.url, { timestamp: new Date().toISOString(), secret: hook.message.secret, ...body });
 
-  before(async () => {
-    if (!browser) return;
-    stage = await openStage();
-    visitor = await visit(browser);
-    page = visitor.page;
-  });
-  after(async () => {
-    await visitor?.close();
-    await browser?.close();
-    await stage?.close();
-  });
-
   test('a stranger at the door sees what this is, and registers', async () => {
     await page.goto(stage.url);
     await page.getByRole('link', { name: 'Register' }).first().click();
-    await page.getByLabel('Email').fill(EMAIL);
-    await page.getByLabel('Password').fill(PASSWORD);
-    await page.getByLabel(/I accept the terms/).check();
-    await page.getByRole('button', { name: 'Register' }).click();
-    await page.waitForURL(`${stage.url}/`);
+    await register(page, stage, EMAIL);
     await heading(page).filter({ hasText: 'Open a paper account' }).waitFor();
     // The operator sells the plan.
     const { items } = await stage.call<{ items: { id: string; email: string }[] }>('/deployment/users');
@@ -155,9 +135,7 @@ describe('a first day', browser ? {} : { skip: 'there is no browser' }, () => {
     await page.getByRole('button', { name: 'Log out' }).click();
     await page.waitForURL(/\/(login|welcome)/);
     await page.goto(`${stage.url}/security`);
-    await page.getByLabel('Email').fill(EMAIL);
-    await page.getByLabel('Password').fill(PASSWORD);
-    await page.getByRole('button', { name: 'Log in' }).click();
+    await enter(page, { email: EMAIL, password: PASSWORD });
     await page.getByLabel('Six digits from your authenticator app').fill(code(1));
     await page.getByLabel('Six digits from your authenticator app').press('Enter');
     await page.waitForURL('**/security');

@@ -1,11 +1,9 @@
 // The pages by keyboard alone: no hand touches a pointer in here.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import type { Locator, Page } from 'playwright-core';
-import { assertClean, openBrowser, openStage, type Stage, type Visit, visit } from './stage.ts';
-
-const browser = await openBrowser();
+import { test } from 'node:test';
+import type { Locator } from 'playwright-core';
+import { assertClean, onStage } from './stage.ts';
 
 /**
  * From here on the page notes what the focus reaches, and what of it shows no ring: on itself, or around it where the control
@@ -50,10 +48,13 @@ const PAGES = [
   ...['/welcome', '/register', '/forgot-password', '/reset-password?token=none', '/terms'],
 ];
 
-describe('by keyboard alone', browser ? {} : { skip: 'there is no browser' }, () => {
-  let stage: Stage;
-  let visitor: Visit;
-  let page: Page;
+await onStage('by keyboard alone', async ({ stage, visitor, page }) => {
+  const lab = await stage.makeAccount({ name: 'Lab' });
+  for (const symbol of ['BTCUSDT', 'ETHUSDT', 'SOLUSDT'])
+    await stage.signal(lab, { action: 'buy', symbol, quantity: 1 });
+  const flat = { market_position: 'flat', market_position_size: 0 };
+  await stage.signal(lab, { action: 'sync', symbol: 'ETHUSDT', ...flat });
+
   const press = async (...keys: string[]) => {
     for (const key of keys) await page.keyboard.press(key);
   };
@@ -69,26 +70,6 @@ describe('by keyboard alone', browser ? {} : { skip: 'there is no browser' }, ()
     assert.deepEqual(await page.evaluate(UNREACHED), []);
     assert.deepEqual(await page.evaluate('ringless'), []);
   }
-
-  before(async () => {
-    if (!browser) return;
-    stage = await openStage();
-    const lab = await stage.makeAccount({ name: 'Lab' });
-    for (const symbol of ['BTCUSDT', 'ETHUSDT', 'SOLUSDT'])
-      await stage.signal(lab, { action: 'buy', symbol, quantity: 1 });
-    await stage.signal(lab, {
-      action: 'sync',
-      symbol: 'ETHUSDT',
-      market_position: 'flat',
-      market_position_size: 0,
-    });
-    visitor = await visit(browser);
-    page = visitor.page;
-  });
-  after(async () => {
-    await browser?.close();
-    await stage?.close();
-  });
 
   test('one is refused, and is still at the button that one pressed', async () => {
     await page.goto(`${stage.url}/login`);

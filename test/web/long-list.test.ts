@@ -1,11 +1,10 @@
 // A list of many rows: only those near the window are drawn, and nobody notices.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { assertClean, logIn, openBrowser, openStage, type Stage, type Visit, visit } from './stage.ts';
+import { assertClean, logIn, onStage } from './stage.ts';
 
-const browser = await openBrowser();
 const SIGNALS = 120;
 /** The list's own step. */
 const PAGE = 50;
@@ -21,10 +20,12 @@ const until = (page: Page, expression: string): Promise<unknown> =>
     look();
   })`);
 
-describe('a long list', browser ? {} : { skip: 'there is no browser' }, () => {
-  let stage: Stage;
-  let visitor: Visit;
-  let page: Page;
+await onStage('a long list', async ({ stage, visitor, page }) => {
+  const account = await stage.makeAccount({ name: 'Lab' });
+  // Refused, which is the fastest.
+  for (let n = 0; n < SIGNALS; n++) await stage.signal(account, { action: 'dance' });
+  await logIn(page, stage);
+
   const drawn = () => page.locator('a[data-row]').count();
   const listed = (rows: number) => page.locator(`table[aria-rowcount="${rows + 1}"]`).waitFor();
   /** Of the row in the middle of the window, once one is drawn there. */
@@ -35,21 +36,6 @@ describe('a long list', browser ? {} : { skip: 'there is no browser' }, () => {
         `document.elementFromPoint(innerWidth / 2, innerHeight / 2)?.closest('tr')?.querySelector('a[data-row]')?.getAttribute('href')`,
       ),
     );
-
-  before(async () => {
-    if (!browser) return;
-    stage = await openStage();
-    const account = await stage.makeAccount({ name: 'Lab' });
-    // Refused, which is the fastest.
-    for (let n = 0; n < SIGNALS; n++) await stage.signal(account, { action: 'dance' });
-    visitor = await visit(browser);
-    page = visitor.page;
-    await logIn(page, stage);
-  });
-  after(async () => {
-    await browser?.close();
-    await stage?.close();
-  });
 
   test('counts all of its rows, and draws those near the window', async () => {
     await page.goto(`${stage.url}/signals`);

@@ -1,21 +1,8 @@
 // The way to every page, whatever the window's width: and Halt is in it.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import type { Page } from 'playwright-core';
-import {
-  assertClean,
-  barriers,
-  logIn,
-  openBrowser,
-  openStage,
-  type Stage,
-  scrollsSideways,
-  type Visit,
-  visit,
-} from './stage.ts';
-
-const browser = await openBrowser();
+import { test } from 'node:test';
+import { assertClean, barriers, logIn, onStage, scrollsSideways } from './stage.ts';
 
 /** As an administrator sees them: nobody has more. */
 const PAGES = [
@@ -23,23 +10,9 @@ const PAGES = [
   'Operation',
 ];
 
-describe('from wherever one is', browser ? {} : { skip: 'there is no browser' }, () => {
-  let stage: Stage;
-  let visitor: Visit;
-  let page: Page;
-
-  before(async () => {
-    if (!browser) return;
-    stage = await openStage();
-    visitor = await visit(browser);
-    page = visitor.page;
-    await logIn(page, stage);
-    await visitor.settled();
-  });
-  after(async () => {
-    await browser?.close();
-    await stage?.close();
-  });
+await onStage('from wherever one is', async ({ stage, visitor, page, open }) => {
+  await logIn(page, stage);
+  await visitor.settled();
 
   for (const width of [1280, 1121, 1000, 770, 390])
     test(`every page is a step away in a window of ${width} px, and Halt is in sight`, async () => {
@@ -62,8 +35,7 @@ describe('from wherever one is', browser ? {} : { skip: 'there is no browser' },
   for (const width of [1280, 900, 640, 390])
     test(`the search and Halt are a key away in a window of ${width} px`, async () => {
       await page.setViewportSize({ width, height: 800 });
-      await page.goto(stage.url);
-      await visitor.settled();
+      await open('/');
       await page.keyboard.press('/');
       const field = page.getByRole('searchbox', { name: 'Search' });
       await field.and(page.locator(':focus')).waitFor();
@@ -80,8 +52,7 @@ describe('from wherever one is', browser ? {} : { skip: 'there is no browser' },
   for (const width of [900, 640, 320])
     test(`whoever has no keyboard opens the search of a window of ${width} px by its button`, async () => {
       await page.setViewportSize({ width, height: 800 });
-      await page.goto(stage.url);
-      await visitor.settled();
+      await open('/');
       const button = page.getByRole('button', { name: 'Search' }).filter({ visible: true });
       if ((await button.count()) === 0)
         await page.getByRole('button', { name: 'More' }).filter({ visible: true }).click();
@@ -93,8 +64,7 @@ describe('from wherever one is', browser ? {} : { skip: 'there is no browser' },
 
   test('what lies behind More is marked when one is there, and keeps nobody out', async () => {
     await page.setViewportSize({ width: 900, height: 800 });
-    await page.goto(`${stage.url}/notifications`);
-    await visitor.settled();
+    await open('/notifications');
     await page.getByRole('button', { name: 'More' }).filter({ visible: true }).click();
     const there = page.getByRole('link', { name: 'Notifications' }).filter({ visible: true });
     assert.equal(await there.getAttribute('aria-current'), 'page');

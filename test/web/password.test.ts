@@ -1,43 +1,18 @@
 // The password, changed on the page by whoever knows the old one.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import type { Page } from 'playwright-core';
-import {
-  assertClean,
-  barriers,
-  logIn,
-  openBrowser,
-  openStage,
-  type Stage,
-  type Visit,
-  visit,
-} from './stage.ts';
+import { test } from 'node:test';
+import { assertClean, barriers, logIn, onStage } from './stage.ts';
 
-const browser = await openBrowser();
 const NEW_PASSWORD = 'another horse, another staple';
 /** What the browser says of the answer to a wrong password. */
 const EXPECTED = [/the server responded with a status of 403/];
 
-describe('changing the password', browser ? {} : { skip: 'there is no browser' }, () => {
-  let stage: Stage;
-  let visitor: Visit;
-  let page: Page;
-  before(async () => {
-    if (!browser) return;
-    stage = await openStage();
-    visitor = await visit(browser);
-    page = visitor.page;
-    await logIn(page, stage);
-  });
-  after(async () => {
-    await browser?.close();
-    await stage?.close();
-  });
+await onStage('changing the password', async ({ stage, visitor, page, open }) => {
+  await logIn(page, stage);
 
   test('asks for the old one, and says beside the form when that is wrong', async () => {
-    await page.goto(`${stage.url}/security`);
-    await visitor.settled();
+    await open('/security');
     await page.getByRole('button', { name: 'Change it' }).click();
     await page.getByLabel('Current password').fill('not the password');
     await page.getByLabel('New password').fill(NEW_PASSWORD);
@@ -52,13 +27,8 @@ describe('changing the password', browser ? {} : { skip: 'there is no browser' }
     await page.getByText('Your password is changed. Every other session has ended').waitFor();
     await page.reload();
     await page.getByRole('button', { name: 'Change it' }).waitFor();
-    const { email } = stage.firstUser;
-    const login = await fetch(`${stage.url}/auth/login`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ email, password: NEW_PASSWORD }),
-    });
-    assert.equal(login.status, 200);
+    const { status } = await stage.login({ password: NEW_PASSWORD });
+    assert.equal(status, 200);
     assertClean(visitor.watched, stage.url, EXPECTED);
   });
 });

@@ -2,11 +2,8 @@
 // scripts, or its clock is wrong. Each has a state that was designed, and none is an accident.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import type { Page } from 'playwright-core';
-import { assertClean, logIn, openBrowser, openStage, type Stage, type Visit, visit } from './stage.ts';
-
-const browser = await openBrowser();
+import { test } from 'node:test';
+import { assertClean, enter, logIn, onStage, planOrder, type Scene, type Stage, visit } from './stage.ts';
 
 const HOUR_MS = 3_600_000;
 /** The service's own. */
@@ -16,16 +13,11 @@ const clock = { ahead: 0, now: () => Date.now() + clock.ahead };
 const EXPECTED = [/the server responded with a status of 401/, /net::ERR_(?:CONNECTION|INCOMPLETE|EMPTY)/];
 
 /** Somebody else who is logged in as the same user, and ends all sessions but the own. */
-async function revokeOthers({ url, firstUser }: Stage): Promise<void> {
-  const { email, password } = firstUser;
-  const login = await fetch(`${url}/auth/login`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ email, password }),
-  });
-  const { csrf_token } = (await login.json()) as { csrf_token: string };
+async function revokeOthers({ url, login }: Stage): Promise<void> {
+  const entered = await login();
+  const { csrf_token } = (await entered.json()) as { csrf_token: string };
   const headers = {
-    cookie: login.headers
+    cookie: entered.headers
       .getSetCookie()
       .map((cookie) => cookie.split(';')[0])
       .join('; '),
@@ -39,47 +31,17 @@ async function revokeOthers({ url, firstUser }: Stage): Promise<void> {
   }
 }
 
-/** Where one is, with the form filled in. */
-async function enterAgain(page: Page, { firstUser }: Stage): Promise<void> {
-  await page.getByLabel('Email').fill(firstUser.email);
-  await page.getByLabel('Password').fill(firstUser.password);
-  await page.getByRole('button', { name: 'Log in' }).click();
-}
+await onStage('bad days of a session', badDays, { parts: { clock } });
 
-/** The plan is asked for with a request that could change something: it needs the CSRF token. */
-async function planOrder(page: Page): Promise<void> {
-  await page.keyboard.press('t');
-  const drawer = page.getByRole('complementary', { name: 'Trade' });
-  await drawer.getByRole('combobox', { name: 'Symbol' }).fill('BTCUSDT');
-  await drawer.getByLabel('Quantity').fill('0.1');
-  await drawer.getByRole('button', { name: /^Buy 0\.1 BTCUSDT/ }).waitFor();
-  await page.keyboard.press('Escape');
-  await drawer.waitFor({ state: 'detached' });
-}
-
-describe('bad days of a session', browser ? {} : { skip: 'there is no browser' }, () => {
-  let stage: Stage;
-  let visitor: Visit;
-  let page: Page;
+async function badDays({ stage, browser, visitor, page }: Scene): Promise<void> {
   const signal = async () => {
     const account = await stage.makeAccount({ name: 'Lab' });
     assert.equal(await stage.signal(account, { action: 'buy', symbol: 'BTCUSDT', quantity: 0.1 }), 200);
   };
-  before(async () => {
-    if (!browser) return;
-    stage = await openStage({ parts: { clock } });
-    await signal();
-    visitor = await visit(browser);
-    page = visitor.page;
-    await logIn(page, stage);
-  });
-  after(async () => {
-    await browser?.close();
-    await stage?.close();
-  });
+  await signal();
+  await logIn(page, stage);
 
   test('a browser without scripts is told what works without them', async () => {
-    assert.ok(browser);
     const unscripted = await visit(browser, { scripts: false });
     for (const path of ['/', '/positions']) {
       await unscripted.page.goto(stage.url + path);
@@ -153,7 +115,10 @@ describe('bad days of a session', browser ? {} : { skip: 'there is no browser' }
             .click();
           await tab.waitForURL(stage.url + path);
           await tab.getByLabel('Loading').first().waitFor({ state: 'detached' });
-          await planOrder(tab);
+          // The plan is asked for with a request that could change something: it needs the CSRF token.
+          const drawer = await planOrder(tab);
+          await tab.keyboard.press('Escape');
+          await drawer.waitFor({ state: 'detached' });
           assert.equal(new URL(tab.url()).pathname, path);
         }),
       );
@@ -170,7 +135,7 @@ describe('bad days of a session', browser ? {} : { skip: 'there is no browser' }
     await revokeOthers(stage);
     await page.waitForURL(`${stage.url}/login?next=${encodeURIComponent(path)}`);
     await page.getByText('You were going to Signals').waitFor();
-    await enterAgain(page, stage);
+    await enter(page, stage.firstUser);
     await page.waitForURL(stage.url + path);
     await page.getByRole('heading', { level: 1 }).waitFor();
   });
@@ -184,11 +149,11 @@ describe('bad days of a session', browser ? {} : { skip: 'there is no browser' }
     await page.waitForURL(/\/login/);
     // Where this one was is nobody's business: another may log in next.
     await other.waitForURL(`${stage.url}/login`);
-    await enterAgain(page, stage);
+    await enter(page, stage.firstUser);
     await page.waitForURL(`${stage.url}/`);
     await other.waitForURL(`${stage.url}/`);
     await other.close();
   });
 
   test('and nothing of it was an accident', () => assertClean(visitor.watched, stage.url, EXPECTED));
-});
+}

@@ -5,8 +5,9 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { after, describe } from 'node:test';
 import axe from 'axe-core';
-import type { Browser, BrowserContext, Page, Request } from 'playwright-core';
+import type { Browser, BrowserContext, Locator, Page, Request } from 'playwright-core';
 import { readConfig } from '../../src/config/config.ts';
 import { openFillpath, type Parts } from '../../src/main.ts';
 import { watchAnswers } from '../http/documented.ts';
@@ -36,14 +37,48 @@ export async function openBrowser(): Promise<Browser | null> {
   }
 }
 
+interface Setting {
+  readonly env?: Record<string, string>;
+  readonly parts?: Parts;
+}
+
+export interface Scene {
+  readonly stage: Stage;
+  readonly browser: Browser;
+  readonly visitor: Visit;
+  readonly page: Page;
+  /** The visitor's page is there, with all that comes by itself. */
+  open(path: string): Promise<void>;
+}
+
+/** Tests of one service, and of one visitor to it, who is not logged in yet. Skipped where there is no browser. */
+export async function onStage(
+  name: string,
+  tests: (scene: Scene) => void | Promise<void>,
+  setting: Setting = {},
+): Promise<void> {
+  const browser = await openBrowser();
+  describe(name, browser ? {} : { skip: 'there is no browser' }, async () => {
+    if (!browser) return;
+    let stage: Stage | undefined;
+    after(async () => {
+      await browser.close();
+      await stage?.close();
+    });
+    stage = await openStage(setting);
+    const { url } = stage;
+    const visitor = await visit(browser);
+    const { page, settled } = visitor;
+    const open = async (path: string) => {
+      await page.goto(url + path);
+      await settled();
+    };
+    await tests({ stage, browser, visitor, page, open });
+  });
+}
+
 /** The service with its first user, who is an admin and has a paper account. */
-export async function openStage({
-  env = {},
-  parts = {},
-}: {
-  env?: Record<string, string>;
-  parts?: Parts;
-} = {}) {
+export async function openStage({ env = {}, parts = {} }: Setting = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'fillpath-stage-'));
   const config = readConfig({
     DATA_DIR: dir,
@@ -81,6 +116,14 @@ export async function openStage({
     return (text ? JSON.parse(text) : null) as Body;
   }
 
+  /** As a program logs in, and as the first user where nothing else is said. */
+  const login = (given: object = {}, headers: Record<string, string> = {}): Promise<Response> =>
+    fetch(`${url}/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ email: firstUser.email, password: firstUser.password, ...given }),
+    });
+
   /** A signal, as a charting platform sends it. */
   async function signal(
     account: Account,
@@ -105,6 +148,7 @@ export async function openStage({
     url,
     firstUser,
     call,
+    login,
     signal,
     makeAccount: (body: object) => call<Account>('/trading/accounts', { body: { broker: 'paper', ...body } }),
     /** Away, and back at the same address with all that it knew. */
@@ -178,12 +222,36 @@ function settling(page: Page): () => Promise<void> {
   };
 }
 
-export async function logIn(page: Page, { url, firstUser }: Stage, as = firstUser): Promise<void> {
+export async function logIn(page: Page, { url, firstUser }: Stage): Promise<void> {
   await page.goto(`${url}/login`);
+  await enter(page, firstUser);
+  await page.waitForURL(`${url}/`);
+}
+
+/** On the page of the login, wherever it leads. */
+export async function enter(page: Page, as: { email: string; password: string }): Promise<void> {
   await page.getByLabel('Email').fill(as.email);
   await page.getByLabel('Password').fill(as.password);
   await page.getByRole('button', { name: 'Log in' }).click();
+}
+
+/** On the page of the registration. */
+export async function register(page: Page, { url }: Stage, email: string): Promise<void> {
+  await page.getByLabel('Email').fill(email);
+  await page.getByLabel('Password').fill(PASSWORD);
+  await page.getByLabel(/I accept the terms/).check();
+  await page.getByRole('button', { name: 'Register' }).click();
   await page.waitForURL(`${url}/`);
+}
+
+/** The drawer, with an order in it whose plan is there. */
+export async function planOrder(page: Page): Promise<Locator> {
+  await page.keyboard.press('t');
+  const drawer = page.getByRole('complementary', { name: 'Trade' });
+  await drawer.getByRole('combobox', { name: 'Symbol' }).fill('BTCUSDT');
+  await drawer.getByLabel('Quantity').fill('0.1');
+  await drawer.getByRole('button', { name: /^Buy 0\.1 BTCUSDT/ }).waitFor();
+  return drawer;
 }
 
 /** What keeps people out, by axe's own account; what is serious must not be there. */

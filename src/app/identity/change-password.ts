@@ -8,7 +8,7 @@ import { revokeOtherSessions, type Session } from '../../data/sessions.ts';
 import type { User } from '../../data/users.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { timestamp } from '../../domain/ids.ts';
-import { passwordProblem } from '../../domain/password.ts';
+import { weakness } from '../../domain/password.ts';
 import type { Mailer } from '../../mail/mailer.ts';
 import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import { passwordChangedMail } from '../audit/mails.ts';
@@ -67,8 +67,8 @@ async function checkAndChange(
   { user, session, current, password, code, context, ...shown }: PasswordChange,
 ): Promise<Denial | { readonly deviceToken: string }> {
   const { db, clock, hasher, turns } = deps;
-  const problem = passwordProblem(password, user.email);
-  if (problem) return deny('password_weak', { detail: problem });
+  const weak = weakness(password, user.email);
+  if (weak) return weak;
   if (password === current)
     return deny('password_weak', { detail: 'The new password is the current one. Choose another.' });
 

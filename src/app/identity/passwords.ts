@@ -12,14 +12,14 @@ import {
   usePasswordReset,
   userOfPasswordReset,
 } from '../../data/credentials.ts';
-import type { Db } from '../../data/db.ts';
+import type { Db, Statement } from '../../data/db.ts';
 import { revokeSessionsOf } from '../../data/sessions.ts';
 import type { Tried } from '../../data/tries.ts';
 import { currentTermsVersion, insertUser, type User } from '../../data/users.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { isEmail, normalEmail } from '../../domain/email.ts';
 import { timestamp, type UserId } from '../../domain/ids.ts';
-import { passwordProblem } from '../../domain/password.ts';
+import { weakness } from '../../domain/password.ts';
 import type { Mailer } from '../../mail/mailer.ts';
 import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import { resetMail } from '../audit/mails.ts';
@@ -117,8 +117,8 @@ async function checkAndRegister(
 ): Promise<Denial | User> {
   const email = normalEmail(given.email);
   if (!isEmail(email)) return deny('request_invalid', { detail: '"email" must be an email address.' });
-  const problem = passwordProblem(password, email);
-  if (problem) return deny('password_weak', { detail: problem });
+  const weak = weakness(password, email);
+  if (weak) return weak;
   // After what the client can mend itself: an answer to the challenge works once.
   const bot = await captcha.verify({ token: captchaToken, action: 'register', context });
   if (bot) return bot;
@@ -134,20 +134,21 @@ async function checkAndRegister(
     planExpiresAt: null,
     termsVersion: acceptTerms ? await currentTermsVersion(db) : null,
   };
+  return keepUser({ db, clock, context }, user, passwordHash, { terms_version: user.termsVersion });
+}
+
+/** What is noted of a user besides is what whoever made it decided. */
+export async function keepUser(
+  { db, clock, context }: { db: Db; clock: { now(): number }; context: RequestContext },
+  user: User,
+  passwordHash: string,
+  metadata: Readonly<Record<string, unknown>>,
+): Promise<Denial | User> {
   const now = clock.now();
+  const resource = { type: 'user', id: user.id };
   const lost = await db.commit([
     insertUser(user, passwordHash, timestamp(now)),
-    audit(
-      context,
-      {
-        userId: user.id,
-        action: 'register',
-        failure: null,
-        resource: { type: 'user', id: user.id },
-        metadata: { terms_version: user.termsVersion },
-      },
-      now,
-    ),
+    audit(context, { userId: user.id, action: 'register', failure: null, resource, metadata }, now),
   ]);
   return lost === null ? user : deny('email_taken');
 }
@@ -205,7 +206,7 @@ export interface ResetPasswordDeps {
   readonly turns: Turns;
 }
 
-/** Null: the new password holds, and every session and API key has ended: whoever knew the old one may have made it. */
+/** Null: the new password holds. */
 export async function resetPassword(
   deps: ResetPasswordDeps,
   { token, password, context }: { token: string; password: string; context: RequestContext },
@@ -227,30 +228,35 @@ export async function resetPassword(
     const isTold = deps.strangers.count(context, { code: denial.code, target: null });
     return isTold ? refuse(denial) : denial;
   }
-  const problem = passwordProblem(password, user.email);
-  if (problem) return refuse(deny('password_weak', { detail: problem }));
+  const weak = weakness(password, user.email);
+  if (weak) return refuse(weak);
 
   const passwordHash = await turns.take(() => hasher.hash(password));
   if (typeof passwordHash !== 'string') return refuse(passwordHash);
   const now = clock.now();
   const lost = await db.commit([
     ...usePasswordReset(tokenHash, user.id, timestamp(now)),
-    setPassword(user.id, passwordHash),
-    revokeSessionsOf(user.id),
-    revokeApiKeysOf(user.id, timestamp(now)),
-    forgive(byStrangers(user.email)),
-    audit(
-      context,
-      {
-        userId: user.id,
-        action: 'reset_password',
-        failure: null,
-        resource: { type: 'user', id: user.id },
-      },
-      now,
-    ),
+    ...passwordReplaced(user, passwordHash, context, now),
   ]);
   if (lost !== null) return refuse(deny('reset_token_invalid'));
   deps.changes.ofAccess(user.id);
   return null;
 }
+
+/** Every session and API key ends with it: whoever knew the old one may have made it. */
+export const passwordReplaced = (
+  { id, email }: User,
+  passwordHash: string,
+  context: RequestContext,
+  now: number,
+): Statement[] => [
+  setPassword(id, passwordHash),
+  revokeSessionsOf(id),
+  revokeApiKeysOf(id, timestamp(now)),
+  forgive(byStrangers(email)),
+  audit(
+    context,
+    { userId: id, action: 'reset_password', failure: null, resource: { type: 'user', id } },
+    now,
+  ),
+];

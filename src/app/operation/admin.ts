@@ -41,7 +41,7 @@ import {
   timestamp,
   type UserId,
 } from '../../domain/ids.ts';
-import { passwordProblem } from '../../domain/password.ts';
+import { weakness } from '../../domain/password.ts';
 import type { Store } from '../../store/store.ts';
 import type { Hosts } from '../../worker/hosts.ts';
 import type { Mailbox } from '../../worker/mailbox.ts';
@@ -125,8 +125,8 @@ export async function makeFirstAdmin(
   };
   const deed: Deed = { action: 'first_admin' };
   if (!isEmail(user.email)) return deny('request_invalid', { detail: '"email" must be an email address.' });
-  const problem = passwordProblem(password, user.email);
-  if (problem) return deny('password_weak', { detail: problem });
+  const weak = weakness(password, user.email);
+  if (weak) return weak;
   // Spares the work of hashing; the claim below is what decides.
   if (await hasAdmin(db)) return refuse(deps, context, deed, deny('admin_exists'));
   const passwordHash = await hasher.hash(password);

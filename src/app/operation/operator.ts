@@ -1,25 +1,17 @@
 // What only the operator at the machine does: there nobody proves to be somebody, because who is there has the database.
 // Every deed leaves its audit entry, and a password that is set ends what the old one opened, as a reset by mail does.
 
-import { revokeApiKeysOf } from '../../data/api-keys.ts';
-import {
-  credentialsByEmail,
-  credentialsOf,
-  setPassword,
-  useUpPasswordResets,
-} from '../../data/credentials.ts';
+import { credentialsByEmail, credentialsOf, useUpPasswordResets } from '../../data/credentials.ts';
 import type { Db } from '../../data/db.ts';
 import { deleteSecondFactor } from '../../data/second-factors.ts';
-import { revokeSessionsOf } from '../../data/sessions.ts';
-import { insertUser, type User } from '../../data/users.ts';
+import type { User } from '../../data/users.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
 import { isEmail, normalEmail } from '../../domain/email.ts';
 import type { Plans } from '../../domain/entitlement.ts';
 import { isUuid, type Timestamp, timestamp, type UserId } from '../../domain/ids.ts';
-import { passwordProblem } from '../../domain/password.ts';
+import { weakness } from '../../domain/password.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
-import type { PasswordHasher } from '../identity/passwords.ts';
-import { byStrangers, forgive } from '../identity/tries.ts';
+import { keepUser, type PasswordHasher, passwordReplaced } from '../identity/passwords.ts';
 import { newId } from '../new-id.ts';
 import type { Changes } from '../orders/changes.ts';
 
@@ -59,51 +51,28 @@ export async function addUser(
     termsVersion: null,
   };
   if (!isEmail(user.email)) return deny('request_invalid', { detail: 'This is not an email address.' });
-  const problem = passwordProblem(password, user.email);
-  if (problem) return deny('password_weak', { detail: problem });
+  const weak = weakness(password, user.email);
+  if (weak) return weak;
   if (!Object.hasOwn(plans, user.plan))
     return deny('request_invalid', { detail: `The plans are ${Object.keys(plans).join(', ')}.` });
   const passwordHash = await hasher.hash(password);
-  const now = clock.now();
-  const lost = await db.commit([
-    insertUser(user, passwordHash, timestamp(now)),
-    audit(
-      context,
-      {
-        userId: user.id,
-        action: 'register',
-        failure: null,
-        resource: { type: 'user', id: user.id },
-        metadata: { is_admin: user.isAdmin, plan: user.plan },
-      },
-      now,
-    ),
-  ]);
-  return lost === null ? user : deny('email_taken');
+  return keepUser({ db, clock, context }, user, passwordHash, { is_admin: user.isAdmin, plan: user.plan });
 }
 
-/** Null: it holds, and every session and API key has ended: whoever knew the old one may have made it. */
+/** Null: it holds. */
 export async function replacePassword(
   deps: OperatorDeps & { readonly hasher: PasswordHasher; readonly changes: Pick<Changes, 'ofAccess'> },
   user: User,
   password: string,
 ): Promise<Denial | null> {
   const { db, clock, context, hasher, changes } = deps;
-  const problem = passwordProblem(password, user.email);
-  if (problem) return deny('password_weak', { detail: problem });
+  const weak = weakness(password, user.email);
+  if (weak) return weak;
   const passwordHash = await hasher.hash(password);
   const now = clock.now();
   await db.commit([
     useUpPasswordResets(user.id, timestamp(now)),
-    setPassword(user.id, passwordHash),
-    revokeSessionsOf(user.id),
-    revokeApiKeysOf(user.id, timestamp(now)),
-    forgive(byStrangers(user.email)),
-    audit(
-      context,
-      { userId: user.id, action: 'reset_password', failure: null, resource: { type: 'user', id: user.id } },
-      now,
-    ),
+    ...passwordReplaced(user, passwordHash, context, now),
   ]);
   changes.ofAccess(user.id);
   return null;

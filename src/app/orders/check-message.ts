@@ -1,7 +1,7 @@
 // What would become of a message at the account's webhook: every check's word, the order that it would give, and a message
 // that works. Nothing is sent, counted, remembered or mailed. The checks are the webhook's own.
 
-import { hasFingerprint } from '../../data/orders.ts';
+import { acceptedBefore } from '../../data/orders.ts';
 import { findTarget } from '../../data/targets.ts';
 import { type Denial, isDenial, toldOf } from '../../domain/denial.ts';
 import { dayOf } from '../../domain/entitlement.ts';
@@ -14,7 +14,7 @@ import { CHECKS, type Check, type CheckVerdict, checkOf } from '../../domain/web
 import type { AskDeps } from '../accounts/account-broker.ts';
 import { noSuchAccount } from '../accounts/accounts.ts';
 import { understanding } from './arrived-signal.ts';
-import { type JudgeDeps, judgeMessage } from './judge-message.ts';
+import { becameBefore, type JudgeDeps, judgeMessage } from './judge-message.ts';
 import { type PlaceOrderDeps, refusalsOf } from './place-order.ts';
 import { type OrderPlan, planFor, wishOf } from './plan-order.ts';
 import { isReport, REPORT } from './sync.ts';
@@ -54,8 +54,8 @@ export async function checkMessage(
 
   if (signal) {
     const print = fingerprint(user, signal);
-    if (print !== null && !simulation && (await hasFingerprint(deps.db, account.id, print)))
-      found.set('replay', 'This very signal was accepted before.');
+    const first = print === null || simulation ? null : await acceptedBefore(deps.db, account.id, print);
+    if (first) found.set('replay', becameBefore(first));
     const intent = isReport(signal) ? REPORT : signal.intent;
     for (const { code, detail } of refusalsOf(deps, { ...target, intent, simulation }))
       found.set(checkOf(code), detail);

@@ -3,7 +3,7 @@
 
 import type { Account } from '../../data/accounts.ts';
 import { type Denial, deny, ruleOf } from '../../domain/denial.ts';
-import { timestamp } from '../../domain/ids.ts';
+import { type OrderId, type Timestamp, timestamp } from '../../domain/ids.ts';
 import { type BodyReading, proofIn, readSignal, type Signal } from '../../domain/signal.ts';
 import { isAllowedSymbol } from '../../domain/symbol.ts';
 import { isFresh, isSameSecret } from '../../domain/webhook.ts';
@@ -87,6 +87,10 @@ function tooOld(
     metadata: { attack_type: 'expired_timestamp', request_age_seconds: (now - said) / 1000 },
   };
 }
+
+/** Of the same signal, however long ago. */
+export const becameBefore = ({ id, submittedAt }: { id: OrderId; submittedAt: Timestamp }): string =>
+  `It came before, and became order ${id} of ${submittedAt}. The same signal is executed once.`;
 
 /** What came before is forgotten, so that nobody knows whether it was traded. */
 const beforeRestore = (said: number, restoredAt: number): string =>

@@ -13,7 +13,7 @@ export type { OrderFilter };
 import { type Denial, deny } from '../../domain/denial.ts';
 import { isUuid, type OrderId, type UserId } from '../../domain/ids.ts';
 import { type Order, openLeg } from '../../domain/order.ts';
-import { type OrderRecord, orderRecord, orderSummary } from '../../domain/order-result.ts';
+import { type OrderRecord, orderRecord, orderSummary, type Verification } from '../../domain/order-result.ts';
 import { onePage, pageOf } from '../pages.ts';
 
 export async function readOrder({ db }: { db: Db }, user: UserId, id: string): Promise<Denial | OrderRecord> {
@@ -48,11 +48,14 @@ export async function foundOrders(
   // Before the orders: verification that has ended is never shown beside the status from before its end.
   const verifications = await verificationsOf(db, ids);
   const orders = await ordersByIds(db, ids);
-  // A check is scheduled in the unit that leaves a leg open: where it was not there before, it is there now.
-  const missed = orders.flatMap((order) =>
-    !verifications.has(order.id) && openLeg(order) ? [order.id] : [],
+  // A check begins in the unit that leaves a leg open, and ends in the one that ends it: where the two were read apart, it
+  // has done so by now.
+  const apart = orders.filter((order) => isFollowed(verifications.get(order.id)) !== Boolean(openLeg(order)));
+  const again = await verificationsOf(
+    db,
+    apart.map(({ id }) => id),
   );
-  const known = new Map([...verifications, ...(await verificationsOf(db, missed))]);
+  const known = new Map([...verifications, ...again]);
   const real = await realAccountsOf(db, orders);
   return new Map(
     orders.map((order) => {
@@ -69,6 +72,9 @@ export async function foundOrders(
     }),
   );
 }
+
+const isFollowed = (verification: Verification = NOT_VERIFIED): boolean =>
+  verification.state === 'scheduled' || verification.state === 'dead_letter';
 
 export async function readOrders(
   { db }: { db: Db },

@@ -2,7 +2,7 @@
 // every outcome.
 
 import type { Account } from '../../data/accounts.ts';
-import { hasFingerprint } from '../../data/orders.ts';
+import { acceptedBefore } from '../../data/orders.ts';
 import { insertSignal } from '../../data/signals.ts';
 import { findByWebhookToken, type Target } from '../../data/targets.ts';
 import type { Counters } from '../../domain/counters.ts';
@@ -21,7 +21,14 @@ import { type AuditEvent, audit, type RequestContext } from '../audit/audit.ts';
 import type { Strangers } from '../audit/strangers.ts';
 import { checkRate, isAllowedIp, type RateLimit, type RequestCount } from '../identity/access.ts';
 import { arrivedSignal, type Findings } from './arrived-signal.ts';
-import { isSecretOf, type JudgeDeps, judgeMessage, malformed, type Refused } from './judge-message.ts';
+import {
+  becameBefore,
+  isSecretOf,
+  type JudgeDeps,
+  judgeMessage,
+  malformed,
+  type Refused,
+} from './judge-message.ts';
 import { type Attempt, attemptOnce, type OnceDeps } from './once.ts';
 import { type Placed, type PlaceOrderDeps, placeOrder, recordRefusal, refusalOf } from './place-order.ts';
 import { type Heard, heardAnd } from './strategy.ts';
@@ -140,13 +147,16 @@ async function checkAndPlace(
 
   // Level 4
   const print = fingerprint(user.id, signal);
-  const replay = () => {
-    findings.metadata = { attack_type: 'replay', payload_hash: print };
-    return deny('webhook_replay_attack');
+  const first = async () =>
+    print === null || simulation ? null : acceptedBefore(deps.db, account.id, print);
+  const replayOf = (order: Awaited<ReturnType<typeof first>>) => {
+    const known = order ? { order_id: order.id } : {};
+    findings.metadata = { attack_type: 'replay', payload_hash: print, ...known };
+    return deny('webhook_replay_attack', order ? { detail: becameBefore(order) } : {});
   };
   const lifeMs = memoryMs(signal, arrivedAt, account.maxRequestAge);
   const attempt = print === null ? null : await attemptAt(deps, keyOf(account, print, simulation), lifeMs);
-  if (attempt === 'decided') return replay();
+  if (attempt === 'decided') return replayOf(await first().catch(() => null));
   if (attempt !== null && isDenial(attempt)) return attempt;
   checks.end();
 
@@ -194,13 +204,13 @@ async function checkAndPlace(
       return synced;
     }
     const outcome = await heardAnd(deps, hearing, place);
-    // The store may have forgotten it; the order's row has not.
-    const isKnown =
-      'contested' in outcome ||
-      (isDenial(outcome) && outcome.code !== 'outcome_unknown' && (await wasAccepted(print)));
-    if (isKnown) {
+    // The store may have forgotten it; the order's row has not. One that is accepted was compared with it by its commit.
+    const isContested = 'contested' in outcome;
+    const isRefused = isDenial(outcome) && outcome.code !== 'outcome_unknown';
+    const known = isContested || isRefused ? await first() : null;
+    if (isContested || known) {
       attempt?.decided();
-      return replay();
+      return replayOf(known);
     }
     if (isDenial(outcome) && isOurFault(outcome)) await attempt?.forget();
     // A real order has its fingerprint in its row: there a repeat finds it, or trades. A simulated one has it here only.
@@ -229,11 +239,6 @@ async function checkAndPlace(
         gap,
       },
     };
-  }
-
-  /** Looked at only where the order was refused: one that is accepted is compared with all others by its commit. */
-  async function wasAccepted(known: string | null): Promise<boolean> {
-    return known !== null && !simulation && (await hasFingerprint(deps.db, account.id, known));
   }
 }
 

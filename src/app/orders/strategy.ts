@@ -87,19 +87,16 @@ async function hear(db: Db, hearing: Hearing): Promise<Heard> {
     ...plain,
     marketPosition: signal.after?.side ?? null,
     gap,
-    // Only a target is not traded for it; whatever it was, it does not change where the strategy stands.
-    superseded: superseded && signal.after !== null && signal.intent.target !== undefined,
+    superseded,
   };
-  return { notes, unit: [kept(), ...(gap ? gapNoted() : [])] };
+  return { notes, unit: [...kept(), ...(gap ? gapNoted() : [])] };
 
-  function kept(): Statement {
+  function kept(): Statement[] {
     const at = timestamp(arrivedAt);
-    if (known && (superseded || isRepeated(known.word, word))) return strategyStands(known);
-    if (after !== null) return keepWord(key, known, word, at);
+    if (known && (superseded || isRepeated(known.word, word))) return [strategyStands(known)];
+    if (after !== null) return [keepWord(key, known, word, at)];
     // It says where it began, and not where it ended: there is nothing to compare the next one with.
-    return known
-      ? keepWord(key, known, { ...known.word, before: null, after: null }, at)
-      : forgetStance(key, at);
+    return [...(known ? [strategyStands(known)] : []), forgetStance(key, at)];
   }
 
   function gapNoted(): Statement[] {
@@ -183,7 +180,7 @@ export async function noteEnd(deps: DriftDeps, order: Order): Promise<void> {
 
 /** With its acceptance (`forgetStance`): there is nothing to compare with, and nothing is read on the way of most orders. */
 const hasForgotten = ({ source, action, notes }: Order): boolean =>
-  source === 'webhook' && action !== 'close' && notes.marketPosition === null;
+  source === 'webhook' && action !== 'close' && notes.marketPosition === null && !notes.superseded;
 
 /**
  * An order whose end was found late tells what was held then, and no longer what is held beside a later word. Of one
