@@ -4,6 +4,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import type { Db } from '../../src/data/db.ts';
+import { holds } from '../../src/data/group-commit.ts';
 import { decimal, subtract } from '../../src/domain/decimal.ts';
 import { type Answer, openWorld, type Problem, type Trader, type World } from '../world.ts';
 
@@ -377,6 +379,30 @@ describe('A missed alert', () => {
       items: { strategy_position: number | null; in_sync: boolean | null }[];
     }>(world, trader, 'GET', `/trading/accounts/${trader.account.id}/positions`);
     assert.deepEqual([body.items[0]?.strategy_position, body.items[0]?.in_sync], [null, null]);
+  });
+
+  test('what was said is compared and changed by one statement: of two alerts at once neither waits for the other', async (t) => {
+    const both: string[] = [];
+    const changes = /(?:insert into|update|delete from) (\w+)/;
+    const watched = (opened: Db): Db => ({
+      ...opened,
+      commit(unit) {
+        const held = unit.filter(holds).map(({ parts }) => parts[0]?.match(/from (\w+)/)?.[1]);
+        const changed = unit.flatMap(({ parts }) => parts[0]?.match(changes)?.[1] ?? []);
+        both.push(...changed.filter((table) => held.includes(table)));
+        return opened.commit(unit);
+      },
+    });
+    const world = await openWorld(t, { db: watched });
+    const trader = await world.makeTrader();
+    const script = strategy(trader, Date.now() - 30_000);
+    const { market_position: _side, market_position_size: _size, ...began } = script.trade(1);
+    const said = [script.trade(2), began, { ...began, id: 'late' }, script.sync(), script.trade(3)];
+    for (const alert of said) {
+      await world.webhook(trader, { ...alert, ...script.said() });
+      script.next(1);
+    }
+    assert.deepEqual(both, [], 'a unit that changes a row which it holds waits for all others that hold it');
   });
 
   test('a simulated word from far ahead is not the last one for ever, and one beyond all years is refused', async (t) => {

@@ -89,14 +89,16 @@ async function hear(db: Db, hearing: Hearing): Promise<Heard> {
     gap,
     superseded,
   };
-  return { notes, unit: [...kept(), ...(gap ? gapNoted() : [])] };
+  return { notes, unit: [kept(), ...(gap ? gapNoted() : [])] };
 
-  function kept(): Statement[] {
+  function kept(): Statement {
     const at = timestamp(arrivedAt);
-    if (known && (superseded || isRepeated(known.word, word))) return [strategyStands(known)];
-    if (after !== null) return [keepWord(key, known, word, at)];
+    if (known && (superseded || isRepeated(known.word, word))) return strategyStands(known);
+    if (after !== null) return keepWord(key, known, word, at);
     // It says where it began, and not where it ended: there is nothing to compare the next one with.
-    return [...(known ? [strategyStands(known)] : []), forgetStance(key, at)];
+    return known
+      ? keepWord(key, known, { ...known.word, before: null, after: null }, at)
+      : forgetStance(key, at);
   }
 
   function gapNoted(): Statement[] {
