@@ -233,6 +233,8 @@ export async function executeOrder(
       } catch (fault) {
         if (!(fault instanceof BrokerBusy)) throw fault;
         refusals++;
+        // After the wait the position is another: what else is open is looked at once more, or it would count twice.
+        watches.others.begin();
       }
     }
 

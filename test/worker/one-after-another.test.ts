@@ -5,8 +5,8 @@ import { describe, type TestContext, test } from 'node:test';
 import { BrokerBusy } from '../../src/broker/broker.ts';
 import { sql } from '../../src/data/db.ts';
 import { decimal } from '../../src/domain/decimal.ts';
-import type { Trader, World } from '../world.ts';
-import { scriptedWorld } from './scripted-broker.ts';
+import { openWorld, settableClock, type Trader, type World } from '../world.ts';
+import { scriptedBroker, scriptedWorld } from './scripted-broker.ts';
 
 /** Alerts of a strategy that says where it stands: each a second after the one before. */
 function strategyOf(world: World, trader: Trader) {
@@ -169,6 +169,20 @@ describe('A fill that the position does not show yet', () => {
 });
 
 describe('After a wait for a busy broker', () => {
+  /** Of 3, 2 are to be closed by an order that rests, at a broker that does not clamp a second one. */
+  const restingClose = async (t: TestContext) => {
+    const clock = settableClock();
+    const broker = scriptedBroker(t, { reduceOnly: false });
+    const world = await openWorld(t, { brokers: broker.brokers, clock, wait: async () => {} });
+    const trader = await world.makeTrader();
+    broker.give(trader.account.id, 3);
+    broker.fills = 'later';
+    const { body } = await world.send(trader, { action: 'long_exit', quantity: 2 });
+    assert.equal(body.status, 'placed');
+    broker.fills = 'at once';
+    return { broker, world, trader, clock };
+  };
+
   test('what else is open is looked at all the same, before anything is planned', async (t) => {
     const { broker, world, trader } = await scriptedWorld(t);
     broker.fills = 'later';
@@ -181,6 +195,30 @@ describe('After a wait for a busy broker', () => {
     const { body } = await world.send(trader, { action: 'close_long' });
     assert.equal(body.status, 'filled', body.error?.message ?? '');
     assert.equal(broker.position(trader.account.id), '0');
+  });
+
+  test('an order of ours that was filled meanwhile takes nothing of what is left any more', async (t) => {
+    const { broker, world, trader, clock } = await restingClose(t);
+    // It has rested for long: it is looked at once.
+    clock.advance(61_000);
+    broker.script(
+      'position',
+      () => {
+        broker.settle(broker.ledger[0], 'filled');
+        return Promise.reject(new BrokerBusy('slow down', 100));
+      },
+      1,
+    );
+    const { body } = await world.send(trader, { action: 'close_long' });
+    assert.deepEqual(broker.trades(), ['sell 2', 'sell 1'], body.error?.message ?? '');
+    assert.equal(broker.position(trader.account.id), '0');
+  });
+
+  test('an order that it never lets us look at holds nothing up for ever: what that one may take is left', async (t) => {
+    const { broker, world, trader } = await restingClose(t);
+    broker.script('find', () => Promise.reject(new BrokerBusy('slow down', 100)));
+    const { body } = await world.send(trader, { action: 'close_long' });
+    assert.deepEqual(broker.trades(), ['sell 2', 'sell 1'], body.error?.message ?? '');
   });
 
   test('a position that was read before it is read again', async (t) => {
