@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { randomToken } from '../../src/app/secret-box.ts';
-import { sql } from '../../src/data/db.ts';
+import { DatabaseUnavailable, type Db, sql } from '../../src/data/db.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { type Answer, openWorld, type Problem, settableClock, type Trader, type World } from '../world.ts';
 
@@ -372,6 +372,24 @@ describe('level 4: a signal that was received before', () => {
     assert.equal(await traded(world, trader), 1);
     assert.equal(await world.position(trader.account.id, 'BTCUSDT'), position);
     assert.equal((await world.orders(trader)).length, 1);
+  });
+
+  test('a replay is one also where nobody can say which order the first became', async (t) => {
+    const unreadable = (opened: Db): Db => ({
+      ...opened,
+      get: (query) =>
+        query.parts[0]?.startsWith('select order_id, submitted_at from order_history')
+          ? Promise.reject(new DatabaseUnavailable('too slow'))
+          : opened.get(query),
+    });
+    const world = await openWorld(t, { db: unreadable });
+    const trader = await world.makeTrader();
+    const signal = world.signal(trader);
+    assert.equal((await world.webhook(trader, signal)).status, 200);
+    assert.equal(codeOf(await world.webhook(trader, signal)), 'webhook_replay_attack', 'by the store');
+    await world.restart();
+    assert.equal(codeOf(await world.webhook(trader, signal)), 'webhook_replay_attack', 'by its row');
+    assert.equal((await lastAudit(world, trader)).metadata.payload_hash, fingerprintOf(trader, signal));
   });
 
   test('no replay of an accepted signal trades, at any moment of its age, in any spelling', async (t) => {

@@ -149,6 +149,8 @@ async function checkAndPlace(
   const print = fingerprint(user.id, signal);
   const first = async () =>
     print === null || simulation ? null : acceptedBefore(deps.db, account.id, print);
+  /** For the answer alone: a replay is one, whether or not it can be read. */
+  const named = () => first().catch(() => null);
   const replayOf = (order: Awaited<ReturnType<typeof first>>) => {
     const known = order ? { order_id: order.id } : {};
     findings.metadata = { attack_type: 'replay', payload_hash: print, ...known };
@@ -156,7 +158,7 @@ async function checkAndPlace(
   };
   const lifeMs = memoryMs(signal, arrivedAt, account.maxRequestAge);
   const attempt = print === null ? null : await attemptAt(deps, keyOf(account, print, simulation), lifeMs);
-  if (attempt === 'decided') return replayOf(await first().catch(() => null));
+  if (attempt === 'decided') return replayOf(await named());
   if (attempt !== null && isDenial(attempt)) return attempt;
   checks.end();
 
@@ -207,7 +209,7 @@ async function checkAndPlace(
     // The store may have forgotten it; the order's row has not. One that is accepted was compared with it by its commit.
     const isContested = 'contested' in outcome;
     const isRefused = isDenial(outcome) && outcome.code !== 'outcome_unknown';
-    const known = isContested || isRefused ? await first() : null;
+    const known = isContested ? await named() : isRefused ? await first() : null;
     if (isContested || known) {
       attempt?.decided();
       return replayOf(known);
