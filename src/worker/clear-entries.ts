@@ -6,7 +6,7 @@ import type { AccountId, UserId } from '../domain/ids.ts';
 import { isOpenLeg, isOurEntry, type Leg, type Order } from '../domain/order.ts';
 import type { Connections } from './connections.ts';
 import type { Unavailable } from './enquiries.ts';
-import { queryOf } from './execute.ts';
+import { queryOf } from './leg-at-broker.ts';
 import type { Line } from './line.ts';
 import type { WorkerOrders } from './orders.ts';
 

@@ -15,7 +15,7 @@ import { type AccountId, millis } from '../domain/ids.ts';
 import { type Leg, type Order, openLeg } from '../domain/order.ts';
 import type { Connections } from './connections.ts';
 import { CredentialsUnreadable } from './credentials.ts';
-import { queryOf } from './execute.ts';
+import { queryOf } from './leg-at-broker.ts';
 import type { Line } from './line.ts';
 
 export interface Unavailable {

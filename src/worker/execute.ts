@@ -2,19 +2,12 @@
 // this is the driver that does it. Every step is saved before the next one is taken, so that it can begin on an order that
 // a dead worker left anywhere in between.
 
-import {
-  BrokerBusy,
-  type BrokerOrder,
-  BrokerUnavailable,
-  type Instrument,
-  type OrderQuery,
-  unitValueOf,
-} from '../broker/broker.ts';
+import { BrokerBusy, BrokerUnavailable, type Instrument, unitValueOf } from '../broker/broker.ts';
 import { type Counters, venueOf } from '../domain/counters.ts';
 import { type Decimal, ZERO } from '../domain/decimal.ts';
-import { CLOCKS_APART_MS, recordState, STALE_MS } from '../domain/fill.ts';
+import { recordState, STALE_MS } from '../domain/fill.ts';
 import type { Guards } from '../domain/guards.ts';
-import { millis, timestamp } from '../domain/ids.ts';
+import { timestamp } from '../domain/ids.ts';
 import {
   type Facts,
   isWorthWaiting,
@@ -43,6 +36,7 @@ import { givenUp, heldBack, late, lost, rateLimited, recordOutcome, unreachable 
 import type { Tracing } from '../domain/tracing.ts';
 import type { Connections } from './connections.ts';
 import type { GuardedEntry } from './guarding.ts';
+import { brokerOrder, queryOf } from './leg-at-broker.ts';
 import type { Line } from './line.ts';
 import { pauseSince, stopwatch } from './watches.ts';
 
@@ -199,7 +193,7 @@ export async function executeOrder(
               .find(queryOf(leg, current.symbol), withinMs ?? undefined)
               .catch((fault: unknown) => {
                 if (isFound) throw fault;
-                return orReconnect(fault);
+                return orReconnect(fault, withinMs);
               });
             watches.leg.looked();
             if (state) current = seen(recordState(current, leg.leg, state, now()), leg.leg);
@@ -251,10 +245,14 @@ export async function executeOrder(
     return after;
   }
 
-  /** An unavailable broker is a look without an answer: the looks are the retries. */
-  function orReconnect(fault: unknown): null {
+  /**
+   * An unavailable broker is a look without an answer: the looks are the retries. One that had hardly any time, as the last
+   * one has, says nothing of the connection.
+   */
+  function orReconnect(fault: unknown, withinMs: number | null): null {
     if (!(fault instanceof BrokerUnavailable)) throw fault;
-    if (!hasReconnected && !(fault instanceof BrokerBusy)) {
+    const hadTime = withinMs === null || withinMs >= deps.rules.lookEveryMs;
+    if (!hasReconnected && hadTime && !(fault instanceof BrokerBusy)) {
       hasReconnected = true;
       throw fault;
     }
@@ -264,7 +262,9 @@ export async function executeOrder(
   /** None: what was acknowledged to other credentials, and is not known to these, is of another account. */
   async function lookElsewhere(line: Line, other: OpenElsewhere, withinMs: number): Promise<OpenElsewhere[]> {
     const query = queryOf(other.leg, other.instrument);
-    const state = await line.find(query, withinMs).catch((fault) => orReconnect(fault) ?? undefined);
+    const state = await line
+      .find(query, withinMs)
+      .catch((fault) => orReconnect(fault, withinMs) ?? undefined);
     const isSameLogin = other.login === null || other.login === line.credentialsVersion;
     if (!state) return state === null && other.leg.ackedAt !== null && !isSameLogin ? [] : [other];
     const { status, fillPrice, fillQuantity } = state;
@@ -366,37 +366,11 @@ const otherLegs = (orders: readonly Order[]): OpenElsewhere[] =>
       .map((leg) => ({ orderId: id, leg, login, instrument: leg.instrument ?? symbol })),
   );
 
-/** `symbol`: for a leg of old, on which no instrument was pinned. */
-export function queryOf({ instrument, sentAt, ...leg }: Leg, symbol: string): OrderQuery {
-  const { clientOrderId, brokerRef, side, quantity } = leg;
-  return {
-    clientOrderId,
-    brokerRef,
-    symbol: instrument ?? symbol,
-    side,
-    quantity,
-    sentAt: sentAt ?? timestamp(0),
-  };
-}
-
 function legNamed(order: Order, name: LegName): Leg {
   const leg = legOf(order, name);
   if (!leg) throw new Error(`order ${order.id} has no ${name} leg`);
   return leg;
 }
-
-const brokerOrder = (order: Order, leg: Leg, instrument: Instrument, giveUpMs: number): BrokerOrder => ({
-  clientOrderId: leg.clientOrderId,
-  instrument,
-  side: leg.side,
-  quantity: leg.quantity,
-  // A leg that closes must never open the other side, whatever happened since the position was read.
-  reduceOnly: leg.leg === 'exit',
-  // Well before we give it up, by whatever clock.
-  sendBefore: timestamp(
-    Math.min(millis(order.deadlineAt), millis(leg.sentAt ?? order.deadlineAt) + giveUpMs - CLOCKS_APART_MS),
-  ),
-});
 
 const whyNot = (fault: BrokerUnavailable, order: Order): OrderError =>
   fault instanceof BrokerBusy ? rateLimited(fault.retryAfterMs, order) : unreachable(fault.message);

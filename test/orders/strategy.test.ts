@@ -396,7 +396,7 @@ describe('A missed alert', () => {
     const world = await openWorld(t, { db: watched });
     const trader = await world.makeTrader();
     const script = strategy(trader, Date.now() - 30_000);
-    const { market_position: _side, market_position_size: _size, ...began } = script.trade(1);
+    const began = { ...script.trade(1), market_position: null, market_position_size: null };
     const said = [script.trade(2), began, { ...began, id: 'late' }, script.sync(), script.trade(3)];
     for (const alert of said) {
       await world.webhook(trader, { ...alert, ...script.said() });

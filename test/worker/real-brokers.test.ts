@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { BrokerBusy, BrokerUnavailable, CredentialsRejected } from '../../src/broker/broker.ts';
 import { sql } from '../../src/data/db.ts';
 import { openWorld } from '../world.ts';
@@ -42,6 +43,17 @@ describe('An acknowledgement is not a fill', () => {
     const waited = waits.reduce((sum, ms) => sum + ms, 0);
     assert.ok(waited >= 750 && waited <= 1_250, `it waited ${waited} ms`);
     assert.equal((await world.order(trader, body.order_id)).verification.state, 'scheduled');
+  });
+
+  test('an order that rests costs no new connection: the last look has no time left, and says nothing of it', async (t) => {
+    const { broker, world, trader } = await slowWorld(t, { filledAtLook: 100 });
+    broker.forgetScripts();
+    broker.script('find', async (goodAnswer) => {
+      await sleep(20);
+      return goodAnswer();
+    });
+    assert.equal((await world.send(trader, { action: 'long_entry' })).body.status, 'placed');
+    assert.equal(broker.count('open'), 1);
   });
 
   test('long_entry that is only placed, then close_long: the position is closed and not left open', async (t) => {
