@@ -83,6 +83,11 @@ export const plannedPosition = ({ positionBefore, legs }: Order): Decimal =>
     positionBefore ?? ZERO,
   );
 
+/** Of what is too much for its target a part was left to another order that rests: where the position ends, that one decides. */
+export const leavesToAnother = (order: Order): boolean =>
+  order.intent.target !== undefined &&
+  compare(absolute(plannedPosition(order)), absolute(order.intent.target.position)) > 0;
+
 /** Takes at most what is held on that side: an exit never flips a position. */
 function planExit(direction: Direction, quantity: Decimal, position: Decimal): Plan {
   const heldThatWay = direction === 'long' ? position : negate(position);

@@ -134,6 +134,28 @@ describe('After whichever order', () => {
     assert.deepEqual(await drifts(), ['position_drift']);
   });
 
+  for (const [first, second] of [
+    [0, 1],
+    [1, 0],
+  ] as const)
+    test(`two closes that rest side by side and are filled are none: ${first ? 'the later' : 'the earlier'} one first`, async (t) => {
+      const { world, broker, trader, say, sync, drifts } = await desk(t);
+      broker.give(trader.account.id, 5);
+      broker.fills = 'later';
+      const ids = [(await say('sell', 3)).body.order_id, (await say('sell', 1)).body.order_id] as const;
+      assert.deepEqual(broker.trades(), ['sell 2', 'sell 2']);
+      for (const index of [first, second]) {
+        broker.settle(broker.ledger[index], 'filled');
+        await world.as(trader, 'POST', `/trading/orders/${ids[index]}/look`);
+        await world.eventually(
+          () => world.order(trader, ids[index]),
+          ({ status }) => status === 'filled',
+        );
+      }
+      assert.equal((await sync(1)).body.in_sync, true);
+      assert.deepEqual(await drifts(), [], 'none was told of, and none has ended');
+    });
+
   test('a close that the strategy has gone beyond is made, and is a drift', async (t) => {
     const { clock, broker, trader, say, send, drifts } = await desk(t);
     const early = timestamp(clock.now());

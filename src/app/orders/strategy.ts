@@ -19,7 +19,7 @@ import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { timestamp, type UserId } from '../../domain/ids.ts';
 import { hasEnded, NO_NOTES, type Order, type SignalNotes } from '../../domain/order.ts';
 import { namesOf } from '../../domain/order-line.ts';
-import { positionAfter } from '../../domain/position.ts';
+import { leavesToAnother, positionAfter } from '../../domain/position.ts';
 import type { Signal } from '../../domain/signal.ts';
 import {
   hasGap,
@@ -163,7 +163,7 @@ interface DriftDeps {
  */
 export async function noteEnd(deps: DriftDeps, order: Order): Promise<void> {
   const position = positionAfter(order);
-  if (position === null || !hasEnded(order.status) || hasForgotten(order)) return;
+  if (position === null || !hasEnded(order.status) || hasForgotten(order) || leavesToAnother(order)) return;
   const { accountId, brokerName, symbol, simulation } = order;
   const key = { accountId, symbol: canonicalSymbol(brokerName, symbol), simulation };
   try {
