@@ -12,7 +12,7 @@ export type { OrderFilter };
 
 import { type Denial, deny } from '../../domain/denial.ts';
 import { isUuid, type OrderId, type UserId } from '../../domain/ids.ts';
-import { type Order, openLeg } from '../../domain/order.ts';
+import { isOpenLeg, isUnderWay, type Order } from '../../domain/order.ts';
 import { type OrderRecord, orderRecord, orderSummary, type Verification } from '../../domain/order-result.ts';
 import { onePage, pageOf } from '../pages.ts';
 
@@ -45,21 +45,11 @@ export async function foundOrders(
   { db }: { db: Reads },
   ids: readonly OrderId[],
 ): Promise<Map<OrderId, Found>> {
-  // Before the orders: verification that has ended is never shown beside the status from before its end.
-  const verifications = await verificationsOf(db, ids);
-  const orders = await ordersByIds(db, ids);
-  // A check begins in the unit that leaves a leg open, and ends in the one that ends it: where the two were read apart, it
-  // has done so by now.
-  const apart = orders.filter((order) => isFollowed(verifications.get(order.id)) !== Boolean(openLeg(order)));
-  const again = await verificationsOf(
-    db,
-    apart.map(({ id }) => id),
-  );
-  const known = new Map([...verifications, ...again]);
+  const { orders, verifications } = await readTogether(db, ids);
   const real = await realAccountsOf(db, orders);
   return new Map(
     orders.map((order) => {
-      const verification = known.get(order.id) ?? NOT_VERIFIED;
+      const verification = verifications.get(order.id) ?? NOT_VERIFIED;
       const mark = markOf(order, verification);
       return [
         order.id,
@@ -73,8 +63,23 @@ export async function foundOrders(
   );
 }
 
-const isFollowed = (verification: Verification = NOT_VERIFIED): boolean =>
-  verification.state === 'scheduled' || verification.state === 'dead_letter';
+/**
+ * An order, its legs and its check are three reads, and somebody may save it in between: an end beside a search for it, or
+ * the other way round. Then all is read once more.
+ */
+async function readTogether(db: Reads, ids: readonly OrderId[]) {
+  const read = async () => ({
+    verifications: await verificationsOf(db, ids),
+    orders: await ordersByIds(db, ids),
+  });
+  const first = await read();
+  const isTorn = ({ id, status, ...order }: Order) =>
+    !isUnderWay(status) && isFollowed(first.verifications.get(id)) !== order.legs.some(isOpenLeg);
+  return first.orders.some(isTorn) ? read() : first;
+}
+
+const isFollowed = ({ state }: Verification = NOT_VERIFIED): boolean =>
+  state === 'scheduled' || state === 'dead_letter';
 
 export async function readOrders(
   { db }: { db: Db },
