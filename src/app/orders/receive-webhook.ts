@@ -152,8 +152,7 @@ async function checkAndPlace(
   /** For the answer alone: a replay is one, whether or not it can be read. */
   const named = () => first().catch(() => null);
   const replayOf = (order: Awaited<ReturnType<typeof first>>) => {
-    const known = order ? { order_id: order.id } : {};
-    findings.metadata = { attack_type: 'replay', payload_hash: print, ...known };
+    findings.metadata = { attack_type: 'replay', payload_hash: print };
     return deny('webhook_replay_attack', order ? { detail: becameBefore(order) } : {});
   };
   const lifeMs = memoryMs(signal, arrivedAt, account.maxRequestAge);
