@@ -22,7 +22,6 @@ import {
   hasEnded,
   isLate,
   isOpenLeg,
-  isOvertaken,
   type Leg,
   type LegName,
   mainLeg,
@@ -156,7 +155,7 @@ export const wasSent = (order: Order): boolean => order.legs.some(({ status }) =
 /** Nothing has been sent: whatever was planned before is planned anew, on the position as it is now. */
 function begin(order: Order, facts: Facts, rules: Rules): Step {
   const { now, able, instrument, others, othersWatch, position } = facts;
-  if (isOvertaken(order)) return end(stopped(order, 'rejected', superseded(order)));
+  if (order.notes.superseded) return end(stopped(order, 'rejected', superseded(order)));
   if (isLate(order, now)) return end(late(order));
   const busy = unlessBusy(order, facts);
   if (busy) return busy;

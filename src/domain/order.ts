@@ -209,7 +209,9 @@ export interface SignalNotes {
   readonly marketPosition: StanceSide | null;
   /** An alert before this one never arrived. */
   readonly gap: boolean;
-  /** The strategy had said something later already: it still stands there, and a target is not traded. */
+  /** The strategy had said something later already: it still stands there. (Orders of old do not say.) */
+  readonly outOfTurn?: boolean;
+  /** And goes elsewhere: not to be traded. */
   readonly superseded: boolean;
   /** Names of fields that nobody knows. */
   readonly ignored: readonly string[];
@@ -305,7 +307,3 @@ export const sinceAccepted = ({ submittedAt, trace }: Order, now: number): numbe
   Math.max(0, now - millis(submittedAt) - (trace.queued ?? 0));
 
 export const isLate = (order: Order, now: number): boolean => now > millis(order.deadlineAt);
-
-/** The strategy goes elsewhere by now. Who asks for an amount, or to close, is not told where to stop by a later word. */
-export const isOvertaken = ({ notes, intent }: Order): boolean =>
-  notes.superseded && notes.marketPosition !== null && intent.target !== undefined;

@@ -81,19 +81,21 @@ async function hear(db: Db, hearing: Hearing): Promise<Heard> {
   const word: StrategyWord = { before, after, timestamp: said, print };
   const known = await findStrategy(db, key);
   const last = known?.word ?? null;
-  const superseded = isSuperseded(last, word);
-  const gap = !superseded && hasGap(last, word, { isSync: signal.action === 'sync' });
+  const isLate = isSuperseded(last, word);
+  const gap = !isLate && hasGap(last, word, { isSync: signal.action === 'sync' });
   const notes: SignalNotes = {
     ...plain,
     marketPosition: signal.after?.side ?? null,
     gap,
-    superseded,
+    outOfTurn: isLate,
+    // Who asks for an amount, or to close, is not told where to stop by a later word.
+    superseded: isLate && signal.after !== null && signal.intent.target !== undefined,
   };
   return { notes, unit: [kept(), ...(gap ? gapNoted() : [])] };
 
   function kept(): Statement {
     const at = timestamp(arrivedAt);
-    if (known && (superseded || isRepeated(known.word, word))) return strategyStands(known);
+    if (known && (isLate || isRepeated(known.word, word))) return strategyStands(known);
     if (after !== null) return keepWord(key, known, word, at);
     // It says where it began, and not where it ended: there is nothing to compare the next one with.
     return known
@@ -182,7 +184,7 @@ export async function noteEnd(deps: DriftDeps, order: Order): Promise<void> {
 
 /** With its acceptance (`forgetStance`): there is nothing to compare with, and nothing is read on the way of most orders. */
 const hasForgotten = ({ source, action, notes }: Order): boolean =>
-  source === 'webhook' && action !== 'close' && notes.marketPosition === null && !notes.superseded;
+  source === 'webhook' && action !== 'close' && notes.marketPosition === null && !notes.outOfTurn;
 
 /**
  * An order whose end was found late tells what was held then, and no longer what is held beside a later word. Of one
