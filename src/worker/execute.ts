@@ -7,7 +7,7 @@ import { type Counters, venueOf } from '../domain/counters.ts';
 import { type Decimal, ZERO } from '../domain/decimal.ts';
 import { recordState, STALE_MS } from '../domain/fill.ts';
 import type { Guards } from '../domain/guards.ts';
-import { timestamp } from '../domain/ids.ts';
+import { millis, timestamp } from '../domain/ids.ts';
 import {
   type Facts,
   isWorthWaiting,
@@ -259,14 +259,20 @@ export async function executeOrder(
     return null;
   }
 
-  /** None: what was acknowledged to other credentials, and is not known to these, is of another account. */
+  /**
+   * None: it was acknowledged, and is not known. It is of another account, behind other credentials; or it has ended, a while
+   * ago: by the broker's own id what has ended is forgotten, and never what rests.
+   */
   async function lookElsewhere(line: Line, other: OpenElsewhere, withinMs: number): Promise<OpenElsewhere[]> {
     const query = queryOf(other.leg, other.instrument);
     const state = await line
       .find(query, withinMs)
       .catch((fault) => orReconnect(fault, withinMs) ?? undefined);
-    const isSameLogin = other.login === null || other.login === line.credentialsVersion;
-    if (!state) return state === null && other.leg.ackedAt !== null && !isSameLogin ? [] : [other];
+    const isOfAnother = other.login !== null && other.login !== line.credentialsVersion;
+    const { ackedAt, brokerRef, sentAt } = other.leg;
+    const isOld = brokerRef !== null && now() - millis(sentAt ?? timestamp(0)) >= deps.rules.giveUpMs;
+    const isGone = state === null && ackedAt !== null && (isOfAnother || isOld);
+    if (!state) return isGone ? [] : [other];
     const { status, fillPrice, fillQuantity } = state;
     const leg = { ...other.leg, instrument: other.instrument, status, fillPrice, fillQuantity };
     trades.seen(leg);

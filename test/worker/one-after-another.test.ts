@@ -135,6 +135,35 @@ describe('An order that rests at the account of other credentials', () => {
   });
 });
 
+describe('An order that its broker does not have any more', () => {
+  const forgotten = async (t: TestContext) => {
+    const clock = settableClock();
+    const { broker, world, trader } = await scriptedWorld(t, { clock });
+    broker.fills = 'later';
+    const alert = strategyOf(world, trader);
+    assert.equal((await alert('buy', 1)).body.status, 'placed');
+    broker.fills = 'at once';
+    broker.script('find', (goodAnswer, { clientOrderId }) =>
+      clientOrderId === broker.ledger[0]?.clientOrderId ? Promise.resolve(null) : goodAnswer(),
+    );
+    return { clock, alert };
+  };
+
+  test('keeps nothing from being opened: what rests is never forgotten, only what has ended is', async (t) => {
+    const { clock, alert } = await forgotten(t);
+    clock.advance(120_000);
+    const { body } = await alert('buy', 2);
+    assert.deepEqual([body.status, body.fill_quantity], ['filled', 2], body.error?.message ?? '');
+  });
+
+  test('is waited for while it may be on its way into the broker’s books', async (t) => {
+    const { clock, alert } = await forgotten(t);
+    clock.advance(1_000);
+    const { body } = await alert('buy', 2);
+    assert.deepEqual([body.status, body.error?.code], ['rejected', 'out_of_sync']);
+  });
+});
+
 describe('A fill that the position does not show yet', () => {
   test('counts once, however often it is seen: an entry is not taken for one that was made already', async (t) => {
     const { broker, world, trader } = await scriptedWorld(t);
