@@ -11,7 +11,8 @@ export async function openMonitor(redis: Redis): Promise<Redis> {
     const monitor = redis.duplicate({ monitor: true, lazyConnect: false, retryStrategy: () => null });
     const fault = await new Promise<Error | null>((resolve) => {
       monitor.once('monitoring', () => resolve(null));
-      monitor.once('error', resolve);
+      // For good: each further command that came with the answer is one more fault, which somebody has to hear.
+      monitor.on('error', resolve);
     });
     if (fault === null) return monitor;
     monitor.disconnect();
