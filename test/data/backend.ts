@@ -3,6 +3,7 @@
 
 import { join } from 'node:path';
 import type { Db } from '../../src/data/db.ts';
+import { migrate } from '../../src/data/migrate.ts';
 import { openPostgres } from '../../src/data/postgres.ts';
 import { openSqlite } from '../../src/data/sqlite.ts';
 import { startPostgres } from '../servers/postgres.ts';
@@ -38,8 +39,19 @@ const embedded = async (dir: string): Promise<Backend> => ({
   openDb: async () => openSqlite({ file: join(dir, 'fillpath.sqlite') }),
 });
 
+/** Each world would make the same tables anew, which takes longer than most tests. */
+let template: Promise<string> | undefined;
+async function makeTemplate(): Promise<string> {
+  const { url, name } = await startPostgres();
+  const db = await openPostgres({ url, poolSize: 1 });
+  await migrate(db, Date.now());
+  await db.close();
+  return name;
+}
+
 async function distributed(): Promise<Backend> {
-  const { url } = await startPostgres();
+  template ??= makeTemplate();
+  const { url } = await startPostgres({ template: await template });
   const server = await (redis ?? startRedis());
   return {
     // Each world has its own of both; the servers end with this process.

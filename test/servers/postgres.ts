@@ -10,10 +10,11 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { installPackage } from './debian.ts';
 
-// The server's defaults are unusual on purpose: an adapter that leans on them fails its tests.
+// The server's defaults are unusual on purpose: an adapter that leans on them fails its tests. Nobody pulls the plug of the
+// machine in a test: what the kernel has is kept.
 const KEEPER = `
   "$1/postgres" -D "$2/data" -k "$2" -c listen_addresses= -c max_connections=200 \\
-    -c timezone=Asia/Taipei -c datestyle='SQL, DMY' -c synchronous_commit=off -c default_transaction_isolation=serializable \\
+    -c timezone=Asia/Taipei -c datestyle='SQL, DMY' -c synchronous_commit=off -c fsync=off -c full_page_writes=off -c default_transaction_isolation=serializable \\
     >"$2/log" 2>&1 &
   cat >/dev/null
   kill -QUIT $!
@@ -34,19 +35,27 @@ let server: Promise<Server> | undefined;
 let users = 0;
 let databases = 0;
 
-/** One server per process; each call gets a fresh database on it. The last stop() ends the server. */
-export async function startPostgres(): Promise<{ url: string; stop(): Promise<void> }> {
+/**
+ * One server per process; each call gets a database of its own on it: a fresh one, or a copy of another that nobody has open.
+ * The last stop() ends the server.
+ */
+export async function startPostgres({ template = 'template1' } = {}): Promise<{
+  url: string;
+  name: string;
+  stop(): Promise<void>;
+}> {
   server ??= startServer();
   const { folder, keeper } = await server;
   const name = `suite_${++databases}`;
   const admin = new Client(url(folder, 'postgres'));
   await admin.connect();
-  await admin.query(`create database ${name}`);
+  await admin.query(`create database ${name} template ${template}`);
   await admin.end();
   users++;
   let stopped = false;
   return {
     url: url(folder, name),
+    name,
     async stop() {
       if (stopped) return;
       stopped = true;
