@@ -1,6 +1,8 @@
 // What a world stands on: the embedded database and store, or a real PostgreSQL and a real Redis. A suite runs on the
 // second by a file that names it: see distributed.ts.
 
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Db } from '../../src/data/db.ts';
 import { migrate } from '../../src/data/migrate.ts';
@@ -34,28 +36,42 @@ export async function backendOf(dir: string): Promise<Backend> {
   return backend;
 }
 
-const embedded = async (dir: string): Promise<Backend> => ({
-  env: {},
-  openDb: async () => openSqlite({ file: join(dir, 'fillpath.sqlite') }),
-});
+// Each world would make the same tables anew, which takes longer than most tests: they begin with a copy.
+let tables: Promise<string> | undefined;
 
-/** Each world would make the same tables anew, which takes longer than most tests. */
-let template: Promise<string> | undefined;
-async function makeTemplate(): Promise<string> {
-  const { url, name } = await startPostgres();
-  const db = await openPostgres({ url, poolSize: 1 });
+async function embedded(dir: string): Promise<Backend> {
+  const file = join(dir, 'fillpath.sqlite');
+  tables ??= makeTables();
+  if (!existsSync(file)) copyFileSync(await tables, file);
+  return { env: {}, openDb: async () => openSqlite({ file }) };
+
+  async function makeTables(): Promise<string> {
+    const folder = mkdtempSync(join(tmpdir(), 'fillpath-tables-'));
+    process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+    const made = join(folder, 'fillpath.sqlite');
+    await migrated(openSqlite({ file: made }));
+    return made;
+  }
+}
+
+async function migrated(db: Db): Promise<void> {
   await migrate(db, Date.now());
   await db.close();
-  return name;
 }
 
 async function distributed(): Promise<Backend> {
-  template ??= makeTemplate();
-  const { url } = await startPostgres({ template: await template });
+  tables ??= makeTables();
+  const { url } = await startPostgres({ template: await tables });
   const server = await (redis ?? startRedis());
   return {
     // Each world has its own of both; the servers end with this process.
     env: { DATABASE_URL: url, REDIS_URL: `${server.url}/${redisDatabases++}` },
     openDb: () => openPostgres({ url, poolSize: 3 }),
   };
+
+  async function makeTables(): Promise<string> {
+    const made = await startPostgres();
+    await migrated(await openPostgres({ url: made.url, poolSize: 1 }));
+    return made.name;
+  }
 }
