@@ -358,8 +358,23 @@ describe('PostgreSQL', () => {
     );
   });
 
+  test('one that does not wait for its disk', async (t) => {
+    if (!server) return t.skip('PostgreSQL is not installed');
+    await finds({ ...healthy(t), DATABASE_URL: server.url }, /fsync or full_page_writes off/, /both to on/);
+  });
+
   test('nothing, where all is well', async (t) => {
     if (!server) return t.skip('PostgreSQL is not installed');
+    const admin = new Client(server.url);
+    await admin.connect();
+    for (const setting of ['fsync', 'full_page_writes'])
+      await admin.query(`alter system set ${setting} = on`);
+    await admin.query('select pg_reload_conf()');
+    // The server tells its sessions after it has heard itself.
+    const isHeard = async () =>
+      (await admin.query('show full_page_writes')).rows[0].full_page_writes === 'on';
+    while (!(await isHeard()));
+    await admin.end();
     const { findings } = await look({ ...healthy(t), DATABASE_URL: server.url });
     assert.deepEqual(findings, []);
   });

@@ -17,9 +17,15 @@ const look = (world: World, trader: Trader, id: string) =>
 /** Orders that rest at a broker; and when this many looks have ended. */
 async function openLooking(t: TestContext, options: { env?: Record<string, string> } = {}) {
   const kept = openMemoryStore({ clock: { now: () => performance.now() } });
+  let begun = 0;
   let ended = 0;
   const store: Store = {
     ...kept,
+    async claim(key, ttlMs) {
+      const isClaimed = await kept.claim(key, ttlMs);
+      if (key.startsWith('look:')) begun++;
+      return isClaimed;
+    },
     async release(key) {
       await kept.release(key);
       if (key.startsWith('look:')) ended++;
@@ -31,7 +37,13 @@ async function openLooking(t: TestContext, options: { env?: Record<string, strin
       async () => ended,
       (count) => count === looks,
     );
-  return { ...desk, haveEnded };
+  /** Or were turned away, because there was one. */
+  const haveBegun = (looks: number) =>
+    desk.world.eventually(
+      async () => begun,
+      (count) => count === looks,
+    );
+  return { ...desk, haveBegun, haveEnded };
 }
 
 const actions = async (world: World, trader: Trader, id: string) =>
@@ -198,7 +210,7 @@ describe('POST /trading/orders/{id}/look', () => {
   });
 
   test('an account has one at a time, however often and for whatever order it is asked for', async (t) => {
-    const { clock, broker, world, trader, haveEnded } = await openLooking(t);
+    const { clock, broker, world, trader, haveBegun, haveEnded } = await openLooking(t);
     const [first, second] = [await world.send(trader), await world.send(trader, { symbol: 'ETHUSDT' })];
     const asked = broker.count('find');
     const held = broker.hold('find');
@@ -206,6 +218,7 @@ describe('POST /trading/orders/{id}/look', () => {
     await held.reached;
     for (const { body } of [first, first, second, second])
       assert.equal((await look(world, trader, body.order_id)).status, 202);
+    await haveBegun(5);
     held.release();
     await haveEnded(1);
     clock.advance(FIRST_POLL);

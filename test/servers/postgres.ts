@@ -4,22 +4,24 @@
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, chownSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { installPackage } from './debian.ts';
 
-// The server's defaults are unusual on purpose: an adapter that leans on them fails its tests. Nobody pulls the plug of the
-// machine in a test: what the kernel has is kept.
+// The server's defaults are unusual on purpose: an adapter that leans on them fails its tests.
 const KEEPER = `
   "$1/postgres" -D "$2/data" -k "$2" -c listen_addresses= -c max_connections=200 \\
-    -c timezone=Asia/Taipei -c datestyle='SQL, DMY' -c synchronous_commit=off -c fsync=off -c full_page_writes=off -c default_transaction_isolation=serializable \\
+    -c timezone=Asia/Taipei -c datestyle='SQL, DMY' -c synchronous_commit=off -c default_transaction_isolation=serializable \\
     >"$2/log" 2>&1 &
   cat >/dev/null
   kill -QUIT $!
   wait
   rm -rf "$2"`;
+
+/** Nobody pulls the plug of the machine in a test: what the kernel has is kept. `alter system` can have it otherwise. */
+const SETTINGS = 'fsync = off\nfull_page_writes = off\n';
 
 /** The server is not installed and we may not install it: a reason to skip, not to fail. */
 export class PostgresMissing extends Error {
@@ -85,6 +87,7 @@ async function startServer(): Promise<Server> {
       ['-D', join(folder, 'data'), '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-sync'],
       { ...options, stdio: 'pipe' },
     );
+    appendFileSync(join(folder, 'data/postgresql.conf'), SETTINGS);
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
     throw error;
