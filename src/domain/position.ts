@@ -53,10 +53,18 @@ function planTarget({ position: target, opens }: Target, position: Decimal): Pla
   return planOf(...closes, { leg: 'entry', side, quantity: rest, reduceOnly: false });
 }
 
-/** What an order that was planned leaves undone of its target, by whatever kept it from opening it. null: nothing. */
-export function shortOfTarget({ intent, positionBefore, legs, action, symbol }: Order): OrderError | null {
+/** What an order that was planned leaves undone of its target, by whatever kept it from trading that. null: nothing. */
+export function shortOfTarget(order: Order): OrderError | null {
+  const { intent, positionBefore, legs, action, symbol } = order;
   const { target } = intent;
   if (!target || positionBefore === null) return null;
+  if (leavesToAnother(order))
+    return {
+      code: 'out_of_sync',
+      message:
+        `The strategy stands at ${target.position} ${symbol}, the account stood at ${positionBefore}: a part of what is too much ` +
+        'was not closed, because another order of ours has not ended, which may close it. Once that is known, align the account.',
+    };
   const opens = (planned: readonly { readonly leg: LegName }[]) => planned.some(({ leg }) => leg === 'entry');
   if (opens(legs) || !opens(planTarget({ ...target, opens: null }, positionBefore).legs)) return null;
   return {

@@ -28,6 +28,7 @@ import {
 } from '../../src/domain/ids.ts';
 import {
   isUnderWay,
+  type LegName,
   mainLeg,
   NO_NOTES,
   type Order,
@@ -331,6 +332,10 @@ function model(capabilities: Capabilities, start: number, luck: readonly Luck[],
     position,
     settle,
     arrivedLate: () => arrivedLate,
+    neverMade: (name: LegName) =>
+      [...saved.values()].some(({ legs }) =>
+        legs.some(({ leg, status }) => leg === name && status === 'expired'),
+      ),
     submit(intent: OrderIntent, quantity: number): OrderId {
       const id = `00000000-0000-7000-8000-${String(++made).padStart(12, '0')}` as OrderId;
       saved.set(id, newOrder(id, intent, quantity, now));
@@ -452,7 +457,9 @@ describe('any signals, any position, any luck', () => {
             assert.equal(Number(order.positionBefore), position, 'it was planned on what was held');
             const isShort = order.error?.code === 'out_of_sync';
             const end = tableOf(position, isShort ? withoutOpening(intent) : intent, quantity);
-            assert.equal(position + traded, end);
+            // A part was left to a close that might have been made, and was not: it says so.
+            const isLeft = isShort && Math.abs(position + traded) > Math.abs(end) && world.neverMade('exit');
+            if (!isLeft) assert.equal(position + traded, end);
           } else if (!endsWell) {
             assert.ok(['rejected', 'failed', 'expired', 'cancelled'].includes(order.status), order.status);
             assert.ok(order.error, 'it says why');
