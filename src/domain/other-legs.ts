@@ -24,7 +24,7 @@ interface Patience {
 
 const isResting = ({ status }: Leg): boolean => status === 'placed' || status === 'partially_filled';
 
-const isYoung = ({ sentAt }: Leg, now: number, { giveUpMs }: Patience): boolean =>
+export const isYoung = ({ sentAt }: Leg, now: number, { giveUpMs }: Patience): boolean =>
   sentAt !== null && now - millis(sentAt) < giveUpMs;
 
 /** It rests, or may be on its way: what was sent long ago is in the position by now, or never will be. */

@@ -7,7 +7,7 @@ import { type Counters, venueOf } from '../domain/counters.ts';
 import { type Decimal, ZERO } from '../domain/decimal.ts';
 import { recordState, STALE_MS } from '../domain/fill.ts';
 import type { Guards } from '../domain/guards.ts';
-import { millis, timestamp } from '../domain/ids.ts';
+import { timestamp } from '../domain/ids.ts';
 import {
   type Facts,
   isWorthWaiting,
@@ -31,7 +31,7 @@ import {
   sinceAccepted,
   withLeg,
 } from '../domain/order.ts';
-import type { OtherLeg } from '../domain/other-legs.ts';
+import { isYoung, type OtherLeg } from '../domain/other-legs.ts';
 import { givenUp, heldBack, late, lost, rateLimited, recordOutcome, unreachable } from '../domain/outcome.ts';
 import type { Tracing } from '../domain/tracing.ts';
 import type { Connections } from './connections.ts';
@@ -269,8 +269,8 @@ export async function executeOrder(
       .find(query, withinMs)
       .catch((fault) => orReconnect(fault, withinMs) ?? undefined);
     const isOfAnother = other.login !== null && other.login !== line.credentialsVersion;
-    const { ackedAt, brokerRef, sentAt } = other.leg;
-    const isOld = brokerRef !== null && now() - millis(sentAt ?? timestamp(0)) >= deps.rules.giveUpMs;
+    const { ackedAt, brokerRef } = other.leg;
+    const isOld = brokerRef !== null && !isYoung(other.leg, now(), deps.rules);
     const isGone = state === null && ackedAt !== null && (isOfAnother || isOld);
     if (!state) return isGone ? [] : [other];
     const { status, fillPrice, fillQuantity } = state;

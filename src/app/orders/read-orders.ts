@@ -12,7 +12,7 @@ export type { OrderFilter };
 
 import { type Denial, deny } from '../../domain/denial.ts';
 import { isUuid, type OrderId, type UserId } from '../../domain/ids.ts';
-import { isOpenLeg, isUnderWay, type Order } from '../../domain/order.ts';
+import { isUnderWay, type Order, openLeg } from '../../domain/order.ts';
 import { type OrderRecord, orderRecord, orderSummary, type Verification } from '../../domain/order-result.ts';
 import { onePage, pageOf } from '../pages.ts';
 
@@ -73,8 +73,9 @@ async function readTogether(db: Reads, ids: readonly OrderId[]) {
     orders: await ordersByIds(db, ids),
   });
   const first = await read();
-  const isTorn = ({ id, status, ...order }: Order) =>
-    !isUnderWay(status) && isFollowed(first.verifications.get(id)) !== order.legs.some(isOpenLeg);
+  const isTorn = (order: Order) =>
+    !isUnderWay(order.status) &&
+    isFollowed(first.verifications.get(order.id)) !== (openLeg(order) !== undefined);
   return first.orders.some(isTorn) ? read() : first;
 }
 
