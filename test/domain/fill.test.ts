@@ -2,28 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decimal } from '../../src/domain/decimal.ts';
 import { afterLook, type BrokerOrderState, type Look } from '../../src/domain/fill.ts';
-import { type OrderId, timestamp } from '../../src/domain/ids.ts';
-import { clientOrderId, type Leg, type LegStatus, legOf, type Order } from '../../src/domain/order.ts';
+import { timestamp } from '../../src/domain/ids.ts';
+import { type LegName, type LegStatus, legOf, type Order } from '../../src/domain/order.ts';
+import { legOfThree } from './legs.ts';
 
 const NOW = Date.parse('2026-07-15T19:00:00Z');
 const RULES = { retries: 3, requeueMs: 30_000, giveUpMs: 30_000 };
 
-const leg = (name: 'exit' | 'entry', status: LegStatus): Leg => ({
-  leg: name,
-  clientOrderId: clientOrderId('order' as OrderId, name),
-  brokerRef: null,
-  side: 'sell',
-  quantity: decimal(3),
-  status,
-  fillPrice: null,
-  fillQuantity: null,
-  fee: null,
-  instrument: 'BTCUSDT',
-  unitValue: null,
-  sentAt: timestamp(NOW - 60_000),
-  ackedAt: null,
-  filledAt: null,
-});
+const leg = (name: LegName, status: LegStatus) => legOfThree(name, status, timestamp(NOW - 60_000));
 
 /** Restored from a backup, both legs of a reversal may be at the broker; somebody has just saved the end of its close. */
 const restored = {

@@ -1,33 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decimal } from '../../src/domain/decimal.ts';
-import { type OrderId, timestamp } from '../../src/domain/ids.ts';
-import { clientOrderId, type Leg, type LegStatus, NO_NOTES, type Order } from '../../src/domain/order.ts';
+import { type LegStatus, NO_NOTES, type Order } from '../../src/domain/order.ts';
 import { givenUp } from '../../src/domain/outcome.ts';
-
-const leg = (name: 'exit' | 'entry', status: LegStatus): Leg => ({
-  leg: name,
-  clientOrderId: clientOrderId('order' as OrderId, name),
-  brokerRef: null,
-  side: 'sell',
-  quantity: decimal(3),
-  status,
-  fillPrice: null,
-  fillQuantity: null,
-  fee: null,
-  instrument: 'BTCUSDT',
-  unitValue: null,
-  sentAt: timestamp(0),
-  ackedAt: null,
-  filledAt: null,
-});
+import { legOfThree } from './legs.ts';
 
 const reversal = (close: LegStatus) =>
   ({
     id: 'order',
     status: 'executing',
     notes: NO_NOTES,
-    legs: [leg('exit', close), leg('entry', 'planned')],
+    legs: [legOfThree('exit', close), legOfThree('entry', 'planned')],
   }) as unknown as Order;
 
 for (const status of ['sending', 'unknown', 'placed', 'partially_filled'] as const)

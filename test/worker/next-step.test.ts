@@ -78,6 +78,8 @@ const INSTRUMENT: Instrument = {
 };
 const RULES = { fillWaitMs: 1_000, settleMs: 2_000, closeWaitMs: 5_000, lookEveryMs: 500, giveUpMs: 30_000 };
 
+const ABLE = { findsByClientIdMs: Number.POSITIVE_INFINITY, fractionalQuantities: true };
+
 interface LedgerOrder {
   readonly clientOrderId: ClientOrderId;
   readonly side: 'buy' | 'sell';
@@ -421,13 +423,7 @@ describe('any signals, any position, any luck', () => {
   test('no leg is sent twice, and every order ends where the table says or owns up to it', async () => {
     await fc.assert(
       fc.asyncProperty(cases, async ({ start, signals, luck, refusesDuplicateIds, reduceOnly, restsFor }) => {
-        const capabilities = {
-          refusesDuplicateIds,
-          reduceOnly,
-          findsByClientIdMs: Number.POSITIVE_INFINITY,
-          fractionalQuantities: true,
-        };
-        const world = model(capabilities, start, luck, restsFor);
+        const world = model({ ...ABLE, refusesDuplicateIds, reduceOnly }, start, luck, restsFor);
         const orders = signals.map(({ intent, quantity }) => ({
           intent,
           quantity,
@@ -502,13 +498,7 @@ describe('any signals, any position, any luck', () => {
         slow,
         targets,
         async ({ start, signals, refusesDuplicateIds, reduceOnly, restsFor }, luck, to) => {
-          const capabilities = {
-            refusesDuplicateIds,
-            reduceOnly,
-            findsByClientIdMs: Number.POSITIVE_INFINITY,
-            fractionalQuantities: true,
-          };
-          const world = model(capabilities, start, luck, restsFor);
+          const world = model({ ...ABLE, refusesDuplicateIds, reduceOnly }, start, luck, restsFor);
           const target = { position: decimal(to), opens: null };
           for (const _ of signals) world.submit({ operation: 'CLOSE_POSITION', direction: null, target }, 1);
           await world.settle();
