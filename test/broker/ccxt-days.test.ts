@@ -6,14 +6,18 @@ import type { AddressInfo } from 'node:net';
 import { after, describe, test } from 'node:test';
 import {
   AccountUnfit,
+  type Broker,
   BrokerUnavailable,
   CredentialsRejected,
   type Instrument,
 } from '../../src/broker/broker.ts';
+import { connect } from '../../src/broker/ccxt/connector.ts';
 import { makeExchange, newClock } from '../../src/broker/ccxt/exchange.ts';
+import { createMarkets } from '../../src/broker/ccxt/markets.ts';
 import { openCcxt } from '../../src/broker/ccxt/open.ts';
 import { PROFILES } from '../../src/broker/ccxt/profiles.ts';
-import { type Send, Unanswered } from '../../src/broker/ccxt/wire.ts';
+import { type Credentials, createWire, type Send, socketAt, Unanswered } from '../../src/broker/ccxt/wire.ts';
+import { BROKERS } from '../../src/domain/brokers.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import type { AccountId, ClientOrderId } from '../../src/domain/ids.ts';
 import type { ExchangeName } from './ccxt-script.ts';
@@ -30,6 +34,38 @@ const orderOf = (instrument: Instrument, more: object = {}) => ({
   sendBefore: NEVER,
   ...more,
 });
+
+/** As by a process that looked through the markets before this one was listed. */
+async function connectBefore(
+  symbol: string,
+  name: ExchangeName,
+  url: string,
+  credentials: Credentials,
+): Promise<Broker> {
+  const exchange = await makeExchange({
+    profile: PROFILES[name],
+    clock: newClock(),
+    environment: 'live',
+    kind: 'unified',
+    send: createWire({ base: url }),
+    streams: { at: socketAt(url), turn: async () => {} },
+  });
+  const { fresh } = createMarkets(exchange, (fault) => fault);
+  const all = async (signal: AbortSignal) => {
+    const { names, byName, byId, listed } = await fresh(signal);
+    const id = byName.get(symbol)?.id;
+    return {
+      names: names.filter((name) => name !== symbol),
+      byName: new Map([...byName].filter(([name]) => name !== symbol)),
+      byId: new Map([...byId].filter(([key]) => key !== id)),
+      listed: new Set([...listed].filter((key) => key !== id)),
+    };
+  };
+  // As whoever opens an account does.
+  await all(NO_HURRY);
+  const { capabilities } = BROKERS[name];
+  return connect({ venue: { exchange, markets: { all, fresh } }, credentials, capabilities });
+}
 
 for (const name of ['binance', 'bybit', 'okx', 'gate', 'bitget'] as const satisfies readonly ExchangeName[])
   describe(`at ${name}`, () => {
@@ -164,6 +200,32 @@ for (const name of ['binance', 'bybit', 'okx', 'gate', 'bitget'] as const satisf
         const broker = await (await stub.account({ account_type })).open();
         assert.ok(Number((await broker.balance()).equity) > 0, account_type);
       }
+    });
+
+    test('what is held, and what rests, in a market that was listed since shows', async () => {
+      const { credentials, open, set } = await stub.account({ account_type: 'unified' });
+      const elsewhere = await open();
+      const instrument = await btc(elsewhere);
+      assert.equal((await elsewhere.place(orderOf(instrument))).outcome, 'accepted');
+      const begun = Date.now();
+      while ((await elsewhere.position(instrument)) === '0') assert.ok(Date.now() - begun < 5_000);
+      await set({ fill: 'never' });
+      const resting = orderOf(instrument);
+      assert.equal((await elsewhere.place(resting)).outcome, 'accepted');
+
+      const broker = await connectBefore('BTCUSDT.P', name, stub.url(), {
+        apiKey: credentials.api_key,
+        secret: credentials.api_secret,
+        passphrase: credentials.passphrase,
+      });
+      assert.deepEqual(
+        (await broker.positions(NO_HURRY)).map(({ symbol, quantity }) => [symbol, quantity]),
+        [['BTCUSDT.P', '0.05']],
+      );
+      assert.deepEqual(
+        (await broker.openOrders(NO_HURRY)).map(({ symbol, clientOrderId }) => [symbol, clientOrderId]),
+        [['BTCUSDT.P', resting.clientOrderId]],
+      );
     });
 
     test('a clock that is 40 s off is corrected for', async () => {

@@ -80,6 +80,15 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
     return known ?? findMarket(await markets.fresh(signal), symbol) ?? null;
   }
 
+  /** All that are listed by now, where one of the rows is of a market that was not when they were looked through. */
+  async function marketsOf(
+    rows: readonly { readonly marketId: string }[],
+    signal: AbortSignal,
+  ): Promise<MarketList> {
+    const known = await markets.all(signal);
+    return rows.every(({ marketId }) => known.listed.has(marketId)) ? known : markets.fresh(signal);
+  }
+
   async function listedMarket(symbol: string, signal: AbortSignal): Promise<Market> {
     checkOpen(signal);
     const market = await marketOf(symbol, signal);
@@ -336,8 +345,9 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
 
     async positions(signal) {
       checkOpen(signal);
-      const list = await markets.all(signal);
-      return (await held(null, signal)).flatMap((row) => positionOf(list, row));
+      const rows = await held(null, signal);
+      const list = await marketsOf(rows, signal);
+      return rows.flatMap((row) => positionOf(list, row));
     },
 
     balance: async (signal) => ask(profile.balance(kind), signal),
@@ -353,8 +363,8 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
 
     async openOrders(signal) {
       checkOpen(signal);
-      const { byId } = await markets.all(signal);
       const rows = await everyPage((next) => profile.openOrders(kind, next), signal);
+      const { byId } = await marketsOf(rows, signal);
       return rows.flatMap((row): OpenOrder[] => {
         const market = byId.get(row.marketId);
         if (!market || row.ref === null || row.fate !== 'open') return [];

@@ -25,6 +25,8 @@ export interface MarketList {
   /** By the name that an alert can send. */
   readonly byName: ReadonlyMap<string, Market>;
   readonly byId: ReadonlyMap<string, Market>;
+  /** The ids of all that the exchange lists, of those too that are not traded here. */
+  readonly listed: ReadonlySet<string>;
   /** In order. */
   readonly names: readonly string[];
 }
@@ -74,6 +76,7 @@ function readMarkets(listed: readonly ListedMarket[], profile: Profile): MarketL
   return {
     byName,
     byId: new Map([...byName.values()].map((market) => [market.id, market])),
+    listed: new Set(listed.map(({ id }) => id)),
     names: [...byName.keys()],
   };
 }
