@@ -5,6 +5,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { test } from 'node:test';
 import { sql } from '../../src/data/db.ts';
 import { timestamp } from '../../src/domain/ids.ts';
+import { scriptedBroker } from '../worker/scripted-broker.ts';
 import { openWorld, type Problem, settableClock } from '../world.ts';
 
 const PRODUCTION = {
@@ -104,23 +105,23 @@ test('a refused signal from the future stays refused for as long as it is fresh'
 });
 
 test('an entry that waits while its user is deactivated is not sent', async (t) => {
-  const world = await openWorld(t, { env: { RESPONSE_WAIT_SECONDS: '0.05' } });
-  const trader = await world.makeTrader({}, { paper: { latency_ms: 300 } });
-  const first = await world.webhook(trader, world.signal(trader, { quantity: 1 }));
-  const second = await world.webhook(trader, world.signal(trader, { quantity: 2 }));
-  await world.db.commit([sql`update users set is_active = ${false} where id = ${trader.user.id}`]);
-  const ids = [first.body.order_id, second.body.order_id];
-  const ended = await world.eventually(
-    () =>
-      world.db.all<{ order_id: string; status: string; error: string | null }>(
-        sql`select * from order_history`,
-      ),
-    (orders) => orders.length === 2 && orders.every(({ status }) => ['filled', 'rejected'].includes(status)),
+  const broker = scriptedBroker(t);
+  const world = await openWorld(t, { brokers: broker.brokers });
+  const trader = await world.makeTrader();
+  const held = broker.hold('place');
+  const first = world.send(trader, { quantity: 1 });
+  await held.reached;
+  const second = world.send(trader, { quantity: 2 });
+  await world.eventually(
+    () => world.orders(trader),
+    (orders) => orders.length === 2,
   );
-  assert.deepEqual(ended.map(({ order_id }) => order_id).sort(), ids.sort());
-  const last = ended.find(({ order_id }) => order_id === second.body.order_id);
-  assert.equal(last?.status, 'rejected');
-  assert.match(last?.error ?? '', /account_halted/);
+  await world.db.commit([sql`update users set is_active = ${false} where id = ${trader.user.id}`]);
+  held.release();
+  assert.equal((await first).body.status, 'filled', 'what was sent was sent');
+  const { body } = await second;
+  assert.deepEqual([body.status, body.error?.code], ['rejected', 'account_halted']);
+  assert.deepEqual(broker.trades(), ['buy 1']);
 });
 
 test('a user’s list of allowed IPs has an end', async (t) => {
