@@ -199,7 +199,7 @@ describe('Listening', () => {
   });
 
   test('one of which something was told comes before those of which nobody knows', async (t) => {
-    const { listening, asked, streams } = heard(t, { burst: 2, paceMs: 20 });
+    const { listening, asked, streams } = heard(t, { burst: 2, paceMs: 250 });
     for (const id of MANY) listening.note(resting(id));
     await until(() => streams.length === 1);
     streams[0]?.tell(null);

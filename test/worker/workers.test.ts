@@ -254,7 +254,7 @@ describe('The order of work', () => {
 });
 
 describe("A worker's answer that does not come within RESPONSE_WAIT_SECONDS", () => {
-  const env = { RESPONSE_WAIT_SECONDS: '0.3' };
+  const env = { RESPONSE_WAIT_SECONDS: '1' };
 
   for (const [path, place] of [
     ['the webhook', (world: World, trader: Trader) => world.send(trader)],
