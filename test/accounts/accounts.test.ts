@@ -339,7 +339,7 @@ describe('a deletion', () => {
   test('of an account whose broker cannot be asked is refused with what to do, and nothing is deleted', async (t) => {
     const broker = scriptedBroker(t);
     const store = openStore();
-    const env = { WORKER_START_TIMEOUT_SECONDS: '0.05' };
+    const env = { WORKER_START_TIMEOUT_SECONDS: '0.5' };
     const world = await openWorld(t, { brokers: broker.brokers, store, env, wait: async () => {} });
     const trader = await world.makeTrader();
     broker.script('open', () => Promise.reject(new BrokerUnavailable('maintenance')));

@@ -73,7 +73,7 @@ describe('a refusal because of us queues nothing and forgets the signal', () => 
 
     test(`${mode}: a worker that does not start in time is 503 worker_unavailable`, async (t) => {
       const { store, whole, mend } = brittleStore();
-      const world = await openWorld(t, { store, env: { WORKER_START_TIMEOUT_SECONDS: '0.3' } });
+      const world = await openWorld(t, { store, env: { WORKER_START_TIMEOUT_SECONDS: '1' } });
       const trader = await world.makeTrader();
       const signal = world.signal(trader);
       store.push = async (queue, ...message) =>

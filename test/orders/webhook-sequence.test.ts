@@ -187,7 +187,7 @@ async function openStage(t: TestContext) {
         await whole.push(queue, message, ttlMs);
       },
     },
-    env: { RATE_LIMIT_REQUESTS: String(RATE_LIMIT), PLANS, WORKER_START_TIMEOUT_SECONDS: '0.3' },
+    env: { RATE_LIMIT_REQUESTS: String(RATE_LIMIT), PLANS, WORKER_START_TIMEOUT_SECONDS: '1' },
   });
 
   /** Sends one request that fails all of these, and no other check. */

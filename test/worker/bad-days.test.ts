@@ -274,7 +274,7 @@ describe('Time and connections', () => {
     const world = await openWorld(t, {
       brokers: broker.brokers,
       wait: pass,
-      env: { BROKER_TIMEOUT_SECONDS: '0.05' },
+      env: { BROKER_TIMEOUT_SECONDS: '0.3' },
     });
     const trader = await world.makeTrader();
     broker.script(

@@ -96,7 +96,7 @@ describe('A connector that throws', () => {
 });
 
 test('a call whose time is over is told so, and its connector has the last word', async (t) => {
-  const { broker, world, trader } = await scriptedWorld(t, { env: { BROKER_TIMEOUT_SECONDS: '0.05' } });
+  const { broker, world, trader } = await scriptedWorld(t, { env: { BROKER_TIMEOUT_SECONDS: '0.2' } });
   broker.script('position', async (_goodAnswer, _asked, signal) => {
     await once(signal, 'abort');
     throw new BrokerUnavailable('given up as asked');
