@@ -150,7 +150,9 @@ function singleTests(redis: RedisServer): void {
       await other.push(queue, `${round}`, LONG);
       assert.equal(await next, `${round}`);
     }
-    assert.equal((await scripts()) - before, 2 * 20, 'each is pushed once and popped once');
+    // Each is pushed once and popped once; the first may have been popped before its wake came, which then makes a look.
+    const more = (await scripts()) - before - 2 * 20;
+    assert.ok(more >= 0 && more <= 2, `${more} looks more than messages`);
   });
 
   test('who waits gets what is pushed after the server was killed and started again', async (t) => {
