@@ -221,11 +221,11 @@ describe('a malformed body is 400 webhook_payload_invalid, audited, and trades n
     const trader = await world.makeTrader();
     const hostile = `{"a":"${'\\"'.repeat(8000)}`;
     await world.webhook(trader, hostile);
-    const begun = performance.now();
+    const begun = process.cpuUsage();
     for (let round = 0; round < 10; round++)
       await assertRefused(world, trader, await world.webhook<Problem>(trader, hostile));
-    // Read at each of its quotes anew, it took a quarter of a second each time.
-    assert.ok(performance.now() - begun < 1000);
+    // Read at each of its quotes anew, it took a quarter of a second each time. In the processor's time: others use it too.
+    assert.ok(process.cpuUsage(begun).user < 1_000_000);
   });
 
   test('a body over 16 KiB is 413, audited as webhook_payload_invalid under the token’s user', async (t) => {

@@ -208,7 +208,7 @@ describe('Time', () => {
     broker.fills = 'later';
     const world = await openWorld(t, {
       brokers: broker.brokers,
-      env: { REVERSAL_POLLS: '2', REVERSAL_POLL_MS: '50', BROKER_TIMEOUT_SECONDS: '2' },
+      env: { REVERSAL_POLLS: '2', REVERSAL_POLL_MS: '50', BROKER_TIMEOUT_SECONDS: '10' },
     });
     const trader = await world.makeTrader();
     broker.give(trader.account.id, -2);
@@ -223,8 +223,8 @@ describe('Time', () => {
     const { body } = await world.send(trader, { action: 'long_entry' });
     assert.equal(body.error?.code, 'reversal_timeout');
     assert.equal(aborted, 1, 'the look was cut off, and no other was begun');
-    // Far below the 2 s that one look may take by itself; no measure of speed.
-    assert.ok(performance.now() - begun < 1_500);
+    // Far below the 10 s that one look may take by itself; no measure of speed.
+    assert.ok(performance.now() - begun < 5_000);
   });
 
   test('a close() that hangs delays nobody', PATIENT, async (t) => {
