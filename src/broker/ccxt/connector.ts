@@ -1,8 +1,7 @@
 // One trading account at one of ccxt's exchanges. The one file of logic: what differs between the exchanges is in their
 // profiles. Quantities are the user's, in the base asset; contracts are counted below this file only.
 
-import Big from 'big.js';
-import { absolute, compare, type Decimal, decimal, multiply, sign, ZERO } from '../../domain/decimal.ts';
+import { compare, type Decimal, multiply, sign, ZERO } from '../../domain/decimal.ts';
 import { millis } from '../../domain/ids.ts';
 import type { OrderError } from '../../domain/order.ts';
 import {
@@ -19,7 +18,16 @@ import {
 import { faultOf, hedged, notAsAgreed, refusedBy, rejectionOf } from './answers.ts';
 import { asker, isGood } from './asking.ts';
 import type { Exchange } from './exchange.ts';
-import { findMarket, type Market, type MarketList, type Markets, unknownSymbol } from './markets.ts';
+import {
+  contractsOf,
+  findMarket,
+  type Market,
+  type MarketList,
+  type Markets,
+  marketOf,
+  marketsOf,
+  unknownSymbol,
+} from './markets.ts';
 import { stateOf } from './orders.ts';
 import type { Held, MarginMode, Page, Question, SeenOrder } from './profile.ts';
 import { listen } from './stream.ts';
@@ -75,23 +83,9 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
     throw new BrokerUnavailable(`${title} gave a list without an end.`);
   }
 
-  async function marketOf(symbol: string, signal: AbortSignal): Promise<Market | null> {
-    const known = findMarket(await markets.all(signal), symbol);
-    return known ?? findMarket(await markets.fresh(signal), symbol) ?? null;
-  }
-
-  /** All that are listed by now, where one of the rows is of a market that was not when they were looked through. */
-  async function marketsOf(
-    rows: readonly { readonly marketId: string }[],
-    signal: AbortSignal,
-  ): Promise<MarketList> {
-    const known = await markets.all(signal);
-    return rows.every(({ marketId }) => known.listed.has(marketId)) ? known : markets.fresh(signal);
-  }
-
   async function listedMarket(symbol: string, signal: AbortSignal): Promise<Market> {
     checkOpen(signal);
-    const market = await marketOf(symbol, signal);
+    const market = await marketOf(markets, symbol, signal);
     if (!market) throw new BrokerUnavailable(`${title} does not list ${symbol} any more.`);
     return market;
   }
@@ -179,7 +173,7 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
     signal: AbortSignal,
   ): Promise<{ readonly error: OrderError } | { readonly market: Market; readonly contracts: Decimal }> {
     const { instrument, quantity } = order;
-    let market = await marketOf(instrument.symbol, signal);
+    let market = await marketOf(markets, instrument.symbol, signal);
     if (market && !market.instrument.open)
       market = findMarket(await markets.fresh(signal), instrument.symbol) ?? null;
     if (!market) return { error: unknownSymbol(await markets.all(signal), instrument.symbol, title) };
@@ -323,7 +317,7 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
 
     async resolve(symbol, signal) {
       checkOpen(signal);
-      const market = await marketOf(symbol, signal);
+      const market = await marketOf(markets, symbol, signal);
       return market?.instrument ?? { rejection: unknownSymbol(await markets.all(signal), symbol, title) };
     },
 
@@ -346,7 +340,7 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
     async positions(signal) {
       checkOpen(signal);
       const rows = await held(null, signal);
-      const list = await marketsOf(rows, signal);
+      const list = await marketsOf(markets, rows, signal);
       return rows.flatMap((row) => positionOf(list, row));
     },
 
@@ -364,7 +358,7 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
     async openOrders(signal) {
       checkOpen(signal);
       const rows = await everyPage((next) => profile.openOrders(kind, next), signal);
-      const { byId } = await marketsOf(rows, signal);
+      const { byId } = await marketsOf(markets, rows, signal);
       return rows.flatMap((row): OpenOrder[] => {
         const market = byId.get(row.marketId);
         if (!market || row.ref === null || row.fate !== 'open') return [];
@@ -400,10 +394,4 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
       closing.abort();
     },
   };
-}
-
-/** null: it is beside the step. */
-function contractsOf(quantity: Decimal, { instrument, contractSize }: Market): Decimal | null {
-  if (!new Big(quantity).mod(instrument.quantityStep).eq(0)) return null;
-  return decimal(new Big(absolute(quantity)).div(contractSize));
 }

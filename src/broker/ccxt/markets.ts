@@ -1,7 +1,8 @@
 // An exchange's perpetuals, once per process: loaded by whoever comes first while the others wait, looked through anew once a
 // day and where a symbol is missing, and shared by all its users.
 
-import { type Decimal, decimal, multiply, parseDecimal, sign } from '../../domain/decimal.ts';
+import Big from 'big.js';
+import { absolute, type Decimal, decimal, multiply, parseDecimal, sign } from '../../domain/decimal.ts';
 import { didYouMean, nearest } from '../../domain/nearest.ts';
 import type { OrderError } from '../../domain/order.ts';
 import { readSymbol } from '../../domain/symbol.ts';
@@ -115,6 +116,32 @@ function size(value: unknown): Decimal | null {
 export function findMarket({ byName }: MarketList, symbol: string): Market | undefined {
   const { ticker, market } = readSymbol(symbol);
   return market.kind === 'perpetual' ? byName.get(`${ticker}.P`) : undefined;
+}
+
+/** Looked for among those of now, where it is not among those known. */
+export async function marketOf(
+  markets: Markets,
+  symbol: string,
+  signal: AbortSignal,
+): Promise<Market | null> {
+  const known = findMarket(await markets.all(signal), symbol);
+  return known ?? findMarket(await markets.fresh(signal), symbol) ?? null;
+}
+
+/** Those of now, where one of the rows is of a market that was not listed when they were looked through. */
+export async function marketsOf(
+  markets: Markets,
+  rows: readonly { readonly marketId: string }[],
+  signal: AbortSignal,
+): Promise<MarketList> {
+  const known = await markets.all(signal);
+  return rows.every(({ marketId }) => known.listed.has(marketId)) ? known : markets.fresh(signal);
+}
+
+/** Of a quantity in the base asset; null: it is beside the step. */
+export function contractsOf(quantity: Decimal, { instrument, contractSize }: Market): Decimal | null {
+  if (!new Big(quantity).mod(instrument.quantityStep).eq(0)) return null;
+  return decimal(new Big(absolute(quantity)).div(contractSize));
 }
 
 /** Spot is never traded as a perpetual: who leaves `.P` out is told its name, and nothing is guessed. */
