@@ -276,6 +276,50 @@ describe('flatten', () => {
   });
 });
 
+describe('a flatten after which something is held is no success', () => {
+  test('the broker says that there is nothing to close, and other orders there hold it back', async (t) => {
+    const broker = scriptedBroker(t);
+    const world = await openWorld(t, { brokers: broker.brokers });
+    const trader = await world.makeTrader();
+    broker.give(trader.account.id, 2);
+    // As Alpaca does while a stop of the user's own rests: "insufficient qty available for order".
+    const error = { code: 'no_position', message: 'insufficient qty available for order' } as const;
+    broker.script('place', async () => ({ outcome: 'rejected', error }));
+    const { body } = await halt(world, trader, { flatten: true });
+    assert.deepEqual(
+      body.orders.map((order) => [order.status, order.error?.code]),
+      [['rejected', 'no_position']],
+    );
+    assert.equal(body.flatten_error?.code, 'close_unconfirmed');
+  });
+
+  test('a close that was sent before is in doubt, where a second one could open the other side', async (t) => {
+    const broker = scriptedBroker(t, { reduceOnly: false, refusesDuplicateIds: false });
+    const world = await openWorld(t, { brokers: broker.brokers });
+    const trader = await world.makeTrader();
+    broker.give(trader.account.id, 2);
+    broker.script('place', async () => ({ outcome: 'unknown', reason: 'lost' }), 1);
+    assert.equal((await world.send(trader, { action: 'close_long' })).body.status, 'unknown');
+    const { body } = await halt(world, trader, { flatten: true });
+    assert.deepEqual([broker.trades(), body.orders[0]?.error?.code], [[], 'no_position']);
+    assert.equal(body.flatten_error?.code, 'close_unconfirmed');
+  });
+
+  test('a part is left to a close that rests', async (t) => {
+    const broker = scriptedBroker(t, { reduceOnly: false });
+    const world = await openWorld(t, { brokers: broker.brokers });
+    const trader = await world.makeTrader();
+    broker.give(trader.account.id, 5);
+    broker.fills = 'later';
+    await world.send(trader, { action: 'sell', order_type: 'exit', quantity: 2 });
+    broker.fills = 'at once';
+    const { body } = await halt(world, trader, { flatten: true });
+    assert.deepEqual(broker.trades(), ['sell 2', 'sell 3']);
+    assert.equal(broker.position(trader.account.id), '2');
+    assert.equal(body.flatten_error?.code, 'close_unconfirmed');
+  });
+});
+
 test('a flatten succeeds by what the database says, and not by what a message says', async (t) => {
   const store = openStore();
   const world = await openWorld(t, { store, env: { RESPONSE_WAIT_SECONDS: '2' } });

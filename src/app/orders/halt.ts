@@ -10,6 +10,7 @@ import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { timestamp } from '../../domain/ids.ts';
 import type { Order } from '../../domain/order.ts';
 import { type OrderResult, orderResult } from '../../domain/order-result.ts';
+import { positionAfter } from '../../domain/position.ts';
 import { clearEntries } from '../accounts/account-broker.ts';
 import {
   type AccountDeps,
@@ -99,9 +100,12 @@ async function asSaved(
 ): Promise<{ readonly orders: readonly Order[]; readonly unconfirmed: readonly Order[] }> {
   const saved = await Promise.all(placed.map(({ id }) => findOrder(db, id).catch(() => null)));
   const orders = placed.map((order, index) => saved[index] ?? order);
-  // Closed by this order, or by another one before it.
-  const isClosed = (order: Order | null | undefined) =>
-    order?.status === 'filled' || order?.error?.code === 'no_position';
+  // Closed by this order, or by another one before it. That there was nothing to close proves it only where nothing was held:
+  // what other orders hold back, or may have closed, is refused with the same word.
+  const isClosed = (order: Order | null | undefined) => {
+    const left = order ? positionAfter(order) : null;
+    return left !== null && sign(left) === 0;
+  };
   return { orders, unconfirmed: orders.filter((_, index) => !isClosed(saved[index])) };
 }
 
