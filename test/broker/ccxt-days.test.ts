@@ -17,11 +17,13 @@ import { createMarkets } from '../../src/broker/ccxt/markets.ts';
 import { openCcxt } from '../../src/broker/ccxt/open.ts';
 import { PROFILES } from '../../src/broker/ccxt/profiles.ts';
 import { type Credentials, createWire, type Send, socketAt, Unanswered } from '../../src/broker/ccxt/wire.ts';
+import type { Fetch } from '../../src/broker/wire.ts';
 import { BROKERS } from '../../src/domain/brokers.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import type { AccountId, ClientOrderId } from '../../src/domain/ids.ts';
 import type { ExchangeName } from './ccxt-script.ts';
 import { NEVER, NO_HURRY } from './paper-desk.ts';
+import { patient } from './patient.ts';
 import { stubHarness } from './stub-harness.ts';
 
 let orders = 0;
@@ -268,6 +270,36 @@ describe('keys of another environment', () => {
       await assert.rejects(account.open({ environment: 'live' }), CredentialsRejected);
     });
   }
+});
+
+describe('a market that takes closes only', () => {
+  const stub = stubHarness('bitget', (url) => openCcxt('bitget', { url }));
+  // By its documents: `limit_open` restricts the opening of positions, and `limit_close`, which is another word, their closing.
+  const limited: Fetch = async (url, init) => {
+    const answer = await fetch(url, init);
+    if (!/\/market\/(?:contracts|instruments)\?/.test(url)) return answer;
+    return new Response((await answer.text()).replaceAll(/"(?:normal|online)"/g, '"limit_open"'));
+  };
+
+  for (const account_type of ['classic', 'unified'] as const)
+    test(`lets nobody in, and out whoever is in it: bitget, ${account_type}`, async () => {
+      const account = await stub.account({ account_type });
+      const instrument = await (await account.open()).resolve('BTCUSDT.P');
+      assert.ok(!('rejection' in instrument));
+      const before = await account.open();
+      assert.equal((await before.place(orderOf(instrument))).outcome, 'accepted');
+      const begun = Date.now();
+      while ((await before.position(instrument)) === '0') assert.ok(Date.now() - begun < 5_000);
+
+      const { id, credentials } = account;
+      const given = { id, environment: 'live', paper: null, credentials };
+      const broker = patient(await openCcxt('bitget', { url: stub.url(), fetch: limited })(given, NO_HURRY));
+      const entry = await broker.place(orderOf(instrument));
+      assert.equal(entry.outcome === 'rejected' && entry.error.code, 'market_closed');
+      const close = await broker.place(orderOf(instrument, { side: 'sell', reduceOnly: true }));
+      assert.equal(close.outcome, 'accepted', JSON.stringify(close));
+      while ((await broker.position(instrument)) !== '0') assert.ok(Date.now() - begun < 10_000);
+    });
 });
 
 describe('an exchange whose answer begins and does not go on', () => {

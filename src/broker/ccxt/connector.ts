@@ -172,12 +172,13 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
     order: BrokerOrder,
     signal: AbortSignal,
   ): Promise<{ readonly error: OrderError } | { readonly market: Market; readonly contracts: Decimal }> {
-    const { instrument, quantity } = order;
+    const { instrument, quantity, reduceOnly } = order;
+    // What takes nobody in any more may let out who is in it: a close is the exchange's own to refuse.
+    const isShut = (market: Market) => !market.instrument.open && !reduceOnly;
     let market = await marketOf(markets, instrument.symbol, signal);
-    if (market && !market.instrument.open)
-      market = findMarket(await markets.fresh(signal), instrument.symbol) ?? null;
+    if (market && isShut(market)) market = findMarket(await markets.fresh(signal), instrument.symbol) ?? null;
     if (!market) return { error: unknownSymbol(await markets.all(signal), instrument.symbol, title) };
-    if (!market.instrument.open)
+    if (isShut(market))
       return {
         error: {
           code: 'market_closed',
