@@ -23,7 +23,7 @@ import { decimal } from '../../src/domain/decimal.ts';
 import type { AccountId, ClientOrderId } from '../../src/domain/ids.ts';
 import type { ExchangeName } from './ccxt-script.ts';
 import { NEVER, NO_HURRY } from './paper-desk.ts';
-import { patient } from './patient.ts';
+import { type PatientBroker, patient } from './patient.ts';
 import { stubHarness } from './stub-harness.ts';
 
 let orders = 0;
@@ -69,11 +69,16 @@ async function connectBefore(
   return connect({ venue: { exchange, markets: { all, fresh } }, credentials, capabilities });
 }
 
+/** Where the exchanges list their markets. */
+const LISTS = /exchangeInfo|instruments|contracts/;
+const emptied = (text: string): string =>
+  JSON.stringify(JSON.parse(text), (_key, part: unknown) => (Array.isArray(part) ? [] : part));
+
 for (const name of ['binance', 'bybit', 'okx', 'gate', 'bitget'] as const satisfies readonly ExchangeName[])
   describe(`at ${name}`, () => {
     const stub = stubHarness(name, (url) => openCcxt(name, { url }));
 
-    async function btc(broker: Awaited<ReturnType<Awaited<ReturnType<typeof stub.account>>['open']>>) {
+    async function btc(broker: PatientBroker) {
       const instrument = await broker.resolve('BTCUSDT.P');
       assert.ok(!('rejection' in instrument));
       return instrument;
@@ -228,6 +233,28 @@ for (const name of ['binance', 'bybit', 'okx', 'gate', 'bitget'] as const satisf
         (await broker.openOrders(NO_HURRY)).map(({ symbol, clientOrderId }) => [symbol, clientOrderId]),
         [['BTCUSDT.P', resting.clientOrderId]],
       );
+    });
+
+    test('a list of markets that comes empty leaves those that are known', async (t) => {
+      const { id, credentials } = await stub.account();
+      let isEmpty = false;
+      const own = openCcxt(name, {
+        url: stub.url(),
+        async fetch(url, init) {
+          const answer = await fetch(url, init);
+          return isEmpty && LISTS.test(url) ? new Response(emptied(await answer.text())) : answer;
+        },
+      });
+      const broker = patient(await own({ id, environment: 'live', paper: null, credentials }, NO_HURRY));
+      const instrument = await btc(broker);
+      isEmpty = true;
+      const { now } = performance;
+      // Long enough after the last look for another.
+      t.mock.method(performance, 'now', () => now.call(performance) + 120_000);
+      await assert.rejects(broker.resolve('NOPEUSDT.P'), BrokerUnavailable);
+      const order = orderOf(instrument);
+      assert.equal((await broker.place(order)).outcome, 'accepted');
+      assert.ok(await broker.find(order));
     });
 
     test('a clock that is 40 s off is corrected for', async () => {

@@ -32,7 +32,8 @@ export interface Exchange {
   readonly kind: AccountKind;
   /** What was heard; throws Unanswered. */
   call(question: Pick<Question<unknown>, 'method' | 'args'>, call: Call): Promise<Heard>;
-  listMarkets(signal: AbortSignal): Promise<readonly ListedMarket[]>;
+  /** What `read` makes of the list. Where it throws, calls go on with the markets that there were. */
+  listMarkets<T>(read: (listed: readonly ListedMarket[]) => T, signal: AbortSignal): Promise<T>;
   /** Of the error that ccxt makes of it. */
   lineageOf(heard: Heard): Lineage;
   /** By the exchange's clock, in ms. */
@@ -138,14 +139,15 @@ export async function makeExchange(making: Making): Promise<Exchange> {
     environment,
     kind,
     call,
-    async listMarkets(signal) {
+    async listMarkets(read, signal) {
       try {
         const call = { signal, credentials: null, isForCcxt: true };
-        const markets = await inCall(call, () => ccxt.fetchMarkets());
-        ccxt.setMarkets(markets);
+        const listed = await inCall(call, () => ccxt.fetchMarkets());
+        const markets = read(listed);
+        ccxt.setMarkets(listed);
         return markets;
       } catch (fault) {
-        if (fault instanceof Answered || fault instanceof Unanswered) throw fault;
+        if ([Answered, Unanswered, BrokerUnavailable].some((kind) => fault instanceof kind)) throw fault;
         throw new Unanswered('Its list of markets is not as agreed', false);
       }
     },

@@ -42,7 +42,7 @@ export function createMarkets(exchange: Exchange, told: (fault: unknown) => unkn
 
   async function load(signal: AbortSignal): Promise<MarketList> {
     try {
-      list = readMarkets(await exchange.listMarkets(signal), exchange.profile);
+      list = await exchange.listMarkets((listed) => readMarkets(listed, exchange.profile), signal);
       loadedAt = performance.now();
       return list;
     } catch (fault) {
