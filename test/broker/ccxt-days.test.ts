@@ -235,6 +235,21 @@ for (const name of ['binance', 'bybit', 'okx', 'gate', 'bitget'] as const satisf
       );
     });
 
+    test('a suspended market is closed: an entry is not sent, and of a close the exchange says so', async () => {
+      const account = await stub.account();
+      const broker = await account.open();
+      const instrument = await broker.resolve('LUNAUSDT.P');
+      assert.ok(!('rejection' in instrument));
+      for (const [reduceOnly, sent] of [
+        [false, 0],
+        [true, 1],
+      ] as const) {
+        const outcome = await broker.place(orderOf(instrument, { quantity: decimal(100), reduceOnly }));
+        assert.equal(outcome.outcome === 'rejected' && outcome.error.code, 'market_closed');
+        assert.equal((await account.ledger()).requests.length, sent);
+      }
+    });
+
     test('a list of markets that comes empty leaves those that are known', async (t) => {
       const { id, credentials } = await stub.account();
       let isEmpty = false;
