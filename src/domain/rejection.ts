@@ -34,8 +34,10 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionRule>> = {
     advice: 'Switch it to one-way mode at the broker.',
   },
   no_position: {
-    meaning: 'Nothing is held on that side, so there is nothing to exit or to close.',
-    advice: 'Nothing needs doing; to open a position, send an entry.',
+    meaning:
+      'Nothing is held on that side, or nothing that the order could take: other open orders may hold it back.',
+    advice:
+      'Nothing needs doing if nothing is held; else look at the open orders at your broker. To open a position, send an entry.',
   },
   reversal_timeout: {
     meaning: 'The opposite position was not closed in time, and the entry was not sent.',
