@@ -314,6 +314,40 @@ describe('keys of another environment', () => {
   }
 });
 
+describe('a position that was asked for, answered with something else', () => {
+  const about = (name: 'bybit' | 'okx', change: (text: string) => string) => {
+    let isWrong = false;
+    const stub = stubHarness(name, (url) =>
+      openCcxt(name, {
+        url,
+        async fetch(at, init) {
+          const answer = await fetch(at, init);
+          const isAsked = isWrong && /positions?(?:\/list)?\?.*BTC/.test(at);
+          return isAsked ? new Response(change(await answer.text())) : answer;
+        },
+      }),
+    );
+    return async () => {
+      const broker = await (await stub.account()).open();
+      const instrument = await broker.resolve('BTCUSDT.P');
+      assert.ok(!('rejection' in instrument));
+      assert.equal((await broker.place(orderOf(instrument))).outcome, 'accepted');
+      const begun = Date.now();
+      while ((await broker.position(instrument)) === '0') assert.ok(Date.now() - begun < 5_000);
+      isWrong = true;
+      await assert.rejects(broker.position(instrument), BrokerUnavailable);
+    };
+  };
+
+  for (const name of ['bybit', 'okx'] as const)
+    test(
+      `is not flat at ${name}: another market’s`,
+      about(name, (text) => text.replaceAll('BTC', 'ETH')),
+    );
+  // By its documents: "If symbol passed, it returns data regardless of having position or not".
+  test('is not flat at bybit: nothing', about('bybit', emptied));
+});
+
 describe('a market that takes closes only', () => {
   const stub = stubHarness('bitget', (url) => openCcxt('bitget', { url }));
   // By its documents: `limit_open` restricts the opening of positions, and `limit_close`, which is another word, their closing.

@@ -6,7 +6,9 @@ import { bybitFeed } from './feeds.ts';
 import { acknowledged, among, type Fill, only, orderOfFills } from './orders.ts';
 import {
   type Held,
+  heldIn,
   inUsdt,
+  lastPage,
   marketOrder,
   NO_USDT,
   type Page,
@@ -99,6 +101,12 @@ const page = <T>(body: unknown, read: (row: Row) => T | undefined): Page<T> | un
   const rows = each(listOf(body), read);
   if (!rows) return undefined;
   return { rows, next: rows.length < PAGE ? null : (text(body, 'result', 'nextPageCursor') ?? null) };
+};
+
+/** By its documents a market that is asked for has a row, whether or not anything is held there. */
+const heldInOne = (market: { readonly id: string }, body: unknown): readonly Held[] | undefined => {
+  const rows = heldIn(market, each(listOf(body), readHeld));
+  return rows && rows.length > 0 ? rows : undefined;
 };
 
 const isEmptyObject = (value: unknown): boolean => isRow(value) && Object.keys(value).length === 0;
@@ -215,7 +223,7 @@ export const bybit: Profile = {
   async standing({ ask, hear }, _kind, environment) {
     const rows = await ask(
       question('privateGetV5PositionList', [{ category: 'linear', symbol: 'BTCUSDT' }], (body) =>
-        each(listOf(body), readHeld),
+        heldInOne({ id: 'BTCUSDT' }, body),
       ),
     );
     const key: Row = (environment === 'demo' ? null : await hear(KEY)) ?? {};
@@ -282,7 +290,7 @@ export const bybit: Profile = {
           ? { symbol: market.id, category: 'linear' }
           : { settleCoin: 'USDT', category: 'linear', ...(cursor !== null && { cursor }) },
       ],
-      (body) => page(body, readHeld),
+      (body) => (market ? lastPage(heldInOne(market, body)) : page(body, readHeld)),
     ),
   balance: (kind) => BALANCE(kind),
   quote: (market) =>

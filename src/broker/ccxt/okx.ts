@@ -6,6 +6,7 @@ import { okxFeed } from './feeds.ts';
 import { acknowledged, among, type Fill, orderOfFills } from './orders.ts';
 import {
   type Held,
+  heldIn,
   inUsdt,
   lastPage,
   marketOrder,
@@ -261,15 +262,8 @@ export const okx: Profile = {
       const data = dataOf(body);
       const rows = each(data, named('instType'));
       // Margin and dated futures are not traded here.
-      return (
-        rows &&
-        lastPage(
-          each(
-            rows.filter((row) => text(row, 'instType') === 'SWAP'),
-            readHeld,
-          ),
-        )
-      );
+      const swaps = rows?.filter((row) => text(row, 'instType') === 'SWAP');
+      return lastPage(heldIn(market, each(swaps, readHeld)));
     }),
   balance: () =>
     question('fetchBalance', [], (body) => {

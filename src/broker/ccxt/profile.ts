@@ -239,6 +239,13 @@ export const question = <T>(
 export const lastPage = <T>(rows: readonly T[] | undefined): Page<T> | undefined =>
   rows && { rows, next: null };
 
+/** Where one market was asked for: what is held in another one answers nothing. */
+export const heldIn = (
+  market: Pick<CcxtMarket, 'id'> | null,
+  rows: readonly Held[] | undefined,
+): readonly Held[] | undefined =>
+  rows?.every(({ marketId }) => market === null || marketId === market.id) ? rows : undefined;
+
 /** A market order, as ccxt is told of it for each of them. */
 export const marketOrder = (
   { market, clientOrderId, side, contracts, reduceOnly, marginMode }: OrderToSend,
