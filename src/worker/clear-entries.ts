@@ -2,10 +2,12 @@
 // broker would open a position on the halted account. On the account's own lane, so that no order is between its steps.
 
 import { BrokerUnavailable, type OpenOrder, type Position } from '../broker/broker.ts';
+import { compare, type Decimal, ZERO } from '../domain/decimal.ts';
 import type { AccountId, UserId } from '../domain/ids.ts';
 import { isOpenLeg, isOurEntry, type Leg, type Order } from '../domain/order.ts';
 import type { Connections } from './connections.ts';
 import type { Unavailable } from './enquiries.ts';
+import type { Trades } from './execute.ts';
 import { queryOf } from './leg-at-broker.ts';
 import type { Line } from './line.ts';
 import type { WorkerOrders } from './orders.ts';
@@ -19,13 +21,15 @@ export interface Cleared {
 export interface ClearDeps {
   readonly connections: Connections;
   readonly orders: Pick<WorkerOrders, 'unsettled' | 'findAccount'>;
+  /** Of the account. */
+  readonly trades: Pick<Trades, 'seen' | 'recent'>;
   wait(ms: number): Promise<void>;
 }
 
 const LOOK_AGAIN_MS = [0, 50, 100, 200, 400, 800];
 
 export async function clearEntries(
-  { connections, orders, wait }: ClearDeps,
+  { connections, orders, trades, wait }: ClearDeps,
   user: UserId,
   accountId: AccountId,
 ): Promise<Cleared | Unavailable> {
@@ -41,11 +45,11 @@ export async function clearEntries(
       for (const ms of LOOK_AGAIN_MS) {
         if (open.length === 0) break;
         await wait(ms);
-        open = await stillOpen(line, open);
+        open = await stillOpen(line, open, trades);
       }
       const known = new Set(entries.map(({ leg }) => leg.clientOrderId));
       return {
-        positions: await line.positions(),
+        positions: await heldBy(line, trades, wait),
         open: [
           ...open.map(({ order }) => ({ orderId: order.id, symbol: order.symbol })),
           ...left
@@ -58,6 +62,27 @@ export async function clearEntries(
     if (!(fault instanceof BrokerUnavailable)) throw fault;
     return { unavailable: fault.message };
   }
+}
+
+/**
+ * Positions may lag behind a fill of a moment ago, and what it has opened would be left open. After a while the broker is
+ * believed.
+ */
+async function heldBy(
+  line: Line,
+  trades: Pick<Trades, 'recent'>,
+  wait: ClearDeps['wait'],
+): Promise<readonly Position[]> {
+  let positions: readonly Position[] = [];
+  for (const ms of LOOK_AGAIN_MS) {
+    await wait(ms);
+    positions = await line.positions();
+    const held = new Map(positions.map(({ symbol, quantity }) => [symbol, quantity]));
+    const hasCome = ([symbol, quantity]: [string, Decimal]) =>
+      compare(held.get(symbol) ?? ZERO, quantity) === 0;
+    if (trades.recent().entries().every(hasCome)) break;
+  }
+  return positions;
 }
 
 /** Returns those that could not be taken back: one of them must not keep the rest, nor the positions, open. */
@@ -81,13 +106,18 @@ const openEntries = (order: Order): OpenEntry[] =>
   order.legs.filter((leg) => leg.leg === 'entry' && isOpenLeg(leg)).map((leg) => ({ order, leg }));
 
 /** One that the broker does not know may still be on its way. */
-async function stillOpen(line: Line, entries: readonly OpenEntry[]): Promise<OpenEntry[]> {
+async function stillOpen(
+  line: Line,
+  entries: readonly OpenEntry[],
+  trades: Pick<Trades, 'seen'>,
+): Promise<OpenEntry[]> {
   const looked = await Promise.all(
     entries.map(async (entry) => {
       const state = await line.find(queryOf(entry.leg, entry.order.symbol)).catch((fault: unknown) => {
         if (fault instanceof BrokerUnavailable) return null;
         throw fault;
       });
+      if (state) trades.seen({ ...entry.leg, fillQuantity: state.fillQuantity });
       return { entry, isOpen: !state || state.status === 'placed' || state.status === 'partially_filled' };
     }),
   );

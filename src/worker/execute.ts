@@ -78,6 +78,8 @@ export interface Trades {
   seen(leg: Leg): void;
   /** null: nothing was filled a moment ago. */
   expected(instrument: string): Decimal | null;
+  /** The same of every instrument where something was. */
+  recent(): ReadonlyMap<string, Decimal>;
 }
 
 /** Another worker has taken the order, or the user, over: whatever this one was about to do, it must not. */

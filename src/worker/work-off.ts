@@ -111,6 +111,13 @@ interface Known {
 export function recentTrades(now: () => number = () => performance.now()): Trades {
   const known = new Map<string, Known>();
   const filledOf = ({ fillQuantity }: Leg): Decimal => fillQuantity ?? ZERO;
+  const recent = () =>
+    new Map(
+      known
+        .entries()
+        .filter(([, { tradedAt }]) => now() - tradedAt < RECENT_MS)
+        .map(([instrument, { position }]) => [instrument, position]),
+    );
   return {
     planned(instrument, position, open) {
       const counted = new Map(open.map((leg) => [leg.clientOrderId, filledOf(leg)]));
@@ -126,9 +133,7 @@ export function recentTrades(now: () => number = () => performance.now()): Trade
         counted: new Map(before.counted).set(leg.clientOrderId, filledOf(leg)),
       });
     },
-    expected(instrument) {
-      const { position, tradedAt } = known.get(instrument) ?? { position: null, tradedAt: 0 };
-      return position !== null && now() - tradedAt < RECENT_MS ? position : null;
-    },
+    expected: (instrument) => recent().get(instrument) ?? null,
+    recent,
   };
 }

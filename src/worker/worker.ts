@@ -233,10 +233,11 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       case 'recover':
         await Promise.all((await orders.accountsUnderWay(user)).map(recover));
         return null;
-      case 'flatten':
-        return trading(request.accountId, () =>
-          clearEntries({ ...deps, connections, orders }, user, request.accountId),
-        );
+      case 'flatten': {
+        const { accountId } = request;
+        const own = { ...deps, connections, trades: tradesOf({ accountId, simulation: false }) };
+        return trading(accountId, () => clearEntries(own, user, accountId));
+      }
       case 'look':
         return look(request.orderId);
       case 'verify':

@@ -412,6 +412,29 @@ describe('The kill switch’s flatten', () => {
     assert.equal(broker.position(trader.account.id), '0');
   });
 
+  for (const filled of ['a moment ago', 'while it was being taken back'] as const)
+    test(`closes what was filled ${filled}, though the positions lag behind`, async (t) => {
+      const broker = scriptedBroker(t);
+      const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {} });
+      const trader = await world.makeTrader();
+      if (filled !== 'a moment ago') broker.fills = 'later';
+      await world.send(trader, { action: 'long_entry', quantity: 2 });
+      broker.fills = 'at once';
+      broker.script('cancel', async () => {
+        broker.settle(broker.ledger[0], 'filled');
+        return null;
+      });
+      broker.script('positions', async () => [], 2);
+      const { body } = await world.as<{ orders: { status: string }[]; flatten_error: null | object }>(
+        trader,
+        'POST',
+        `/trading/accounts/${trader.account.id}/halt`,
+        { flatten: true },
+      );
+      assert.deepEqual([body.orders.map(({ status }) => status), body.flatten_error], [['filled'], null]);
+      assert.equal(broker.position(trader.account.id), '0');
+    });
+
   test('names an entry that it could not take back', async (t) => {
     const broker = scriptedBroker(t);
     const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {} });
