@@ -1,7 +1,7 @@
 // Before the kill switch closes what is held, what could still be filled is taken back: an entry of ours that rests at the
 // broker would open a position on the halted account. On the account's own lane, so that no order is between its steps.
 
-import { BrokerUnavailable, type OpenOrder, type Position } from '../broker/broker.ts';
+import { BrokerBusy, BrokerUnavailable, type OpenOrder, type Position } from '../broker/broker.ts';
 import { compare, type Decimal, ZERO } from '../domain/decimal.ts';
 import type { AccountId, UserId } from '../domain/ids.ts';
 import { isOpenLeg, isOurEntry, type Leg, type Order } from '../domain/order.ts';
@@ -27,6 +27,9 @@ export interface ClearDeps {
 }
 
 const LOOK_AGAIN_MS = [0, 50, 100, 200, 400, 800];
+/** So long a busy broker is waited for, all in all; who pressed the switch waits for the answer. */
+const PATIENCE_MS = 10_000;
+const SHORTEST_WAIT_MS = 50;
 
 export async function clearEntries(
   { connections, orders, trades, wait }: ClearDeps,
@@ -38,8 +41,10 @@ export async function clearEntries(
   if (!account?.halted) return { unavailable: 'the account is not halted any more' };
   const { orders: unsettled } = await orders.unsettled(user, accountId);
   const entries = unsettled.filter((order) => !order.simulation).flatMap(openEntries);
-  try {
-    return await connections.use({ accountId, simulation: false }, async (line) => {
+  const patiently = patience(wait);
+  const clear = () =>
+    connections.use({ accountId, simulation: false }, async (busy) => {
+      const line = withPatience(busy, patiently);
       const left = await cancelEntries(line);
       let open = entries;
       for (const ms of LOOK_AGAIN_MS) {
@@ -58,18 +63,54 @@ export async function clearEntries(
         ],
       };
     });
+  try {
+    return await patiently(clear);
   } catch (fault) {
     if (!(fault instanceof BrokerUnavailable)) throw fault;
     return { unavailable: fault.message };
   }
 }
 
+type Asks = Pick<Line, 'openOrders' | 'cancel' | 'find' | 'positions'>;
+type Patiently = <Answer>(ask: () => Promise<Answer>) => Promise<Answer>;
+
+/** The switch is pressed when much is going on: a broker that is busy for a moment is waited for, as an order waits for it. */
+function patience(wait: ClearDeps['wait']): Patiently {
+  let leftMs = PATIENCE_MS;
+  /** Those that are turned away at once wait together. */
+  let waiting: Promise<void> | null = null;
+  return async (ask) => {
+    for (;;)
+      try {
+        return await ask();
+      } catch (fault) {
+        if (!(fault instanceof BrokerBusy)) throw fault;
+        if (waiting === null) {
+          const ms = Math.max(fault.retryAfterMs, SHORTEST_WAIT_MS);
+          if (ms > leftMs) throw fault;
+          leftMs -= ms;
+          waiting = wait(ms).finally(() => {
+            waiting = null;
+          });
+        }
+        await waiting;
+      }
+  };
+}
+
+const withPatience = (line: Line, patiently: Patiently): Asks => ({
+  openOrders: () => patiently(() => line.openOrders()),
+  cancel: (order) => patiently(() => line.cancel(order)),
+  find: (query) => patiently(() => line.find(query)),
+  positions: () => patiently(() => line.positions()),
+});
+
 /**
  * Positions may lag behind a fill of a moment ago, and what it has opened would be left open. After a while the broker is
  * believed.
  */
 async function heldBy(
-  line: Line,
+  line: Asks,
   trades: Pick<Trades, 'recent'>,
   wait: ClearDeps['wait'],
 ): Promise<readonly Position[]> {
@@ -86,7 +127,7 @@ async function heldBy(
 }
 
 /** Returns those that could not be taken back: one of them must not keep the rest, nor the positions, open. */
-async function cancelEntries(line: Line): Promise<OpenOrder[]> {
+async function cancelEntries(line: Asks): Promise<OpenOrder[]> {
   const left: OpenOrder[] = [];
   for (const order of await line.openOrders())
     if (order.clientOrderId !== null && isOurEntry(order.clientOrderId))
@@ -107,7 +148,7 @@ const openEntries = (order: Order): OpenEntry[] =>
 
 /** One that the broker does not know may still be on its way. */
 async function stillOpen(
-  line: Line,
+  line: Asks,
   entries: readonly OpenEntry[],
   trades: Pick<Trades, 'seen'>,
 ): Promise<OpenEntry[]> {

@@ -484,6 +484,45 @@ describe('The kill switch', () => {
     assert.equal(broker.position(trader.account.id), '0', body.flatten_error?.message ?? '');
   });
 
+  for (const call of ['openOrders', 'cancel', 'positions'] as const)
+    test(`waits for a broker that is busy for a moment, as an order does: ${call}`, async (t) => {
+      const broker = scriptedBroker(t);
+      const world = await openWorld(t, { brokers: broker.brokers });
+      const trader = await world.makeTrader();
+      await world.send(trader, { action: 'long_entry', quantity: 2 });
+      broker.fills = 'later';
+      await world.send(trader, { action: 'long_entry', quantity: 3 });
+      broker.fills = 'at once';
+      broker.script(call, () => Promise.reject(new BrokerBusy('slow down', 200)), 1);
+      const { body } = await world.as<{ flatten_error: { message: string } | null }>(
+        trader,
+        'POST',
+        `/trading/accounts/${trader.account.id}/halt`,
+        { flatten: true },
+      );
+      assert.equal(body.flatten_error, null);
+      assert.equal(broker.position(trader.account.id), '0');
+      assert.deepEqual(
+        broker.ledger.map(({ state }) => state.status),
+        ['filled', 'cancelled', 'filled'],
+      );
+    });
+
+  test('does not wait for long for one that is busy for long, and says so', async (t) => {
+    const broker = scriptedBroker(t);
+    const world = await openWorld(t, { brokers: broker.brokers, wait: pass });
+    const trader = await world.makeTrader();
+    await world.send(trader, { action: 'long_entry', quantity: 2 });
+    broker.script('openOrders', () => Promise.reject(new BrokerBusy('slow down', 60_000)), 1);
+    const { body } = await world.as<{ flatten_error: { code: string } | null }>(
+      trader,
+      'POST',
+      `/trading/accounts/${trader.account.id}/halt`,
+      { flatten: true },
+    );
+    assert.equal(body.flatten_error?.code, 'broker_unavailable');
+  });
+
   test('a flatten that nobody waits for any more takes nothing back on an account that was resumed', async (t) => {
     const broker = scriptedBroker(t);
     const world = await openWorld(t, {
