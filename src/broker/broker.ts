@@ -86,7 +86,7 @@ export interface OrderQuery extends SentOrder {
 
 /** An order that has not ended at the broker, whoever sent it. */
 export interface OpenOrder {
-  /** null: not one of ours. */
+  /** null: not one of ours, or the broker does not repeat it. */
   readonly clientOrderId: ClientOrderId | null;
   readonly brokerRef: string;
   readonly symbol: string;

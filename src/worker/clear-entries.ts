@@ -45,7 +45,7 @@ export async function clearEntries(
   const clear = () =>
     connections.use({ accountId, simulation: false }, async (busy) => {
       const line = withPatience(busy, patiently);
-      const left = await cancelEntries(line);
+      const left = await cancelEntries(line, entries);
       let open = entries;
       for (const ms of LOOK_AGAIN_MS) {
         if (open.length === 0) break;
@@ -127,10 +127,15 @@ async function heldBy(
 }
 
 /** Returns those that could not be taken back: one of them must not keep the rest, nor the positions, open. */
-async function cancelEntries(line: Asks): Promise<OpenOrder[]> {
+async function cancelEntries(line: Asks, entries: readonly OpenEntry[]): Promise<OpenOrder[]> {
+  // Where the broker does not repeat our id, ours are known by its own.
+  const isOurs = ({ clientOrderId, brokerRef, side }: OpenOrder) =>
+    clientOrderId === null
+      ? entries.some(({ leg }) => leg.brokerRef === brokerRef && leg.side === side)
+      : isOurEntry(clientOrderId);
   const left: OpenOrder[] = [];
   for (const order of await line.openOrders())
-    if (order.clientOrderId !== null && isOurEntry(order.clientOrderId))
+    if (isOurs(order))
       await line.cancel(order).catch((fault: unknown) => {
         if (!(fault instanceof BrokerUnavailable)) throw fault;
         left.push(order);

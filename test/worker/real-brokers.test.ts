@@ -435,6 +435,28 @@ describe('The kill switch’s flatten', () => {
       assert.equal(broker.position(trader.account.id), '0');
     });
 
+  test('takes back, at a broker that does not repeat our id, what it knows by the broker’s own, and nobody else’s', async (t) => {
+    const broker = scriptedBroker(t);
+    const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {} });
+    const trader = await world.makeTrader();
+    broker.fills = 'later';
+    await world.send(trader, { action: 'long_entry', quantity: 3 });
+    broker.script('openOrders', async (goodAnswer) =>
+      (await goodAnswer())
+        .map((order) => ({ ...order, clientOrderId: null }))
+        .flatMap((order) => [order, { ...order, brokerRef: 'by hand' }]),
+    );
+    const { body } = await world.as<{ flatten_error: { message: string } | null }>(
+      trader,
+      'POST',
+      `/trading/accounts/${trader.account.id}/halt`,
+      { flatten: true },
+    );
+    assert.equal(body.flatten_error, null, body.flatten_error?.message ?? '');
+    assert.equal(broker.ledger[0]?.state.status, 'cancelled');
+    assert.equal(broker.count('cancel'), 1);
+  });
+
   test('names an entry that it could not take back', async (t) => {
     const broker = scriptedBroker(t);
     const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {} });
