@@ -101,6 +101,7 @@ export async function executeOrder(
   if (order.status === 'queued') order = moveTo(order, 'executing');
   let refusals = 0;
   const watches = { leg: stopwatch(), others: stopwatch(), position: stopwatch() };
+  let open = otherLegs(others);
   /** A look that fails may fail by the connection: that is tried once. */
   let hasReconnected = false;
   if (!wasSent(order) && isLate(order, now())) return end(late(order));
@@ -129,12 +130,13 @@ export async function executeOrder(
 
   async function trade(line: Line): Promise<Order> {
     let instrument: Instrument | { readonly rejection: OrderError } | null = null;
-    let open = otherLegs(others);
     let position: Facts['position'] = null;
     let isMissing = false;
     let judged: (Judgement & { readonly at: number }) | null = null;
     // The order as it goes on, yet to be saved.
     let current = order;
+    // Over a new connection too: what was filled meanwhile would count twice, in the position and as what is open.
+    watches.others.begin();
 
     for (;;) {
       const symbol = instrument && ('rejection' in instrument ? instrument : instrument.symbol);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { BrokerBusy } from '../../src/broker/broker.ts';
+import { BrokerBusy, BrokerUnavailable } from '../../src/broker/broker.ts';
 import { sql } from '../../src/data/db.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { openWorld, settableClock, type Trader, type World } from '../world.ts';
@@ -197,21 +197,32 @@ describe('A fill that the position does not show yet', () => {
   });
 });
 
-describe('After a wait for a busy broker', () => {
-  /** Of 3, 2 are to be closed by an order that rests, at a broker that does not clamp a second one. */
-  const restingClose = async (t: TestContext) => {
-    const clock = settableClock();
-    const broker = scriptedBroker(t, { reduceOnly: false });
-    const world = await openWorld(t, { brokers: broker.brokers, clock, wait: async () => {} });
-    const trader = await world.makeTrader();
-    broker.give(trader.account.id, 3);
-    broker.fills = 'later';
-    const { body } = await world.send(trader, { action: 'long_exit', quantity: 2 });
-    assert.equal(body.status, 'placed');
-    broker.fills = 'at once';
-    return { broker, world, trader, clock };
-  };
+/** Of 3, 2 are to be closed by an order that rests, at a broker that does not clamp a second one. */
+async function restingClose(t: TestContext) {
+  const clock = settableClock();
+  const broker = scriptedBroker(t, { reduceOnly: false });
+  const world = await openWorld(t, { brokers: broker.brokers, clock, wait: async () => {} });
+  const trader = await world.makeTrader();
+  broker.give(trader.account.id, 3);
+  broker.fills = 'later';
+  const { body } = await world.send(trader, { action: 'long_exit', quantity: 2 });
+  assert.equal(body.status, 'placed');
+  broker.fills = 'at once';
+  return { broker, world, trader, clock };
+}
 
+test('Over a new connection what else is open is looked at once more: what was filled takes nothing of what is left', async (t) => {
+  const { broker, world, trader, clock } = await restingClose(t);
+  // It has rested for long: it is looked at once.
+  clock.advance(61_000);
+  broker.settle(broker.ledger[0], 'filled');
+  broker.script('position', () => Promise.reject(new BrokerUnavailable('broken')), 1);
+  const { body } = await world.send(trader, { action: 'close_long' });
+  assert.deepEqual(broker.trades(), ['sell 2', 'sell 1'], body.error?.message ?? '');
+  assert.equal(broker.position(trader.account.id), '0');
+});
+
+describe('After a wait for a busy broker', () => {
   test('what else is open is looked at all the same, before anything is planned', async (t) => {
     const { broker, world, trader } = await scriptedWorld(t);
     broker.fills = 'later';
