@@ -88,6 +88,8 @@ export class OrderTaken extends Error {
 }
 
 const SPREAD_MS = 100;
+/** After a wait. A broker that never lets us look holds nothing up for ever. */
+const MOST_LOOKS_AGAIN = 2;
 
 export async function executeOrder(
   deps: Execution,
@@ -100,6 +102,7 @@ export async function executeOrder(
   let order = passed(accepted, 'taken', now());
   if (order.status === 'queued') order = moveTo(order, 'executing');
   let refusals = 0;
+  let waits = 0;
   const watches = { leg: stopwatch(), others: stopwatch(), position: stopwatch() };
   let open = otherLegs(others);
   /** A look that fails may fail by the connection: that is tried once. */
@@ -166,6 +169,8 @@ export async function executeOrder(
             // All who wait for the same moment are not to come in it.
             await pass(step.ms + Math.floor(Math.random() * SPREAD_MS));
             position = null;
+            // A look at what else is open was turned away, or is of before.
+            if (++waits <= MOST_LOOKS_AGAIN) watches.others.begin();
             break;
           case 'resolve the symbol':
             instrument = await line.resolve(current.symbol);

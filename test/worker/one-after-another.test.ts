@@ -254,6 +254,29 @@ describe('After a wait for a busy broker', () => {
     assert.equal(broker.position(trader.account.id), '0');
   });
 
+  test('a look at an order that was turned away is made: what was filled takes nothing of what is left', async (t) => {
+    const { broker, world, trader, clock } = await restingClose(t);
+    clock.advance(61_000);
+    broker.settle(broker.ledger[0], 'filled');
+    broker.script('find', () => Promise.reject(new BrokerBusy('slow down', 100)), 1);
+    const { body } = await world.send(trader, { action: 'close_long' });
+    assert.deepEqual(broker.trades(), ['sell 2', 'sell 1'], body.error?.message ?? '');
+    assert.equal(broker.position(trader.account.id), '0');
+  });
+
+  test('a look that was turned away for longer than there is for looks is made, and the next alert is followed', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    broker.fills = 'later';
+    const alert = strategyOf(world, trader);
+    assert.equal((await alert('buy', 1)).body.status, 'placed');
+    broker.settle(broker.ledger[0], 'filled');
+    broker.fills = 'at once';
+    broker.script('find', () => Promise.reject(new BrokerBusy('slow down', 3000)), 1);
+    const { body } = await alert('buy', 2);
+    assert.deepEqual([body.status, body.fill_quantity], ['filled', 1], body.error?.message ?? '');
+    assert.equal(broker.position(trader.account.id), '2');
+  });
+
   test('an order that it never lets us look at holds nothing up for ever: what that one may take is left', async (t) => {
     const { broker, world, trader } = await restingClose(t);
     broker.script('find', () => Promise.reject(new BrokerBusy('slow down', 100)));
