@@ -12,7 +12,7 @@
 //
 // The driver in worker/execute.ts does what it is told and saves every step before the next one is taken.
 
-import { type Decimal, isWhole, sign } from './decimal.ts';
+import { type Decimal, isWhole, sign, ZERO } from './decimal.ts';
 import { STALE_MS } from './fill.ts';
 import { guardRefusal } from './guards.ts';
 import { millis } from './ids.ts';
@@ -161,7 +161,7 @@ function begin(order: Order, facts: Facts, rules: Rules): Step {
   if (busy) return busy;
   if (instrument === null) return { do: 'resolve the symbol' };
   if (typeof instrument !== 'string') return end(stopped(order, 'rejected', instrument.rejection));
-  if (!able.fractionalQuantities && !isWhole(order.intent.target?.position ?? order.quantity))
+  if (!able.fractionalQuantities && !isWhole(amountOf(order)))
     return end(stopped(order, 'rejected', wholeOnly(order)));
   const lookElsewhere = watchOthers(others, othersWatch, now, rules);
   if (lookElsewhere) return lookElsewhere;
@@ -182,6 +182,10 @@ function begin(order: Order, facts: Facts, rules: Rules): Step {
   if (planned.intent.target) return end(moveTo(planned, 'done'));
   return end(stopped(planned, 'rejected', whyNothing(planned, others)));
 }
+
+/** Who closes asks for whatever is held, whatever the quantity. */
+const amountOf = ({ intent, quantity }: Order): Decimal =>
+  intent.target?.position ?? (intent.operation === 'CLOSE_POSITION' ? ZERO : quantity);
 
 const firstLeg = ({ legs: [first] }: Order): LegName => first?.leg ?? 'entry';
 

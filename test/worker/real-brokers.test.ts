@@ -150,6 +150,16 @@ describe('Without reduce-only', () => {
     assert.deepEqual([body.status, body.error?.code], ['rejected', 'invalid_quantity']);
     assert.equal(broker.count('place'), 0);
   });
+
+  test('whole quantities only: a close is of all that is held, whatever its quantity', async (t) => {
+    const broker = scriptedBroker(t, { fractionalQuantities: false });
+    const world = await openWorld(t, { brokers: broker.brokers });
+    const trader = await world.makeTrader();
+    broker.give(trader.account.id, 3);
+    const { body } = await world.send(trader, { action: 'close_long', quantity: 0.5 });
+    assert.equal(body.status, 'filled', body.error?.message ?? '');
+    assert.equal(broker.position(trader.account.id), '0');
+  });
 });
 
 /** No limit of ours ends what hangs: who waits for it waits until the test has failed. */
