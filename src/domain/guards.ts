@@ -181,8 +181,9 @@ const unverified = (what: string): Found => ({ passes: false, reason: `${what} c
 
 function ofSymbol(limit: PerSymbol | undefined, isSymbol: (name: string) => boolean): number | null {
   if (limit === undefined || typeof limit === 'number') return limit ?? null;
-  const named = Object.keys(limit).find((name) => name !== '*' && isSymbol(name));
-  return limit[named ?? '*'] ?? null;
+  const named = Object.entries(limit).filter(([name]) => name !== '*' && isSymbol(name));
+  // Of several spellings of one symbol the strictest holds.
+  return named.length > 0 ? Math.min(...named.map(([, most]) => most)) : (limit['*'] ?? null);
 }
 
 const atMost = (amount: Decimal, most: number | null, what: string): Found =>

@@ -48,6 +48,15 @@ describe('A guard at its bound', () => {
       assert.equal(passes(guards, outside), false);
     });
 
+  test('of several spellings of one symbol the strictest holds', () => {
+    const isSymbol = (name: string) => name.endsWith('BTCUSDT.P');
+    for (const most of [
+      { 'BINANCE:BTCUSDT.P': 5, 'BTCUSDT.P': 1, '*': 9 },
+      { 'BTCUSDT.P': 1, 'BINANCE:BTCUSDT.P': 5, '*': 9 },
+    ])
+      assert.equal(passes({ max_order_quantity: most }, { isSymbol, quantity: amount(3) }), false);
+  });
+
   test('a symbol that is not named, without "*", is not limited', () => {
     assert.equal(passes({ max_position: { ETH: 1 } }, { positionAfter: amount(99) }), true);
   });
