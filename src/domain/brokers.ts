@@ -29,6 +29,8 @@ interface CredentialField {
 interface Quirks {
   /** A perpetual and the spot market of the same name are one instrument: `.P` means nothing. */
   readonly perpetualIsSpot: boolean;
+  /** Of one instrument it has names that nobody else can tell are one: a month has its own, and that of the front month. */
+  readonly hasAliases?: boolean;
 }
 
 interface BrokerDescription {
@@ -253,7 +255,7 @@ export const BROKERS = complete({
       reduceOnly: false,
       fractionalQuantities: false,
     },
-    quirks: { perpetualIsSpot: false },
+    quirks: { perpetualIsSpot: false, hasAliases: true },
     symbolsHelp:
       'Futures of TAIFEX and shares of TWSE and TPEX: TAIFEX:TXF1! (the front month), TXFR1, MXF2!, TXFL6, TWSE:2330. ' +
       'Quantities are contracts, and lots of 1,000 shares.',

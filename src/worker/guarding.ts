@@ -3,6 +3,7 @@
 // whoever asked waits, as for any other call, and asks again.
 
 import { BrokerBusy, type Instrument } from '../broker/broker.ts';
+import { BROKERS } from '../domain/brokers.ts';
 import type { Decimal } from '../domain/decimal.ts';
 import { dayOf } from '../domain/entitlement.ts';
 import { type GuardFacts, type Guards, judgeEntry } from '../domain/guards.ts';
@@ -61,7 +62,7 @@ export async function judgeGuards(
   const cooldownMs = (guards.cooldown_seconds ?? 0) * 1000;
   const backTo = now - Math.max(MINUTE_MS, cooldownMs);
   const counts = guards.max_orders_per_minute !== undefined || guards.cooldown_seconds !== undefined;
-  const [entries, equity, brokerPrice] = await Promise.all([
+  const [entries, equity, brokerPrice, meant] = await Promise.all([
     found(counts, () => orders.entriesSince(order, backTo)),
     found(guards.max_daily_loss !== undefined, async () => {
       const { equity: current } = await line.balance();
@@ -72,6 +73,7 @@ export async function judgeGuards(
       const { bid, ask } = await line.quote(instrument);
       return entry.side === 'buy' ? ask : bid;
     }),
+    namesMeant(namesIn(guards), { order, line, instrument }),
   ]);
   const last = entries?.findLast((sent) => sent.instrument === instrument.symbol);
   const facts: GuardFacts = {
@@ -80,8 +82,7 @@ export async function judgeGuards(
     side: entry.side,
     quantity: entry.quantity,
     positionAfter,
-    isSymbol: (name) =>
-      canonicalSymbol(order.brokerName, name) === canonicalSymbol(order.brokerName, order.symbol),
+    isSymbol: (name) => meant.has(name),
     entriesInLastMinute: entries?.filter(({ sentAt }) => Date.parse(sentAt) > now - MINUTE_MS).length ?? null,
     lastEntry: entries && { at: last?.sentAt ?? null },
     equity,
@@ -89,6 +90,28 @@ export async function judgeGuards(
     brokerPrice,
   };
   return judgeEntry(guards, facts);
+}
+
+const namesIn = ({ max_order_quantity, max_position }: Guards): string[] =>
+  [max_order_quantity, max_position]
+    .flatMap((limit) => (typeof limit === 'object' ? Object.keys(limit) : []))
+    .filter((name) => name !== '*');
+
+/** Those that mean the instrument, by their spelling or by the broker's word; one that it could not be asked for may mean it. */
+async function namesMeant(
+  names: readonly string[],
+  { order: { brokerName, symbol }, line, instrument }: Pick<GuardedEntry, 'order' | 'line' | 'instrument'>,
+): Promise<ReadonlySet<string>> {
+  const spellings = [symbol, instrument.symbol].map((each) => canonicalSymbol(brokerName, each));
+  const isMeant = async (name: string) => {
+    if (spellings.includes(canonicalSymbol(brokerName, name))) return true;
+    if (!BROKERS[brokerName].quirks.hasAliases) return false;
+    const found = await line.resolve(name).catch(orNull);
+    return found === null || (!('rejection' in found) && found.symbol === instrument.symbol);
+  };
+  const apart = [...new Set(names)];
+  const meant = await Promise.all(apart.map(isMeant));
+  return new Set(apart.filter((_, index) => meant[index]));
 }
 
 function orNull(fault: unknown): null {

@@ -2,11 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { BrokerUnavailable, type Instrument } from '../../src/broker/broker.ts';
 import { sql } from '../../src/data/db.ts';
+import type { BrokerName } from '../../src/domain/brokers.ts';
 import { type Decimal, decimal } from '../../src/domain/decimal.ts';
 import { mergeGuards } from '../../src/domain/guard-settings.ts';
 import { type GuardFacts, type Guards, judgeEntry } from '../../src/domain/guards.ts';
 import { type Timestamp, timestamp } from '../../src/domain/ids.ts';
+import { type Leg, NO_NOTES, type Order } from '../../src/domain/order.ts';
+import { judgeGuards } from '../../src/worker/guarding.ts';
+import type { Line } from '../../src/worker/line.ts';
+import type { WorkerOrders } from '../../src/worker/orders.ts';
 import { openWorld, type Problem, settableClock, type Trader, type World } from '../world.ts';
 
 const NOW = Date.parse('2026-11-16T15:00:00Z');
@@ -87,6 +93,51 @@ describe('A guard at its bound', () => {
       [-60, true],
     ] as const)
       assert.equal(passes({ pauses }, { now: NOW - seconds * 1000 }), isFree, `${seconds}`);
+  });
+});
+
+describe('A guard of a symbol', () => {
+  const at = (brokerName: BrokerName, symbol: string, resolve: Line['resolve']) => {
+    const instrument = { symbol: 'TXFL6' } as Instrument;
+    const entry = { leg: 'entry', side: 'buy', quantity: decimal(5) } as Leg;
+    const order = { brokerName, symbol, legs: [entry], notes: NO_NOTES } as unknown as Order;
+    return async (most: Record<string, number>) => {
+      const deps = { orders: {} as WorkerOrders, clock: { now: () => NOW } };
+      const guards = { max_position: most };
+      const line = { resolve } as Line;
+      const verdicts = await judgeGuards(deps, {
+        order,
+        positionAfter: decimal(5),
+        guards,
+        line,
+        instrument,
+      });
+      return verdicts.map(({ outcome }) => outcome);
+    };
+  };
+  /** A month by its own name, by that of the front month in two spellings, and as the platform spells it. */
+  const NAMES = ['TXFL6', 'TXF1!', 'TXFR1', 'TXFZ2026'];
+  const resolve = async (name: string) =>
+    ({ symbol: NAMES.includes(name) ? 'TXFL6' : name }) as Awaited<ReturnType<Line['resolve']>>;
+
+  for (const named of NAMES)
+    for (const ordered of NAMES)
+      test(`holds it under its other names: ${named} for ${ordered}`, async () => {
+        assert.deepEqual(await at('shioaji', ordered, resolve)({ [named]: 1, '*': 100 }), ['refused']);
+      });
+
+  test('holds no other', async () => {
+    assert.deepEqual(await at('shioaji', 'TXF1!', resolve)({ MXFL6: 1, '*': 100 }), ['passed']);
+  });
+
+  test('holds it where the broker cannot be asked whether it is that one', async () => {
+    const away = () => Promise.reject(new BrokerUnavailable('away'));
+    assert.deepEqual(await at('shioaji', 'TXF1!', away)({ TXFR1: 1, '*': 100 }), ['refused']);
+  });
+
+  test('asks no broker whose symbols can be told by their spelling', async () => {
+    const never = () => Promise.reject(new Error('asked'));
+    assert.deepEqual(await at('binance', 'BTCUSDT.P', never)({ 'ETHUSDT.P': 1 }), []);
   });
 });
 
