@@ -49,6 +49,7 @@ import {
   stillPending,
   stopped,
   superseded,
+  turned,
   undecided,
   wholeOnly,
 } from './outcome.ts';
@@ -338,6 +339,9 @@ function afterRefusedClose(order: Order, close: Leg, facts: Facts, rules: Rules)
   if (isStillHeld && facts.positionWatch.ms < LAG_MS)
     return { do: 'read the position', afterMs: pause(facts.positionWatch, rules, LAG_MS) };
   if (isStillHeld) return end(moveTo(order, 'rejected', { error }));
+  // Neither what was planned, nor what the guards would judge, holds for a position that stands on the entry's side already.
+  if (sign(facts.position.quantity) !== 0)
+    return end(moveTo(order, 'rejected', { error: turned(order, facts.position.quantity) }));
   const entry = mainLeg(order);
   return entry ? sendNext(order, entry, facts, rules) : end(order);
 }

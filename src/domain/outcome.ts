@@ -1,6 +1,7 @@
 // What an answer to a leg that was sent means for the order, and the words for every way in which an order ends without
 // having traded what it was to trade.
 
+import type { Decimal } from './decimal.ts';
 import { type BrokerOrderState, recordState } from './fill.ts';
 import {
   type Leg,
@@ -116,6 +117,14 @@ export const superseded = (order: Order): OrderError => ({
 export const nothingHeld = (order: Order): OrderError => ({
   code: 'no_position',
   message: `There is no position in ${order.symbol} for ${order.action} to close.`,
+});
+
+/** By others, between the look at it and the close of a reversal. */
+export const turned = (order: Order, position: Decimal): OrderError => ({
+  code: 'no_position',
+  message:
+    `Nothing was traded: ${order.symbol} stood at ${order.positionBefore} when the reversal was planned, and at ${position} when its ` +
+    'close was refused. Something else trades on the account. Look at the position, and send the order again if you still want it.',
 });
 
 export const nothingToTake = (

@@ -37,7 +37,7 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionRule>> = {
     meaning:
       'Nothing is held on that side, or nothing that the order could take: other open orders may hold it back.',
     advice:
-      'Nothing needs doing if nothing is held; else look at the open orders at your broker. To open a position, send an entry.',
+      'Nothing needs doing where nothing is held. Else look at what the message names, and at the open orders at your broker.',
   },
   reversal_timeout: {
     meaning: 'The opposite position was not closed in time, and the entry was not sent.',

@@ -6,6 +6,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BrokerBusy, BrokerUnavailable, CredentialsRejected } from '../../src/broker/broker.ts';
 import { sql } from '../../src/data/db.ts';
+import { decimal } from '../../src/domain/decimal.ts';
 import { openWorld } from '../world.ts';
 import { scriptedBroker } from './scripted-broker.ts';
 
@@ -99,6 +100,25 @@ describe('An acknowledgement is not a fill', () => {
     assert.equal(broker.position(trader.account.id), '-1');
     assert.equal(body.exit_order_result?.status, 'rejected');
   });
+
+  for (const [what, signal] of [
+    ['a guard is not evaded', { action: 'short_entry', quantity: 1 }],
+    ['a target is not passed', { action: 'sell', market_position: 'short', market_position_size: 1 }],
+  ] as const)
+    test(`a reversal’s close that is refused because others have turned the position ends it: ${what}`, async (t) => {
+      const broker = scriptedBroker(t);
+      const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {} });
+      const trader = await world.makeTrader();
+      await world.as(trader, 'PATCH', `/trading/accounts/${trader.account.id}`, {
+        guards: { max_position: 2 },
+      });
+      broker.give(trader.account.id, -5);
+      broker.script('position', async () => decimal(3), 1);
+      const { body } = await world.send(trader, signal);
+      assert.deepEqual([body.status, body.error?.code], ['rejected', 'no_position']);
+      assert.match(body.error?.message ?? '', /stood at 3 .* and at -5/);
+      assert.equal(broker.position(trader.account.id), '-5');
+    });
 
   test('a position that lags behind the fill is read again before "nothing to close" is said', async (t) => {
     const broker = scriptedBroker(t);
