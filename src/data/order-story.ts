@@ -68,17 +68,19 @@ async function neighbour(db: Reads, order: Order, which: 'previous' | 'next'): P
 const OVERTAKEN_MS = 60_000;
 
 /**
- * Another order in the same book is on its way, or has been sent to the broker after this one. Orders are executed as they
- * are accepted, and not as they arrived. `isSame`: a symbol has several spellings.
+ * Another order in the same book is on its way, or has been sent to the broker after this one; `open`: what becomes of one of
+ * them is not known yet. Orders are executed as they are accepted, and not as they arrived. `isSame`: a symbol has several
+ * spellings.
  */
-export async function hasFollower(
+export async function followersOf(
   db: Reads,
   order: Order,
   isSame: (symbol: string) => boolean,
-): Promise<boolean> {
+): Promise<'none' | 'ended' | 'open'> {
   const from = timestamp(millis(order.submittedAt) - OVERTAKEN_MS);
-  const rows = await db.all<{ symbol: string; simulation: number | boolean; follows: number | boolean }>(
-    sql`select o.symbol, o.simulation, o.order_id <> ${order.id} and (o.status in ('queued', 'executing')
+  type Row = Record<'simulation' | 'unsettled' | 'follows', number | boolean> & { readonly symbol: string };
+  const rows = await db.all<Row>(
+    sql`select o.symbol, o.simulation, o.unsettled, o.order_id <> ${order.id} and (o.status in ('queued', 'executing')
           or (o.rowid > (select rowid from order_history where order_id = ${order.id}) and exists (
             select 1 from order_legs l where l.order_id = o.order_id and l.sent_at is not null))) as follows
         from order_history o
@@ -86,6 +88,8 @@ export async function hasFollower(
         order by o.submitted_at, o.order_id limit ${LOOKED_THROUGH}`,
   );
   const inBook = rows.filter(({ simulation }) => Boolean(simulation) === order.simulation);
+  const followers = inBook.filter(({ symbol, follows }) => follows && isSame(symbol));
   // Where not all were looked at, one of the others may be.
-  return rows.length === LOOKED_THROUGH || inBook.some(({ symbol, follows }) => follows && isSame(symbol));
+  if (rows.length === LOOKED_THROUGH || followers.some(({ unsettled }) => unsettled)) return 'open';
+  return followers.length > 0 ? 'ended' : 'none';
 }

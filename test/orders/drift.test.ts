@@ -156,6 +156,33 @@ describe('After whichever order', () => {
       assert.deepEqual(await drifts(), [], 'none was told of, and none has ended');
     });
 
+  test('the rest of an entry that is filled after the strategy has gone flat is one: the broker is asked what is held', async (t) => {
+    const { world, broker, trader, say, drifts, notices } = await desk(t);
+    broker.fills = 'later';
+    const { order_id } = (await say('buy', 5)).body;
+    broker.settle(broker.ledger[0], 'partially_filled', '2');
+    broker.fills = 'at once';
+    assert.equal((await say('sell', 0)).body.status, 'filled');
+    assert.deepEqual([broker.trades(), await drifts()], [['buy 5', 'sell 2'], []]);
+    broker.settle(broker.ledger[0], 'filled');
+    await world.as(trader, 'POST', `/trading/orders/${order_id}/look`);
+    await world.eventually(drifts, ([first]) => first === 'position_drift');
+    assert.deepEqual(await notices(), ['drift_excess']);
+    assert.equal(broker.position(trader.account.id), '3');
+  });
+
+  test('an order that rested, and is filled behind a later alert, ends one', async (t) => {
+    const { world, broker, trader, say, drifts } = await desk(t);
+    broker.fills = 'later';
+    const { order_id } = (await say('buy', 2)).body;
+    assert.equal((await say('buy', 2)).body.status, 'rejected', 'the first one may be what is missing');
+    assert.deepEqual(await drifts(), ['position_drift']);
+    broker.settle(broker.ledger[0], 'filled');
+    await world.as(trader, 'POST', `/trading/orders/${order_id}/look`);
+    await world.eventually(drifts, ({ length }) => length === 2);
+    assert.deepEqual(await drifts(), ['position_drift', 'position_drift_ended']);
+  });
+
   test('a close that the strategy has gone beyond is made, and is a drift', async (t) => {
     const { clock, broker, trader, say, send, drifts } = await desk(t);
     const early = timestamp(clock.now());

@@ -16,7 +16,7 @@ import { writeAudit } from '../audit/audit.ts';
 import type { Afterwards } from '../background.ts';
 import { noteEnd } from './strategy.ts';
 import { tellEnd } from './tell-end.ts';
-import { lookAt, resolution, type VerifyDeps } from './verify-fills.ts';
+import { heldNow, lookAt, resolution, type VerifyDeps } from './verify-fills.ts';
 
 export interface LookingDeps
   extends Pick<VerifyDeps, 'clock' | 'pool' | 'mailbox' | 'visibilityMs' | 'changes' | 'log' | 'counters'> {
@@ -91,5 +91,5 @@ async function look(deps: LookingDeps, check: OpenCheck): Promise<void> {
   deps.changes.ofOrder(order);
   if (after === order) return;
   tellEnd(deps, after);
-  await noteEnd(deps, after);
+  await noteEnd(deps, after, heldNow(deps));
 }

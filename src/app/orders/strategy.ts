@@ -4,7 +4,7 @@
 import type { Account } from '../../data/accounts.ts';
 import type { Db, Statement } from '../../data/db.ts';
 import { insertNotice } from '../../data/notices.ts';
-import { hasFollower } from '../../data/order-story.ts';
+import { followersOf } from '../../data/order-story.ts';
 import {
   findStrategy,
   forgetStance,
@@ -161,9 +161,13 @@ interface DriftDeps {
 
 /**
  * Once an order has ended, whoever asked for it: is the position where the strategy stands? Never in the way of anything:
- * where all is as it was, one read tells.
+ * where all is as it was, one read tells. `held`: what the broker says is held now, for an end that was found late.
  */
-export async function noteEnd(deps: DriftDeps, order: Order): Promise<void> {
+export async function noteEnd(
+  deps: DriftDeps,
+  order: Order,
+  held?: (order: Order) => Promise<Decimal | null>,
+): Promise<void> {
   const position = positionAfter(order);
   if (position === null || !hasEnded(order.status) || hasForgotten(order) || leavesToAnother(order)) return;
   const { accountId, brokerName, symbol, simulation } = order;
@@ -173,14 +177,21 @@ export async function noteEnd(deps: DriftDeps, order: Order): Promise<void> {
     const found = compareWith(state, position);
     if (!state || (found.inSync && state.driftSince === null)) return;
     // Whoever comes later decides: a word, whose order may not have begun, or an order that was sent.
-    if (isBehind(order, state, found)) return;
-    if (await hasFollower(deps.db, order, (other) => canonicalSymbol(brokerName, other) === key.symbol))
-      return;
-    await noteDrift(deps, key, order.userId, position, { order_id: order.id });
+    const followers = () =>
+      followersOf(deps.db, order, (other) => canonicalSymbol(brokerName, other) === key.symbol);
+    const note = (holding: Decimal) => noteDrift(deps, key, order.userId, holding, { order_id: order.id });
+    if (!isBehind(order, state, found) && (await followers()) === 'none') return void (await note(position));
+    // What was filled behind the last of them nobody has counted. Once they have ended the broker tells, or one that began since.
+    if (!held || !hasFill(order) || (await followers()) === 'open') return;
+    const holding = await held(order);
+    if (holding !== null && (await followers()) !== 'open') await note(holding);
   } catch (fault) {
     deps.log.warn({ fault, ...namesOf(order) }, 'whether the position drifts could not be noted');
   }
 }
+
+const hasFill = ({ legs }: Order): boolean =>
+  legs.some(({ fillQuantity }) => (fillQuantity ?? ZERO) !== ZERO);
 
 /** With its acceptance (`forgetStance`): there is nothing to compare with, and nothing is read on the way of most orders. */
 const hasForgotten = ({ source, action, notes }: Order): boolean =>

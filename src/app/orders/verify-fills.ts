@@ -1,6 +1,7 @@
 // Background fill verification: takes the checks that are due, one of a user at a time, asks the user's worker to look
 // at the broker, and records what the domain makes of it.
 
+import { findAccount } from '../../data/accounts.ts';
 import type { Db, Statement } from '../../data/db.ts';
 import {
   claimCheck,
@@ -12,14 +13,16 @@ import {
 } from '../../data/fill-checks.ts';
 import { findOrder, saveOrder } from '../../data/orders.ts';
 import type { Counters } from '../../domain/counters.ts';
+import type { Decimal } from '../../domain/decimal.ts';
 import { afterLook, type FillRules, type Look } from '../../domain/fill.ts';
 import { millis, timestamp } from '../../domain/ids.ts';
-import { type Order, openLeg } from '../../domain/order.ts';
+import { mainLeg, type Order, openLeg } from '../../domain/order.ts';
 import { namesOf } from '../../domain/order-line.ts';
 import type { Mailbox } from '../../worker/mailbox.ts';
 import type { Pool } from '../../worker/pool.ts';
 import { audit } from '../audit/audit.ts';
 import type { Changes } from './changes.ts';
+import { positionFor } from './plan-order.ts';
 import { noteEnd, OURSELVES } from './strategy.ts';
 import { tellEnd } from './tell-end.ts';
 
@@ -67,7 +70,7 @@ async function verifyOne(deps: VerifyDeps, due: FillCheck): Promise<void> {
   if (lost === null) deps.changes.ofOrder(order);
   if (lost === null && after !== order) {
     tellEnd(deps, after);
-    await noteEnd(deps, after);
+    await noteEnd(deps, after, heldNow(deps));
   }
   const names = namesOf(order);
   if (lost) log.warn({ ...names, lost }, 'a fill check was overtaken; it will be made again');
@@ -103,6 +106,17 @@ export function resolution(
   };
   return [audit(OURSELVES, event, now)];
 }
+
+/** Of the very instrument that the order traded; null: nobody can tell. */
+export const heldNow =
+  (deps: Pick<VerifyDeps, 'db' | 'clock' | 'pool' | 'mailbox' | 'visibilityMs'>) =>
+  async (order: Order): Promise<Decimal | null> => {
+    const account = await findAccount(deps.db, order.accountId);
+    if (!account) return null;
+    const of = { symbol: mainLeg(order)?.instrument ?? order.symbol, simulation: order.simulation };
+    const found = await positionFor({ ...deps, responseWaitMs: deps.visibilityMs / 2 }, account, of);
+    return 'position' in found ? found.position : null;
+  };
 
 /** A worker that cannot be started, or does not answer, is a look without an answer: it uses up a try. */
 export async function lookAt(
