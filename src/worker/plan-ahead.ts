@@ -19,7 +19,9 @@ interface PlanDeps {
 
 /** The order as it would be sent, or as it would end. */
 export async function planAhead(deps: PlanDeps, draft: Order, guards: Guards | null): Promise<Order> {
-  return deps.connections.use(draft, (line) => decide(deps, draft, guards, line));
+  // Not the draft as it is: its version is no connection's.
+  const { accountId, simulation } = draft;
+  return deps.connections.use({ accountId, simulation }, (line) => decide(deps, draft, guards, line));
 }
 
 async function decide(

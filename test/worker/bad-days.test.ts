@@ -213,6 +213,17 @@ describe('Credentials', () => {
     );
     assert.equal(broker.calls.findLast(({ call }) => call === 'find')?.connection, 2);
   });
+
+  test('a plan, and a sync’s look at the position, do not either: they are asked over the connection of now', async (t) => {
+    const broker = scriptedBroker(t);
+    const world = await openWorld(t, { brokers: broker.brokers, wait: pass });
+    const trader = await world.makeTrader({}, { connectionVersion: 1 });
+    await world.send(trader, { action: 'long_entry' });
+    await world.setPaper(trader, { seed: 78 });
+    const sync = { action: 'sync', quantity: null, market_position: 'long', market_position_size: 1 };
+    assert.equal((await world.send(trader, sync)).status, 200);
+    assert.equal(broker.calls.findLast(({ call }) => call === 'position')?.connection, 2);
+  });
 });
 
 describe('Busy', () => {
