@@ -106,8 +106,9 @@ export async function findOrder(db: Db, id: OrderId): Promise<Order | null> {
  * they came. (`true` stands in the text: with a value SQLite does not take the index of what is unsettled.)
  */
 export async function unsettledOrders(db: Db, user: UserId, account: AccountId): Promise<Unsettled> {
-  const rows = await db.all<OrderRow & { connection_version: number; account_guards: string | null }>(
-    sql`select o.*, a.connection_version, a.guards as account_guards from order_history o join trading_accounts a on a.id = o.trading_account_id
+  type Row = OrderRow & { connection_version: number; account_guards: string | null; revision: number };
+  const rows = await db.all<Row>(
+    sql`select o.*, a.connection_version, a.guards as account_guards, a.revision from order_history o join trading_accounts a on a.id = o.trading_account_id
         where o.trading_account_id = ${account} and o.unsettled = true and o.user_id = ${user}
         order by case o.status when 'executing' then 0 else 1 end, o.rowid`,
   );
@@ -116,6 +117,7 @@ export async function unsettledOrders(db: Db, user: UserId, account: AccountId):
     orders: await withLegs(db, rows),
     version: first?.connection_version ?? null,
     guards: first?.account_guards ? (JSON.parse(first.account_guards) as Guards) : null,
+    revision: first?.revision ?? null,
   };
 }
 

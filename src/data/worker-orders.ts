@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AccountId, UserId } from '../domain/ids.ts';
 import { timestamp } from '../domain/ids.ts';
 import { hasEnded, type Order, openLeg } from '../domain/order.ts';
-import type { WorkerOrders } from '../worker/orders.ts';
-import { changeAccountAt, findAccount } from './accounts.ts';
+import type { Guarding, WorkerOrders } from '../worker/orders.ts';
+import { type Account, changeAccountAt, findAccount } from './accounts.ts';
 import { DatabaseUnavailable, type Db, must, type Statement, sql } from './db.ts';
 import { scheduleCheck } from './fill-checks.ts';
 import { entriesSince, firstEquity, knownEquity } from './guard-facts.ts';
@@ -73,19 +73,21 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
       if (hasEnded(order.status)) await deps.onEnd?.(order);
       return next(order);
     },
-    async saveSending(order, token) {
+    async saveSending(order, token, revision) {
       const opens = order.legs.some(({ leg, status }) => leg === 'entry' && status === 'sending');
       const isEntry = order.intent.operation === 'PLACE_ENTRY_ORDER' || opens;
       const failed = await commit(order, [
         isOwner(order.userId, token),
-        ...(isEntry ? [mayEnter(order.userId, order.accountId)] : []),
+        ...(isEntry ? [mayEnter(order.userId, order.accountId, opens ? revision : null)] : []),
         ...saveOrder(order),
       ]);
       if (failed === null) {
         deps.onSave?.(order);
         return next(order);
       }
-      return failed === 'account' ? 'halted' : 'taken';
+      if (failed !== 'account') return 'taken';
+      const account = revision === null || !opens ? null : await findAccount(db, order.accountId);
+      return account && !account.halted && account.revision !== revision ? guardingOf(account) : 'halted';
     },
   };
 }
@@ -94,10 +96,16 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
 const isOwner = (user: UserId, token: string): Statement =>
   must('owner', sql`select 1 from worker_owners where user_id = ${user} and token = ${token}`);
 
-/** Guarded by `account`. Whoever halts or deactivates is told so before this, or after the leg is saved. */
-const mayEnter = (user: UserId, account: AccountId): Statement =>
+const guardingOf = ({ guards, revision }: Account): Guarding => ({
+  guards: Object.keys(guards).length > 0 ? guards : null,
+  revision,
+});
+
+/** Guarded by `account`. Whoever halts, deactivates or sets a guard is told so before this, or after the leg is saved. */
+const mayEnter = (user: UserId, account: AccountId, revision: number | null): Statement =>
   must(
     'account',
     sql`select 1 from trading_accounts a join users u on u.id = ${user}
-        where a.id = ${account} and a.halted = ${false} and u.is_active = ${true}`,
+        where a.id = ${account} and a.halted = ${false} and u.is_active = ${true}
+          and a.revision = coalesce(${revision}, a.revision)`,
   );

@@ -6,7 +6,6 @@ import { BrokerBusy, BrokerUnavailable, type Instrument, unitValueOf } from '../
 import { type Counters, venueOf } from '../domain/counters.ts';
 import { type Decimal, ZERO } from '../domain/decimal.ts';
 import { recordState, STALE_MS } from '../domain/fill.ts';
-import type { Guards } from '../domain/guards.ts';
 import { timestamp } from '../domain/ids.ts';
 import {
   type Facts,
@@ -38,13 +37,14 @@ import type { Connections } from './connections.ts';
 import type { GuardedEntry } from './guarding.ts';
 import { brokerOrder, queryOf } from './leg-at-broker.ts';
 import type { Line } from './line.ts';
+import type { Guarding } from './orders.ts';
 import { pauseSince, stopwatch } from './watches.ts';
 
 export interface Execution {
   readonly connections: Connections;
   /** As in orders.ts, but all of them throw OrderTaken where another worker has the order, or the user. */
   save(order: Order, options?: { settled: boolean }): Promise<Order>;
-  saveSending(order: Order): Promise<Order | 'halted'>;
+  saveSending(order: Order, revision: number | null): Promise<Order | 'halted' | Guarding>;
   /** An order that others may write too by now: where one has, that is how it stands. */
   saveSeen(order: Order): Promise<Order>;
   readonly clock: { now(): number };
@@ -59,14 +59,12 @@ export interface Execution {
 }
 
 /** What a worker has in hand: an order, what else of its account is open, and which connection its account asks for. */
-export interface Task {
+export interface Task extends Guarding {
   readonly order: Order;
   /** Orders of the same account and mode with a leg that is open, as far as we know. */
   readonly others: readonly Order[];
   /** The account's connection version; null: look it up. */
   readonly version: number | null;
-  /** The account's; null: it has none. */
-  readonly guards: Guards | null;
   readonly trades: Trades;
 }
 
@@ -93,7 +91,7 @@ const MOST_LOOKS_AGAIN = 2;
 
 export async function executeOrder(
   deps: Execution,
-  { order: accepted, others, version, guards, trades }: Task,
+  { order: accepted, others, version, trades, ...guarding }: Task,
 ): Promise<Order> {
   const now = () => deps.clock.now();
   const answered = (order: Order) => passed(order, 'answered', now());
@@ -103,6 +101,7 @@ export async function executeOrder(
   if (order.status === 'queued') order = moveTo(order, 'executing');
   let refusals = 0;
   let waits = 0;
+  let { guards, revision } = guarding;
   const watches = { leg: stopwatch(), others: stopwatch(), position: stopwatch() };
   let open = otherLegs(others);
   /** A look that fails may fail by the connection: that is tried once. */
@@ -301,8 +300,13 @@ export async function executeOrder(
       ...withLeg(passed(planned, 'sent', now()), name, sending),
       credentialsVersion: line.credentialsVersion,
     };
-    const saved = await deps.saveSending(toSend);
+    const saved = await deps.saveSending(toSend, revision);
     if (saved === 'halted') return again ? lost(planned, name) : heldBack(planned);
+    // A guard that was set since holds too: the entry is judged anew.
+    if ('revision' in saved) {
+      ({ guards, revision } = saved);
+      return planned;
+    }
     order = saved;
     if (!('sent' in planned.trace)) deps.counters.orderSent(venueOf(order), sinceAccepted(order, now()));
     // The process stood still in between, and whoever looked for the order meanwhile may have given it up: not now.

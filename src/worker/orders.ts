@@ -8,13 +8,19 @@ import type { Guards } from '../domain/guards.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
 import type { Order } from '../domain/order.ts';
 
+/** An account's guards, and as of which of its changes. */
+export interface Guarding {
+  /** null: it has none. */
+  readonly guards: Guards | null;
+  /** null: not read, and not compared. */
+  readonly revision: number | null;
+}
+
 /** An account's orders that have not come to their end: those under way, and those with a leg that is open. */
-export interface Unsettled {
+export interface Unsettled extends Guarding {
   readonly orders: readonly Order[];
   /** The account's connection version; null: it has no such orders. */
   readonly version: number | null;
-  /** Of the account; null: it has none. */
-  readonly guards: Guards | null;
 }
 
 export interface SentEntry {
@@ -40,8 +46,15 @@ export interface WorkerOrders {
    * version. `settled`: the worker is done, and a leg that is still open goes to fill verification in the same unit.
    */
   save(order: Order, token: string, options: { settled: boolean }): Promise<Order | 'taken'>;
-  /** The same, right before a leg is sent: `halted` for an entry of an account that is, or whose user was deactivated. */
-  saveSending(order: Order, token: string): Promise<Order | 'taken' | 'halted'>;
+  /**
+   * The same, right before a leg is sent: `halted` for an entry of an account that is, or whose user was deactivated. Where
+   * the account has changed since that revision, nothing is saved for an entry, and these are its guards.
+   */
+  saveSending(
+    order: Order,
+    token: string,
+    revision: number | null,
+  ): Promise<Order | 'taken' | 'halted' | Guarding>;
   /** Legs of real orders that were sent to the broker around that time, whoever's they are. */
   sentAround(broker: BrokerName, time: Timestamp): Promise<readonly SentOrder[]>;
   /** Entries of the account and mode that were sent since then, oldest first; what was refused at once is none. */

@@ -41,7 +41,7 @@ export async function workOff(
 ): Promise<Order | null> {
   const { clock, counters, tracing } = execution;
   const tried = new Set<OrderId>();
-  let { orders, version, guards } = await read();
+  let { orders, version, guards, revision } = await read();
   for (;;) {
     const order = orders.find(({ id, status }) => isUnderWay(status) && !tried.has(id));
     if (!order) return null;
@@ -54,7 +54,7 @@ export async function workOff(
       if (order.status === 'queued') counters.orderTaken(sinceAccepted(order, clock.now()));
       // Saving bumps the version: a predecessor that still lives can save, and therefore send, nothing more.
       const mine = order.status === 'executing' ? await takeOver(order) : order;
-      const task = { order: mine, others, version, guards, trades: tradesOf(order) };
+      const task = { order: mine, others, version, guards, revision, trades: tradesOf(order) };
       const done = await traced(order, () => executeOrder(execution, task));
       onDone?.(done);
       // Of one that has ended, whoever saved the end tells.
@@ -68,7 +68,7 @@ export async function workOff(
       if (fault instanceof OrderTaken || order.id === upTo || times < MOST_FAULTS) throw fault;
       log.error({ fault, ...namesOf(order) }, 'an order could not be recovered');
       // What it left is in the database and nowhere else, and the next one is planned on that.
-      ({ orders, version, guards } = await read());
+      ({ orders, version, guards, revision } = await read());
     }
   }
 

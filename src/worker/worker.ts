@@ -85,7 +85,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     noteEquity: equityNotes(deps),
     save: async (order, options = { settled: false }) =>
       mine(order, await orders.save(order, token, options)),
-    saveSending: async (order) => mine(order, await orders.saveSending(order, token)),
+    saveSending: async (order, revision) => mine(order, await orders.saveSending(order, token, revision)),
     async saveSeen(order) {
       const saved = await orders.save(order, token, { settled: false });
       if (saved !== 'taken') return saved;

@@ -440,10 +440,14 @@ describe('An order whose outcome could not be saved', () => {
       faults: new Map(),
       log: { info() {}, error: () => {} },
     };
-    await workOff(execution, async () => ({ orders: [...standing.values()], version: 1, guards: null }), {
-      ...options,
-      signal: new AbortController().signal,
-    }).catch(() => {});
+    await workOff(
+      execution,
+      async () => ({ orders: [...standing.values()], version: 1, guards: null, revision: null }),
+      {
+        ...options,
+        signal: new AbortController().signal,
+      },
+    ).catch(() => {});
     assert.deepEqual(broker.trades(), ['sell 3']);
   });
 });

@@ -294,7 +294,7 @@ function model(capabilities: Capabilities, start: number, luck: readonly Luck[],
         [...saved.values()].toSorted(
           (a, b) => Number(b.status === 'executing') - Number(a.status === 'executing'),
         );
-      await workOff(execution, async () => ({ orders: first(), version: 1, guards: null }), {
+      await workOff(execution, async () => ({ orders: first(), version: 1, guards: null, revision: null }), {
         upTo: null,
         tradesOf: () => trades,
         faults: new Map(),

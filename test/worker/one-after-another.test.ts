@@ -310,6 +310,45 @@ describe('Guards', () => {
     assert.deepEqual([body.status, body.error?.guard], ['rejected', 'max_position']);
   });
 
+  test('hold an entry back that was accepted before they were set, and not yet sent', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    const held = broker.hold('position');
+    const answer = world.send(trader, { action: 'long_entry', quantity: 5 });
+    await held.reached;
+    assert.equal((await guard(world, trader, { max_order_quantity: 1 })).status, 200);
+    held.release();
+    const { body } = await answer;
+    assert.deepEqual([body.status, body.error?.guard], ['rejected', 'max_order_quantity']);
+    assert.deepEqual(broker.trades(), []);
+  });
+
+  test('hold back the entry of a reversal whose close was sent before they were set', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    broker.give(trader.account.id, -2);
+    const held = broker.hold('place', 'after');
+    const answer = world.send(trader, { action: 'long_entry', quantity: 5 });
+    await held.reached;
+    assert.equal((await guard(world, trader, { max_order_quantity: 1 })).status, 200);
+    held.release();
+    const { body } = await answer;
+    assert.deepEqual([body.status, body.error?.guard], ['failed', 'max_order_quantity']);
+    assert.deepEqual(broker.trades(), ['buy 2'], 'the close, once');
+    assert.equal(broker.count('find'), 0, 'and what became of it is known');
+  });
+
+  test('that were taken away meanwhile hold nothing back', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    await guard(world, trader, { max_order_quantity: 10 });
+    const held = broker.hold('position');
+    const answer = world.send(trader, { action: 'long_entry', quantity: 5 });
+    await held.reached;
+    await guard(world, trader, { max_order_quantity: null });
+    held.release();
+    const { body } = await answer;
+    assert.equal(body.status, 'filled', body.error?.message ?? '');
+    assert.deepEqual(broker.trades(), ['buy 5']);
+  });
+
   test('wait for a broker that is busy for a moment, as the order would', async (t) => {
     const { broker, world, trader, waits } = await scriptedWorld(t);
     await guard(world, trader, { max_price_deviation_percent: 5 });
