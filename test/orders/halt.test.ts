@@ -318,6 +318,19 @@ describe('a flatten after which something is held is no success', () => {
     assert.equal(broker.position(trader.account.id), '2');
     assert.equal(body.flatten_error?.code, 'close_unconfirmed');
   });
+
+  test('and one after which nothing is: an earlier close was filled meanwhile', async (t) => {
+    const broker = scriptedBroker(t, { reduceOnly: false });
+    const world = await openWorld(t, { brokers: broker.brokers });
+    const trader = await world.makeTrader();
+    broker.give(trader.account.id, 3);
+    broker.fills = 'later';
+    await world.send(trader, { action: 'long_exit', quantity: 2 });
+    broker.fills = 'at once';
+    broker.settle(broker.ledger[0], 'filled');
+    const { body } = await halt(world, trader, { flatten: true });
+    assert.deepEqual([broker.position(trader.account.id), body.flatten_error], ['0', null]);
+  });
 });
 
 test('a flatten succeeds by what the database says, and not by what a message says', async (t) => {
