@@ -7,13 +7,18 @@ import { type Facts, nextStep, type Rules, UNWATCHED } from '../domain/next-step
 import type { GuardVerdict, Order, OrderError } from '../domain/order.ts';
 import { plannedPosition } from '../domain/position.ts';
 import type { Connections } from './connections.ts';
+import type { Trades } from './execute.ts';
 import type { GuardedEntry } from './guarding.ts';
 import type { Line } from './line.ts';
+import { stopwatch } from './watches.ts';
 
 interface PlanDeps {
   readonly connections: Connections;
   readonly clock: { now(): number };
   readonly rules: Rules;
+  /** Of the account and mode: the position may lag behind a fill of a moment ago. */
+  readonly trades: Pick<Trades, 'expected'>;
+  wait(ms: number): Promise<void>;
   judge(entry: GuardedEntry): Promise<readonly GuardVerdict[]>;
 }
 
@@ -25,24 +30,26 @@ export async function planAhead(deps: PlanDeps, draft: Order, guards: Guards | n
 }
 
 async function decide(
-  { clock, rules, judge }: PlanDeps,
+  { clock, rules, trades, wait, judge }: PlanDeps,
   draft: Order,
   guards: Guards | null,
   line: Line,
 ): Promise<Order> {
   let instrument: Instrument | { readonly rejection: OrderError } | null = null;
   let position: Facts['position'] = null;
+  const positionWatch = stopwatch();
   for (;;) {
+    const symbol = instrument && ('rejection' in instrument ? instrument : instrument.symbol);
     const facts: Facts = {
       now: clock.now(),
       able: line.capabilities,
-      instrument: instrument && ('rejection' in instrument ? instrument : instrument.symbol),
+      instrument: symbol,
       isSameLogin: true,
       others: [],
       othersWatch: UNWATCHED,
       position,
-      positionWatch: UNWATCHED,
-      expected: null,
+      positionWatch: positionWatch.read(),
+      expected: typeof symbol === 'string' ? trades.expected(symbol) : null,
       // They are asked for in any case, also where a close comes first.
       guards: 'none',
       busyMs: line.busyMs(),
@@ -57,7 +64,10 @@ async function decide(
         break;
       case 'read the position':
         if (instrument === null || 'rejection' in instrument) throw new Error('there is no instrument');
+        if (step.afterMs > 0) await wait(step.afterMs);
+        positionWatch.pass(step.afterMs);
         position = { quantity: await line.position(instrument), readAt: clock.now() };
+        positionWatch.looked();
         break;
       case 'send': {
         const { order } = step;

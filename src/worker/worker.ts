@@ -251,9 +251,9 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       case 'plan':
         return asking(request.accountId, async () => {
           try {
-            return {
-              planned: await planAhead({ ...execution, judge: foresee }, request.draft, request.guards),
-            };
+            const { draft, guards } = request;
+            const own = { ...execution, judge: foresee, trades: tradesOf(draft) };
+            return { planned: await planAhead(own, draft, guards) };
           } catch (fault) {
             return unavailable(fault);
           }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { BrokerBusy } from '../../src/broker/broker.ts';
 import { sql } from '../../src/data/db.ts';
+import { decimal } from '../../src/domain/decimal.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import type { OrderResult } from '../../src/domain/order-result.ts';
 import { scriptedBroker } from '../worker/scripted-broker.ts';
@@ -181,6 +182,24 @@ describe('After whichever order', () => {
     await world.as(trader, 'POST', `/trading/orders/${order_id}/look`);
     await world.eventually(drifts, ({ length }) => length === 2);
     assert.deepEqual(await drifts(), ['position_drift', 'position_drift_ended']);
+  });
+
+  test('what is asked of the broker for that is not believed while it lags behind a fill of a moment ago', async (t) => {
+    const { world, broker, trader, say, drifts } = await desk(t);
+    broker.fills = 'later';
+    const { order_id } = (await say('buy', 2)).body;
+    broker.settle(broker.ledger[0], 'filled');
+    broker.fills = 'at once';
+    assert.equal((await say('buy', 3)).body.status, 'filled');
+    const before = broker.count('position');
+    broker.script('position', async () => decimal(2), 1);
+    await world.as(trader, 'POST', `/trading/orders/${order_id}/look`);
+    await world.eventually(
+      async () => broker.count('position') - before,
+      (reads) => reads >= 2,
+    );
+    assert.equal((await say('buy', 3)).body.status, 'done');
+    assert.deepEqual([broker.position(trader.account.id), await drifts()], ['3', []]);
   });
 
   test('a close that the strategy has gone beyond is made, and is a drift', async (t) => {

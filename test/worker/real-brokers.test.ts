@@ -131,6 +131,27 @@ describe('An acknowledgement is not a fill', () => {
     assert.equal(broker.position(trader.account.id), '0');
   });
 
+  test('a plan reads a position that lags behind the fill again too', async (t) => {
+    const broker = scriptedBroker(t);
+    const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {} });
+    const trader = await world.makeTrader();
+    await world.send(trader, { action: 'long_entry' });
+    broker.script('position', async () => '0' as never, 2);
+    const order = {
+      trading_account_id: trader.account.id,
+      action: 'close_long',
+      symbol: 'BTCUSDT',
+      quantity: 1,
+    };
+    const { body } = await world.as<{ legs: object[]; error: object | null }>(
+      trader,
+      'POST',
+      '/trading/order/plan',
+      order,
+    );
+    assert.deepEqual([body.legs, body.error], [[{ leg: 'exit', side: 'sell', quantity: 1 }], null]);
+  });
+
   test('the broker’s own id is kept before anything is waited for: a crash does not lose it', async (t) => {
     const broker = scriptedBroker(t);
     broker.fills = 'later';
