@@ -67,7 +67,7 @@ const mayHaveClosed = (error: OrderError, close: Leg): OrderError => ({
 export const stopped = (order: Order, status: 'rejected' | 'failed' | 'expired', error: OrderError): Order =>
   moveTo(order, hasTraded(order) ? 'failed' : status, { error });
 
-const hasTraded = (order: Order): boolean =>
+export const hasTraded = (order: Order): boolean =>
   order.legs.some(
     ({ status, fillQuantity }) => status === 'filled' || (fillQuantity !== null && fillQuantity !== '0'),
   );

@@ -19,6 +19,7 @@ import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { timestamp, type UserId } from '../../domain/ids.ts';
 import { hasEnded, NO_NOTES, type Order, type SignalNotes } from '../../domain/order.ts';
 import { namesOf } from '../../domain/order-line.ts';
+import { hasTraded } from '../../domain/outcome.ts';
 import { leavesToAnother, positionAfter } from '../../domain/position.ts';
 import type { Signal } from '../../domain/signal.ts';
 import {
@@ -177,21 +178,22 @@ export async function noteEnd(
     const found = compareWith(state, position);
     if (!state || (found.inSync && state.driftSince === null)) return;
     // Whoever comes later decides: a word, whose order may not have begun, or an order that was sent.
+    const isLast = !isBehind(order, state, found);
+    const ask = hasTraded(order) ? held : undefined;
+    if (!isLast && !ask) return;
     const followers = () =>
       followersOf(deps.db, order, (other) => canonicalSymbol(brokerName, other) === key.symbol);
     const note = (holding: Decimal) => noteDrift(deps, key, order.userId, holding, { order_id: order.id });
-    if (!isBehind(order, state, found) && (await followers()) === 'none') return void (await note(position));
+    const before = await followers();
+    if (isLast && before === 'none') return void (await note(position));
     // What was filled behind the last of them nobody has counted. Once they have ended the broker tells, or one that began since.
-    if (!held || !hasFill(order) || (await followers()) === 'open') return;
-    const holding = await held(order);
+    if (!ask || before === 'open') return;
+    const holding = await ask(order);
     if (holding !== null && (await followers()) !== 'open') await note(holding);
   } catch (fault) {
     deps.log.warn({ fault, ...namesOf(order) }, 'whether the position drifts could not be noted');
   }
 }
-
-const hasFill = ({ legs }: Order): boolean =>
-  legs.some(({ fillQuantity }) => (fillQuantity ?? ZERO) !== ZERO);
 
 /** With its acceptance (`forgetStance`): there is nothing to compare with, and nothing is read on the way of most orders. */
 const hasForgotten = ({ source, action, notes }: Order): boolean =>
