@@ -2,7 +2,7 @@
 // broker would open a position on the halted account. On the account's own lane, so that no order is between its steps.
 
 import { BrokerBusy, BrokerUnavailable, type OpenOrder, type Position } from '../broker/broker.ts';
-import { compare, type Decimal, ZERO } from '../domain/decimal.ts';
+import { compare, ZERO } from '../domain/decimal.ts';
 import type { AccountId, UserId } from '../domain/ids.ts';
 import { isOpenLeg, isOurEntry, type Leg, type Order } from '../domain/order.ts';
 import type { Connections } from './connections.ts';
@@ -119,9 +119,8 @@ async function heldBy(
     await wait(ms);
     positions = await line.positions();
     const held = new Map(positions.map(({ symbol, quantity }) => [symbol, quantity]));
-    const hasCome = ([symbol, quantity]: [string, Decimal]) =>
-      compare(held.get(symbol) ?? ZERO, quantity) === 0;
-    if (trades.recent().entries().every(hasCome)) break;
+    if (trades.recent().every(([symbol, quantity]) => compare(held.get(symbol) ?? ZERO, quantity) === 0))
+      break;
   }
   return positions;
 }

@@ -77,7 +77,7 @@ export interface Trades {
   /** null: nothing was filled a moment ago. */
   expected(instrument: string): Decimal | null;
   /** The same of every instrument where something was. */
-  recent(): ReadonlyMap<string, Decimal>;
+  recent(): readonly (readonly [instrument: string, position: Decimal])[];
 }
 
 /** Another worker has taken the order, or the user, over: whatever this one was about to do, it must not. */

@@ -111,13 +111,7 @@ interface Known {
 export function recentTrades(now: () => number = () => performance.now()): Trades {
   const known = new Map<string, Known>();
   const filledOf = ({ fillQuantity }: Leg): Decimal => fillQuantity ?? ZERO;
-  const recent = () =>
-    new Map(
-      known
-        .entries()
-        .filter(([, { tradedAt }]) => now() - tradedAt < RECENT_MS)
-        .map(([instrument, { position }]) => [instrument, position]),
-    );
+  const isRecent = ({ tradedAt }: Known) => now() - tradedAt < RECENT_MS;
   return {
     planned(instrument, position, open) {
       const counted = new Map(open.map((leg) => [leg.clientOrderId, filledOf(leg)]));
@@ -133,7 +127,11 @@ export function recentTrades(now: () => number = () => performance.now()): Trade
         counted: new Map(before.counted).set(leg.clientOrderId, filledOf(leg)),
       });
     },
-    expected: (instrument) => recent().get(instrument) ?? null,
-    recent,
+    expected(instrument) {
+      const last = known.get(instrument);
+      return last && isRecent(last) ? last.position : null;
+    },
+    recent: () =>
+      [...known].filter(([, last]) => isRecent(last)).map(([symbol, { position }]) => [symbol, position]),
   };
 }
