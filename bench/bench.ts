@@ -4,9 +4,9 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sql } from '../src/data/db.ts';
-import { migrate } from '../src/data/migrate.ts';
-import { openSqlite } from '../src/data/sqlite.ts';
+import { sql } from '../src/data/engine/db.ts';
+import { migrate } from '../src/data/engine/migrate.ts';
+import { openSqlite } from '../src/data/engine/sqlite.ts';
 import { makeTrader, type Program, startProgram, type Trader } from '../test/orders/kill-harness.ts';
 import { type Measured, measure, openConnection, percentile, summary } from './client.ts';
 import { cpuMs, FILLED, LOADS, ms, signalsOf } from './orders.ts';

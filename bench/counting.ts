@@ -4,8 +4,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { migrate } from '../src/data/migrate.ts';
-import { openSqlite } from '../src/data/sqlite.ts';
+import { migrate } from '../src/data/engine/migrate.ts';
+import { openSqlite } from '../src/data/engine/sqlite.ts';
 import { type Counters, UNCOUNTED } from '../src/domain/counters.ts';
 import { openPrometheus } from '../src/telemetry/prometheus.ts';
 import { makeTrader, startProgram } from '../test/orders/kill-harness.ts';

@@ -1,12 +1,12 @@
 // A user's past, written where the service would have written it, in a second instead of the minute that trading it takes.
 
 import { randomBytes } from 'node:crypto';
-import type { Db, Statement } from '../src/data/db.ts';
-import { insertOrder, saveOrder } from '../src/data/orders.ts';
-import { insertSignal } from '../src/data/signals.ts';
+import type { Db, Statement } from '../src/data/engine/db.ts';
+import { insertOrder, saveOrder } from '../src/data/orders/orders.ts';
+import { insertSignal } from '../src/data/orders/signals.ts';
 import { type Decimal, decimal } from '../src/domain/decimal.ts';
 import { earliestId, type OrderId, timestamp } from '../src/domain/ids.ts';
-import { clientOrderId, NO_NOTES, type Order } from '../src/domain/order.ts';
+import { clientOrderId, NO_NOTES, type Order } from '../src/domain/orders/order.ts';
 import type { Trader } from '../test/orders/kill-harness.ts';
 
 const SYMBOLS = ['BTCUSDT', 'ETHUSDT', 'SOLUSDT'];

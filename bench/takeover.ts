@@ -6,11 +6,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { migrate } from '../src/data/migrate.ts';
-import { openPostgres } from '../src/data/postgres.ts';
+import { migrate } from '../src/data/engine/migrate.ts';
+import { openPostgres } from '../src/data/engine/postgres.ts';
 import { openRedisStore } from '../src/store/redis/adapter.ts';
-import { createHosts } from '../src/worker/hosts.ts';
-import { watchHosts } from '../src/worker/roster.ts';
+import { createHosts } from '../src/worker/host/hosts.ts';
+import { watchHosts } from '../src/worker/host/roster.ts';
 import {
   MESSAGES,
   makeTrader,

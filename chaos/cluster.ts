@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { closeSync, existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PublicJwk } from '../src/domain/sealed.ts';
+import type { PublicJwk } from '../src/domain/identity/sealed.ts';
 import { APP_KEY } from '../test/orders/kill-harness.ts';
 import { freePort } from '../test/servers/free-port.ts';
 

@@ -6,13 +6,13 @@ import { type Broker, BrokerUnavailable, type Capabilities, type OrderQuery } fr
 import { isResting } from '../src/broker/paper/engine.ts';
 import type { PaperLedger, PaperOrder } from '../src/broker/paper/ledger.ts';
 import { openPaper } from '../src/broker/paper/paper.ts';
-import { type Db, sql } from '../src/data/db.ts';
-import { migrate } from '../src/data/migrate.ts';
-import { openPaperLedger } from '../src/data/paper-ledger.ts';
-import { openSqlite } from '../src/data/sqlite.ts';
+import { type Db, sql } from '../src/data/engine/db.ts';
+import { migrate } from '../src/data/engine/migrate.ts';
+import { openSqlite } from '../src/data/engine/sqlite.ts';
+import { openPaperLedger } from '../src/data/orders/paper-ledger.ts';
 import { type Decimal, ZERO } from '../src/domain/decimal.ts';
 import { type AccountId, type ClientOrderId, millis, timestamp } from '../src/domain/ids.ts';
-import type { OrderError } from '../src/domain/order.ts';
+import type { OrderError } from '../src/domain/orders/order.ts';
 import type { Holder, Standing } from './exchange-dialect.ts';
 import {
   type Arrival,

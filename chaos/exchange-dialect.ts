@@ -24,7 +24,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Decimal } from '../src/domain/decimal.ts';
 import type { AccountId } from '../src/domain/ids.ts';
-import type { OrderError, Side } from '../src/domain/order.ts';
+import type { OrderError, Side } from '../src/domain/orders/order.ts';
 import type { Desk } from './exchange-desk.ts';
 import type { Traits } from './exchange-traits.ts';
 

@@ -2,10 +2,10 @@
 // order". The judge reads it.
 
 import type { BrokerOrderState } from '../src/broker/broker.ts';
-import { type Db, type Statement, sql } from '../src/data/db.ts';
+import { type Db, type Statement, sql } from '../src/data/engine/db.ts';
 import type { Decimal } from '../src/domain/decimal.ts';
 import type { AccountId, ClientOrderId, Timestamp } from '../src/domain/ids.ts';
-import type { Side } from '../src/domain/order.ts';
+import type { Side } from '../src/domain/orders/order.ts';
 
 /** An order request, as it came in. */
 export interface Arrival {

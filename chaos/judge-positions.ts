@@ -3,8 +3,8 @@
 
 import { add, compare, type Decimal, decimal, negate, sign, ZERO } from '../src/domain/decimal.ts';
 import { millis } from '../src/domain/ids.ts';
-import type { OrderError, OrderIntent } from '../src/domain/order.ts';
-import { canonicalSymbol } from '../src/domain/symbol.ts';
+import type { OrderError, OrderIntent } from '../src/domain/orders/order.ts';
+import { canonicalSymbol } from '../src/domain/signals/symbol.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
 import { type Finding, firstDeliveries, type OrderRow, type Records } from './records.ts';
 import type { Desk, Signal } from './traffic.ts';

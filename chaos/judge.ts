@@ -2,10 +2,10 @@
 // and the exchange's own ledger and journal.
 
 import { auditKeyOf, verifyAuditLog } from '../src/app/audit/chain.ts';
-import type { Db } from '../src/data/db.ts';
+import type { Db } from '../src/data/engine/db.ts';
 import { decimal } from '../src/domain/decimal.ts';
 import { millis, type Timestamp } from '../src/domain/ids.ts';
-import { hasEnded } from '../src/domain/order.ts';
+import { hasEnded } from '../src/domain/orders/order.ts';
 import { APP_KEY } from '../test/orders/kill-harness.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
 import {

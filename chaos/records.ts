@@ -1,9 +1,9 @@
 // What stands in PostgreSQL in the end, and what a judge has to say about it.
 
-import { type Db, sql } from '../src/data/db.ts';
+import { type Db, sql } from '../src/data/engine/db.ts';
 import { decimal } from '../src/domain/decimal.ts';
 import type { AccountId, Timestamp } from '../src/domain/ids.ts';
-import type { OrderStatus } from '../src/domain/order.ts';
+import type { OrderStatus } from '../src/domain/orders/order.ts';
 import type { Signal } from './traffic.ts';
 
 export interface Finding {

@@ -18,12 +18,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { hashToken } from '../src/app/identity/tokens.ts';
-import { insertApiKey } from '../src/data/api-keys.ts';
-import { type Db, sql } from '../src/data/db.ts';
-import { migrate } from '../src/data/migrate.ts';
-import { openPostgres } from '../src/data/postgres.ts';
+import { type Db, sql } from '../src/data/engine/db.ts';
+import { migrate } from '../src/data/engine/migrate.ts';
+import { openPostgres } from '../src/data/engine/postgres.ts';
+import { insertApiKey } from '../src/data/identity/api-keys.ts';
 import { timestamp, type UserId } from '../src/domain/ids.ts';
-import type { OrderError } from '../src/domain/order.ts';
+import type { OrderError } from '../src/domain/orders/order.ts';
 import { seeded, webhookPath } from '../test/orders/kill-harness.ts';
 import { startRedis } from '../test/servers/redis.ts';
 import { type Cluster, openCluster, SEALING_KEY } from './cluster.ts';
@@ -60,12 +60,12 @@ const BREAKS: Readonly<Record<string, readonly { file: string; find: string; put
   // Of an order's version, and of who has the user: either alone already keeps a woken worker from sending.
   'compare-and-set': [
     {
-      file: 'src/data/orders.ts',
+      file: 'src/data/orders/orders.ts',
       find: 'where order_id = ${order.id} and version = ${order.version}`,',
       put: 'where order_id = ${order.id}`,',
     },
     {
-      file: 'src/data/worker-orders.ts',
+      file: 'src/data/orders/for-workers.ts',
       find: 'where user_id = ${user} and token = ${token}`',
       put: 'where user_id = ${user}`',
     },
@@ -74,37 +74,41 @@ const BREAKS: Readonly<Record<string, readonly { file: string; find: string; put
   // two workers of one user trade side by side.
   ownership: [
     {
-      file: 'src/worker/work-off.ts',
+      file: 'src/worker/lane/work-off.ts',
       find: 'isUnderWay(status) && !tried.has(id));',
       put: 'isUnderWay(status) && !tried.has(id) && id === (upTo ?? id));',
     },
-    { file: 'src/worker/worker.ts', find: 'stop() {\n      stopping.abort();', put: 'stop() {' },
+    { file: 'src/worker/host/worker.ts', find: 'stop() {\n      stopping.abort();', put: 'stop() {' },
     {
-      file: 'src/worker/worker.ts',
+      file: 'src/worker/host/worker.ts',
       find: 'stopping.abort();\n    throw new OrderTaken',
       put: 'throw new OrderTaken',
     },
-    { file: 'src/worker/work-off.ts', find: 'if (fault instanceof OrderTaken || ', put: 'if (' },
+    { file: 'src/worker/lane/work-off.ts', find: 'if (fault instanceof OrderTaken || ', put: 'if (' },
     {
-      file: 'src/data/worker-orders.ts',
+      file: 'src/data/orders/for-workers.ts',
       find: 'where user_id = ${user} and token = ${token}`',
       put: 'where user_id = ${user}`',
     },
   ],
   // A leg that may have been sent is sent again without asking for it.
   lookup: [
-    { file: 'src/domain/next-step.ts', find: 'facts.isMissing && facts.instrument', put: 'facts.instrument' },
     {
-      file: 'src/domain/next-step.ts',
+      file: 'src/domain/orders/next-step.ts',
+      find: 'facts.isMissing && facts.instrument',
+      put: 'facts.instrument',
+    },
+    {
+      file: 'src/domain/orders/next-step.ts',
       find: 'if (canAsk && !facts.isMissing)',
       put: 'if (canAsk && facts.now < 0)',
     },
-    { file: 'src/domain/next-step.ts', find: '  able.refusesDuplicateIds &&\n', put: '' },
+    { file: 'src/domain/orders/next-step.ts', find: '  able.refusesDuplicateIds &&\n', put: '' },
   ],
   // The position is read, and planned on, while earlier orders of the account are still to be filled.
   settling: [
     {
-      file: 'src/domain/next-step.ts',
+      file: 'src/domain/orders/next-step.ts',
       find: 'if (open.length === 0 || withinMs <= 0) return null;',
       put: 'if (open.length === 0 || withinMs <= 0 || now > 0) return null;',
     },

@@ -2,13 +2,13 @@
 // sent again as it was; some are delivered twice at once, and some once more long after.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Db, sql } from '../src/data/db.ts';
-import type { User } from '../src/data/users.ts';
+import { type Db, sql } from '../src/data/engine/db.ts';
+import type { User } from '../src/data/identity/users.ts';
 import { type Decimal, decimal } from '../src/domain/decimal.ts';
+import type { PublicJwk } from '../src/domain/identity/sealed.ts';
 import type { AccountId } from '../src/domain/ids.ts';
 import { timestamp } from '../src/domain/ids.ts';
-import type { OrderResult } from '../src/domain/order-result.ts';
-import type { PublicJwk } from '../src/domain/sealed.ts';
+import type { OrderResult } from '../src/domain/orders/result.ts';
 import { ACTIONS, makeTrader, type Trader, webhookPath } from '../test/orders/kill-harness.ts';
 import type { Traits } from './exchange-traits.ts';
 import type { Venue } from './venue.ts';

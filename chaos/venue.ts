@@ -4,9 +4,14 @@
 import { CompactEncrypt, importJWK } from 'jose';
 import { wordOf } from '../src/broker/shioaji/recognise.ts';
 import { BROKERS, type BrokerName } from '../src/domain/brokers.ts';
+import {
+  type PublicJwk,
+  SEAL_ALGORITHM,
+  SEAL_ENCRYPTION,
+  sealingKey,
+} from '../src/domain/identity/sealed.ts';
 import type { AccountId, ClientOrderId, UserId } from '../src/domain/ids.ts';
-import { type PublicJwk, SEAL_ALGORITHM, SEAL_ENCRYPTION, sealingKey } from '../src/domain/sealed.ts';
-import { canonicalSymbol, readSymbol } from '../src/domain/symbol.ts';
+import { canonicalSymbol, readSymbol } from '../src/domain/signals/symbol.ts';
 import { SYMBOLS } from '../test/orders/kill-harness.ts';
 import { stubOf } from '../test/stubs/stubs.ts';
 import { PLAIN, type Traits } from './exchange-traits.ts';

@@ -15,7 +15,7 @@ import { appKeyOf } from './roles/adapters.ts';
 import { layFoundation, type Parts } from './roles/foundation.ts';
 import { childLauncher, serveParent } from './roles/launch.ts';
 import { portRefusal, refuseTakenPort } from './roles/port.ts';
-import type { Host } from './worker/host.ts';
+import type { Host } from './worker/host/host.ts';
 
 /** A stop that takes longer is cut off: what is unfinished is recovered at the next start, or by another process. */
 const STOP_PATIENCE_MS = 10_000;

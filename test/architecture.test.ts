@@ -10,13 +10,13 @@ import { describe, test } from 'node:test';
 const PORTS = new Set([
   'broker/broker.ts',
   'broker/paper/ledger.ts',
-  'data/db.ts',
+  'data/engine/db.ts',
   'mail/mailer.ts',
   'notify/channel.ts',
   'store/store.ts',
   'worker/orders.ts',
 ]);
-const ADAPTERS = new Set(['data/sqlite.ts', 'data/postgres.ts']);
+const ADAPTERS = new Set(['data/engine/sqlite.ts', 'data/engine/postgres.ts']);
 const isAdapter = (file: string) =>
   ADAPTERS.has(file) ||
   (['broker', 'mail', 'notify', 'store', 'telemetry'].includes(folderOf(file)) && !PORTS.has(file));
@@ -60,9 +60,9 @@ const MAY_IMPORT: Record<string, { readonly words: string; readonly allows: (imp
       allows: ({ target, own }) =>
         !own ||
         ['domain', 'data'].includes(folderOf(target)) ||
-        target === 'worker/mailbox.ts' ||
-        target === 'worker/pool.ts' ||
-        target === 'worker/hosts.ts' ||
+        target === 'worker/host/mailbox.ts' ||
+        target === 'worker/host/pool.ts' ||
+        target === 'worker/host/hosts.ts' ||
         PORTS.has(target),
     },
     http: {
@@ -305,9 +305,9 @@ describe('the rules', () => {
     },
     'app uses data, ports and the mailbox': {
       'app/x.ts': `import { a } from '../domain/a.ts';
-        import { type Db } from "../data/db.ts"; import { b } from '../worker/mailbox.ts';`,
-      'data/db.ts': 'export interface Db {}',
-      'worker/mailbox.ts': "import { type Db } from '../data/db.ts';",
+        import { type Db } from "../data/engine/db.ts"; import { b } from '../worker/host/mailbox.ts';`,
+      'data/engine/db.ts': 'export interface Db {}',
+      'worker/host/mailbox.ts': "import { type Db } from '../../data/engine/db.ts';",
     },
     'main.ts reads the environment, and a role names adapters': {
       'main.ts': `import manifest from '../package.json' with { type: 'json' };
@@ -331,7 +331,7 @@ describe('the rules', () => {
       /domain may import nothing but/,
     ],
     'domain imports outwards, if only a type': [
-      { 'domain/b.ts': "import type { Db } from '../data/db.ts';", 'data/db.ts': '' },
+      { 'domain/b.ts': "import type { Db } from '../data/engine/db.ts';", 'data/engine/db.ts': '' },
       /src\/domain\/b\.ts: imports types of data\/db\.ts/,
     ],
     'domain awaits': [{ 'domain/b.ts': 'export const b = async () => await 1;' }, /awaits/],
@@ -348,11 +348,11 @@ describe('the rules', () => {
       /reads process\.env/,
     ],
     'http imports data': [
-      { 'http/x.ts': "import { x } from '../data/orders.ts';", 'data/orders.ts': '' },
+      { 'http/x.ts': "import { x } from '../data/orders/orders.ts';", 'data/orders/orders.ts': '' },
       /never data/,
     ],
     'http imports data while nobody looks': [
-      { 'http/x.ts': "const x = await import('../data/orders.ts');", 'data/orders.ts': '' },
+      { 'http/x.ts': "const x = await import('../data/orders/orders.ts');", 'data/orders/orders.ts': '' },
       /never data/,
     ],
     'http imports more than types of the config': [
@@ -363,12 +363,15 @@ describe('the rules', () => {
       /types of config\/config\.ts/,
     ],
     'worker imports data': [
-      { 'worker/x.ts': "import { type A, b } from '../data/orders.ts';", 'data/orders.ts': '' },
+      { 'worker/x.ts': "import { type A, b } from '../data/orders/orders.ts';", 'data/orders/orders.ts': '' },
       /worker may import/,
     ],
     'app names an adapter': [
-      { 'app/x.ts': "export * from '../data/sqlite.ts'; export const x = 1;", 'data/sqlite.ts': '' },
-      /names the adapter data\/sqlite\.ts/,
+      {
+        'app/x.ts': "export * from '../data/engine/sqlite.ts'; export const x = 1;",
+        'data/engine/sqlite.ts': '',
+      },
+      /names the adapter data\/engine\/sqlite\.ts/,
     ],
     'the command line names an adapter': [
       { 'cli/x.ts': "import '../store/memory.ts';", 'store/memory.ts': '' },

@@ -1,6 +1,6 @@
 // A part that does not answer is told apart from a bug: it is a denial that asks for another try.
 
-import { DatabaseUnavailable, ListTooSlow } from '../data/db.ts';
+import { DatabaseUnavailable, ListTooSlow } from '../data/engine/db.ts';
 import { type Denial, deny } from '../domain/denial.ts';
 import { StoreUnavailable } from '../store/store.ts';
 

@@ -5,9 +5,9 @@
 
 import type { BrokerName, Capabilities } from '../domain/brokers.ts';
 import { type Decimal, multiply } from '../domain/decimal.ts';
-import type { BrokerOrderState } from '../domain/fill.ts';
 import type { AccountId, ClientOrderId, Timestamp } from '../domain/ids.ts';
-import type { OrderError, Side } from '../domain/order.ts';
+import type { BrokerOrderState } from '../domain/orders/fill.ts';
+import type { OrderError, Side } from '../domain/orders/order.ts';
 
 export type { BrokerOrderState, Capabilities };
 

@@ -2,7 +2,7 @@
 
 import { auditKeyOf, type ChainReport, verifyAuditLog } from '../app/audit/chain.ts';
 import type { Config } from '../config/config.ts';
-import { keptHead } from '../data/kept-head.ts';
+import { keptHead } from '../data/audit/kept-head.ts';
 import { type ChainHead, headText, readHeadText } from '../domain/audit-chain.ts';
 import { millis } from '../domain/ids.ts';
 import { appKeyOf, hasAppKey, openDatabase } from '../roles/adapters.ts';

@@ -1,6 +1,6 @@
 // Backups of the embedded data, while the service runs or not.
 
-import type { Counts } from '../data/restored.ts';
+import type { Counts } from '../data/orders/restored.ts';
 import { CannotStart } from '../domain/cannot-start.ts';
 import { makeBackup, restoreBackup } from '../roles/backup.ts';
 import type { KeyPlaces } from '../roles/restore-keys.ts';

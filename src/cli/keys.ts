@@ -14,8 +14,8 @@ import {
   replaceKeptKey,
   workerKey,
 } from '../config/keys.ts';
-import { revokeAllSessions } from '../data/sessions.ts';
-import { type PrivateJwk, sealingKey } from '../domain/sealed.ts';
+import { revokeAllSessions } from '../data/identity/sessions.ts';
+import { type PrivateJwk, sealingKey } from '../domain/identity/sealed.ts';
 import { asOperator, type Operator } from '../roles/operator.ts';
 import { type Resealed, sealToFirst } from '../roles/reseal-credentials.ts';
 import { type AddCommands, examples } from './desk.ts';

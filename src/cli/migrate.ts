@@ -1,7 +1,7 @@
 // The schema, brought up to date before a start or without one.
 
 import packageJson from '../../package.json' with { type: 'json' };
-import { migrate, schemaOf } from '../data/migrate.ts';
+import { migrate, schemaOf } from '../data/engine/migrate.ts';
 import { openDatabase } from '../roles/adapters.ts';
 import { type AddCommands, examples, JSON_OPTION, type WithJson } from './desk.ts';
 

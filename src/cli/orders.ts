@@ -1,7 +1,7 @@
 // A user's orders over the API: listed, and followed live.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { OrderSummary } from '../domain/order-result.ts';
+import type { OrderSummary } from '../domain/orders/result.ts';
 import { type Api, type ClientOptions, KEY_OPTION, openApi, Refused, URL_OPTION } from './client.ts';
 import { type AddCommands, examples, JSON_OPTION, type WithJson } from './desk.ts';
 import { eventsIn } from './event-stream.ts';

@@ -2,11 +2,11 @@
 // says that it is meant.
 
 import { revealSecret } from '../app/accounts/accounts.ts';
-import { type Account, accountsNamed } from '../data/accounts.ts';
+import { type Account, accountsNamed } from '../data/accounts/accounts.ts';
 import { isDenial } from '../domain/denial.ts';
 import { timestamp } from '../domain/ids.ts';
-import { ACTIONS } from '../domain/order.ts';
-import type { OrderResult, OrderSummary } from '../domain/order-result.ts';
+import { ACTIONS } from '../domain/orders/order.ts';
+import type { OrderResult, OrderSummary } from '../domain/orders/result.ts';
 import { asOperator } from '../roles/operator.ts';
 import { ask, problemIn } from './client.ts';
 import { type AddCommands, type Desk, examples, JSON_OPTION, type WithJson } from './desk.ts';

@@ -4,7 +4,7 @@ import { argon2id } from '../app/identity/passwords.ts';
 import { changeUserAsAdmin, readUser, readUsers, type UserChange } from '../app/operation/admin.ts';
 import { addUser, findUser, removeSecondFactor, replacePassword } from '../app/operation/operator.ts';
 import { randomToken } from '../app/secret-box.ts';
-import type { User } from '../data/users.ts';
+import type { User } from '../data/identity/users.ts';
 import { isDenial } from '../domain/denial.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import { pagesOf } from '../http/csv.ts';

@@ -2,8 +2,8 @@
 
 import { isIP } from 'node:net';
 import type { BrokerUrls } from '../domain/brokers.ts';
-import type { Plans } from '../domain/entitlement.ts';
-import type { PrivateJwk, PublicJwk } from '../domain/sealed.ts';
+import type { PrivateJwk, PublicJwk } from '../domain/identity/sealed.ts';
+import type { Plans } from '../domain/orders/entitlement.ts';
 import { TABLE, VARIABLES, type Values, type VariableName } from './table.ts';
 import { CAPTCHA_TEST_SECRETS, type Cidr, Wrong } from './values.ts';
 

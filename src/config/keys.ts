@@ -14,7 +14,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { type PrivateJwk, type SealingKey, sealingKey } from '../domain/sealed.ts';
+import { type PrivateJwk, type SealingKey, sealingKey } from '../domain/identity/sealed.ts';
 import type { Config } from './config.ts';
 import { privateJwks, Wrong } from './values.ts';
 

@@ -1,7 +1,7 @@
 // The table of environment variables: what each is, its default, and what it means. The help and .env.example are
 // printed from it.
 
-import { DEFAULT_PLANS } from '../domain/entitlement.ts';
+import { DEFAULT_PLANS } from '../domain/orders/entitlement.ts';
 import {
   addressOf,
   aesKey,

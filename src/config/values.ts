@@ -3,8 +3,8 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { isIP } from 'node:net';
 import { BROKER_NAMES, type BrokerUrls } from '../domain/brokers.ts';
-import type { Plan, Plans } from '../domain/entitlement.ts';
-import type { PrivateJwk, PublicJwk } from '../domain/sealed.ts';
+import type { PrivateJwk, PublicJwk } from '../domain/identity/sealed.ts';
+import type { Plan, Plans } from '../domain/orders/entitlement.ts';
 
 export interface Fault {
   /** Completes a sentence that begins with the variable's name. */

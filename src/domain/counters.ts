@@ -3,7 +3,7 @@
 
 import type { BrokerName } from './brokers.ts';
 import type { DenialCode } from './denial.ts';
-import type { OrderStatus } from './order.ts';
+import type { OrderStatus } from './orders/order.ts';
 
 /** By which a user is told of something. */
 export const CHANNELS = ['mail', 'telegram', 'discord', 'slack', 'webhook'] as const;

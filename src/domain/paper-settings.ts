@@ -1,8 +1,8 @@
 // How a paper account behaves: the bad days that anyone can rehearse.
 
 import { type Decimal, parseDecimal } from './decimal.ts';
-import { NumberText } from './json.ts';
-import type { RejectionCode } from './order.ts';
+import type { RejectionCode } from './orders/order.ts';
+import { NumberText } from './signals/json.ts';
 
 export const FILLS = ['full', 'partial', 'never', 'cancel', 'fail'] as const;
 type Fill = (typeof FILLS)[number];

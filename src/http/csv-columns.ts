@@ -2,9 +2,9 @@
 
 import type { shown } from '../app/audit/security-events.ts';
 import type { ShownSignal } from '../app/orders/read-signals.ts';
-import { ORDER_STATUSES } from '../domain/order.ts';
-import type { OrderSummary } from '../domain/order-result.ts';
-import type { Performance } from '../domain/performance.ts';
+import type { Performance } from '../domain/money/performance.ts';
+import { ORDER_STATUSES } from '../domain/orders/order.ts';
+import type { OrderSummary } from '../domain/orders/result.ts';
 import type { Csv } from './csv.ts';
 
 const field = <Row, Name extends keyof Row & string>(name: Name) =>

@@ -15,7 +15,7 @@ import type { IpList } from '../app/accounts/ip-list.ts';
 import type { RequestContext } from '../app/audit/audit.ts';
 import type { Health } from '../app/operation/health.ts';
 import type { Counters } from '../domain/counters.ts';
-import { isStorable, plainJson, readJson } from '../domain/json.ts';
+import { isStorable, plainJson, readJson } from '../domain/signals/json.ts';
 import { type Admission, admitTradingRequests } from './admission.ts';
 import { countAnswers } from './answer-count.ts';
 import { clientIp, hasPlatformCertificate, isForwardedByStranger } from './client-ip.ts';

@@ -1,6 +1,6 @@
 // The port to whoever tells users: one small way to send a message to a destination.
 
-import type { Attempt, DestinationKind, Message } from '../domain/notification.ts';
+import type { Attempt, DestinationKind, Message } from '../domain/told/notification.ts';
 
 /** Sealed at rest, and in no answer: whoever has them can write to the user. */
 export interface Addresses {

@@ -1,6 +1,6 @@
 // All channels over one guarded POST; but for a Bot API server of the operator's own, which may stand behind the guard.
 
-import type { Attempt, Message } from '../domain/notification.ts';
+import type { Attempt, Message } from '../domain/told/notification.ts';
 import type { Address, Channels } from './channel.ts';
 import { sendDiscord, sendSlack, sendTelegram } from './chat.ts';
 import { openOwnPost, openPost, type PostSettings, Unanswered } from './post.ts';

@@ -1,7 +1,7 @@
 // Telegram, Discord and Slack: plain text, with whatever came from outside escaped, so that a name can neither lay out a
 // message nor call somebody.
 
-import type { Attempt, Message } from '../domain/notification.ts';
+import type { Attempt, Message } from '../domain/told/notification.ts';
 import type { Addresses } from './channel.ts';
 import type { Answered, Post } from './post.ts';
 

@@ -1,7 +1,7 @@
 // A signed webhook by the Standard Webhooks specification: whoever knows the secret can tell that it came from here, and when.
 
 import { createHmac } from 'node:crypto';
-import type { Attempt, Message } from '../domain/notification.ts';
+import type { Attempt, Message } from '../domain/told/notification.ts';
 import type { Addresses } from './channel.ts';
 import type { Answered, Post } from './post.ts';
 

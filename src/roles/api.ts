@@ -92,7 +92,7 @@ import { placeTraced, receiveTraced } from '../app/orders/traced.ts';
 import { createSecretBox, randomToken } from '../app/secret-box.ts';
 import type { Config } from '../config/config.ts';
 import { keptKey, sealingKeyOf } from '../config/keys.ts';
-import { restoredAt } from '../data/restored.ts';
+import { restoredAt } from '../data/orders/restored.ts';
 import type { Counters } from '../domain/counters.ts';
 import { millis } from '../domain/ids.ts';
 import { buildServer } from '../http/server.ts';

@@ -18,17 +18,17 @@ import { auditKeyOf, type ChainReport, verifyAuditLog } from '../app/audit/chain
 import { isAppKeyOf } from '../app/operation/app-key.ts';
 import { type Settled, settleRestored } from '../app/operation/settle-restored.ts';
 import type { Config } from '../config/config.ts';
-import type { Db } from '../data/db.ts';
-import { keptHead } from '../data/kept-head.ts';
-import { isFresh, migrate } from '../data/migrate.ts';
-import { backupMadeAt, type Counts, countRecords, markBackup } from '../data/restored.ts';
-import { openSqlite } from '../data/sqlite.ts';
-import { damageOf } from '../data/sqlite-check.ts';
-import { copySqlite, finishSqlite, toDisk } from '../data/sqlite-copy.ts';
+import { keptHead } from '../data/audit/kept-head.ts';
+import type { Db } from '../data/engine/db.ts';
+import { isFresh, migrate } from '../data/engine/migrate.ts';
+import { openSqlite } from '../data/engine/sqlite.ts';
+import { damageOf } from '../data/engine/sqlite-check.ts';
+import { copySqlite, finishSqlite, toDisk } from '../data/engine/sqlite-copy.ts';
+import { backupMadeAt, type Counts, countRecords, markBackup } from '../data/orders/restored.ts';
 import { type ChainHead, headText } from '../domain/audit-chain.ts';
 import { CannotStart } from '../domain/cannot-start.ts';
 import { type Timestamp, timestamp } from '../domain/ids.ts';
-import type { Order } from '../domain/order.ts';
+import type { Order } from '../domain/orders/order.ts';
 import { appKeyOf, HALF_RESTORED, hasAppKey } from './adapters.ts';
 import {
   chooseWorkerKeys,

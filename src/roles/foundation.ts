@@ -8,19 +8,19 @@ import { createWriteProbe, type WriteProbe } from '../app/operation/write-probe.
 import { type Changes, noteChanges } from '../app/orders/changes.ts';
 import type { Brokers } from '../broker/broker.ts';
 import type { Config } from '../config/config.ts';
-import type { Db } from '../data/db.ts';
-import { migrate } from '../data/migrate.ts';
-import { STALE_MS } from '../domain/fill.ts';
+import type { Db } from '../data/engine/db.ts';
+import { migrate } from '../data/engine/migrate.ts';
+import { STALE_MS } from '../domain/orders/fill.ts';
 import { type Tracing, UNTRACED } from '../domain/tracing.ts';
 import { openLog } from '../log.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { Channels } from '../notify/channel.ts';
 import type { Store } from '../store/store.ts';
 import { openPrometheus, type Prometheus } from '../telemetry/prometheus.ts';
-import { createHosts, type Hosts } from '../worker/hosts.ts';
-import { createMailbox, type Mailbox } from '../worker/mailbox.ts';
-import { createPool, type Launcher, type Placement, type Pool } from '../worker/pool.ts';
-import { type Roster, watchHosts } from '../worker/roster.ts';
+import { createHosts, type Hosts } from '../worker/host/hosts.ts';
+import { createMailbox, type Mailbox } from '../worker/host/mailbox.ts';
+import { createPool, type Launcher, type Placement, type Pool } from '../worker/host/pool.ts';
+import { type Roster, watchHosts } from '../worker/host/roster.ts';
 import { openDatabase, openStore } from './adapters.ts';
 import { obtainMessageKey } from './message-key.ts';
 

@@ -5,8 +5,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { openingKeys } from '../config/keys.ts';
-import type { Host } from '../worker/host.ts';
-import type { Launcher } from '../worker/pool.ts';
+import type { Host } from '../worker/host/host.ts';
+import type { Launcher } from '../worker/host/pool.ts';
 
 export interface ChildLauncher extends Launcher {
   /** Its children finish what they have in flight, and end. */

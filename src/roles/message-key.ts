@@ -6,9 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { openingKeys, sealingKeyOf } from '../config/keys.ts';
-import type { Db } from '../data/db.ts';
-import { readFact, rememberFact } from '../data/facts.ts';
-import { SEAL_ALGORITHM, SEAL_ENCRYPTION, sealingKey } from '../domain/sealed.ts';
+import type { Db } from '../data/engine/db.ts';
+import { readFact, rememberFact } from '../data/engine/facts.ts';
+import { SEAL_ALGORITHM, SEAL_ENCRYPTION, sealingKey } from '../domain/identity/sealed.ts';
 import { appKeyOf } from './adapters.ts';
 
 const factOf = (kid: string): string => `message_key ${kid}`;
@@ -39,7 +39,7 @@ export async function obtainMessageKey(config: Config, deps: MessageKeyDeps): Pr
 
 async function findMessageKey(config: Config, { db }: MessageKeyDeps): Promise<Buffer | null> {
   const keys = openingKeys(config);
-  const { sealOpener } = await import('../worker/credentials.ts');
+  const { sealOpener } = await import('../worker/line/credentials.ts');
   for (const key of keys) {
     const sealed = await readFact(db, factOf(sealingKey(key).kid));
     if (sealed === null) continue;

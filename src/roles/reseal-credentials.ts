@@ -2,10 +2,16 @@
 // running service or without it. A process that has all of the keys opens both.
 
 import { CompactEncrypt, importJWK } from 'jose';
-import { listCredentials, resealCredentials, type SealedCredentials } from '../data/accounts.ts';
-import type { Db } from '../data/db.ts';
-import { type PrivateJwk, SEAL_ALGORITHM, SEAL_ENCRYPTION, sealedTo, sealingKey } from '../domain/sealed.ts';
-import { sealOpener } from '../worker/credentials.ts';
+import { listCredentials, resealCredentials, type SealedCredentials } from '../data/accounts/accounts.ts';
+import type { Db } from '../data/engine/db.ts';
+import {
+  type PrivateJwk,
+  SEAL_ALGORITHM,
+  SEAL_ENCRYPTION,
+  sealedTo,
+  sealingKey,
+} from '../domain/identity/sealed.ts';
+import { sealOpener } from '../worker/line/credentials.ts';
 
 const PAGE = 200;
 /** Before the first account. */

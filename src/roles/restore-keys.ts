@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { isKept, keptKey, replaceKeptKey } from '../config/keys.ts';
 import { privateJwks, Wrong } from '../config/values.ts';
-import type { Db } from '../data/db.ts';
-import { sealedCredentials } from '../data/restored.ts';
+import type { Db } from '../data/engine/db.ts';
+import { sealedCredentials } from '../data/orders/restored.ts';
 import { CannotStart } from '../domain/cannot-start.ts';
-import { type PrivateJwk, sealedTo, sealingKey } from '../domain/sealed.ts';
-import { sealOpener } from '../worker/credentials.ts';
+import { type PrivateJwk, sealedTo, sealingKey } from '../domain/identity/sealed.ts';
+import { sealOpener } from '../worker/line/credentials.ts';
 
 export interface KeyPlaces {
   /** The folder of DATA_DIR, where keys lie in it that count. */

@@ -8,7 +8,7 @@ import { prune } from '../app/operation/retention.ts';
 import { hearFills } from '../app/orders/hear-fills.ts';
 import { rescueOrders } from '../app/orders/rescue-orders.ts';
 import { verifyDueFills } from '../app/orders/verify-fills.ts';
-import { keptHead } from '../data/kept-head.ts';
+import { keptHead } from '../data/audit/kept-head.ts';
 import { appKeyOf } from './adapters.ts';
 import { type Foundation, giveUpMs } from './foundation.ts';
 import { openNotifying } from './notifying.ts';

@@ -7,12 +7,12 @@ import { flattenSimulated } from '../broker/paper/flatten.ts';
 import { openSimulated } from '../broker/paper/paper.ts';
 import { openBrokers } from '../broker/registry.ts';
 import { openingKeys } from '../config/keys.ts';
-import { openPaperLedger } from '../data/paper-ledger.ts';
-import { workerOrders } from '../data/worker-orders.ts';
-import { credentialsOpener } from '../worker/credentials.ts';
-import { createGates } from '../worker/gate.ts';
-import { type Host, startHost } from '../worker/host.ts';
-import { startWorker, type WorkerDeps } from '../worker/worker.ts';
+import { workerOrders } from '../data/orders/for-workers.ts';
+import { openPaperLedger } from '../data/orders/paper-ledger.ts';
+import { type Host, startHost } from '../worker/host/host.ts';
+import { startWorker, type WorkerDeps } from '../worker/host/worker.ts';
+import { credentialsOpener } from '../worker/line/credentials.ts';
+import { createGates } from '../worker/line/gate.ts';
 import { type Foundation, giveUpMs } from './foundation.ts';
 
 /** A broker that acknowledges with an id is asked for the fill for so long before the sender is answered. */

@@ -1,12 +1,12 @@
 // The worker's view of the database.
 
 import type { SentOrder } from '../broker/broker.ts';
-import type { Account } from '../data/accounts.ts';
+import type { Account } from '../data/accounts/accounts.ts';
 import type { BrokerName } from '../domain/brokers.ts';
 import type { Decimal } from '../domain/decimal.ts';
-import type { Guards } from '../domain/guards.ts';
+import type { Guards } from '../domain/guards/guards.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
-import type { Order } from '../domain/order.ts';
+import type { Order } from '../domain/orders/order.ts';
 
 /** An account's guards, and as of which of its changes. */
 export interface Guarding {

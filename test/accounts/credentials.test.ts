@@ -10,11 +10,16 @@ import { pino } from 'pino';
 import type { ShownAccount } from '../../src/app/accounts/accounts.ts';
 import { AccountUnfit, BrokerBusy, BrokerUnavailable, CredentialsRejected } from '../../src/broker/broker.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { sql } from '../../src/data/db.ts';
+import { sql } from '../../src/data/engine/db.ts';
+import {
+  type PrivateJwk,
+  type PublicJwk,
+  type SealingKey,
+  sealingKey,
+} from '../../src/domain/identity/sealed.ts';
 import type { AccountId, UserId } from '../../src/domain/ids.ts';
-import { type PrivateJwk, type PublicJwk, type SealingKey, sealingKey } from '../../src/domain/sealed.ts';
 import { openFillpath } from '../../src/main.ts';
-import { CredentialsUnreadable, credentialsOpener } from '../../src/worker/credentials.ts';
+import { CredentialsUnreadable, credentialsOpener } from '../../src/worker/line/credentials.ts';
 import { scriptedBroker } from '../worker/scripted-broker.ts';
 import { logbook, openWorld, type Problem, serverOf, type Trader, type World } from '../world.ts';
 
@@ -526,7 +531,7 @@ describe('an API process', () => {
     assert.deepEqual(await credentialsOpener([key])(sealed, owner), CREDENTIALS);
   });
 
-  test('has no code that opens: only worker/credentials.ts decrypts, and only a worker host, or the command that replaces its key, hands the key to it', () => {
+  test('has no code that opens: only worker/line/credentials.ts decrypts, and only a worker host, or the command that replaces its key, hands the key to it', () => {
     const root = new URL('../../src/', import.meta.url);
     const files = globSync('**/*.ts', { cwd: root }).map((file) => file.replaceAll('\\', '/'));
     const naming = (pattern: RegExp) =>
@@ -537,8 +542,8 @@ describe('an API process', () => {
     assert.deepEqual(naming(/restore-keys/), ['cli/backup.ts', 'roles/backup.ts']);
     assert.deepEqual(naming(/roles\/backup\.ts|from '\.\/backup\.ts'/), ['cli/backup.ts']);
     const besides = (pattern: RegExp) => naming(pattern).filter((file) => !commands.includes(file));
-    assert.deepEqual(besides(/compactDecrypt|from 'jose'/), ['worker/credentials.ts']);
-    assert.deepEqual(besides(/credentialsOpener/), ['roles/worker.ts', 'worker/credentials.ts']);
+    assert.deepEqual(besides(/compactDecrypt|from 'jose'/), ['worker/line/credentials.ts']);
+    assert.deepEqual(besides(/credentialsOpener/), ['roles/worker.ts', 'worker/line/credentials.ts']);
     // launch.ts: a process that has the key may start a worker host that needs it; message-key.ts: that host opens what
     // an API process has left for it.
     const holders = ['config/keys.ts', 'roles/launch.ts', 'roles/message-key.ts', 'roles/worker.ts'];
@@ -547,7 +552,7 @@ describe('an API process', () => {
       besides(/PrivateJwk/).filter(
         (file) => !/^(config\/(config|values|keys)|domain\/sealed)\.ts$/.test(file),
       ),
-      ['worker/credentials.ts'],
+      ['worker/line/credentials.ts'],
     );
   });
 });

@@ -3,10 +3,10 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { createTokens, hashToken } from '../../src/app/identity/tokens.ts';
 import { randomToken } from '../../src/app/secret-box.ts';
-import { insertApiKey } from '../../src/data/api-keys.ts';
-import { sql } from '../../src/data/db.ts';
-import { insertRefreshToken } from '../../src/data/sessions.ts';
-import type { User } from '../../src/data/users.ts';
+import { sql } from '../../src/data/engine/db.ts';
+import { insertApiKey } from '../../src/data/identity/api-keys.ts';
+import { insertRefreshToken } from '../../src/data/identity/sessions.ts';
+import type { User } from '../../src/data/identity/users.ts';
 import { type SessionId, timestamp } from '../../src/domain/ids.ts';
 import type { World } from '../world.ts';
 

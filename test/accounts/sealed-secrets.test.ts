@@ -5,8 +5,8 @@ import assert from 'node:assert/strict';
 import { createCipheriv, randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { createSecretBox } from '../../src/app/secret-box.ts';
-import { sql } from '../../src/data/db.ts';
-import { stepAt, totpCode } from '../../src/domain/totp.ts';
+import { sql } from '../../src/data/engine/db.ts';
+import { stepAt, totpCode } from '../../src/domain/identity/totp.ts';
 import { openWorld, PASSWORD, type Problem, type Trader, type World } from '../world.ts';
 
 const KEY = Buffer.alloc(32, 7);

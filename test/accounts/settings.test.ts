@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
 import { canonicalBlock } from '../../src/app/accounts/ip-block.ts';
-import { sql } from '../../src/data/db.ts';
+import { sql } from '../../src/data/engine/db.ts';
 import { BROKER_NAMES, BROKERS, type BrokerName } from '../../src/domain/brokers.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { type Answer, openWorld, type Problem, settableClock, type Trader, type World } from '../world.ts';

@@ -4,7 +4,7 @@
 
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { DEFAULT_PLANS } from '../../src/domain/entitlement.ts';
+import { DEFAULT_PLANS } from '../../src/domain/orders/entitlement.ts';
 import { PostgresMissing, startPostgres } from '../servers/postgres.ts';
 import { RedisMissing, startRedis } from '../servers/redis.ts';
 import type { Attack, Outcome } from './attacks.ts';

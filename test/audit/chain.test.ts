@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { auditKeyOf, verifyAuditLog } from '../../src/app/audit/chain.ts';
-import { readHead } from '../../src/data/audit-chain.ts';
-import { listAuditEntries } from '../../src/data/audit-log.ts';
-import { type Db, must, type SqlValue, type Statement, sql } from '../../src/data/db.ts';
+import { readHead } from '../../src/data/audit/chain.ts';
+import { listAuditEntries } from '../../src/data/audit/log.ts';
+import { type Db, must, type SqlValue, type Statement, sql } from '../../src/data/engine/db.ts';
 import { type ChainHead, headText, readHeadText } from '../../src/domain/audit-chain.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { PostgresMissing } from '../servers/postgres.ts';

@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
-import { type Db, sql } from '../../src/data/db.ts';
-import { openSqlite } from '../../src/data/sqlite.ts';
+import { type Db, sql } from '../../src/data/engine/db.ts';
+import { openSqlite } from '../../src/data/engine/sqlite.ts';
 
 const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 

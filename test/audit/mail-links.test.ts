@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as mails from '../../src/app/audit/mails.ts';
-import { NOTICE_TITLES, type NoticeKind } from '../../src/domain/notice.ts';
+import { NOTICE_TITLES, type NoticeKind } from '../../src/domain/told/notice.ts';
 import { isPage } from '../../src/http/pages.ts';
 
 const baseUrl = 'https://fillpath.example.com';

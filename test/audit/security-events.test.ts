@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
-import { sql } from '../../src/data/db.ts';
+import { sql } from '../../src/data/engine/db.ts';
 import { SECURITY_EVENTS, type SecurityEvent } from '../../src/domain/denial.ts';
 import type { Mail } from '../../src/mail/mailer.ts';
 import { countingHasher, type Visitor } from '../http/visitor.ts';

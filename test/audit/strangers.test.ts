@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { pino } from 'pino';
-import { sql } from '../../src/data/db.ts';
+import { sql } from '../../src/data/engine/db.ts';
 import { StrangerCount } from '../../src/domain/strangers.ts';
 import { logbook, openWorld, type World } from '../world.ts';
 

@@ -14,7 +14,7 @@ import {
 } from '../../src/broker/broker.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { type AccountId, type ClientOrderId, millis, timestamp } from '../../src/domain/ids.ts';
-import type { RejectionCode } from '../../src/domain/order.ts';
+import type { RejectionCode } from '../../src/domain/orders/order.ts';
 import { NEVER, NO_HURRY } from './paper-desk.ts';
 import { patient } from './patient.ts';
 import { stubHarness } from './stub-harness.ts';

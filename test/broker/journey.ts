@@ -5,8 +5,8 @@ import { createPublicKey } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { CompactEncrypt } from 'jose';
 import type { ShownAccount } from '../../src/app/accounts/accounts.ts';
-import type { OrderRecord } from '../../src/domain/order-result.ts';
-import type { SealingKey } from '../../src/domain/sealed.ts';
+import type { SealingKey } from '../../src/domain/identity/sealed.ts';
+import type { OrderRecord } from '../../src/domain/orders/result.ts';
 import { openWorld, type Problem, type Trader } from '../world.ts';
 import type { StubAccount } from './stub-harness.ts';
 

@@ -15,7 +15,7 @@ import {
   ZERO,
 } from '../../src/domain/decimal.ts';
 import type { AccountId, ClientOrderId } from '../../src/domain/ids.ts';
-import type { Side } from '../../src/domain/order.ts';
+import type { Side } from '../../src/domain/orders/order.ts';
 import { listed, newAccount, OPEN_HOURS, orderOf, type PaperDesk, paperDesk } from './paper-desk.ts';
 
 let desk: PaperDesk;

@@ -5,7 +5,7 @@ import { invalidSymbol } from '../../src/broker/paper/engine.ts';
 import { quote } from '../../src/broker/paper/market.ts';
 import { openPaper, openSimulated } from '../../src/broker/paper/paper.ts';
 import { openBrokers } from '../../src/broker/registry.ts';
-import { openPaperLedger } from '../../src/data/paper-ledger.ts';
+import { openPaperLedger } from '../../src/data/orders/paper-ledger.ts';
 import { BROKER_NAMES } from '../../src/domain/brokers.ts';
 import {
   add,

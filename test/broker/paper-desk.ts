@@ -15,13 +15,13 @@ import type {
 import type { PaperLedger } from '../../src/broker/paper/ledger.ts';
 import { findListing, type Listing } from '../../src/broker/paper/market.ts';
 import { openPaper, openSimulated } from '../../src/broker/paper/paper.ts';
-import { type Db, sql } from '../../src/data/db.ts';
-import { migrate } from '../../src/data/migrate.ts';
-import { openPaperLedger } from '../../src/data/paper-ledger.ts';
-import { openSqlite } from '../../src/data/sqlite.ts';
+import { type Db, sql } from '../../src/data/engine/db.ts';
+import { migrate } from '../../src/data/engine/migrate.ts';
+import { openSqlite } from '../../src/data/engine/sqlite.ts';
+import { openPaperLedger } from '../../src/data/orders/paper-ledger.ts';
 import { type Decimal, decimal } from '../../src/domain/decimal.ts';
 import type { AccountId, ClientOrderId, Timestamp } from '../../src/domain/ids.ts';
-import type { OrderError, Side } from '../../src/domain/order.ts';
+import type { OrderError, Side } from '../../src/domain/orders/order.ts';
 import type { PaperSettings } from '../../src/domain/paper-settings.ts';
 import { type PatientBroker, patient } from './patient.ts';
 

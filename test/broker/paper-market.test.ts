@@ -5,8 +5,8 @@ import { BrokerUnavailable } from '../../src/broker/broker.ts';
 import { quote } from '../../src/broker/paper/market.ts';
 import { openPaper } from '../../src/broker/paper/paper.ts';
 import { compare, parseDecimal } from '../../src/domain/decimal.ts';
-import { NumberText } from '../../src/domain/json.ts';
 import { mergePaperSettings, readPaperSettings } from '../../src/domain/paper-settings.ts';
+import { NumberText } from '../../src/domain/signals/json.ts';
 import {
   accepted,
   accountOf,

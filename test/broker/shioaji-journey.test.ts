@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openShioaji } from '../../src/broker/shioaji/shioaji.ts';
-import type { OrderRecord } from '../../src/domain/order-result.ts';
+import type { OrderRecord } from '../../src/domain/orders/result.ts';
 import { journey } from './journey.ts';
 import { stubHarness } from './stub-harness.ts';
 

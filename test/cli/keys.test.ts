@@ -23,12 +23,17 @@ import { replaceAppKey } from '../../src/app/operation/replace-app-key.ts';
 import { createSecretBox } from '../../src/app/secret-box.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { openingKeys, workerKey } from '../../src/config/keys.ts';
-import { cutChain } from '../../src/data/audit-chain.ts';
-import { sql } from '../../src/data/db.ts';
+import { cutChain } from '../../src/data/audit/chain.ts';
+import { sql } from '../../src/data/engine/db.ts';
 import { type ChainedEntry, checkpointMac, nextHead } from '../../src/domain/audit-chain.ts';
+import {
+  type PrivateJwk,
+  SEAL_ALGORITHM,
+  SEAL_ENCRYPTION,
+  sealingKey,
+} from '../../src/domain/identity/sealed.ts';
 import { timestamp } from '../../src/domain/ids.ts';
-import { type PrivateJwk, SEAL_ALGORITHM, SEAL_ENCRYPTION, sealingKey } from '../../src/domain/sealed.ts';
-import { credentialsOpener } from '../../src/worker/credentials.ts';
+import { credentialsOpener } from '../../src/worker/line/credentials.ts';
 import { openWorld, type Trader, type World } from '../world.ts';
 import { sealedMeanwhile } from './restarted.ts';
 import { terminal } from './terminal.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { auditKeyOf } from '../../src/app/audit/chain.ts';
 import { openSealer } from '../../src/app/audit/sealing.ts';
-import { type Db, sql } from '../../src/data/db.ts';
+import { type Db, sql } from '../../src/data/engine/db.ts';
 
 /** The same database; just before each unit that process has sealed one more entry of the audit log. */
 export async function sealedMeanwhile(db: Db, appKey: Buffer): Promise<Db> {

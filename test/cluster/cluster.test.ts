@@ -3,9 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { sql } from '../../src/data/db.ts';
+import { sql } from '../../src/data/engine/db.ts';
 import { timestamp } from '../../src/domain/ids.ts';
-import type { OrderRecord } from '../../src/domain/order-result.ts';
+import type { OrderRecord } from '../../src/domain/orders/result.ts';
 import { openMonitor } from '../servers/monitor.ts';
 import {
   type Answer,

@@ -11,13 +11,13 @@ import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { hashToken } from '../../src/app/identity/tokens.ts';
 import { randomToken } from '../../src/app/secret-box.ts';
-import { insertApiKey } from '../../src/data/api-keys.ts';
-import { sql } from '../../src/data/db.ts';
-import { openPostgres } from '../../src/data/postgres.ts';
+import { sql } from '../../src/data/engine/db.ts';
+import { openPostgres } from '../../src/data/engine/postgres.ts';
+import { insertApiKey } from '../../src/data/identity/api-keys.ts';
 import { timestamp } from '../../src/domain/ids.ts';
-import type { OrderResult } from '../../src/domain/order-result.ts';
+import type { OrderResult } from '../../src/domain/orders/result.ts';
 import { openRedisStore } from '../../src/store/redis/adapter.ts';
-import { createHosts } from '../../src/worker/hosts.ts';
+import { createHosts } from '../../src/worker/host/hosts.ts';
 import { assertDescribed } from '../http/documented.ts';
 import { openVisitor } from '../http/visitor.ts';
 import {

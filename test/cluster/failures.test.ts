@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { leaseOf, STARTS_QUEUE } from '../../src/worker/pool.ts';
+import { leaseOf, STARTS_QUEUE } from '../../src/worker/host/pool.ts';
 import {
   assertFilled,
   type Cluster,

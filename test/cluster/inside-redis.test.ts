@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Redis } from 'ioredis';
-import { sql } from '../../src/data/db.ts';
-import type { OrderResult } from '../../src/domain/order-result.ts';
+import { sql } from '../../src/data/engine/db.ts';
+import type { OrderResult } from '../../src/domain/orders/result.ts';
 import { MESSAGES } from '../orders/kill-harness.ts';
 import {
   assertFilled,

@@ -30,7 +30,7 @@ import {
   ZERO,
 } from '../../src/domain/decimal.ts';
 import type { ClientOrderId } from '../../src/domain/ids.ts';
-import type { OrderError, RejectionCode, Side } from '../../src/domain/order.ts';
+import type { OrderError, RejectionCode, Side } from '../../src/domain/orders/order.ts';
 import { NEVER } from '../broker/paper-desk.ts';
 import { PATIENT_MS, type PatientBroker, patient, queryOf } from '../broker/patient.ts';
 

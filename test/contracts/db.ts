@@ -13,8 +13,8 @@ import {
   NotCommitted,
   type Statement,
   sql,
-} from '../../src/data/db.ts';
-import { isFresh, migrate } from '../../src/data/migrate.ts';
+} from '../../src/data/engine/db.ts';
+import { isFresh, migrate } from '../../src/data/engine/migrate.ts';
 import { type Decimal, parseDecimal } from '../../src/domain/decimal.ts';
 
 const NOW = '2026-11-05T09:30:00.120Z';

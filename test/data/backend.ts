@@ -4,10 +4,10 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Db } from '../../src/data/db.ts';
-import { migrate } from '../../src/data/migrate.ts';
-import { openPostgres } from '../../src/data/postgres.ts';
-import { openSqlite } from '../../src/data/sqlite.ts';
+import type { Db } from '../../src/data/engine/db.ts';
+import { migrate } from '../../src/data/engine/migrate.ts';
+import { openPostgres } from '../../src/data/engine/postgres.ts';
+import { openSqlite } from '../../src/data/engine/sqlite.ts';
 import { startPostgres } from '../servers/postgres.ts';
 import { startRedis } from '../servers/redis.ts';
 

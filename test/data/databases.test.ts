@@ -16,10 +16,10 @@ import {
   type Statement,
   sql,
   join as together,
-} from '../../src/data/db.ts';
-import { migrate } from '../../src/data/migrate.ts';
-import { openPostgres } from '../../src/data/postgres.ts';
-import { lockDataDir, openSqlite } from '../../src/data/sqlite.ts';
+} from '../../src/data/engine/db.ts';
+import { migrate } from '../../src/data/engine/migrate.ts';
+import { openPostgres } from '../../src/data/engine/postgres.ts';
+import { lockDataDir, openSqlite } from '../../src/data/engine/sqlite.ts';
 import { dbContract } from '../contracts/db.ts';
 import { PostgresMissing, startPostgres } from '../servers/postgres.ts';
 import { startProxy } from '../servers/proxy.ts';
@@ -35,7 +35,7 @@ describe('SQLite, beyond the contract', () => {
     t: TestContext,
     code: string,
   ): { process: ChildProcess; lines: AsyncIterableIterator<string> } {
-    const source = JSON.stringify(new URL('../../src/data/sqlite.ts', import.meta.url).href);
+    const source = JSON.stringify(new URL('../../src/data/engine/sqlite.ts', import.meta.url).href);
     const running = spawn(
       process.execPath,
       [

@@ -11,21 +11,9 @@ import { Client } from 'pg';
 import { readAuditLog } from '../../src/app/audit/security-events.ts';
 import { hashToken } from '../../src/app/identity/tokens.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { insertApiKey } from '../../src/data/api-keys.ts';
-import { type Db, ListTooSlow, type Reads, type Statement, sql } from '../../src/data/db.ts';
-import { deadLetters } from '../../src/data/dead-letters.ts';
-import { countChecks, dueChecks, hasLostChecks } from '../../src/data/fill-checks.ts';
-import { migrate } from '../../src/data/migrate.ts';
-import { watchedAccounts } from '../../src/data/notices.ts';
-import { listOrders, type OrderFilter } from '../../src/data/order-list.ts';
-import {
-  accountsUnderWay,
-  countUnknown,
-  ordersUnderWayNow,
-  unsettledOrders,
-  usersWithOrdersUnderWay,
-} from '../../src/data/orders.ts';
-import { openPostgres } from '../../src/data/postgres.ts';
+import { type Db, ListTooSlow, type Reads, type Statement, sql } from '../../src/data/engine/db.ts';
+import { migrate } from '../../src/data/engine/migrate.ts';
+import { openPostgres } from '../../src/data/engine/postgres.ts';
 import {
   expiredResets,
   expiredTokens,
@@ -33,8 +21,20 @@ import {
   oldIdempotencyKeys,
   oldOrders,
   revokedApiKeys,
-} from '../../src/data/pruning.ts';
-import { openSqlite } from '../../src/data/sqlite.ts';
+} from '../../src/data/engine/pruning.ts';
+import { openSqlite } from '../../src/data/engine/sqlite.ts';
+import { insertApiKey } from '../../src/data/identity/api-keys.ts';
+import { watchedAccounts } from '../../src/data/notifications/notices.ts';
+import { deadLetters } from '../../src/data/orders/dead-letters.ts';
+import { countChecks, dueChecks, hasLostChecks } from '../../src/data/orders/fill-checks.ts';
+import { listOrders, type OrderFilter } from '../../src/data/orders/list.ts';
+import {
+  accountsUnderWay,
+  countUnknown,
+  ordersUnderWayNow,
+  unsettledOrders,
+  usersWithOrdersUnderWay,
+} from '../../src/data/orders/orders.ts';
 import {
   countOrders,
   countSignals,
@@ -44,7 +44,7 @@ import {
   signalMarks,
   signalsAround,
   standingAccounts,
-} from '../../src/data/standing.ts';
+} from '../../src/data/orders/standing.ts';
 import {
   type AccountId,
   type OrderId,

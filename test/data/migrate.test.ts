@@ -7,10 +7,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { Client } from 'pg';
-import { type Db, sql } from '../../src/data/db.ts';
-import { CannotMigrate, isFresh, MIGRATIONS, type Migration, migrate } from '../../src/data/migrate.ts';
-import { openPostgres } from '../../src/data/postgres.ts';
-import { openSqlite } from '../../src/data/sqlite.ts';
+import { type Db, sql } from '../../src/data/engine/db.ts';
+import {
+  CannotMigrate,
+  isFresh,
+  MIGRATIONS,
+  type Migration,
+  migrate,
+} from '../../src/data/engine/migrate.ts';
+import { openPostgres } from '../../src/data/engine/postgres.ts';
+import { openSqlite } from '../../src/data/engine/sqlite.ts';
 import { startProgram } from '../orders/kill-harness.ts';
 import { PostgresMissing, startPostgres } from '../servers/postgres.ts';
 import { SCHEMA } from '../upgrade/last-release.ts';

@@ -10,8 +10,8 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CompactEncrypt, importJWK } from 'jose';
-import { sql } from '../../src/data/db.ts';
-import { openSqlite } from '../../src/data/sqlite.ts';
+import { sql } from '../../src/data/engine/db.ts';
+import { openSqlite } from '../../src/data/engine/sqlite.ts';
 import { assertDescribed } from '../http/documented.ts';
 import { freePort } from '../servers/free-port.ts';
 

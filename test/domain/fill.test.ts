@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decimal } from '../../src/domain/decimal.ts';
-import { afterLook, type BrokerOrderState, type Look } from '../../src/domain/fill.ts';
 import { timestamp } from '../../src/domain/ids.ts';
-import { type LegName, type LegStatus, legOf, type Order } from '../../src/domain/order.ts';
+import { afterLook, type BrokerOrderState, type Look } from '../../src/domain/orders/fill.ts';
+import { type LegName, type LegStatus, legOf, type Order } from '../../src/domain/orders/order.ts';
 import { legOfThree } from './legs.ts';
 
 const NOW = Date.parse('2026-07-15T19:00:00Z');

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { recogniseForeign, renderMessage } from '../../src/domain/foreign-messages.ts';
-import { readBody, readSignal } from '../../src/domain/signal.ts';
+import { recogniseForeign, renderMessage } from '../../src/domain/signals/foreign-messages.ts';
+import { readBody, readSignal } from '../../src/domain/signals/signal.ts';
 
 interface Expected {
   readonly service: string;

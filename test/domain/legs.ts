@@ -2,7 +2,7 @@
 
 import { decimal } from '../../src/domain/decimal.ts';
 import { type OrderId, type Timestamp, timestamp } from '../../src/domain/ids.ts';
-import { clientOrderId, type Leg, type LegName, type LegStatus } from '../../src/domain/order.ts';
+import { clientOrderId, type Leg, type LegName, type LegStatus } from '../../src/domain/orders/order.ts';
 
 export const legOfThree = (name: LegName, status: LegStatus, sentAt: Timestamp = timestamp(0)): Leg => ({
   leg: name,

@@ -11,9 +11,9 @@ import {
   ORDER_STATUSES,
   type Order,
   type OrderStatus,
-} from '../../src/domain/order.ts';
-import { readBody, readSignal } from '../../src/domain/signal.ts';
-import { fingerprint, isFresh, isSameSecret } from '../../src/domain/webhook.ts';
+} from '../../src/domain/orders/order.ts';
+import { readBody, readSignal } from '../../src/domain/signals/signal.ts';
+import { fingerprint, isFresh, isSameSecret } from '../../src/domain/signals/webhook.ts';
 
 describe('Order statuses', () => {
   const ends = ['filled', 'done', 'cancelled', 'failed', 'rejected', 'expired'];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type LegStatus, NO_NOTES, type Order } from '../../src/domain/order.ts';
-import { givenUp } from '../../src/domain/outcome.ts';
+import { type LegStatus, NO_NOTES, type Order } from '../../src/domain/orders/order.ts';
+import { givenUp } from '../../src/domain/orders/outcome.ts';
 import { legOfThree } from './legs.ts';
 
 const reversal = (close: LegStatus) =>

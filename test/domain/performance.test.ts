@@ -13,8 +13,8 @@ import {
   ZERO,
 } from '../../src/domain/decimal.ts';
 import { type AccountId, type OrderId, timestamp, type UserId } from '../../src/domain/ids.ts';
-import { clientOrderId, type Leg, NO_NOTES, type Order, type Side } from '../../src/domain/order.ts';
-import { openPerformance, type Range } from '../../src/domain/performance.ts';
+import { openPerformance, type Range } from '../../src/domain/money/performance.ts';
+import { clientOrderId, type Leg, NO_NOTES, type Order, type Side } from '../../src/domain/orders/order.ts';
 
 const DAY = 24 * 3_600_000;
 const START = Date.parse('2026-03-02T00:00:00Z');

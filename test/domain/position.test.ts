@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { absolute, add, compare, type Decimal, decimal, negate, sign } from '../../src/domain/decimal.ts';
-import type { Direction, OrderIntent, Side } from '../../src/domain/order.ts';
-import { planOrder } from '../../src/domain/position.ts';
+import type { Direction, OrderIntent, Side } from '../../src/domain/orders/order.ts';
+import { planOrder } from '../../src/domain/orders/position.ts';
 
 const entry = (side: Side): OrderIntent => ({ operation: 'PLACE_ENTRY_ORDER', side });
 const exit = (direction: Direction): OrderIntent => ({ operation: 'PLACE_EXIT_ORDER', direction });

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { insteadOf } from '../../src/domain/refused-fields.ts';
-import { readBody, readSignal } from '../../src/domain/signal.ts';
+import { insteadOf } from '../../src/domain/signals/refused-fields.ts';
+import { readBody, readSignal } from '../../src/domain/signals/signal.ts';
 
 const OWN = {
   action: 'buy',

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { readBody, readSignal, type Signal } from '../../src/domain/signal.ts';
-import { readTimestamp } from '../../src/domain/signal-time.ts';
+import { readBody, readSignal, type Signal } from '../../src/domain/signals/signal.ts';
+import { readTimestamp } from '../../src/domain/signals/time.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const good = {

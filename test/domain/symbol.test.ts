@@ -6,7 +6,7 @@ import {
   isAllowedSymbol,
   type PlatformSymbol,
   readSymbol,
-} from '../../src/domain/symbol.ts';
+} from '../../src/domain/signals/symbol.ts';
 
 describe('A symbol as the charting platform writes it', () => {
   // biome-ignore format: a table, one row a line

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { test } from 'node:test';
-import { sql } from '../../src/data/db.ts';
+import { sql } from '../../src/data/engine/db.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { scriptedBroker } from '../worker/scripted-broker.ts';
 import { openWorld, type Problem, settableClock } from '../world.ts';

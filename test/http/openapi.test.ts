@@ -5,7 +5,7 @@ import { before, describe, type TestContext, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import Fastify from 'fastify';
 import packageJson from '../../package.json' with { type: 'json' };
-import { sql } from '../../src/data/db.ts';
+import { sql } from '../../src/data/engine/db.ts';
 import { detailOf } from '../../src/domain/denial.ts';
 import { DENIALS } from '../../src/domain/denials.ts';
 import { type OpenApi, type Operation, openApi } from '../../src/http/docs/openapi.ts';

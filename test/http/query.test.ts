@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { sql } from '../../src/data/db.ts';
+import { sql } from '../../src/data/engine/db.ts';
 import type { Route } from '../../src/http/guards.ts';
 import { makeSession, SIGNED } from '../accounts/credentials.ts';
 import { openWorld, type Problem, type Trader } from '../world.ts';

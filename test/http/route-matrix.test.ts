@@ -7,7 +7,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { Compile } from 'typebox/compile';
 import { createTokens } from '../../src/app/identity/tokens.ts';
 import { randomToken } from '../../src/app/secret-box.ts';
-import { sql } from '../../src/data/db.ts';
+import { sql } from '../../src/data/engine/db.ts';
 import { type DenialCode, ruleOf } from '../../src/domain/denial.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import type { Access, Route } from '../../src/http/guards.ts';

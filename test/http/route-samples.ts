@@ -3,10 +3,10 @@
 
 import { randomUUIDv7 } from 'node:crypto';
 import { createTokens, hashToken } from '../../src/app/identity/tokens.ts';
-import { sql } from '../../src/data/db.ts';
-import { insertRefreshToken } from '../../src/data/sessions.ts';
+import { sql } from '../../src/data/engine/db.ts';
+import { insertRefreshToken } from '../../src/data/identity/sessions.ts';
+import { plainRecoveryCode, stepAt, totpCode } from '../../src/domain/identity/totp.ts';
 import { timestamp } from '../../src/domain/ids.ts';
-import { plainRecoveryCode, stepAt, totpCode } from '../../src/domain/totp.ts';
 import { type Headers, makeApiKey, makeSession, SIGNED } from '../accounts/credentials.ts';
 import { TELEGRAM } from '../notify/desk.ts';
 import { PASSWORD, type Trader, type World } from '../world.ts';

@@ -9,7 +9,7 @@ import Fastify from 'fastify';
 import { ipList } from '../../src/app/accounts/ip-list.ts';
 import type { Caller } from '../../src/app/identity/access.ts';
 import type { FeedEvent, Reader } from '../../src/app/orders/feeds.ts';
-import type { OrderRecord } from '../../src/domain/order-result.ts';
+import type { OrderRecord } from '../../src/domain/orders/result.ts';
 import { limitConnections } from '../../src/http/connections.ts';
 import { orderStreamRoutes } from '../../src/http/routes/order-stream.ts';
 

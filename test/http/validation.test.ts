@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
-import { jsonFault, placeIn } from '../../src/domain/json-fault.ts';
+import { jsonFault, placeIn } from '../../src/domain/signals/json-fault.ts';
 import { LoginBody } from '../../src/http/schemas/auth.ts';
 import type { Schema } from '../../src/http/schemas/named.ts';
 import { AccountBody, NewOrderHeaders, PageQuery, UserChangeBody } from '../../src/http/schemas/requests.ts';

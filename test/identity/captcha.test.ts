@@ -7,7 +7,7 @@ import { pino } from 'pino';
 import type { RequestContext } from '../../src/app/audit/audit.ts';
 import { createCaptcha } from '../../src/app/identity/captcha.ts';
 import { ConfigError, readConfig } from '../../src/config/config.ts';
-import { sql } from '../../src/data/db.ts';
+import { sql } from '../../src/data/engine/db.ts';
 import { countingHasher } from '../http/visitor.ts';
 import { openWorld, PASSWORD, type Problem, type World } from '../world.ts';
 

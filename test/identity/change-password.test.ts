@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { sql } from '../../src/data/db.ts';
-import { stepAt, totpCode } from '../../src/domain/totp.ts';
+import { sql } from '../../src/data/engine/db.ts';
+import { stepAt, totpCode } from '../../src/domain/identity/totp.ts';
 import type { Mail } from '../../src/mail/mailer.ts';
 import { countingHasher } from '../http/visitor.ts';
 import { openWorld, PASSWORD, type Problem, settableClock, type World } from '../world.ts';

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { sql } from '../../src/data/db.ts';
-import { confirmSecondFactor, enrolSecondFactor } from '../../src/data/second-factors.ts';
-import { timestamp, type UserId } from '../../src/domain/ids.ts';
+import { sql } from '../../src/data/engine/db.ts';
+import { confirmSecondFactor, enrolSecondFactor } from '../../src/data/identity/second-factors.ts';
 import {
   base32,
   matchingStep,
@@ -11,7 +10,8 @@ import {
   recoveryCode,
   stepAt,
   totpCode,
-} from '../../src/domain/totp.ts';
+} from '../../src/domain/identity/totp.ts';
+import { timestamp, type UserId } from '../../src/domain/ids.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { countingHasher, type LoggedIn, type ShownUser, setCookies, type Visitor } from '../http/visitor.ts';

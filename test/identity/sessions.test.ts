@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createTokens } from '../../src/app/identity/tokens.ts';
-import { type Db, NotCommitted, sql } from '../../src/data/db.ts';
+import { type Db, NotCommitted, sql } from '../../src/data/engine/db.ts';
 import type { SessionId, UserId } from '../../src/domain/ids.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { sql } from '../../src/data/db.ts';
+import { sql } from '../../src/data/engine/db.ts';
 import type { Mail } from '../../src/mail/mailer.ts';
 import { countingHasher, type LoggedIn, type Visitor } from '../http/visitor.ts';
 import { openWorld, PASSWORD, type Problem, settableClock, type World } from '../world.ts';

@@ -5,7 +5,7 @@ import { createHmac } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
 import { ipList } from '../../src/app/accounts/ip-list.ts';
 import { timestamp } from '../../src/domain/ids.ts';
-import type { Message } from '../../src/domain/notification.ts';
+import type { Message } from '../../src/domain/told/notification.ts';
 import type { Address } from '../../src/notify/channel.ts';
 import { openChannels } from '../../src/notify/channels.ts';
 import { answers, openReceiver } from './receiver.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ipList } from '../../src/app/accounts/ip-list.ts';
 import { mailDead } from '../../src/app/notifications/mail-dead.ts';
-import { pauseMs } from '../../src/domain/notification.ts';
+import { pauseMs } from '../../src/domain/told/notification.ts';
 import type { Mail } from '../../src/mail/mailer.ts';
 import { openChannels } from '../../src/notify/channels.ts';
 import { makeSession } from '../accounts/credentials.ts';

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { sql } from '../../src/data/db.ts';
-import { readAddress } from '../../src/domain/destination-address.ts';
-import { MOST_DESTINATIONS, nextSummary } from '../../src/domain/notification.ts';
+import { sql } from '../../src/data/engine/db.ts';
+import { readAddress } from '../../src/domain/told/destination-address.ts';
+import { MOST_DESTINATIONS, nextSummary } from '../../src/domain/told/notification.ts';
 import type { Problem } from '../world.ts';
 import { openDesk, type Shown, TELEGRAM } from './desk.ts';
 

@@ -4,15 +4,15 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Decimal } from '../../src/domain/decimal.ts';
 import { type AccountId, type OrderId, timestamp, type UserId } from '../../src/domain/ids.ts';
+import { ACTIONS, type Leg, type Order } from '../../src/domain/orders/order.ts';
+import { afterRestore } from '../../src/domain/orders/restored.ts';
 import {
   type Entry,
   entryEvent,
   orderEvents,
   silenceEvent,
   TOLD_ACTIONS,
-} from '../../src/domain/notification-events.ts';
-import { ACTIONS, type Leg, type Order } from '../../src/domain/order.ts';
-import { afterRestore } from '../../src/domain/restored.ts';
+} from '../../src/domain/told/events.ts';
 
 const AT = timestamp(Date.parse('2026-11-16T00:30:00Z'));
 const decimal = (text: string) => text as Decimal;

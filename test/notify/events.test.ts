@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { findEvents } from '../../src/app/notifications/find-events.ts';
 import { summarise } from '../../src/app/notifications/summarise.ts';
-import { type Db, sql } from '../../src/data/db.ts';
+import { type Db, sql } from '../../src/data/engine/db.ts';
 import { timestamp } from '../../src/domain/ids.ts';
-import { MOST_DESTINATIONS } from '../../src/domain/notification.ts';
+import { MOST_DESTINATIONS } from '../../src/domain/told/notification.ts';
 import { settableClock } from '../world.ts';
 import { openDesk } from './desk.ts';
 

@@ -19,14 +19,14 @@ import {
 } from '../../src/app/operation/admin.ts';
 import { publishFirstTerms, seedFirstUser } from '../../src/app/operation/first-start.ts';
 import { createSecretBox } from '../../src/app/secret-box.ts';
-import { type Db, sql } from '../../src/data/db.ts';
-import { migrate } from '../../src/data/migrate.ts';
-import { openPostgres } from '../../src/data/postgres.ts';
-import { openSqlite } from '../../src/data/sqlite.ts';
-import { insertUser, type User } from '../../src/data/users.ts';
+import { type Db, sql } from '../../src/data/engine/db.ts';
+import { migrate } from '../../src/data/engine/migrate.ts';
+import { openPostgres } from '../../src/data/engine/postgres.ts';
+import { openSqlite } from '../../src/data/engine/sqlite.ts';
+import { insertUser, type User } from '../../src/data/identity/users.ts';
 import { isDenial } from '../../src/domain/denial.ts';
-import { DEFAULT_PLANS } from '../../src/domain/entitlement.ts';
 import { timestamp, type UserId } from '../../src/domain/ids.ts';
+import { DEFAULT_PLANS } from '../../src/domain/orders/entitlement.ts';
 import { PostgresMissing, startPostgres } from '../servers/postgres.ts';
 
 const clock = { now: () => Date.now() };

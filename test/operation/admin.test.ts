@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
 import { verify } from '@node-rs/argon2';
-import { sql } from '../../src/data/db.ts';
+import { sql } from '../../src/data/engine/db.ts';
 import { timestamp, type UserId } from '../../src/domain/ids.ts';
 import { makeSession, SIGNED } from '../accounts/credentials.ts';
 import { scriptedBroker } from '../worker/scripted-broker.ts';

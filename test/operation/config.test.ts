@@ -6,7 +6,7 @@ import { parseEnv } from 'node:util';
 import fc from 'fast-check';
 import { type Config, ConfigError, readConfig } from '../../src/config/config.ts';
 import { describeConfig, envExample } from '../../src/config/table.ts';
-import { DEFAULT_PLANS } from '../../src/domain/entitlement.ts';
+import { DEFAULT_PLANS } from '../../src/domain/orders/entitlement.ts';
 
 const ipv4 = (address: string, prefix = 32) => ({ address, prefix, family: 'ipv4' });
 

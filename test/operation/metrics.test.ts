@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { settleRestored } from '../../src/app/operation/settle-restored.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { sql } from '../../src/data/db.ts';
+import { sql } from '../../src/data/engine/db.ts';
 import { DENIALS } from '../../src/domain/denials.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { openFillpath } from '../../src/main.ts';

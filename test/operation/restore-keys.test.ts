@@ -10,11 +10,16 @@ import { CompactEncrypt, importJWK } from 'jose';
 import { agreeOnAppKey } from '../../src/app/operation/app-key.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { openingKeys, workerKey } from '../../src/config/keys.ts';
-import { sql } from '../../src/data/db.ts';
-import { migrate } from '../../src/data/migrate.ts';
-import { openSqlite } from '../../src/data/sqlite.ts';
-import { type PrivateJwk, SEAL_ALGORITHM, SEAL_ENCRYPTION, sealingKey } from '../../src/domain/sealed.ts';
-import { sealOpener } from '../../src/worker/credentials.ts';
+import { sql } from '../../src/data/engine/db.ts';
+import { migrate } from '../../src/data/engine/migrate.ts';
+import { openSqlite } from '../../src/data/engine/sqlite.ts';
+import {
+  type PrivateJwk,
+  SEAL_ALGORITHM,
+  SEAL_ENCRYPTION,
+  sealingKey,
+} from '../../src/domain/identity/sealed.ts';
+import { sealOpener } from '../../src/worker/line/credentials.ts';
 import { terminal } from '../cli/terminal.ts';
 import { APP_KEY, makeTrader } from '../orders/kill-harness.ts';
 

@@ -5,9 +5,9 @@ import assert from 'node:assert/strict';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, type TestContext, test } from 'node:test';
 import { randomToken } from '../../src/app/secret-box.ts';
-import { changeAccount, storeCredentials } from '../../src/data/accounts.ts';
-import { type Db, type Statement, sql } from '../../src/data/db.ts';
-import { changeUser } from '../../src/data/users.ts';
+import { changeAccount, storeCredentials } from '../../src/data/accounts/accounts.ts';
+import { type Db, type Statement, sql } from '../../src/data/engine/db.ts';
+import { changeUser } from '../../src/data/identity/users.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { type Answer, openWorld, type Problem, type Trader, type World } from '../world.ts';
 

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { BrokerBusy } from '../../src/broker/broker.ts';
-import { sql } from '../../src/data/db.ts';
+import { sql } from '../../src/data/engine/db.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { timestamp } from '../../src/domain/ids.ts';
-import type { OrderResult } from '../../src/domain/order-result.ts';
+import type { OrderResult } from '../../src/domain/orders/result.ts';
 import { scriptedBroker } from '../worker/scripted-broker.ts';
 import { openWorld, type Problem, settableClock, type Trader, type World } from '../world.ts';
 

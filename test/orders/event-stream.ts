@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
-import type { OrderRecord } from '../../src/domain/order-result.ts';
+import type { OrderRecord } from '../../src/domain/orders/result.ts';
 
 export interface StreamEvent {
   readonly event: string;

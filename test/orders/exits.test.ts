@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { openPaper } from '../../src/broker/paper/paper.ts';
-import { openPaperLedger } from '../../src/data/paper-ledger.ts';
+import { openPaperLedger } from '../../src/data/orders/paper-ledger.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import type { ClientOrderId } from '../../src/domain/ids.ts';
-import type { Side } from '../../src/domain/order.ts';
+import type { Side } from '../../src/domain/orders/order.ts';
 import { accountOf, NEVER, NO_HURRY } from '../broker/paper-desk.ts';
 import { patient } from '../broker/patient.ts';
 import { openWorld } from '../world.ts';

@@ -1,7 +1,7 @@
 // What the tests of fill verification share: orders that rest at a broker, under a clock that stands still.
 
 import type { TestContext } from 'node:test';
-import type { OrderRecord } from '../../src/domain/order-result.ts';
+import type { OrderRecord } from '../../src/domain/orders/result.ts';
 import type { Store } from '../../src/store/store.ts';
 import { scriptedWorld } from '../worker/scripted-broker.ts';
 import { logbook, openWorld, settableClock, type Trader, type World } from '../world.ts';

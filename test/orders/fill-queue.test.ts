@@ -4,13 +4,13 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { verifyDueFills } from '../../src/app/orders/verify-fills.ts';
 import type { OrderQuery } from '../../src/broker/broker.ts';
-import { sql } from '../../src/data/db.ts';
-import { findOrder } from '../../src/data/orders.ts';
-import { workerOrders } from '../../src/data/worker-orders.ts';
+import { sql } from '../../src/data/engine/db.ts';
+import { workerOrders } from '../../src/data/orders/for-workers.ts';
+import { findOrder } from '../../src/data/orders/orders.ts';
 import { UNCOUNTED } from '../../src/domain/counters.ts';
-import type { Look } from '../../src/domain/fill.ts';
 import { timestamp, type UserId } from '../../src/domain/ids.ts';
-import type { Order } from '../../src/domain/order.ts';
+import type { Look } from '../../src/domain/orders/fill.ts';
+import type { Order } from '../../src/domain/orders/order.ts';
 import { logbook, type World } from '../world.ts';
 import { FIRST_POLL, polled, REQUEUE, restingBroker, restingOrder } from './fill-desk.ts';
 

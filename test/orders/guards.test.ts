@@ -3,15 +3,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { BrokerUnavailable, type Instrument } from '../../src/broker/broker.ts';
-import { sql } from '../../src/data/db.ts';
+import { sql } from '../../src/data/engine/db.ts';
 import type { BrokerName } from '../../src/domain/brokers.ts';
 import { type Decimal, decimal } from '../../src/domain/decimal.ts';
-import { mergeGuards } from '../../src/domain/guard-settings.ts';
-import { type GuardFacts, type Guards, judgeEntry } from '../../src/domain/guards.ts';
+import { type GuardFacts, type Guards, judgeEntry } from '../../src/domain/guards/guards.ts';
+import { mergeGuards } from '../../src/domain/guards/settings.ts';
 import { type Timestamp, timestamp } from '../../src/domain/ids.ts';
-import { type Leg, NO_NOTES, type Order } from '../../src/domain/order.ts';
-import { judgeGuards } from '../../src/worker/guarding.ts';
-import type { Line } from '../../src/worker/line.ts';
+import { type Leg, NO_NOTES, type Order } from '../../src/domain/orders/order.ts';
+import { judgeGuards } from '../../src/worker/lane/guarding.ts';
+import type { Line } from '../../src/worker/line/line.ts';
 import type { WorkerOrders } from '../../src/worker/orders.ts';
 import { openWorld, type Problem, settableClock, type Trader, type World } from '../world.ts';
 

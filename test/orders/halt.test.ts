@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { Halted } from '../../src/app/orders/halt.ts';
 import { BrokerUnavailable } from '../../src/broker/broker.ts';
-import { sql } from '../../src/data/db.ts';
+import { sql } from '../../src/data/engine/db.ts';
 import { timestamp } from '../../src/domain/ids.ts';
-import type { OrderResult } from '../../src/domain/order-result.ts';
+import type { OrderResult } from '../../src/domain/orders/result.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
-import { STARTS_QUEUE } from '../../src/worker/pool.ts';
+import { STARTS_QUEUE } from '../../src/worker/host/pool.ts';
 import { scriptedBroker } from '../worker/scripted-broker.ts';
 import { openWorld, type Problem, type Trader, type World } from '../world.ts';
 

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type HearDeps, hearFills } from '../../src/app/orders/hear-fills.ts';
-import type { Look } from '../../src/domain/fill.ts';
 import type { OrderId } from '../../src/domain/ids.ts';
+import type { Look } from '../../src/domain/orders/fill.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import { restingBroker } from './fill-desk.ts';
 

@@ -1,7 +1,7 @@
 // The judgement after the kills, from three sources that know nothing of each other: what the senders were told, our
 // order_history, and the paper broker's own ledger.
 
-import { type Db, sql } from '../../src/data/db.ts';
+import { type Db, sql } from '../../src/data/engine/db.ts';
 import { add, type Decimal, decimal, negate, ZERO } from '../../src/domain/decimal.ts';
 import type { AccountId, ClientOrderId, OrderId } from '../../src/domain/ids.ts';
 import {
@@ -11,10 +11,10 @@ import {
   type OrderIntent,
   type OrderStatus,
   type Side,
-} from '../../src/domain/order.ts';
-import type { OrderResult } from '../../src/domain/order-result.ts';
-import { planOrder } from '../../src/domain/position.ts';
-import { canonicalSymbol } from '../../src/domain/symbol.ts';
+} from '../../src/domain/orders/order.ts';
+import { planOrder } from '../../src/domain/orders/position.ts';
+import type { OrderResult } from '../../src/domain/orders/result.ts';
+import { canonicalSymbol } from '../../src/domain/signals/symbol.ts';
 
 /** A signal and all that became of sending it. Quantities are unique within an account: they tell signals apart. */
 export interface Sent {

@@ -8,12 +8,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Db, sql } from '../../src/data/db.ts';
-import { migrate } from '../../src/data/migrate.ts';
-import { openSqlite } from '../../src/data/sqlite.ts';
+import { type Db, sql } from '../../src/data/engine/db.ts';
+import { migrate } from '../../src/data/engine/migrate.ts';
+import { openSqlite } from '../../src/data/engine/sqlite.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { timestamp } from '../../src/domain/ids.ts';
-import type { OrderResult } from '../../src/domain/order-result.ts';
+import type { OrderResult } from '../../src/domain/orders/result.ts';
 import {
   ACTIONS,
   makeTrader,

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { foundOrders } from '../../src/app/orders/read-orders.ts';
-import { type Reads, type Statement, sql } from '../../src/data/db.ts';
+import { type Reads, type Statement, sql } from '../../src/data/engine/db.ts';
 import type { OrderId } from '../../src/domain/ids.ts';
-import type { OrderRecord } from '../../src/domain/order-result.ts';
+import type { OrderRecord } from '../../src/domain/orders/result.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Problem, Trader, World } from '../world.ts';

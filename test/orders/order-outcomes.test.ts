@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { sql } from '../../src/data/db.ts';
+import { sql } from '../../src/data/engine/db.ts';
 import { timestamp } from '../../src/domain/ids.ts';
-import type { OrderError } from '../../src/domain/order.ts';
-import type { OrderResult } from '../../src/domain/order-result.ts';
-import { REJECTIONS } from '../../src/domain/rejection.ts';
+import type { OrderError } from '../../src/domain/orders/order.ts';
+import { REJECTIONS } from '../../src/domain/orders/rejection.ts';
+import type { OrderResult } from '../../src/domain/orders/result.ts';
 import { scriptedBroker } from '../worker/scripted-broker.ts';
 import { type Answer, openWorld, settableClock, type Trader, type World } from '../world.ts';
 

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { sql } from '../../src/data/db.ts';
-import { migrate } from '../../src/data/migrate.ts';
-import type { Performance } from '../../src/domain/performance.ts';
+import { sql } from '../../src/data/engine/db.ts';
+import { migrate } from '../../src/data/engine/migrate.ts';
+import type { Performance } from '../../src/domain/money/performance.ts';
 import { openWorld, settableClock, type Trader, type World } from '../world.ts';
 
 const DAY = 24 * 3_600_000;

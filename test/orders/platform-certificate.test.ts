@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { readConfig } from '../../src/config/config.ts';
-import type { CheckVerdict } from '../../src/domain/webhook-checks.ts';
+import type { CheckVerdict } from '../../src/domain/signals/webhook-checks.ts';
 import { openWorld, type Trader } from '../world.ts';
 
 const EDGE = '10.0.0.1';

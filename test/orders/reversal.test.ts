@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
-import { ACTIONS } from '../../src/domain/order.ts';
+import { ACTIONS } from '../../src/domain/orders/order.ts';
 import { scriptedBroker } from '../worker/scripted-broker.ts';
 import { openWorld, settableClock, type Trader, type World } from '../world.ts';
 import { verified } from './fill-desk.ts';

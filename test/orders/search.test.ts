@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { OrderRecord } from '../../src/domain/order-result.ts';
+import type { OrderRecord } from '../../src/domain/orders/result.ts';
 import { openWorld, type Problem, type Trader, type World } from '../world.ts';
 
 interface Page {

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { sql } from '../../src/data/db.ts';
-import { MASK, maskMessage } from '../../src/domain/masking.ts';
-import { CHECKS } from '../../src/domain/webhook-checks.ts';
+import { sql } from '../../src/data/engine/db.ts';
+import { MASK, maskMessage } from '../../src/domain/signals/masking.ts';
+import { CHECKS } from '../../src/domain/signals/webhook-checks.ts';
 import { openWorld, type Trader, type World } from '../world.ts';
 
 interface Listed {

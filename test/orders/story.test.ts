@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readOrder } from '../../src/app/orders/read-orders.ts';
-import { ListTooSlow } from '../../src/data/db.ts';
-import type { Surroundings } from '../../src/data/order-story.ts';
+import { ListTooSlow } from '../../src/data/engine/db.ts';
+import type { Surroundings } from '../../src/data/orders/story.ts';
 import { isDenial } from '../../src/domain/denial.ts';
 import { openWorld } from '../world.ts';
 import { FIRST_POLL, polled, restingBroker } from './fill-desk.ts';

@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import type { Db } from '../../src/data/db.ts';
-import { holds } from '../../src/data/group-commit.ts';
+import type { Db } from '../../src/data/engine/db.ts';
+import { holds } from '../../src/data/engine/group-commit.ts';
 import { decimal, subtract } from '../../src/domain/decimal.ts';
 import { type Answer, openWorld, type Problem, type Trader, type World } from '../world.ts';
 

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { sql } from '../../src/data/db.ts';
-import type { OrderResult } from '../../src/domain/order-result.ts';
+import { sql } from '../../src/data/engine/db.ts';
+import type { OrderResult } from '../../src/domain/orders/result.ts';
 import { scriptedBroker } from '../worker/scripted-broker.ts';
 import { type Answer, openWorld, type Problem, settableClock, type Trader, type World } from '../world.ts';
 

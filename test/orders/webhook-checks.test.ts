@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Account } from '../../src/data/accounts.ts';
-import { sql } from '../../src/data/db.ts';
-import { changeUser, insertTerms, type User, type UserChange } from '../../src/data/users.ts';
+import type { Account } from '../../src/data/accounts/accounts.ts';
+import { sql } from '../../src/data/engine/db.ts';
+import { changeUser, insertTerms, type User, type UserChange } from '../../src/data/identity/users.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { type Answer, openWorld, type Problem, settableClock, type Trader, type World } from '../world.ts';
 

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { placeDashboardOrder } from '../../src/app/orders/dashboard-order.ts';
-import { DatabaseUnavailable } from '../../src/data/db.ts';
+import { DatabaseUnavailable } from '../../src/data/engine/db.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { UNTRACED } from '../../src/domain/tracing.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
-import { STARTS_QUEUE } from '../../src/worker/pool.ts';
+import { STARTS_QUEUE } from '../../src/worker/host/pool.ts';
 import { type Answer, logbook, openWorld, type Problem, type Trader, type World } from '../world.ts';
 
 /** A store in memory whose parts a test takes away and gives back. */

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { randomToken } from '../../src/app/secret-box.ts';
-import { DatabaseUnavailable, type Db, sql } from '../../src/data/db.ts';
+import { DatabaseUnavailable, type Db, sql } from '../../src/data/engine/db.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { type Answer, openWorld, type Problem, settableClock, type Trader, type World } from '../world.ts';
 

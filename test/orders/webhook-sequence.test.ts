@@ -4,15 +4,15 @@ import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
 import { randomToken } from '../../src/app/secret-box.ts';
-import type { Account } from '../../src/data/accounts.ts';
-import { sql } from '../../src/data/db.ts';
-import type { User } from '../../src/data/users.ts';
-import { dayOf } from '../../src/domain/entitlement.ts';
+import type { Account } from '../../src/data/accounts/accounts.ts';
+import { sql } from '../../src/data/engine/db.ts';
+import type { User } from '../../src/data/identity/users.ts';
 import { timestamp } from '../../src/domain/ids.ts';
-import { readBody, readSignal } from '../../src/domain/signal.ts';
-import { fingerprint } from '../../src/domain/webhook.ts';
+import { dayOf } from '../../src/domain/orders/entitlement.ts';
+import { readBody, readSignal } from '../../src/domain/signals/signal.ts';
+import { fingerprint } from '../../src/domain/signals/webhook.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
-import { STARTS_QUEUE } from '../../src/worker/pool.ts';
+import { STARTS_QUEUE } from '../../src/worker/host/pool.ts';
 import { openWorld, type Problem, settableClock, type Trader, type World } from '../world.ts';
 
 /** Of a signal that can be read; of another nobody asks for it. */

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compactDecrypt, exportJWK, generateKeyPair } from 'jose';
-import { mergeGuards } from '../../src/domain/guard-settings.ts';
-import { sealingKey, sealProblem } from '../../src/domain/sealed.ts';
-import { readBody, readSignal } from '../../src/domain/signal.ts';
-import { fillTemplate, templateWith } from '../../src/domain/template.ts';
+import { mergeGuards } from '../../src/domain/guards/settings.ts';
+import { sealingKey, sealProblem } from '../../src/domain/identity/sealed.ts';
+import { readBody, readSignal } from '../../src/domain/signals/signal.ts';
+import { fillTemplate, templateWith } from '../../src/domain/signals/template.ts';
 import {
   guardText,
   hasGuards,

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { recogniseForeign, renderMessage } from '../../src/domain/foreign-messages.ts';
+import { recogniseForeign, renderMessage } from '../../src/domain/signals/foreign-messages.ts';
 import { fieldsOf, isSecretField, linesOf } from '../../web/pages/check/lines.ts';
 import {
   aboutField,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { stepAt, totpCode } from '../../src/domain/totp.ts';
+import { stepAt, totpCode } from '../../src/domain/identity/totp.ts';
 import { assertClean, enter, onStage, PASSWORD, register } from './stage.ts';
 
 const EMAIL = 'ann@example.com';

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type GivenAddress, readAddress } from '../../src/domain/destination-address.ts';
-import { EVENTS } from '../../src/domain/notification.ts';
+import { type GivenAddress, readAddress } from '../../src/domain/told/destination-address.ts';
+import { EVENTS } from '../../src/domain/told/notification.ts';
 import {
   answerOf,
   type EventKind,

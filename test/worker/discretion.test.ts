@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { discretion } from '../../src/worker/discretion.ts';
+import { discretion } from '../../src/worker/line/discretion.ts';
 
 test('what a broker says of the credentials is left out, however it spells them', () => {
   const discreet = discretion({

@@ -5,11 +5,11 @@ import type { TestContext } from 'node:test';
 import type { UserId } from '../../src/domain/ids.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
-import { startHost } from '../../src/worker/host.ts';
-import { createMailbox } from '../../src/worker/mailbox.ts';
-import { createPool } from '../../src/worker/pool.ts';
-import { watchHosts } from '../../src/worker/roster.ts';
-import type { Worker } from '../../src/worker/worker.ts';
+import { startHost } from '../../src/worker/host/host.ts';
+import { createMailbox } from '../../src/worker/host/mailbox.ts';
+import { createPool } from '../../src/worker/host/pool.ts';
+import { watchHosts } from '../../src/worker/host/roster.ts';
+import type { Worker } from '../../src/worker/host/worker.ts';
 import { logbook } from '../world.ts';
 
 const steady = { now: () => performance.timeOrigin + performance.now() };

@@ -6,10 +6,10 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BrokerUnavailable, CredentialsRejected, type OrderHint } from '../../src/broker/broker.ts';
 import type { AccountId, OrderId } from '../../src/domain/ids.ts';
-import type { Order } from '../../src/domain/order.ts';
-import type { Connections } from '../../src/worker/connections.ts';
-import type { Line } from '../../src/worker/line.ts';
-import { createListening, type ListeningDeps } from '../../src/worker/listening.ts';
+import type { Order } from '../../src/domain/orders/order.ts';
+import type { Connections } from '../../src/worker/line/connections.ts';
+import type { Line } from '../../src/worker/line/line.ts';
+import { createListening, type ListeningDeps } from '../../src/worker/line/listening.ts';
 import { openWorld } from '../world.ts';
 import { scriptedBroker } from './scripted-broker.ts';
 

@@ -1,5 +1,5 @@
 // The one promise of the core, under any sequence of bad luck: whatever dies or gets lost when, an order ends where the
-// spec's table says, or says honestly that it did not, and no leg is sent twice. The decision (domain/next-step.ts) and its
+// spec's table says, or says honestly that it did not, and no leg is sent twice. The decision (domain/orders/next-step.ts) and its
 // driver run as they are; the broker, the database and the time around them are models.
 
 import assert from 'node:assert/strict';
@@ -15,10 +15,9 @@ import {
   type Capabilities,
   type Instrument,
 } from '../../src/broker/broker.ts';
-import type { Account } from '../../src/data/accounts.ts';
+import type { Account } from '../../src/data/accounts/accounts.ts';
 import { UNCOUNTED } from '../../src/domain/counters.ts';
 import { add, type Decimal, decimal, negate, sign, smaller, ZERO } from '../../src/domain/decimal.ts';
-import { afterLook } from '../../src/domain/fill.ts';
 import {
   type AccountId,
   type ClientOrderId,
@@ -26,6 +25,7 @@ import {
   timestamp,
   type UserId,
 } from '../../src/domain/ids.ts';
+import { afterLook } from '../../src/domain/orders/fill.ts';
 import {
   isUnderWay,
   type LegName,
@@ -34,14 +34,15 @@ import {
   type Order,
   type OrderIntent,
   openLeg,
-} from '../../src/domain/order.ts';
-import { withoutOpening } from '../../src/domain/other-legs.ts';
+} from '../../src/domain/orders/order.ts';
+import { withoutOpening } from '../../src/domain/orders/other-legs.ts';
 import { UNTRACED } from '../../src/domain/tracing.ts';
-import { type BrokerAccess, createConnections } from '../../src/worker/connections.ts';
-import { lookAtOrder } from '../../src/worker/enquiries.ts';
-import { type Execution, OrderTaken } from '../../src/worker/execute.ts';
-import { createGates } from '../../src/worker/gate.ts';
-import { recentTrades, workOff } from '../../src/worker/work-off.ts';
+import { lookAtOrder } from '../../src/worker/lane/enquiries.ts';
+import { type Execution, OrderTaken } from '../../src/worker/lane/execute.ts';
+import { recentTrades } from '../../src/worker/lane/trades.ts';
+import { workOff } from '../../src/worker/lane/work-off.ts';
+import { type BrokerAccess, createConnections } from '../../src/worker/line/connections.ts';
+import { createGates } from '../../src/worker/line/gate.ts';
 
 /** The process is gone: nothing that it was about to do happens. */
 class Crash extends Error {}

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { BrokerBusy, BrokerUnavailable } from '../../src/broker/broker.ts';
-import { sql } from '../../src/data/db.ts';
+import { sql } from '../../src/data/engine/db.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { openWorld, settableClock, type Trader, type World } from '../world.ts';
 import { scriptedBroker, scriptedWorld } from './scripted-broker.ts';

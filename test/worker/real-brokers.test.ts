@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BrokerBusy, BrokerUnavailable, CredentialsRejected } from '../../src/broker/broker.ts';
-import { sql } from '../../src/data/db.ts';
+import { sql } from '../../src/data/engine/db.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { openWorld } from '../world.ts';
 import { scriptedBroker } from './scripted-broker.ts';

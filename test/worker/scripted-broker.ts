@@ -21,7 +21,7 @@ import type {
 } from '../../src/broker/broker.ts';
 import { add, type Decimal, decimal, negate, sign, smaller, ZERO } from '../../src/domain/decimal.ts';
 import type { AccountId, ClientOrderId } from '../../src/domain/ids.ts';
-import type { OrderError } from '../../src/domain/order.ts';
+import type { OrderError } from '../../src/domain/orders/order.ts';
 import type { Parts } from '../../src/main.ts';
 import { openWorld } from '../world.ts';
 

@@ -7,10 +7,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { AccountId, UserId } from '../../src/domain/ids.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
-import { createHosts } from '../../src/worker/hosts.ts';
-import { leaseOf } from '../../src/worker/pool.ts';
-import { HOSTS } from '../../src/worker/roster.ts';
-import { surplus } from '../../src/worker/spread.ts';
+import { createHosts } from '../../src/worker/host/hosts.ts';
+import { leaseOf } from '../../src/worker/host/pool.ts';
+import { HOSTS } from '../../src/worker/host/roster.ts';
+import { surplus } from '../../src/worker/host/spread.ts';
 import { openHost, openWays, severable, sharedStore } from './hosts-desk.ts';
 
 const LEASE = { leaseMs: 300 };

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { sql } from '../../src/data/db.ts';
-import type { OrderResult } from '../../src/domain/order-result.ts';
+import { sql } from '../../src/data/engine/db.ts';
+import type { OrderResult } from '../../src/domain/orders/result.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
-import { leaseOf, STARTS_QUEUE } from '../../src/worker/pool.ts';
+import { leaseOf, STARTS_QUEUE } from '../../src/worker/host/pool.ts';
 import type { Answer, Problem, Trader, World } from '../world.ts';
 import { scriptedWorld } from './scripted-broker.ts';
 

@@ -1,14 +1,14 @@
 // What is asked of an account's broker, always through the user's worker: are the credentials good, what is held, what
 // can be traded.
 
-import { type Account, changeAccountAt } from '../../data/accounts.ts';
-import type { Db } from '../../data/db.ts';
+import { type Account, changeAccountAt } from '../../data/accounts/accounts.ts';
+import type { Db } from '../../data/engine/db.ts';
 import { NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
 import { toNumber } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial, ruleOf } from '../../domain/denial.ts';
 import { type AccountId, timestamp, type UserId } from '../../domain/ids.ts';
-import type { Mailbox, Work } from '../../worker/mailbox.ts';
-import type { Pool } from '../../worker/pool.ts';
+import type { Mailbox, Work } from '../../worker/host/mailbox.ts';
+import type { Pool } from '../../worker/host/pool.ts';
 import { audit, writeAudit } from '../audit/audit.ts';
 import type { Page, PageRequest } from '../pages.ts';
 import { type AccountDeps, type Owner, ownAccount, readAccount, type ShownAccount } from './accounts.ts';

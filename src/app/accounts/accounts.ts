@@ -9,17 +9,17 @@ import {
   insertAccount,
   listAccounts,
   storeCredentials,
-} from '../../data/accounts.ts';
-import type { Db, Statement } from '../../data/db.ts';
-import { roomFor } from '../../data/room.ts';
-import type { User } from '../../data/users.ts';
+} from '../../data/accounts/accounts.ts';
+import type { Db, Statement } from '../../data/engine/db.ts';
+import { roomFor } from '../../data/identity/room.ts';
+import type { User } from '../../data/identity/users.ts';
 import { BROKERS, type BrokerName, environmentOf, NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
-import { mergeGuards, showGuards } from '../../domain/guard-settings.ts';
+import { mergeGuards, showGuards } from '../../domain/guards/settings.ts';
+import { type SealingKey, sealProblem } from '../../domain/identity/sealed.ts';
 import { type AccountId, isUuid, timestamp, type UserId } from '../../domain/ids.ts';
 import { mergePaperSettings, type PaperSettings, readPaperSettings } from '../../domain/paper-settings.ts';
-import { type SealingKey, sealProblem } from '../../domain/sealed.ts';
-import type { OutOfSync } from '../../domain/strategy.ts';
+import type { OutOfSync } from '../../domain/signals/strategy.ts';
 import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
 import { MOST_CHARACTERS, onePage, type Page, type PageRequest, pageOf } from '../pages.ts';

@@ -1,12 +1,12 @@
 // What an account holds, beside what its strategies hold.
 
-import type { Db } from '../../data/db.ts';
-import { type StrategyState, strategiesOf } from '../../data/strategies.ts';
+import type { Db } from '../../data/engine/db.ts';
+import { type StrategyState, strategiesOf } from '../../data/orders/strategies.ts';
 import { type Decimal, toNumber, toNumberOrNull, ZERO } from '../../domain/decimal.ts';
 import { isDenial } from '../../domain/denial.ts';
 import type { UserId } from '../../domain/ids.ts';
-import { positionOf } from '../../domain/strategy.ts';
-import { canonicalSymbol } from '../../domain/symbol.ts';
+import { positionOf } from '../../domain/signals/strategy.ts';
+import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import { type AskDeps, heldPositions } from './account-broker.ts';
 import { ownAccount } from './accounts.ts';
 

@@ -1,8 +1,8 @@
 // How much of everything a user may make, by the plan that holds now.
 
-import type { User } from '../../data/users.ts';
-import { effectivePlan, type Plans, type Room, roomOf } from '../../domain/entitlement.ts';
+import type { User } from '../../data/identity/users.ts';
 import { millis } from '../../domain/ids.ts';
+import { effectivePlan, type Plans, type Room, roomOf } from '../../domain/orders/entitlement.ts';
 
 export interface RoomDeps {
   readonly plans: Plans;

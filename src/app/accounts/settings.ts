@@ -1,14 +1,14 @@
 // What users settle for themselves: API keys, the addresses they trade from, the terms, and what their plan gives them.
 
-import { deleteAllowedIp, insertAllowedIp, listAllowedIps } from '../../data/allowed-ips.ts';
-import { insertApiKey, listApiKeys, revokeApiKey } from '../../data/api-keys.ts';
-import type { Db, Statement } from '../../data/db.ts';
-import { ordersOn } from '../../data/order-limits.ts';
-import { roomFor } from '../../data/room.ts';
-import { acceptTerms, currentTerms, type Terms } from '../../data/users.ts';
+import { deleteAllowedIp, insertAllowedIp, listAllowedIps } from '../../data/accounts/allowed-ips.ts';
+import type { Db, Statement } from '../../data/engine/db.ts';
+import { insertApiKey, listApiKeys, revokeApiKey } from '../../data/identity/api-keys.ts';
+import { roomFor } from '../../data/identity/room.ts';
+import { acceptTerms, currentTerms, type Terms } from '../../data/identity/users.ts';
+import { ordersOn } from '../../data/orders/limits.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
-import { dayOf, effectivePlan, type Plans } from '../../domain/entitlement.ts';
 import { isUuid, millis, timestamp, type UserId } from '../../domain/ids.ts';
+import { dayOf, effectivePlan, type Plans } from '../../domain/orders/entitlement.ts';
 import { audit } from '../audit/audit.ts';
 import type { User } from '../identity/access.ts';
 import { hashToken } from '../identity/tokens.ts';

@@ -1,8 +1,8 @@
 // Alert mails on classified attacks: after the answer, best-effort, at most one per user in half an hour. Whatever
 // fails here is logged and never reaches a request.
 
-import { claimAlert } from '../../data/alerts.ts';
-import type { Db } from '../../data/db.ts';
+import { claimAlert } from '../../data/audit/alerts.ts';
+import type { Db } from '../../data/engine/db.ts';
 import { type DenialCode, ruleOf } from '../../domain/denial.ts';
 import { timestamp, type UserId } from '../../domain/ids.ts';
 import type { Mailer } from '../../mail/mailer.ts';

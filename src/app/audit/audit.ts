@@ -1,7 +1,7 @@
 // Every attempt leaves an entry, with where it came from and what it was about.
 
-import { type AuditEntry, insertAuditEntry } from '../../data/audit-log.ts';
-import type { Db, Statement } from '../../data/db.ts';
+import { type AuditEntry, insertAuditEntry } from '../../data/audit/log.ts';
+import type { Db, Statement } from '../../data/engine/db.ts';
 import { type Denial, whyRefused } from '../../domain/denial.ts';
 import { type Timestamp, timestamp, type UserId } from '../../domain/ids.ts';
 

@@ -12,8 +12,8 @@ import {
   type SealedEntry,
   sealedEntries,
   straySeal,
-} from '../../data/audit-chain.ts';
-import type { Db } from '../../data/db.ts';
+} from '../../data/audit/chain.ts';
+import type { Db } from '../../data/engine/db.ts';
 import { type ChainHead, checkpointMac, GENESIS, nextHead } from '../../domain/audit-chain.ts';
 import type { Timestamp } from '../../domain/ids.ts';
 import { type ChainKeys, keyAt, readChainKeys } from './eras.ts';

@@ -3,8 +3,8 @@
 // has only the old key cannot have anything before that head sealed otherwise: its hash is known.
 
 import { createHmac } from 'node:crypto';
-import type { Db } from '../../data/db.ts';
-import { readFact } from '../../data/facts.ts';
+import type { Db } from '../../data/engine/db.ts';
+import { readFact } from '../../data/engine/facts.ts';
 import type { ChainHead } from '../../domain/audit-chain.ts';
 import { createSecretBox } from '../secret-box.ts';
 

@@ -1,7 +1,7 @@
 // The words of our mails.
 
-import { NOTICE_TITLES, type NoticeKind } from '../../domain/notice.ts';
-import { ATTACK_WORDS } from '../../domain/notification-events.ts';
+import { ATTACK_WORDS } from '../../domain/told/events.ts';
+import { NOTICE_TITLES, type NoticeKind } from '../../domain/told/notice.ts';
 import type { Mail } from '../../mail/mailer.ts';
 
 type Words = Omit<Mail, 'to'>;

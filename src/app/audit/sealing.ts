@@ -11,8 +11,8 @@ import {
   sealsAt,
   sightOf,
   unsealedEntries,
-} from '../../data/audit-chain.ts';
-import type { HeadMemory } from '../../data/kept-head.ts';
+} from '../../data/audit/chain.ts';
+import type { HeadMemory } from '../../data/audit/kept-head.ts';
 import { type ChainHead, headText, nextHead } from '../../domain/audit-chain.ts';
 import { type ChainDeps, isOurs } from './chain.ts';
 

@@ -1,7 +1,7 @@
 // What a user can see of the audit log: all entries, and among them those that are classified as attacks.
 
-import { listAuditEntries, type StoredEntry } from '../../data/audit-log.ts';
-import type { Db } from '../../data/db.ts';
+import { listAuditEntries, type StoredEntry } from '../../data/audit/log.ts';
+import type { Db } from '../../data/engine/db.ts';
 import { SECURITY_EVENTS, type SecurityEvent } from '../../domain/denial.ts';
 import type { OrderId, UserId } from '../../domain/ids.ts';
 import { onePage, type PageRequest, pageOf } from '../pages.ts';

@@ -1,7 +1,7 @@
 // Attempts of those of whom we know nothing but an address. Each of the first few has its entry in the audit log; of the
 // rest one entry a minute says how many there were: else whoever likes to be refused fills the disk.
 
-import type { Db } from '../../data/db.ts';
+import type { Db } from '../../data/engine/db.ts';
 import type { UserId } from '../../domain/ids.ts';
 import { type Bounds, StrangerCount } from '../../domain/strangers.ts';
 import { type Background, every } from '../background.ts';

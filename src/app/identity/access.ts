@@ -1,14 +1,14 @@
 // Who may act, how often and from where. The same checks stand before the webhook and the trading routes.
 
-import { findAccount } from '../../data/accounts.ts';
-import { isApiKeyGood, ownerOfApiKey, touchApiKey } from '../../data/api-keys.ts';
-import type { Db } from '../../data/db.ts';
-import { findSession, isSessionLive, type Session } from '../../data/sessions.ts';
-import { allowedIps, type User } from '../../data/users.ts';
+import { findAccount } from '../../data/accounts/accounts.ts';
+import type { Db } from '../../data/engine/db.ts';
+import { isApiKeyGood, ownerOfApiKey, touchApiKey } from '../../data/identity/api-keys.ts';
+import { findSession, isSessionLive, type Session } from '../../data/identity/sessions.ts';
+import { allowedIps, type User } from '../../data/identity/users.ts';
 import type { Counters } from '../../domain/counters.ts';
 import { type Denial, deny, ruleOf } from '../../domain/denial.ts';
 import { type AccountId, timestamp, type UserId } from '../../domain/ids.ts';
-import { isSameSecret } from '../../domain/webhook.ts';
+import { isSameSecret } from '../../domain/signals/webhook.ts';
 import type { Store } from '../../store/store.ts';
 import { ipList } from '../accounts/ip-list.ts';
 import { type AlertDeps, alertUser } from '../audit/alerts.ts';

@@ -2,13 +2,13 @@
 // whoever has it may have got it by the old password. API keys stay: programs go on trading, and each key is listed with
 // what it is for beside the form.
 
-import { changePasswordFrom, credentialsOf, useUpPasswordResets } from '../../data/credentials.ts';
-import type { Db } from '../../data/db.ts';
-import { revokeOtherSessions, type Session } from '../../data/sessions.ts';
-import type { User } from '../../data/users.ts';
+import { changePasswordFrom, credentialsOf, useUpPasswordResets } from '../../data/accounts/credentials.ts';
+import type { Db } from '../../data/engine/db.ts';
+import { revokeOtherSessions, type Session } from '../../data/identity/sessions.ts';
+import type { User } from '../../data/identity/users.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
+import { weakness } from '../../domain/identity/password.ts';
 import { timestamp } from '../../domain/ids.ts';
-import { weakness } from '../../domain/password.ts';
 import type { Mailer } from '../../mail/mailer.ts';
 import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import { passwordChangedMail } from '../audit/mails.ts';

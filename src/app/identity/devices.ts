@@ -2,7 +2,7 @@
 // its own, so that strangers who guess cannot lock its user out; and it ends with the password that was right then.
 
 import { randomUUID } from 'node:crypto';
-import type { UserCredentials } from '../../data/credentials.ts';
+import type { UserCredentials } from '../../data/accounts/credentials.ts';
 import { hashToken, type Tokens } from './tokens.ts';
 
 export const DEVICE_MS = 180 * 86_400_000;

@@ -1,11 +1,11 @@
 // Logging in: a right password, and a code where the user has a second factor, begin a session.
 
-import { credentialsByEmail, credentialsOf, type UserCredentials } from '../../data/credentials.ts';
-import { insertSession, type Session } from '../../data/sessions.ts';
-import type { Tried } from '../../data/tries.ts';
-import type { User } from '../../data/users.ts';
+import { credentialsByEmail, credentialsOf, type UserCredentials } from '../../data/accounts/credentials.ts';
+import { insertSession, type Session } from '../../data/identity/sessions.ts';
+import type { Tried } from '../../data/identity/tries.ts';
+import type { User } from '../../data/identity/users.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
-import { normalEmail } from '../../domain/email.ts';
+import { normalEmail } from '../../domain/identity/email.ts';
 import { type SessionId, timestamp } from '../../domain/ids.ts';
 import { audit, type RequestContext, storable, writeAudit } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';

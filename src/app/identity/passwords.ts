@@ -2,7 +2,6 @@
 // account exists.
 
 import { hash, verify } from '@node-rs/argon2';
-import { revokeApiKeysOf } from '../../data/api-keys.ts';
 import {
   credentialsByEmail,
   credentialsOf,
@@ -11,15 +10,16 @@ import {
   type UserCredentials,
   usePasswordReset,
   userOfPasswordReset,
-} from '../../data/credentials.ts';
-import type { Db, Statement } from '../../data/db.ts';
-import { revokeSessionsOf } from '../../data/sessions.ts';
-import type { Tried } from '../../data/tries.ts';
-import { currentTermsVersion, insertUser, type User } from '../../data/users.ts';
+} from '../../data/accounts/credentials.ts';
+import type { Db, Statement } from '../../data/engine/db.ts';
+import { revokeApiKeysOf } from '../../data/identity/api-keys.ts';
+import { revokeSessionsOf } from '../../data/identity/sessions.ts';
+import type { Tried } from '../../data/identity/tries.ts';
+import { currentTermsVersion, insertUser, type User } from '../../data/identity/users.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
-import { isEmail, normalEmail } from '../../domain/email.ts';
+import { isEmail, normalEmail } from '../../domain/identity/email.ts';
+import { weakness } from '../../domain/identity/password.ts';
 import { timestamp, type UserId } from '../../domain/ids.ts';
-import { weakness } from '../../domain/password.ts';
 import type { Mailer } from '../../mail/mailer.ts';
 import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import { resetMail } from '../audit/mails.ts';

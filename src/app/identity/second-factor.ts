@@ -2,7 +2,7 @@
 // code works once, by compare-and-set in the database: a store that forgets does not bring a used code back.
 
 import { randomBytes } from 'node:crypto';
-import type { Db, Statement } from '../../data/db.ts';
+import type { Db, Statement } from '../../data/engine/db.ts';
 import {
   confirmSecondFactor,
   deleteSecondFactor,
@@ -11,10 +11,9 @@ import {
   insertRecoveryCode,
   useRecoveryCode,
   useTimeStep,
-} from '../../data/second-factors.ts';
-import type { User } from '../../data/users.ts';
+} from '../../data/identity/second-factors.ts';
+import type { User } from '../../data/identity/users.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
-import { timestamp, type UserId } from '../../domain/ids.ts';
 import {
   base32,
   isTotpShaped,
@@ -22,7 +21,8 @@ import {
   otpauthUri,
   plainRecoveryCode,
   recoveryCode,
-} from '../../domain/totp.ts';
+} from '../../domain/identity/totp.ts';
+import { timestamp, type UserId } from '../../domain/ids.ts';
 import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import type { SecretBox } from '../secret-box.ts';
 import { type CheckPasswordDeps, checkOwnPassword } from './passwords.ts';

@@ -1,7 +1,7 @@
 // Sessions: how they are kept up, shown and ended. The refresh token rotates with every use, so that a stolen one
 // betrays itself.
 
-import type { Db } from '../../data/db.ts';
+import type { Db } from '../../data/engine/db.ts';
 import {
   findRefreshToken,
   findSession,
@@ -12,11 +12,11 @@ import {
   revokeSession,
   type Session,
   useRefreshToken,
-} from '../../data/sessions.ts';
-import { currentTermsVersion, type User } from '../../data/users.ts';
+} from '../../data/identity/sessions.ts';
+import { currentTermsVersion, type User } from '../../data/identity/users.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
-import { effectivePlan, type Plans } from '../../domain/entitlement.ts';
 import { isUuid, millis, type SessionId, timestamp, type UserId } from '../../domain/ids.ts';
+import { effectivePlan, type Plans } from '../../domain/orders/entitlement.ts';
 import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import type { Changes } from '../orders/changes.ts';
 import { onePage, type Page, type PageRequest, pageOf } from '../pages.ts';

@@ -2,8 +2,8 @@
 // forget, gives nobody another one. Those who proved something before try apart, so that a stranger who uses up tries
 // locks out strangers: a device that the user has logged in with, and whoever has a session.
 
-import type { Db, Statement } from '../../data/db.ts';
-import { decidingTry, forgetTries, type Tried, takeTry as takeOne } from '../../data/tries.ts';
+import type { Db, Statement } from '../../data/engine/db.ts';
+import { decidingTry, forgetTries, type Tried, takeTry as takeOne } from '../../data/identity/tries.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
 import { millis, timestamp, type UserId } from '../../domain/ids.ts';
 import { hashToken } from './tokens.ts';

@@ -1,7 +1,7 @@
 // Sends what is waiting: to each destination one after the other and in order, to many at a time. One that fails is left alone
 // for a while, each time longer; one that says that it is gone, or took nothing for a day, is dead until its owner revives it.
 
-import type { Db, Statement } from '../../data/db.ts';
+import type { Db, Statement } from '../../data/engine/db.ts';
 import {
   claimTrial,
   type Delivery,
@@ -12,7 +12,7 @@ import {
   noteDeliveryError,
   type Trial,
   waitingTrials,
-} from '../../data/notification-deliveries.ts';
+} from '../../data/notifications/deliveries.ts';
 import {
   claimDestination,
   type Destination,
@@ -23,7 +23,7 @@ import {
   noteSuccess,
   releaseDestination,
   reviveDestination,
-} from '../../data/notification-destinations.ts';
+} from '../../data/notifications/destinations.ts';
 import type { Counters } from '../../domain/counters.ts';
 import { millis, timestamp } from '../../domain/ids.ts';
 import {
@@ -33,7 +33,7 @@ import {
   isHopeless,
   type Message,
   pauseMs,
-} from '../../domain/notification.ts';
+} from '../../domain/told/notification.ts';
 import type { Address, Channels } from '../../notify/channel.ts';
 import type { SecretBox } from '../secret-box.ts';
 

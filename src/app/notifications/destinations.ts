@@ -1,8 +1,8 @@
 // Where users want to be told: their destinations, of which nobody sees the addresses once they are given.
 
 import { randomBytes } from 'node:crypto';
-import type { Db, Reads, Statement } from '../../data/db.ts';
-import { endOfDelivery, insertDelivery, listDeliveries } from '../../data/notification-deliveries.ts';
+import type { Db, Reads, Statement } from '../../data/engine/db.ts';
+import { endOfDelivery, insertDelivery, listDeliveries } from '../../data/notifications/deliveries.ts';
 import {
   changeDestination,
   type Destination,
@@ -11,12 +11,12 @@ import {
   findDestination,
   insertDestination,
   listDestinations,
-} from '../../data/notification-destinations.ts';
-import { type OwnAccount, ownAccounts } from '../../data/notification-sources.ts';
+} from '../../data/notifications/destinations.ts';
+import { type OwnAccount, ownAccounts } from '../../data/notifications/sources.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
-import { type GivenAddress, readAddress } from '../../domain/destination-address.ts';
 import { type AccountId, isUuid, timestamp, type UserId } from '../../domain/ids.ts';
-import { type EventKind, nextSummary, stateOf } from '../../domain/notification.ts';
+import { type GivenAddress, readAddress } from '../../domain/told/destination-address.ts';
+import { type EventKind, nextSummary, stateOf } from '../../domain/told/notification.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import type { Owner } from '../accounts/accounts.ts';
 import { audit } from '../audit/audit.ts';

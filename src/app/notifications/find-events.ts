@@ -2,9 +2,9 @@
 // knows nothing of it. How far it came is moved on in the unit that makes the messages: nothing is told twice or forgotten by us,
 // however many processes look, and wherever they die.
 
-import { readHead } from '../../data/audit-chain.ts';
-import type { Statement } from '../../data/db.ts';
-import { hasLiveDestinations } from '../../data/notification-destinations.ts';
+import { readHead } from '../../data/audit/chain.ts';
+import type { Statement } from '../../data/engine/db.ts';
+import { hasLiveDestinations } from '../../data/notifications/destinations.ts';
 import {
   accountNames,
   advanceCursor,
@@ -22,11 +22,11 @@ import {
   type WatchedOrder,
   watchedAmong,
   watchOrder,
-} from '../../data/notification-sources.ts';
-import { ordersByIds } from '../../data/orders.ts';
-import { dayOf, effectivePlan, type Plans } from '../../domain/entitlement.ts';
+} from '../../data/notifications/sources.ts';
+import { ordersByIds } from '../../data/orders/orders.ts';
 import { type AccountId, millis, type OrderId, type Timestamp, timestamp } from '../../domain/ids.ts';
-import type { Event } from '../../domain/notification.ts';
+import { dayOf, effectivePlan, type Plans } from '../../domain/orders/entitlement.ts';
+import type { Order } from '../../domain/orders/order.ts';
 import {
   credentialsEvent,
   entryEvent,
@@ -34,8 +34,8 @@ import {
   limitEvent,
   orderEvents,
   silenceEvent,
-} from '../../domain/notification-events.ts';
-import type { Order } from '../../domain/order.ts';
+} from '../../domain/told/events.ts';
+import type { Event } from '../../domain/told/notification.ts';
 import { type Occurrence, type TellDeps, tell } from './tell.ts';
 
 export interface EventDeps extends TellDeps {

@@ -1,7 +1,7 @@
 // A dead destination cannot tell of its own death: its owner is mailed, once.
 
-import type { Db } from '../../data/db.ts';
-import { noteMailed, unmailedDead } from '../../data/notification-destinations.ts';
+import type { Db } from '../../data/engine/db.ts';
+import { noteMailed, unmailedDead } from '../../data/notifications/destinations.ts';
 import type { Mailer } from '../../mail/mailer.ts';
 import { deadDestinationMail } from '../audit/mails.ts';
 

@@ -1,11 +1,11 @@
 // A sign of life once a day, at the hour that the user has chosen: whoever does not get it knows that something is wrong.
 
-import { type Destination, dueSummaries, nextSummaryOf } from '../../data/notification-destinations.ts';
-import { countSignals, standingAccounts } from '../../data/standing.ts';
+import { type Destination, dueSummaries, nextSummaryOf } from '../../data/notifications/destinations.ts';
+import { countSignals, standingAccounts } from '../../data/orders/standing.ts';
 import { BROKERS } from '../../domain/brokers.ts';
 import { millis, timestamp } from '../../domain/ids.ts';
-import { nextSummary } from '../../domain/notification.ts';
-import { type Summary, summaryEvent } from '../../domain/notification-events.ts';
+import { type Summary, summaryEvent } from '../../domain/told/events.ts';
+import { nextSummary } from '../../domain/told/notification.ts';
 import { readDay } from '../orders/read-day.ts';
 import { type TellDeps, tell } from './tell.ts';
 

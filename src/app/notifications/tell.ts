@@ -1,11 +1,17 @@
 // Which messages come of events: for each destination that wants it one, and of a burst one for all that are too many. The
 // statements belong into the unit that marks the events as told.
 
-import type { Db, Statement } from '../../data/db.ts';
-import { foldDelivery, insertDelivery, noteDropped, waitingAt } from '../../data/notification-deliveries.ts';
-import { liveDestinationsOf } from '../../data/notification-destinations.ts';
+import type { Db, Statement } from '../../data/engine/db.ts';
+import { foldDelivery, insertDelivery, noteDropped, waitingAt } from '../../data/notifications/deliveries.ts';
+import { liveDestinationsOf } from '../../data/notifications/destinations.ts';
 import { type Timestamp, timestamp } from '../../domain/ids.ts';
-import { type Event, endOfMinute, foldOf, isWanted, MOST_IN_A_MINUTE } from '../../domain/notification.ts';
+import {
+  type Event,
+  endOfMinute,
+  foldOf,
+  isWanted,
+  MOST_IN_A_MINUTE,
+} from '../../domain/told/notification.ts';
 import { newId } from '../new-id.ts';
 
 export interface TellDeps {

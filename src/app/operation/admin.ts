@@ -1,17 +1,9 @@
 // Administration: what an operator sees and changes from an admin IP. Every attempt to change something leaves an
 // audit entry, with the admin as its user and the target as its resource.
 
-import { realMoneyAmong } from '../../data/accounts.ts';
-import type { Db, Statement } from '../../data/db.ts';
-import {
-  type DeadLetter as CheckGivenUp,
-  deadLetters,
-  hasCheck,
-  reviveCheck,
-} from '../../data/dead-letters.ts';
-import { countChecks, earliestCheck } from '../../data/fill-checks.ts';
-import { findOrder, ordersUnderWayNow, usersWithOrdersUnderWay } from '../../data/orders.ts';
-import { findSession, liveSessions, revokeSession } from '../../data/sessions.ts';
+import { realMoneyAmong } from '../../data/accounts/accounts.ts';
+import type { Db, Statement } from '../../data/engine/db.ts';
+import { findSession, liveSessions, revokeSession } from '../../data/identity/sessions.ts';
 import {
   changeUser,
   claimFirstAdmin,
@@ -28,10 +20,18 @@ import {
   type User,
   type UserChange,
   type UserRecord,
-} from '../../data/users.ts';
+} from '../../data/identity/users.ts';
+import {
+  type DeadLetter as CheckGivenUp,
+  deadLetters,
+  hasCheck,
+  reviveCheck,
+} from '../../data/orders/dead-letters.ts';
+import { countChecks, earliestCheck } from '../../data/orders/fill-checks.ts';
+import { findOrder, ordersUnderWayNow, usersWithOrdersUnderWay } from '../../data/orders/orders.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
-import { isEmail, normalEmail } from '../../domain/email.ts';
-import { effectivePlan, type Plans } from '../../domain/entitlement.ts';
+import { isEmail, normalEmail } from '../../domain/identity/email.ts';
+import { weakness } from '../../domain/identity/password.ts';
 import {
   isUuid,
   millis,
@@ -41,11 +41,11 @@ import {
   timestamp,
   type UserId,
 } from '../../domain/ids.ts';
-import { weakness } from '../../domain/password.ts';
+import { effectivePlan, type Plans } from '../../domain/orders/entitlement.ts';
 import type { Store } from '../../store/store.ts';
-import type { Hosts } from '../../worker/hosts.ts';
-import type { Mailbox } from '../../worker/mailbox.ts';
-import { STARTS_QUEUE } from '../../worker/pool.ts';
+import type { Hosts } from '../../worker/host/hosts.ts';
+import type { Mailbox } from '../../worker/host/mailbox.ts';
+import { STARTS_QUEUE } from '../../worker/host/pool.ts';
 import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import type { PasswordHasher } from '../identity/passwords.ts';
 import { shownUser } from '../identity/sessions.ts';

@@ -2,8 +2,8 @@
 // audit log would be sealed by two keys. So the database remembers which one it was, without telling anything about it.
 
 import { createHmac } from 'node:crypto';
-import type { Db } from '../../data/db.ts';
-import { readFact, rememberFact } from '../../data/facts.ts';
+import type { Db } from '../../data/engine/db.ts';
+import { readFact, rememberFact } from '../../data/engine/facts.ts';
 import { CannotStart } from '../../domain/cannot-start.ts';
 
 export const APP_KEY_FACT = 'app_key';

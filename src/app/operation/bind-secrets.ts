@@ -1,7 +1,7 @@
 // Secrets that were sealed before they were bound to their owners are sealed anew, at the start of an API process.
 
-import type { Db } from '../../data/db.ts';
-import { SEALED_SECRETS } from '../../data/sealed-secrets.ts';
+import { SEALED_SECRETS } from '../../data/accounts/sealed-secrets.ts';
+import type { Db } from '../../data/engine/db.ts';
 import { BOUND, type SecretBox } from '../secret-box.ts';
 
 interface BindDeps {

@@ -2,12 +2,18 @@
 // a paper account, so that a newcomer places the first order by pasting one command.
 
 import { randomBytes } from 'node:crypto';
-import { insertAccount } from '../../data/accounts.ts';
-import { insertApiKey } from '../../data/api-keys.ts';
-import type { Db } from '../../data/db.ts';
-import { claimFirstAdmin, currentTermsVersion, hasUsers, insertTerms, insertUser } from '../../data/users.ts';
+import { insertAccount } from '../../data/accounts/accounts.ts';
+import type { Db } from '../../data/engine/db.ts';
+import { insertApiKey } from '../../data/identity/api-keys.ts';
+import {
+  claimFirstAdmin,
+  currentTermsVersion,
+  hasUsers,
+  insertTerms,
+  insertUser,
+} from '../../data/identity/users.ts';
 import { type AccountId, timestamp, type UserId } from '../../domain/ids.ts';
-import { templateWith } from '../../domain/template.ts';
+import { templateWith } from '../../domain/signals/template.ts';
 import type { PasswordHasher } from '../identity/passwords.ts';
 import { hashToken } from '../identity/tokens.ts';
 import { newId } from '../new-id.ts';

@@ -1,12 +1,12 @@
 // Is the service able to take an order? Each part is asked; one that is down makes the whole unhealthy.
 
-import { oldestUnsealed } from '../../data/audit-chain.ts';
-import type { Db } from '../../data/db.ts';
-import { countChecks } from '../../data/fill-checks.ts';
+import { oldestUnsealed } from '../../data/audit/chain.ts';
+import type { Db } from '../../data/engine/db.ts';
+import { countChecks } from '../../data/orders/fill-checks.ts';
 import { millis } from '../../domain/ids.ts';
 import type { Store } from '../../store/store.ts';
-import type { Hosts } from '../../worker/hosts.ts';
-import { STARTS_QUEUE } from '../../worker/pool.ts';
+import type { Hosts } from '../../worker/host/hosts.ts';
+import { STARTS_QUEUE } from '../../worker/host/pool.ts';
 import type { WriteProbe } from './write-probe.ts';
 
 export interface HealthDeps {

@@ -1,15 +1,15 @@
 // Figures of the whole deployment, the same from every process of it, but for two that a process alone can know: what it is,
 // and which messages it did not believe. What it counts of its own doing stands beside them (domain/counters.ts).
 
-import type { Db } from '../../data/db.ts';
-import { countChecks, earliestCheck } from '../../data/fill-checks.ts';
-import { countUnknown, ordersUnderWayNow } from '../../data/orders.ts';
-import { readPruned } from '../../data/pruning.ts';
+import type { Db } from '../../data/engine/db.ts';
+import { readPruned } from '../../data/engine/pruning.ts';
+import { countChecks, earliestCheck } from '../../data/orders/fill-checks.ts';
+import { countUnknown, ordersUnderWayNow } from '../../data/orders/orders.ts';
 import type { Figure } from '../../domain/figure.ts';
 import { millis, type Timestamp } from '../../domain/ids.ts';
 import type { Store } from '../../store/store.ts';
-import type { Hosts } from '../../worker/hosts.ts';
-import { STARTS_QUEUE } from '../../worker/pool.ts';
+import type { Hosts } from '../../worker/host/hosts.ts';
+import { STARTS_QUEUE } from '../../worker/host/pool.ts';
 import { unsealedMs } from './health.ts';
 
 export interface MetricsDeps {

@@ -1,7 +1,7 @@
 // Tells owners what they are to be told of, after it was committed: never in the way of an order, tried again where the mail
 // server is away, and once, however many processes look.
 
-import type { Db } from '../../data/db.ts';
+import type { Db } from '../../data/engine/db.ts';
 import {
   claimNotice,
   type DueNotice,
@@ -10,7 +10,7 @@ import {
   insertNotice,
   noteSilence,
   watchedAccounts,
-} from '../../data/notices.ts';
+} from '../../data/notifications/notices.ts';
 import { millis, timestamp } from '../../domain/ids.ts';
 import type { Mailer } from '../../mail/mailer.ts';
 import { noticeMail } from '../audit/mails.ts';

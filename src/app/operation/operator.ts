@@ -1,15 +1,15 @@
 // What only the operator at the machine does: there nobody proves to be somebody, because who is there has the database.
 // Every deed leaves its audit entry, and a password that is set ends what the old one opened, as a reset by mail does.
 
-import { credentialsByEmail, credentialsOf, useUpPasswordResets } from '../../data/credentials.ts';
-import type { Db } from '../../data/db.ts';
-import { deleteSecondFactor } from '../../data/second-factors.ts';
-import type { User } from '../../data/users.ts';
+import { credentialsByEmail, credentialsOf, useUpPasswordResets } from '../../data/accounts/credentials.ts';
+import type { Db } from '../../data/engine/db.ts';
+import { deleteSecondFactor } from '../../data/identity/second-factors.ts';
+import type { User } from '../../data/identity/users.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
-import { isEmail, normalEmail } from '../../domain/email.ts';
-import type { Plans } from '../../domain/entitlement.ts';
+import { isEmail, normalEmail } from '../../domain/identity/email.ts';
+import { weakness } from '../../domain/identity/password.ts';
 import { isUuid, type Timestamp, timestamp, type UserId } from '../../domain/ids.ts';
-import { weakness } from '../../domain/password.ts';
+import type { Plans } from '../../domain/orders/entitlement.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
 import { keepUser, type PasswordHasher, passwordReplaced } from '../identity/passwords.ts';
 import { newId } from '../new-id.ts';

@@ -1,10 +1,10 @@
 // Replaces APP_KEY: everything that is sealed under it is sealed anew, in one unit, so that the database is under the one
 // key or under the other, whatever dies when. Nobody else may be at work: processes keep the key that they started with.
 
-import { holdHead, readCheckpoint, readHead, signCheckpoint } from '../../data/audit-chain.ts';
-import type { Db, Statement } from '../../data/db.ts';
-import { forgetFacts, readFact, replaceFact, setFact } from '../../data/facts.ts';
-import { type Place, SEALED_SECRETS, type SealedSecret } from '../../data/sealed-secrets.ts';
+import { type Place, SEALED_SECRETS, type SealedSecret } from '../../data/accounts/sealed-secrets.ts';
+import { holdHead, readCheckpoint, readHead, signCheckpoint } from '../../data/audit/chain.ts';
+import type { Db, Statement } from '../../data/engine/db.ts';
+import { forgetFacts, readFact, replaceFact, setFact } from '../../data/engine/facts.ts';
 import { checkpointMac } from '../../domain/audit-chain.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
 import { auditKeyOf, isOurs } from '../audit/chain.ts';

@@ -4,8 +4,8 @@
 // An order takes its fingerprint with it, and the signal could come again only if it were fresh: orders are kept for a
 // day at the least, and level 2 refuses a signal that is older than max_request_age, an hour at the most.
 
-import { cutChain, readCheckpoint, sealedEntries, straySeal } from '../../data/audit-chain.ts';
-import type { Db, Statement } from '../../data/db.ts';
+import { cutChain, readCheckpoint, sealedEntries, straySeal } from '../../data/audit/chain.ts';
+import type { Db, Statement } from '../../data/engine/db.ts';
 import {
   type Batch,
   expiredResets,
@@ -23,7 +23,7 @@ import {
   oldTries,
   oldWatches,
   revokedApiKeys,
-} from '../../data/pruning.ts';
+} from '../../data/engine/pruning.ts';
 import { type ChainHead, checkpointMac, GENESIS } from '../../domain/audit-chain.ts';
 import { earliestId, type OrderId, timestamp } from '../../domain/ids.ts';
 import type { Store } from '../../store/store.ts';

@@ -1,17 +1,17 @@
 // Makes a restored database safe to start on: nothing that may have been sent since its backup is sent again, no signal of
 // before the restoration is taken, and what was revoked since the backup does not open anything.
 
-import { insertAuditEntry } from '../../data/audit-log.ts';
-import type { Db } from '../../data/db.ts';
+import { insertAuditEntry } from '../../data/audit/log.ts';
+import type { Db } from '../../data/engine/db.ts';
 import {
   endEverySession,
   haltEverybody,
   markRestored,
   ordersUnderWay,
   settleOrder,
-} from '../../data/restored.ts';
+} from '../../data/orders/restored.ts';
 import { timestamp, type UserId } from '../../domain/ids.ts';
-import { afterRestore, type Backup } from '../../domain/restored.ts';
+import { afterRestore, type Backup } from '../../domain/orders/restored.ts';
 
 export interface Settled {
   /** Looked for at their brokers from the first start on. */

@@ -1,8 +1,8 @@
 // Whether the database takes what is written: one that can only be read, on a full disk for one, accepts no order. Asked as
 // often as anybody likes, it writes once a second at most.
 
-import type { Db } from '../../data/db.ts';
-import { keepFact } from '../../data/facts.ts';
+import type { Db } from '../../data/engine/db.ts';
+import { keepFact } from '../../data/engine/facts.ts';
 import { timestamp } from '../../domain/ids.ts';
 
 const EVERY_MS = 1_000;

@@ -1,17 +1,17 @@
 // On purpose: the position is moved to where the strategy stands, by its last word.
 
-import type { Account } from '../../data/accounts.ts';
-import { findStrategy, strategyStands } from '../../data/strategies.ts';
-import { findTarget, type Target } from '../../data/targets.ts';
-import type { User } from '../../data/users.ts';
+import type { Account } from '../../data/accounts/accounts.ts';
+import type { User } from '../../data/identity/users.ts';
+import { findStrategy, strategyStands } from '../../data/orders/strategies.ts';
+import { findTarget, type Target } from '../../data/orders/targets.ts';
 import { absolute, type Decimal } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
-import { dayOf } from '../../domain/entitlement.ts';
 import { type AccountId, isUuid } from '../../domain/ids.ts';
-import { NO_NOTES } from '../../domain/order.ts';
-import { planOrder } from '../../domain/position.ts';
-import { alignment, reduction } from '../../domain/signal.ts';
-import { positionOf } from '../../domain/strategy.ts';
+import { dayOf } from '../../domain/orders/entitlement.ts';
+import { NO_NOTES } from '../../domain/orders/order.ts';
+import { planOrder } from '../../domain/orders/position.ts';
+import { alignment, reduction } from '../../domain/signals/signal.ts';
+import { positionOf } from '../../domain/signals/strategy.ts';
 import { noSuchAccount } from '../accounts/accounts.ts';
 import type { RequestContext } from '../audit/audit.ts';
 import { type Placed, type PlaceOrderDeps, placeOrder, refusalOf } from './place-order.ts';

@@ -1,15 +1,15 @@
 // What is kept of every arrival at a user's webhook: the message as received, the secret masked, and what was made of it.
 
-import type { Account } from '../../data/accounts.ts';
-import type { ArrivedSignal } from '../../data/signals.ts';
-import type { User } from '../../data/users.ts';
+import type { Account } from '../../data/accounts/accounts.ts';
+import type { User } from '../../data/identity/users.ts';
+import type { ArrivedSignal } from '../../data/orders/signals.ts';
 import { toNumberOrNull } from '../../domain/decimal.ts';
 import { type Denial, toldOf } from '../../domain/denial.ts';
 import { type OrderId, timestamp } from '../../domain/ids.ts';
-import { maskMessage } from '../../domain/masking.ts';
-import type { Signal } from '../../domain/signal.ts';
-import { positionOf } from '../../domain/strategy.ts';
-import { type Check, checkOf } from '../../domain/webhook-checks.ts';
+import { maskMessage } from '../../domain/signals/masking.ts';
+import type { Signal } from '../../domain/signals/signal.ts';
+import { positionOf } from '../../domain/signals/strategy.ts';
+import { type Check, checkOf } from '../../domain/signals/webhook-checks.ts';
 import { type RequestContext, storable } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
 import type { SecretBox } from '../secret-box.ts';

@@ -3,7 +3,7 @@
 // own rounds find (feeds.ts). A moment's changes are noted together, an order that changes twice in it once.
 
 import type { OrderId, UserId } from '../../domain/ids.ts';
-import type { Order } from '../../domain/order.ts';
+import type { Order } from '../../domain/orders/order.ts';
 import type { Store } from '../../store/store.ts';
 
 export interface Changes {

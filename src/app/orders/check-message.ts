@@ -1,16 +1,16 @@
 // What would become of a message at the account's webhook: every check's word, the order that it would give, and a message
 // that works. Nothing is sent, counted, remembered or mailed. The checks are the webhook's own.
 
-import { acceptedBefore } from '../../data/orders.ts';
-import { findTarget } from '../../data/targets.ts';
+import { acceptedBefore } from '../../data/orders/orders.ts';
+import { findTarget } from '../../data/orders/targets.ts';
 import { type Denial, isDenial, toldOf } from '../../domain/denial.ts';
-import { dayOf } from '../../domain/entitlement.ts';
-import { recogniseForeign, renderMessage } from '../../domain/foreign-messages.ts';
 import { type AccountId, isUuid, type UserId } from '../../domain/ids.ts';
-import { readBody } from '../../domain/signal.ts';
-import { fillTemplate, workingMessage } from '../../domain/template.ts';
-import { fingerprint } from '../../domain/webhook.ts';
-import { CHECKS, type Check, type CheckVerdict, checkOf } from '../../domain/webhook-checks.ts';
+import { dayOf } from '../../domain/orders/entitlement.ts';
+import { recogniseForeign, renderMessage } from '../../domain/signals/foreign-messages.ts';
+import { readBody } from '../../domain/signals/signal.ts';
+import { fillTemplate, workingMessage } from '../../domain/signals/template.ts';
+import { fingerprint } from '../../domain/signals/webhook.ts';
+import { CHECKS, type Check, type CheckVerdict, checkOf } from '../../domain/signals/webhook-checks.ts';
 import type { AskDeps } from '../accounts/account-broker.ts';
 import { noSuchAccount } from '../accounts/accounts.ts';
 import { understanding } from './arrived-signal.ts';

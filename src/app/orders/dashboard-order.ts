@@ -1,17 +1,17 @@
 // A manual order of a logged-in user. The same path as a signal's, with an optional Idempotency-Key instead of the
 // replay fingerprint.
 
-import { claimIdempotencyKey, type IdempotencyKey } from '../../data/order-limits.ts';
-import { findOrder } from '../../data/orders.ts';
-import { findTarget, type Target } from '../../data/targets.ts';
-import type { User } from '../../data/users.ts';
+import type { User } from '../../data/identity/users.ts';
+import { claimIdempotencyKey, type IdempotencyKey } from '../../data/orders/limits.ts';
+import { findOrder } from '../../data/orders/orders.ts';
+import { findTarget, type Target } from '../../data/orders/targets.ts';
 import type { Decimal } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial, ruleOf } from '../../domain/denial.ts';
-import { dayOf } from '../../domain/entitlement.ts';
 import { type AccountId, timestamp } from '../../domain/ids.ts';
-import type { Action, OrderType } from '../../domain/order.ts';
-import { mapAction } from '../../domain/signal.ts';
-import { isAllowedSymbol } from '../../domain/symbol.ts';
+import { dayOf } from '../../domain/orders/entitlement.ts';
+import type { Action, OrderType } from '../../domain/orders/order.ts';
+import { mapAction } from '../../domain/signals/signal.ts';
+import { isAllowedSymbol } from '../../domain/signals/symbol.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
 import { type Placed, type PlaceOrderDeps, placeOrder, recordRefusal } from './place-order.ts';
 

@@ -1,10 +1,10 @@
 // Since when a user's things are in order: what ended last, so far as anything tells of it. The audit log does, of what we
 // resolved, compared or verified ourselves; the rest is told by who found it.
 
-import type { Reads } from '../../data/db.ts';
-import { type Ending, newestEntries, type StandingAccount } from '../../data/standing.ts';
+import type { Reads } from '../../data/engine/db.ts';
+import { type Ending, newestEntries, type StandingAccount } from '../../data/orders/standing.ts';
 import type { Timestamp, UserId } from '../../domain/ids.ts';
-import type { EndedKind } from '../../domain/trouble.ts';
+import type { EndedKind } from '../../domain/told/trouble.ts';
 
 export interface Ended {
   readonly kind: EndedKind;

@@ -3,10 +3,10 @@
 // order on it, and lets nobody commit one any more who read the account before. From then on a look decides.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fenceAccount } from '../../data/accounts.ts';
-import { DatabaseUnavailable, type Db } from '../../data/db.ts';
-import { findOrder } from '../../data/orders.ts';
-import type { Order } from '../../domain/order.ts';
+import { fenceAccount } from '../../data/accounts/accounts.ts';
+import { DatabaseUnavailable, type Db } from '../../data/engine/db.ts';
+import { findOrder } from '../../data/orders/orders.ts';
+import type { Order } from '../../domain/orders/order.ts';
 
 /** Whoever sent the order waits meanwhile. */
 const PATIENCE_MS = 3_000;

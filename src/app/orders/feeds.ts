@@ -7,10 +7,10 @@
 // is in the journal when somebody comes back, at whichever process.
 
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import type { Db } from '../../data/db.ts';
-import { type OrderMark, orderMarks } from '../../data/order-marks.ts';
+import type { Db } from '../../data/engine/db.ts';
+import { type OrderMark, orderMarks } from '../../data/orders/marks.ts';
 import { isUuid, type OrderId, timestamp, type UserId } from '../../domain/ids.ts';
-import type { OrderRecord } from '../../domain/order-result.ts';
+import type { OrderRecord } from '../../domain/orders/result.ts';
 import type { JournalLine, Store } from '../../store/store.ts';
 import { ACCESS, journalOf } from './changes.ts';
 import { type Found, foundOrders } from './read-orders.ts';

@@ -3,14 +3,14 @@
 // position is closed.
 
 import type { Position } from '../../broker/broker.ts';
-import { type Account, changeAccount } from '../../data/accounts.ts';
-import { findOrder } from '../../data/orders.ts';
+import { type Account, changeAccount } from '../../data/accounts/accounts.ts';
+import { findOrder } from '../../data/orders/orders.ts';
 import { absolute, sign } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { timestamp } from '../../domain/ids.ts';
-import type { Order } from '../../domain/order.ts';
-import { type OrderResult, orderResult } from '../../domain/order-result.ts';
-import { positionAfter } from '../../domain/position.ts';
+import type { Order } from '../../domain/orders/order.ts';
+import { positionAfter } from '../../domain/orders/position.ts';
+import { type OrderResult, orderResult } from '../../domain/orders/result.ts';
 import { clearEntries } from '../accounts/account-broker.ts';
 import {
   type AccountDeps,

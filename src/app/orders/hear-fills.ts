@@ -1,10 +1,10 @@
 // A worker has heard at its broker that something happened to an order: it is looked at now, as where a user asks for it. Any
 // number of verifiers hear; each word reaches one of them. One that is lost is made up for by the next check of the queue.
 
-import { findOpenCheck } from '../../data/fill-checks.ts';
-import { findOrder } from '../../data/orders.ts';
+import { findOpenCheck } from '../../data/orders/fill-checks.ts';
+import { findOrder } from '../../data/orders/orders.ts';
 import type { AccountId, OrderId } from '../../domain/ids.ts';
-import type { Mailbox } from '../../worker/mailbox.ts';
+import type { Mailbox } from '../../worker/host/mailbox.ts';
 import { type LookingDeps, lookAlone } from './look-now.ts';
 
 export interface HearDeps extends Omit<LookingDeps, 'mailbox'> {

@@ -1,13 +1,13 @@
 // What a webhook's message says, and what its own checks say of it: the payload, the symbol, its age and its secret. The
 // webhook stops at the first refusal; whoever asks beforehand is told all of them.
 
-import type { Account } from '../../data/accounts.ts';
+import type { Account } from '../../data/accounts/accounts.ts';
 import { type Denial, deny, ruleOf } from '../../domain/denial.ts';
 import { type OrderId, type Timestamp, timestamp } from '../../domain/ids.ts';
-import { type BodyReading, proofIn, readSignal, type Signal } from '../../domain/signal.ts';
-import { isAllowedSymbol } from '../../domain/symbol.ts';
-import { isFresh, isSameSecret } from '../../domain/webhook.ts';
-import type { Check } from '../../domain/webhook-checks.ts';
+import { type BodyReading, proofIn, readSignal, type Signal } from '../../domain/signals/signal.ts';
+import { isAllowedSymbol } from '../../domain/signals/symbol.ts';
+import { isFresh, isSameSecret } from '../../domain/signals/webhook.ts';
+import type { Check } from '../../domain/signals/webhook-checks.ts';
 import type { SecretBox } from '../secret-box.ts';
 
 export interface Refused {

@@ -2,14 +2,19 @@
 // is used up, and nothing is ever sent. Whatever is found is saved, or left to a check that is under way already. An account
 // has one such look at a time: the checks of the queue, which ask the same broker in the same turn, do not wait for more.
 
-import type { Db } from '../../data/db.ts';
-import { concludeLook, findOpenCheck, type OpenCheck, shownVerification } from '../../data/fill-checks.ts';
-import { findOrder, saveOrder } from '../../data/orders.ts';
+import type { Db } from '../../data/engine/db.ts';
+import {
+  concludeLook,
+  findOpenCheck,
+  type OpenCheck,
+  shownVerification,
+} from '../../data/orders/fill-checks.ts';
+import { findOrder, saveOrder } from '../../data/orders/orders.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
-import { afterLook, type FillRules } from '../../domain/fill.ts';
 import { isUuid, type OrderId } from '../../domain/ids.ts';
-import { namesOf } from '../../domain/order-line.ts';
-import type { Verification } from '../../domain/order-result.ts';
+import { afterLook, type FillRules } from '../../domain/orders/fill.ts';
+import { namesOf } from '../../domain/orders/log-line.ts';
+import type { Verification } from '../../domain/orders/result.ts';
 import type { Store } from '../../store/store.ts';
 import type { Owner } from '../accounts/accounts.ts';
 import { writeAudit } from '../audit/audit.ts';

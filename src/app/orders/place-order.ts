@@ -2,14 +2,15 @@
 // its audit entry are committed before anything is queued: from then on the order is never lost.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Account, accountStands } from '../../data/accounts.ts';
-import { DatabaseUnavailable, type Db, NotCommitted, type Statement } from '../../data/db.ts';
-import { countOrder } from '../../data/order-limits.ts';
-import { findOrder, insertOrder } from '../../data/orders.ts';
-import type { Limits } from '../../data/targets.ts';
-import type { User } from '../../data/users.ts';
+import { type Account, accountStands } from '../../data/accounts/accounts.ts';
+import { DatabaseUnavailable, type Db, NotCommitted, type Statement } from '../../data/engine/db.ts';
+import type { User } from '../../data/identity/users.ts';
+import { countOrder } from '../../data/orders/limits.ts';
+import { findOrder, insertOrder } from '../../data/orders/orders.ts';
+import type { Limits } from '../../data/orders/targets.ts';
 import type { Decimal } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
+import { millis, type OrderId, timestamp } from '../../domain/ids.ts';
 import {
   effectivePlan,
   entitlements,
@@ -18,8 +19,8 @@ import {
   type Plans,
   type Standing,
   secondsLeftOfDay,
-} from '../../domain/entitlement.ts';
-import { millis, type OrderId, timestamp } from '../../domain/ids.ts';
+} from '../../domain/orders/entitlement.ts';
+import { namesOf } from '../../domain/orders/log-line.ts';
 import {
   type Action,
   hasEnded,
@@ -30,12 +31,11 @@ import {
   passed,
   type SignalNotes,
   type Source,
-} from '../../domain/order.ts';
-import { namesOf } from '../../domain/order-line.ts';
+} from '../../domain/orders/order.ts';
 import { type Tracing, traceNames } from '../../domain/tracing.ts';
 import { StoreUnavailable } from '../../store/store.ts';
-import type { Mailbox } from '../../worker/mailbox.ts';
-import type { Pool } from '../../worker/pool.ts';
+import type { Mailbox } from '../../worker/host/mailbox.ts';
+import type { Pool } from '../../worker/host/pool.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
 import type { Changes } from './changes.ts';

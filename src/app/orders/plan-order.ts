@@ -1,6 +1,6 @@
 // What an order would do: asked of the worker, who decides it as it decides every order, and sends nothing.
 
-import type { Account } from '../../data/accounts.ts';
+import type { Account } from '../../data/accounts/accounts.ts';
 import { type Decimal, toNumber, ZERO } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { type OrderId, timestamp, type UserId } from '../../domain/ids.ts';
@@ -13,11 +13,11 @@ import {
   type OrderType,
   type SignalNotes,
   type Source,
-} from '../../domain/order.ts';
-import { explained } from '../../domain/order-result.ts';
-import { describePlan } from '../../domain/plan-words.ts';
-import { mapAction, type Signal } from '../../domain/signal.ts';
-import { isAllowedSymbol } from '../../domain/symbol.ts';
+} from '../../domain/orders/order.ts';
+import { describePlan } from '../../domain/orders/plan-words.ts';
+import { explained } from '../../domain/orders/result.ts';
+import { mapAction, type Signal } from '../../domain/signals/signal.ts';
+import { isAllowedSymbol } from '../../domain/signals/symbol.ts';
 import { type AskDeps, askWorker } from '../accounts/account-broker.ts';
 import { ownAccount } from '../accounts/accounts.ts';
 import { newId } from '../new-id.ts';

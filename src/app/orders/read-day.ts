@@ -1,9 +1,10 @@
 // What a user's day came to, account by account. However many orders it had, it is read in a moment.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Db, ListTooSlow, type Reads } from '../../data/db.ts';
-import { ordersBefore, ordersSince } from '../../data/order-history.ts';
-import { countOrders } from '../../data/standing.ts';
+import { type Db, ListTooSlow, type Reads } from '../../data/engine/db.ts';
+import { ordersBefore, ordersSince } from '../../data/orders/history.ts';
+import { countOrders } from '../../data/orders/standing.ts';
+import { type AccountId, millis, type Timestamp, timestamp, type UserId } from '../../domain/ids.ts';
 import {
   type BrokerSeen,
   brokerSeen,
@@ -14,8 +15,7 @@ import {
   openProfit,
   type Profit,
   strikeFlat,
-} from '../../domain/day.ts';
-import { type AccountId, millis, type Timestamp, timestamp, type UserId } from '../../domain/ids.ts';
+} from '../../domain/money/day.ts';
 
 /** Of a sum over the day. */
 const MOST_STEPS = 60;

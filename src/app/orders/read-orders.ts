@@ -1,19 +1,24 @@
 // What a user can see of their orders.
 
-import { realMoneyAmong } from '../../data/accounts.ts';
-import type { Db, Reads } from '../../data/db.ts';
-import { verificationsOf } from '../../data/fill-checks.ts';
-import { listOrders, type OrderFilter } from '../../data/order-list.ts';
-import { markOf, NOT_VERIFIED, type OrderMark } from '../../data/order-marks.ts';
-import { type Surroundings, surroundingsOf } from '../../data/order-story.ts';
-import { findOrder, ordersByIds } from '../../data/orders.ts';
+import { realMoneyAmong } from '../../data/accounts/accounts.ts';
+import type { Db, Reads } from '../../data/engine/db.ts';
+import { verificationsOf } from '../../data/orders/fill-checks.ts';
+import { listOrders, type OrderFilter } from '../../data/orders/list.ts';
+import { markOf, NOT_VERIFIED, type OrderMark } from '../../data/orders/marks.ts';
+import { findOrder, ordersByIds } from '../../data/orders/orders.ts';
+import { type Surroundings, surroundingsOf } from '../../data/orders/story.ts';
 
 export type { OrderFilter };
 
 import { type Denial, deny } from '../../domain/denial.ts';
 import { isUuid, type OrderId, type UserId } from '../../domain/ids.ts';
-import { isUnderWay, type Order, openLeg } from '../../domain/order.ts';
-import { type OrderRecord, orderRecord, orderSummary, type Verification } from '../../domain/order-result.ts';
+import { isUnderWay, type Order, openLeg } from '../../domain/orders/order.ts';
+import {
+  type OrderRecord,
+  orderRecord,
+  orderSummary,
+  type Verification,
+} from '../../domain/orders/result.ts';
 import { onePage, pageOf } from '../pages.ts';
 
 export async function readOrder({ db }: { db: Db }, user: UserId, id: string): Promise<Denial | OrderRecord> {

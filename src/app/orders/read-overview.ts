@@ -1,11 +1,12 @@
 // What a user sees first: is everything in order, and if not, what is to be done. From the database alone: no worker and no
 // broker is asked, so that a broker that is away delays nothing.
 
-import { readHead } from '../../data/audit-chain.ts';
-import type { Db } from '../../data/db.ts';
-import { listDestinations } from '../../data/notification-destinations.ts';
-import { ordersOn } from '../../data/order-limits.ts';
-import { ordersByIds } from '../../data/orders.ts';
+import { readHead } from '../../data/audit/chain.ts';
+import type { Db } from '../../data/engine/db.ts';
+import { currentTerms } from '../../data/identity/users.ts';
+import { listDestinations } from '../../data/notifications/destinations.ts';
+import { ordersOn } from '../../data/orders/limits.ts';
+import { ordersByIds } from '../../data/orders/orders.ts';
 import {
   countRefused,
   countSignals,
@@ -17,12 +18,11 @@ import {
   signalsAround,
   standingAccounts,
   standingStrategies,
-} from '../../data/standing.ts';
-import { currentTerms } from '../../data/users.ts';
+} from '../../data/orders/standing.ts';
 import { BROKERS, isRealMoney } from '../../domain/brokers.ts';
-import { dayOf, effectivePlan, type Plans } from '../../domain/entitlement.ts';
 import { millis, type OrderId, type Timestamp, timestamp, type UserId } from '../../domain/ids.ts';
-import { positionOf } from '../../domain/strategy.ts';
+import { dayOf, effectivePlan, type Plans } from '../../domain/orders/entitlement.ts';
+import { positionOf } from '../../domain/signals/strategy.ts';
 import {
   credentialsState,
   credentialsTrouble,
@@ -36,7 +36,7 @@ import {
   unknownOrder,
   withdrawalTrouble,
   worstFirst,
-} from '../../domain/trouble.ts';
+} from '../../domain/told/trouble.ts';
 import type { User } from '../identity/access.ts';
 import { LONG_UNSEALED_MS, unsealedMs } from '../operation/health.ts';
 import { type Ended, lastEnded } from './ended-troubles.ts';

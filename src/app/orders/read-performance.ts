@@ -1,11 +1,11 @@
 // What a user's orders came to. Everything from the first order on is counted, since what was opened before the range has its
 // cost from there; what is told is of the range.
 
-import { realMoneyAmong, realMoneyOf } from '../../data/accounts.ts';
-import type { Db } from '../../data/db.ts';
-import { ordersFromTheFirst } from '../../data/order-history.ts';
+import { realMoneyAmong, realMoneyOf } from '../../data/accounts/accounts.ts';
+import type { Db } from '../../data/engine/db.ts';
+import { ordersFromTheFirst } from '../../data/orders/history.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
-import { type CountedOrder, openPerformance, type Range } from '../../domain/performance.ts';
+import { type CountedOrder, openPerformance, type Range } from '../../domain/money/performance.ts';
 
 export interface PerformanceRequest extends Range {
   readonly accountId?: AccountId;

@@ -1,16 +1,16 @@
 // What a user can see of what arrived at their webhooks.
 
-import type { Db } from '../../data/db.ts';
-import { findSignal, type ListedSignal, listSignals, type SignalFilter } from '../../data/signals.ts';
+import type { Db } from '../../data/engine/db.ts';
+import { findSignal, type ListedSignal, listSignals, type SignalFilter } from '../../data/orders/signals.ts';
 
 export type { SignalFilter };
 
 import { toNumberOrNull } from '../../domain/decimal.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
 import { isUuid, type UserId } from '../../domain/ids.ts';
-import { mainLeg } from '../../domain/order.ts';
-import { slippage } from '../../domain/order-result.ts';
-import { verdictsUpTo } from '../../domain/webhook-checks.ts';
+import { mainLeg } from '../../domain/orders/order.ts';
+import { slippage } from '../../domain/orders/result.ts';
+import { verdictsUpTo } from '../../domain/signals/webhook-checks.ts';
 import { onePage, type PageRequest, pageOf } from '../pages.ts';
 
 export async function readSignals(

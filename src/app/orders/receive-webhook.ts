@@ -1,20 +1,20 @@
 // The webhook, whole: the checks in the contract's order. The first denial ends the request, and one place audits
 // every outcome.
 
-import type { Account } from '../../data/accounts.ts';
-import { acceptedBefore } from '../../data/orders.ts';
-import { insertSignal } from '../../data/signals.ts';
-import { findByWebhookToken, type Target } from '../../data/targets.ts';
+import type { Account } from '../../data/accounts/accounts.ts';
+import { acceptedBefore } from '../../data/orders/orders.ts';
+import { insertSignal } from '../../data/orders/signals.ts';
+import { findByWebhookToken, type Target } from '../../data/orders/targets.ts';
 import type { Counters } from '../../domain/counters.ts';
 import { toNumberOrNull } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial, isOurFault, ruleOf } from '../../domain/denial.ts';
-import { dayOf, isEntry } from '../../domain/entitlement.ts';
 import type { OrderId } from '../../domain/ids.ts';
-import type { OrderIntent } from '../../domain/order.ts';
+import { dayOf, isEntry } from '../../domain/orders/entitlement.ts';
+import type { OrderIntent } from '../../domain/orders/order.ts';
 
-import { type BodyReading, type Proof, proofIn, readBody, type Signal } from '../../domain/signal.ts';
+import { type BodyReading, type Proof, proofIn, readBody, type Signal } from '../../domain/signals/signal.ts';
+import { fingerprint, isGenuine, memoryMs } from '../../domain/signals/webhook.ts';
 import type { Span, Tracing } from '../../domain/tracing.ts';
-import { fingerprint, isGenuine, memoryMs } from '../../domain/webhook.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import { type AlertDeps, alertUser } from '../audit/alerts.ts';
 import { type AuditEvent, audit, type RequestContext } from '../audit/audit.ts';

@@ -1,11 +1,11 @@
 // Finds orders that nobody is working on: after a restart, or when the store lost their message. Their users' workers
 // are started and told to look into the database.
 
-import type { Db } from '../../data/db.ts';
-import { usersWithOrdersUnderWay } from '../../data/orders.ts';
+import type { Db } from '../../data/engine/db.ts';
+import { usersWithOrdersUnderWay } from '../../data/orders/orders.ts';
 import { timestamp } from '../../domain/ids.ts';
-import type { Mailbox } from '../../worker/mailbox.ts';
-import type { Placement, Pool } from '../../worker/pool.ts';
+import type { Mailbox } from '../../worker/host/mailbox.ts';
+import type { Placement, Pool } from '../../worker/host/pool.ts';
 
 export interface RescueDeps {
   readonly db: Db;

@@ -1,10 +1,10 @@
 // What a strategy says of itself, heard in order: every genuine word is kept, executed or not, and the next one shows
 // whether one was missed. And whether the broker's position is the strategy's.
 
-import type { Account } from '../../data/accounts.ts';
-import type { Db, Statement } from '../../data/db.ts';
-import { insertNotice } from '../../data/notices.ts';
-import { followersOf } from '../../data/order-story.ts';
+import type { Account } from '../../data/accounts/accounts.ts';
+import type { Db, Statement } from '../../data/engine/db.ts';
+import { insertNotice } from '../../data/notifications/notices.ts';
+import { followersOf } from '../../data/orders/story.ts';
 import {
   findStrategy,
   forgetStance,
@@ -13,15 +13,15 @@ import {
   type StrategyState,
   setDrift,
   strategyStands,
-} from '../../data/strategies.ts';
+} from '../../data/orders/strategies.ts';
 import { type Decimal, ZERO } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { timestamp, type UserId } from '../../domain/ids.ts';
-import { hasEnded, NO_NOTES, type Order, type SignalNotes } from '../../domain/order.ts';
-import { namesOf } from '../../domain/order-line.ts';
-import { hasTraded } from '../../domain/outcome.ts';
-import { leavesToAnother, positionAfter } from '../../domain/position.ts';
-import type { Signal } from '../../domain/signal.ts';
+import { namesOf } from '../../domain/orders/log-line.ts';
+import { hasEnded, NO_NOTES, type Order, type SignalNotes } from '../../domain/orders/order.ts';
+import { hasTraded } from '../../domain/orders/outcome.ts';
+import { leavesToAnother, positionAfter } from '../../domain/orders/position.ts';
+import type { Signal } from '../../domain/signals/signal.ts';
 import {
   hasGap,
   isRepeated,
@@ -29,9 +29,9 @@ import {
   positionOf,
   type Stance,
   type StrategyWord,
-} from '../../domain/strategy.ts';
-import { canonicalSymbol } from '../../domain/symbol.ts';
-import { fingerprint } from '../../domain/webhook.ts';
+} from '../../domain/signals/strategy.ts';
+import { canonicalSymbol } from '../../domain/signals/symbol.ts';
+import { fingerprint } from '../../domain/signals/webhook.ts';
 import { type AuditEvent, audit, type RequestContext } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
 import type { Contested, Placed } from './place-order.ts';

@@ -1,13 +1,13 @@
 // A `sync`: the strategy reports where it stands, at each bar's close, and trades nothing. It finds a missed last alert,
 // and a position that is not the strategy's.
 
-import { findStrategy, strategyStands } from '../../data/strategies.ts';
-import type { Target } from '../../data/targets.ts';
+import { findStrategy, strategyStands } from '../../data/orders/strategies.ts';
+import type { Target } from '../../data/orders/targets.ts';
 import type { Decimal } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
-import type { Order } from '../../domain/order.ts';
-import type { Signal } from '../../domain/signal.ts';
-import { fingerprint } from '../../domain/webhook.ts';
+import type { Order } from '../../domain/orders/order.ts';
+import type { Signal } from '../../domain/signals/signal.ts';
+import { fingerprint } from '../../domain/signals/webhook.ts';
 import type { Contested, Placed, PlaceOrderDeps } from './place-order.ts';
 import { refusalOf } from './place-order.ts';
 import { positionFor } from './plan-order.ts';

@@ -1,8 +1,8 @@
 // An order has come to its end: one line in the log of whoever saved it, and one more in its count.
 
 import { type Counters, venueOf } from '../../domain/counters.ts';
-import { hasEnded, type Order } from '../../domain/order.ts';
-import { orderLine } from '../../domain/order-line.ts';
+import { orderLine } from '../../domain/orders/log-line.ts';
+import { hasEnded, type Order } from '../../domain/orders/order.ts';
 
 export interface EndDeps {
   readonly clock: { now(): number };

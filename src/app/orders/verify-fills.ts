@@ -1,8 +1,8 @@
 // Background fill verification: takes the checks that are due, one of a user at a time, asks the user's worker to look
 // at the broker, and records what the domain makes of it.
 
-import { findAccount } from '../../data/accounts.ts';
-import type { Db, Statement } from '../../data/db.ts';
+import { findAccount } from '../../data/accounts/accounts.ts';
+import type { Db, Statement } from '../../data/engine/db.ts';
 import {
   claimCheck,
   concludeCheck,
@@ -10,16 +10,16 @@ import {
   type FillCheck,
   freeLostChecks,
   hasLostChecks,
-} from '../../data/fill-checks.ts';
-import { findOrder, saveOrder } from '../../data/orders.ts';
+} from '../../data/orders/fill-checks.ts';
+import { findOrder, saveOrder } from '../../data/orders/orders.ts';
 import type { Counters } from '../../domain/counters.ts';
 import type { Decimal } from '../../domain/decimal.ts';
-import { afterLook, type FillRules, type Look } from '../../domain/fill.ts';
 import { millis, timestamp } from '../../domain/ids.ts';
-import { mainLeg, type Order, openLeg } from '../../domain/order.ts';
-import { namesOf } from '../../domain/order-line.ts';
-import type { Mailbox } from '../../worker/mailbox.ts';
-import type { Pool } from '../../worker/pool.ts';
+import { afterLook, type FillRules, type Look } from '../../domain/orders/fill.ts';
+import { namesOf } from '../../domain/orders/log-line.ts';
+import { mainLeg, type Order, openLeg } from '../../domain/orders/order.ts';
+import type { Mailbox } from '../../worker/host/mailbox.ts';
+import type { Pool } from '../../worker/host/pool.ts';
 import { audit } from '../audit/audit.ts';
 import type { Changes } from './changes.ts';
 import { positionFor } from './plan-order.ts';

@@ -5,7 +5,7 @@ import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { absolute, compare, type Decimal, decimal, negate, rounded, sign } from '../../domain/decimal.ts';
 import { type ClientOrderId, timestamp } from '../../domain/ids.ts';
-import type { MarketHours } from '../../domain/order.ts';
+import type { MarketHours } from '../../domain/orders/order.ts';
 import type { Balance, BrokerOrderState, OpenOrder, Position } from '../broker.ts';
 
 const text = Type.String({ minLength: 1 });

@@ -3,8 +3,8 @@
 import { decimal } from '../../domain/decimal.ts';
 import { timestamp } from '../../domain/ids.ts';
 import { didYouMean, nearest } from '../../domain/nearest.ts';
-import type { OrderError } from '../../domain/order.ts';
-import { readSymbol } from '../../domain/symbol.ts';
+import type { OrderError } from '../../domain/orders/order.ts';
+import { readSymbol } from '../../domain/signals/symbol.ts';
 import type { Instrument } from '../broker.ts';
 import type { Asset, Clock } from './answers.ts';
 

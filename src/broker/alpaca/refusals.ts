@@ -1,6 +1,6 @@
 // Why Alpaca does not take an order. One code (40310000) stands for many reasons there: the words decide.
 
-import type { OrderError, RejectionCode } from '../../domain/order.ts';
+import type { OrderError, RejectionCode } from '../../domain/orders/order.ts';
 
 export interface Refusal {
   readonly status: number;

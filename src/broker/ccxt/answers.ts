@@ -2,7 +2,7 @@
 // outcomes. Here alone a meaning becomes words.
 
 import { type Decimal, toNumber } from '../../domain/decimal.ts';
-import type { OrderError, RejectionCode } from '../../domain/order.ts';
+import type { OrderError, RejectionCode } from '../../domain/orders/order.ts';
 import { AccountUnfit, BrokerBusy, BrokerUnavailable, CredentialsRejected } from '../broker.ts';
 import type { Exchange } from './exchange.ts';
 import type { Meaning, Refusal } from './profile.ts';

@@ -3,7 +3,7 @@
 
 import { compare, type Decimal, multiply, sign, ZERO } from '../../domain/decimal.ts';
 import { millis } from '../../domain/ids.ts';
-import type { OrderError } from '../../domain/order.ts';
+import type { OrderError } from '../../domain/orders/order.ts';
 import {
   AccountUnfit,
   type Broker,

@@ -4,8 +4,8 @@
 import Big from 'big.js';
 import { absolute, type Decimal, decimal, multiply, parseDecimal, sign } from '../../domain/decimal.ts';
 import { didYouMean, nearest } from '../../domain/nearest.ts';
-import type { OrderError } from '../../domain/order.ts';
-import { readSymbol } from '../../domain/symbol.ts';
+import type { OrderError } from '../../domain/orders/order.ts';
+import { readSymbol } from '../../domain/signals/symbol.ts';
 import { BrokerUnavailable, type Instrument } from '../broker.ts';
 import { createShared } from '../shared.ts';
 import type { Exchange } from './exchange.ts';

@@ -3,7 +3,7 @@
 
 import { type Decimal, ZERO } from '../../domain/decimal.ts';
 import type { ClientOrderId } from '../../domain/ids.ts';
-import type { Side } from '../../domain/order.ts';
+import type { Side } from '../../domain/orders/order.ts';
 import type { Balance, Quote } from '../broker.ts';
 import type { Said } from '../stream.ts';
 import type { Call, Credentials, Heard } from './wire.ts';

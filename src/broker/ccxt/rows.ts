@@ -3,7 +3,7 @@
 
 import Big from 'big.js';
 import { type Decimal, decimal, parseDecimal, rounded } from '../../domain/decimal.ts';
-import { NumberText } from '../../domain/json.ts';
+import { NumberText } from '../../domain/signals/json.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 

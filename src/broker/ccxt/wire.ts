@@ -3,7 +3,7 @@
 // of nothing. One ccxt exchange serves every user of a process: whose keys sign, and how long a call may take, is the call's.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { NumberText } from '../../domain/json.ts';
+import { NumberText } from '../../domain/signals/json.ts';
 import { baseAddress, type Fetch, isUnsent, wholeAnswers } from '../wire.ts';
 
 export interface Credentials {

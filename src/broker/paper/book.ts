@@ -1,7 +1,6 @@
 // The book's arithmetic: what a fill does to a position and to the profit, and what margin a book needs.
 
 import Big from 'big.js';
-import { FLAT, net } from '../../domain/average-cost.ts';
 import {
   absolute,
   add,
@@ -16,7 +15,8 @@ import {
   subtract,
   ZERO,
 } from '../../domain/decimal.ts';
-import type { Side } from '../../domain/order.ts';
+import { FLAT, net } from '../../domain/money/average-cost.ts';
+import type { Side } from '../../domain/orders/order.ts';
 import type { Balance, Position, Quote } from '../broker.ts';
 import type { Book, Holding, PaperOrder } from './ledger.ts';
 import { findListing, type Listing, listingAbroad } from './market.ts';

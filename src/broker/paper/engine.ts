@@ -15,7 +15,7 @@ import {
   ZERO,
 } from '../../domain/decimal.ts';
 import { millis, timestamp } from '../../domain/ids.ts';
-import type { OrderError } from '../../domain/order.ts';
+import type { OrderError } from '../../domain/orders/order.ts';
 import type { PaperSettings, Rehearsal } from '../../domain/paper-settings.ts';
 import type { BrokerOrder } from '../broker.ts';
 import {

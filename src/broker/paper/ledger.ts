@@ -1,10 +1,10 @@
 // The port to the paper broker's ledger: what survives a restart, and what two processes may share.
 
-import type { Holding as AverageCost } from '../../domain/average-cost.ts';
 import type { Decimal } from '../../domain/decimal.ts';
-import type { BrokerOrderState } from '../../domain/fill.ts';
 import type { ClientOrderId, Timestamp } from '../../domain/ids.ts';
-import type { Side } from '../../domain/order.ts';
+import type { Holding as AverageCost } from '../../domain/money/average-cost.ts';
+import type { BrokerOrderState } from '../../domain/orders/fill.ts';
+import type { Side } from '../../domain/orders/order.ts';
 import type { Instrument } from '../broker.ts';
 
 /** An order that was accepted; what was rejected is not in the ledger. */

@@ -4,7 +4,7 @@
 import Big from 'big.js';
 import { canonical, type Decimal, decimal, ZERO } from '../../domain/decimal.ts';
 import { timestamp } from '../../domain/ids.ts';
-import { canonicalSymbol } from '../../domain/symbol.ts';
+import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import type { Instrument, Quote } from '../broker.ts';
 import { AROUND_THE_CLOCK, type Session, US_STOCKS } from './session.ts';
 

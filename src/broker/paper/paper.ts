@@ -5,8 +5,8 @@
 import { BROKERS } from '../../domain/brokers.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { decimal, rounded } from '../../domain/decimal.ts';
-import type { BrokerOrderState } from '../../domain/fill.ts';
 import { type AccountId, type ClientOrderId, millis, timestamp } from '../../domain/ids.ts';
+import type { BrokerOrderState } from '../../domain/orders/fill.ts';
 import { DEFAULT_PAPER_SETTINGS, readPaperSettings } from '../../domain/paper-settings.ts';
 import {
   type Broker,

@@ -4,7 +4,7 @@ import { type Static, type TProperties, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { type Decimal, parseDecimal, sign } from '../../domain/decimal.ts';
 import { type ClientOrderId, millis, type Timestamp, timestamp } from '../../domain/ids.ts';
-import type { OrderError, RejectionCode } from '../../domain/order.ts';
+import type { OrderError, RejectionCode } from '../../domain/orders/order.ts';
 import type { BrokerOrderState, Capabilities, Instrument, OpenOrder, Position } from '../broker.ts';
 
 const exactly = <Properties extends TProperties>(properties: Properties) =>

@@ -3,7 +3,7 @@
 // reason no text from here names it. An answer is believed only where it is exactly what the protocol says.
 
 import { ZERO } from '../../domain/decimal.ts';
-import { plainJson, readJson } from '../../domain/json.ts';
+import { plainJson, readJson } from '../../domain/signals/json.ts';
 import {
   type Balance,
   type Broker,

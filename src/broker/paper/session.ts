@@ -2,7 +2,7 @@
 // Thursday. Zones and their summer time come from Intl.
 
 import { timestamp } from '../../domain/ids.ts';
-import type { MarketHours } from '../../domain/order.ts';
+import type { MarketHours } from '../../domain/orders/order.ts';
 
 export interface Session {
   isOpen(now: number): boolean;

@@ -14,7 +14,7 @@ import {
   subtract,
   ZERO,
 } from '../../domain/decimal.ts';
-import type { Side } from '../../domain/order.ts';
+import type { Side } from '../../domain/orders/order.ts';
 import type { Balance, BrokerOrderState, Position } from '../broker.ts';
 
 const text = Type.String({ minLength: 1 });

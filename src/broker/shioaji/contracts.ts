@@ -4,8 +4,8 @@
 
 import { decimal } from '../../domain/decimal.ts';
 import { didYouMean, nearest } from '../../domain/nearest.ts';
-import type { OrderError } from '../../domain/order.ts';
-import { type PlatformSymbol, readSymbol } from '../../domain/symbol.ts';
+import type { OrderError } from '../../domain/orders/order.ts';
+import { type PlatformSymbol, readSymbol } from '../../domain/signals/symbol.ts';
 import type { Instrument } from '../broker.ts';
 import type { Shared } from '../shared.ts';
 import { CONTRACT, CONTRACTS, type Contract, MONTHS, type Month } from './answers.ts';

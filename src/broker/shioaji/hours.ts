@@ -2,7 +2,7 @@
 // say. Holidays are not known here.
 
 import { type Timestamp, timestamp } from '../../domain/ids.ts';
-import type { MarketHours } from '../../domain/order.ts';
+import type { MarketHours } from '../../domain/orders/order.ts';
 
 export type Market = 'futures' | 'stocks';
 

@@ -1,6 +1,6 @@
 // Why SinoPac does not take an order: mostly in Chinese, and mostly with HTTP 200.
 
-import type { OrderError, RejectionCode } from '../../domain/order.ts';
+import type { OrderError, RejectionCode } from '../../domain/orders/order.ts';
 import { hoursOf, type Market } from './hours.ts';
 
 interface Meaning {

@@ -7,7 +7,7 @@
 import { BROKERS } from '../../domain/brokers.ts';
 import { compare, isWhole, sign, ZERO } from '../../domain/decimal.ts';
 import { millis } from '../../domain/ids.ts';
-import type { OrderError } from '../../domain/order.ts';
+import type { OrderError } from '../../domain/orders/order.ts';
 import {
   AccountUnfit,
   type Broker,

@@ -1,7 +1,7 @@
 // The brokers that accounts use: by name, by connection, by certificate; and what time it is there. Nobody logs in.
 
 import type { Config } from '../../config/config.ts';
-import { brokersInUse } from '../../data/accounts.ts';
+import { brokersInUse } from '../../data/accounts/accounts.ts';
 import { BROKER_NAMES, BROKERS, type BrokerName } from '../../domain/brokers.ts';
 import { readingDatabase } from './database.ts';
 import { type Check, clockFindings, type Finding, found, whyUnreachable } from './finding.ts';

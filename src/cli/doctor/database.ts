@@ -6,9 +6,9 @@ import { Client, DatabaseError } from 'pg';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { isAppKeyOf } from '../../app/operation/app-key.ts';
 import type { Config } from '../../config/config.ts';
-import type { Db } from '../../data/db.ts';
-import { isFresh, schemaOf } from '../../data/migrate.ts';
-import { damageOf } from '../../data/sqlite-check.ts';
+import type { Db } from '../../data/engine/db.ts';
+import { isFresh, schemaOf } from '../../data/engine/migrate.ts';
+import { damageOf } from '../../data/engine/sqlite-check.ts';
 import { appKeyOf, hasAppKey, openDatabase } from '../../roles/adapters.ts';
 import { type Check, clockFindings, type Finding, found, whyUnreachable } from './finding.ts';
 

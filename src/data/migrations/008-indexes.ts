@@ -2,7 +2,7 @@
 // in which others go on writing meanwhile: each statement stands for itself, and does no harm where it was done already.
 
 export const indexes = `
--- Each ends with the order of the list: see data/order-list.ts.
+-- Each ends with the order of the list: see data/orders/list.ts.
 create index {concurrently} if not exists order_history_by_time on order_history (user_id, submitted_at, order_id);
 create index {concurrently} if not exists order_history_by_status on order_history (user_id, status, submitted_at, order_id);
 create index {concurrently} if not exists order_history_by_symbol on order_history (user_id, symbol, submitted_at, order_id);

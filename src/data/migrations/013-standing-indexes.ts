@@ -8,7 +8,7 @@ create index {concurrently} if not exists order_legs_by_broker_ref on order_legs
 create index {concurrently} if not exists order_history_by_day
   on order_history (user_id, submitted_at, order_id, trading_account_id, source, simulation, status);
 drop index {concurrently} if exists order_history_by_time;
--- As data/standing.ts and data/notices.ts ask for the last genuine one: word for word.
+-- As data/orders/standing.ts and data/notifications/notices.ts ask for the last genuine one: word for word.
 create index {concurrently} if not exists signals_genuine on signals (user_id, trading_account_id, arrived_at, id)
   where simulation = false
     and (outcome <> 'refused' or refused_by in ('halt', 'plan', 'terms', 'credentials', 'daily_limit', 'worker'));

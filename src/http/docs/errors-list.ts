@@ -3,7 +3,7 @@
 
 import { type DenialCode, ruleOf } from '../../domain/denial.ts';
 import { DENIALS } from '../../domain/denials.ts';
-import { REJECTIONS } from '../../domain/rejection.ts';
+import { REJECTIONS } from '../../domain/orders/rejection.ts';
 import { statusBadge } from './call.ts';
 import { framed } from './frame.ts';
 import { type Html, html, line } from './html.ts';

@@ -1,7 +1,7 @@
 // What holds for all calls, said once: the description of the document, and the beginning of the page. Markdown, as far
 // as docs-html.ts reads it.
 
-import { REJECTIONS } from '../../domain/rejection.ts';
+import { REJECTIONS } from '../../domain/orders/rejection.ts';
 
 export const CONVENTIONS = `Fillpath takes signals from a charting platform, or orders of your own, and executes them on your broker accounts: proven genuine, exactly once, and followed until they are filled.
 

@@ -1,6 +1,6 @@
 // The page under /docs, made from the OpenAPI document.
 
-import { templateWith } from '../../domain/template.ts';
+import { templateWith } from '../../domain/signals/template.ts';
 import { type Call, callArticle, errorRow, methodBadge } from './call.ts';
 import { framed } from './frame.ts';
 import { anchor, type Html, html, type Links, line, prose } from './html.ts';

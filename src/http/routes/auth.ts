@@ -9,7 +9,7 @@ import type { Registration } from '../../app/identity/passwords.ts';
 import { type Refreshed, shownUser } from '../../app/identity/sessions.ts';
 import type { PageRequest } from '../../app/pages.ts';
 import { type Denial, isDenial } from '../../domain/denial.ts';
-import { isEmail, normalEmail } from '../../domain/email.ts';
+import { isEmail, normalEmail } from '../../domain/identity/email.ts';
 import type { UserId } from '../../domain/ids.ts';
 import { answer, pageOf } from '../answers.ts';
 import type { RouteDoc } from '../docs/route-doc.ts';

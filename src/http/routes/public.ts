@@ -3,7 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import { BROKER_NAMES, showBroker } from '../../domain/brokers.ts';
 import type { Denial } from '../../domain/denial.ts';
-import type { SealingKey } from '../../domain/sealed.ts';
+import type { SealingKey } from '../../domain/identity/sealed.ts';
 import { answer } from '../answers.ts';
 import type { RouteDoc } from '../docs/route-doc.ts';
 import { Brokers, Plans, PublicConfig, SealingKey as SealingKeySchema, Terms } from '../schemas/answers.ts';

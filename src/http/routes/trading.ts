@@ -18,8 +18,8 @@ import {
   timestamp,
   type UserId,
 } from '../../domain/ids.ts';
-import type { OrderSummary as Summary } from '../../domain/order-result.ts';
-import { isInOurYears } from '../../domain/signal-time.ts';
+import type { OrderSummary as Summary } from '../../domain/orders/result.ts';
+import { isInOurYears } from '../../domain/signals/time.ts';
 import { answer } from '../answers.ts';
 import { pagesOf, sendCsv, wantsCsv } from '../csv.ts';
 import { ORDERS_CSV } from '../csv-columns.ts';

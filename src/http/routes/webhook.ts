@@ -8,7 +8,7 @@ import type { WebhookRequest } from '../../app/orders/receive-webhook.ts';
 import type { Synced } from '../../app/orders/sync.ts';
 import { toNumber, toNumberOrNull } from '../../domain/decimal.ts';
 import { type Denial, type DenialCode, isDenial } from '../../domain/denial.ts';
-import { orderResult } from '../../domain/order-result.ts';
+import { orderResult } from '../../domain/orders/result.ts';
 import type { Answer } from '../docs/route-doc.ts';
 import { sendDenial, sendFault } from '../problem.ts';
 import { queryProblem } from '../query.ts';

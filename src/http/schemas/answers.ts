@@ -3,10 +3,10 @@
 import { Type } from 'typebox';
 import { BROKER_NAMES } from '../../domain/brokers.ts';
 import { SECURITY_EVENTS } from '../../domain/denial.ts';
-import { DAYS } from '../../domain/guards.ts';
+import { DAYS } from '../../domain/guards/guards.ts';
+import { SEAL_ALGORITHM } from '../../domain/identity/sealed.ts';
 import { FILLS, REHEARSALS } from '../../domain/paper-settings.ts';
-import { SEAL_ALGORITHM } from '../../domain/sealed.ts';
-import { OUT_OF_SYNC } from '../../domain/strategy.ts';
+import { OUT_OF_SYNC } from '../../domain/signals/strategy.ts';
 import { OrderResult } from './order-answers.ts';
 import { count, flag, id, map, number, orNull, pageOf, saying, text, time } from './parts.ts';
 import { oneOf } from './requests.ts';

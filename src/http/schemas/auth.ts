@@ -1,7 +1,7 @@
 // The shapes of requests under /auth.
 
 import { type TSchemaOptions, Type } from 'typebox';
-import { LONGEST_PASSWORD } from '../../domain/password.ts';
+import { LONGEST_PASSWORD } from '../../domain/identity/password.ts';
 
 /** Without NUL, which no database stores, and without halves of characters, which two spellings could share. */
 const text = (longest: number, { description, ...more }: TSchemaOptions & { description: string }) =>

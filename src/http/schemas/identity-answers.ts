@@ -1,7 +1,7 @@
 // The shapes of answers about users and sessions, and of those to operators.
 
 import { type TProperties, Type } from 'typebox';
-import { ORDER_STATUSES } from '../../domain/order.ts';
+import { ORDER_STATUSES } from '../../domain/orders/order.ts';
 import { count, flag, id, number, orNull, saying, text, time } from './parts.ts';
 import { oneOf } from './requests.ts';
 

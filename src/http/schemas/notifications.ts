@@ -1,7 +1,7 @@
 // What is read and answered about notifications.
 
 import { Type } from 'typebox';
-import { DESTINATION_KINDS, DESTINATION_STATES, EVENTS } from '../../domain/notification.ts';
+import { DESTINATION_KINDS, DESTINATION_STATES, EVENTS } from '../../domain/told/notification.ts';
 import { count, flag, id, orNull, saying, text, time } from './parts.ts';
 import { oneOf } from './requests.ts';
 

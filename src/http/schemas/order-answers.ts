@@ -10,8 +10,8 @@ import {
   REJECTION_CODES,
   SOURCES,
   TRACE_HOPS,
-} from '../../domain/order.ts';
-import { STANCE_SIDES } from '../../domain/strategy.ts';
+} from '../../domain/orders/order.ts';
+import { STANCE_SIDES } from '../../domain/signals/strategy.ts';
 import { count, flag, id, map, number, orNull, saying, text, time } from './parts.ts';
 import { oneOf } from './requests.ts';
 

@@ -2,7 +2,7 @@
 
 import { Type } from 'typebox';
 import { BROKER_NAMES } from '../../domain/brokers.ts';
-import { ENDED_KINDS, SEVERITIES, TROUBLES } from '../../domain/trouble.ts';
+import { ENDED_KINDS, SEVERITIES, TROUBLES } from '../../domain/told/trouble.ts';
 import { count, flag, id, number, orNull, saying, text, time } from './parts.ts';
 import { oneOf } from './requests.ts';
 

@@ -1,10 +1,10 @@
 // The queries of a user's lists, and of what is counted of them.
 
 import { Type } from 'typebox';
-import { SIGNAL_ENDS } from '../../domain/day.ts';
 import { SECURITY_EVENTS } from '../../domain/denial.ts';
-import { ORDER_STATUSES, SOURCES } from '../../domain/order.ts';
-import { SIGNAL_OUTCOMES } from '../../domain/webhook-checks.ts';
+import { SIGNAL_ENDS } from '../../domain/money/day.ts';
+import { ORDER_STATUSES, SOURCES } from '../../domain/orders/order.ts';
+import { SIGNAL_OUTCOMES } from '../../domain/signals/webhook-checks.ts';
 import { oneOf, page, timeOf, uuid } from './requests.ts';
 
 const realMoney = Type.Boolean({

@@ -2,10 +2,10 @@
 
 import { type TSchemaOptions, Type } from 'typebox';
 import { BROKER_NAMES } from '../../domain/brokers.ts';
-import { ACTIONS, ORDER_TYPES } from '../../domain/order.ts';
-import { MOST_SEALED_CHARACTERS } from '../../domain/sealed.ts';
-import { OUT_OF_SYNC, STANCE_SIDES } from '../../domain/strategy.ts';
-import { SYMBOL } from '../../domain/symbol.ts';
+import { MOST_SEALED_CHARACTERS } from '../../domain/identity/sealed.ts';
+import { ACTIONS, ORDER_TYPES } from '../../domain/orders/order.ts';
+import { OUT_OF_SYNC, STANCE_SIDES } from '../../domain/signals/strategy.ts';
+import { SYMBOL } from '../../domain/signals/symbol.ts';
 
 export const oneOf = <T extends string>(values: readonly T[], more: TSchemaOptions = {}) =>
   Type.Enum([...values] as [T, ...T[]], more);
@@ -51,7 +51,7 @@ export const page = {
   cursor: Type.Optional(Type.String({ maxLength: 200, description: 'the next_cursor of the page before' })),
 };
 
-/** For the documentation alone: domain/signal.ts reads the body, and says what is wrong with it. */
+/** For the documentation alone: domain/signals/signal.ts reads the body, and says what is wrong with it. */
 export const WebhookBody = Type.Object({
   action: oneOf(ACTIONS, { description: 'in any case' }),
   symbol: Type.String({
@@ -235,7 +235,7 @@ const accountFields = {
       examples: [86_400],
     }),
   ),
-  // Read by domain/guard-settings.ts, which names every guard that is wrong.
+  // Read by domain/guards/settings.ts, which names every guard that is wrong.
   guards: Type.Optional(
     Type.Object({}, { description: 'what holds an entry back; merged guard by guard, null removes one' }),
   ),

@@ -1,7 +1,7 @@
 // The shapes of answers about signals, and of what would become of one.
 
 import { Type } from 'typebox';
-import { CHECKS, SIGNAL_OUTCOMES } from '../../domain/webhook-checks.ts';
+import { CHECKS, SIGNAL_OUTCOMES } from '../../domain/signals/webhook-checks.ts';
 import { GuardVerdict, OrderError } from './order-answers.ts';
 import { flag, id, number, orNull, text, time } from './parts.ts';
 import { oneOf } from './requests.ts';

@@ -1,4 +1,4 @@
-// The messages to paste into an alert. The strategy's is the service's own template (src/domain/template.ts; a test compares
+// The messages to paste into an alert. The strategy's is the service's own template (src/domain/signals/template.ts; a test compares
 // them), set so that it is read in a glance.
 
 /** Stands for the secret until it is copied. */

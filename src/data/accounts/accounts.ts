@@ -1,0 +1,374 @@
+// Trading accounts.
+
+import { type BrokerName, isRealMoney } from '../../domain/brokers.ts';
+import type { Guards } from '../../domain/guards/guards.ts';
+import { type AccountId, isUuid, type Timestamp, type UserId } from '../../domain/ids.ts';
+import type { OutOfSync } from '../../domain/signals/strategy.ts';
+import { type Db, join, must, type Reads, type Statement, sql } from '../engine/db.ts';
+
+export interface Account {
+  readonly id: AccountId;
+  readonly userId: UserId;
+  readonly name: string;
+  readonly brokerName: BrokerName;
+  /** `live`, or what else its broker offers. */
+  readonly environment: string;
+  readonly webhookToken: string;
+  /** Encrypted under APP_KEY. */
+  readonly webhookSecret: string;
+  readonly maxRequestAge: number;
+  readonly allowedSymbols: readonly string[];
+  readonly outOfSync: OutOfSync;
+  readonly guards: Guards;
+  /** Seconds; null: nobody is told. */
+  readonly silenceAfter: number | null;
+  /** Its webhook is for who shows the charting platform's client certificate. */
+  readonly requirePlatformCertificate: boolean;
+  /** A JWE that only a worker can open; null: none given. */
+  readonly sealedCredentials: string | null;
+  readonly credentialsVerified: boolean;
+  readonly halted: boolean;
+  readonly paper: unknown;
+  readonly connectionVersion: number;
+  readonly credentialsVersion: number;
+  /** Grows with every change of what an order is checked against. */
+  readonly revision: number;
+  readonly createdAt: Timestamp;
+}
+
+export interface AccountRow {
+  id: AccountId;
+  user_id: UserId;
+  name: string;
+  broker_name: BrokerName;
+  environment: string;
+  webhook_token: string;
+  webhook_secret: string;
+  max_request_age: number;
+  allowed_symbols: string;
+  out_of_sync: OutOfSync;
+  guards: string | null;
+  silence_after: number | null;
+  require_platform_certificate: number | boolean;
+  sealed_credentials: string | null;
+  broker_credentials_verified: number | boolean;
+  halted: number | boolean;
+  paper: string | null;
+  connection_version: number;
+  credentials_version: number;
+  revision: number;
+  created_at: Timestamp;
+}
+
+export const toAccount = (row: AccountRow): Account => ({
+  id: row.id,
+  userId: row.user_id,
+  name: row.name,
+  brokerName: row.broker_name,
+  environment: row.environment,
+  webhookToken: row.webhook_token,
+  webhookSecret: row.webhook_secret,
+  maxRequestAge: row.max_request_age,
+  allowedSymbols: JSON.parse(row.allowed_symbols) as string[],
+  outOfSync: row.out_of_sync,
+  guards: row.guards === null ? {} : (JSON.parse(row.guards) as Guards),
+  silenceAfter: row.silence_after,
+  requirePlatformCertificate: Boolean(row.require_platform_certificate),
+  sealedCredentials: row.sealed_credentials,
+  credentialsVerified: Boolean(row.broker_credentials_verified),
+  halted: Boolean(row.halted),
+  paper: row.paper === null ? null : JSON.parse(row.paper),
+  connectionVersion: row.connection_version,
+  credentialsVersion: row.credentials_version,
+  revision: row.revision,
+  createdAt: row.created_at,
+});
+
+const guardsText = (guards: Guards): string | null =>
+  Object.keys(guards).length > 0 ? JSON.stringify(guards) : null;
+
+export function insertAccount(account: Account): Statement {
+  return sql`insert into trading_accounts (id, user_id, name, broker_name, environment, webhook_token, webhook_secret,
+      max_request_age, allowed_symbols, out_of_sync, guards, silence_after, require_platform_certificate, sealed_credentials,
+      broker_credentials_verified, halted, paper, connection_version, credentials_version, revision, created_at)
+    values (${account.id}, ${account.userId}, ${account.name}, ${account.brokerName}, ${account.environment},
+      ${account.webhookToken},
+      ${account.webhookSecret}, ${account.maxRequestAge}, ${JSON.stringify(account.allowedSymbols)}, ${account.outOfSync},
+      ${guardsText(account.guards)}, ${account.silenceAfter}, ${account.requirePlatformCertificate},
+      ${account.sealedCredentials}, ${account.credentialsVerified}, ${account.halted},
+      ${account.paper === null ? null : JSON.stringify(account.paper)}, ${account.connectionVersion},
+      ${account.credentialsVersion}, ${account.revision}, ${account.createdAt})`;
+}
+
+export async function findAccount(db: Db, id: AccountId): Promise<Account | null> {
+  const row = await db.get<AccountRow>(
+    sql`select * from trading_accounts where id = ${id} and deleted_at is null`,
+  );
+  return row ? toAccount(row) : null;
+}
+
+/** Whoever's they are, by id or by name. */
+export async function accountsNamed(
+  db: Reads,
+  name: string,
+  { limit, withDeleted = false }: { limit: number; withDeleted?: boolean },
+): Promise<Account[]> {
+  const conditions = [
+    isUuid(name) ? sql`id = ${name}` : sql`name = ${name}`,
+    ...(withDeleted ? [] : [sql`deleted_at is null`]),
+  ];
+  const rows = await db.all<AccountRow>(
+    join(
+      [sql`select * from trading_accounts where`, join(conditions, ' and '), sql`order by id limit ${limit}`],
+      ' ',
+    ),
+  );
+  return rows.map(toAccount);
+}
+
+/**
+ * Of one user, oldest first; `after` is the last account of the page before. `bytes`: no further than the first whose
+ * symbols go beyond it. The sizes are looked at first: what is read and not shown costs as much as what is shown.
+ */
+export async function listAccounts(
+  db: Reads,
+  user: UserId,
+  { after, limit, bytes }: { after: AccountId | null; limit: number; bytes: number },
+): Promise<Account[]> {
+  const conditions = [sql`from trading_accounts where user_id = ${user}`, sql`deleted_at is null`];
+  if (after) conditions.push(sql`id > ${after}`);
+  const theirs = join(conditions, ' and ');
+  const first = (columns: Statement, count: number) =>
+    join([sql`select`, columns, theirs, sql`order by id limit ${count}`], ' ');
+  const sizes = await db.all<{ size: number }>(
+    first(sql`octet_length(cast(allowed_symbols as text)) as size`, limit),
+  );
+  let room = bytes;
+  const count = sizes.findIndex(({ size }) => {
+    room -= Number(size);
+    return room < 0;
+  });
+  const rows = await db.all<AccountRow>(first(sql`*`, count < 0 ? limit : count + 1));
+  return rows.map(toAccount);
+}
+
+/** Those of them that trade real money, deleted ones too: what was done with them stays what it was. */
+export async function realMoneyAmong(db: Reads, ids: Iterable<AccountId>): Promise<ReadonlySet<AccountId>> {
+  const each = [...new Set(ids)].map((id) => sql`${id}`);
+  if (each.length === 0) return new Set();
+  return realMoneyWhere(db, join([sql`id in (`, join(each, ', '), sql`)`], ''));
+}
+
+/** Of one user, deleted ones too. */
+export const realMoneyOf = (db: Reads, user: UserId): Promise<ReadonlySet<AccountId>> =>
+  realMoneyWhere(db, sql`user_id = ${user}`);
+
+async function realMoneyWhere(db: Reads, condition: Statement): Promise<ReadonlySet<AccountId>> {
+  const rows = await db.all<Pick<AccountRow, 'id' | 'broker_name' | 'environment'>>(
+    join([sql`select id, broker_name, environment from trading_accounts where`, condition], ' '),
+  );
+  return new Set(rows.filter((row) => isRealMoney(row.broker_name, row.environment)).map((row) => row.id));
+}
+
+export interface AccountChange {
+  readonly name?: string;
+  readonly maxRequestAge?: number;
+  readonly allowedSymbols?: readonly string[];
+  readonly outOfSync?: OutOfSync;
+  readonly guards?: Guards;
+  readonly silenceAfter?: number | null;
+  readonly requirePlatformCertificate?: boolean;
+  readonly webhookToken?: string;
+  /** Encrypted under APP_KEY. */
+  readonly webhookSecret?: string;
+  readonly credentials?: CheckedCredentials;
+  /** Since when; null: no longer. */
+  readonly haltedAt?: Timestamp | null;
+}
+
+/** As the broker took them, or refused them. */
+interface CheckedCredentials {
+  readonly verified: boolean;
+  readonly at: Timestamp;
+  /** What the broker said of the key besides. */
+  readonly warnings: readonly string[];
+}
+
+/** At least one change of what no open connection depends on. Guarded by `account`. */
+export function changeAccount(id: AccountId, change: AccountChange): Statement {
+  return must('account', join([setting(change), sql` where id = ${id} and deleted_at is null`], ''));
+}
+
+/** The same, if a worker's connection would still be what it was at this version. Guarded by `version`. */
+export function changeAccountAt(id: AccountId, version: number, change: AccountChange): Statement {
+  return must(
+    'version',
+    join(
+      [setting(change), sql` where id = ${id} and deleted_at is null and connection_version = ${version}`],
+      '',
+    ),
+  );
+}
+
+function setting(change: AccountChange): Statement {
+  const { name, maxRequestAge, allowedSymbols, outOfSync, webhookToken, webhookSecret } = change;
+  const { credentials, haltedAt, guards, silenceAfter, requirePlatformCertificate } = change;
+  const changes = [
+    ...(name === undefined ? [] : [sql`name = ${name}`]),
+    ...(maxRequestAge === undefined ? [] : [sql`max_request_age = ${maxRequestAge}`]),
+    ...(allowedSymbols === undefined ? [] : [sql`allowed_symbols = ${JSON.stringify(allowedSymbols)}`]),
+    ...(outOfSync === undefined ? [] : [sql`out_of_sync = ${outOfSync}`]),
+    ...(guards === undefined ? [] : [sql`guards = ${guardsText(guards)}`]),
+    ...(silenceAfter === undefined ? [] : [sql`silence_after = ${silenceAfter}`]),
+    ...(requirePlatformCertificate === undefined
+      ? []
+      : [sql`require_platform_certificate = ${requirePlatformCertificate}`]),
+    ...(webhookToken === undefined ? [] : [sql`webhook_token = ${webhookToken}`]),
+    ...(webhookSecret === undefined ? [] : [sql`webhook_secret = ${webhookSecret}`]),
+    ...(credentials === undefined ? [] : checked(credentials)),
+    ...(haltedAt === undefined ? [] : halting(haltedAt)),
+    sql`revision = revision + 1`,
+  ];
+  return join([sql`update trading_accounts set `, join(changes, ', ')], '');
+}
+
+/** What was refused once more is refused since the first time; and what was halted once more is halted since then. */
+const checked = ({ verified, at, warnings }: CheckedCredentials): Statement[] => [
+  verified
+    ? sql`credentials_checked_at = ${at}`
+    : sql`credentials_checked_at = case when broker_credentials_verified = true then ${at}
+            else coalesce(credentials_checked_at, ${at}) end`,
+  sql`broker_credentials_verified = ${verified}`,
+  sql`key_warnings = ${warnings.length > 0 ? JSON.stringify(warnings) : null}`,
+];
+
+const halting = (at: Timestamp | null): Statement[] =>
+  at === null
+    ? [sql`halted = ${false}`, sql`halted_at = null`]
+    : [
+        sql`halted_at = case when halted = true then coalesce(halted_at, ${at}) else ${at} end`,
+        sql`halted = ${true}`,
+      ];
+
+/** A worker's open connection must notice it. Guarded by `version`. */
+export const changePaper = (id: AccountId, version: number, paper: object): Statement =>
+  must(
+    'version',
+    sql`update trading_accounts set paper = ${JSON.stringify(paper)}, connection_version = ${version + 1}
+        where id = ${id} and deleted_at is null and connection_version = ${version}`,
+  );
+
+/** Nobody has verified these yet, and a worker's open connection must notice them. Guarded by `account`. */
+export const storeCredentials = (id: AccountId, sealed: string): Statement =>
+  must(
+    'account',
+    sql`update trading_accounts set sealed_credentials = ${sealed}, broker_credentials_verified = ${false},
+          credentials_checked_at = null, key_warnings = null, connection_version = connection_version + 1, credentials_version = credentials_version + 1,
+          revision = revision + 1
+        where id = ${id} and deleted_at is null`,
+  );
+
+export interface SealedCredentials {
+  readonly id: AccountId;
+  readonly user_id: UserId;
+  readonly sealed_credentials: string;
+}
+
+/** In the order of their ids, deleted accounts too; `after` is the last one of the page before. */
+export const listCredentials = (
+  db: Reads,
+  { after, limit }: { after: string; limit: number },
+): Promise<SealedCredentials[]> =>
+  db.all<SealedCredentials>(
+    sql`select id, user_id, sealed_credentials from trading_accounts
+        where id > ${after} and sealed_credentials is not null order by id limit ${limit}`,
+  );
+
+/** The same credentials, sealed to another key: to whoever uses them nothing has changed. Guarded by `unchanged`. */
+export const resealCredentials = (id: AccountId, before: string, sealed: string): Statement =>
+  must(
+    'unchanged',
+    sql`update trading_accounts set sealed_credentials = ${sealed}
+        where id = ${id} and sealed_credentials = ${before}`,
+  );
+
+/**
+ * Guarded by `account` and then by `idle`: nothing of it may be under way, neither an order nor a fill check. In two
+ * statements, because only a statement that begins after the account's row is locked sees every order accepted before.
+ */
+export const deleteAccount = (id: AccountId, now: Timestamp): Statement[] => [
+  must(
+    'account',
+    sql`update trading_accounts set deleted_at = ${now} where id = ${id} and deleted_at is null`,
+  ),
+  must(
+    'idle',
+    sql`update trading_accounts set connection_version = connection_version + 1
+        where id = ${id}
+          and not exists (select 1 from order_history o
+            where o.trading_account_id = ${id} and o.status in ('queued', 'executing'))
+          and not exists (select 1 from fill_checks c join order_history o on o.order_id = c.order_id
+            where o.trading_account_id = ${id} and c.state in ('scheduled', 'running'))`,
+  ),
+];
+
+/** How many real orders of the account have arrived since then. By count: ids and row numbers say nothing of who commits first. */
+export interface RecentOrders {
+  readonly since: Timestamp;
+  readonly count: number;
+}
+
+const countSince = ({ id, userId }: Pick<Account, 'id' | 'userId'>, since: Timestamp): Statement =>
+  sql`select count(*) from order_history where user_id = ${userId} and trading_account_id = ${id}
+      and submitted_at >= ${since} and simulation = ${false}`;
+
+export async function countRecentOrders(
+  db: Db,
+  account: Pick<Account, 'id' | 'userId'>,
+  since: Timestamp,
+): Promise<RecentOrders> {
+  const counted = join([sql`select (`, countSince(account, since), sql`) as orders`], '');
+  return { since, count: (await db.get<{ orders: number }>(counted))?.orders ?? 0 };
+}
+
+/** Guarded by `quiet`: none has come since they were counted. Behind what locks the account's row, as `idle` is. */
+export const noOrderSince = (
+  account: Pick<Account, 'id' | 'userId'>,
+  { since, count }: RecentOrders,
+): Statement =>
+  must(
+    'quiet',
+    join(
+      [
+        sql`update trading_accounts set revision = revision + 1 where id = ${account.id} and ${count} = (`,
+        countSince(account, since),
+        sql`)`,
+      ],
+      '',
+    ),
+  );
+
+/**
+ * Guarded by `account`: at the moment in which an order is committed its account is what the order was checked against,
+ * and its user active. It holds both rows, so that a halt, a deletion, a deactivation or a fence comes before the order
+ * or after it.
+ */
+export const accountStands = ({ id, revision, halted }: Account): Statement =>
+  must(
+    'account',
+    sql`select 1 from trading_accounts a join users u on u.id = a.user_id
+        where a.id = ${id} and a.revision = ${revision} and a.halted = ${halted} and a.deleted_at is null
+          and u.is_active = ${true}`,
+  );
+
+/** Waits for whoever is just committing an order on the account; who read it before this commits none any more. */
+export const fenceAccount = (id: AccountId): Statement =>
+  sql`update trading_accounts set revision = revision + 1 where id = ${id}`;
+
+/** Of accounts that are there. */
+export async function brokersInUse(db: Db): Promise<BrokerName[]> {
+  const rows = await db.all<{ broker_name: BrokerName }>(
+    sql`select distinct broker_name from trading_accounts where deleted_at is null order by broker_name`,
+  );
+  return rows.map(({ broker_name }) => broker_name);
+}

@@ -1,0 +1,374 @@
+// PostgreSQL, for more than one process or machine. A group is sent in one go and answered in one go: BEGIN, the units,
+// COMMIT, without waiting in between. A guard is checked by the server: its statement is wrapped so that it raises an
+// error when it changes no row, or finds none to hold. So one failed unit makes COMMIT a rollback, and the group is sent once more, now with
+// savepoints that undo a failed unit and keep a good one by the same two commands:
+//
+//   savepoint unit; …the first unit…;   savepoint unit; rollback to unit; …the second…;   savepoint unit; …
+//
+// After a good unit the second `savepoint` hides the first, and `rollback to` goes back to just there: nothing is lost.
+// After a failed one `savepoint` fails too, and `rollback to` goes back to before the unit. (Savepoints every time would
+// be simpler, and cost a third of the throughput.)
+
+import { DatabaseError, Pool, type PoolClient, type QueryConfig } from 'pg';
+import { type Counters, UNCOUNTED } from '../../domain/counters.ts';
+import { decimal } from '../../domain/decimal.ts';
+import {
+  DatabaseUnavailable,
+  type Db,
+  LIST_MS,
+  ListTooSlow,
+  NotCommitted,
+  type Statement,
+  sql,
+} from './db.ts';
+import { groupCommit, holds, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
+import { scriptsOn } from './postgres-scripts.ts';
+
+// One group at a time: a second one beside it mostly waited for the first one's row locks, or deadlocked with it (64
+// orders of 2 or 50 users at once: no gain; 256: 30 times slower). More processes still work in parallel.
+/** The server shows up to 64 subtransactions of a session in shared memory; with more, all others get slower. */
+const MOST_UNITS = 64;
+/** For the few units that collided with another process. */
+const LANES_ALONE = 3;
+const ATTEMPTS_ALONE = 4;
+/** Of the hot path: who is asking, an order by its id. Commits have connections of their own beside them. */
+const READ_CONNECTIONS = 4;
+/** Whatever lists do, they do it to each other. */
+const LIST_CONNECTIONS = 2;
+/** Texts put together by `join` that are prepared. */
+const MOST_JOINED = 200;
+const CONNECT_MS = 5_000;
+/** Longer than the server's own limit: this one is for a server that cannot say anything any more. */
+const ANSWER_MS = 15_000;
+
+const SESSION = `
+  set time zone 'UTC'; set datestyle = 'ISO';
+  set statement_timeout = '10s'; set lock_timeout = '3s'; set idle_in_transaction_session_timeout = '10s';
+  -- committed means durable, whatever the server's default is
+  select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
+
+/** The lists' own limit is the server's: it stops working for a list that nobody waits for any more. */
+const LISTS = `set statement_timeout = ${LIST_MS}; set default_transaction_read_only = on`;
+
+const BEGIN = 'begin isolation level read committed';
+// Two processes can lock the same rows in different order. The deadlock detector needs a second to see it, and a lock
+// can be held for longer; a group does not wait for either: the unit is undone and tried again alone.
+const BEGIN_GROUP = `${BEGIN}; set local lock_timeout = '100ms'`;
+const GUARD_FAILED = 'guard failed, unit undone';
+
+export async function openPostgres({
+  url,
+  poolSize = READ_CONNECTIONS,
+  counters = UNCOUNTED,
+}: {
+  url: string;
+  poolSize?: number;
+  counters?: Counters;
+}): Promise<Db> {
+  const commits = openPool(url, { max: 1 + LANES_ALONE });
+  const reads = openPool(url, { max: poolSize });
+  const lists = openPool(url, { max: LIST_CONNECTIONS, waitMs: LIST_MS, session: LISTS });
+
+  const pools = { commits, reads, lists };
+  const names = new Map(Object.entries(pools).map(([name, pool]) => [pool, name]));
+  for (const [pool, name] of names) counters.watchPool(name, () => pool.waitingCount);
+
+  const queryOf = statementQueries();
+
+  async function withClient<T>(pool: Pool, use: (client: PoolClient) => Promise<T>): Promise<T> {
+    const asked = performance.now();
+    const client = await pool.connect();
+    counters.poolWaited(names.get(pool) ?? '', performance.now() - asked);
+    let spoilt = true;
+    try {
+      const result = await use(client);
+      // Never hand on an open transaction, whatever went wrong.
+      spoilt = client.getTransactionStatus() !== 'I';
+      return result;
+    } catch (error) {
+      spoilt = !(error instanceof DatabaseError) || STALE.has(codeOf(error));
+      throw error;
+    } finally {
+      client.release(spoilt);
+    }
+  }
+
+  async function rowsOf<Row>(pool: Pool, query: Statement, answerMs: number): Promise<Row[]> {
+    const config: Query = { ...queryOf(query), query_timeout: answerMs };
+    const ask = (question: Query) =>
+      withClient(pool, async (client) => (await client.query<Row & object>(question)).rows);
+    return ask(config).catch((error) => {
+      if (STALE.has(codeOf(error))) return ask({ ...config, name: undefined });
+      throw error;
+    });
+  }
+
+  const read = <Row>(query: Statement): Promise<Row[]> =>
+    rowsOf<Row>(reads, query, ANSWER_MS).catch((error) => {
+      throw fault(error);
+    });
+
+  const list = <Row>(query: Statement): Promise<Row[]> =>
+    rowsOf<Row>(lists, query, LIST_MS + 1_000).catch((error) => {
+      throw isTooSlow(error) ? new ListTooSlow(error.message, { cause: error }) : fault(error);
+    });
+
+  /** Sends all and waits once. Answers come in the order of the queries, COMMIT's is the last. */
+  function send(client: PoolClient, begin: string, units: readonly Unit[], apart: boolean): Promise<Answers> {
+    const failures: Outcome[] = [];
+    return new Promise((resolve) => {
+      const { stream } = client.connection;
+      stream.cork();
+      client.query(apart ? `${begin}; savepoint unit` : begin, (error: Error | null) => {
+        if (error) failures.push(...units.map(() => ({ fault: error })));
+      });
+      for (const [index, unit] of units.entries()) {
+        const failed = (failure: Outcome) => {
+          // What follows a failure in the same unit fails because of it.
+          failures[index] ??= failure;
+        };
+        for (const statement of unit) {
+          const { guard } = statement;
+          client.query(queryOf(statement), (error: Error | null) => {
+            if (error) failed(guard !== undefined && isGuardFailure(error) ? { guard } : { fault: error });
+          });
+        }
+        if (!apart) continue;
+        client.query('savepoint unit', (error: Error | null) => error && failed({ fault: error }));
+        client.query('rollback to unit', () => {});
+      }
+      const commit: Query = { text: 'commit', query_timeout: ANSWER_MS };
+      client.query(commit, (error: Error | null, result) => {
+        // COMMIT of a failed transaction succeeds, and says what it was.
+        const rolledBack = !error && result.command === 'ROLLBACK';
+        const lost = error ?? (rolledBack ? new Error('the transaction was rolled back') : null);
+        const outcomes = units.map((_unit, index): Outcome => {
+          // Even a failed guard: it may have failed because of a neighbour that is undone now.
+          if (lost && units.length > 1) return { fault: lost };
+          return failures[index] ?? (lost ? { fault: lost } : { guard: null });
+        });
+        resolve({ rolledBack, answered: !error, outcomes });
+      });
+      stream.uncork();
+    });
+  }
+
+  /** A collision is told apart: the unit was undone and can be tried again. */
+  async function attempt(group: readonly Waiting[], begin: string): Promise<(Outcome | 'collision')[]> {
+    const units = group.map(({ unit }) => unit);
+    try {
+      const { answered, outcomes } = await withClient(commits, async (client) => {
+        const answers = await send(client, begin, units, false);
+        return answers.rolledBack && units.length > 1 ? send(client, begin, units, true) : answers;
+      });
+      return outcomes.map((outcome) => {
+        if (!('fault' in outcome)) return outcome;
+        if (COLLISIONS.has(codeOf(outcome.fault))) return 'collision';
+        return { fault: answered ? undone(outcome.fault) : fault(outcome.fault) };
+      });
+    } catch (error) {
+      // There was no connection to send anything on.
+      throw undone(error);
+    }
+  }
+
+  async function runGroup(group: readonly Waiting[]): Promise<void> {
+    const outcomes = await attempt(group, BEGIN_GROUP);
+    for (const [index, { unit, settle }] of group.entries()) {
+      const outcome = outcomes[index] ?? 'collision';
+      if (outcome !== 'collision') settle(outcome);
+      else
+        alone.commit(unit).then(
+          (guard) => settle({ guard }),
+          (fault) => settle({ fault }),
+        );
+    }
+  }
+
+  async function runAlone(group: readonly Waiting[]): Promise<void> {
+    for (let attempts = 0; attempts < ATTEMPTS_ALONE; attempts++) {
+      const [outcome] = await attempt(group, BEGIN);
+      if (outcome && outcome !== 'collision') return group[0]?.settle(outcome);
+    }
+    throw new NotCommitted(`The rows were locked by others, ${ATTEMPTS_ALONE} times in a row.`);
+  }
+
+  const scripts = scriptsOn({ connect: () => commits.connect(), queryOf, fault });
+  const groups = groupCommit({ most: MOST_UNITS, lanes: 1, run: runGroup, counters });
+  const alone = groupCommit({ most: 1, lanes: LANES_ALONE, run: runAlone, counters: UNCOUNTED });
+  let closing: Promise<void> | undefined;
+
+  const db: Db = {
+    dialect: 'postgres',
+    all: read,
+    async get<Row>(query: Statement) {
+      return (await read<Row>(query))[0];
+    },
+    lists: {
+      all: list,
+      async get<Row>(query: Statement) {
+        return (await list<Row>(query))[0];
+      },
+    },
+    commit: groups.commit,
+    scripts,
+    script: (text) => scripts(Number.POSITIVE_INFINITY, ({ script }) => script(text)),
+    close() {
+      closing ??= groups
+        .close()
+        .then(() => alone.close())
+        .then(() => Promise.all(Object.values(pools).map((pool) => pool.end())))
+        .then(() => {});
+      return closing;
+    },
+  };
+  try {
+    await read(sql`select 1`);
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+  return db;
+}
+
+function openPool(
+  url: string,
+  { max, waitMs = CONNECT_MS, session = '' }: { max: number; waitMs?: number; session?: string },
+): Pool {
+  const pool = new Pool({
+    connectionString: url,
+    max,
+    pipeline: true,
+    keepAlive: true,
+    connectionTimeoutMillis: waitMs,
+    idleTimeoutMillis: 300_000,
+    fallback_application_name: 'fillpath',
+    types: { getTypeParser: ((oid: number) => PARSERS[oid] ?? String) as never },
+    onConnect: (client) => client.query(`${SESSION};${session}`),
+  });
+  // A connection lost while idle: the pool has dropped it already. One lost while in use fails its queries besides.
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
+}
+
+interface Answers {
+  /** For certain: nothing was written. */
+  readonly rolledBack: boolean;
+  /** Else COMMIT may have been carried out, or still be. */
+  readonly answered: boolean;
+  readonly outcomes: Outcome[];
+}
+
+/** query_timeout is missing in the driver's types. */
+type Query = QueryConfig & { query_timeout?: number };
+
+/** A statement as the driver takes it: placeholders numbered, a guard wrapped, what comes again prepared once. */
+function statementQueries(): (statement: Statement) => Query {
+  const named = new WeakMap<readonly string[], Query>();
+  const namedGuards = new WeakMap<readonly string[], Query>();
+  let names = 0;
+  const name = () => `fillpath_${++names}`;
+
+  // A text put together by `join` may never come again. One that does is named from its second time on, while there are
+  // few: every connection keeps what it has prepared.
+  const seen = new Set<string>();
+  const namedTexts = new Map<string, string>();
+  function nameOf(text: string): string | undefined {
+    const known = namedTexts.get(text);
+    if (known !== undefined || namedTexts.size === MOST_JOINED) return known;
+    if (seen.has(text)) {
+      seen.delete(text);
+      namedTexts.set(text, name());
+    } else {
+      if (seen.size === MOST_JOINED) seen.clear();
+      seen.add(text);
+    }
+    return namedTexts.get(text);
+  }
+
+  function queryOf({ parts, guard }: Statement): Query {
+    const cache = guard === undefined ? named : namedGuards;
+    const known = cache.get(parts);
+    if (known) return known;
+    const plain = parts.reduce((start, part, index) => `${start}$${index}${part}`);
+    const text = guard === undefined ? plain : guarded(plain, holds({ parts }));
+    // Only a template's own text is constant.
+    const isConstant = 'raw' in parts;
+    const query: Query = { text, name: isConstant ? name() : nameOf(text) };
+    if (isConstant) cache.set(parts, query);
+    return query;
+  }
+
+  return (statement) => ({
+    ...queryOf(statement),
+    values: statement.values.map((value) => (typeof value === 'string' ? withoutNul(value) : value)),
+  });
+}
+
+/** The cast fails exactly when no row was touched; the text shows up in the server's log. */
+function guarded(text: string, isHeld: boolean): string {
+  // After a wait for another's change it looks again at the row as it is then.
+  const returning = /\breturning\b/i.test(text) ? '' : 'returning 1';
+  return `with touched as (${text}\n${isHeld ? 'for share' : returning})
+    select cast(case when count(*) > 0 then '1' else '${GUARD_FAILED}' end as integer) from touched`;
+}
+
+const codeOf = (error: unknown): string => (error instanceof DatabaseError ? (error.code ?? '') : '');
+
+const DUPLICATE = '23505';
+
+const isGuardFailure = (error: Error): boolean =>
+  (codeOf(error) === '22P02' && error.message.includes(GUARD_FAILED)) || codeOf(error) === DUPLICATE;
+
+/** The plan of a prepared read no longer fits the table after a migration, or the statement is gone. */
+const STALE = new Set(['0A000', '26000']);
+
+/** Not the unit's own fault; alone, or a moment later, it can succeed. */
+const COLLISIONS = new Set([
+  '40001', // serialization failure
+  '40P01', // deadlock
+  '55P03', // lock timeout
+  // The driver prepares a text with its first use. When that use comes after its unit failed, nothing is prepared,
+  // and the same text in a later unit, already sent, meets one of these.
+  '26000', // no such prepared statement
+  '25P02', // transaction aborted
+]);
+
+/** Connection, resources, shutdown and timeouts, system; a replica after a failover. */
+const UNAVAILABLE = /^(08|53|57|58|25006)/;
+
+function fault(error: unknown): Error {
+  const told = error as Error;
+  if (told instanceof DatabaseError && !UNAVAILABLE.test(codeOf(told))) return told;
+  return new DatabaseUnavailable(told.message, { cause: told });
+}
+
+/** Of a unit of which the server said, or of which it is clear, that it was not committed. */
+function undone(error: unknown): Error {
+  const told = fault(error);
+  return told instanceof DatabaseUnavailable ? new NotCommitted(told.message, { cause: told.cause }) : told;
+}
+
+/** The server stopped it, others hold what it reads, or no connection became free in time. */
+const isTooSlow = (error: Error): boolean =>
+  error instanceof DatabaseError
+    ? ['57014', '55P03'].includes(codeOf(error))
+    : ['timeout exceeded when trying to connect', 'Query read timeout'].includes(error.message);
+
+/** Private to this pool. What is not here stays the text that the server sends: uuid, text, json. */
+const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
+  16: (text) => text === 't', // bool
+  20: Number, // int8: counts and serial numbers, never near 2^53
+  21: Number, // int2
+  23: Number, // int4
+  1184: readTime, // timestamptz
+  1700: decimal, // numeric
+};
+
+/** "2026-11-05 09:30:00.12+00" → "2026-11-05T09:30:00.120Z" */
+function readTime(text: string): string {
+  // A pooler between us and the server may have lost the session's time zone.
+  if (!text.endsWith('+00')) return new Date(text.replace(/([+-]\d\d)$/, '$1:00')).toISOString();
+  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${text.slice(20, -3).padEnd(3, '0').slice(0, 3)}Z`;
+}

@@ -1,0 +1,111 @@
+// The worker's view of the database.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AccountId, UserId } from '../../domain/ids.ts';
+import { timestamp } from '../../domain/ids.ts';
+import { hasEnded, type Order, openLeg } from '../../domain/orders/order.ts';
+import type { Guarding, WorkerOrders } from '../../worker/orders.ts';
+import { type Account, changeAccountAt, findAccount } from '../accounts/accounts.ts';
+import { DatabaseUnavailable, type Db, must, type Statement, sql } from '../engine/db.ts';
+import { scheduleCheck } from './fill-checks.ts';
+import { entriesSince, firstEquity, knownEquity } from './guard-facts.ts';
+import { accountsUnderWay, findOrder, legsSentAround, saveOrder, unsettledOrders } from './orders.ts';
+
+/** A commit whose answer was lost is made again so often, each time after twice the time. */
+const MOST_TRIES = 4;
+const FIRST_PAUSE_MS = 100;
+
+interface WorkerOrdersDeps {
+  readonly db: Db;
+  readonly clock: { now(): number };
+  readonly firstPollMs: number;
+  /** Told of every order that is saved; nobody waits for it. */
+  onSave?(order: Order): void;
+  /** Told of every order that this worker has brought to its end. */
+  onEnd?(order: Order): Promise<void>;
+}
+
+export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
+  const { db, clock, firstPollMs } = deps;
+  const next = (order: Order): Order => ({ ...order, version: order.version + 1 });
+
+  /**
+   * The guards make it safe to ask again. While the worker still has the user, nobody else changes an order under way:
+   * so a version that has moved on by one tells that the lost commit was made.
+   */
+  async function commit(order: Order, unit: readonly Statement[]): Promise<string | null> {
+    for (let tries = 1; ; tries++)
+      try {
+        const failed = await db.commit(unit);
+        if (failed !== 'version' || tries === 1) return failed;
+        return (await findOrder(db, order.id))?.version === order.version + 1 ? null : failed;
+      } catch (fault) {
+        if (!(fault instanceof DatabaseUnavailable) || tries === MOST_TRIES) throw fault;
+        await sleep(FIRST_PAUSE_MS * 2 ** tries);
+      }
+  }
+
+  return {
+    find: (id) => findOrder(db, id),
+    accountsUnderWay: (user) => accountsUnderWay(db, user),
+    unsettled: (user, account) => unsettledOrders(db, user, account),
+    sentAround: (broker, time) => legsSentAround(db, broker, time),
+    findAccount: (id) => findAccount(db, id),
+    entriesSince: (of, since) => entriesSince(db, of, timestamp(since)),
+    firstEquity: (of, day, read) => firstEquity(db, of, day, read),
+    knownEquity: (of, day, read) => knownEquity(db, of, day, read),
+    async refuseCredentials(account, version) {
+      const refused = { verified: false, at: timestamp(clock.now()), warnings: [] };
+      await db.commit([changeAccountAt(account, version, { credentials: refused })]);
+    },
+    async begin(user, token) {
+      await db.commit([
+        sql`insert into worker_owners (user_id, token) values (${user}, ${token})
+            on conflict (user_id) do update set token = excluded.token`,
+      ]);
+    },
+    async save(order, token, { settled }) {
+      const unit = [isOwner(order.userId, token), ...saveOrder(order)];
+      if (settled && openLeg(order))
+        unit.push(scheduleCheck(order.id, order.userId, timestamp(clock.now() + firstPollMs)));
+      if ((await commit(order, unit)) !== null) return 'taken';
+      deps.onSave?.(order);
+      if (hasEnded(order.status)) await deps.onEnd?.(order);
+      return next(order);
+    },
+    async saveSending(order, token, revision) {
+      const opens = order.legs.some(({ leg, status }) => leg === 'entry' && status === 'sending');
+      const isEntry = order.intent.operation === 'PLACE_ENTRY_ORDER' || opens;
+      const failed = await commit(order, [
+        isOwner(order.userId, token),
+        ...(isEntry ? [mayEnter(order.userId, order.accountId, opens ? revision : null)] : []),
+        ...saveOrder(order),
+      ]);
+      if (failed === null) {
+        deps.onSave?.(order);
+        return next(order);
+      }
+      if (failed !== 'account') return 'taken';
+      const account = revision === null || !opens ? null : await findAccount(db, order.accountId);
+      return account && !account.halted && account.revision !== revision ? guardingOf(account) : 'halted';
+    },
+  };
+}
+
+/** Guarded by `owner`. It holds the row: whoever begins after this sees everything that was saved before. */
+const isOwner = (user: UserId, token: string): Statement =>
+  must('owner', sql`select 1 from worker_owners where user_id = ${user} and token = ${token}`);
+
+const guardingOf = ({ guards, revision }: Account): Guarding => ({
+  guards: Object.keys(guards).length > 0 ? guards : null,
+  revision,
+});
+
+/** Guarded by `account`. Whoever halts, deactivates or sets a guard is told so before this, or after the leg is saved. */
+const mayEnter = (user: UserId, account: AccountId, revision: number | null): Statement =>
+  must(
+    'account',
+    sql`select 1 from trading_accounts a join users u on u.id = ${user}
+        where a.id = ${account} and a.halted = ${false} and u.is_active = ${true}
+          and a.revision = coalesce(${revision}, a.revision)`,
+  );

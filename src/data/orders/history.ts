@@ -1,0 +1,150 @@
+// A user's orders in the order of their submission: from the first one on, for what can only be counted from the beginning; of
+// a day; or back from it. In steps, each by an index and short, so that nobody waits behind it; and not for ever. Only what is counted is read.
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { BrokerName } from '../../domain/brokers.ts';
+import { decimalOrNull } from '../../domain/decimal.ts';
+import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
+import type { DayOrder } from '../../domain/money/day.ts';
+import type { CountedLeg, CountedOrder } from '../../domain/money/performance.ts';
+import { NO_NOTES, type Order, type OrderStatus, type Side } from '../../domain/orders/order.ts';
+import { join, ListTooSlow, type Reads, type Statement, sql } from '../engine/db.ts';
+
+const STEP = 100;
+/** Longer than a list, which shows one page: this reads all of them, a few milliseconds at a time. */
+const MOST_MS = 10_000;
+
+/** An order, and one of its legs; nulls where it has none. */
+interface Row {
+  readonly order_id: OrderId;
+  readonly submitted_at: Timestamp;
+  readonly trading_account_id: AccountId;
+  readonly broker_name: BrokerName;
+  readonly simulation: number | boolean;
+  readonly symbol: string;
+  readonly status: OrderStatus;
+  readonly error: string | null;
+  readonly position_before: string | null;
+  readonly trace: string;
+  readonly notes: string | null;
+  readonly side: Side | null;
+  readonly fill_price: string | null;
+  readonly fill_quantity: string | null;
+  readonly fee: string | null;
+  readonly instrument: string | null;
+  readonly unit_value: string | null;
+  readonly sent_at: Timestamp | null;
+  readonly acked_at: Timestamp | null;
+  readonly filled_at: Timestamp | null;
+}
+
+export async function* ordersFromTheFirst(
+  db: Reads,
+  user: UserId,
+  { accountId, simulation, to }: { accountId?: AccountId; simulation: boolean; to?: Timestamp },
+): AsyncGenerator<readonly CountedOrder[]> {
+  const conditions = [
+    sql`user_id = ${user}`,
+    ...(accountId === undefined ? [] : [sql`trading_account_id = ${accountId}`]),
+    ...(to === undefined ? [] : [sql`submitted_at <= ${to}`]),
+  ];
+  for await (const orders of steps(db, conditions, 'onwards'))
+    yield orders.filter((order) => order.simulation === simulation);
+}
+
+export const ordersSince = (
+  db: Reads,
+  user: UserId,
+  account: AccountId,
+  from: Timestamp,
+): AsyncGenerator<readonly DayOrder[]> =>
+  steps(
+    db,
+    [sql`user_id = ${user}`, sql`trading_account_id = ${account}`, sql`submitted_at >= ${from}`],
+    'onwards',
+  );
+
+/** The newest first. */
+export const ordersBefore = (
+  db: Reads,
+  user: UserId,
+  account: AccountId,
+  before: Timestamp,
+): AsyncGenerator<readonly DayOrder[]> =>
+  steps(
+    db,
+    [sql`user_id = ${user}`, sql`trading_account_id = ${account}`, sql`submitted_at < ${before}`],
+    'back',
+  );
+
+async function* steps(
+  db: Reads,
+  conditions: readonly Statement[],
+  direction: 'onwards' | 'back',
+): AsyncGenerator<readonly DayOrder[]> {
+  const begun = performance.now();
+  const isOnwards = direction === 'onwards';
+  const order = isOnwards
+    ? sql`order by submitted_at, order_id`
+    : sql`order by submitted_at desc, order_id desc`;
+  let last: Row | null = null;
+  for (;;) {
+    const place: Statement[] = last === null ? [] : [beyond(last, isOnwards)];
+    // The mode is looked at afterwards: a step is over so many orders, whichever of them fit.
+    const rows: Row[] = await db.all<Row>(
+      join(
+        [
+          sql`select o.order_id, o.submitted_at, o.trading_account_id, o.broker_name, o.simulation, o.symbol,
+                o.status, o.error, o.position_before, o.trace, o.notes, l.side, l.fill_price, l.fill_quantity, l.fee,
+                l.instrument, l.unit_value, l.sent_at, l.acked_at, l.filled_at
+              from (select * from order_history where`,
+          join([...conditions, ...place], ' and '),
+          order,
+          sql`limit ${STEP}) o left join order_legs l on l.order_id = o.order_id`,
+          isOnwards
+            ? sql`order by o.submitted_at, o.order_id, l.position`
+            : sql`order by o.submitted_at desc, o.order_id desc, l.position`,
+        ],
+        ' ',
+      ),
+    );
+    const byOrder = [...Map.groupBy(rows, (row) => row.order_id).values()];
+    yield byOrder.flatMap((legs) => (legs[0] ? toCounted(legs[0], legs) : []));
+    last = rows.at(-1) ?? null;
+    if (byOrder.length < STEP) return;
+    if (performance.now() - begun > MOST_MS) throw new ListTooSlow('too many orders to count');
+    await nextTurn();
+  }
+}
+
+const beyond = ({ submitted_at, order_id }: Row, isOnwards: boolean): Statement =>
+  isOnwards
+    ? sql`(submitted_at, order_id) > (${submitted_at}, ${order_id})`
+    : sql`(submitted_at, order_id) < (${submitted_at}, ${order_id})`;
+
+const toCounted = (order: Row, rows: readonly Row[]): DayOrder => ({
+  accountId: order.trading_account_id,
+  brokerName: order.broker_name,
+  simulation: Boolean(order.simulation),
+  wasUnreachable: order.error?.includes('"broker_unavailable"') ?? false,
+  symbol: order.symbol,
+  status: order.status,
+  submittedAt: order.submitted_at,
+  positionBefore: decimalOrNull(order.position_before),
+  trace: JSON.parse(order.trace) as Order['trace'],
+  notes: order.notes === null ? NO_NOTES : (JSON.parse(order.notes) as Order['notes']),
+  legs: rows.flatMap((row) => toLeg(row) ?? []),
+});
+
+const toLeg = (row: Row): CountedLeg | null =>
+  row.side && {
+    side: row.side,
+    fillPrice: decimalOrNull(row.fill_price),
+    fillQuantity: decimalOrNull(row.fill_quantity),
+    fee: decimalOrNull(row.fee),
+    instrument: row.instrument,
+    unitValue: decimalOrNull(row.unit_value),
+    sentAt: row.sent_at,
+    ackedAt: row.acked_at,
+    filledAt: row.filled_at,
+  };

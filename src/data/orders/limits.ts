@@ -1,0 +1,63 @@
+// What an accepted order uses up: a place in the user's day, and an idempotency key.
+
+import type { OrderId, Timestamp, UserId } from '../../domain/ids.ts';
+import { type Db, join, must, type Statement, sql } from '../engine/db.ts';
+
+/** Accepted on one UTC day: of each kind a plan allows so many. */
+export interface OrdersToday {
+  readonly real: number;
+  readonly simulated: number;
+}
+
+export async function ordersOn(db: Db, user: UserId, day: string): Promise<OrdersToday> {
+  const row = await db.get<{ orders: number; simulated: number }>(
+    sql`select orders, simulated from daily_order_counts where user_id = ${user} and day = ${day}`,
+  );
+  return { real: row?.orders ?? 0, simulated: row?.simulated ?? 0 };
+}
+
+/**
+ * With a limit guarded by `daily_limit`: exact, however many orders are accepted at one moment. A limit of 0 is denied
+ * before.
+ */
+export function countOrder(
+  user: UserId,
+  day: string,
+  { simulation, limit }: { simulation: boolean; limit: number | null },
+): Statement {
+  const counted = simulation
+    ? sql`insert into daily_order_counts (user_id, day, orders, simulated) values (${user}, ${day}, 0, 1)
+          on conflict (user_id, day) do update set simulated = daily_order_counts.simulated + 1`
+    : sql`insert into daily_order_counts (user_id, day, orders, simulated) values (${user}, ${day}, 1, 0)
+          on conflict (user_id, day) do update set orders = daily_order_counts.orders + 1`;
+  if (limit === null) return counted;
+  const below = simulation
+    ? sql` where daily_order_counts.simulated < ${limit}`
+    : sql` where daily_order_counts.orders < ${limit}`;
+  return must('daily_limit', join([counted, below], ''));
+}
+
+export interface IdempotencyKey {
+  readonly key: string;
+  readonly bodyHash: string;
+}
+
+/** Guarded by `idempotency`: one order per key, for as long as keys live. */
+export function claimIdempotencyKey(
+  user: UserId,
+  { key, bodyHash }: IdempotencyKey,
+  order: OrderId,
+  now: Timestamp,
+  notBefore: Timestamp,
+): Statement[] {
+  return [
+    sql`delete from idempotency_keys
+        where user_id = ${user} and idempotency_key = ${key} and created_at <= ${notBefore}`,
+    must(
+      'idempotency',
+      sql`insert into idempotency_keys (user_id, idempotency_key, body_hash, order_id, created_at)
+          values (${user}, ${key}, ${bodyHash}, ${order}, ${now})
+          on conflict (user_id, idempotency_key) do nothing`,
+    ),
+  ];
+}

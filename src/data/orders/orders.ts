@@ -1,0 +1,330 @@
+// order_history and its legs. A change compares the order's version and sets the next one; whoever lost the race
+// learns it and has written nothing.
+
+import type { SentOrder } from '../../broker/broker.ts';
+import type { BrokerName } from '../../domain/brokers.ts';
+import { decimal, decimalOrNull } from '../../domain/decimal.ts';
+import type { Guards } from '../../domain/guards/guards.ts';
+import {
+  type AccountId,
+  type ClientOrderId,
+  earliestId,
+  millis,
+  type OrderId,
+  type Timestamp,
+  timestamp,
+  type UserId,
+} from '../../domain/ids.ts';
+import type {
+  Action,
+  ExitOrderResult,
+  Leg,
+  LegName,
+  LegStatus,
+  Order,
+  OrderStatus,
+  OrderType,
+  Side,
+  Source,
+} from '../../domain/orders/order.ts';
+import { isUnsettled, mainLeg, NO_NOTES } from '../../domain/orders/order.ts';
+import { brokerRefs, exitOrderResult, exitQuantity } from '../../domain/orders/result.ts';
+import type { Unsettled } from '../../worker/orders.ts';
+import { type Db, join, must, type Reads, type Statement, sql } from '../engine/db.ts';
+
+/** Guarded by `fingerprint`: a real signal stands once per account. */
+export function insertOrder(order: Order, fingerprint: string | null): Statement {
+  return must(
+    'fingerprint',
+    sql`insert into order_history (order_id, version, user_id, trading_account_id, broker_name, source, simulation,
+          symbol, action, order_type, intent, quantity, status, error, broker_refs, submitted_at, deadline_at,
+          auto_exit, trace, fingerprint, unsettled, notes, request_id)
+        values (${order.id}, ${order.version}, ${order.userId}, ${order.accountId}, ${order.brokerName},
+          ${order.source}, ${order.simulation}, ${order.symbol}, ${order.action}, ${order.orderType},
+          ${JSON.stringify(order.intent)}, ${order.quantity}, ${order.status}, null, '[]', ${order.submittedAt},
+          ${order.deadlineAt}, ${order.autoExit}, ${JSON.stringify(order.trace)}, ${fingerprint}, ${isUnsettled(order)},
+          ${json(order.notes === NO_NOTES ? null : order.notes)}, ${order.requestId})
+        on conflict (trading_account_id, fingerprint) do nothing`,
+  );
+}
+
+/** A real order that was accepted before, however long ago. */
+export async function acceptedBefore(
+  db: Db,
+  account: AccountId,
+  fingerprint: string,
+): Promise<{ readonly id: OrderId; readonly submittedAt: Timestamp } | null> {
+  const row = await db.get<{ order_id: OrderId; submitted_at: Timestamp }>(
+    sql`select order_id, submitted_at from order_history
+        where trading_account_id = ${account} and fingerprint = ${fingerprint}`,
+  );
+  return row ? { id: row.order_id, submittedAt: row.submitted_at } : null;
+}
+
+/** Guarded by `version`: the order's own is compared, and the next one set. */
+export function saveOrder(order: Order): Statement[] {
+  const main = mainLeg(order);
+  return [
+    must(
+      'version',
+      sql`update order_history set version = ${order.version + 1}, status = ${order.status},
+            error = ${json(order.error)}, broker_refs = ${JSON.stringify(brokerRefs(order))},
+            fill_price = ${main?.fillPrice ?? null}, fill_quantity = ${main?.fillQuantity ?? null},
+            filled_at = ${order.filledAt}, auto_exit = ${order.autoExit}, exit_quantity = ${exitQuantity(order)},
+            position_before = ${order.positionBefore}, exit_order_result = ${json(exitOrderResult(order))},
+            trace = ${JSON.stringify(order.trace)}, credentials_version = ${order.credentialsVersion},
+            unsettled = ${isUnsettled(order)}, guards = ${order.guards.length > 0 ? JSON.stringify(order.guards) : null}
+          where order_id = ${order.id} and version = ${order.version}`,
+    ),
+    ...order.legs.map(
+      (leg, position) =>
+        sql`insert into order_legs (order_id, leg, position, client_order_id, broker_ref, side, quantity, status,
+              fill_price, fill_quantity, fee, instrument, unit_value, sent_at, acked_at, filled_at)
+            values (${order.id}, ${leg.leg}, ${position}, ${leg.clientOrderId}, ${leg.brokerRef}, ${leg.side},
+              ${leg.quantity}, ${leg.status}, ${leg.fillPrice}, ${leg.fillQuantity}, ${leg.fee},
+              ${leg.instrument}, ${leg.unitValue}, ${leg.sentAt}, ${leg.ackedAt}, ${leg.filledAt})
+            on conflict (order_id, leg) do update set broker_ref = excluded.broker_ref, status = excluded.status,
+              fill_price = excluded.fill_price, fill_quantity = excluded.fill_quantity, fee = excluded.fee,
+              instrument = excluded.instrument, unit_value = excluded.unit_value, sent_at = excluded.sent_at, acked_at = excluded.acked_at,
+              filled_at = excluded.filled_at`,
+    ),
+    // Nothing of it was sent, and it will be planned anew.
+    ...(order.legs.length === 0 && order.status === 'executing'
+      ? [sql`delete from order_legs where order_id = ${order.id}`]
+      : []),
+  ];
+}
+
+export async function findOrder(db: Db, id: OrderId): Promise<Order | null> {
+  const [order] = await ordersWhere(db, sql`where order_id = ${id}`);
+  return order ?? null;
+}
+
+/**
+ * An account's orders that are under way or have an open leg, with the account's connection version. First the one that a
+ * predecessor had begun: its legs were planned on the position of then, and nothing may trade before them. The others as
+ * they came. (`true` stands in the text: with a value SQLite does not take the index of what is unsettled.)
+ */
+export async function unsettledOrders(db: Db, user: UserId, account: AccountId): Promise<Unsettled> {
+  type Row = OrderRow & { connection_version: number; account_guards: string | null; revision: number };
+  const rows = await db.all<Row>(
+    sql`select o.*, a.connection_version, a.guards as account_guards, a.revision from order_history o join trading_accounts a on a.id = o.trading_account_id
+        where o.trading_account_id = ${account} and o.unsettled = true and o.user_id = ${user}
+        order by case o.status when 'executing' then 0 else 1 end, o.rowid`,
+  );
+  const [first] = rows;
+  return {
+    orders: await withLegs(db, rows),
+    version: first?.connection_version ?? null,
+    guards: first?.account_guards ? (JSON.parse(first.account_guards) as Guards) : null,
+    revision: first?.revision ?? null,
+  };
+}
+
+/** So long after its acceptance an order may be sent, and so far clocks may differ. */
+const SENT_WITHIN_MS = 3_600_000;
+const AROUND_MS = 300_000;
+
+/** Legs of real orders that were sent to the broker around that time, or may have been; whoever's they are. */
+export async function legsSentAround(db: Db, broker: BrokerName, time: Timestamp): Promise<SentOrder[]> {
+  const at = millis(time);
+  const [from, to] = [at - AROUND_MS, at + AROUND_MS];
+  // By their ids, which are in the order of acceptance: no other index has the broker in it.
+  const rows = await db.all<LegRow & { symbol: string }>(
+    sql`select l.*, o.symbol from order_history o join order_legs l on l.order_id = o.order_id
+        where o.order_id >= ${earliestId(from - SENT_WITHIN_MS)} and o.order_id < ${earliestId(to)}
+          and o.broker_name = ${broker} and o.simulation = ${false}
+          and l.sent_at >= ${timestamp(from)} and l.sent_at <= ${timestamp(to)}`,
+  );
+  return rows.map((row) => ({
+    clientOrderId: row.client_order_id,
+    brokerRef: row.broker_ref,
+    symbol: row.instrument ?? row.symbol,
+    side: row.side,
+    quantity: decimal(row.quantity),
+    sentAt: row.sent_at ?? timestamp(0),
+  }));
+}
+
+/** Accounts of this user with an order that a worker has to do something about. */
+export async function accountsUnderWay(db: Db, user: UserId): Promise<AccountId[]> {
+  const rows = await db.all<{ trading_account_id: AccountId }>(
+    sql`select distinct trading_account_id from order_history
+        where user_id = ${user} and status in ('queued', 'executing')`,
+  );
+  return rows.map((row) => row.trading_account_id);
+}
+
+/** Users with an order that was accepted before the given time and has not got beyond `executing`. */
+export async function usersWithOrdersUnderWay(db: Db, before: Timestamp): Promise<UserId[]> {
+  const rows = await db.all<{ user_id: UserId }>(
+    sql`select distinct user_id from order_history where status in ('queued', 'executing') and submitted_at <= ${before}`,
+  );
+  return rows.map((row) => row.user_id);
+}
+
+export async function ordersUnderWayNow(db: Db): Promise<{ count: number; oldest: Timestamp | null }> {
+  const row = await db.get<{ orders: number; oldest: Timestamp | null }>(
+    sql`select count(*) as orders, min(submitted_at) as oldest from order_history
+        where status in ('queued', 'executing')`,
+  );
+  return { count: row?.orders ?? 0, oldest: row?.oldest ?? null };
+}
+
+/** Also those of a restored database that have no leg to look for. They have an index of their own, in these words. */
+export async function countUnknown(db: Db): Promise<number> {
+  const row = await db.get<{ orders: number }>(
+    sql`select count(*) as orders from order_history where status = 'unknown'`,
+  );
+  return row?.orders ?? 0;
+}
+
+/** As they come. */
+export function ordersByIds(db: Reads, ids: readonly OrderId[]): Promise<Order[]> {
+  if (ids.length === 0) return Promise.resolve([]);
+  return ordersWhere(db, join([sql`where order_id in (`, listOf(ids), sql`)`], ''));
+}
+
+interface OrderRow {
+  order_id: OrderId;
+  version: number;
+  user_id: UserId;
+  trading_account_id: AccountId;
+  broker_name: BrokerName;
+  source: Source;
+  simulation: number | boolean;
+  symbol: string;
+  action: Action;
+  order_type: OrderType | null;
+  intent: string;
+  quantity: string;
+  status: OrderStatus;
+  error: string | null;
+  submitted_at: Timestamp;
+  deadline_at: Timestamp;
+  filled_at: Timestamp | null;
+  auto_exit: number | boolean;
+  position_before: string | null;
+  exit_order_result: string | null;
+  trace: string;
+  credentials_version: number | null;
+  notes: string | null;
+  guards: string | null;
+  request_id: string | null;
+}
+
+interface LegRow {
+  order_id: OrderId;
+  leg: LegName;
+  client_order_id: ClientOrderId;
+  broker_ref: string | null;
+  side: Side;
+  quantity: string;
+  status: LegStatus;
+  fill_price: string | null;
+  fill_quantity: string | null;
+  fee: string | null;
+  instrument: string | null;
+  unit_value: string | null;
+  sent_at: Timestamp | null;
+  acked_at: Timestamp | null;
+  filled_at: Timestamp | null;
+}
+
+async function ordersWhere(db: Reads, where: Statement): Promise<Order[]> {
+  const rows = await db.all<OrderRow>(
+    join(
+      [
+        sql`select order_id, version, user_id, trading_account_id, broker_name, source, simulation, symbol, action,
+              order_type, intent, quantity, status, error, submitted_at, deadline_at, filled_at, auto_exit,
+              position_before, exit_order_result, trace, credentials_version, notes, guards, request_id
+            from order_history`,
+        where,
+      ],
+      ' ',
+    ),
+  );
+  return withLegs(db, rows);
+}
+
+async function withLegs(db: Reads, rows: readonly OrderRow[]): Promise<Order[]> {
+  // What is still queued was never planned, and has no legs.
+  const planned = rows.filter((row) => row.status !== 'queued');
+  const legs = await legsOf(
+    db,
+    planned.map((row) => row.order_id),
+  );
+  return rows.map((row) => toOrder(row, legs.get(row.order_id) ?? []));
+}
+
+async function legsOf(db: Reads, ids: readonly OrderId[]): Promise<Map<OrderId, Leg[]>> {
+  const legs = new Map<OrderId, Leg[]>();
+  if (ids.length === 0) return legs;
+  const rows = await db.all<LegRow>(
+    join(
+      [sql`select * from order_legs where order_id in (`, listOf(ids), sql`) order by order_id, position`],
+      '',
+    ),
+  );
+  for (const row of rows) {
+    const leg: Leg = {
+      leg: row.leg,
+      clientOrderId: row.client_order_id,
+      brokerRef: row.broker_ref,
+      side: row.side,
+      quantity: decimal(row.quantity),
+      status: row.status,
+      fillPrice: decimalOrNull(row.fill_price),
+      fillQuantity: decimalOrNull(row.fill_quantity),
+      fee: decimalOrNull(row.fee),
+      instrument: row.instrument,
+      unitValue: decimalOrNull(row.unit_value),
+      sentAt: row.sent_at,
+      ackedAt: row.acked_at,
+      filledAt: row.filled_at,
+    };
+    const known = legs.get(row.order_id);
+    if (known) known.push(leg);
+    else legs.set(row.order_id, [leg]);
+  }
+  return legs;
+}
+
+function toOrder(row: OrderRow, legs: Leg[]): Order {
+  const exit = row.exit_order_result === null ? null : (JSON.parse(row.exit_order_result) as ExitOrderResult);
+  return {
+    id: row.order_id,
+    version: row.version,
+    requestId: row.request_id,
+    userId: row.user_id,
+    accountId: row.trading_account_id,
+    brokerName: row.broker_name,
+    source: row.source,
+    simulation: Boolean(row.simulation),
+    symbol: row.symbol,
+    action: row.action,
+    orderType: row.order_type,
+    intent: JSON.parse(row.intent) as Order['intent'],
+    quantity: decimal(row.quantity),
+    notes: row.notes === null ? NO_NOTES : (JSON.parse(row.notes) as Order['notes']),
+    guards: row.guards === null ? [] : (JSON.parse(row.guards) as Order['guards']),
+    status: row.status,
+    error: row.error === null ? null : (JSON.parse(row.error) as Order['error']),
+    positionBefore: decimalOrNull(row.position_before),
+    autoExit: Boolean(row.auto_exit),
+    legs,
+    credentialsVersion: row.credentials_version,
+    exitError: exit?.error ?? null,
+    submittedAt: row.submitted_at,
+    deadlineAt: row.deadline_at,
+    filledAt: row.filled_at,
+    trace: JSON.parse(row.trace) as Order['trace'],
+  };
+}
+
+const listOf = (ids: readonly OrderId[]): Statement =>
+  join(
+    ids.map((id) => sql`${id}`),
+    ', ',
+  );
+const json = (value: object | null): string | null => (value === null ? null : JSON.stringify(value));

@@ -1,0 +1,217 @@
+// signals: every arrival at a user's webhooks.
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Decimal, decimal } from '../../domain/decimal.ts';
+import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
+import { SIGNAL_ENDS, type SignalEnd, statusesOf } from '../../domain/money/day.ts';
+import type { Order, OrderStatus } from '../../domain/orders/order.ts';
+import type { Check, SignalOutcome } from '../../domain/signals/webhook-checks.ts';
+import { realMoneyAmong, realMoneyOf } from '../accounts/accounts.ts';
+import { join, type Reads, type Statement, sql } from '../engine/db.ts';
+import { ordersByIds } from './orders.ts';
+
+export interface ArrivedSignal {
+  readonly id: string;
+  readonly userId: UserId;
+  readonly accountId: AccountId;
+  readonly arrivedAt: Timestamp;
+  readonly simulation: boolean;
+  /** Null where it could not be read. */
+  readonly symbol: string | null;
+  readonly action: string | null;
+  readonly quantity: Decimal | null;
+  readonly outcome: SignalOutcome;
+  readonly code: string | null;
+  readonly detail: string | null;
+  readonly refusedBy: Check | null;
+  readonly orderId: OrderId | null;
+  /** Until it was answered; of an order, its own trace tells. */
+  readonly totalMs: number | null;
+  readonly ip: string;
+  readonly message: string | null;
+  readonly understood: object | null;
+  readonly ignored: readonly string[];
+}
+
+export const insertSignal = (signal: ArrivedSignal): Statement =>
+  sql`insert into signals (id, user_id, trading_account_id, arrived_at, simulation, symbol, action, quantity, outcome,
+        code, detail, refused_by, order_id, total_ms, ip_address, message, understood, ignored)
+      values (${signal.id}, ${signal.userId}, ${signal.accountId}, ${signal.arrivedAt}, ${signal.simulation},
+        ${signal.symbol}, ${signal.action}, ${signal.quantity}, ${signal.outcome}, ${signal.code}, ${signal.detail},
+        ${signal.refusedBy}, ${signal.orderId}, ${signal.totalMs}, ${signal.ip}, ${signal.message},
+        ${signal.understood && JSON.stringify(signal.understood)},
+        ${signal.ignored.length > 0 ? JSON.stringify(signal.ignored) : null})`;
+
+export interface SignalFilter {
+  readonly accountId?: AccountId;
+  /** Of one that became an order, also what became of that. */
+  readonly outcome?: SignalOutcome | SignalEnd;
+  readonly orderStatus?: OrderStatus;
+  readonly realMoney?: boolean;
+  readonly code?: string;
+  readonly symbol?: string;
+  readonly from?: Timestamp;
+  readonly to?: Timestamp;
+}
+
+/** With its order, where it became one. */
+export interface ListedSignal {
+  readonly id: string;
+  readonly signal: ArrivedSignal;
+  readonly order: Order | null;
+  /** Whether its account trades real money. */
+  readonly isRealAccount: boolean;
+}
+
+interface SignalRow {
+  id: string;
+  user_id: UserId;
+  trading_account_id: AccountId;
+  arrived_at: Timestamp;
+  simulation: number | boolean;
+  symbol: string | null;
+  action: string | null;
+  quantity: string | null;
+  outcome: SignalOutcome;
+  code: string | null;
+  detail: string | null;
+  refused_by: Check | null;
+  order_id: OrderId | null;
+  total_ms: number | null;
+  ip_address: string;
+  message: string | null;
+  understood: string | null;
+  ignored: string | null;
+}
+
+/** In one statement: a few milliseconds of the embedded database at the most, which does nothing else meanwhile. */
+const STEP = 250;
+/** A page is looked for so long; then it is what was found, and the next goes on from there. */
+const PAGE_MS = 400;
+
+/**
+ * Newest first; `after` is the last one of the page before. Without their messages, which can be large. What orders and
+ * accounts tell is no index's: signals that do not fit are passed over in steps. `lookedBackTo`: the last one that was looked
+ * at, where there may be more behind it.
+ */
+export async function listSignals(
+  db: Reads,
+  user: UserId,
+  { filter, after, limit }: { filter: SignalFilter; after: string | null; limit: number },
+): Promise<{ readonly found: ListedSignal[]; readonly lookedBackTo: string | null }> {
+  const begun = performance.now();
+  const found = foundBy(user, filter);
+  const realAccounts = filter.realMoney === undefined ? new Set<AccountId>() : await realMoneyOf(db, user);
+  if (filter.realMoney && realAccounts.size === 0) return { found: [], lookedBackTo: null };
+  const fits = [...orderFits(filter), ...moneyFits(filter, realAccounts)];
+  const step = fits.length === 0 ? limit : STEP;
+  const rows: SignalRow[] = [];
+  for (let last = after; ; ) {
+    const seen = await db.all<SignalRow & { fits: number | boolean }>(
+      join(
+        [
+          sql`select id, user_id, trading_account_id, arrived_at, simulation, symbol, action, quantity, outcome, code, detail,
+                refused_by, order_id, total_ms, ip_address, null as message, null as understood, null as ignored,`,
+          fits.length === 0 ? sql`true` : join(fits, ' and '),
+          sql`as fits from signals where`,
+          join([...found, ...(last === null ? [] : [behind(user, last)])], ' and '),
+          sql`order by arrived_at desc, id desc limit ${step}`,
+        ],
+        ' ',
+      ),
+    );
+    rows.push(...seen.filter((row) => row.fits));
+    last = seen.at(-1)?.id ?? null;
+    const isAll = rows.length >= limit || seen.length < step;
+    if (isAll || performance.now() - begun > PAGE_MS)
+      return { found: await withOrders(db, rows.slice(0, limit)), lookedBackTo: isAll ? null : last };
+    await nextTurn();
+  }
+}
+
+const isEnd = (outcome: SignalOutcome | SignalEnd | undefined): outcome is SignalEnd =>
+  SIGNAL_ENDS.some((end) => end === outcome);
+
+/** Of what stands in the signals themselves. */
+const foundBy = (user: UserId, { accountId, outcome, code, symbol, from, to }: SignalFilter): Statement[] => [
+  sql`user_id = ${user}`,
+  ...(accountId === undefined ? [] : [sql`trading_account_id = ${accountId}`]),
+  ...(outcome === undefined || isEnd(outcome) ? [] : [sql`outcome = ${outcome}`]),
+  ...(code === undefined ? [] : [sql`code = ${code}`]),
+  ...(symbol === undefined ? [] : [sql`symbol = ${symbol}`]),
+  ...(from === undefined ? [] : [sql`arrived_at >= ${from}`]),
+  ...(to === undefined ? [] : [sql`arrived_at <= ${to}`]),
+];
+
+const behind = (user: UserId, last: string): Statement =>
+  sql`(arrived_at, id) < (select arrived_at, id from signals where id = ${last} and user_id = ${user})`;
+
+const orderFits = ({ outcome, orderStatus }: SignalFilter): Statement[] =>
+  [...(isEnd(outcome) ? [statusesOf(outcome)] : []), ...(orderStatus ? [[orderStatus]] : [])].map(
+    (statuses) =>
+      join(
+        [
+          sql`exists (select 1 from order_history o where o.order_id = signals.order_id and o.status in (`,
+          among(statuses),
+          sql`))`,
+        ],
+        '',
+      ),
+  );
+
+function moneyFits({ realMoney }: SignalFilter, accounts: ReadonlySet<AccountId>): Statement[] {
+  if (realMoney === undefined || accounts.size === 0) return [];
+  const isReal = join(
+    [sql`(simulation = ${false} and trading_account_id in (`, among(accounts), sql`))`],
+    '',
+  );
+  return [realMoney ? isReal : join([sql`not `, isReal], '')];
+}
+
+const among = (values: Iterable<string>): Statement =>
+  join(
+    [...values].map((value) => sql`${value}`),
+    ', ',
+  );
+
+export async function findSignal(db: Reads, user: UserId, id: string): Promise<ListedSignal | null> {
+  const rows = await db.all<SignalRow>(sql`select * from signals where id = ${id} and user_id = ${user}`);
+  const [found] = await withOrders(db, rows);
+  return found ?? null;
+}
+
+async function withOrders(db: Reads, rows: readonly SignalRow[]): Promise<ListedSignal[]> {
+  const ids = rows.flatMap(({ order_id }) => order_id ?? []);
+  const orders = new Map((await ordersByIds(db, ids)).map((order) => [order.id, order]));
+  const real = await realMoneyAmong(
+    db,
+    rows.map((row) => row.trading_account_id),
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    isRealAccount: real.has(row.trading_account_id),
+    signal: toSignal(row),
+    order: (row.order_id && orders.get(row.order_id)) || null,
+  }));
+}
+
+const toSignal = (row: SignalRow): ArrivedSignal => ({
+  id: row.id,
+  userId: row.user_id,
+  accountId: row.trading_account_id,
+  arrivedAt: row.arrived_at,
+  simulation: Boolean(row.simulation),
+  symbol: row.symbol,
+  action: row.action,
+  quantity: row.quantity === null ? null : decimal(row.quantity),
+  outcome: row.outcome,
+  code: row.code,
+  detail: row.detail,
+  refusedBy: row.refused_by,
+  orderId: row.order_id,
+  totalMs: row.total_ms,
+  ip: row.ip_address,
+  message: row.message,
+  understood: row.understood === null ? null : (JSON.parse(row.understood) as object),
+  ignored: row.ignored === null ? [] : (JSON.parse(row.ignored) as string[]),
+});

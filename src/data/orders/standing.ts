@@ -1,0 +1,368 @@
+// How a user's things stand, for the overview: a few statements, each by an index, however long the history is.
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { BrokerName } from '../../domain/brokers.ts';
+import { type Decimal, decimalOrNull } from '../../domain/decimal.ts';
+import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
+import type { CountedAlike } from '../../domain/money/day.ts';
+import type { OrderStatus, Source } from '../../domain/orders/order.ts';
+import type { Stance, StanceSide } from '../../domain/signals/strategy.ts';
+import { join, type Reads, type Statement, sql } from '../engine/db.ts';
+
+export interface StandingAccount {
+  readonly id: AccountId;
+  readonly name: string;
+  readonly brokerName: BrokerName;
+  readonly environment: string;
+  readonly halted: boolean;
+  readonly haltedAt: Timestamp | null;
+  readonly hasCredentials: boolean;
+  readonly credentialsVerified: boolean;
+  readonly credentialsCheckedAt: Timestamp | null;
+  readonly keyWarnings: readonly string[];
+  readonly silenceAfter: number | null;
+  /** Its owner was told then that no genuine signal had come. */
+  readonly silenceToldAt: Timestamp | null;
+  readonly lastSignalAt: Timestamp | null;
+  readonly createdAt: Timestamp;
+}
+
+interface AccountRow {
+  id: AccountId;
+  name: string;
+  broker_name: BrokerName;
+  environment: string;
+  halted: number | boolean;
+  halted_at: Timestamp | null;
+  has_credentials: number | boolean;
+  broker_credentials_verified: number | boolean;
+  credentials_checked_at: Timestamp | null;
+  key_warnings: string | null;
+  silence_after: number | null;
+  silence_told_at: Timestamp | null;
+  last_signal_at: Timestamp | null;
+  created_at: Timestamp;
+}
+
+/** Oldest first. */
+export async function standingAccounts(db: Reads, user: UserId): Promise<StandingAccount[]> {
+  const rows = await db.all<AccountRow>(
+    sql`select a.id, a.name, a.broker_name, a.environment, a.halted, a.halted_at,
+          a.sealed_credentials is not null as has_credentials, a.broker_credentials_verified, a.credentials_checked_at,
+          a.key_warnings, a.silence_after, a.silence_told_at, a.created_at,
+          (select max(s.arrived_at) from signals s where s.user_id = a.user_id and s.trading_account_id = a.id)
+            as last_signal_at
+        from trading_accounts a where a.user_id = ${user} and a.deleted_at is null order by a.id`,
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    name: row.name,
+    brokerName: row.broker_name,
+    environment: row.environment,
+    halted: Boolean(row.halted),
+    haltedAt: row.halted_at,
+    hasCredentials: Boolean(row.has_credentials),
+    credentialsVerified: Boolean(row.broker_credentials_verified),
+    credentialsCheckedAt: row.credentials_checked_at,
+    keyWarnings: row.key_warnings === null ? [] : (JSON.parse(row.key_warnings) as string[]),
+    silenceAfter: row.silence_after,
+    silenceToldAt: row.silence_told_at,
+    lastSignalAt: row.last_signal_at,
+    createdAt: row.created_at,
+  }));
+}
+
+// Orders
+
+/** Since `begin`, and of them since `from`: alike by account, way, mode and status. */
+export async function countOrders(
+  db: Reads,
+  user: UserId,
+  { begin, from }: { readonly begin: Timestamp; readonly from: Timestamp },
+): Promise<CountedAlike[]> {
+  const rows = await db.all<{
+    trading_account_id: AccountId;
+    source: Source;
+    simulation: number | boolean;
+    status: OrderStatus;
+    of_day: number;
+    seen: number;
+  }>(
+    sql`select trading_account_id, source, simulation, status, count(*) as seen,
+          count(case when submitted_at >= ${from} then 1 end) as of_day
+        from order_history where user_id = ${user} and submitted_at >= ${begin}
+        group by trading_account_id, source, simulation, status`,
+  );
+  return rows.map((row) => ({
+    accountId: row.trading_account_id,
+    source: row.source,
+    simulation: Boolean(row.simulation),
+    status: row.status,
+    ofDay: row.of_day,
+    seen: row.seen,
+  }));
+}
+
+export interface OpenCheck {
+  readonly orderId: OrderId;
+  readonly isDeadLetter: boolean;
+  readonly attempts: number;
+  readonly nextAt: Timestamp;
+  readonly lastError: string | null;
+}
+
+/** Of real orders whose end nobody knows: those that are `unknown`, and those that were given up. The oldest first. */
+export async function openChecks(db: Reads, user: UserId, limit: number): Promise<OpenCheck[]> {
+  const rows = await db.all<{
+    order_id: OrderId;
+    state: string;
+    attempts: number;
+    next_at: Timestamp;
+    last_error: string | null;
+  }>(
+    sql`select c.order_id, c.state, c.attempts, c.next_at, c.last_error
+        from fill_checks c join order_history o on o.order_id = c.order_id
+        where c.user_id = ${user} and c.state <> 'done' and o.simulation = ${false}
+          and (c.state = 'dead_letter' or o.status = 'unknown')
+        order by c.order_id limit ${limit}`,
+  );
+  return rows.map((row) => ({
+    orderId: row.order_id,
+    isDeadLetter: row.state === 'dead_letter',
+    // One that is under way is not yet made.
+    attempts: row.state === 'running' ? row.attempts - 1 : row.attempts,
+    nextAt: row.next_at,
+    lastError: row.last_error,
+  }));
+}
+
+export interface Reversal {
+  readonly orderId: OrderId;
+  /** When the next order in the symbol that came to a good end was submitted, of those that are looked through; null: none has. */
+  readonly followedAt: Timestamp | null;
+}
+
+/** Orders of a user that failed for whatever reason, of which reversals are some. */
+const FAILED_LOOKED_THROUGH = 2_000;
+/** The newest orders in a symbol, of all accounts and modes, among which one that came to a good end is looked for. */
+const LOOKED_THROUGH = 500;
+
+/** Reversals that failed since then, the newest first. */
+export async function failedReversals(
+  db: Reads,
+  user: UserId,
+  { since, limit }: { readonly since: Timestamp; readonly limit: number },
+): Promise<Reversal[]> {
+  const failed = await db.all<InSymbol & { order_id: OrderId; symbol: string }>(
+    sql`select order_id, trading_account_id, symbol, submitted_at from (select * from order_history
+          where user_id = ${user} and status = 'failed' and submitted_at >= ${since}
+          order by submitted_at desc, order_id desc limit ${FAILED_LOOKED_THROUGH}) as failed
+        where auto_exit = ${true} and simulation = ${false}
+        order by submitted_at desc, order_id desc limit ${limit}`,
+  );
+  // Once for each symbol, and others have their turn in between.
+  const good = new Map<string, readonly InSymbol[]>();
+  for (const [symbol, reversals] of Map.groupBy(failed, (row) => row.symbol)) {
+    good.set(symbol, await wellEnded(db, user, symbol, reversals.at(-1)?.submitted_at ?? since));
+    await nextTurn();
+  }
+  return failed.map((row) => ({
+    orderId: row.order_id,
+    followedAt:
+      good
+        .get(row.symbol)
+        ?.find(
+          (each) =>
+            each.trading_account_id === row.trading_account_id && each.submitted_at > row.submitted_at,
+        )?.submitted_at ?? null,
+  }));
+}
+
+interface InSymbol {
+  readonly trading_account_id: AccountId;
+  readonly submitted_at: Timestamp;
+}
+
+/** The oldest first. */
+const wellEnded = (db: Reads, user: UserId, symbol: string, after: Timestamp): Promise<InSymbol[]> =>
+  db.all<InSymbol>(
+    sql`select trading_account_id, submitted_at from (select * from order_history
+          where user_id = ${user} and symbol = ${symbol} and submitted_at > ${after}
+          order by submitted_at desc, order_id desc limit ${LOOKED_THROUGH}) as newest
+        where simulation = ${false} and status in ('filled', 'done') order by submitted_at, order_id`,
+  );
+
+// Strategies
+
+export interface StandingStrategy {
+  readonly accountId: AccountId;
+  readonly symbol: string;
+  readonly stance: Stance;
+  readonly driftSince: Timestamp | null;
+  readonly held: Decimal | null;
+}
+
+/** Real ones that have said where they stand. */
+export async function standingStrategies(
+  db: Reads,
+  user: UserId,
+  limit: number,
+): Promise<StandingStrategy[]> {
+  const rows = await db.all<{
+    trading_account_id: AccountId;
+    symbol: string;
+    side: StanceSide;
+    size: string | null;
+    drift_since: Timestamp | null;
+    held: string | null;
+  }>(
+    sql`select p.trading_account_id, p.symbol, p.side, p.size, p.drift_since, p.held
+        from trading_accounts a join strategy_positions p on p.trading_account_id = a.id
+        where a.user_id = ${user} and a.deleted_at is null and p.simulation = ${false} and p.side is not null
+        order by p.trading_account_id, p.symbol limit ${limit}`,
+  );
+  return rows.map((row) => ({
+    accountId: row.trading_account_id,
+    symbol: row.symbol,
+    stance: { side: row.side, size: decimalOrNull(row.size) },
+    driftSince: row.drift_since,
+    held: decimalOrNull(row.held),
+  }));
+}
+
+// Signals
+
+/** Of all accounts and modes: those that became no order of their own. */
+export async function countSignals(
+  db: Reads,
+  user: UserId,
+  since: Timestamp,
+): Promise<{ readonly refused: number; readonly reported: number }> {
+  const row = await db.get<{ refused: number; reported: number }>(
+    sql`select
+          (select count(*) from signals where user_id = ${user} and outcome = 'refused' and arrived_at >= ${since})
+            as refused,
+          (select count(*) from signals where user_id = ${user} and outcome = 'sync' and arrived_at >= ${since}
+            and order_id is null) as reported`,
+  );
+  return { refused: row?.refused ?? 0, reported: row?.reported ?? 0 };
+}
+
+export async function countRefused(
+  db: Reads,
+  user: UserId,
+  account: AccountId,
+  { code, since }: { readonly code: string; readonly since: Timestamp },
+): Promise<number> {
+  const row = await db.get<{ signals: number }>(
+    sql`select count(*) as signals from signals
+        where user_id = ${user} and code = ${code} and arrived_at >= ${since} and trading_account_id = ${account}`,
+  );
+  return row?.signals ?? 0;
+}
+
+export interface SignalMark {
+  readonly accountId: AccountId;
+  readonly at: Timestamp;
+  readonly refused: boolean;
+  readonly simulation: boolean;
+}
+
+/** Accounts in one statement: SQLite joins no more than 500 selects. */
+const AT_ONCE = 50;
+
+/** The newest of each account. */
+export async function signalMarks(
+  db: Reads,
+  user: UserId,
+  accounts: readonly AccountId[],
+  { since, limit }: { readonly since: Timestamp; readonly limit: number },
+): Promise<SignalMark[]> {
+  const marks: SignalMark[] = [];
+  for (let from = 0; from < accounts.length; from += AT_ONCE) {
+    const each = accounts.slice(from, from + AT_ONCE).map(
+      (account): Statement =>
+        sql`select * from (select trading_account_id, arrived_at, outcome, simulation from signals
+              where user_id = ${user} and trading_account_id = ${account} and arrived_at >= ${since}
+              order by arrived_at desc, id desc limit ${limit}) as newest`,
+    );
+    const rows = await db.all<{
+      trading_account_id: AccountId;
+      arrived_at: Timestamp;
+      outcome: string;
+      simulation: number | boolean;
+    }>(join(each, ' union all '));
+    marks.push(
+      ...rows.map((row) => ({
+        accountId: row.trading_account_id,
+        at: row.arrived_at,
+        refused: row.outcome === 'refused',
+        simulation: Boolean(row.simulation),
+      })),
+    );
+  }
+  return marks;
+}
+
+/** Genuine: whoever sent it had the secret. As data/notifications/notices.ts asks for it. */
+const GENUINE = sql`simulation = false
+  and (outcome <> 'refused' or refused_by in ('halt', 'plan', 'terms', 'credentials', 'daily_limit', 'worker'))`;
+
+/** The last genuine signal up to a moment, and the first one after it. */
+export async function signalsAround(
+  db: Reads,
+  user: UserId,
+  account: AccountId,
+  at: Timestamp,
+): Promise<{ readonly last: Timestamp | null; readonly next: Timestamp | null }> {
+  const one = (condition: Statement, order: Statement) =>
+    db.get<{ arrived_at: Timestamp }>(
+      join(
+        [
+          sql`select arrived_at from signals where user_id = ${user} and trading_account_id = ${account} and`,
+          condition,
+          sql`and`,
+          GENUINE,
+          order,
+          sql`limit 1`,
+        ],
+        ' ',
+      ),
+    );
+  const next = await one(sql`arrived_at > ${at}`, sql`order by arrived_at, id`);
+  if (next) return { last: null, next: next.arrived_at };
+  const last = await one(sql`arrived_at <= ${at}`, sql`order by arrived_at desc, id desc`);
+  return { last: last?.arrived_at ?? null, next: null };
+}
+
+// What has ended
+
+const FEW = 5;
+
+export interface Ending {
+  readonly action: string;
+  readonly at: Timestamp;
+  readonly resourceId: string | null;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/** The newest successful entries of each of these actions; a few, since not all of them count. */
+export async function newestEntries(db: Reads, user: UserId, actions: readonly string[]): Promise<Ending[]> {
+  const each = actions.map(
+    (action) =>
+      sql`select * from (select action, created_at, resource_id, metadata from audit_logs
+            where user_id = ${user} and action = ${action} and success = ${true} order by id desc limit ${FEW}) as newest`,
+  );
+  const rows = await db.all<{
+    action: string;
+    created_at: Timestamp;
+    resource_id: string | null;
+    metadata: string;
+  }>(join(each, ' union all '));
+  return rows.map((row) => ({
+    action: row.action,
+    at: row.created_at,
+    resourceId: row.resource_id,
+    metadata: JSON.parse(row.metadata) as Record<string, unknown>,
+  }));
+}

@@ -1,0 +1,167 @@
+// What a word from the broker about a leg means for the order, and what to do after a fill-verification poll.
+
+import { compare, type Decimal, ZERO } from '../decimal.ts';
+import { millis, type Timestamp, timestamp } from '../ids.ts';
+import {
+  type Leg,
+  type LegName,
+  legOf,
+  mainLeg,
+  moveTo,
+  type Order,
+  type OrderError,
+  openLeg,
+  withLeg,
+} from './order.ts';
+import { shortOfTarget } from './position.ts';
+
+/** An order as the broker has it. */
+export interface BrokerOrderState {
+  /** null: the broker has acknowledged it without naming it. */
+  readonly brokerRef: string | null;
+  readonly status: 'placed' | 'partially_filled' | 'filled' | 'cancelled' | 'failed';
+  readonly fillQuantity: Decimal;
+  readonly fillPrice: Decimal | null;
+  /** Of all its fills, in the account's currency; null: the broker does not say. */
+  readonly fee: Decimal | null;
+  /** Why it was cancelled or failed, in the broker's words. */
+  readonly reason: string | null;
+}
+
+/** The leg takes the broker's state; the order follows its last leg. */
+export function recordState(order: Order, name: LegName, state: BrokerOrderState, now: number): Order {
+  const { status, fillPrice, fillQuantity } = state;
+  const leg = legOf(order, name);
+  if (isOutdated(leg, state)) return order;
+  const seen = withLeg(order, name, {
+    status,
+    fillPrice,
+    fillQuantity,
+    // What was known once is not forgotten by an answer that leaves it out.
+    brokerRef: state.brokerRef ?? leg?.brokerRef ?? null,
+    fee: state.fee ?? leg?.fee ?? null,
+    ackedAt: leg?.ackedAt ?? timestamp(now),
+    filledAt: leg?.filledAt ?? (status === 'filled' ? timestamp(now) : null),
+  });
+  const error = errorOf(state);
+  if (mainLeg(order)?.leg !== name) return { ...seen, exitError: error };
+  const filledAt = status === 'filled' ? timestamp(now) : order.filledAt;
+  return moveTo(seen, status, { error: error ?? shortOfTarget(order), filledAt });
+}
+
+/** A fill is not taken back: an open order with less of it is an answer from behind, as a broker's replica may give. */
+function isOutdated(leg: Leg | undefined, { status, fillQuantity }: BrokerOrderState): boolean {
+  if (leg?.status !== 'partially_filled') return false;
+  if (status === 'placed') return true;
+  return status === 'partially_filled' && compare(fillQuantity, leg.fillQuantity ?? ZERO) < 0;
+}
+
+function errorOf({ status, reason }: BrokerOrderState): OrderError | null {
+  if (status === 'cancelled')
+    return {
+      code: 'cancelled_by_broker',
+      message: `The order was cancelled at the broker: ${reason ?? 'no reason given'}.`,
+    };
+  if (status === 'failed')
+    return {
+      code: 'failed_at_broker',
+      message: `The order failed at the broker: ${reason ?? 'no reason given'}.`,
+    };
+  return null;
+}
+
+/** What the worker saw when it asked the broker for the order's open leg. `leg`: which one; a worker of old does not say. */
+export type Look =
+  | { readonly seen: 'state'; readonly leg?: LegName; readonly state: BrokerOrderState }
+  /** The broker can be believed: it has no such order. */
+  | { readonly seen: 'nothing'; readonly leg?: LegName }
+  | { readonly seen: 'failure'; readonly reason: string }
+  /** The broker limits the rate: to be asked again, and no try is used up by it. */
+  | { readonly seen: 'busy'; readonly retryAfterMs: number };
+
+/** From saving a leg as `sending` to sending it; a process that is not paused needs a millisecond. */
+export const STALE_MS = 5_000;
+/** Machines and exchanges differ by so much about what time it is. */
+export const CLOCKS_APART_MS = 5_000;
+
+export interface FillRules {
+  readonly retries: number;
+  readonly requeueMs: number;
+  /** An order that was sent has arrived at the broker after this time, or never will. */
+  readonly giveUpMs: number;
+}
+
+export type Verdict =
+  | { readonly check: 'done' }
+  /** `isFree`: the poll does not count as a try. */
+  | {
+      readonly check: 'scheduled';
+      readonly nextAt: Timestamp;
+      readonly reason: string;
+      readonly isFree?: boolean;
+    }
+  | { readonly check: 'dead_letter'; readonly reason: string };
+
+/** The spec's table of fill verification. `attempts` counts this poll too. */
+export function afterLook(
+  order: Order,
+  look: Look,
+  attempts: number,
+  rules: FillRules,
+  now: number,
+): { order: Order; verdict: Verdict } {
+  const leg = openLeg(order);
+  if (!leg) return { order, verdict: { check: 'done' } };
+  const after = recordLook(order, leg, look, { attempts, rules, now });
+  const stillOpen = openLeg(after);
+  if (!stillOpen) return { order: after, verdict: { check: 'done' } };
+  if (look.seen === 'busy' && isYoung(stillOpen, now)) {
+    const nextAt = timestamp(now + Math.min(Math.max(look.retryAfterMs, SOONEST_MS), rules.requeueMs));
+    return { order: after, verdict: { check: 'scheduled', nextAt, reason: BUSY, isFree: true } };
+  }
+  const reason = reasonOf(look, stillOpen);
+  if (attempts > rules.retries) return { order: after, verdict: { check: 'dead_letter', reason } };
+  return { order: after, verdict: { check: 'scheduled', nextAt: timestamp(now + rules.requeueMs), reason } };
+}
+
+const BUSY = 'the broker limits the rate of requests';
+/** A busy broker is asked again a little later, but not for ever: then its silence counts. */
+const SOONEST_MS = 1_000;
+const BUSY_FOR_MS = 10 * 60_000;
+const isYoung = ({ sentAt }: Leg, now: number): boolean =>
+  sentAt !== null && now - millis(sentAt) < BUSY_FOR_MS;
+
+function reasonOf(look: Look, { status }: Leg): string {
+  if (look.seen === 'failure') return look.reason;
+  return look.seen === 'busy' ? BUSY : `the broker reports ${status}`;
+}
+
+interface Moment {
+  readonly attempts: number;
+  readonly rules: FillRules;
+  readonly now: number;
+}
+
+function recordLook(order: Order, leg: Leg, look: Look, moment: Moment): Order {
+  // Somebody else has saved the end of the leg that was looked at: this one was not.
+  if ('leg' in look && look.leg !== leg.leg) return order;
+  if (look.seen === 'state') return recordState(order, leg.leg, look.state, moment.now);
+  if (look.seen !== 'nothing' || !neverArrived(leg, moment)) return order;
+  const gone = withLeg(order, leg.leg, { status: 'expired' });
+  if (mainLeg(order)?.leg !== leg.leg) return gone;
+  // A reversal that has closed already has failed, not expired: its close was traded.
+  const close = order.legs.find((other) => other.status === 'filled');
+  const message = close
+    ? `The broker never received the entry; the close (${close.side} ${close.quantity}) was filled.`
+    : 'The broker never received the order; nothing was traded.';
+  return moveTo(gone, close ? 'failed' : 'expired', { error: { code: 'expired', message } });
+}
+
+/**
+ * A broker that has never acknowledged the leg and does not know it so long after it was sent did not get it. Sooner, the order may still be on its way, so a "not found" decides nothing; nor does the first poll ever, since
+ * the time of sending is by the clock of a machine that may be wrong.
+ */
+function neverArrived(leg: Leg, { attempts, rules, now }: Moment): boolean {
+  if (leg.status !== 'sending' && leg.status !== 'unknown') return false;
+  return attempts > 1 && leg.sentAt !== null && now - millis(leg.sentAt) >= rules.giveUpMs;
+}

@@ -1,0 +1,309 @@
+// What an order is: its words, its statuses and the one table of how a status may change.
+
+import { createHash } from 'node:crypto';
+import type { BrokerName } from '../brokers.ts';
+import type { Decimal } from '../decimal.ts';
+import {
+  type AccountId,
+  type ClientOrderId,
+  millis,
+  type OrderId,
+  type Timestamp,
+  type UserId,
+} from '../ids.ts';
+import type { StanceSide } from '../signals/strategy.ts';
+
+export const ACTIONS = [
+  'buy',
+  'sell',
+  'close_long',
+  'close_short',
+  'long_entry',
+  'long_exit',
+  'short_entry',
+  'short_exit',
+  'close',
+  'sync',
+] as const;
+export type Action = (typeof ACTIONS)[number];
+
+export const ORDER_TYPES = ['entry', 'exit'] as const;
+export type OrderType = (typeof ORDER_TYPES)[number];
+
+export type Side = 'buy' | 'sell';
+export type Direction = 'long' | 'short';
+
+/** Where an order is to bring the position, and in which direction it may open something on the way. */
+export interface Target {
+  /** Signed. */
+  readonly position: Decimal;
+  /** What exceeds or contradicts the target is always closed; opened is only this way. null: either. */
+  readonly opens: Side | null;
+}
+
+/** What the worker is to do: the spec's internal operations, and where the position is to end, if the strategy said so. */
+export type OrderIntent = { readonly target?: Target } & (
+  | { readonly operation: 'PLACE_ENTRY_ORDER'; readonly side: Side }
+  | { readonly operation: 'PLACE_EXIT_ORDER'; readonly direction: Direction }
+  /** null: whichever side is held. */
+  | { readonly operation: 'CLOSE_POSITION'; readonly direction: Direction | null }
+);
+
+export const SOURCES = ['webhook', 'dashboard'] as const;
+export type Source = (typeof SOURCES)[number];
+
+export const ORDER_STATUSES = [
+  'queued',
+  'executing',
+  'placed',
+  'partially_filled',
+  'filled',
+  'done',
+  'cancelled',
+  'failed',
+  'rejected',
+  'expired',
+  'unknown',
+] as const;
+export type OrderStatus = (typeof ORDER_STATUSES)[number];
+
+/**
+ * The only way a status may change. `executing → executing` is a takeover: a new worker bumps the order's version so
+ * that a predecessor that still lives can write, and therefore send, nothing more.
+ */
+const TRANSITIONS: Record<OrderStatus, readonly OrderStatus[]> = {
+  queued: ['executing', 'expired'],
+  executing: [
+    'executing',
+    'placed',
+    'partially_filled',
+    'filled',
+    'done',
+    'cancelled',
+    'failed',
+    'rejected',
+    'expired',
+    'unknown',
+  ],
+  placed: ['placed', 'partially_filled', 'filled', 'cancelled', 'failed'],
+  partially_filled: ['partially_filled', 'filled', 'cancelled', 'failed'],
+  // `expired` out of unknown: the broker, asked long enough after the sending, never got it.
+  unknown: ['unknown', 'placed', 'partially_filled', 'filled', 'cancelled', 'failed', 'rejected', 'expired'],
+  filled: [],
+  // It ended well, and nothing had to be traded for it.
+  done: [],
+  cancelled: [],
+  failed: [],
+  rejected: [],
+  expired: [],
+};
+
+export const canMove = (from: OrderStatus, to: OrderStatus): boolean => TRANSITIONS[from].includes(to);
+/** A worker is to do something about it, or is doing it. */
+export const isUnderWay = (status: OrderStatus): boolean => status === 'queued' || status === 'executing';
+export const hasEnded = (status: OrderStatus): boolean => TRANSITIONS[status].length === 0;
+
+/** Refusals that come from the broker, or from what we find there. A refusal of ours is a denial. */
+export const REJECTION_CODES = [
+  'insufficient_margin',
+  'market_closed',
+  'invalid_symbol',
+  'invalid_quantity',
+  'broker_rate_limited',
+  'position_mode_mismatch',
+  'no_position',
+  'reversal_timeout',
+  'broker_unavailable',
+  'expired',
+  'account_halted',
+  'out_of_sync',
+  'superseded',
+  'guard_refused',
+  'cancelled_by_broker',
+  'failed_at_broker',
+] as const;
+export type RejectionCode = (typeof REJECTION_CODES)[number];
+
+export interface MarketHours {
+  readonly timezone: string;
+  readonly session: string;
+  readonly next_open: Timestamp;
+}
+
+export interface OrderError {
+  readonly code: RejectionCode;
+  readonly message: string;
+  /** Seconds. */
+  readonly retry_after?: number;
+  readonly market_hours?: MarketHours;
+  /** Which of the account's guards. */
+  readonly guard?: string;
+}
+
+export type LegName = 'exit' | 'entry';
+
+/** `planned` was never sent, `sending` may have been: only the broker knows. */
+export const LEG_STATUSES = [
+  'planned',
+  'sending',
+  'unknown',
+  'placed',
+  'partially_filled',
+  'filled',
+  'cancelled',
+  'failed',
+  'rejected',
+  'expired',
+] as const;
+export type LegStatus = (typeof LEG_STATUSES)[number];
+
+/** At the broker, or perhaps there: what fill verification follows. */
+export const OPEN_LEG_STATUSES: readonly LegStatus[] = ['sending', 'unknown', 'placed', 'partially_filled'];
+export const isOpenLeg = (leg: Leg): boolean => OPEN_LEG_STATUSES.includes(leg.status);
+
+export interface Leg {
+  readonly leg: LegName;
+  readonly clientOrderId: ClientOrderId;
+  readonly brokerRef: string | null;
+  readonly side: Side;
+  readonly quantity: Decimal;
+  readonly status: LegStatus;
+  readonly fillPrice: Decimal | null;
+  readonly fillQuantity: Decimal | null;
+  /** In the account's currency; null: not known. */
+  readonly fee: Decimal | null;
+  /** The broker's own symbol of what it trades, pinned when it is sent: it is looked up under no other. */
+  readonly instrument: string | null;
+  /** What one is worth at a price of 1, in the account's currency, noted when it is sent; null: it was not. */
+  readonly unitValue: Decimal | null;
+  readonly sentAt: Timestamp | null;
+  /** When we first learnt that the broker has it. */
+  readonly ackedAt: Timestamp | null;
+  readonly filledAt: Timestamp | null;
+}
+
+/** The close that an auto-reversal made before its entry. */
+export interface ExitOrderResult {
+  readonly status: LegStatus;
+  readonly client_order_id: ClientOrderId;
+  readonly broker_ref: string | null;
+  readonly quantity: number;
+  readonly fill_price: number | null;
+  readonly fill_quantity: number | null;
+  readonly error: OrderError | null;
+}
+
+export const TRACE_HOPS = ['validated', 'queued', 'taken', 'sent', 'acked', 'answered'] as const;
+/** Milliseconds since arrival at each hop that the order has passed. */
+type Trace = { readonly [hop in (typeof TRACE_HOPS)[number]]?: number };
+
+/** What a guard of the account's said, right before an entry was sent. */
+export interface GuardVerdict {
+  readonly guard: string;
+  readonly outcome: 'passed' | 'refused';
+  readonly reason: string;
+}
+
+/** What a signal said besides what it asked for. */
+export interface SignalNotes {
+  readonly marketPosition: StanceSide | null;
+  /** An alert before this one never arrived. */
+  readonly gap: boolean;
+  /** The strategy had said something later already: it still stands there. (Orders of old do not say.) */
+  readonly outOfTurn?: boolean;
+  /** And goes elsewhere: not to be traded. */
+  readonly superseded: boolean;
+  /** Names of fields that nobody knows. */
+  readonly ignored: readonly string[];
+  readonly price: Decimal | null;
+}
+
+export const NO_NOTES: SignalNotes = {
+  marketPosition: null,
+  gap: false,
+  superseded: false,
+  ignored: [],
+  price: null,
+};
+
+/** The first leg is sent first; the last one is what the order is about. */
+export interface Order {
+  readonly id: OrderId;
+  readonly version: number;
+  /** Of the request that it came with; null: it is older than our memory of that. */
+  readonly requestId: string | null;
+  readonly userId: UserId;
+  readonly accountId: AccountId;
+  readonly brokerName: BrokerName;
+  readonly source: Source;
+  readonly simulation: boolean;
+  readonly symbol: string;
+  readonly action: Action;
+  readonly orderType: OrderType | null;
+  readonly intent: OrderIntent;
+  readonly quantity: Decimal;
+  readonly notes: SignalNotes;
+  readonly guards: readonly GuardVerdict[];
+  readonly status: OrderStatus;
+  readonly error: OrderError | null;
+  readonly positionBefore: Decimal | null;
+  readonly autoExit: boolean;
+  readonly legs: readonly Leg[];
+  /** Of the credentials with which its legs were sent; null: none was. "Not found" with others decides nothing. */
+  readonly credentialsVersion: number | null;
+  readonly exitError: OrderError | null;
+  readonly submittedAt: Timestamp;
+  readonly deadlineAt: Timestamp;
+  readonly filledAt: Timestamp | null;
+  readonly trace: Trace;
+}
+
+export const legOf = (order: Order, name: LegName): Leg | undefined =>
+  order.legs.find((leg) => leg.leg === name);
+export const mainLeg = (order: Order): Leg | undefined => order.legs.at(-1);
+export const openLeg = (order: Order): Leg | undefined => order.legs.find(isOpenLeg);
+
+/**
+ * Derived, never drawn: whoever takes an order over after a crash asks the broker for the very id that the dead
+ * worker used. 24 characters of [a-z0-9] that do not start with t suit every broker we know.
+ */
+export function clientOrderId(order: OrderId, leg: LegName): ClientOrderId {
+  const digest = createHash('sha256').update(`${order}:${leg}`).digest('hex');
+  const tail = BigInt(`0x${digest}`).toString(36).padStart(50, '0').slice(-22);
+  return `f${leg === 'exit' ? 'x' : 'e'}${tail}` as ClientOrderId;
+}
+
+/** Of an order at the broker, whoever sent it. */
+export const isOurEntry = (id: string): boolean => /^fe[0-9a-z]{22}$/.test(id);
+
+/** Under way, or followed by fill verification. */
+export const isUnsettled = (order: Order): boolean =>
+  isUnderWay(order.status) || openLeg(order) !== undefined;
+
+/** The one writer of a status. An illegal move is a fault in our code, never an outcome. */
+export function moveTo(
+  order: Order,
+  status: OrderStatus,
+  change: Partial<Omit<Order, 'id' | 'status'>> = {},
+): Order {
+  if (!canMove(order.status, status))
+    throw new Error(`order ${order.id}: ${order.status} → ${status} is not in the table`);
+  return { ...order, ...change, status };
+}
+
+export const withLeg = (order: Order, name: LegName, change: Partial<Omit<Leg, 'leg'>>): Order => ({
+  ...order,
+  legs: order.legs.map((leg) => (leg.leg === name ? { ...leg, ...change } : leg)),
+});
+
+/** Notes the hop once, in milliseconds since the signal's arrival. */
+export const passed = (order: Order, hop: (typeof TRACE_HOPS)[number], now: number): Order =>
+  hop in order.trace
+    ? order
+    : { ...order, trace: { ...order.trace, [hop]: Math.max(0, now - millis(order.submittedAt)) } };
+
+/** Milliseconds since it was accepted: what came before that is the sender's and ours, not the worker's. */
+export const sinceAccepted = ({ submittedAt, trace }: Order, now: number): number =>
+  Math.max(0, now - millis(submittedAt) - (trace.queued ?? 0));
+
+export const isLate = (order: Order, now: number): boolean => now > millis(order.deadlineAt);

@@ -1,0 +1,185 @@
+// What an answer to a leg that was sent means for the order, and the words for every way in which an order ends without
+// having traded what it was to trade.
+
+import type { Decimal } from '../decimal.ts';
+import { type BrokerOrderState, recordState } from './fill.ts';
+import {
+  type Leg,
+  type LegName,
+  mainLeg,
+  moveTo,
+  type Order,
+  type OrderError,
+  openLeg,
+  withLeg,
+} from './order.ts';
+
+/** As the port has it. */
+export type Outcome =
+  | { readonly outcome: 'accepted'; readonly state: BrokerOrderState }
+  | { readonly outcome: 'rejected'; readonly error: OrderError }
+  | { readonly outcome: 'unknown'; readonly reason: string };
+
+export function recordOutcome(order: Order, name: LegName, outcome: Outcome, now: number): Order {
+  switch (outcome.outcome) {
+    case 'accepted':
+      return recordState(order, name, outcome.state, now);
+    case 'rejected': {
+      const refused = withLeg(order, name, { status: 'rejected' });
+      // It was on its way for too long, and the broker says so.
+      if (outcome.error.code === 'expired') return late(refused);
+      // A reversal's close: what comes of it is decided on the position.
+      return isMain(order, name)
+        ? moveTo(refused, 'rejected', { error: outcome.error })
+        : { ...refused, exitError: outcome.error };
+    }
+    case 'unknown':
+      return lost(order, name);
+  }
+}
+
+const isMain = (order: Order, name: LegName): boolean => mainLeg(order)?.leg === name;
+
+/** Sent, and no answer. A reversal goes on looking for its close; otherwise the order is `unknown`. */
+export function lost(order: Order, name: LegName): Order {
+  const unanswered = withLeg(order, name, { status: 'unknown' });
+  return isMain(order, name) ? moveTo(unanswered, 'unknown') : unanswered;
+}
+
+/** Nothing more is done about it. What was certainly not sent has ended; what may have been is unknown. */
+export function givenUp(order: Order, error: OrderError): Order {
+  const open = openLeg(order);
+  const current = open?.status === 'sending' ? lost(order, open.leg) : order;
+  if (current.status !== 'executing') return current;
+  // A reversal's close: it is at the broker, or may be.
+  if (open) return stopped(current, 'failed', mayHaveClosed(error, open));
+  return stopped(current, error.code === 'broker_rate_limited' ? 'rejected' : 'failed', error);
+}
+
+const mayHaveClosed = (error: OrderError, close: Leg): OrderError => ({
+  ...error,
+  message:
+    `${error.message} The close of the reversal (${close.side} ${close.quantity}, client order id ${close.clientOrderId}) ` +
+    'may have been made, or may yet be; the entry was not sent. Check the position and act by hand.',
+});
+
+/** Ends before its next leg is sent. A reversal that has closed already has failed, whatever stopped it. */
+export const stopped = (order: Order, status: 'rejected' | 'failed' | 'expired', error: OrderError): Order =>
+  moveTo(order, hasTraded(order) ? 'failed' : status, { error });
+
+export const hasTraded = (order: Order): boolean =>
+  order.legs.some(
+    ({ status, fillQuantity }) => status === 'filled' || (fillQuantity !== null && fillQuantity !== '0'),
+  );
+
+/** Its time has run out before this leg was sent. */
+export const late = (order: Order): Order =>
+  stopped(order, 'expired', {
+    code: 'expired',
+    message: `The order was not sent: it could not be executed before its deadline, ${order.deadlineAt}.`,
+  });
+
+/** The account was halted after the entry was accepted and before this leg was sent. */
+export const heldBack = (order: Order): Order =>
+  stopped(order, 'rejected', {
+    code: 'account_halted',
+    message: 'The entry was not sent: the account was halted, or its user deactivated, before.',
+  });
+
+export const unreachable = (why: string): OrderError => ({
+  code: 'broker_unavailable',
+  message: `The broker cannot be reached: ${why.replace(/[.\s]+$/, '')}.`,
+});
+
+/** Whole seconds, and never sooner than the broker said. */
+export function rateLimited(retryAfterMs: number, order: Order): OrderError {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  const what = hasTraded(order)
+    ? 'the entry was not taken, though the close was filled'
+    : 'the order was not taken';
+  return {
+    code: 'broker_rate_limited',
+    message: `The broker limits the rate of requests: ${what}. Send it again in ${seconds} seconds.`,
+    retry_after: seconds,
+  };
+}
+
+export const wholeOnly = (order: Order): OrderError => ({
+  code: 'invalid_quantity',
+  message: `The broker trades whole quantities only, and ${order.quantity} is not one. Send a whole number.`,
+});
+
+export const superseded = (order: Order): OrderError => ({
+  code: 'superseded',
+  message: `Nothing was traded: the strategy had said something later about ${order.symbol} before this alert arrived.`,
+});
+
+export const nothingHeld = (order: Order): OrderError => ({
+  code: 'no_position',
+  message: `There is no position in ${order.symbol} for ${order.action} to close.`,
+});
+
+/** By others, between the look at it and the close of a reversal. */
+export const turned = (order: Order, position: Decimal): OrderError => ({
+  code: 'no_position',
+  message:
+    `Nothing was traded: ${order.symbol} stood at ${order.positionBefore} when the reversal was planned, and at ${position} when its ` +
+    'close was refused. Something else trades on the account. Look at the position, and send the order again if you still want it.',
+});
+
+export const nothingToTake = (
+  order: Order,
+  { orderId, leg }: { readonly orderId: string; readonly leg: Leg },
+): OrderError => ({
+  code: 'no_position',
+  message:
+    `There is nothing in ${order.symbol} for ${order.action} to close: order ${orderId} (${leg.side} ${leg.quantity}) ` +
+    'is still open at the broker. Look at it, and send the order again when it has ended.',
+});
+
+export const stillPending = (
+  order: Order,
+  { orderId, leg }: { readonly orderId: string; readonly leg: Leg },
+): OrderError => ({
+  code: 'out_of_sync',
+  message:
+    `Nothing was traded in ${order.symbol}: order ${orderId} (${leg.side} ${leg.quantity}) is still open at the broker, or may be. ` +
+    'Where the position will stand is not known before it has ended; the next alert, or a sync, tells.',
+});
+
+export const undecided = (
+  order: Order,
+  { orderId, leg }: { readonly orderId: string; readonly leg: Leg },
+): OrderError => ({
+  code: order.intent.operation === 'PLACE_ENTRY_ORDER' ? 'reversal_timeout' : 'no_position',
+  message:
+    `Nothing was sent: it is not known yet whether the close of order ${orderId} (${leg.side} ${leg.quantity}) was made, ` +
+    'and this broker would take a second one as well. It is still open here; look at it before you send the order again.',
+});
+
+export const otherLogin = (order: Order): OrderError => ({
+  code: 'broker_unavailable',
+  message:
+    `The entry was not sent: the broker credentials of the account were changed after the close of ${order.symbol} ` +
+    'had been sent with the old ones. Check both positions and act by hand.',
+});
+
+export const otherMonth = (leg: Leg, instrument: string): OrderError => ({
+  code: 'invalid_symbol',
+  message:
+    `The entry was not sent: the close was made in ${leg.instrument}, and the symbol now means ${instrument}. ` +
+    'Check the position and send a new signal.',
+});
+
+export function closeUnfilled(order: Order, close: Leg, waitedMs: number): OrderError {
+  const filled = close.fillQuantity ?? '0';
+  const whereabouts =
+    close.status === 'unknown' ? 'not known to have reached the broker' : 'still open at the broker';
+  return {
+    code: 'reversal_timeout',
+    message:
+      `The reversal was aborted: the close (${close.side} ${close.quantity} ${order.symbol}, ` +
+      `client order id ${close.clientOrderId}) was filled for ${filled} of ${close.quantity} within ${waitedMs / 1000} s. ` +
+      `It is ${whereabouts} and the entry was not sent. Check the position and act by hand.`,
+  };
+}

@@ -1,0 +1,118 @@
+// The fields of a message that was written for another service: what is taken is dealt with, what is left over is named.
+
+import { parseDecimal, sign, toNumber } from '../decimal.ts';
+import { type JsonObject, type JsonValue, NumberText, readJson } from './json.ts';
+import { insteadOf } from './refused-fields.ts';
+
+/** Our own webhook fields, without the secret. */
+export type OwnFields = Readonly<Record<string, unknown>>;
+
+/** Our fields, or why they cannot be had without a guess. */
+export type Turning = { readonly fields: OwnFields } | { readonly unclear: string };
+
+export const ACTION = '{{strategy.order.action}}';
+export const CONTRACTS = '{{strategy.order.contracts}}';
+export const ORDER_ID = '{{strategy.order.id}}';
+export const SIDE = '{{strategy.market_position}}';
+export const SIZE = '{{strategy.market_position_size}}';
+/** The same with a sign. */
+export const SIGNED_SIZE = '{{strategy.position_size}}';
+export const NOW = '{{timenow}}';
+
+export const isPlaceholder = (text: string): boolean => /^\{\{[^{}]*\}\}$/.test(text);
+
+/** As one compares it; a placeholder stays as it stands. */
+export const plain = (text: string | null): string =>
+  text === null ? '' : isPlaceholder(text) ? text : text.toLowerCase();
+
+export class ForeignFields {
+  readonly #fields: Map<string, JsonValue>;
+  readonly #odd: string[] = [];
+  constructor(fields: Iterable<readonly [string, JsonValue]>) {
+    this.#fields = new Map(fields);
+  }
+  has(name: string): boolean {
+    return (this.#fields.get(name) ?? '') !== '';
+  }
+  /** Its text; null where it is absent or empty. */
+  take(name: string): string | null {
+    const value = this.#fields.get(name) ?? null;
+    this.#fields.delete(name);
+    if (value === null) return null;
+    if (typeof value === 'boolean') return String(value);
+    const text = value instanceof NumberText ? value.text : value;
+    if (typeof text !== 'string') {
+      this.#odd.push(name);
+      return null;
+    }
+    return text.trim() === '' ? null : text.trim();
+  }
+  /** The fields of a field; without any where it is absent. */
+  takeFields(name: string): ForeignFields {
+    const value = this.#fields.get(name) ?? null;
+    this.#fields.delete(name);
+    if (value !== null && !isJsonObject(value)) this.#odd.push(name);
+    return new ForeignFields(isJsonObject(value) ? Object.entries(value) : []);
+  }
+  /** What says nothing about the order. */
+  drop(...names: readonly string[]): void {
+    for (const name of names) this.#fields.delete(name);
+  }
+  /** A field of another kind than its service knows: whatever it means, it was not read. */
+  get odd(): string | null {
+    return this.#odd[0] ?? null;
+  }
+  /** What nobody took, in words. */
+  left(): string[] {
+    return [...this.#fields]
+      .filter(([, value]) => value !== null && value !== '' && value !== false)
+      .map(([name]) =>
+        without(name, insteadOf(name) ?? 'There is nothing like it here: it would be left out.'),
+      );
+  }
+}
+
+export const without = (name: string, what: string): string => `"${name.slice(0, 64)}": ${what}`;
+
+/** Above zero, as a number, or a placeholder that will be one; null: neither. */
+export function amount(text: string | null): number | string | null {
+  if (text === null) return null;
+  if (isPlaceholder(text)) return text;
+  const value = parseDecimal(text);
+  return value === null || sign(value) <= 0 ? null : toNumber(value);
+}
+
+/** "buy" and "sell", and what the platform fills in as one of them; null: no side. */
+export function sideOf(text: string | null): 'buy' | 'sell' | typeof ACTION | null {
+  const said = plain(text);
+  return said === 'buy' || said === 'sell' || said === ACTION ? said : null;
+}
+
+const isJsonObject = (value: JsonValue | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof NumberText);
+
+/** A text, or a placeholder outside of one. A text that nobody closed is one too: see json.ts. */
+const TEXT_OR_PLACEHOLDER = /"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?$)|\{\{[^{}"]*\}\}/gs;
+
+/** A message in JSON, also where placeholders stand in it without quotes. */
+export function jsonFields(text: string): ForeignFields | null {
+  const quoted = text.replaceAll(TEXT_OR_PLACEHOLDER, (part) =>
+    part.startsWith('"') ? part : JSON.stringify(part),
+  );
+  const json = readJson(new TextEncoder().encode(quoted));
+  return 'value' in json && isJsonObject(json.value) ? new ForeignFields(Object.entries(json.value)) : null;
+}
+
+/** `name=value;name=value;`, over any number of lines; a name is read in any case. */
+export function pairFields(text: string, separator: string): ForeignFields | null {
+  const pairs: [string, string][] = [];
+  for (const part of text.split(separator).map((piece) => piece.trim())) {
+    if (part === '') continue;
+    const [, name, value] = /^(\w{1,64})\s*=(.*)$/s.exec(part) ?? [];
+    if (name === undefined || value === undefined) return null;
+    const lower = name.toLowerCase();
+    if (pairs.some(([known]) => known === lower)) return null;
+    pairs.push([lower, value.trim()]);
+  }
+  return new ForeignFields(pairs);
+}

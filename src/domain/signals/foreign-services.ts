@@ -1,0 +1,381 @@
+// How five other services have their alerts written, and what each asks for in our words. Their formats are public; what one of
+// them leaves to settings that only it knows (a size above all) is never guessed.
+
+import { parseDecimal, sign, toNumber } from '../decimal.ts';
+import {
+  ACTION,
+  amount,
+  CONTRACTS,
+  type ForeignFields,
+  isPlaceholder,
+  jsonFields,
+  NOW,
+  ORDER_ID,
+  type OwnFields,
+  pairFields,
+  plain,
+  SIDE,
+  SIGNED_SIZE,
+  SIZE,
+  sideOf,
+  type Turning,
+  without,
+} from './foreign-fields.ts';
+
+interface ForeignService {
+  readonly name: string;
+  /** The message's fields where it was written for this service. */
+  readonly read: (text: string) => ForeignFields | null;
+  /** Adds to `lost` what it has to leave out and knows a word for. */
+  readonly turn: (said: ForeignFields, lost: string[]) => Turning;
+}
+
+const unclear = (name: string, what: string): Turning => ({ unclear: without(name, what) });
+const NO_SIZE = 'how much to trade is not in the message. Send "quantity" in units of the symbol.';
+const NO_SIDE = 'it does not say for certain which side to take. Send "action": buy, sell or close.';
+const NO_ORDER = 'it asks for nothing that is traded here. Send "action": buy, sell or close.';
+const MARKET = 'orders are market orders here.';
+const WHOLE = 'it closes the whole position here.';
+
+/** Closing a side takes all of it; the number that the field must have changes nothing. */
+const closing = (side: 'long' | 'short', rest: OwnFields): Turning => ({
+  fields: { ...rest, action: `close_${side}`, quantity: 1 },
+});
+
+/** Where the strategy itself says side and amount, it also says its size: with it the position is moved to the strategy's. */
+const ofStrategy = (side: string | null, quantity: unknown): OwnFields =>
+  side === SIDE && quantity === CONTRACTS
+    ? {
+        market_position_size: SIZE,
+        prev_market_position: '{{strategy.prev_market_position}}',
+        prev_market_position_size: '{{strategy.prev_market_position_size}}',
+        id: ORDER_ID,
+      }
+    : {};
+
+/** When the message was made; a bar's time is no such time. */
+function timestamp(name: string, said: string | null, lost: string[]): OwnFields {
+  if (said === null || said === NOW || !isPlaceholder(said)) return { timestamp: said ?? NOW };
+  lost.push(without(name, `it is not the time at which the alert is made: ${NOW} takes its place.`));
+  return { timestamp: NOW };
+}
+
+const priced = (said: string | null): OwnFields => {
+  const price = amount(said);
+  return price === null ? {} : { price };
+};
+
+const STANCES: Readonly<Record<string, string>> = {
+  bullish: 'long',
+  long: 'long',
+  bearish: 'short',
+  short: 'short',
+  flat: 'flat',
+  [SIDE]: SIDE,
+};
+const stanceOf = (text: string | null): string | null =>
+  Object.hasOwn(STANCES, plain(text)) ? (STANCES[plain(text)] ?? null) : null;
+
+const tradersPost: ForeignService = {
+  name: 'TradersPost',
+  read(text) {
+    const said = jsonFields(text);
+    return said?.has('ticker') && said.has('action') && !said.has('symbol') ? said : null;
+  },
+  turn(said, lost) {
+    const action = said.take('action');
+    const symbol = said.take('ticker');
+    const sentiment = said.take('sentiment');
+    const quantity = said.take('quantity');
+    const quantityType = plain(said.take('quantityType'));
+    for (const name of ['optionType', 'intrinsicValue', 'expiration', 'strikePrice', 'strikesAway'])
+      if (said.take(name) !== null)
+        return unclear(name, 'the message asks for an option: send its own symbol.');
+    const saw = said.take('signalPrice');
+    const price = said.take('price');
+    const type = plain(said.take('orderType'));
+    if (type !== '' && type !== 'market') lost.push(without('orderType', MARKET));
+    else if (saw === null && price !== null)
+      lost.push(without('price', 'no limit order is made of it; it only says which price the signal saw.'));
+    said.drop('interval', 'extras');
+    const rest = {
+      symbol,
+      ...priced(saw ?? price),
+      ...timestamp('time', said.take('time'), lost),
+    };
+
+    if (plain(action) === 'exit') {
+      if (sentiment !== null) return unclear('sentiment', `with exit ${NO_SIDE}`);
+      return quantity === null
+        ? { fields: { ...rest, action: 'close' } }
+        : unclear(
+            'quantity',
+            'it does not say of which side a part is to be closed. Send buy or sell with "order_type": "exit".',
+          );
+    }
+    const side = sideOf(action);
+    if (side === null)
+      return unclear('action', ['cancel', 'add'].includes(plain(action)) ? NO_ORDER : NO_SIDE);
+    const stance = stanceOf(sentiment);
+    if (sentiment !== null && stance === null) return unclear('sentiment', NO_SIDE);
+    if (quantity === null && stance === 'flat' && side !== ACTION)
+      return closing(side === 'sell' ? 'long' : 'short', rest);
+    if (quantityType !== '' && quantityType !== 'fixed_quantity') return unclear('quantityType', NO_SIZE);
+    const units = amount(quantity);
+    if (units === null) return unclear('quantity', NO_SIZE);
+    const order = { ...rest, action: side, quantity: units };
+    if (stance === 'flat') return { fields: { ...order, order_type: 'exit' } };
+    if (stance !== SIDE)
+      lost.push(
+        without(
+          'action',
+          'where the position is held already, TradersPost does nothing; here it is added to.',
+        ),
+      );
+    return {
+      fields: { ...order, ...(stance && { market_position: stance }), ...ofStrategy(stance, units) },
+    };
+  },
+};
+
+const threeCommas: ForeignService = {
+  name: '3Commas',
+  read(text) {
+    const said = jsonFields(text);
+    return said?.has('bot_uuid') || (said?.has('bot_id') && said.has('email_token')) ? said : null;
+  },
+  turn(said, lost) {
+    said.drop('secret', 'email_token', 'tv_exchange');
+    const isDca = said.has('bot_id');
+    said.drop('bot_uuid', 'bot_id', 'message_type');
+    if (said.take('max_lag') !== null)
+      lost.push(without('max_lag', 'how old a signal may be is a setting of the account here.'));
+    return isDca ? fromDcaBot(said, lost) : fromSignalBot(said, lost);
+  },
+};
+
+function fromSignalBot(said: ForeignFields, lost: string[]): Turning {
+  const action = said.take('action');
+  const order = said.takeFields('order');
+  const unit = plain(order.take('currency_type'));
+  const size = order.take('amount');
+  const type = plain(order.take('order_type'));
+  if (type !== '' && type !== 'market') lost.push(without('order_type', MARKET));
+  lost.push(...order.left());
+  const rest = {
+    symbol: said.take('tv_instrument'),
+    ...priced(said.take('trigger_price')),
+    ...timestamp('timestamp', said.take('timestamp'), lost),
+  };
+  const units = unit === 'base' ? amount(size) : null;
+
+  const [, does, direction] = /^(enter|exit)_(long|short)$/.exec(plain(action)) ?? [];
+  if (does === 'exit' && (direction === 'long' || direction === 'short')) {
+    if (unit === 'position_percent' && size !== null && parseDecimal(size) === '100')
+      return closing(direction, rest);
+    return units === null
+      ? unclear('order', `how much to close is not in the message. Send "action": "close_${direction}".`)
+      : { fields: { ...rest, action: `${direction}_exit`, quantity: units } };
+  }
+  if (units === null && (does === 'enter' || sideOf(action) !== null))
+    return unclear(unit === '' ? 'order' : 'currency_type', NO_SIZE);
+  if (does === 'enter') return { fields: { ...rest, action: `${direction}_entry`, quantity: units } };
+  const side = sideOf(action);
+  if (side === null) return unclear('action', NO_ORDER);
+  const info = said.takeFields('strategy_info');
+  const fields: Record<string, unknown> = { ...rest, action: side, quantity: units };
+  // Their names of where the strategy stands are ours.
+  for (const name of ['market_position', 'prev_market_position']) {
+    const stance = info.take(name);
+    if (stance === null) continue;
+    fields[name] = stance;
+    const held = info.take(`${name}_size`);
+    if (held !== null) fields[`${name}_size`] = isPlaceholder(held) ? held : numberIn(held);
+  }
+  if (fields.market_position === undefined) return unclear('strategy_info', NO_SIDE);
+  lost.push(...info.left());
+  return { fields: { ...fields, ...(side === ACTION && { id: ORDER_ID }) } };
+}
+
+/** 0 too; what is none is left for the reader of our own messages to refuse. */
+function numberIn(text: string): number | string {
+  const value = parseDecimal(text);
+  return value === null ? text : toNumber(value);
+}
+
+function fromDcaBot(said: ForeignFields, lost: string[]): Turning {
+  const action = said.take('action');
+  const pair = said.take('pair');
+  const delay = said.take('delay_seconds');
+  if (delay !== null && delay !== '0') lost.push(without('delay_seconds', 'an order is sent at once here.'));
+  if (plain(action) !== 'close_at_market_price')
+    return unclear(
+      action === null ? 'bot_id' : 'action',
+      action === null
+        ? 'what a deal trades is in the settings of the bot. Send "action", "symbol" and "quantity".'
+        : NO_ORDER,
+    );
+  // USDT_BTC is BTCUSDT. A pair whose second half has the first in it is a contract of which we cannot tell the kind.
+  const [, quote, base] = /^([A-Z0-9]{2,10})_([A-Z0-9]{1,20})$/.exec(pair ?? '') ?? [];
+  if (quote === undefined || base === undefined || base.includes(quote))
+    return unclear('pair', 'it does not say for certain which symbol. Send "symbol" as the chart shows it.');
+  lost.push(without('bot_id', 'here the whole position in the symbol is closed, not one deal.'));
+  return { fields: { action: 'close', symbol: `${base}${quote}`, timestamp: NOW } };
+}
+
+const crossTrade: ForeignService = {
+  name: 'CrossTrade',
+  read(text) {
+    const said = text.includes(';') ? pairFields(text, ';') : null;
+    return said?.has('key') && said.has('command') ? said : null;
+  },
+  turn(said, lost) {
+    said.drop('key', 'comment', 'notes');
+    const command = plain(said.take('command'));
+    const account = said.take('account');
+    if (account?.includes(','))
+      lost.push(without('account', 'a webhook trades one account; make one alert for each.'));
+    const symbol = contract(said.take('instrument'), lost);
+    const rest = { symbol, timestamp: NOW };
+    const units = said.take('qty') ?? said.take('quantity');
+    const type = plain(said.take('order_type'));
+    if (type !== '' && type !== 'market') lost.push(without('order_type', MARKET));
+    else said.drop('tif');
+
+    if (command === 'flatten' || command === 'closeposition') {
+      if (symbol === null) return unclear('instrument', 'which symbol to close is not said. Send "symbol".');
+      return units === null && !said.has('percent')
+        ? { fields: { ...rest, action: 'close' } }
+        : unclear(
+            units === null ? 'percent' : 'qty',
+            'it does not say of which side a part is to be closed. Send buy or sell with "order_type": "exit".',
+          );
+    }
+    const replaces = command === 'flatplace' || command === 'reverseposition';
+    if (command !== 'place' && !replaces) return unclear('command', NO_ORDER);
+    const flattens = plain(said.take('flatten_first')) === 'true' || replaces;
+    const side = sideOf(said.take('action'));
+    if (side === null) return unclear('action', NO_SIDE);
+    const quantity = amount(units);
+    if (quantity === null) return unclear('qty', NO_SIZE);
+    const order = { ...rest, action: side, quantity };
+
+    const position = said.take('market_position');
+    const before = said.take('prev_market_position');
+    if (position !== null) {
+      said.drop('sync_strategy');
+      const stance = stanceOf(position);
+      if (stance === null || flattens) return unclear(stance ? 'flatten_first' : 'market_position', NO_SIDE);
+      const held = ofStrategy(stance, quantity);
+      const began = before === null ? {} : { prev_market_position: before };
+      return { fields: { ...order, market_position: stance, ...began, ...held } };
+    }
+    if (!flattens) return { fields: order };
+    if (side === ACTION) return unclear('flatten_first', NO_SIDE);
+    // Whatever was held, so much is held afterwards.
+    const stance = side === 'buy' ? 'long' : 'short';
+    return { fields: { ...order, market_position: stance, market_position_size: quantity } };
+  },
+};
+
+const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
+const MONTH_LETTERS = 'FGHJKMNQUVXZ';
+
+/** "MNQ 06-25" and "MNQ JUN25" are MNQM2025 on the platform; every other name stays as it stands. */
+function contract(instrument: string | null, lost: string[]): string | null {
+  const [, root, month = '', year] =
+    /^([A-Z0-9]{1,8}) (?=\S)(\d{2}-|[A-Z]{3})(\d{2})$/i.exec(instrument ?? '') ?? [];
+  if (root === undefined || year === undefined) return instrument;
+  const at = month.endsWith('-') ? Number(month.slice(0, 2)) - 1 : MONTHS.indexOf(month.toUpperCase());
+  const letter = MONTH_LETTERS[at];
+  if (letter === undefined) return instrument;
+  const symbol = `${root.toUpperCase()}${letter}20${year}`;
+  lost.push(
+    without('instrument', `the contract is called ${symbol} on the chart; your broker has to know it.`),
+  );
+  return symbol;
+}
+
+const PINE_COMMAND = /^(?:buy|sell|long|short|bull|bear|close|exit|cancel|newsltp|ea)[a-z]*$/;
+
+const pineConnector: ForeignService = {
+  name: 'PineConnector',
+  read(text) {
+    const [license, command, symbol, ...others] = text.split(',').map((part) => part.trim());
+    if (!/^\w{4,64}$/.test(license ?? '') || !command || !symbol || symbol.includes('=')) return null;
+    if (!PINE_COMMAND.test(plain(command)) && command !== ACTION) return null;
+    return pairFields([`command=${command}`, `symbol=${symbol}`, ...others].join(','), ',');
+  },
+  turn(said) {
+    said.drop('secret');
+    const command = plain(said.take('command'));
+    const rest = { symbol: said.take('symbol'), timestamp: NOW };
+    const [, side] = /^close(long|short)$/.exec(command) ?? [];
+    if (side === 'long' || side === 'short')
+      return said.has('comment') ? unclear('comment', WHOLE) : closing(side, rest);
+    const isEntry = /^(?:buy|sell|long|short|bull(?:ish)?|bear(?:ish)?)$/.test(command) || command === ACTION;
+    if (!isEntry) return unclear('command', NO_ORDER);
+    said.drop('risk');
+    return unclear(
+      'risk',
+      'whether it is lots, money or a share of the balance is a setting of the terminal. ' +
+        'Send "quantity" in units of the symbol.',
+    );
+  },
+};
+
+const openAlgo: ForeignService = {
+  name: 'OpenAlgo',
+  read(text) {
+    const said = jsonFields(text);
+    return said?.has('apikey') && said.has('symbol') && said.has('action') ? said : null;
+  },
+  turn(said, lost) {
+    said.drop('apikey', 'strategy', 'exchange');
+    const side = sideOf(said.take('action'));
+    const type = plain(said.take('pricetype'));
+    if (type !== '' && type !== 'market') lost.push(without('pricetype', MARKET));
+    for (const name of ['price', 'trigger_price', 'disclosed_quantity']) {
+      const value = said.take(name);
+      if (value !== null && parseDecimal(value) !== '0') lost.push(without(name, MARKET));
+    }
+    if (said.take('product') !== null)
+      lost.push(without('product', 'how a position is financed is a matter of the account here.'));
+    const held = said.take('position_size');
+    const text = said.take('quantity');
+    const rest = { symbol: said.take('symbol'), timestamp: NOW };
+    if (side === null) return unclear('action', NO_SIDE);
+    const quantity = amount(text);
+    const target = held === null || isPlaceholder(held) ? null : parseDecimal(held);
+    if (target !== null && sign(target) === 0)
+      // With an amount it opens one where nothing is held.
+      return text !== null && parseDecimal(text) === '0'
+        ? { fields: { ...rest, action: 'close' } }
+        : unclear(
+            'position_size',
+            '0 closes, or opens where nothing is held. Send "action": close, or buy or sell.',
+          );
+    if (quantity === null) return unclear('quantity', NO_SIZE);
+    const order = { ...rest, action: side, quantity };
+    if (held === null) return { fields: order };
+    if (held === SIGNED_SIZE && quantity === CONTRACTS)
+      return { fields: { ...order, market_position: SIDE, ...ofStrategy(SIDE, quantity) } };
+    if (target === null) return unclear('position_size', NO_SIDE);
+    const long = sign(target) > 0;
+    return {
+      fields: {
+        ...order,
+        market_position: long ? 'long' : 'short',
+        market_position_size: Math.abs(toNumber(target)),
+      },
+    };
+  },
+};
+
+export const FOREIGN_SERVICES: readonly ForeignService[] = [
+  threeCommas,
+  openAlgo,
+  tradersPost,
+  crossTrade,
+  pineConnector,
+];

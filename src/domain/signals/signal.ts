@@ -1,0 +1,374 @@
+// A webhook's body → a Signal, or why it is not one; a signal's action → what to do (the spec's mapping tables).
+
+import { type Decimal, isNumeral, parseDecimal, sign, ZERO } from '../decimal.ts';
+import {
+  ACTIONS,
+  type Action,
+  type Direction,
+  ORDER_TYPES,
+  type OrderIntent,
+  type OrderType,
+  type Side,
+} from '../orders/order.ts';
+import { sideTowards } from '../orders/position.ts';
+import { type JsonObject, type JsonValue, NumberText, readJson } from './json.ts';
+import { insteadOf } from './refused-fields.ts';
+import { positionOf, STANCE_SIDES, type Stance } from './strategy.ts';
+import { isSymbol } from './symbol.ts';
+import { readTimestamp, sourceText } from './time.ts';
+import { isUnfilled, notFilledIn, unfilledIn } from './unfilled.ts';
+
+export interface Signal {
+  readonly action: Action;
+  readonly orderType: OrderType | null;
+  readonly intent: OrderIntent;
+  readonly symbol: string;
+  readonly quantity: Decimal;
+  /** Epoch milliseconds; null only in simulation. */
+  readonly timestamp: number | null;
+  readonly secret: string | null;
+  /** The strategy's position before and after it; null: not said. */
+  readonly before: Stance | null;
+  readonly after: Stance | null;
+  /** The sender's, to compare with. */
+  readonly price: Decimal | null;
+  /** Names of fields that nobody knows. */
+  readonly ignored: readonly string[];
+  /** What the replay fingerprint is made of. */
+  readonly asReceived: {
+    readonly action: string;
+    readonly symbol: string;
+    readonly timestamp: string;
+    readonly secret: string;
+    /** What tells apart several alerts in one second; null: nothing was sent for it. */
+    readonly apart: { readonly id: string; readonly side: string; readonly size: string } | null;
+  };
+}
+
+const FIELDS = [
+  'action',
+  'symbol',
+  'quantity',
+  'order_type',
+  'timestamp',
+  'id',
+  'market_position',
+  'market_position_size',
+  'prev_market_position',
+  'prev_market_position_size',
+  'price',
+  'simulation',
+  'secret',
+];
+const MOST_IGNORED = 20;
+
+export type SignalReading = { readonly signal: Signal } | { readonly problem: string };
+
+/** A webhook's body, as far as it can be read without knowing what it should say. */
+export type BodyReading = { readonly fields: JsonObject } | { readonly problem: string };
+
+export function readBody(body: Uint8Array): BodyReading {
+  const json = readJson(body);
+  if ('problem' in json) return { problem: unfilledIn(body, json.at) ?? json.problem };
+  return isObject(json.value) ? { fields: json.value } : { problem: 'The body must be a JSON object.' };
+}
+
+/** What shows that a request is the owner's, whatever else is right or wrong with it. */
+export interface Proof {
+  /** Epoch milliseconds. */
+  readonly timestamp: number | null;
+  readonly secret: string | null;
+}
+
+export function proofIn(reading: BodyReading): Proof {
+  if ('problem' in reading) return { timestamp: null, secret: null };
+  const secret = field(reading.fields, 'secret');
+  return {
+    timestamp: readTimestamp(field(reading.fields, 'timestamp')),
+    secret: typeof secret === 'string' ? secret : null,
+  };
+}
+
+interface ReadingOptions {
+  readonly simulation: boolean;
+  /** The account's setting: what the strategy holds and the account does not is opened, whatever the action. */
+  readonly follow?: boolean;
+}
+
+/** Real trading needs `timestamp` and `secret`; in simulation they may be absent but not malformed. */
+export function readSignal(
+  reading: BodyReading,
+  { simulation, follow = false }: ReadingOptions,
+): SignalReading {
+  if ('problem' in reading) return reading;
+  const { fields } = reading;
+  const wrongField = unfilledOrRefused(fields);
+  if (wrongField) return wrongField;
+
+  const actionText = field(fields, 'action');
+  if (typeof actionText !== 'string') return missing('action', `one of ${ACTIONS.join(', ')}`);
+  const action = ACTIONS.find((known) => known === actionText.trim().toLowerCase());
+  if (!action) return { problem: `"action" must be one of ${ACTIONS.join(', ')}.` };
+
+  const symbol = field(fields, 'symbol');
+  if (typeof symbol !== 'string') return missing('symbol', 'the instrument, as a string');
+  if (!isSymbol(symbol)) return { problem: '"symbol" must be 1 to 64 characters without white space.' };
+
+  const quantity = quantityFor(action, field(fields, 'quantity'));
+  if (typeof quantity === 'object') return quantity;
+
+  const orderTypeField = field(fields, 'order_type');
+  const orderType = ORDER_TYPES.find((known) => known === orderTypeField) ?? null;
+  if (orderTypeField !== null && orderType === null)
+    return { problem: '"order_type" must be "entry" or "exit".' };
+
+  const before = readStance(fields, 'prev_market_position');
+  if (before && 'problem' in before) return before;
+  const after = readStance(fields, 'market_position');
+  if (after && 'problem' in after) return after;
+  const isSized = optional(fields, 'market_position_size') !== null;
+  const mapped = after
+    ? mapStance(action, orderType, after, { follow, isSized })
+    : mapAction(action, orderType);
+  if ('problem' in mapped) return mapped;
+
+  // Said in the wrong place, it would be an order in earnest.
+  const says = field(fields, 'simulation');
+  if (says !== null && says !== simulation)
+    return {
+      problem: '"simulation" contradicts the URL: say ?simulation=true there, and nothing in the body.',
+    };
+
+  const priceField = optional(fields, 'price');
+  const price = priceField === null ? null : readNumber(priceField);
+  if (priceField !== null && (price === null || sign(price) <= 0))
+    return (
+      inexact('price', priceField) ?? {
+        problem: '"price" must be a number above zero: the price that the signal saw.',
+      }
+    );
+  const id = optional(fields, 'id');
+  if (id !== null && (typeof id !== 'string' || id.length > 64))
+    return { problem: '"id" must be a string of 1 to 64 characters.' };
+
+  const timestampField = field(fields, 'timestamp');
+  const timestamp = readTimestamp(timestampField);
+  if (timestampField !== null && timestamp === null)
+    return {
+      problem: '"timestamp" must be ISO 8601 in UTC or with an offset, or epoch seconds or milliseconds.',
+    };
+  if (timestamp === null && !simulation) return missing('timestamp', 'the time at which the alert was made');
+
+  const secret = field(fields, 'secret');
+  if (secret !== null && typeof secret !== 'string') return { problem: '"secret" must be a string.' };
+  if (secret === null && !simulation) return missing('secret', "the account's webhook secret");
+
+  return {
+    signal: {
+      action,
+      ...mapped,
+      symbol,
+      quantity,
+      timestamp,
+      secret,
+      before,
+      after,
+      price,
+      ignored: Object.keys(fields)
+        .filter((name) => !FIELDS.includes(name))
+        .slice(0, MOST_IGNORED),
+      asReceived: {
+        action: actionText,
+        symbol,
+        timestamp: sourceText(timestampField),
+        secret: secret ?? '',
+        apart:
+          id === null && after === null
+            ? null
+            : {
+                id: id ?? '',
+                side: sourceText(optional(fields, 'market_position')),
+                size: optional(fields, 'market_position_size') === null ? '' : (after?.size ?? ''),
+              },
+      },
+    },
+  };
+}
+
+function unfilledOrRefused(fields: JsonObject): { readonly problem: string } | null {
+  for (const name of FIELDS) {
+    const value = field(fields, name);
+    if (name !== 'secret' && typeof value === 'string' && isUnfilled(value.trim()))
+      return notFilledIn(name, value.trim());
+  }
+  for (const name of Object.keys(fields)) {
+    const instead = FIELDS.includes(name) || optional(fields, name) === null ? null : insteadOf(name);
+    if (instead !== null) return { problem: `"${name.slice(0, 64)}" is not understood here. ${instead}` };
+  }
+  return null;
+}
+
+/** `close` and `sync` are about the whole position, whatever it is. */
+function quantityFor(action: Action, value: JsonValue): Decimal | { readonly problem: string } {
+  if (action === 'close' || action === 'sync') {
+    if (value === null || value === '') return ZERO;
+    return {
+      problem:
+        `"quantity" does not go with the action ${action}: leave it out. ` +
+        'To close a part, send buy or sell with "order_type": "exit".',
+    };
+  }
+  if (value === null) return missing('quantity', 'a number above zero');
+  const quantity = readNumber(value);
+  return quantity !== null && sign(quantity) > 0
+    ? quantity
+    : { problem: '"quantity" must be a number above zero with at most 15 significant digits.' };
+}
+
+function readStance(
+  fields: JsonObject,
+  name: 'market_position' | 'prev_market_position',
+): Stance | { readonly problem: string } | null {
+  const [sideField, sizeField] = [optional(fields, name), optional(fields, `${name}_size`)];
+  if (sideField === null)
+    return sizeField === null
+      ? null
+      : { problem: `"${name}_size" needs "${name}": ${STANCE_SIDES.join(', ')}.` };
+  const text = typeof sideField === 'string' ? sideField.trim().toLowerCase() : '';
+  const side = STANCE_SIDES.find((known) => known === text);
+  if (!side)
+    return { problem: `"${name}" is ${shown(sideField)}: it must be one of ${STANCE_SIDES.join(', ')}.` };
+  if (sizeField === null) return { side, size: side === 'flat' ? ZERO : null };
+  const size = readNumber(sizeField);
+  if (size === null || sign(size) < 0)
+    return (
+      inexact(`${name}_size`, sizeField) ?? {
+        problem: `"${name}_size" is ${shown(sizeField)}: it must be a number, 0 or above.`,
+      }
+    );
+  if ((sign(size) === 0) !== (side === 'flat'))
+    return {
+      problem: `"${name}_size" is ${size} and "${name}" is ${side}: 0 goes with flat, and only with it.`,
+    };
+  return { side, size };
+}
+
+type Mapping = { readonly intent: OrderIntent; readonly orderType: OrderType | null };
+
+/** Where the strategy stands afterwards decides between entry, exit and close; with its size also how much is traded. */
+function mapStance(
+  action: Action,
+  orderType: OrderType | null,
+  stance: Stance,
+  { follow, isSized }: { readonly follow: boolean; readonly isSized: boolean },
+): Mapping | { readonly problem: string } {
+  if (action !== 'buy' && action !== 'sell' && action !== 'sync')
+    return {
+      problem: `"market_position" does not go with the action ${action}: send buy, sell or sync, or leave it out.`,
+    };
+  if (orderType !== null)
+    return { problem: '"order_type" does not go with "market_position", which decides it: leave one out.' };
+  const position = positionOf(stance);
+  // Flat has its size by itself; who reports where it stands says both.
+  if (action === 'sync')
+    return position === null || !isSized
+      ? missing('market_position_size', 'where the strategy stands')
+      : alignment(position);
+  const opens = follow ? null : action;
+  const target = position === null ? {} : { target: { position, opens } };
+  if (stance.side === 'flat')
+    return { intent: { operation: 'CLOSE_POSITION', direction: null, ...target }, orderType: null };
+  const isEntry = stance.side === (action === 'buy' ? 'long' : 'short');
+  const { intent, orderType: type } = isEntry ? entry(action) : exit(stance.side);
+  return { intent: { ...intent, ...target }, orderType: type };
+}
+
+/** Moves the position to where the strategy stands, whatever has to be traded for it. */
+export function alignment(position: Decimal): Mapping {
+  const target = { position, opens: null };
+  return sign(position) === 0
+    ? { intent: { operation: 'CLOSE_POSITION', direction: null, target }, orderType: null }
+    : { intent: { ...entry(sideTowards(position)).intent, target }, orderType: 'entry' };
+}
+
+/** As far as that closes something: what exceeds or contradicts. Nothing is opened. */
+export function reduction(position: Decimal): Mapping {
+  const { intent } = alignment(position);
+  if (intent.operation !== 'PLACE_ENTRY_ORDER') return alignment(position);
+  const opens = intent.side === 'buy' ? 'sell' : 'buy';
+  const { intent: leaving } = exit(intent.side === 'buy' ? 'long' : 'short');
+  return { intent: { ...leaving, target: { position, opens } }, orderType: 'exit' };
+}
+
+/** The webhook action mapping and the supported signals. A signal that says two things is refused, never guessed. */
+export function mapAction(
+  action: Action,
+  orderType: OrderType | null,
+): Mapping | { readonly problem: string } {
+  switch (action) {
+    case 'buy':
+    case 'sell':
+      return orderType === 'exit' ? exit(action === 'buy' ? 'short' : 'long') : entry(action);
+    case 'close':
+      if (orderType === 'entry') return { problem: '"order_type" entry contradicts the action close.' };
+      return alignment(ZERO);
+    case 'sync':
+      return missing('market_position', 'where the strategy stands, with its size');
+    case 'close_long':
+    case 'close_short':
+      return {
+        intent: { operation: 'CLOSE_POSITION', direction: action === 'close_long' ? 'long' : 'short' },
+        orderType: null,
+      };
+    case 'long_entry':
+    case 'short_entry':
+      if (orderType === 'exit') return { problem: `"order_type" exit contradicts the action ${action}.` };
+      return entry(action === 'long_entry' ? 'buy' : 'sell');
+    case 'long_exit':
+    case 'short_exit':
+      if (orderType === 'entry') return { problem: `"order_type" entry contradicts the action ${action}.` };
+      return exit(action === 'long_exit' ? 'long' : 'short');
+  }
+}
+
+const entry = (side: Side): Mapping => ({
+  intent: { operation: 'PLACE_ENTRY_ORDER', side },
+  orderType: 'entry',
+});
+
+const exit = (direction: Direction): Mapping => ({
+  intent: { operation: 'PLACE_EXIT_ORDER', direction },
+  orderType: 'exit',
+});
+
+const isObject = (value: JsonValue): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof NumberText);
+
+/** Own fields only; null and absent are the same. */
+const field = (fields: JsonObject, name: string): JsonValue =>
+  Object.hasOwn(fields, name) ? (fields[name] ?? null) : null;
+
+/** Of a field that may be left out; an empty text is the same as none. */
+function optional(fields: JsonObject, name: string): JsonValue {
+  const value = field(fields, name);
+  return typeof value === 'string' && value.trim() === '' ? null : value;
+}
+
+const shown = (value: JsonValue): string =>
+  value instanceof NumberText ? value.text.slice(0, 40) : (JSON.stringify(value)?.slice(0, 40) ?? '');
+
+const missing = (name: string, what: string) => ({ problem: `"${name}" is missing: ${what}.` });
+
+const numberText = (value: JsonValue): string =>
+  value instanceof NumberText ? value.text : typeof value === 'string' ? value.trim() : '';
+
+/** A number, or a text that is one. */
+const readNumber = (value: JsonValue): Decimal | null => parseDecimal(numberText(value));
+
+/** What is wrong with a number that we cannot carry as it is; null: that is not it. */
+const inexact = (name: string, value: JsonValue) =>
+  isNumeral(numberText(value)) && readNumber(value) === null
+    ? {
+        problem: `"${name}" is ${shown(value)}: a number has at most 15 significant digits here, and lies between 1e-15 and 1e16. Send it rounded.`,
+      }
+    : null;

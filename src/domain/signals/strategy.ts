@@ -1,0 +1,70 @@
+// Where a strategy stands: what its alerts say of its own position, and what follows from it. Per account, symbol and mode
+// we keep what the last genuine alert said; the next one shows whether one was missed in between.
+
+import { compare, type Decimal, negate, ZERO } from '../decimal.ts';
+
+export const STANCE_SIDES = ['long', 'short', 'flat'] as const;
+export type StanceSide = (typeof STANCE_SIDES)[number];
+
+/** A side, and its size where it was said. Flat is of the size 0. */
+export interface Stance {
+  readonly side: StanceSide;
+  readonly size: Decimal | null;
+}
+
+/** What an alert says of the strategy's position, before and after itself; null: it does not say. */
+export interface StrategyWord {
+  readonly before: Stance | null;
+  readonly after: Stance | null;
+  /** Epoch milliseconds. */
+  readonly timestamp: number;
+  /** The signal's fingerprint; null: it has none. */
+  readonly print: string | null;
+}
+
+/** Signed; null: the side alone is known. */
+export function positionOf({ side, size }: Stance): Decimal | null {
+  if (side === 'flat') return ZERO;
+  return size === null ? null : side === 'long' ? size : negate(size);
+}
+
+/** Of the sizes only where both said one. */
+const isSame = (a: Stance, b: Stance): boolean =>
+  a.side === b.side && (a.size === null || b.size === null || compare(a.size, b.size) === 0);
+
+/**
+ * An alert never arrived: this one begins where the last one did not end. A `sync` that does not say where it began tells
+ * the same by where it stands.
+ */
+export function hasGap(
+  last: StrategyWord | null,
+  word: StrategyWord,
+  { isSync }: { isSync: boolean },
+): boolean {
+  if (last !== null && isRepeated(last, word)) return false;
+  const began = word.before ?? (isSync ? word.after : null);
+  const ended = last?.after ?? null;
+  return ended !== null && began !== null && !isSame(ended, began);
+}
+
+/**
+ * The strategy has said something later already. Of two alerts of one time the one that begins where the other ends is the
+ * later; where that decides nothing, the one that arrived later.
+ */
+export function isSuperseded(last: StrategyWord | null, word: StrategyWord): boolean {
+  if (last === null || word.timestamp > last.timestamp) return false;
+  if (word.timestamp < last.timestamp) return true;
+  return beginsWhere(last, word) && !beginsWhere(word, last);
+}
+
+/** The same alert again, whose first delivery came to nothing: nothing was missed in between. */
+export const isRepeated = (last: StrategyWord, word: StrategyWord): boolean =>
+  word.print !== null && last.print === word.print;
+
+/** The one begins where the other ends. */
+const beginsWhere = ({ before }: StrategyWord, { after }: StrategyWord): boolean =>
+  before !== null && after !== null && isSame(before, after);
+
+/** An account's setting: what becomes of a part of the target that the action does not open. */
+export const OUT_OF_SYNC = ['hold', 'follow'] as const;
+export type OutOfSync = (typeof OUT_OF_SYNC)[number];

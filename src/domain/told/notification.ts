@@ -1,0 +1,144 @@
+// What users can be told of beside mail, and to which of their destinations it goes. An event is made of what was committed;
+// its words are plain, short and without secrets. How a channel writes them is the channel's business.
+
+import type { AccountId, Timestamp, UserId } from '../ids.ts';
+
+export const EVENTS = [
+  'order_failed',
+  'order_unknown',
+  'dead_letter',
+  'fill',
+  'gap',
+  'drift',
+  'silence',
+  'guard_refused',
+  'broker_disconnected',
+  'credentials_refused',
+  'attack',
+  'limit',
+  'daily_summary',
+] as const;
+export type EventKind = (typeof EVENTS)[number];
+
+export const DESTINATION_KINDS = ['telegram', 'discord', 'slack', 'webhook'] as const;
+export type DestinationKind = (typeof DESTINATION_KINDS)[number];
+
+/** Of one user: destinations cost us requests to strangers. */
+export const MOST_DESTINATIONS = 10;
+
+export interface Event {
+  readonly kind: EventKind;
+  readonly at: Timestamp;
+  readonly userId: UserId;
+  /** null: it is about no account. */
+  readonly accountId: AccountId | null;
+  readonly title: string;
+  readonly text: string;
+  /** Of the page that shows it. */
+  readonly path: string;
+  /** For programs; what is in it has a name in the API too. */
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** What is sent: an event, or that many of a kind were folded, or a trial. */
+export interface Message {
+  /** The same with every attempt: who gets it twice can tell. */
+  readonly id: string;
+  readonly event: EventKind | 'test';
+  readonly at: Timestamp;
+  readonly title: string;
+  readonly text: string;
+  readonly link: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export interface Filter {
+  readonly events: readonly EventKind[];
+  /** null: of all. */
+  readonly accountIds: readonly AccountId[] | null;
+  /** Of its making, or since it is no longer paused: what was before does not concern it. */
+  readonly listensSince: Timestamp;
+}
+
+/** What is about no account concerns whoever asked for it. */
+export const isWanted = (
+  { events, accountIds, listensSince }: Filter,
+  event: Event,
+  begunAt: Timestamp,
+): boolean =>
+  events.includes(event.kind) &&
+  begunAt >= listensSince &&
+  (event.accountId === null || accountIds === null || accountIds.includes(event.accountId));
+
+// Bursts
+
+/** Of one kind, to one destination, within a minute; the others of that minute become one message. */
+export const MOST_IN_A_MINUTE = 5;
+const MINUTE_MS = 60_000;
+
+export const endOfMinute = (now: number): number => now - (now % MINUTE_MS) + MINUTE_MS;
+
+/** All of one minute have one; unique per destination. */
+export const foldOf = (kind: EventKind, now: number): string => `${kind}:${endOfMinute(now)}`;
+
+export const foldedText = (last: string, folded: number): string =>
+  folded <= 1 ? last : `${last} And ${folded - 1} more of this kind within the same minute.`;
+
+// Attempts
+
+/** What became of an attempt. `again`: it may go well later. `unfit`: this message is refused, and others need not be. `gone`: nothing sent there will ever arrive. */
+export type Attempt =
+  | { readonly outcome: 'delivered' }
+  | { readonly outcome: 'again'; readonly error: string; readonly retryAfterMs?: number }
+  | { readonly outcome: 'unfit' | 'gone'; readonly error: string };
+
+const FIRST_PAUSE_MS = 5_000;
+const LONGEST_PAUSE_MS = 3_600_000;
+/** A message that is older is of no use to anybody, and a destination that took none for so long is dead. */
+export const DELIVERY_LIFE_MS = 86_400_000;
+/** Within it: a destination that was tried less often has not had its chance. */
+const FEWEST_FAILURES = 10;
+
+/** After this failure in a row, the first being 1. `luck`, from 0 to 1, spreads those who fail together. */
+export function pauseMs(failures: number, luck: number, retryAfterMs = 0): number {
+  const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 20));
+  // A stranger does not make us wait for ever.
+  return Math.round(Math.max(pause * (0.8 + 0.4 * luck), Math.min(retryAfterMs, LONGEST_PAUSE_MS)));
+}
+
+export const isHopeless = ({ failures, failingMs }: { failures: number; failingMs: number }): boolean =>
+  failures >= FEWEST_FAILURES && failingMs >= DELIVERY_LIFE_MS;
+
+// The state of a destination, as it is shown
+
+export const DESTINATION_STATES = ['new', 'working', 'failing', 'dead', 'paused'] as const;
+export type DestinationState = (typeof DESTINATION_STATES)[number];
+
+export interface Health {
+  readonly createdAt: Timestamp;
+  readonly pausedAt: Timestamp | null;
+  readonly deadSince: Timestamp | null;
+  readonly failingSince: Timestamp | null;
+  readonly workingSince: Timestamp | null;
+}
+
+export function stateOf(health: Health): { readonly state: DestinationState; readonly since: Timestamp } {
+  const { createdAt, pausedAt, deadSince, failingSince, workingSince } = health;
+  if (deadSince) return { state: 'dead', since: deadSince };
+  if (pausedAt) return { state: 'paused', since: pausedAt };
+  if (failingSince) return { state: 'failing', since: failingSince };
+  return workingSince ? { state: 'working', since: workingSince } : { state: 'new', since: createdAt };
+}
+
+/** The next time that it is this hour in UTC. */
+export function nextSummary(hour: number, now: number): number {
+  const day = new Date(now).setUTCHours(hour, 0, 0, 0);
+  return day > now ? day : day + DELIVERY_LIFE_MS;
+}
+
+/** A name chosen by somebody must not lay out our message, nor hide in it. */
+export const oneLine = (text: string, most = 200): string =>
+  text
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
+    .trim()
+    .slice(0, most);

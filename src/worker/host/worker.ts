@@ -1,0 +1,339 @@
+// One user's worker. It takes the user's requests as they come and puts each on its lane: one lane per trading account for
+// what trades, in the order of acceptance, and one beside it for what only asks. Accounts do not wait for each other. Its
+// host keeps it `active` by holding the user's lease. Idle for long enough it stops; the next request starts a new one.
+
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { BrokerUnavailable, type SentOrder } from '../../broker/broker.ts';
+import type { Account } from '../../data/accounts/accounts.ts';
+import type { BrokerName } from '../../domain/brokers.ts';
+import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
+import type { Look } from '../../domain/orders/fill.ts';
+import type { Rules } from '../../domain/orders/next-step.ts';
+import { hasEnded, isUnderWay, type Order, openLeg } from '../../domain/orders/order.ts';
+import type { Tracing } from '../../domain/tracing.ts';
+import { clearEntries } from '../lane/clear-entries.ts';
+import {
+  lookAtOrder,
+  type Reset,
+  readBalance,
+  readPositions,
+  resetSimulation,
+  searchSymbols,
+  type Unavailable,
+  unavailable,
+  verifyCredentials,
+} from '../lane/enquiries.ts';
+import { type Execution, OrderTaken } from '../lane/execute.ts';
+import { equityNotes, judgeGuards } from '../lane/guarding.ts';
+import { createLanes } from '../lane/lanes.ts';
+import { planAhead } from '../lane/plan-ahead.ts';
+import { recentTrades, type Trades } from '../lane/trades.ts';
+import { Interrupted, workOff } from '../lane/work-off.ts';
+import { type BrokerAccess, type Connections, createConnections } from '../line/connections.ts';
+import { createListening } from '../line/listening.ts';
+import type { WorkerOrders } from '../orders.ts';
+import type { Envelope, Mailbox, WorkRequest } from './mailbox.ts';
+
+const BEGIN_AGAIN_MS = 500;
+/** Instead of an answer: the request is for the next worker of this user. */
+const LEFT = Symbol('left to the next worker');
+
+type Log = Record<'info' | 'warn' | 'error', (context: object, text: string) => void>;
+
+export interface WorkerDeps {
+  readonly mailbox: Mailbox;
+  readonly orders: WorkerOrders;
+  readonly brokers: BrokerAccess['brokers'];
+  readonly simulated: BrokerAccess['simulated'];
+  /** Makes the account's simulated book what it was at first. */
+  flattenSimulated(account: AccountId): Promise<void>;
+  readonly openCredentials: BrokerAccess['openCredentials'];
+  readonly gates: BrokerAccess['gates'];
+  readonly clock: { now(): number };
+  wait(ms: number): Promise<void>;
+  readonly log: Log;
+  readonly counters: BrokerAccess['counters'] & Execution['counters'];
+  readonly tracing: Tracing;
+  readonly rules: Rules;
+  readonly idleMs: number;
+  readonly brokerTimeoutMs: number;
+}
+
+export interface Worker {
+  /** Resolves when the worker has the user, and knows of everything that was accepted before; or when it ends. */
+  readonly ready: Promise<unknown>;
+  /** Ends when the worker was idle for too long or was stopped; what is in flight is finished first. */
+  readonly ended: Promise<void>;
+  stop(): Promise<void>;
+  state(): { busy: boolean; lastActiveAt: number; connections: number };
+}
+
+export function startWorker(deps: WorkerDeps, user: UserId): Worker {
+  const { mailbox, orders, clock, log } = deps;
+  const connections: Connections = createConnections({
+    ...deps,
+    findAccount,
+    refuseCredentials,
+    sentAround,
+  });
+  /** Whoever began last has the user. */
+  const token = randomUUID();
+  const execution: Execution = {
+    ...deps,
+    connections,
+    judge: (entry) => judgeGuards(deps, entry),
+    noteEquity: equityNotes(deps),
+    save: async (order, options = { settled: false }) =>
+      mine(order, await orders.save(order, token, options)),
+    saveSending: async (order, revision) => mine(order, await orders.saveSending(order, token, revision)),
+    async saveSeen(order) {
+      const saved = await orders.save(order, token, { settled: false });
+      if (saved !== 'taken') return saved;
+      const current = await orders.find(order.id);
+      // A poll that saw less came between: the end that was seen here is the end.
+      if (!current || hasEnded(current.status) || !hasEnded(order.status)) return current ?? order;
+      const again = await orders.save({ ...order, version: current.version }, token, { settled: false });
+      return again === 'taken' ? current : again;
+    },
+  };
+  /** So that fills are not found by the clock alone. */
+  const listening = createListening({ connections, askForLook: (order) => mailbox.askForLook(order), log });
+  /** As it would be judged; nothing is remembered of it. */
+  const foresee: Execution['judge'] = (entry) =>
+    judgeGuards({ ...deps, orders: { ...orders, firstEquity: orders.knownEquity } }, entry);
+  const lanes = createLanes();
+  const trades = new Map<string, Trades>();
+  const faults = new Map<OrderId, number>();
+  /** Accounts that are to be recovered, and whose turn has not come. */
+  const recovering = new Set<AccountId>();
+  const stopping = new AbortController();
+  const ready = Promise.withResolvers<void>();
+  let lastActiveAt = clock.now();
+  let hasBegun = false;
+
+  /** Whoever asks, and for what: a user's worker connects that user's accounts, and no other. */
+  async function findAccount(id: AccountId): Promise<Account | null> {
+    const account = await orders.findAccount(id);
+    return account?.userId === user ? account : null;
+  }
+
+  async function refuseCredentials(account: AccountId, version: number): Promise<void> {
+    log.warn(
+      { user_id: user, trading_account_id: account },
+      'the broker refuses the credentials: they are no longer verified',
+    );
+    await orders
+      .refuseCredentials(account, version)
+      .catch((fault: unknown) =>
+        log.warn(
+          { fault, user_id: user, trading_account_id: account },
+          'refused credentials could not be marked',
+        ),
+      );
+  }
+
+  /** A broker that is asked for an order by comparison must not be given another's. */
+  async function sentAround(broker: BrokerName, time: Timestamp): Promise<readonly SentOrder[]> {
+    try {
+      return await orders.sentAround(broker, time);
+    } catch (fault) {
+      log.warn({ fault, user_id: user }, 'what else was sent could not be read');
+      throw new BrokerUnavailable('our own record of what was sent cannot be read at present');
+    }
+  }
+
+  function mine<Saved>(order: Order, saved: Saved | 'taken'): Saved {
+    if (saved !== 'taken') return saved;
+    // Another worker has the user: this one has nothing more to do.
+    stopping.abort();
+    throw new OrderTaken(order.id);
+  }
+
+  async function run(): Promise<void> {
+    try {
+      const left = await begin();
+      hasBegun = true;
+      for (const account of left) void attempt(() => recover(account), 'what was left');
+      ready.resolve();
+      while (!stopping.signal.aborted) {
+        const envelope = await mailbox.next(user, { timeoutMs: deps.idleMs, signal: stopping.signal });
+        lastActiveAt = clock.now();
+        if (envelope) void serve(envelope);
+        else if (!lanes.isBusy()) break;
+      }
+    } finally {
+      ready.resolve();
+      listening.close();
+      await lanes.drained();
+      connections.close();
+    }
+  }
+
+  /** Returns the accounts where a predecessor left something. A database that is away is waited for. */
+  async function begin(): Promise<AccountId[]> {
+    while (!stopping.signal.aborted)
+      try {
+        await orders.begin(user, token);
+        return await orders.accountsUnderWay(user);
+      } catch (fault) {
+        log.warn({ fault, user_id: user }, 'a worker could not begin; it tries again');
+        await sleep(BEGIN_AGAIN_MS, undefined, { signal: stopping.signal }).catch(() => {});
+      }
+    return [];
+  }
+
+  const serve = (envelope: Envelope): Promise<void> =>
+    deps.tracing.continued(envelope.trace ?? null, () => answer(envelope));
+
+  async function answer(envelope: Envelope): Promise<void> {
+    const { request } = envelope;
+    const outcome = await attempt(() => work(request), request);
+    lastActiveAt = clock.now();
+    const lost = (fault: unknown) => log.warn({ fault, user_id: user }, 'a reply was lost');
+    if (outcome === LEFT) await mailbox.post(user, envelope).catch(lost);
+    // No answer is an answer too: the API says 202, and what became of the order is found out by recovery.
+    else if (outcome !== undefined)
+      await deps.tracing.during('result', {}, () => mailbox.reply(envelope, outcome)).catch(lost);
+  }
+
+  async function attempt<Answer>(task: () => Promise<Answer>, request: WorkRequest | string) {
+    try {
+      return await task();
+    } catch (fault) {
+      if (fault instanceof Interrupted) return LEFT;
+      if (!(fault instanceof OrderTaken)) {
+        log.error({ fault, ...named(request) }, 'a request to the worker failed');
+        return undefined;
+      }
+      log.warn(named(request), 'another worker has taken the order over');
+      return LEFT;
+    }
+  }
+
+  /** A draft, a search or whatever else it carries is not for the log. */
+  function named(request: WorkRequest | string): object {
+    if (typeof request === 'string') return { user_id: user, request };
+    const { kind, ...ids } = request as { kind: string; orderId?: OrderId; accountId?: AccountId };
+    return {
+      user_id: user,
+      request: kind,
+      ...(ids.orderId ? { order_id: ids.orderId } : {}),
+      ...(ids.accountId ? { trading_account_id: ids.accountId } : {}),
+    };
+  }
+
+  async function work(request: WorkRequest) {
+    switch (request.kind) {
+      case 'execute': {
+        const { orderId, accountId } = request;
+        const done = await trading(accountId, () => workOffAccount(accountId, orderId));
+        // A message may come twice, or late: only the order's own status says whether there is anything left to do.
+        return done ?? ownOrder(orderId);
+      }
+      case 'recover':
+        await Promise.all((await orders.accountsUnderWay(user)).map(recover));
+        return null;
+      case 'flatten': {
+        const { accountId } = request;
+        const own = { ...deps, connections, trades: tradesOf({ accountId, simulation: false }) };
+        return trading(accountId, () => clearEntries(own, user, accountId));
+      }
+      case 'look':
+        return look(request.orderId);
+      case 'verify':
+        return asking(request.accountId, () => verifyCredentials(connections, request.accountId));
+      case 'positions':
+        return asking(request.accountId, () => readPositions(connections, request));
+      case 'symbols':
+        return asking(request.accountId, () => searchSymbols(connections, request.accountId, request));
+      case 'balance':
+        return asking(request.accountId, () => readBalance(connections, request.accountId));
+      case 'plan':
+        return asking(request.accountId, async () => {
+          try {
+            const { draft, guards } = request;
+            const own = { ...execution, judge: foresee, trades: tradesOf(draft) };
+            return { planned: await planAhead(own, draft, guards) };
+          } catch (fault) {
+            return unavailable(fault);
+          }
+        });
+      case 'resetSimulation':
+        return startOver(request.accountId);
+    }
+  }
+
+  /** What the worker has not come to when it stops is left to the next one. */
+  const inTurn = <T>(lane: string, does: () => Promise<T>): Promise<T> =>
+    lanes.run(lane, () => {
+      if (stopping.signal.aborted) throw new Interrupted();
+      return does();
+    });
+  const trading = <T>(account: AccountId, does: () => Promise<T>) => inTurn(`orders ${account}`, does);
+  const asking = <T>(account: AccountId, does: () => Promise<T>) => inTurn(`enquiries ${account}`, does);
+
+  async function recover(account: AccountId): Promise<void> {
+    // One that waits for its turn will see everything that there is by then.
+    if (recovering.has(account)) return;
+    recovering.add(account);
+    await trading(account, () => {
+      recovering.delete(account);
+      return workOffAccount(account, null);
+    }).finally(() => recovering.delete(account));
+  }
+
+  /** Of the account, or of its simulated book. */
+  function tradesOf({ accountId, simulation }: Pick<Order, 'accountId' | 'simulation'>): Trades {
+    const book = `${accountId} ${simulation}`;
+    const known = trades.get(book) ?? recentTrades();
+    trades.set(book, known);
+    return known;
+  }
+
+  function workOffAccount(account: AccountId, upTo: OrderId | null): Promise<Order | null> {
+    const read = () => orders.unsettled(user, account);
+    return workOff(execution, read, {
+      ...{ upTo, tradesOf, faults, log },
+      onDone: listening.note,
+      signal: stopping.signal,
+    });
+  }
+
+  /** Not where an order waits that was sent on the book as it is. */
+  async function startOver(id: AccountId): Promise<Reset | Unavailable> {
+    if (!(await findAccount(id))) return { unavailable: 'the trading account was deleted' };
+    return trading(id, async () => {
+      const { orders: unsettled } = await orders.unsettled(user, id);
+      const isWanted = unsettled.some(({ simulation, status }) => simulation && isUnderWay(status));
+      return isWanted ? { reset: false } : resetSimulation(deps.flattenSimulated, id);
+    });
+  }
+
+  async function look(id: OrderId): Promise<Look> {
+    const order = await ownOrder(id);
+    if (!order) return { seen: 'failure', reason: 'there is no such order' };
+    const leg = openLeg(order);
+    const seen = await inTurn(`looks ${order.accountId}`, () => lookAtOrder({ connections, clock }, order));
+    if (seen.seen === 'state' && leg) tradesOf(order).seen({ ...leg, fillQuantity: seen.state.fillQuantity });
+    if (seen.seen === 'state' && hasEnded(seen.state.status)) listening.forget(order);
+    else listening.note(order);
+    return seen;
+  }
+
+  async function ownOrder(id: OrderId): Promise<Order | null> {
+    const order = await orders.find(id);
+    return order?.userId === user ? order : null;
+  }
+
+  const ended = run();
+  return {
+    ready: ready.promise,
+    ended,
+    stop() {
+      stopping.abort();
+      return ended;
+    },
+    state: () => ({ busy: !hasBegun || lanes.isBusy(), lastActiveAt, connections: connections.count() }),
+  };
+}

@@ -1,0 +1,166 @@
+// What a worker answers about an account besides executing its orders. A broker that cannot be asked is an answer too:
+// silence would keep the API waiting.
+
+import {
+  AccountUnfit,
+  type Balance,
+  BrokerBusy,
+  BrokerUnavailable,
+  CredentialsRejected,
+  type Instrument,
+  type Position,
+} from '../../broker/broker.ts';
+import { type AccountId, millis } from '../../domain/ids.ts';
+import { CLOCKS_APART_MS, type Look } from '../../domain/orders/fill.ts';
+import { type Leg, type Order, openLeg } from '../../domain/orders/order.ts';
+import type { Connections } from '../line/connections.ts';
+import { CredentialsUnreadable } from '../line/credentials.ts';
+import { queryOf } from '../line/leg-at-broker.ts';
+import type { Line } from '../line/line.ts';
+
+export interface Unavailable {
+  readonly unavailable: string;
+  /** Where the broker says when it may be asked again. */
+  readonly retryAfterMs?: number;
+}
+
+/** `verified`: the connection version of the account whose credentials the broker took. */
+export type Verdict =
+  | { readonly verified: number; readonly warnings: readonly string[] }
+  | { readonly rejected: string }
+  /** The credentials are good, and the account is not: in words. */
+  | { readonly unfit: string }
+  | { readonly unreadable: true }
+  | Unavailable;
+
+export interface SymbolSearch {
+  readonly query: string;
+  /** The last symbol of the page before. */
+  readonly after: string | null;
+  readonly limit: number;
+}
+
+export interface SymbolPage {
+  readonly instruments: readonly Instrument[];
+  readonly hasMore: boolean;
+}
+
+/** `reset`: false where a simulated order of the account is under way. */
+export interface Reset {
+  readonly reset: boolean;
+}
+
+export async function verifyCredentials(connections: Connections, account: AccountId): Promise<Verdict> {
+  try {
+    const { version, warnings } = await connections.verify(account);
+    return { verified: version, warnings };
+  } catch (fault) {
+    if (fault instanceof CredentialsUnreadable) return { unreadable: true };
+    if (fault instanceof CredentialsRejected) return { rejected: fault.message };
+    if (fault instanceof AccountUnfit) return { unfit: fault.message };
+    return unavailable(fault);
+  }
+}
+
+export async function readPositions(
+  connections: Connections,
+  target: { readonly accountId: AccountId; readonly simulation: boolean },
+): Promise<{ readonly positions: readonly Position[] } | Unavailable> {
+  try {
+    return { positions: await connections.use(target, (broker) => broker.positions()) };
+  } catch (fault) {
+    return unavailable(fault);
+  }
+}
+
+export async function readBalance(
+  connections: Connections,
+  account: AccountId,
+): Promise<{ readonly balance: Balance } | Unavailable> {
+  try {
+    return { balance: await connections.use(real(account), (broker) => broker.balance()) };
+  } catch (fault) {
+    return unavailable(fault);
+  }
+}
+
+export async function searchSymbols(
+  connections: Connections,
+  account: AccountId,
+  { query, after, limit }: SymbolSearch,
+): Promise<SymbolPage | Unavailable> {
+  try {
+    // One more than is asked for tells whether there are more.
+    const search = { query, after, limit: limit + 1 };
+    const found = await connections.use(real(account), (broker) => broker.instruments(search));
+    return { instruments: found.slice(0, limit), hasMore: found.length > limit };
+  } catch (fault) {
+    return unavailable(fault);
+  }
+}
+
+export async function resetSimulation(
+  flatten: (account: AccountId) => Promise<void>,
+  account: AccountId,
+): Promise<Reset | Unavailable> {
+  try {
+    await flatten(account);
+    return { reset: true };
+  } catch (fault) {
+    return unavailable(fault);
+  }
+}
+
+/** One look at what became of the order's open leg, for fill verification. */
+export async function lookAtOrder(
+  { connections, clock }: { readonly connections: Connections; readonly clock: { now(): number } },
+  order: Order | null,
+): Promise<Look> {
+  const leg = order && openLeg(order);
+  if (!leg) return { seen: 'failure', reason: 'the order has no open leg' };
+  try {
+    // Verification comes back by itself: a look does not reconnect in circles.
+    return await connections.use(
+      { accountId: order.accountId, simulation: order.simulation },
+      async (line) => {
+        const state = await line.find(queryOf(leg, order.symbol));
+        if (state) return { seen: 'state', leg: leg.leg, state };
+        const doubt = whyDoubt(order, leg, line, clock.now());
+        return doubt === null ? { seen: 'nothing', leg: leg.leg } : { seen: 'failure', reason: doubt };
+      },
+      { retries: 1 },
+    );
+  } catch (fault) {
+    if (fault instanceof BrokerBusy) return { seen: 'busy', retryAfterMs: fault.retryAfterMs };
+    return {
+      seen: 'failure',
+      reason: fault instanceof Error ? fault.message : 'the broker cannot be reached',
+    };
+  }
+}
+
+/** null: "not found" can be believed. */
+function whyDoubt(
+  order: Order,
+  leg: Leg,
+  { capabilities, credentialsVersion }: Line,
+  now: number,
+): string | null {
+  if (order.credentialsVersion !== null && order.credentialsVersion !== credentialsVersion)
+    return 'the broker does not know the order, but the credentials were changed after it had been sent';
+  const age = now - millis(leg.sentAt ?? order.submittedAt);
+  if (age + CLOCKS_APART_MS < capabilities.findsByClientIdMs) return null;
+  return capabilities.findsByClientIdMs === 0
+    ? 'this broker cannot be asked for an order by our id'
+    : 'the broker does not know the order, but it forgets ids sooner than this';
+}
+
+const real = (accountId: AccountId) => ({ accountId, simulation: false });
+
+export function unavailable(fault: unknown): Unavailable {
+  if (!(fault instanceof BrokerUnavailable)) throw fault;
+  return {
+    unavailable: fault.message,
+    ...(fault instanceof BrokerBusy && { retryAfterMs: fault.retryAfterMs }),
+  };
+}

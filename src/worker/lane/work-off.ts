@@ -1,0 +1,98 @@
+// What a worker makes of an account's orders that stand `queued` or `executing` in the database, oldest first. A message is
+// only a hint that there is one: those before it, whose messages were lost or whose worker died, come first. An order whose
+// legs were provably never sent is traded if it is still fresh, a leg that the broker has is adopted, and the rest is
+// `expired` or `unknown`: executeOrder decides that from what was saved.
+
+import type { OrderId } from '../../domain/ids.ts';
+import { namesOf, orderLine } from '../../domain/orders/log-line.ts';
+import {
+  hasEnded,
+  isUnderWay,
+  moveTo,
+  type Order,
+  openLeg,
+  sinceAccepted,
+} from '../../domain/orders/order.ts';
+import { traceNames } from '../../domain/tracing.ts';
+import type { Unsettled } from '../orders.ts';
+import { type Execution, executeOrder, OrderTaken } from './execute.ts';
+import type { Trades } from './trades.ts';
+
+export interface WorkOff {
+  /** Up to this order and with it; null: all of them. */
+  readonly upTo: OrderId | null;
+  /** Of the account, or of its simulated book. */
+  tradesOf(order: Order): Trades;
+  /** How often each order could not be brought to its end, by this worker. */
+  readonly faults: Map<OrderId, number>;
+  /** How an order stands when its execution is over. */
+  onDone?(order: Order): void;
+  /** Between two orders the worker may stop. */
+  readonly signal: AbortSignal;
+  readonly log: { info(context: object, text: string): void; error(context: object, text: string): void };
+}
+
+/** The outcome of the order that it was to go up to; null where that was not among them. */
+export async function workOff(
+  execution: Execution,
+  read: () => Promise<Unsettled>,
+  { upTo, tradesOf, faults, onDone, signal, log }: WorkOff,
+): Promise<Order | null> {
+  const { clock, counters, tracing } = execution;
+  const tried = new Set<OrderId>();
+  let { orders, version, guards, revision } = await read();
+  for (;;) {
+    const order = orders.find(({ id, status }) => isUnderWay(status) && !tried.has(id));
+    if (!order) return null;
+    if (signal.aborted) throw new Interrupted();
+    tried.add(order.id);
+    const others = orders.filter(
+      (other) => other.id !== order.id && other.simulation === order.simulation && openLeg(other),
+    );
+    try {
+      if (order.status === 'queued') counters.orderTaken(sinceAccepted(order, clock.now()));
+      // Saving bumps the version: a predecessor that still lives can save, and therefore send, nothing more.
+      const mine = order.status === 'executing' ? await takeOver(order) : order;
+      const task = { order: mine, others, version, guards, revision, trades: tradesOf(order) };
+      const done = await traced(order, () => executeOrder(execution, task));
+      onDone?.(done);
+      // Of one that has ended, whoever saved the end tells.
+      if (!hasEnded(done.status)) log.info(orderLine(done, clock.now()), 'order left to fill verification');
+      if (order.id === upTo) return done;
+      orders = orders.map((other) => (other.id === order.id ? done : other));
+    } catch (fault) {
+      const times = (faults.get(order.id) ?? 0) + 1;
+      faults.set(order.id, times);
+      // Those behind it must not trade before it; it is tried again with the next request, or by the rescue.
+      if (fault instanceof OrderTaken || order.id === upTo || times < MOST_FAULTS) throw fault;
+      log.error({ fault, ...namesOf(order) }, 'an order could not be recovered');
+      // What it left is in the database and nowhere else, and the next one is planned on that.
+      ({ orders, version, guards, revision } = await read());
+    }
+  }
+
+  /** The message that this trace came with was about one of them. */
+  function traced(order: Order, work: () => Promise<Order>): Promise<Order> {
+    if (order.id !== upTo) return tracing.apart(work);
+    return tracing.during('execute', traceNames(order), async (span) => {
+      const done = await work();
+      span.set({ 'fillpath.outcome': done.status });
+      return done;
+    });
+  }
+
+  async function takeOver(order: Order): Promise<Order> {
+    const mine = await execution.save(moveTo(order, 'executing'));
+    counters.takenOver('order');
+    log.info(namesOf(order), 'order taken over');
+    return mine;
+  }
+}
+
+/** One that fails again and again is our fault, and not to hold back its account for ever. */
+const MOST_FAULTS = 5;
+
+/** The worker stops; what it has not come to is left to the next one. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+}

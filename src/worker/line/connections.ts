@@ -1,0 +1,317 @@
+// A worker's open broker connections: one per account and book, shared by the account's lanes, kept until it breaks or
+// the account changes. One that is replaced is closed when nobody uses it any more.
+
+import {
+  AccountUnfit,
+  type Broker,
+  BrokerBusy,
+  BrokerUnavailable,
+  CredentialsRejected,
+  type Fitness,
+  type Market,
+  type OpenBroker,
+  type OpenSimulation,
+  type SentOrder,
+} from '../../broker/broker.ts';
+import type { Account } from '../../data/accounts/accounts.ts';
+import { type BrokerName, NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
+import type { Counters } from '../../domain/counters.ts';
+import type { AccountId, Timestamp } from '../../domain/ids.ts';
+import type { Order } from '../../domain/orders/order.ts';
+import { readPaperSettings } from '../../domain/paper-settings.ts';
+import type { Tracing } from '../../domain/tracing.ts';
+import { CredentialsUnreadable, type OpenCredentials } from './credentials.ts';
+import { discretion } from './discretion.ts';
+import type { Gates } from './gate.ts';
+import { inTime, type Line, openLine, told } from './line.ts';
+import { watched } from './watched-calls.ts';
+
+export interface BrokerAccess {
+  readonly brokers: Readonly<Record<BrokerName, OpenBroker>>;
+  /** Stands in for any broker in simulation. */
+  readonly simulated: OpenSimulation;
+  readonly openCredentials: OpenCredentials;
+  findAccount(id: AccountId): Promise<Account | null>;
+  /** The broker refuses these credentials: nobody is to trade with them until they are verified again. */
+  refuseCredentials(account: AccountId, version: number): Promise<void>;
+  /** Legs that were sent to the broker around that time, whoever's they are. */
+  sentAround(broker: BrokerName, time: Timestamp): Promise<readonly SentOrder[]>;
+  wait(ms: number): Promise<void>;
+  /** A connector has its own limit, which ends the call itself; this one is for a connector that hangs. */
+  readonly brokerTimeoutMs: number;
+  /** Of this process, and not of this worker alone. */
+  readonly gates: Gates;
+  readonly counters: Pick<Counters, 'brokerCalled'>;
+  readonly tracing: Pick<Tracing, 'during'>;
+}
+
+/** An account, or its simulated book. An order is one. `version`: the account's, where it was just read. */
+type Target = Pick<Order, 'accountId' | 'simulation'> & { readonly version?: number | null };
+
+interface Connection {
+  readonly version: number;
+  readonly line: Line;
+  users: number;
+  isReplaced: boolean;
+}
+
+export interface Connections {
+  /**
+   * Runs the task on the account's connection. Where the broker is unavailable, which also means that the task has sent
+   * nothing, it reconnects and runs it again, up to `retries` times; then BrokerUnavailable is thrown. A broker that is
+   * busy or refuses the credentials is not asked again.
+   */
+  use<T>(target: Target, task: (line: Line) => Promise<T>, options?: { retries: number }): Promise<T>;
+  /** Presents the account's credentials anew, whatever is open or was refused. */
+  verify(account: AccountId): Promise<Fitness & { readonly version: number }>;
+  close(): void;
+  count(): number;
+}
+
+const RETRIES = 3;
+const FIRST_RETRY_MS = 100;
+
+export function createConnections(access: BrokerAccess): Connections {
+  const { brokers, simulated, openCredentials, findAccount, wait } = access;
+  const open = new Map<string, Connection>();
+  const opening = new Map<string, Promise<Connection>>();
+  /** What the broker said to the credentials of this version of the account. */
+  const refused = new Map<string, { readonly version: number; readonly words: string }>();
+
+  const keyOf = ({ accountId, simulation }: Target) => (simulation ? `sim:${accountId}` : accountId);
+
+  async function connect(target: Target): Promise<Connection> {
+    const key = keyOf(target);
+    const known = open.get(key);
+    if (known && known.version === target.version) return known;
+    // Lanes of one account may ask at once: one connection serves them all.
+    const underWay = opening.get(key) ?? openCurrent(target).finally(() => opening.delete(key));
+    opening.set(key, underWay);
+    const opened = await underWay;
+    // Begun before the account was changed: not for who has read it since.
+    return typeof target.version === 'number' && opened.version < target.version ? connect(target) : opened;
+  }
+
+  async function openCurrent(target: Target): Promise<Connection> {
+    const key = keyOf(target);
+    const account = await existing(target.accountId);
+    const known = open.get(key);
+    if (known?.version === account.connectionVersion) return known;
+    const earlier = refused.get(key);
+    if (earlier?.version === account.connectionVersion) throw new CredentialsRejected(earlier.words);
+    try {
+      return replace(key, await openAccount(account, target));
+    } catch (fault) {
+      if (!target.simulation) await remember(key, target.accountId, account.connectionVersion, fault);
+      throw fault;
+    }
+  }
+
+  async function existing(id: AccountId): Promise<Account> {
+    const account = await findAccount(id);
+    if (!account) throw new BrokerUnavailable('the trading account was deleted');
+    return account;
+  }
+
+  /** `limits`: the connection's own word. */
+  const gateOf = ({ id, brokerName, environment }: Account, isSimulated: boolean, limits: string) =>
+    access.gates({
+      limits,
+      account: isSimulated ? `simulated ${id}` : id,
+      address: isSimulated ? 'simulated' : `${brokerName} ${environment}`,
+    });
+
+  async function openAccount(account: Account, { simulation }: Target): Promise<Connection> {
+    // Where even connecting is limited: whom the broker counts together is known only from there on.
+    const opening = `open ${account.brokerName} ${simulation ? 'simulated' : account.id}`;
+    const gate = gateOf(account, simulation, opening);
+    const busyMs = gate.busyMs();
+    if (busyMs > 0) throw new BrokerBusy('the broker limits the rate of connections', busyMs);
+    const line = await (simulation ? openSimulation(account) : openReal(account)).catch((fault: unknown) => {
+      if (!(fault instanceof BrokerBusy)) throw fault;
+      gate.close(fault.retryAfterMs, fault.scope);
+      throw new BrokerBusy(fault.message, gate.busyMs(), fault.scope);
+    });
+    return { version: account.connectionVersion, line, users: 0, isReplaced: false };
+  }
+
+  const openSimulation = async (account: Account): Promise<Line> => {
+    const opened = await openInTime(
+      (signal) => simulated({ ...account, credentials: null }, marketOf(account), signal),
+      access.brokerTimeoutMs,
+    );
+    return openLine(opened, {
+      credentialsVersion: 0,
+      discreet: discretion(null),
+      gate: gateOf(account, true, opened.limits),
+      timeoutMs: access.brokerTimeoutMs,
+      ...watched(access, 'simulation'),
+    });
+  };
+
+  /** What the account's own broker has. A simulation needs no credentials: without good ones there is nobody to ask. */
+  function marketOf({ id, brokerName, sealedCredentials, connectionVersion: version }: Account): Market {
+    const isUsable = !NEEDS_CREDENTIALS[brokerName] || sealedCredentials !== null;
+    const ask = <T>(task: (line: Line) => Promise<T>) =>
+      attempt({ accountId: id, simulation: false, version }, task);
+    return {
+      async resolve(symbol) {
+        if (!isUsable) return null;
+        try {
+          return await ask((line) => line.resolve(symbol));
+        } catch (fault) {
+          if (fault instanceof CredentialsRejected) return null;
+          throw fault;
+        }
+      },
+      quote: (instrument) => ask((line) => line.quote(instrument)),
+    };
+  }
+
+  async function openReal(account: Account): Promise<Line> {
+    const { id, environment, paper, brokerName, sealedCredentials: sealed } = account;
+    const credentials = sealed === null ? null : await openCredentials(sealed, account);
+    const discreet = discretion(credentials);
+    // A paper account rehearses a slow broker, not one that hangs.
+    const timeoutMs = access.brokerTimeoutMs + latencyOf(paper);
+    try {
+      const opened = await openInTime(
+        (signal) => brokers[brokerName]({ id, environment, paper, credentials }, signal),
+        timeoutMs,
+      );
+      const credentialsVersion = NEEDS_CREDENTIALS[brokerName] ? account.credentialsVersion : 0;
+      return openLine(opened, {
+        credentialsVersion,
+        discreet,
+        gate: gateOf(account, false, opened.limits),
+        timeoutMs,
+        ...watched(access, brokerName),
+        rivals: ({ sentAt }) => access.sentAround(brokerName, sentAt),
+      });
+    } catch (fault) {
+      if (fault instanceof BrokerUnavailable) throw told(fault, discreet);
+      // Whatever broke in there had the credentials in hand: its own text is not shown to anybody.
+      throw new BrokerUnavailable('the connection could not be opened', { cause: fault });
+    }
+  }
+
+  function replace(key: string, connection: Connection): Connection {
+    drop(key, open.get(key));
+    open.set(key, connection);
+    return connection;
+  }
+
+  function drop(key: string, connection: Connection | undefined): void {
+    if (!connection) return;
+    if (open.get(key) === connection) open.delete(key);
+    connection.isReplaced = true;
+    closeUnused(connection);
+  }
+
+  function closeUnused(connection: Connection): void {
+    if (connection.isReplaced && connection.users === 0) connection.line.close();
+  }
+
+  /** Not presented again: a broker locks who tries too often, and the next order would fail like this one. */
+  async function remember(key: string, account: AccountId, version: number, fault: unknown): Promise<void> {
+    if (!(fault instanceof CredentialsRejected) || fault instanceof CredentialsUnreadable) return;
+    if (refused.get(key)?.version === version) return;
+    refused.set(key, { version, words: fault.message });
+    await access.refuseCredentials(account, version);
+  }
+
+  async function attempt<T>(target: Target, task: (line: Line) => Promise<T>): Promise<T> {
+    const key = keyOf(target);
+    let connection: Connection | undefined;
+    try {
+      connection = await connect(target);
+      connection.users++;
+      return await task(connection.line);
+    } catch (fault) {
+      if (fault instanceof BrokerUnavailable && !(fault instanceof BrokerBusy)) drop(key, connection);
+      if (connection && !target.simulation) await remember(key, target.accountId, connection.version, fault);
+      throw fault;
+    } finally {
+      if (connection) {
+        connection.users--;
+        closeUnused(connection);
+      }
+    }
+  }
+
+  async function again<T>(retries: number, work: () => Promise<T>): Promise<T> {
+    for (let tries = 0; ; tries++) {
+      try {
+        return await work();
+      } catch (fault) {
+        const isFinal = [BrokerBusy, CredentialsRejected, AccountUnfit].some((kind) => fault instanceof kind);
+        if (!(fault instanceof BrokerUnavailable) || isFinal || tries === retries) throw fault;
+        await wait(FIRST_RETRY_MS * 2 ** tries);
+      }
+    }
+  }
+
+  return {
+    use: (target, task, { retries } = { retries: RETRIES }) => again(retries, () => attempt(target, task)),
+    verify: (accountId) =>
+      again(RETRIES, async () => {
+        const target = { accountId, simulation: false };
+        // Beside what is open: an order may be on its way over that.
+        const account = await existing(accountId);
+        const connection = await openAccount(account, target);
+        const { warnings } = await connection.line.verify().catch((fault: unknown) => {
+          connection.line.close();
+          throw fault;
+        });
+        const unlisted = await unlistedOf(connection.line, account.allowedSymbols);
+        refused.delete(keyOf(target));
+        replace(keyOf(target), connection);
+        return { warnings: [...warnings, ...unlisted], version: connection.version };
+      }),
+    close() {
+      for (const [key, connection] of open) drop(key, connection);
+    },
+    count: () => open.size,
+  };
+}
+
+/** So many are asked for: a long list is not to use up what the broker answers in a minute. */
+const MOST_CHECKED = 20;
+
+/** Symbols that the account allows and its broker does not have, in words. */
+async function unlistedOf(line: Line, symbols: readonly string[] = []): Promise<string[]> {
+  const warnings: string[] = [];
+  try {
+    for (const symbol of symbols.slice(0, MOST_CHECKED)) {
+      const found = await line.resolve(symbol);
+      if ('rejection' in found)
+        warnings.push(`An allowed symbol can never trade. ${found.rejection.message}`);
+    }
+  } catch (fault) {
+    // The credentials are good all the same.
+    if (!(fault instanceof BrokerUnavailable)) throw fault;
+  }
+  return warnings;
+}
+
+/** One that opens after all, when nobody waits for it any more, is closed. */
+async function openInTime(
+  open: (signal: AbortSignal) => Promise<Broker>,
+  timeoutMs: number,
+): Promise<Broker> {
+  let opening: Promise<Broker> | undefined;
+  try {
+    return await inTime((signal) => {
+      opening = open(signal);
+      return opening;
+    }, timeoutMs);
+  } catch (fault) {
+    opening?.then((late) => late.close()).catch(() => {});
+    throw fault;
+  }
+}
+
+function latencyOf(paper: unknown): number {
+  const reading = readPaperSettings(paper);
+  return 'settings' in reading ? reading.settings.latency_ms : 0;
+}

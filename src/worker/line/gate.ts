@@ -1,0 +1,48 @@
+// A broker that says "busy" is not asked again before the time it gave, by nobody whom it meant: the account alone, all who
+// ask there from this address, or, where it does not say, all connections that it counts together. Of this process.
+
+import type { BusyScope } from '../../broker/broker.ts';
+
+export interface Gate {
+  /** Until the broker takes calls again; 0: it does. */
+  busyMs(): number;
+  /** The broker has said so. */
+  close(ms: number, scope?: BusyScope): void;
+}
+
+/** Whom a connection is counted with: one gate for all that have the same name. */
+interface Limited {
+  readonly limits: string;
+  readonly account: string;
+  readonly address: string;
+}
+
+export type Gates = (limited: Limited) => Gate;
+
+/** A delay that is no number. */
+const UNSAID_MS = 1_000;
+/** Nobody is shut out for longer by one answer, whatever it says. */
+const LONGEST_MS = 15 * 60_000;
+export function createGates(now: () => number = () => performance.now()): Gates {
+  const openAt = new Map<string, number>();
+  const leftOf = (name: string): number => {
+    const left = Math.ceil((openAt.get(name) ?? 0) - now());
+    if (left <= 0) openAt.delete(name);
+    return Math.max(0, left);
+  };
+  return ({ limits, account, address }) => {
+    const names = {
+      limits: `limits ${limits}`,
+      account: `account ${account}`,
+      address: `address ${address}`,
+    };
+    return {
+      busyMs: () => Math.max(...Object.values(names).map(leftOf)),
+      close(ms, scope = undefined) {
+        const name = names[scope ?? 'limits'];
+        const until = now() + Math.min(Math.max(Number.isFinite(ms) ? ms : UNSAID_MS, 0), LONGEST_MS);
+        openAt.set(name, Math.max(until, openAt.get(name) ?? 0));
+      },
+    };
+  };
+}

@@ -1,0 +1,37 @@
+// A leg in the words of the port: what is sent, and what is asked for.
+
+import type { BrokerOrder, Instrument, OrderQuery } from '../../broker/broker.ts';
+import { millis, timestamp } from '../../domain/ids.ts';
+import { CLOCKS_APART_MS } from '../../domain/orders/fill.ts';
+import type { Leg, Order } from '../../domain/orders/order.ts';
+
+export const brokerOrder = (
+  order: Order,
+  leg: Leg,
+  instrument: Instrument,
+  giveUpMs: number,
+): BrokerOrder => ({
+  clientOrderId: leg.clientOrderId,
+  instrument,
+  side: leg.side,
+  quantity: leg.quantity,
+  // A leg that closes must never open the other side, whatever happened since the position was read.
+  reduceOnly: leg.leg === 'exit',
+  // Well before we give it up, by whatever clock.
+  sendBefore: timestamp(
+    Math.min(millis(order.deadlineAt), millis(leg.sentAt ?? order.deadlineAt) + giveUpMs - CLOCKS_APART_MS),
+  ),
+});
+
+/** `symbol`: for a leg of old, on which no instrument was pinned. */
+export function queryOf({ instrument, sentAt, ...leg }: Leg, symbol: string): OrderQuery {
+  const { clientOrderId, brokerRef, side, quantity } = leg;
+  return {
+    clientOrderId,
+    brokerRef,
+    symbol: instrument ?? symbol,
+    side,
+    quantity,
+    sentAt: sentAt ?? timestamp(0),
+  };
+}

@@ -1,0 +1,197 @@
+// An open connection as the worker uses it. Every call has a limit of time, a gate before it and an AbortSignal in it; a
+// fault inside a connector is never ours; and nothing of the credentials leaves it.
+
+import {
+  AccountUnfit,
+  type Balance,
+  type Broker,
+  BrokerBusy,
+  type BrokerOrder,
+  type BrokerOrderState,
+  BrokerUnavailable,
+  type Capabilities,
+  CredentialsRejected,
+  type Fitness,
+  type Instrument,
+  type OpenOrder,
+  type OrderHint,
+  type OrderQuery,
+  type PlaceOutcome,
+  type Position,
+  type Quote,
+  type SentOrder,
+} from '../../broker/broker.ts';
+import type { BrokerCall } from '../../domain/counters.ts';
+import type { Decimal } from '../../domain/decimal.ts';
+import type { OrderError } from '../../domain/orders/order.ts';
+import type { Discretion } from './discretion.ts';
+import type { Gate } from './gate.ts';
+
+export interface Line {
+  readonly capabilities: Capabilities;
+  /** The version of the credentials that it was opened with. */
+  readonly credentialsVersion: number;
+  /** Until the broker takes calls again; before, every call ends with BrokerBusy and reaches nobody. */
+  busyMs(): number;
+  verify(): Promise<Fitness>;
+  resolve(symbol: string): Promise<Instrument | { readonly rejection: OrderError }>;
+  position(instrument: Instrument): Promise<Decimal>;
+  positions(): Promise<readonly Position[]>;
+  instruments(search: Parameters<Broker['instruments']>[0]): Promise<readonly Instrument[]>;
+  balance(): Promise<Balance>;
+  quote(instrument: Instrument): Promise<Quote>;
+  place(order: BrokerOrder): Promise<PlaceOutcome>;
+  find(order: OrderQuery, withinMs?: number): Promise<BrokerOrderState | null>;
+  openOrders(): Promise<readonly OpenOrder[]>;
+  cancel(order: Parameters<Broker['cancel']>[0]): Promise<void>;
+  /** Until the signal aborts; without a limit of time. Throws where it ends sooner. Missing: the broker tells nothing. */
+  watch?(tell: (hint: OrderHint | null) => void, signal: AbortSignal): Promise<void>;
+  /** Not waited for: a connection that hangs delays nobody. */
+  close(): void;
+}
+
+export interface LineOptions {
+  readonly credentialsVersion: number;
+  readonly discreet: Discretion;
+  readonly gate: Gate;
+  readonly timeoutMs: number;
+  /** Stands around every call that reaches the broker. */
+  around?<Answer>(call: BrokerCall, make: () => Promise<Answer>): Promise<Answer>;
+  /** What else was sent to this broker around the time of the order. */
+  rivals?(order: OrderQuery): Promise<readonly SentOrder[]>;
+}
+
+/** Where a refusal for the rate names no delay. */
+const SHORT_DELAY_S = 1;
+
+export function openLine(
+  broker: Broker,
+  { credentialsVersion, discreet, gate, timeoutMs, rivals, ...options }: LineOptions,
+): Line {
+  const mustBeFree = () => {
+    const busyMs = gate.busyMs();
+    if (busyMs > 0) throw new BrokerBusy('the broker limits the rate of requests', busyMs);
+  };
+  /** The delay as the gate has understood it. */
+  const shut = ({ message, retryAfterMs, scope }: BrokerBusy) => {
+    gate.close(retryAfterMs, scope);
+    return new BrokerBusy(discreet(message), gate.busyMs(), scope);
+  };
+  const { around = (_call, make) => make() } = options;
+  const ask = async <Answer>(
+    question: (signal: AbortSignal) => Promise<Answer>,
+    withinMs?: number,
+    kind: BrokerCall = 'ask',
+  ): Promise<Answer> => {
+    mustBeFree();
+    try {
+      return await around(kind, () => inTime(question, timeoutMs, withinMs));
+    } catch (fault) {
+      if (fault instanceof BrokerBusy) throw shut(fault);
+      throw told(fault, discreet);
+    }
+  };
+  const said = (error: OrderError): OrderError => ({ ...error, message: discreet(error.message) });
+  const seen = (state: BrokerOrderState): BrokerOrderState =>
+    state.reason === null ? state : { ...state, reason: discreet(state.reason) };
+
+  return {
+    capabilities: broker.capabilities,
+    credentialsVersion,
+    busyMs: () => gate.busyMs(),
+    async verify() {
+      const { warnings } = await ask((signal) => broker.verify(signal));
+      return { warnings: warnings.map(discreet) };
+    },
+    async resolve(symbol) {
+      const found = await ask((signal) => broker.resolve(symbol, signal));
+      return 'rejection' in found ? { rejection: said(found.rejection) } : found;
+    },
+    position: (instrument) => ask((signal) => broker.position(instrument, signal)),
+    positions: () => ask((signal) => broker.positions(signal)),
+    instruments: (search) => ask((signal) => broker.instruments(search, signal)),
+    balance: () => ask((signal) => broker.balance(signal)),
+    quote: (instrument) => ask((signal) => broker.quote(instrument, signal)),
+    async place(order) {
+      mustBeFree();
+      let handedOver: AbortSignal | undefined;
+      try {
+        const placed = await around('place', () =>
+          inTime((signal) => {
+            handedOver = signal;
+            return broker.place(order, signal);
+          }, timeoutMs),
+        );
+        if (placed.outcome === 'accepted') return { ...placed, state: seen(placed.state) };
+        if (placed.outcome === 'unknown') return { ...placed, reason: discreet(placed.reason) };
+        const { code, message, retry_after = SHORT_DELAY_S } = placed.error;
+        if (code === 'broker_rate_limited') throw new BrokerBusy(discreet(message), retry_after * 1000);
+        return { ...placed, error: said(placed.error) };
+      } catch (fault) {
+        if (fault instanceof BrokerBusy) throw shut(fault);
+        // Whoever was cut off cannot know that nothing had been sent by then.
+        if (fault instanceof BrokerUnavailable && !handedOver?.aborted) throw told(fault, discreet);
+        return { outcome: 'unknown', reason: discreet(messageOf(fault)) };
+      }
+    },
+    async find(order, withinMs) {
+      const isCompared = rivals !== undefined && broker.capabilities.findsByClientIdMs === 0;
+      const query = isCompared ? { ...order, rivals: () => rivals(order) } : order;
+      const state = await ask((signal) => broker.find(query, signal), withinMs, 'find');
+      return state && seen(state);
+    },
+    openOrders: () => ask((signal) => broker.openOrders(signal)),
+    cancel: (order) => ask((signal) => broker.cancel(order, signal)),
+    ...(broker.watch && {
+      async watch(tell, signal) {
+        mustBeFree();
+        try {
+          await broker.watch?.(tell, signal);
+        } catch (fault) {
+          throw fault instanceof BrokerBusy ? shut(fault) : told(fault, discreet);
+        }
+      },
+    }),
+    close() {
+      // A connection that is broken may not close cleanly either; it is gone for us in any case.
+      Promise.try(() => broker.close()).catch(() => {});
+    },
+  };
+}
+
+/** After the connector's own time, so that its word counts where it has one. */
+const GRACE_MS = 1_000;
+
+/** Aborts the call when its time is over, and does not wait for what a connector that hangs makes of it. */
+export async function inTime<Answer>(
+  call: (signal: AbortSignal) => Promise<Answer>,
+  timeoutMs: number,
+  withinMs: number = Number.POSITIVE_INFINITY,
+): Promise<Answer> {
+  const over = new AbortController();
+  const late = Promise.withResolvers<never>();
+  const budgetMs = Math.max(1, Math.min(timeoutMs, withinMs));
+  const timers = [
+    setTimeout(() => over.abort(), budgetMs),
+    setTimeout(
+      () => late.reject(new Error('the broker did not answer in time')),
+      withinMs < timeoutMs ? budgetMs : budgetMs + GRACE_MS,
+    ),
+  ];
+  try {
+    // Promise.try, because a connector may throw before it returns a promise.
+    return await Promise.race([Promise.try(call, over.signal), late.promise]);
+  } finally {
+    for (const timer of timers) clearTimeout(timer);
+  }
+}
+
+/** Made anew, because the connector's own carries its text in its stack and its cause too. */
+export function told(fault: unknown, discreet: Discretion): BrokerUnavailable {
+  const text = discreet(messageOf(fault));
+  if (fault instanceof BrokerBusy) return new BrokerBusy(text, fault.retryAfterMs, fault.scope);
+  if (fault instanceof AccountUnfit) return new AccountUnfit(text);
+  return fault instanceof CredentialsRejected ? new CredentialsRejected(text) : new BrokerUnavailable(text);
+}
+
+const messageOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
