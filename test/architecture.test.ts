@@ -332,7 +332,7 @@ describe('the rules', () => {
     ],
     'domain imports outwards, if only a type': [
       { 'domain/b.ts': "import type { Db } from '../data/engine/db.ts';", 'data/engine/db.ts': '' },
-      /src\/domain\/b\.ts: imports types of data\/db\.ts/,
+      /src\/domain\/b\.ts: imports types of data\/engine\/db\.ts/,
     ],
     'domain awaits': [{ 'domain/b.ts': 'export const b = async () => await 1;' }, /awaits/],
     'domain reads the clock': [{ 'domain/b.ts': 'const t = new Date( );' }, /reads the clock/],
