@@ -27,6 +27,8 @@ import { notifications } from '../migrations/014-notifications.ts';
 import { platformCertificate } from '../migrations/015-platform-certificate.ts';
 import { requestIds } from '../migrations/016-request-ids.ts';
 import { unknownOrders } from '../migrations/017-unknown-orders.ts';
+import { gettingOut } from '../migrations/018-getting-out.ts';
+import { openedMonths } from '../migrations/019-opened-months.ts';
 import { type Db, type Reads, type Scripts, ScriptsUnderWay, sql } from './db.ts';
 
 export interface Migration {
@@ -70,6 +72,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '015-platform-certificate', script: platformCertificate },
   { name: '016-request-ids', script: requestIds },
   { name: '017-unknown-orders', script: unknownOrders, besideOthers: true },
+  { name: '018-getting-out', script: gettingOut },
+  { name: '019-opened-months', script: openedMonths, besideOthers: true },
 ];
 
 const TYPES: Record<Db['dialect'], Record<string, string>> = {
