@@ -113,6 +113,7 @@ export interface Config {
     readonly responseWaitMs: number;
     readonly entryDeadlineMs: number;
     readonly exitDeadlineMs: number;
+    readonly positionLagMs: number;
     readonly reversalPollMs: number;
     readonly fillFirstPollMs: number;
     readonly fillRequeueMs: number;
@@ -314,6 +315,7 @@ function assemble(values: Values): Config {
       responseWaitMs: values.RESPONSE_WAIT_SECONDS,
       entryDeadlineMs: values.ENTRY_DEADLINE_SECONDS,
       exitDeadlineMs: values.EXIT_DEADLINE_SECONDS,
+      positionLagMs: values.POSITION_LAG_SECONDS,
       reversalPollMs: values.REVERSAL_POLL_MS,
       fillFirstPollMs: values.FILL_FIRST_POLL_SECONDS,
       fillRequeueMs: values.FILL_REQUEUE_SECONDS,

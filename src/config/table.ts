@@ -128,6 +128,7 @@ export const VARIABLES = {
   RESPONSE_WAIT_SECONDS: { heading: 'Orders and fills', parse: seconds, fallback: '30', means: "wait for the worker's answer, then 202" },
   ENTRY_DEADLINE_SECONDS: { parse: seconds, fallback: '60', means: 'an entry that is not sent by then expires' },
   EXIT_DEADLINE_SECONDS: { parse: seconds, fallback: '300', means: 'an exit or close that is not sent by then expires' },
+  POSITION_LAG_SECONDS: { parse: seconds, fallback: '30', means: "so long a broker's positions may lag behind our own fills before they are believed" },
   REVERSAL_POLLS: { parse: count(1), fallback: '10', means: "polls of a reversal's close before the reversal is given up" },
   REVERSAL_POLL_MS: { parse: duration('milliseconds', TIMER_MS), fallback: '500', means: 'time between them' },
   FILL_FIRST_POLL_SECONDS: { parse: seconds, fallback: '2.5', means: 'time from placing to the first fill poll' },

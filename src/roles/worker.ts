@@ -1,6 +1,7 @@
 // ROLE=worker: a host of many users' workers. The only role with a key that opens broker credentials.
 
 import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { noteEnd } from '../app/orders/strategy.ts';
 import { tellEnd } from '../app/orders/tell-end.ts';
 import { flattenSimulated } from '../broker/paper/flatten.ts';
@@ -19,6 +20,10 @@ import { type Foundation, giveUpMs } from './foundation.ts';
 const FILL_WAIT_MS = 1_000;
 /** An order that follows at once waits so much longer for it: what is not filled by then rests. */
 const SETTLE_MS = 2_000;
+
+/** Patience is by the clock on the wall: whoever shortens waits in a test would make a busy loop of it. */
+const rest = (ms: number, signal: AbortSignal): Promise<void> =>
+  sleep(ms, undefined, { signal }).catch(() => {});
 
 export function openHosting({ config, parts, db, store, mailbox, ...base }: Foundation): Host {
   const { clock, wait, changes, counters, tracing, closers } = base;
@@ -47,6 +52,7 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
     openCredentials: credentialsOpener(openingKeys(config)),
     clock,
     wait,
+    rest,
     log,
     counters,
     tracing,
@@ -56,6 +62,7 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
       closeWaitMs,
       lookEveryMs: timings.reversalPollMs,
       giveUpMs: giveUpMs(config),
+      lagMs: timings.positionLagMs,
     },
     gates: createGates(),
     idleMs: workers.idleMs,

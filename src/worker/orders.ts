@@ -39,6 +39,16 @@ export interface WorkerOrders {
   /** Those with an order that is `queued` or `executing`. */
   accountsUnderWay(user: UserId): Promise<AccountId[]>;
   unsettled(user: UserId, account: AccountId): Promise<Unsettled>;
+  /** Orders of the account, of both modes, that were accepted since then and of which a part may have been sent. */
+  recent(account: AccountId, since: number): Promise<readonly Order[]>;
+  /** What was held after the last orders of the account in each instrument, by our own record; real orders only. */
+  heldByRecord(account: AccountId): Promise<readonly (readonly [instrument: string, position: Decimal])[]>;
+  /** Months in which something was opened under the order's symbol, by the broker's names, the oldest first; mostly none. */
+  monthsUnder(
+    of: Pick<Order, 'accountId' | 'simulation' | 'brokerName' | 'symbol'>,
+  ): Promise<readonly string[]>;
+  /** Nothing is held there any more. */
+  forgetMonth(of: Pick<Order, 'accountId' | 'simulation'>, instrument: string): Promise<void>;
   /** From now on nobody else's worker saves or sends this user's orders; the token is this worker's own. */
   begin(user: UserId, token: string): Promise<void>;
   /**

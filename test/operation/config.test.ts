@@ -81,6 +81,7 @@ const DEFAULTS: readonly (readonly [string, (config: Config) => unknown, unknown
   ['EDGE_WINDOW_SECONDS', (config) => config.edge.windowMs, 300_000],
   ['ENTRY_DEADLINE_SECONDS', (config) => config.timings.entryDeadlineMs, 60_000],
   ['EXIT_DEADLINE_SECONDS', (config) => config.timings.exitDeadlineMs, 300_000],
+  ['POSITION_LAG_SECONDS', (config) => config.timings.positionLagMs, 30_000],
   ['WORKER_LEASE_SECONDS', (config) => config.workers.leaseMs, 1_500],
   ['BROKER_TIMEOUT_SECONDS', (config) => config.brokers.timeoutMs, 10_000],
   ['SIGNAL_DAYS', (config) => config.retention.signalMs, 90 * 86_400_000],

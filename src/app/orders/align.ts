@@ -80,7 +80,14 @@ async function mappingTo(
   const held = await positionFor(deps, target.account, of);
   if (isDenial(held)) return held;
   if ('rejection' in held) return refusal;
-  return planOrder(part.intent, absolute(position), held.position).legs.length > 0 ? part : refusal;
+  return planOrder(
+    part.intent,
+    absolute(position),
+    [{ instrument: of.symbol, quantity: held.position }],
+    of.symbol,
+  ).legs.length > 0
+    ? part
+    : refusal;
 }
 
 const nothingSaid = ({ name }: Account, symbol: string): Denial =>

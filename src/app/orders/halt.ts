@@ -2,15 +2,15 @@
 // and a worker sends none that was accepted before. Then, where it is asked for and from where the user may trade, every
 // position is closed.
 
-import type { Position } from '../../broker/broker.ts';
 import { type Account, changeAccount } from '../../data/accounts/accounts.ts';
 import { findOrder } from '../../data/orders/orders.ts';
-import { absolute, sign } from '../../domain/decimal.ts';
+import { absolute, type Decimal, sign, toNumber } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { timestamp } from '../../domain/ids.ts';
-import type { Order } from '../../domain/orders/order.ts';
+import { hasEnded, type Order } from '../../domain/orders/order.ts';
 import { positionAfter } from '../../domain/orders/position.ts';
 import { type OrderResult, orderResult } from '../../domain/orders/result.ts';
+import type { Work } from '../../worker/host/mailbox.ts';
 import { clearEntries } from '../accounts/account-broker.ts';
 import {
   type AccountDeps,
@@ -40,8 +40,27 @@ export interface Halted {
   readonly account: ShownAccount;
   /** One per position that was closed, or is being closed. */
   readonly orders: readonly OrderResult[];
-  /** Null: nothing is left open, by the broker's word and by what is saved of each close. The halt holds in any case. */
+  /** Null: it was not asked for. */
+  readonly flatten: Flatten | null;
+  /** Null: all could be read, and nothing is left open, by the broker's word and by what is saved of each close. The halt holds in any case. */
   readonly flatten_error: { readonly code: string; readonly message: string } | null;
+}
+
+export interface Flatten {
+  /** Orders by which a position was closed. */
+  readonly closed: readonly string[];
+  readonly left: readonly Left[];
+  /** Entries of ours that rested at the broker and were taken back. */
+  readonly cancelled: number;
+  readonly cancel_error: string | null;
+}
+
+/** What is, or may be, open; `closing`: its close goes on until its deadline. */
+interface Left {
+  readonly symbol: string;
+  readonly quantity: number;
+  readonly code: string;
+  readonly message: string;
 }
 
 export async function haltAccount(deps: HaltDeps, request: HaltRequest): Promise<Halted | Denial> {
@@ -50,7 +69,10 @@ export async function haltAccount(deps: HaltDeps, request: HaltRequest): Promise
     changeAccount(id, { haltedAt: timestamp(deps.clock.now()) }),
   );
   if (isDenial(account)) return account;
-  return { account, ...(flatten ? await closeAll(deps, request) : { orders: [], flatten_error: null }) };
+  return {
+    account,
+    ...(flatten ? await closeAll(deps, request) : { orders: [], flatten: null, flatten_error: null }),
+  };
 }
 
 export async function resumeAccount(
@@ -64,67 +86,120 @@ export async function resumeAccount(
   return isDenial(account) ? account : { account };
 }
 
-async function closeAll(
-  deps: HaltDeps,
-  request: HaltRequest,
-): Promise<Pick<Halted, 'orders' | 'flatten_error'>> {
+type Flattened = Pick<Halted, 'orders' | 'flatten' | 'flatten_error'>;
+
+/** Position by position, whatever else fails; the answer comes in time, and what is still being closed goes on. */
+async function closeAll(deps: HaltDeps, request: HaltRequest): Promise<Flattened> {
+  const until = performance.now() + deps.responseWaitMs;
+  const inTime = () => ({ ...deps, responseWaitMs: Math.max(MOMENT_MS, until - performance.now()) });
   const account = await attempt(deps, () => ownAccount(deps, request.user.id, request.accountId));
-  if (isDenial(account)) return { orders: [], flatten_error: notClosed(account, []) };
+  if (isDenial(account)) return notBegun(account);
   const { user, context } = request;
   const stranger = await attempt(deps, () =>
     admitAddress(deps, { user, accountId: account.id, action: 'trading_request', context }),
   );
-  if (stranger) return { orders: [], flatten_error: notClosed(stranger, []) };
+  if (stranger) return notBegun(stranger);
   // What could still be filled first: it would open a position on the halted account.
-  const cleared = await attempt(deps, () => clearEntries(deps, request.user.id, account.id));
-  if (isDenial(cleared)) return { orders: [], flatten_error: notClosed(cleared, []) };
+  const cleared = await attempt(deps, () => clearEntries(inTime(), request.user.id, account.id));
+  if (isDenial(cleared)) return notBegun(cleared);
 
-  const held = cleared.positions.filter(({ quantity }) => sign(quantity) !== 0);
+  const { toClose, cancelled, cancelError, unreadable } = cleared;
   const outcomes = await Promise.all(
-    held.map((position) => attempt(deps, () => close(deps, request, account, position))),
+    toClose.map(async (held): Promise<Outcome> =>
+      held.reason === null
+        ? outcomeOf(deps, held, await attempt(deps, () => close(inTime(), request, account, held)))
+        : { left: leftOf(held, 'not_tradable', `It cannot be closed here: ${held.reason}`) },
+    ),
   );
-  const denial = outcomes.find((outcome) => isDenial(outcome));
-  const open = held.filter((_, index) => isDenial(outcomes[index] ?? {})).map(({ symbol }) => symbol);
-  const placed = outcomes.flatMap((outcome) => (isDenial(outcome) ? [] : [outcome.order]));
-  const { orders, unconfirmed } = await asSaved(deps, placed);
+  const left = outcomes.flatMap((outcome) => (outcome.left ? [outcome.left] : []));
+  const orders = outcomes.flatMap((outcome) => (outcome.order ? [outcome.order] : []));
   return {
     orders: orders.map(orderResult),
-    flatten_error: denial ? notClosed(denial, open) : (notConfirmed(unconfirmed) ?? mayYetOpen(cleared.open)),
+    flatten: {
+      closed: outcomes.flatMap((outcome) => (outcome.order && !outcome.left ? [outcome.order.id] : [])),
+      left,
+      cancelled,
+      cancel_error: cancelError,
+    },
+    flatten_error: notRead('positions', unreadable) ?? notClosed(left) ?? notRead('open orders', cancelError),
   };
 }
 
-/** What became of the closes is what their worker wrote down. An answer can be lost, and one that came is no proof. */
-async function asSaved(
+/** Even where the time is over, a close is handed over. */
+const MOMENT_MS = 50;
+
+const notBegun = ({ code, detail }: Denial): Flattened => ({
+  orders: [],
+  flatten: { closed: [], left: [], cancelled: 0, cancel_error: null },
+  flatten_error: {
+    code,
+    message:
+      `The account is halted, but its positions could not be closed: ${detail} ` +
+      'Look at your broker, and close them there, or flatten again.',
+  },
+});
+
+interface Outcome {
+  readonly order?: Order;
+  readonly left?: Left;
+}
+
+type Held = Exclude<Work['flatten']['answer'], { readonly unavailable: string }>['toClose'][number];
+
+const leftOf = (
+  { symbol, quantity }: { symbol: string; quantity: Decimal },
+  code: string,
+  message: string,
+): Left => ({
+  symbol,
+  quantity: toNumber(quantity),
+  code,
+  message,
+});
+
+/** What became of a close is what its worker wrote down. An answer can be lost, and one that came is no proof. */
+async function outcomeOf(
   { db }: Pick<HaltDeps, 'db'>,
-  placed: readonly Order[],
-): Promise<{ readonly orders: readonly Order[]; readonly unconfirmed: readonly Order[] }> {
-  const saved = await Promise.all(placed.map(({ id }) => findOrder(db, id).catch(() => null)));
-  const orders = placed.map((order, index) => saved[index] ?? order);
+  held: Held,
+  placed: Placed | Denial,
+): Promise<Outcome> {
+  if (isDenial(placed)) return { left: leftOf(held, placed.code, placed.detail) };
+  const order = (await findOrder(db, placed.order.id).catch(() => null)) ?? placed.order;
   // Closed by this order, or by another one before it. That there was nothing to close proves it only where nothing was held:
   // what other orders hold back, or may have closed, is refused with the same word.
-  const isClosed = (order: Order | null | undefined) => {
-    const left = order ? positionAfter(order) : null;
-    return left !== null && sign(left) === 0;
-  };
-  return { orders, unconfirmed: orders.filter((_, index) => !isClosed(saved[index])) };
+  const after = positionAfter(order);
+  if (hasEnded(order.status) && after !== null && sign(after) === 0) return { order };
+  const still = { symbol: held.symbol, quantity: after ?? held.quantity };
+  if (!hasEnded(order.status) && order.status !== 'unknown')
+    return {
+      order,
+      left: leftOf(
+        still,
+        'closing',
+        `Its close (order ${order.id}, ${order.status}) goes on until ${order.deadlineAt}.`,
+      ),
+    };
+  const why =
+    order.error?.message ?? `It is not confirmed that order ${order.id} (${order.status}) has closed it.`;
+  return { order, left: leftOf(still, order.error?.code ?? 'close_unconfirmed', why) };
 }
 
 async function close(
   deps: HaltDeps,
   { user, arrivedAt, context }: HaltRequest,
   account: Account,
-  { symbol, quantity }: Position,
+  { symbol, quantity }: Held,
 ): Promise<Placed | Denial> {
-  const direction = sign(quantity) > 0 ? 'long' : 'short';
   const nothingHoldsItBack = { user, limits: null } as const;
   const outcome = await placeOrder(deps, {
     ...nothingHoldsItBack,
     account,
     source: 'dashboard',
     simulation: false,
-    action: direction === 'long' ? 'close_long' : 'close_short',
+    action: 'close',
     orderType: null,
-    intent: { operation: 'CLOSE_POSITION', direction },
+    // Whichever side it is by then: an order before it may have turned the position.
+    intent: { operation: 'CLOSE_POSITION', direction: null },
     symbol,
     quantity: absolute(quantity),
     arrivedAt,
@@ -152,31 +227,22 @@ async function attempt<T>({ log }: HaltDeps, work: () => Promise<T>): Promise<T 
   }
 }
 
-function notConfirmed(closes: readonly Order[]): Halted['flatten_error'] {
-  if (closes.length === 0) return null;
-  const named = closes.map(({ id, symbol, status }) => `${symbol} (order ${id}: ${status})`).join(', ');
+function notClosed(left: readonly Left[]): Halted['flatten_error'] {
+  const [first] = left;
+  if (!first) return null;
+  const named = left.map(({ symbol, message }) => `${symbol}: ${message}`).join(' ');
   return {
-    code: 'close_unconfirmed',
-    message:
-      `The account is halted, but it is not confirmed that everything is closed: ${named}. ` +
-      'Look at these orders again in a moment, and at your broker; close there what is still open, or flatten again.',
+    code: left.every(({ code }) => code === 'closing') ? 'closing' : first.code,
+    message: `The account is halted, but not everything is closed. ${named} Look at your broker, and flatten again where it needs that.`,
   };
 }
 
-function mayYetOpen(entries: readonly { readonly orderId: string; readonly symbol: string }[]) {
-  if (entries.length === 0) return null;
-  const named = entries.map(({ orderId, symbol }) => `${orderId} (${symbol})`).join(', ');
+function notRead(what: string, why: string | null): Halted['flatten_error'] {
+  if (why === null) return null;
   return {
-    code: 'entries_open',
+    code: 'broker_unavailable',
     message:
-      `The account is halted, but an entry that was sent before has not ended at the broker and may yet open a position: ` +
-      `order ${named}. Cancel it at your broker, or flatten again when it has ended.`,
+      `The account is halted, but the broker’s ${what} could not be read: ${why.replace(/[.\s]+$/, '')}. ` +
+      'What we know of is closed; look at your broker, and flatten again.',
   };
 }
-
-const notClosed = ({ code, detail }: Denial, open: readonly string[]): Halted['flatten_error'] => ({
-  code,
-  message:
-    `The account is halted, but ${open.length > 0 ? open.join(', ') : 'its positions'} could not be closed: ${detail} ` +
-    'Look at your broker, and close them there, or flatten again.',
-});

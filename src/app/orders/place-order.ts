@@ -281,6 +281,7 @@ function accept(deps: PlaceOrderDeps, request: NewOrder): Order {
     error: null,
     positionBefore: null,
     autoExit: false,
+    awaitsRest: false,
     legs: [],
     exitError: null,
     submittedAt: timestamp(request.arrivedAt),

@@ -53,6 +53,7 @@ export async function planFor(
     accountId: account.id,
     draft: draftOf(account, wish, deps.clock.now()),
     guards: hasGuards ? account.guards : null,
+    isProof: false,
   });
   if (isDenial(answer)) return answer;
   const { planned } = answer;
@@ -75,6 +76,7 @@ export async function positionFor(
     accountId: account.id,
     draft: draftOf(account, { ...CLOSE, ...of }, deps.clock.now()),
     guards: null,
+    isProof: true,
   });
   if (isDenial(answer)) return answer;
   const { positionBefore, error } = answer.planned;
@@ -148,6 +150,7 @@ const draftOf = (account: Account, wish: Wish, now: number): Order => ({
   error: null,
   positionBefore: null,
   autoExit: false,
+  awaitsRest: false,
   legs: [],
   credentialsVersion: null,
   exitError: null,

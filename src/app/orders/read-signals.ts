@@ -8,8 +8,7 @@ export type { SignalFilter };
 import { toNumberOrNull } from '../../domain/decimal.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
 import { isUuid, type UserId } from '../../domain/ids.ts';
-import { mainLeg } from '../../domain/orders/order.ts';
-import { slippage } from '../../domain/orders/result.ts';
+import { fillOf, slippage } from '../../domain/orders/result.ts';
 import { verdictsUpTo } from '../../domain/signals/webhook-checks.ts';
 import { onePage, type PageRequest, pageOf } from '../pages.ts';
 
@@ -53,7 +52,7 @@ const showSignal = ({ signal, order, isRealAccount }: ListedSignal) => ({
   order_id: signal.orderId,
   order_status: order?.status ?? null,
   position_before: toNumberOrNull(order?.positionBefore ?? null),
-  fill_price: toNumberOrNull((order && mainLeg(order)?.fillPrice) ?? null),
+  fill_price: toNumberOrNull(order && fillOf(order).price),
   slippage: toNumberOrNull(order && slippage(order)),
   total_ms: order ? (order.trace.answered ?? null) : signal.totalMs,
   ip_address: signal.ip,

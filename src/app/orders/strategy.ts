@@ -18,8 +18,7 @@ import { type Decimal, ZERO } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { timestamp, type UserId } from '../../domain/ids.ts';
 import { namesOf } from '../../domain/orders/log-line.ts';
-import { hasEnded, NO_NOTES, type Order, type SignalNotes } from '../../domain/orders/order.ts';
-import { hasTraded } from '../../domain/orders/outcome.ts';
+import { hasEnded, hasTraded, NO_NOTES, type Order, type SignalNotes } from '../../domain/orders/order.ts';
 import { leavesToAnother, positionAfter } from '../../domain/orders/position.ts';
 import type { Signal } from '../../domain/signals/signal.ts';
 import {

@@ -17,6 +17,8 @@ alter table trading_accounts add column margin_mode text not null default 'cross
 -- They were verified, and the broker refused them later: entries are held back, and exits are not.
 alter table trading_accounts add column credentials_refused {boolean} not null default {false};
 
+-- Another order may bring more for this exit to take.
+alter table order_history add column awaits_rest {boolean} not null default {false};
 alter table order_history add column half_done {boolean} not null default {false};
 alter table order_history add column settled_by text;
 `;

@@ -4,12 +4,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AccountId, UserId } from '../../domain/ids.ts';
 import { timestamp } from '../../domain/ids.ts';
 import { hasEnded, type Order, openLeg } from '../../domain/orders/order.ts';
+import { rolls } from '../../domain/signals/symbol.ts';
 import type { Guarding, WorkerOrders } from '../../worker/orders.ts';
 import { type Account, changeAccountAt, findAccount } from '../accounts/accounts.ts';
 import { DatabaseUnavailable, type Db, must, type Statement, sql } from '../engine/db.ts';
 import { scheduleCheck } from './fill-checks.ts';
 import { entriesSince, firstEquity, knownEquity } from './guard-facts.ts';
-import { accountsUnderWay, findOrder, legsSentAround, saveOrder, unsettledOrders } from './orders.ts';
+import { forgetMonth, monthsUnder, noteMonth } from './months.ts';
+import {
+  accountsUnderWay,
+  findOrder,
+  heldByRecord,
+  legsSentAround,
+  recentOrders,
+  saveOrder,
+  unsettledOrders,
+} from './orders.ts';
 
 /** A commit whose answer was lost is made again so often, each time after twice the time. */
 const MOST_TRIES = 4;
@@ -49,6 +59,12 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
     find: (id) => findOrder(db, id),
     accountsUnderWay: (user) => accountsUnderWay(db, user),
     unsettled: (user, account) => unsettledOrders(db, user, account),
+    recent: (account, since) => recentOrders(db, account, since),
+    heldByRecord: (account) => heldByRecord(db, account),
+    monthsUnder: (of) => monthsUnder(db, of),
+    async forgetMonth({ accountId, simulation }, instrument) {
+      await db.commit([forgetMonth(accountId, simulation, instrument)]);
+    },
     sentAround: (broker, time) => legsSentAround(db, broker, time),
     findAccount: (id) => findAccount(db, id),
     entriesSince: (of, since) => entriesSince(db, of, timestamp(since)),
@@ -74,12 +90,18 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
       return next(order);
     },
     async saveSending(order, token, revision) {
-      const opens = order.legs.some(({ leg, status }) => leg === 'entry' && status === 'sending');
-      const isEntry = order.intent.operation === 'PLACE_ENTRY_ORDER' || opens;
+      const entry = order.legs.find(({ leg, status }) => leg === 'entry' && status === 'sending');
+      const opens = entry !== undefined;
+      // A close that was sent once is not held back when it is sent again: it may be why the account was halted.
+      const wasClosing = order.legs.some(({ leg, nth }) => leg === 'exit' && nth > 1);
+      const isEntry = opens || (order.intent.operation === 'PLACE_ENTRY_ORDER' && !wasClosing);
       const failed = await commit(order, [
         isOwner(order.userId, token),
         ...(isEntry ? [mayEnter(order.userId, order.accountId, opens ? revision : null)] : []),
         ...saveOrder(order),
+        ...(entry?.instrument && rolls(order.symbol)
+          ? [noteMonth(order, entry.instrument, timestamp(clock.now()))]
+          : []),
       ]);
       if (failed === null) {
         deps.onSave?.(order);

@@ -7,7 +7,7 @@ import { decimalOrNull } from '../../domain/decimal.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
 import type { DayOrder } from '../../domain/money/day.ts';
 import type { CountedLeg, CountedOrder } from '../../domain/money/performance.ts';
-import { NO_NOTES, type Order, type OrderStatus, type Side } from '../../domain/orders/order.ts';
+import { type LegKey, NO_NOTES, type Order, type OrderStatus, type Side } from '../../domain/orders/order.ts';
 import { join, ListTooSlow, type Reads, type Statement, sql } from '../engine/db.ts';
 
 const STEP = 100;
@@ -27,6 +27,7 @@ interface Row {
   readonly position_before: string | null;
   readonly trace: string;
   readonly notes: string | null;
+  readonly leg: LegKey | null;
   readonly side: Side | null;
   readonly fill_price: string | null;
   readonly fill_quantity: string | null;
@@ -95,7 +96,7 @@ async function* steps(
       join(
         [
           sql`select o.order_id, o.submitted_at, o.trading_account_id, o.broker_name, o.simulation, o.symbol,
-                o.status, o.error, o.position_before, o.trace, o.notes, l.side, l.fill_price, l.fill_quantity, l.fee,
+                o.status, o.error, o.position_before, o.trace, o.notes, l.leg, l.side, l.fill_price, l.fill_quantity, l.fee,
                 l.instrument, l.unit_value, l.sent_at, l.acked_at, l.filled_at
               from (select * from order_history where`,
           join([...conditions, ...place], ' and '),
@@ -138,6 +139,7 @@ const toCounted = (order: Row, rows: readonly Row[]): DayOrder => ({
 
 const toLeg = (row: Row): CountedLeg | null =>
   row.side && {
+    leg: row.leg?.startsWith('entry') ? 'entry' : 'exit',
     side: row.side,
     fillPrice: decimalOrNull(row.fill_price),
     fillQuantity: decimalOrNull(row.fill_quantity),

@@ -3,7 +3,7 @@
 
 import type { SentOrder } from '../../broker/broker.ts';
 import type { BrokerName } from '../../domain/brokers.ts';
-import { decimal, decimalOrNull } from '../../domain/decimal.ts';
+import { type Decimal, decimal, decimalOrNull, ZERO } from '../../domain/decimal.ts';
 import type { Guards } from '../../domain/guards/guards.ts';
 import {
   type AccountId,
@@ -19,6 +19,7 @@ import type {
   Action,
   ExitOrderResult,
   Leg,
+  LegKey,
   LegName,
   LegStatus,
   Order,
@@ -27,8 +28,9 @@ import type {
   Side,
   Source,
 } from '../../domain/orders/order.ts';
-import { isUnsettled, mainLeg, NO_NOTES } from '../../domain/orders/order.ts';
-import { brokerRefs, exitOrderResult, exitQuantity } from '../../domain/orders/result.ts';
+import { isUnsettled, keyOf, mainLeg, NO_NOTES } from '../../domain/orders/order.ts';
+import { positionAfter } from '../../domain/orders/position.ts';
+import { brokerRefs, exitOrderResult, exitQuantity, fillOf } from '../../domain/orders/result.ts';
 import type { Unsettled } from '../../worker/orders.ts';
 import { type Db, join, must, type Reads, type Statement, sql } from '../engine/db.ts';
 
@@ -63,36 +65,44 @@ export async function acceptedBefore(
 
 /** Guarded by `version`: the order's own is compared, and the next one set. */
 export function saveOrder(order: Order): Statement[] {
-  const main = mainLeg(order);
+  const fill = fillOf(order);
   return [
     must(
       'version',
       sql`update order_history set version = ${order.version + 1}, status = ${order.status},
             error = ${json(order.error)}, broker_refs = ${JSON.stringify(brokerRefs(order))},
-            fill_price = ${main?.fillPrice ?? null}, fill_quantity = ${main?.fillQuantity ?? null},
+            fill_price = ${fill.price}, fill_quantity = ${fill.quantity},
             filled_at = ${order.filledAt}, auto_exit = ${order.autoExit}, exit_quantity = ${exitQuantity(order)},
             position_before = ${order.positionBefore}, exit_order_result = ${json(exitOrderResult(order))},
             trace = ${JSON.stringify(order.trace)}, credentials_version = ${order.credentialsVersion},
-            unsettled = ${isUnsettled(order)}, guards = ${order.guards.length > 0 ? JSON.stringify(order.guards) : null}
+            unsettled = ${isUnsettled(order)}, awaits_rest = ${order.awaitsRest}, guards = ${order.guards.length > 0 ? JSON.stringify(order.guards) : null}
           where order_id = ${order.id} and version = ${order.version}`,
     ),
     ...order.legs.map(
       (leg, position) =>
         sql`insert into order_legs (order_id, leg, position, client_order_id, broker_ref, side, quantity, status,
               fill_price, fill_quantity, fee, instrument, unit_value, sent_at, acked_at, filled_at)
-            values (${order.id}, ${leg.leg}, ${position}, ${leg.clientOrderId}, ${leg.brokerRef}, ${leg.side},
+            values (${order.id}, ${keyOf(leg)}, ${position}, ${leg.clientOrderId}, ${leg.brokerRef}, ${leg.side},
               ${leg.quantity}, ${leg.status}, ${leg.fillPrice}, ${leg.fillQuantity}, ${leg.fee},
               ${leg.instrument}, ${leg.unitValue}, ${leg.sentAt}, ${leg.ackedAt}, ${leg.filledAt})
-            on conflict (order_id, leg) do update set broker_ref = excluded.broker_ref, status = excluded.status,
+            on conflict (order_id, leg) do update set position = excluded.position, side = excluded.side,
+              quantity = excluded.quantity, broker_ref = excluded.broker_ref, status = excluded.status,
               fill_price = excluded.fill_price, fill_quantity = excluded.fill_quantity, fee = excluded.fee,
               instrument = excluded.instrument, unit_value = excluded.unit_value, sent_at = excluded.sent_at, acked_at = excluded.acked_at,
               filled_at = excluded.filled_at`,
     ),
-    // Nothing of it was sent, and it will be planned anew.
-    ...(order.legs.length === 0 && order.status === 'executing'
-      ? [sql`delete from order_legs where order_id = ${order.id}`]
+    // Nothing of it was sent, and it will be planned anew; or a part of it was, and the rest is another than it was planned before.
+    ...(order.status === 'executing' && (order.legs.length === 0 || order.legs.some(({ nth }) => nth > 1))
+      ? [forgetPlanned(order)]
       : []),
   ];
+}
+
+function forgetPlanned({ id, legs }: Order): Statement {
+  const planned = sql`delete from order_legs where order_id = ${id} and status = 'planned'`;
+  if (legs.length === 0) return planned;
+  const kept = legs.map((leg) => sql`${keyOf(leg)}`);
+  return join([planned, sql` and leg not in (`, join(kept, ', '), sql`)`], '');
 }
 
 export async function findOrder(db: Db, id: OrderId): Promise<Order | null> {
@@ -119,6 +129,32 @@ export async function unsettledOrders(db: Db, user: UserId, account: AccountId):
     guards: first?.account_guards ? (JSON.parse(first.account_guards) as Guards) : null,
     revision: first?.revision ?? null,
   };
+}
+
+/** Those of the account that were accepted since then, and of which a part may have been sent. */
+export function recentOrders(db: Db, account: AccountId, since: number): Promise<Order[]> {
+  return ordersWhere(
+    db,
+    sql`where trading_account_id = ${account} and order_id >= ${earliestId(since)} and position_before is not null`,
+  );
+}
+
+/** So many orders back our own record tells what may be held. */
+const RECORD = 200;
+
+/** What was held after the last real orders of the account, by instrument; what was closed is left out. */
+export async function heldByRecord(db: Db, account: AccountId): Promise<(readonly [string, Decimal])[]> {
+  const orders = await ordersWhere(
+    db,
+    sql`where trading_account_id = ${account} and simulation = ${false} and position_before is not null
+        order by order_id desc limit ${RECORD}`,
+  );
+  const held = new Map<string, Decimal>();
+  for (const order of orders) {
+    const instrument = mainLeg(order)?.instrument ?? order.symbol;
+    if (!held.has(instrument)) held.set(instrument, positionAfter(order) ?? ZERO);
+  }
+  return [...held].filter(([, position]) => position !== ZERO);
 }
 
 /** So long after its acceptance an order may be sent, and so far clocks may differ. */
@@ -204,6 +240,7 @@ interface OrderRow {
   deadline_at: Timestamp;
   filled_at: Timestamp | null;
   auto_exit: number | boolean;
+  awaits_rest: number | boolean;
   position_before: string | null;
   exit_order_result: string | null;
   trace: string;
@@ -215,7 +252,7 @@ interface OrderRow {
 
 interface LegRow {
   order_id: OrderId;
-  leg: LegName;
+  leg: LegKey;
   client_order_id: ClientOrderId;
   broker_ref: string | null;
   side: Side;
@@ -236,7 +273,7 @@ async function ordersWhere(db: Reads, where: Statement): Promise<Order[]> {
     join(
       [
         sql`select order_id, version, user_id, trading_account_id, broker_name, source, simulation, symbol, action,
-              order_type, intent, quantity, status, error, submitted_at, deadline_at, filled_at, auto_exit,
+              order_type, intent, quantity, status, error, submitted_at, deadline_at, filled_at, auto_exit, awaits_rest,
               position_before, exit_order_result, trace, credentials_version, notes, guards, request_id
             from order_history`,
         where,
@@ -267,8 +304,10 @@ async function legsOf(db: Reads, ids: readonly OrderId[]): Promise<Map<OrderId, 
     ),
   );
   for (const row of rows) {
+    const [name, nth = '1'] = row.leg.split(' ');
     const leg: Leg = {
-      leg: row.leg,
+      leg: name as LegName,
+      nth: Number(nth),
       clientOrderId: row.client_order_id,
       brokerRef: row.broker_ref,
       side: row.side,
@@ -312,6 +351,7 @@ function toOrder(row: OrderRow, legs: Leg[]): Order {
     error: row.error === null ? null : (JSON.parse(row.error) as Order['error']),
     positionBefore: decimalOrNull(row.position_before),
     autoExit: Boolean(row.auto_exit),
+    awaitsRest: Boolean(row.awaits_rest),
     legs,
     credentialsVersion: row.credentials_version,
     exitError: exit?.error ?? null,

@@ -19,7 +19,7 @@ import {
 } from '../decimal.ts';
 import type { AccountId, Timestamp } from '../ids.ts';
 import type { Leg, Order, OrderStatus } from '../orders/order.ts';
-import { slippage } from '../orders/result.ts';
+import { fillOf, slippage } from '../orders/result.ts';
 import { canonicalSymbol } from '../signals/symbol.ts';
 import { FLAT, type Holding, heldToo, net } from './average-cost.ts';
 
@@ -32,6 +32,7 @@ export interface Range {
 /** What is counted of an order. */
 export type CountedLeg = Pick<
   Leg,
+  | 'leg'
   | 'side'
   | 'fillPrice'
   | 'fillQuantity'
@@ -107,7 +108,8 @@ export function openPerformance(
     const { queued, acked } = order.trace;
     if (queued !== undefined && acked !== undefined) day.latencies.push(acked - queued);
     const missed = slippage(order);
-    const { fillQuantity, unitValue } = order.legs.at(-1) ?? {};
+    const { quantity: fillQuantity } = fillOf(order);
+    const { unitValue } = order.legs.at(-1) ?? {};
     if (missed === null || !fillQuantity) return;
     currencies.add(currencyOf(order));
     const money = multiply(multiply(missed, fillQuantity), unitValue ?? ONE);

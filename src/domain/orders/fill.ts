@@ -3,8 +3,9 @@
 import { compare, type Decimal, ZERO } from '../decimal.ts';
 import { millis, type Timestamp, timestamp } from '../ids.ts';
 import {
+  keyOf,
   type Leg,
-  type LegName,
+  type LegKey,
   legOf,
   mainLeg,
   moveTo,
@@ -29,11 +30,11 @@ export interface BrokerOrderState {
 }
 
 /** The leg takes the broker's state; the order follows its last leg. */
-export function recordState(order: Order, name: LegName, state: BrokerOrderState, now: number): Order {
+export function recordState(order: Order, key: LegKey, state: BrokerOrderState, now: number): Order {
   const { status, fillPrice, fillQuantity } = state;
-  const leg = legOf(order, name);
+  const leg = legOf(order, key);
   if (isOutdated(leg, state)) return order;
-  const seen = withLeg(order, name, {
+  const seen = withLeg(order, key, {
     status,
     fillPrice,
     fillQuantity,
@@ -44,10 +45,21 @@ export function recordState(order: Order, name: LegName, state: BrokerOrderState
     filledAt: leg?.filledAt ?? (status === 'filled' ? timestamp(now) : null),
   });
   const error = errorOf(state);
-  if (mainLeg(order)?.leg !== name) return { ...seen, exitError: error };
+  if (leg !== mainLeg(order) || isForWorkerToEnd(order, leg, status)) return { ...seen, exitError: error };
   const filledAt = status === 'filled' ? timestamp(now) : order.filledAt;
   return moveTo(seen, status, { error: error ?? shortOfTarget(order), filledAt });
 }
+
+/**
+ * While a worker has an exit in hand, it decides whether that was all: more may have to be taken, and a close that the exchange
+ * clamped and ended may have closed all there was.
+ */
+const isForWorkerToEnd = (
+  { status, awaitsRest }: Order,
+  leg: Leg | undefined,
+  seen: BrokerOrderState['status'],
+): boolean =>
+  status === 'executing' && leg?.leg === 'exit' && (awaitsRest || seen === 'cancelled' || seen === 'failed');
 
 /** A fill is not taken back: an open order with less of it is an answer from behind, as a broker's replica may give. */
 function isOutdated(leg: Leg | undefined, { status, fillQuantity }: BrokerOrderState): boolean {
@@ -72,9 +84,9 @@ function errorOf({ status, reason }: BrokerOrderState): OrderError | null {
 
 /** What the worker saw when it asked the broker for the order's open leg. `leg`: which one; a worker of old does not say. */
 export type Look =
-  | { readonly seen: 'state'; readonly leg?: LegName; readonly state: BrokerOrderState }
+  | { readonly seen: 'state'; readonly leg?: LegKey; readonly state: BrokerOrderState }
   /** The broker can be believed: it has no such order. */
-  | { readonly seen: 'nothing'; readonly leg?: LegName }
+  | { readonly seen: 'nothing'; readonly leg?: LegKey }
   | { readonly seen: 'failure'; readonly reason: string }
   /** The broker limits the rate: to be asked again, and no try is used up by it. */
   | { readonly seen: 'busy'; readonly retryAfterMs: number };
@@ -144,11 +156,12 @@ interface Moment {
 
 function recordLook(order: Order, leg: Leg, look: Look, moment: Moment): Order {
   // Somebody else has saved the end of the leg that was looked at: this one was not.
-  if ('leg' in look && look.leg !== leg.leg) return order;
-  if (look.seen === 'state') return recordState(order, leg.leg, look.state, moment.now);
+  const key = keyOf(leg);
+  if ('leg' in look && look.leg !== key) return order;
+  if (look.seen === 'state') return recordState(order, key, look.state, moment.now);
   if (look.seen !== 'nothing' || !neverArrived(leg, moment)) return order;
-  const gone = withLeg(order, leg.leg, { status: 'expired' });
-  if (mainLeg(order)?.leg !== leg.leg) return gone;
+  const gone = withLeg(order, key, { status: 'expired' });
+  if (mainLeg(order) !== leg) return gone;
   // A reversal that has closed already has failed, not expired: its close was traded.
   const close = order.legs.find((other) => other.status === 'filled');
   const message = close

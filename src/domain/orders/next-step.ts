@@ -4,48 +4,47 @@
 //                   sending (may have been sent: only the broker knows), or known
 //   the facts       what the worker saw since it took the order in hand; a crash forgets them, and they are seen again
 //
-//   nothing sent    look at the account's other open legs on this instrument until they have ended, or for a while
-//                   → read the position → plan → send the first leg
+//   nothing open    look at the account's other open legs on this instrument → read the position, until it agrees with what our
+//                   own fills make of it (waiting.ts) → plan (planning.ts) → send
 //   sending         (found so, after a crash) look for it → adopt it, send it again where that is safe, or `unknown`
+//   unknown         an entry is left to fill verification; an exit is looked for until it is found, or known never to have
+//                   arrived: then it is planned anew, under the next id
 //   open            look again and again: for a second before the answer is given, for 5 s where the entry waits for it
-//   filled          on to the next leg, or the end
+//   filled          on to the next leg, or the end; an exit behind an entry that is not settled waits for the rest
 //
-// The driver in worker/lane/execute.ts does what it is told and saves every step before the next one is taken.
+// An entry may be given up early. An exit ends by its fill, by the broker's final word, by proof that nothing is held, or by its
+// deadline. The driver in worker/lane/execute.ts does what it is told and saves every step before the next one is taken.
 
-import { type Decimal, isWhole, sign, ZERO } from '../decimal.ts';
+import { type Decimal, isWhole, ZERO } from '../decimal.ts';
 import { guardRefusal } from '../guards/guards.ts';
-import { millis } from '../ids.ts';
+import { millis, timestamp } from '../ids.ts';
 import { STALE_MS } from './fill.ts';
 import {
-  clientOrderId,
-  type GuardVerdict,
   hasEnded,
+  hasTraded,
   isLate,
   isOpenLeg,
+  keyOf,
   type Leg,
-  type LegName,
+  type LegKey,
   mainLeg,
   moveTo,
   type Order,
   type OrderError,
+  wasSent,
 } from './order.ts';
-import {
-  closeInDoubt,
-  furthestPosition,
-  type OtherLeg,
-  pendingLeg,
-  takeable,
-  withoutOpening,
-} from './other-legs.ts';
+import { closeInDoubt, furthestPosition, othersToAwait, pendingLeg } from './other-legs.ts';
 import {
   closeUnfilled,
+  heldBackByOthers,
+  isDoubtful,
   late,
   lost,
+  neverReceived,
   nothingHeld,
   nothingToTake,
   otherLogin,
-  otherMonth,
-  rateLimited,
+  stillHeld,
   stillPending,
   stopped,
   superseded,
@@ -53,237 +52,249 @@ import {
   undecided,
   wholeOnly,
 } from './outcome.ts';
-import { planOrder, shortOfTarget } from './position.ts';
-
-/** What the broker can promise; see the port. */
-interface Abilities {
-  readonly refusesDuplicateIds: boolean;
-  readonly reduceOnly: boolean;
-  readonly fractionalQuantities: boolean;
-}
-
-/** What guards said, and of which entry: another plan is judged anew. */
-export interface Judgement {
-  readonly verdicts: readonly GuardVerdict[];
-  readonly quantity: Decimal;
-  readonly positionAfter: Decimal;
-}
-
-/** How often, and for how long, something was looked at. By the clock and by what was waited, whichever is more. */
-export interface Watch {
-  readonly looks: number;
-  readonly ms: number;
-}
-
-export const UNWATCHED: Watch = { looks: 0, ms: 0 };
-
-export interface Rules {
-  /** A broker that acknowledges and fills a moment later: so long the answer waits for the fill. */
-  readonly fillWaitMs: number;
-  /** So long an order waits for the account's other open legs on its instrument; one that rests is not waited for longer. */
-  readonly settleMs: number;
-  /** A reversal's entry waits so long for its close. */
-  readonly closeWaitMs: number;
-  /** At first sooner, and then so far apart a leg is looked at. */
-  readonly lookEveryMs: number;
-  /** What has not arrived at the broker this long after it was sent is given up. */
-  readonly giveUpMs: number;
-}
-
-export interface Facts {
-  readonly now: number;
-  readonly able: Abilities;
-  /** The broker's name for the order's symbol, or why it has none; null: to be asked. */
-  readonly instrument: string | { readonly rejection: OrderError } | null;
-  /** The connection is of the credentials with which the order's legs were sent, if any were. */
-  readonly isSameLogin: boolean;
-  readonly others: readonly OtherLeg[];
-  /** Since they were first looked at. */
-  readonly othersWatch: Watch;
-  /** null: to be read. */
-  readonly position: { readonly quantity: Decimal; readonly readAt: number } | null;
-  /** Since it was first read. */
-  readonly positionWatch: Watch;
-  /** What it should be by our own fills of a moment ago; null: there were none. */
-  readonly expected: Decimal | null;
-  /** What the account's guards say of the entry that is about to be sent; none: it has none. */
-  readonly guards: 'none' | 'unjudged' | Judgement;
-  /** Until the broker takes calls again, in ms. */
-  readonly busyMs: number;
-  /** How often the broker has refused this order for the rate. */
-  readonly refusals: number;
-  /** Of the leg in hand, since it was sent or found. */
-  readonly watch: Watch;
-  /** A leg found `sending` was looked for, and the broker does not have it. */
-  readonly isMissing: boolean;
-}
-
-export type Step =
-  | { readonly do: 'resolve the symbol' }
-  | { readonly do: 'look at others'; readonly afterMs: number; readonly withinMs: number }
-  | { readonly do: 'read the position'; readonly afterMs: number }
-  /** Wait until the broker takes calls again. */
-  | { readonly do: 'wait'; readonly ms: number }
-  /** `withinMs`: an answer that comes later is of no use. */
-  | { readonly do: 'look'; readonly leg: Leg; readonly afterMs: number; readonly withinMs: number | null }
-  | { readonly do: 'judge the guards'; readonly order: Order; readonly positionAfter: Decimal }
-  | { readonly do: 'send'; readonly order: Order; readonly leg: LegName; readonly again: boolean }
-  | { readonly do: 'end'; readonly order: Order };
-
-/** A busy broker is waited for twice, and at most so long. */
-const PATIENCE_MS = 5_000;
-const MOST_REFUSALS = 2;
-/** A position may lag behind the fill that made it; after so long the broker is believed. */
-const LAG_MS = 1_000;
-/** By the clock of whoever sent it; one that rests for longer is not waited for. */
-const RECENT_MS = 60_000;
-
-const FIRST_LOOK_MS = 50;
-/** 50, 100, 200, 400, 500, 500 … ms, and not beyond the time there is. */
-const pause = ({ looks, ms }: Watch, { lookEveryMs }: Rules, budgetMs: number): number =>
-  Math.max(0, Math.min(FIRST_LOOK_MS * 2 ** looks, lookEveryMs, budgetMs - ms));
+import { beforeRound, isExit, patienceOf } from './patience.ts';
+import { heldToPlanOn, plan } from './planning.ts';
+import { type Holding, heldInAll, heldOn, shortOfTarget } from './position.ts';
+import { end, type Facts, type Rules, type Step } from './step.ts';
+import {
+  isAgreed,
+  longPause,
+  lookAtOthersAgain,
+  lookAtOthersFirst,
+  pause,
+  readAgain,
+  unlessBusy,
+} from './waiting.ts';
 
 export function nextStep(order: Order, facts: Facts, rules: Rules): Step {
   if (hasEnded(order.status)) return end(order);
-  return wasSent(order) ? goOn(order, facts, rules) : begin(order, facts, rules);
+  const another = closeElsewhere(order, facts);
+  if (another) return sendGuarded(order, another, facts, rules);
+  const leg = order.legs.find(isOpenLeg);
+  if (leg) return follow(order, leg, facts, rules);
+  const main = mainLeg(order);
+  const isReversing = main?.leg === 'entry' && main.status === 'planned' && wasSent(order);
+  return isReversing ? afterCloses(order, main, facts, rules) : begin(order, facts, rules);
 }
 
-const end = (order: Order): Step => ({ do: 'end', order });
+/** Closes in several months were planned together: none waits for another, while what they were planned on is fresh. */
+function closeElsewhere(order: Order, { position, now, busyMs }: Facts): Leg | undefined {
+  const next = order.legs.find(({ status }) => status === 'planned');
+  if (next?.leg !== 'exit' || position === null || !wasSent(order)) return undefined;
+  const isFresh = now - position.readAt <= STALE_MS && busyMs === 0 && !isLate(order, now);
+  const isThere = order.legs.some(
+    ({ status, instrument }) => status !== 'planned' && instrument === next.instrument,
+  );
+  return isFresh && !isThere ? next : undefined;
+}
 
-/** Or may have been. */
-export const wasSent = (order: Order): boolean => order.legs.some(({ status }) => status !== 'planned');
-
-/** Nothing has been sent: whatever was planned before is planned anew, on the position as it is now. */
+/** Nothing of it is open: whatever was planned before is planned anew, on the position as it is now. */
 function begin(order: Order, facts: Facts, rules: Rules): Step {
-  const { now, able, instrument, others, othersWatch, position } = facts;
+  const { now, able, instrument, position } = facts;
   if (order.notes.superseded) return end(stopped(order, 'rejected', superseded(order)));
-  if (isLate(order, now)) return end(late(order));
+  if (isLate(order, now)) return end(atDeadline(order, facts));
   const busy = unlessBusy(order, facts);
   if (busy) return busy;
   if (instrument === null) return { do: 'resolve the symbol' };
   if (typeof instrument !== 'string') return end(stopped(order, 'rejected', instrument.rejection));
   if (!able.fractionalQuantities && !isWhole(amountOf(order)))
     return end(stopped(order, 'rejected', wholeOnly(order)));
-  const lookElsewhere = watchOthers(others, othersWatch, now, rules);
+  const lookElsewhere = lookAtOthersFirst(order, facts, rules);
   if (lookElsewhere) return lookElsewhere;
-  if (position === null || now - position.readAt > STALE_MS) return { do: 'read the position', afterMs: 0 };
-  if (facts.expected !== null && facts.expected !== position.quantity && facts.positionWatch.ms < LAG_MS)
-    return { do: 'read the position', afterMs: pause(facts.positionWatch, rules, LAG_MS) };
-  const planned = plan(order, position.quantity, instrument, facts, rules);
-  const doubt = able.reduceOnly ? undefined : closeInDoubt(position.quantity, facts, rules);
-  if (doubt && planned.legs.some(({ leg }) => leg === 'exit'))
-    return end(stopped(order, 'rejected', undecided(order, doubt)));
-  if (planned.legs.length > 0) return sendGuarded(planned, firstLeg(planned), facts, rules);
-  // What is under way of our own decides where the position will stand.
-  const pending = planned.intent.target && pendingLeg(facts, rules);
-  if (pending) return end(stopped(planned, 'rejected', stillPending(planned, pending)));
-  const short = shortOfTarget(planned);
-  if (short) return end(stopped(planned, 'rejected', short));
-  // It stands where it is to stand.
-  if (planned.intent.target) return end(moveTo(planned, 'done'));
-  return end(stopped(planned, 'rejected', whyNothing(planned, others)));
+  if (position === null) return { do: 'read the position', ...afterRefusals(order) };
+  if (now - position.readAt > STALE_MS) return { do: 'read the position', ...AT_ONCE };
+  const held = heldToPlanOn(order, position.held, facts);
+  if (held === null) return readAgain(facts, rules);
+  const all = plan(order, held, instrument, facts, rules);
+  const kept = keptByBroker(order);
+  const open = kept.length === 0 ? held : held.filter((each) => !kept.includes(each.instrument));
+  const planned =
+    kept.length === 0
+      ? all
+      : { ...plan(order, open, instrument, facts, rules), positionBefore: all.positionBefore };
+  const next = planned.legs.find(isUnsent);
+  if (!next && !isAgreed(facts)) return readAgain(facts, rules);
+  if (!next)
+    return all.legs.some(isUnsent) ? end(refusedFor(all, held)) : withNothingToSend(planned, facts, rules);
+  const doubt = able.reduceOnly || next.leg === 'entry' ? undefined : closeInDoubt(held, facts, rules);
+  if (!doubt) return sendGuarded(planned, next, facts, rules);
+  return patienceOf(planned).waitsForRest && isExit(order)
+    ? lookAtOthersAgain(facts, rules)
+    : end(stopped(order, 'rejected', undecided(order, doubt)));
 }
+
+const AT_ONCE = { afterMs: 0, rests: false } as const;
 
 /** Who closes asks for whatever is held, whatever the quantity. */
 const amountOf = ({ intent, quantity }: Order): Decimal =>
   intent.target?.position ?? (intent.operation === 'CLOSE_POSITION' ? ZERO : quantity);
 
-const firstLeg = ({ legs: [first] }: Order): LegName => first?.leg ?? 'entry';
+const isUnsent = ({ status }: Leg): boolean => status === 'planned';
 
-/**
- * Each open leg is looked at once: it may have ended since. One that was sent a moment ago decides what there is to plan
- * on, and is waited for; one that has rested for long does not end now.
- */
-function watchOthers(others: readonly OtherLeg[], watch: Watch, now: number, rules: Rules): Step | null {
-  const open = others.filter(({ leg }) => isOpenLeg(leg));
-  if (open.length === 0) return null;
-  if (watch.looks === 0) return { do: 'look at others', afterMs: 0, withinMs: rules.settleMs };
-  const withinMs = rules.settleMs - watch.ms;
-  if (withinMs <= 0) return null;
-  const isRecent = ({ leg }: OtherLeg) =>
-    leg.sentAt !== null && Math.abs(now - millis(leg.sentAt)) < RECENT_MS;
-  if (!open.some(isRecent)) return null;
-  const afterMs = pause({ ...watch, looks: watch.looks - 1 }, rules, rules.settleMs);
-  return { do: 'look at others', afterMs, withinMs: withinMs - afterMs };
+/** "Nothing to close", though something is held: so often it is tried. */
+const MOST_REFUSED = 3;
+
+const refusals = ({ legs }: Order, instrument: string | null): number =>
+  legs.filter((leg) => leg.leg === 'exit' && leg.instrument === instrument && leg.status === 'rejected')
+    .length;
+
+/** Instruments of which the broker has said its last word: it ended the close, or refuses it again and again. */
+const keptByBroker = (order: Order): (string | null)[] =>
+  order.legs
+    .filter(
+      ({ leg, status, instrument }) =>
+        leg === 'exit' &&
+        (status === 'cancelled' || status === 'failed' || refusals(order, instrument) >= MOST_REFUSED),
+    )
+    .map(({ instrument }) => instrument);
+
+/** What is held and the broker does not let go. */
+function refusedFor(order: Order, held: readonly Holding[]): Order {
+  const asked = { ...order, legs: order.legs.filter((leg) => !isUnsent(leg)) };
+  const last = asked.legs.findLast(({ leg }) => leg === 'exit');
+  const isEnded = last?.status === 'cancelled' || last?.status === 'failed';
+  if (isEnded && order.exitError) return moveTo(asked, last.status, { error: order.exitError });
+  const { exitError } = order;
+  return stopped(
+    asked,
+    'rejected',
+    exitError && !isDoubtful(exitError) ? exitError : stillHeld(order, heldInAll(held)),
+  );
 }
 
-function plan(order: Order, position: Decimal, instrument: string, facts: Facts, rules: Rules): Order {
-  // Towards a target nothing is opened while a leg of our own may yet be filled: it may be what is missing.
-  const intent = pendingLeg(facts, rules) ? withoutOpening(order.intent) : order.intent;
-  const free = takeable(position, order.intent, facts, rules);
-  const { legs, autoExit } = planOrder(intent, order.quantity, free);
-  return {
-    ...order,
-    positionBefore: position,
-    autoExit,
-    legs: legs.map(({ leg, side, quantity }) => ({
-      leg,
-      clientOrderId: clientOrderId(order.id, leg),
-      brokerRef: null,
-      instrument,
-      side,
-      quantity,
-      status: 'planned',
-      fillPrice: null,
-      fillQuantity: null,
-      fee: null,
-      unitValue: null,
-      sentAt: null,
-      ackedAt: null,
-      filledAt: null,
-    })),
-  };
+/** A close that was refused is not sent again in the same moment. */
+function afterRefusals(order: Order): { readonly afterMs: number; readonly rests: boolean } {
+  const last = order.legs.findLast((leg) => !isUnsent(leg));
+  if (last?.leg !== 'exit' || last.status !== 'rejected') return AT_ONCE;
+  const times = refusals(order, last.instrument);
+  return times < 2 ? AT_ONCE : { afterMs: beforeRound(times - 1), rests: true };
+}
+
+/** Nothing is to be traded now, and what is held is proven. */
+function withNothingToSend(planned: Order, facts: Facts, rules: Rules): Step {
+  const { others } = facts;
+  // What it has closed is closed; what may yet come is waited for.
+  if (isExit(planned)) {
+    const awaited = planned.awaitsRest ? othersToAwait(planned, facts) : undefined;
+    if (awaited) return lookAtOthersAgain(facts, rules);
+    if (hasTraded(planned)) return end(made(planned, facts));
+  } else {
+    // What is under way of our own decides where the position will stand.
+    const pending = planned.intent.target && pendingLeg(facts, rules);
+    if (pending) return end(stopped(planned, 'rejected', stillPending(planned, pending)));
+  }
+  const short = shortOfTarget(planned);
+  if (short) return end(stopped(planned, 'rejected', short));
+  // It stands where it is to stand.
+  if (planned.intent.target) return end(moveTo(planned, 'done'));
+  const open = others.find(({ leg }) => isOpenLeg(leg));
+  return end(stopped(planned, 'rejected', open ? nothingToTake(planned, open) : nothingHeld(planned)));
+}
+
+/** All that it was to take is taken; of several months, unless the broker kept one of them. */
+function made(order: Order, { now }: Facts): Order {
+  const kept = order.exitError !== null && order.exitError.code !== 'no_position' ? order.exitError : null;
+  if (kept && order.legs.at(-1)?.status !== 'filled') return moveTo(order, 'failed', { error: kept });
+  return moveTo(order, 'filled', {
+    error: shortOfTarget(order),
+    filledAt: order.legs.findLast(({ filledAt }) => filledAt !== null)?.filledAt ?? timestamp(now),
+  });
+}
+
+/** The deadline has come, and says what was in the way. */
+function atDeadline(order: Order, facts: Facts): Order {
+  if (!isExit(order)) return late(order);
+  const awaited = othersToAwait(order, facts);
+  return awaited ? moveTo(order, 'expired', { error: heldBackByOthers(order, awaited) }) : late(order);
 }
 
 /** A leg has been sent, or may have been. */
-function goOn(order: Order, facts: Facts, rules: Rules): Step {
-  const main = mainLeg(order);
-  const close = order.legs[0];
-  // A reversal's close, until its entry has been sent.
-  const leg = main?.status === 'planned' ? close : main;
-  if (!main || !leg) return end(order);
-  const isMain = leg === main;
+function follow(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
+  const isMain = leg === mainLeg(order);
+  const patience = patienceOf(order);
+  const isPatient = patience.looksForLost && !isLate(order, facts.now);
   switch (leg.status) {
-    case 'planned':
-      return sendNext(order, leg, facts, rules);
-    case 'filled':
-      return isMain ? end(order) : sendNext(order, main, facts, rules);
     case 'sending': {
-      const canAsk = facts.busyMs <= PATIENCE_MS && facts.refusals <= MOST_REFUSALS;
+      const canAsk = isPatient || (facts.busyMs <= patience.busyMs && facts.refusals <= patience.refusals);
       const isAsked = facts.isMissing && facts.instrument !== null;
-      if (canAsk && !isAsked && facts.busyMs > 0) return { do: 'wait', ms: facts.busyMs };
-      if (canAsk && !facts.isMissing) return { do: 'look', leg, afterMs: 0, withinMs: null };
+      if (canAsk && !isAsked && facts.busyMs > 0)
+        return { do: 'wait', afterMs: facts.busyMs, rests: patience.looksForLost };
+      if (canAsk && !facts.isMissing) return { do: 'look', leg, ...AT_ONCE, withinMs: null };
       if (canAsk && !isAsked) return { do: 'resolve the symbol' };
       return isAsked && maySendAgain(order, leg, facts)
-        ? { do: 'send', order, leg: leg.leg, again: true }
-        : goOn(lost(order, leg.leg), facts, rules);
+        ? { do: 'send', order, leg: keyOf(leg), again: true }
+        : nextStep(lost(order, keyOf(leg)), facts, rules);
     }
-    // Whether it was taken is for fill verification to find out; only a reversal cannot wait for that.
+    // Whether an entry was taken is for fill verification to find out.
     case 'unknown':
+      return leg.leg === 'exit' ? lookForLost(order, leg, facts, rules) : end(order);
     case 'placed':
     case 'partially_filled': {
-      if (isMain && leg.status === 'unknown') return end(order);
-      const budgetMs = isMain ? rules.fillWaitMs : rules.closeWaitMs;
+      // A reversal's entry waits for it; an exit that has more to do goes on when it has ended.
+      const isNotAll = isExit(order) && (!isMain || order.awaitsRest);
+      if (isNotAll && !isPatient) return end(moveTo(order, leg.status));
+      const budgetMs = isNotAll ? Number.POSITIVE_INFINITY : isMain ? rules.fillWaitMs : rules.closeWaitMs;
       if (facts.watch.ms < budgetMs) {
+        if (isNotAll)
+          return { do: 'look', leg, afterMs: longPause(facts.watch), rests: true, withinMs: rules.settleMs };
         const afterMs = pause(facts.watch, rules, budgetMs);
-        return { do: 'look', leg, afterMs, withinMs: budgetMs - facts.watch.ms - afterMs };
+        return { do: 'look', leg, afterMs, rests: false, withinMs: budgetMs - facts.watch.ms - afterMs };
       }
-      return isMain ? end(order) : end(aborted(order, closeUnfilled(order, leg, rules.closeWaitMs)));
+      return end(isMain ? order : aborted(order, closeUnfilled(order, leg, rules.closeWaitMs)));
     }
-    case 'rejected':
-      return isMain ? end(order) : afterRefusedClose(order, leg, facts, rules);
-    // The close of a reversal came to an end that is no fill.
     default:
-      return end(
-        isMain ? order : aborted(order, order.exitError ?? closeUnfilled(order, leg, rules.closeWaitMs)),
-      );
+      return end(order);
   }
 }
+
+/**
+ * An exit whose answer was lost. What the broker does not have so long after it was sent, by the clock of whoever sent it and by our
+ * own watch, it never got, where its word can be believed.
+ */
+function lookForLost(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
+  const { now, watch, isMissing, isBelieved, busyMs } = facts;
+  const age = leg.sentAt === null ? 0 : now - millis(leg.sentAt);
+  const isOverdue = age >= rules.giveUpMs && watch.ms >= rules.giveUpMs && watch.looks > 1;
+  if (isMissing && isBelieved && isOverdue) return nextStep(neverReceived(order, keyOf(leg)), facts, rules);
+  // Nobody can tell whether it was made: fill verification goes on asking, and in the end a person.
+  if (isLate(order, now) || (isOverdue && !isBelieved)) return end(leftUnknown(order, leg, rules));
+  if (busyMs > 0) return { do: 'wait', afterMs: busyMs, rests: true };
+  return { do: 'look', leg, afterMs: longPause(watch), rests: watch.looks > 4, withinMs: null };
+}
+
+const leftUnknown = (order: Order, leg: Leg, rules: Rules): Order =>
+  leg === mainLeg(order) || isExit(order)
+    ? moveTo(order, 'unknown')
+    : aborted(order, closeUnfilled(order, leg, rules.closeWaitMs));
 
 const aborted = (order: Order, error: OrderError): Order =>
   moveTo(order, 'failed', { error, exitError: error });
 
-/** The entry of a reversal, after its close. */
+/** The entry of a reversal, once its closes have ended. */
+function afterCloses(order: Order, entry: Leg, facts: Facts, rules: Rules): Step {
+  const close = order.legs.findLast(({ leg, status }) => leg === 'exit' && status !== 'planned');
+  if (!close || close.status === 'filled') return sendNext(order, entry, facts, rules);
+  // It never arrived, or the broker found nothing to close: the position says which, and whether the entry is due all the same.
+  const error = order.exitError ?? nothingHeld(order);
+  if (close.status === 'rejected' && !isDoubtful(error)) return end(stopped(order, 'rejected', error));
+  if (isLate(order, facts.now)) return end(late(order));
+  const busy = unlessBusy(order, facts);
+  if (busy) return busy;
+  const { instrument, position } = facts;
+  if (instrument === null) return { do: 'resolve the symbol' };
+  if (typeof instrument !== 'string') return end(stopped(order, 'failed', instrument.rejection));
+  if (position === null) return { do: 'read the position', ...afterRefusals(order) };
+  if (!isAgreed(facts)) return readAgain(facts, rules);
+  const [against, along] = close.side === 'buy' ? (['short', 'long'] as const) : (['long', 'short'] as const);
+  // Neither what was planned, nor what the guards would judge, holds for a position that stands on the entry's side already.
+  if (heldOn(position.held, along) !== ZERO)
+    return end(moveTo(order, 'rejected', { error: turned(order, heldInAll(position.held)) }));
+  if (heldOn(position.held, against) === ZERO) return sendNext(order, entry, facts, rules);
+  return close.status === 'cancelled' || close.status === 'failed'
+    ? end(aborted(order, error))
+    : begin(order, facts, rules);
+}
+
 function sendNext(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
   const { now, instrument, isSameLogin } = facts;
   if (isLate(order, now)) return end(late(order));
@@ -292,15 +303,16 @@ function sendNext(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
   if (busy) return busy;
   if (instrument === null) return { do: 'resolve the symbol' };
   if (typeof instrument !== 'string') return end(stopped(order, 'failed', instrument.rejection));
-  if (leg.instrument !== null && leg.instrument !== instrument)
-    return end(stopped(order, 'failed', otherMonth(leg, instrument)));
-  return sendGuarded(order, leg.leg, facts, rules);
+  // Opened is what the symbol means now, whichever month was closed.
+  const legs = order.legs.map((each) => (each === leg ? { ...each, instrument } : each));
+  return sendGuarded({ ...order, legs }, leg, facts, rules);
 }
 
 /** An entry is judged right before it is sent; a close is never held back. */
-function sendGuarded(order: Order, leg: LegName, facts: Facts, rules: Rules): Step {
+function sendGuarded(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
   const { guards } = facts;
-  if (leg !== 'entry' || guards === 'none') return { do: 'send', order, leg, again: false };
+  const key: LegKey = keyOf(leg);
+  if (leg.leg !== 'entry' || guards === 'none') return { do: 'send', order, leg: key, again: false };
   const positionAfter = furthestPosition(order, facts, rules);
   const isJudged =
     guards !== 'unjudged' &&
@@ -311,56 +323,12 @@ function sendGuarded(order: Order, leg: LegName, facts: Facts, rules: Rules): St
   const refusal = guardRefusal(guards.verdicts);
   return refusal
     ? end(stopped(judged, 'rejected', refusal))
-    : { do: 'send', order: judged, leg, again: false };
+    : { do: 'send', order: judged, leg: key, again: false };
 }
 
 /**
  * It may have been sent, and the broker does not have it, though it may yet arrive. The same id again is safe only where
  * a second one is refused for ever, and a close only where it cannot open the other side.
  */
-const maySendAgain = (order: Order, leg: Leg, { able, now, isSameLogin, instrument }: Facts): boolean =>
-  able.refusesDuplicateIds &&
-  (able.reduceOnly || leg.leg === 'entry') &&
-  isSameLogin &&
-  instrument === leg.instrument &&
-  !isLate(order, now);
-
-/** "Nothing to close" may mean that it is closed already: the position says, and then the entry is due all the same. */
-function afterRefusedClose(order: Order, close: Leg, facts: Facts, rules: Rules): Step {
-  const error = order.exitError ?? nothingHeld(order);
-  if (error.code !== 'no_position') return end(moveTo(order, 'rejected', { error }));
-  if (isLate(order, facts.now)) return end(late(order));
-  const busy = unlessBusy(order, facts);
-  if (busy) return busy;
-  if (facts.instrument === null) return { do: 'resolve the symbol' };
-  if (typeof facts.instrument !== 'string') return end(stopped(order, 'failed', facts.instrument.rejection));
-  if (facts.position === null) return { do: 'read the position', afterMs: 0 };
-  const isStillHeld = sign(facts.position.quantity) === (close.side === 'buy' ? -1 : 1);
-  if (isStillHeld && facts.positionWatch.ms < LAG_MS)
-    return { do: 'read the position', afterMs: pause(facts.positionWatch, rules, LAG_MS) };
-  if (isStillHeld) return end(moveTo(order, 'rejected', { error }));
-  // Neither what was planned, nor what the guards would judge, holds for a position that stands on the entry's side already.
-  if (sign(facts.position.quantity) !== 0)
-    return end(moveTo(order, 'rejected', { error: turned(order, facts.position.quantity) }));
-  const entry = mainLeg(order);
-  return entry ? sendNext(order, entry, facts, rules) : end(order);
-}
-
-/** null: the broker takes calls. */
-function unlessBusy(order: Order, facts: Facts): Step | null {
-  const { busyMs } = facts;
-  if (isWorthWaiting(order, facts)) return busyMs > 0 ? { do: 'wait', ms: busyMs } : null;
-  return end(stopped(order, 'rejected', rateLimited(busyMs, order)));
-}
-
-/** A busy broker is waited for where the order stays fresh and patience lasts. */
-export const isWorthWaiting = (
-  order: Order,
-  { now, busyMs, refusals }: Pick<Facts, 'now' | 'busyMs' | 'refusals'>,
-): boolean => busyMs <= PATIENCE_MS && refusals <= MOST_REFUSALS && now + busyMs <= millis(order.deadlineAt);
-
-/** Nothing is held; or what is held is being closed, or what would be held has yet to come. */
-function whyNothing(order: Order, others: readonly OtherLeg[]): OrderError {
-  const open = others.find(({ leg }) => isOpenLeg(leg));
-  return open ? nothingToTake(order, open) : nothingHeld(order);
-}
+const maySendAgain = (order: Order, leg: Leg, { able, now, isSameLogin }: Facts): boolean =>
+  able.refusesDuplicateIds && (able.reduceOnly || leg.leg === 'entry') && isSameLogin && !isLate(order, now);

@@ -114,6 +114,7 @@ export const REJECTION_CODES = [
   'no_position',
   'reversal_timeout',
   'broker_unavailable',
+  'credentials_rejected',
   'expired',
   'account_halted',
   'out_of_sync',
@@ -141,6 +142,8 @@ export interface OrderError {
 }
 
 export type LegName = 'exit' | 'entry';
+/** Which of an order's legs: of several exits the second is `exit 2`. */
+export type LegKey = LegName | `${LegName} ${number}`;
 
 /** `planned` was never sent, `sending` may have been: only the broker knows. */
 export const LEG_STATUSES = [
@@ -163,6 +166,8 @@ export const isOpenLeg = (leg: Leg): boolean => OPEN_LEG_STATUSES.includes(leg.s
 
 export interface Leg {
   readonly leg: LegName;
+  /** The first of its name, the second …: an exit may take several. */
+  readonly nth: number;
   readonly clientOrderId: ClientOrderId;
   readonly brokerRef: string | null;
   readonly side: Side;
@@ -226,7 +231,10 @@ export const NO_NOTES: SignalNotes = {
   price: null,
 };
 
-/** The first leg is sent first; the last one is what the order is about. */
+/**
+ * The first leg is sent first; the last one is what the order is about. Before it there may be exits: a reversal's close, one
+ * for each month that is held, and those that the broker never got.
+ */
 export interface Order {
   readonly id: OrderId;
   readonly version: number;
@@ -248,6 +256,8 @@ export interface Order {
   readonly error: OrderError | null;
   readonly positionBefore: Decimal | null;
   readonly autoExit: boolean;
+  /** Another order that is not settled may bring more for this exit to take: the fill of its legs is not its end. */
+  readonly awaitsRest: boolean;
   readonly legs: readonly Leg[];
   /** Of the credentials with which its legs were sent; null: none was. "Not found" with others decides nothing. */
   readonly credentialsVersion: number | null;
@@ -258,8 +268,9 @@ export interface Order {
   readonly trace: Trace;
 }
 
-export const legOf = (order: Order, name: LegName): Leg | undefined =>
-  order.legs.find((leg) => leg.leg === name);
+export const keyOf = ({ leg, nth }: Pick<Leg, 'leg' | 'nth'>): LegKey => (nth === 1 ? leg : `${leg} ${nth}`);
+export const legOf = (order: Order, key: LegKey): Leg | undefined =>
+  order.legs.find((leg) => keyOf(leg) === key);
 export const mainLeg = (order: Order): Leg | undefined => order.legs.at(-1);
 export const openLeg = (order: Order): Leg | undefined => order.legs.find(isOpenLeg);
 
@@ -267,14 +278,25 @@ export const openLeg = (order: Order): Leg | undefined => order.legs.find(isOpen
  * Derived, never drawn: whoever takes an order over after a crash asks the broker for the very id that the dead
  * worker used. 24 characters of [a-z0-9] that do not start with t suit every broker we know.
  */
-export function clientOrderId(order: OrderId, leg: LegName): ClientOrderId {
-  const digest = createHash('sha256').update(`${order}:${leg}`).digest('hex');
+export function clientOrderId(order: OrderId, leg: LegName, nth = 1): ClientOrderId {
+  const digest = createHash('sha256')
+    .update(nth === 1 ? `${order}:${leg}` : `${order}:${leg}:${nth}`)
+    .digest('hex');
   const tail = BigInt(`0x${digest}`).toString(36).padStart(50, '0').slice(-22);
   return `f${leg === 'exit' ? 'x' : 'e'}${tail}` as ClientOrderId;
 }
 
 /** Of an order at the broker, whoever sent it. */
 export const isOurEntry = (id: string): boolean => /^fe[0-9a-z]{22}$/.test(id);
+
+/** Something of the order was filled. */
+export const hasTraded = (order: Order): boolean =>
+  order.legs.some(
+    ({ status, fillQuantity }) => status === 'filled' || (fillQuantity !== null && fillQuantity !== '0'),
+  );
+
+/** Or may have been. */
+export const wasSent = (order: Order): boolean => order.legs.some(({ status }) => status !== 'planned');
 
 /** Under way, or followed by fill verification. */
 export const isUnsettled = (order: Order): boolean =>
@@ -291,9 +313,9 @@ export function moveTo(
   return { ...order, ...change, status };
 }
 
-export const withLeg = (order: Order, name: LegName, change: Partial<Omit<Leg, 'leg'>>): Order => ({
+export const withLeg = (order: Order, key: LegKey, change: Partial<Omit<Leg, 'leg' | 'nth'>>): Order => ({
   ...order,
-  legs: order.legs.map((leg) => (leg.leg === name ? { ...leg, ...change } : leg)),
+  legs: order.legs.map((leg) => (keyOf(leg) === key ? { ...leg, ...change } : leg)),
 });
 
 /** Notes the hop once, in milliseconds since the signal's arrival. */

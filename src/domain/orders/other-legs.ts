@@ -1,10 +1,10 @@
 // What the account's other open legs on an instrument mean for an order that is planned there: what they take or open
-// is neither taken nor opened a second time.
+// is neither taken nor opened a second time, and an exit waits for what they may yet bring.
 
 import { absolute, add, type Decimal, negate, sign, smaller, subtract, ZERO } from '../decimal.ts';
 import { millis, type OrderId } from '../ids.ts';
 import { isOpenLeg, type Leg, mainLeg, type Order, type OrderIntent } from './order.ts';
-import { plannedPosition, sideTowards } from './position.ts';
+import { type Holding, plannedPosition, sideTowards } from './position.ts';
 
 /** A leg of another order of this account, on the same instrument, that has not ended as far as we know. */
 export interface OtherLeg {
@@ -17,19 +17,29 @@ interface Beside {
   readonly now: number;
 }
 
-interface Patience {
+interface GivingUp {
   /** What has not arrived at the broker this long after it was sent is given up. */
   readonly giveUpMs: number;
 }
 
 const isResting = ({ status }: Leg): boolean => status === 'placed' || status === 'partially_filled';
 
-export const isYoung = ({ sentAt }: Leg, now: number, { giveUpMs }: Patience): boolean =>
-  sentAt !== null && now - millis(sentAt) < giveUpMs;
+const isYounger = ({ sentAt }: Leg, now: number, ms: number): boolean =>
+  sentAt !== null && now - millis(sentAt) < ms;
+
+export const isYoung = (leg: Leg, now: number, { giveUpMs }: GivingUp): boolean =>
+  isYounger(leg, now, giveUpMs);
+
+/** From then on a person may settle what nobody knows the end of. */
+export const FORGOTTEN_MS = 10 * 60_000;
+
+/** Nothing was heard of it for so long that no order waits for it, or looks at it again. One that rests at the broker is not. */
+export const isForgotten = (leg: Leg, now: number): boolean =>
+  !isResting(leg) && !isYounger(leg, now, FORGOTTEN_MS);
 
 /** It rests, or may be on its way: what was sent long ago is in the position by now, or never will be. */
-const isPending = (leg: Leg, now: number, patience: Patience): boolean =>
-  isResting(leg) || (isOpenLeg(leg) && isYoung(leg, now, patience));
+const isPending = (leg: Leg, now: number, giving: GivingUp): boolean =>
+  isResting(leg) || (isOpenLeg(leg) && isYoung(leg, now, giving));
 
 const closes = (leg: Leg, position: Decimal): boolean =>
   leg.leg === 'exit' && sign(position) === (leg.side === 'sell' ? 1 : -1);
@@ -37,8 +47,8 @@ const closes = (leg: Leg, position: Decimal): boolean =>
 const unfilled = (legs: readonly OtherLeg[]): Decimal =>
   legs.reduce<Decimal>((sum, { leg }) => add(sum, subtract(leg.quantity, leg.fillQuantity ?? ZERO)), ZERO);
 
-export const pendingLeg = ({ others, now }: Beside, patience: Patience): OtherLeg | undefined =>
-  others.find(({ leg }) => isPending(leg, now, patience));
+export const pendingLeg = ({ others, now }: Beside, giving: GivingUp): OtherLeg | undefined =>
+  others.find(({ leg }) => isPending(leg, now, giving));
 
 /** Only what is too much for the target is closed. */
 export function withoutOpening(intent: OrderIntent): OrderIntent {
@@ -47,42 +57,67 @@ export function withoutOpening(intent: OrderIntent): OrderIntent {
   return { ...intent, target: { ...intent.target, opens } };
 }
 
+/** Something of the position is to be left: here a broker that clamps a close to what is held does not keep it right. */
+export const leavesSome = ({ target }: OrderIntent): boolean =>
+  target !== undefined && sign(target.position) !== 0;
+
 /**
  * What our own open closes take already is not there to be taken again. Where the broker does not clamp a close to what is
  * held, two closes of +3 would end at -3; where it does, two that are each to leave 1 of 3 would leave nothing.
  */
 export function takeable(
-  position: Decimal,
+  { instrument, quantity: position }: Holding,
   { target }: OrderIntent,
   { able, others, now }: Beside & { readonly able: { readonly reduceOnly: boolean } },
-  patience: Patience,
-): Decimal {
-  const leavesSome = target !== undefined && sign(target.position) === sign(position);
-  if (able.reduceOnly && !leavesSome) return position;
-  const isTaking = (leg: Leg) => (leavesSome ? isPending(leg, now, patience) : isResting(leg));
-  const taken = unfilled(others.filter(({ leg }) => isTaking(leg) && closes(leg, position)));
+  giving: GivingUp,
+): Holding {
+  const isLeft = target !== undefined && sign(target.position) === sign(position);
+  if (able.reduceOnly && !isLeft) return { instrument, quantity: position };
+  const isTaking = (leg: Leg) => (isLeft ? isPending(leg, now, giving) : isResting(leg));
+  const taken = unfilled(
+    others.filter(({ leg }) => leg.instrument === instrument && isTaking(leg) && closes(leg, position)),
+  );
   const left = subtract(absolute(position), smaller(taken, absolute(position)));
-  return sign(position) < 0 ? negate(left) : left;
+  return { instrument, quantity: sign(position) < 0 ? negate(left) : left };
 }
 
 /** A close of ours that may have been made, or may yet be: where a second one is not clamped, none is sent before it is known. */
 export const closeInDoubt = (
-  position: Decimal,
+  held: readonly Holding[],
   { others, now }: Beside,
-  patience: Patience,
+  giving: GivingUp,
 ): OtherLeg | undefined =>
   others.find(
     ({ leg }) =>
       (leg.status === 'sending' || leg.status === 'unknown') &&
-      closes(leg, position) &&
-      isYoung(leg, now, patience),
+      held.some(({ instrument, quantity }) => leg.instrument === instrument && closes(leg, quantity)) &&
+      isYoung(leg, now, giving),
   );
 
+/**
+ * What an exit waits for: an entry of ours that may yet open what it is to close, or a close of ours that holds back a part of it.
+ * None: whatever is not held now will not come by an order of ours.
+ */
+export function othersToAwait(
+  { intent }: Pick<Order, 'intent'>,
+  { able, others, now }: Beside & { readonly able: { readonly reduceOnly: boolean } },
+): OtherLeg | undefined {
+  const direction = intent.target || intent.operation === 'PLACE_ENTRY_ORDER' ? null : intent.direction;
+  const opens = ({ leg, side }: Leg) =>
+    leg === 'entry' && (direction === null || side === (direction === 'long' ? 'buy' : 'sell'));
+  // Where a close is clamped to what is held, another one beside it takes nothing away from it.
+  const holdsBack = ({ leg, side }: Leg) =>
+    leg === 'exit' &&
+    (!able.reduceOnly || leavesSome(intent)) &&
+    (direction === null || side === (direction === 'long' ? 'sell' : 'buy'));
+  return others.find(({ leg }) => isOpenLeg(leg) && !isForgotten(leg, now) && (opens(leg) || holdsBack(leg)));
+}
+
 /** Signed: where the position would stand when all that is planned is filled, and every entry on its side that may yet be. */
-export function furthestPosition(order: Order, { others, now }: Beside, patience: Patience): Decimal {
+export function furthestPosition(order: Order, { others, now }: Beside, giving: GivingUp): Decimal {
   const side = mainLeg(order)?.side;
   const more = unfilled(
-    others.filter(({ leg }) => leg.leg === 'entry' && leg.side === side && isPending(leg, now, patience)),
+    others.filter(({ leg }) => leg.leg === 'entry' && leg.side === side && isPending(leg, now, giving)),
   );
   return add(plannedPosition(order), side === 'sell' ? negate(more) : more);
 }

@@ -4,8 +4,11 @@
 import type { Decimal } from '../decimal.ts';
 import { type BrokerOrderState, recordState } from './fill.ts';
 import {
+  hasTraded,
+  keyOf,
   type Leg,
-  type LegName,
+  type LegKey,
+  legOf,
   mainLeg,
   moveTo,
   type Order,
@@ -13,6 +16,7 @@ import {
   openLeg,
   withLeg,
 } from './order.ts';
+import { isExit } from './patience.ts';
 
 /** As the port has it. */
 export type Outcome =
@@ -20,37 +24,48 @@ export type Outcome =
   | { readonly outcome: 'rejected'; readonly error: OrderError }
   | { readonly outcome: 'unknown'; readonly reason: string };
 
-export function recordOutcome(order: Order, name: LegName, outcome: Outcome, now: number): Order {
+export function recordOutcome(order: Order, key: LegKey, outcome: Outcome, now: number): Order {
   switch (outcome.outcome) {
     case 'accepted':
-      return recordState(order, name, outcome.state, now);
+      return recordState(order, key, outcome.state, now);
     case 'rejected': {
-      const refused = withLeg(order, name, { status: 'rejected' });
-      // It was on its way for too long, and the broker says so.
-      if (outcome.error.code === 'expired') return late(refused);
-      // A reversal's close: what comes of it is decided on the position.
-      return isMain(order, name)
-        ? moveTo(refused, 'rejected', { error: outcome.error })
-        : { ...refused, exitError: outcome.error };
+      const { error } = outcome;
+      const refused = withLeg(order, key, { status: 'rejected' });
+      // It was on its way for too long, and the broker says so: an exit is planned anew.
+      if (error.code === 'expired' && legOf(order, key)?.leg === 'entry') return late(refused);
+      // A close: that there is nothing to close is decided on the position, and by others a reversal's is not its end.
+      const isDecided = isMain(order, key) && (legOf(order, key)?.leg === 'entry' || !isDoubtful(error));
+      return isDecided ? moveTo(refused, 'rejected', { error }) : { ...refused, exitError: error };
     }
     case 'unknown':
-      return lost(order, name);
+      return lost(order, key);
   }
 }
 
-const isMain = (order: Order, name: LegName): boolean => mainLeg(order)?.leg === name;
+/** The broker says that there is nothing to close, or that the request came too late: neither is its last word on the position. */
+export const isDoubtful = ({ code }: OrderError): boolean => code === 'no_position' || code === 'expired';
 
-/** Sent, and no answer. A reversal goes on looking for its close; otherwise the order is `unknown`. */
-export function lost(order: Order, name: LegName): Order {
-  const unanswered = withLeg(order, name, { status: 'unknown' });
-  return isMain(order, name) ? moveTo(unanswered, 'unknown') : unanswered;
+const isMain = (order: Order, key: LegKey): boolean => {
+  const main = mainLeg(order);
+  return main !== undefined && keyOf(main) === key;
+};
+
+/** Sent, and no answer. An exit, and a reversal's close, goes on being looked for; an entry is `unknown`. */
+export function lost(order: Order, key: LegKey): Order {
+  const unanswered = withLeg(order, key, { status: 'unknown' });
+  return isMain(order, key) && !isExit(order) ? moveTo(unanswered, 'unknown') : unanswered;
 }
+
+/** So long after it was sent the broker does not have it: it never arrived, and is planned anew. */
+export const neverReceived = (order: Order, key: LegKey): Order => withLeg(order, key, { status: 'expired' });
 
 /** Nothing more is done about it. What was certainly not sent has ended; what may have been is unknown. */
 export function givenUp(order: Order, error: OrderError): Order {
   const open = openLeg(order);
-  const current = open?.status === 'sending' ? lost(order, open.leg) : order;
+  const current = open?.status === 'sending' ? lost(order, keyOf(open)) : order;
   if (current.status !== 'executing') return current;
+  if (open && isExit(order))
+    return moveTo(current, open.status === 'sending' ? 'unknown' : (open.status as 'unknown'));
   // A reversal's close: it is at the broker, or may be.
   if (open) return stopped(current, 'failed', mayHaveClosed(error, open));
   return stopped(current, error.code === 'broker_rate_limited' ? 'rejected' : 'failed', error);
@@ -67,16 +82,12 @@ const mayHaveClosed = (error: OrderError, close: Leg): OrderError => ({
 export const stopped = (order: Order, status: 'rejected' | 'failed' | 'expired', error: OrderError): Order =>
   moveTo(order, hasTraded(order) ? 'failed' : status, { error });
 
-export const hasTraded = (order: Order): boolean =>
-  order.legs.some(
-    ({ status, fillQuantity }) => status === 'filled' || (fillQuantity !== null && fillQuantity !== '0'),
-  );
-
-/** Its time has run out before this leg was sent. */
-export const late = (order: Order): Order =>
+/** Its time has run out before this leg was sent. `why`: what was in the way, in words. */
+export const late = (order: Order, why = ''): Order =>
   stopped(order, 'expired', {
     code: 'expired',
-    message: `The order was not sent: it could not be executed before its deadline, ${order.deadlineAt}.`,
+    message:
+      `The order was not sent: it could not be executed before its deadline, ${order.deadlineAt}. ${why}`.trim(),
   });
 
 /** The account was halted after the entry was accepted and before this leg was sent. */
@@ -89,6 +100,11 @@ export const heldBack = (order: Order): Order =>
 export const unreachable = (why: string): OrderError => ({
   code: 'broker_unavailable',
   message: `The broker cannot be reached: ${why.replace(/[.\s]+$/, '')}.`,
+});
+
+export const refusedCredentials = (why: string): OrderError => ({
+  code: 'credentials_rejected',
+  message: `The broker refuses the credentials, and nothing was sent: ${why.replace(/[.\s]+$/, '')}.`,
 });
 
 /** Whole seconds, and never sooner than the broker said. */
@@ -120,6 +136,14 @@ export const nothingHeld = (order: Order): OrderError => ({
 });
 
 /** By others, between the look at it and the close of a reversal. */
+/** The broker refuses a close as if there were nothing to close, and shows a position all the same. */
+export const stillHeld = (order: Order, position: Decimal): OrderError => ({
+  code: 'failed_at_broker',
+  message:
+    `The broker says that there is nothing to close in ${order.symbol}, and shows a position of ${position} there. Other orders at the ` +
+    'broker may hold it back: look at them, and close the position there or send the order again.',
+});
+
 export const turned = (order: Order, position: Decimal): OrderError => ({
   code: 'no_position',
   message:
@@ -135,6 +159,25 @@ export const nothingToTake = (
   message:
     `There is nothing in ${order.symbol} for ${order.action} to close: order ${orderId} (${leg.side} ${leg.quantity}) ` +
     'is still open at the broker. Look at it, and send the order again when it has ended.',
+});
+
+/** Of a plan: what it waits for may take until its deadline. */
+export const wouldWait = (order: Order): OrderError => ({
+  code: 'broker_unavailable',
+  message:
+    `Nothing would be sent to ${order.symbol} at this moment: the broker’s position does not agree yet with what was filled, or another ` +
+    'order of yours there has not ended. The order would wait for that, until its deadline at the latest.',
+});
+
+export const heldBackByOthers = (
+  order: Order,
+  { orderId, leg }: { readonly orderId: string; readonly leg: Leg },
+): OrderError => ({
+  code: 'expired',
+  message:
+    `Until its deadline, ${order.deadlineAt}, ${order.action} in ${order.symbol} waited for order ${orderId} (${leg.leg} of ${leg.quantity}, ` +
+    `${leg.status}), which has not ended. ${hasTraded(order) ? 'What was held before it is closed; w' : 'W'}hat it opens stays open: look at it, ` +
+    'and close it when it has ended.',
 });
 
 export const stillPending = (
@@ -162,13 +205,6 @@ export const otherLogin = (order: Order): OrderError => ({
   message:
     `The entry was not sent: the broker credentials of the account were changed after the close of ${order.symbol} ` +
     'had been sent with the old ones. Check both positions and act by hand.',
-});
-
-export const otherMonth = (leg: Leg, instrument: string): OrderError => ({
-  code: 'invalid_symbol',
-  message:
-    `The entry was not sent: the close was made in ${leg.instrument}, and the symbol now means ${instrument}. ` +
-    'Check the position and send a new signal.',
 });
 
 export function closeUnfilled(order: Order, close: Leg, waitedMs: number): OrderError {

@@ -1,14 +1,21 @@
-// What to send for a signal, given the position held: the spec's auto-reversal table. A position is signed.
+// What to send for a signal, given what is held: the spec's auto-reversal table. A position is signed. It is mostly of one
+// instrument; under a symbol that rolls it may lie in several months, each of which is closed by an order of its own.
 
 import { absolute, add, compare, type Decimal, negate, sign, smaller, subtract, ZERO } from '../decimal.ts';
 import type { Direction, LegName, Order, OrderError, OrderIntent, Side, Target } from './order.ts';
 
+/** What is held of one instrument. */
+export interface Holding {
+  readonly instrument: string;
+  /** Signed. */
+  readonly quantity: Decimal;
+}
+
 interface PlannedLeg {
   readonly leg: LegName;
+  readonly instrument: string;
   readonly side: Side;
   readonly quantity: Decimal;
-  /** A leg that closes must never open the other side, whatever happened since the position was read. */
-  readonly reduceOnly: boolean;
 }
 
 export interface Plan {
@@ -17,41 +24,94 @@ export interface Plan {
   readonly autoExit: boolean;
 }
 
-const planOf = (...legs: readonly PlannedLeg[]): Plan => ({ legs, autoExit: legs.length > 1 });
-const NOTHING = planOf();
-
-export function planOrder(intent: OrderIntent, quantity: Decimal, position: Decimal): Plan {
-  if (intent.target) return planTarget(intent.target, position);
-  switch (intent.operation) {
-    case 'PLACE_ENTRY_ORDER':
-      return planEntry(intent.side, quantity, position);
-    case 'PLACE_EXIT_ORDER':
-      return planExit(intent.direction, quantity, position);
-    case 'CLOSE_POSITION':
-      return planExit(intent.direction ?? directionOf(position), absolute(position), position);
-  }
+/** `held`: the oldest month first. `current`: what the symbol means now, and where something is opened. */
+export function planOrder(
+  intent: OrderIntent,
+  quantity: Decimal,
+  held: readonly Holding[],
+  current: string,
+): Plan {
+  const legs = legsFor(intent, quantity, held, current);
+  return {
+    legs,
+    autoExit: legs.some(({ leg }) => leg === 'exit') && legs.some(({ leg }) => leg === 'entry'),
+  };
 }
 
-function planEntry(side: Side, quantity: Decimal, position: Decimal): Plan {
-  const entry: PlannedLeg = { leg: 'entry', side, quantity, reduceOnly: false };
-  const held = sign(position);
-  const isOpposite = side === 'buy' ? held < 0 : held > 0;
-  return isOpposite ? planOf(closing(side, absolute(position)), entry) : planOf(entry);
+function legsFor(
+  intent: OrderIntent,
+  quantity: Decimal,
+  held: readonly Holding[],
+  current: string,
+): PlannedLeg[] {
+  if (intent.target) return legsToTarget(intent.target, held, current);
+  switch (intent.operation) {
+    case 'PLACE_ENTRY_ORDER': {
+      const { side } = intent;
+      return [...closeAll(held, side === 'buy' ? 'short' : 'long'), opening(side, quantity, current)];
+    }
+    case 'PLACE_EXIT_ORDER':
+      return take(held, intent.direction, quantity);
+    case 'CLOSE_POSITION':
+      return intent.direction === null
+        ? [...closeAll(held, 'long'), ...closeAll(held, 'short')]
+        : closeAll(held, intent.direction);
+  }
 }
 
 /**
  * Moves the position to the target. What exceeds or contradicts it is always closed; the rest is opened only in the
  * direction of the action: a "sell" after a missed entry never buys.
  */
-function planTarget({ position: target, opens }: Target, position: Decimal): Plan {
-  const isContrary = sign(position) !== 0 && sign(position) !== sign(target);
-  const kept = isContrary ? ZERO : smaller(absolute(position), absolute(target));
-  const [excess, rest] = [subtract(absolute(position), kept), subtract(absolute(target), kept)];
-  const closes = sign(excess) > 0 ? [closing(sign(position) > 0 ? 'sell' : 'buy', excess)] : [];
+function legsToTarget(
+  { position: target, opens }: Target,
+  held: readonly Holding[],
+  current: string,
+): PlannedLeg[] {
   const side = sideTowards(target);
-  if (compare(rest, ZERO) === 0 || (opens !== null && opens !== side)) return planOf(...closes);
-  return planOf(...closes, { leg: 'entry', side, quantity: rest, reduceOnly: false });
+  const [same, contrary]: Direction[] = side === 'buy' ? ['long', 'short'] : ['short', 'long'];
+  if (!same || !contrary) return [];
+  const there = heldOn(held, same);
+  const excess = subtract(there, absolute(target));
+  const closes = [...closeAll(held, contrary), ...(sign(excess) > 0 ? take(held, same, excess) : [])];
+  const missing = negate(excess);
+  if (sign(missing) <= 0 || (opens !== null && opens !== side)) return closes;
+  return [...closes, opening(side, missing, current)];
 }
+
+const onSide = (held: readonly Holding[], direction: Direction): readonly Holding[] =>
+  held.filter(({ quantity }) => sign(quantity) === (direction === 'long' ? 1 : -1));
+
+/** How much is held that way, as a number without a sign. */
+export const heldOn = (held: readonly Holding[], direction: Direction): Decimal =>
+  onSide(held, direction).reduce<Decimal>((sum, { quantity }) => add(sum, absolute(quantity)), ZERO);
+
+/** Signed, over all months. */
+export const heldInAll = (held: readonly Holding[]): Decimal =>
+  held.reduce<Decimal>((sum, { quantity }) => add(sum, quantity), ZERO);
+
+const closeAll = (held: readonly Holding[], direction: Direction): PlannedLeg[] =>
+  take(held, direction, heldOn(held, direction));
+
+/** At most what is held on that side, the oldest month first: an exit never flips a position. */
+function take(held: readonly Holding[], direction: Direction, quantity: Decimal): PlannedLeg[] {
+  const legs: PlannedLeg[] = [];
+  let left = quantity;
+  for (const { instrument, quantity: there } of onSide(held, direction)) {
+    const part = smaller(left, absolute(there));
+    if (sign(part) <= 0) break;
+    legs.push({ leg: 'exit', instrument, side: direction === 'long' ? 'sell' : 'buy', quantity: part });
+    left = subtract(left, part);
+  }
+  return legs;
+}
+
+const opening = (side: Side, quantity: Decimal, instrument: string): PlannedLeg => ({
+  leg: 'entry',
+  instrument,
+  side,
+  quantity,
+});
 
 /** What an order that was planned leaves undone of its target, by whatever kept it from trading that. null: nothing. */
 export function shortOfTarget(order: Order): OrderError | null {
@@ -66,7 +126,8 @@ export function shortOfTarget(order: Order): OrderError | null {
         'was not closed, because another order of ours has not ended, which may close it. Once that is known, align the account.',
     };
   const opens = (planned: readonly { readonly leg: LegName }[]) => planned.some(({ leg }) => leg === 'entry');
-  if (opens(legs) || !opens(planTarget({ ...target, opens: null }, positionBefore).legs)) return null;
+  const stood = [{ instrument: symbol, quantity: positionBefore }];
+  if (opens(legs) || !opens(legsToTarget({ ...target, opens: null }, stood, symbol))) return null;
   return {
     code: 'out_of_sync',
     message:
@@ -84,34 +145,20 @@ export const positionAfter = ({ positionBefore, legs }: Order): Decimal | null =
         return side === 'buy' ? add(held, filled) : subtract(held, filled);
       }, positionBefore);
 
-/** Signed: when all that is planned is filled. */
-export const plannedPosition = ({ positionBefore, legs }: Order): Decimal =>
-  legs.reduce<Decimal>(
-    (held, { side, quantity }) => (side === 'buy' ? add(held, quantity) : subtract(held, quantity)),
-    positionBefore ?? ZERO,
-  );
+/** Signed: when all that is planned is filled. Of a leg in whose place another was planned, what it filled. */
+export const plannedPosition = ({ positionBefore, legs }: Pick<Order, 'positionBefore' | 'legs'>): Decimal =>
+  legs.reduce<Decimal>((held, { side, quantity, fillQuantity, ...leg }, index) => {
+    const isReplaced = legs
+      .slice(index + 1)
+      .some((later) => later.leg === leg.leg && later.instrument === leg.instrument);
+    const traded = isReplaced ? (fillQuantity ?? ZERO) : quantity;
+    return side === 'buy' ? add(held, traded) : subtract(held, traded);
+  }, positionBefore ?? ZERO);
 
 /** Of what is too much for its target a part was left to another order that rests: where the position ends, that one decides. */
 export const leavesToAnother = (order: Order): boolean =>
   order.intent.target !== undefined &&
   compare(absolute(plannedPosition(order)), absolute(order.intent.target.position)) > 0;
 
-/** Takes at most what is held on that side: an exit never flips a position. */
-function planExit(direction: Direction, quantity: Decimal, position: Decimal): Plan {
-  const heldThatWay = direction === 'long' ? position : negate(position);
-  if (sign(heldThatWay) <= 0) return NOTHING;
-  const side = direction === 'long' ? 'sell' : 'buy';
-  return planOf(closing(side, smaller(quantity, heldThatWay)));
-}
-
 /** Which side has to be traded to stand there from flat. */
 export const sideTowards = (position: Decimal): Side => (sign(position) < 0 ? 'sell' : 'buy');
-
-const directionOf = (position: Decimal): Direction => (sign(position) < 0 ? 'short' : 'long');
-
-const closing = (side: Side, quantity: Decimal): PlannedLeg => ({
-  leg: 'exit',
-  side,
-  quantity,
-  reduceOnly: true,
-});

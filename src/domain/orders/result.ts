@@ -1,9 +1,19 @@
 // How an order is shown: the OrderResult that answers a signal, and the order_history record. Decimals become JSON
 // numbers here and nowhere else.
 
-import { type Decimal, subtract, toNumber, toNumberOrNull } from '../decimal.ts';
+import {
+  add,
+  average,
+  type Decimal,
+  multiply,
+  sign,
+  subtract,
+  toNumber,
+  toNumberOrNull,
+  ZERO,
+} from '../decimal.ts';
 import type { Timestamp } from '../ids.ts';
-import { type ExitOrderResult, type Leg, legOf, mainLeg, type Order, type OrderError } from './order.ts';
+import type { ExitOrderResult, Leg, Order, OrderError } from './order.ts';
 import { REJECTIONS } from './rejection.ts';
 
 export type OrderResult = ReturnType<typeof orderResult>;
@@ -17,7 +27,7 @@ export interface Verification {
 }
 
 export function orderResult(order: Order) {
-  const main = mainLeg(order);
+  const fill = fillOf(order);
   return {
     order_id: order.id,
     status: order.status,
@@ -31,8 +41,8 @@ export function orderResult(order: Order) {
     order_type: order.orderType,
     quantity: toNumber(order.quantity),
     broker_refs: brokerRefs(order),
-    fill_price: toNumberOrNull(main?.fillPrice ?? null),
-    fill_quantity: toNumberOrNull(main?.fillQuantity ?? null),
+    fill_price: toNumberOrNull(fill.price),
+    fill_quantity: toNumberOrNull(fill.quantity),
     market_position: order.notes.marketPosition,
     target: toNumberOrNull(order.intent.target?.position ?? null),
     gap: order.notes.gap,
@@ -99,30 +109,73 @@ export function orderSummary(order: Order, { verification, isRealAccount }: Besi
 export function slippage({
   notes: { price },
   legs,
-}: Pick<Order, 'notes'> & { readonly legs: readonly Pick<Leg, 'side' | 'fillPrice'>[] }): Decimal | null {
-  // Of the last leg: it is what the order is about.
-  const { side, fillPrice = null } = legs.at(-1) ?? {};
+}: Pick<Order, 'notes'> & {
+  readonly legs: readonly Pick<Leg, 'leg' | 'side' | 'fillPrice' | 'fillQuantity'>[];
+}): Decimal | null {
+  const { price: fillPrice } = fillOf({ legs });
   if (price === null || fillPrice === null) return null;
-  return side === 'buy' ? subtract(price, fillPrice) : subtract(fillPrice, price);
+  return legs.at(-1)?.side === 'buy' ? subtract(price, fillPrice) : subtract(fillPrice, price);
+}
+
+interface Fill {
+  readonly price: Decimal | null;
+  readonly quantity: Decimal | null;
+}
+
+/** Of what the order is about: its entry, or all of its exits. */
+export function fillOf({
+  legs,
+}: {
+  readonly legs: readonly Pick<Leg, 'leg' | 'fillPrice' | 'fillQuantity'>[];
+}): Fill {
+  const name = legs.at(-1)?.leg;
+  return together(legs.filter(({ leg }) => leg === name));
+}
+
+function together(legs: readonly Pick<Leg, 'fillPrice' | 'fillQuantity'>[]): Fill {
+  const known = legs.filter(({ fillQuantity }) => fillQuantity !== null && sign(fillQuantity) > 0);
+  const last = known.length > 0 ? known.at(-1) : legs.at(-1);
+  if (known.length < 2 || !last)
+    return { price: last?.fillPrice ?? null, quantity: last?.fillQuantity ?? null };
+  const quantity = known.reduce<Decimal>((sum, leg) => add(sum, leg.fillQuantity ?? ZERO), ZERO);
+  const value = known.reduce<Decimal>(
+    (sum, leg) => add(sum, multiply(leg.fillPrice ?? ZERO, leg.fillQuantity ?? ZERO)),
+    ZERO,
+  );
+  return { price: average(value, quantity), quantity };
 }
 
 export const brokerRefs = (order: Order): string[] =>
   order.legs.map((leg) => leg.brokerRef).filter((ref) => ref !== null);
 
-const reversalClose = (order: Order): Leg | undefined => (order.autoExit ? legOf(order, 'exit') : undefined);
+/** Of a reversal, in the order of sending: mostly there is one. */
+const reversalCloses = ({ autoExit, legs }: Order): readonly Leg[] =>
+  autoExit ? legs.filter(({ leg }) => leg === 'exit') : [];
 
-export const exitQuantity = (order: Order) => reversalClose(order)?.quantity ?? null;
+/** One in whose place another was planned, because the broker never got it or refused it, asked for the same. */
+const asked = (closes: readonly Leg[]): Decimal =>
+  closes.reduce<Decimal>((sum, { quantity, fillQuantity, instrument }, index) => {
+    const isReplaced = closes.slice(index + 1).some((later) => later.instrument === instrument);
+    return add(sum, isReplaced ? (fillQuantity ?? ZERO) : quantity);
+  }, ZERO);
+
+export function exitQuantity(order: Order): Decimal | null {
+  const closes = reversalCloses(order);
+  return closes.length > 0 ? asked(closes) : null;
+}
 
 export function exitOrderResult(order: Order): ExitOrderResult | null {
-  const close = reversalClose(order);
+  const closes = reversalCloses(order);
+  const close = closes.at(-1);
   if (!close) return null;
+  const fill = together(closes);
   return {
     status: close.status,
     client_order_id: close.clientOrderId,
     broker_ref: close.brokerRef,
-    quantity: toNumber(close.quantity),
-    fill_price: toNumberOrNull(close.fillPrice),
-    fill_quantity: toNumberOrNull(close.fillQuantity),
+    quantity: toNumber(asked(closes)),
+    fill_price: toNumberOrNull(fill.price),
+    fill_quantity: toNumberOrNull(fill.quantity),
     error: explained(order.exitError),
   };
 }

@@ -59,3 +59,6 @@ export function isAllowedSymbol(broker: BrokerName, allowed: readonly string[], 
   const wanted = canonicalSymbol(broker, symbol);
   return allowed.some((entry) => canonicalSymbol(broker, entry) === wanted);
 }
+
+/** A continuous future: what it means changes with the months. */
+export const rolls = (symbol: string): boolean => symbol.endsWith('!');

@@ -4,7 +4,6 @@
 // the answer, asks again.
 
 import type { Balance, Position } from '../../broker/broker.ts';
-import type { Guards } from '../../domain/guards/guards.ts';
 import { type AccountId, isUuid, type OrderId, type UserId } from '../../domain/ids.ts';
 import type { Look } from '../../domain/orders/fill.ts';
 import type { Order } from '../../domain/orders/order.ts';
@@ -12,6 +11,7 @@ import { type Carried, type Tracing, UNTRACED } from '../../domain/tracing.ts';
 import type { Store } from '../../store/store.ts';
 import type { Cleared } from '../lane/clear-entries.ts';
 import type { Reset, SymbolPage, SymbolSearch, Unavailable, Verdict } from '../lane/enquiries.ts';
+import type { Draft } from '../lane/plan-ahead.ts';
 import type { Placement, Pool } from './pool.ts';
 import type { Roster } from './roster.ts';
 
@@ -31,7 +31,7 @@ export interface Work {
   symbols: { request: { accountId: AccountId } & SymbolSearch; answer: SymbolPage | Unavailable };
   /** The order as it would be sent now, or as it would end. */
   plan: {
-    request: { accountId: AccountId; draft: Order; guards: Guards | null };
+    request: { accountId: AccountId } & Draft;
     answer: { readonly planned: Order } | Unavailable;
   };
   resetSimulation: { request: { accountId: AccountId }; answer: Reset | Unavailable };

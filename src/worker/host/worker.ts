@@ -9,8 +9,8 @@ import type { Account } from '../../data/accounts/accounts.ts';
 import type { BrokerName } from '../../domain/brokers.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
 import type { Look } from '../../domain/orders/fill.ts';
-import type { Rules } from '../../domain/orders/next-step.ts';
 import { hasEnded, isUnderWay, type Order, openLeg } from '../../domain/orders/order.ts';
+import type { Rules } from '../../domain/orders/step.ts';
 import type { Tracing } from '../../domain/tracing.ts';
 import { clearEntries } from '../lane/clear-entries.ts';
 import {
@@ -26,9 +26,11 @@ import {
 } from '../lane/enquiries.ts';
 import { type Execution, OrderTaken } from '../lane/execute.ts';
 import { equityNotes, judgeGuards } from '../lane/guarding.ts';
-import { createLanes } from '../lane/lanes.ts';
+import { createLanes, type Turn } from '../lane/lanes.ts';
 import { planAhead } from '../lane/plan-ahead.ts';
-import { recentTrades, type Trades } from '../lane/trades.ts';
+import { createResting, type Resting } from '../lane/resting.ts';
+import { openTrades, type Trades } from '../lane/trades.ts';
+import { livelyClock } from '../lane/watches.ts';
 import { Interrupted, workOff } from '../lane/work-off.ts';
 import { type BrokerAccess, type Connections, createConnections } from '../line/connections.ts';
 import { createListening } from '../line/listening.ts';
@@ -36,6 +38,8 @@ import type { WorkerOrders } from '../orders.ts';
 import type { Envelope, Mailbox, WorkRequest } from './mailbox.ts';
 
 const BEGIN_AGAIN_MS = 500;
+/** Orders that were accepted longer ago have nothing to do with what lags now. */
+const RECENT_MS = 15 * 60_000;
 /** Instead of an answer: the request is for the next worker of this user. */
 const LEFT = Symbol('left to the next worker');
 
@@ -52,6 +56,8 @@ export interface WorkerDeps {
   readonly gates: BrokerAccess['gates'];
   readonly clock: { now(): number };
   wait(ms: number): Promise<void>;
+  /** Patience: by the clock on the wall, and ended by the signal. */
+  rest(ms: number, signal: AbortSignal): Promise<void>;
   readonly log: Log;
   readonly counters: BrokerAccess['counters'] & Execution['counters'];
   readonly tracing: Tracing;
@@ -84,6 +90,11 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     connections,
     judge: (entry) => judgeGuards(deps, entry),
     noteEquity: equityNotes(deps),
+    monthsUnder: (order) => orders.monthsUnder(order),
+    forgetMonth: (order, instrument) =>
+      void orders
+        .forgetMonth(order, instrument)
+        .catch((fault: unknown) => log.warn({ fault, user_id: user }, 'a month could not be forgotten')),
     save: async (order, options = { settled: false }) =>
       mine(order, await orders.save(order, token, options)),
     saveSending: async (order, revision) => mine(order, await orders.saveSending(order, token, revision)),
@@ -103,7 +114,10 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   const foresee: Execution['judge'] = (entry) =>
     judgeGuards({ ...deps, orders: { ...orders, firstEquity: orders.knownEquity } }, entry);
   const lanes = createLanes();
-  const trades = new Map<string, Trades>();
+  /** What each account should hold, and what of it waits; by account, and by account and mode. */
+  const trades = new Map<string, Promise<Trades>>();
+  const resting = new Map<AccountId, Resting>();
+  const lively = livelyClock(clock);
   const faults = new Map<OrderId, number>();
   /** Accounts that are to be recovered, and whose turn has not come. */
   const recovering = new Set<AccountId>();
@@ -227,7 +241,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     switch (request.kind) {
       case 'execute': {
         const { orderId, accountId } = request;
-        const done = await trading(accountId, () => workOffAccount(accountId, orderId));
+        const done = await trading(accountId, (turn) => workOffAccount(accountId, orderId, turn));
         // A message may come twice, or late: only the order's own status says whether there is anything left to do.
         return done ?? ownOrder(orderId);
       }
@@ -236,8 +250,9 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         return null;
       case 'flatten': {
         const { accountId } = request;
-        const own = { ...deps, connections, trades: tradesOf({ accountId, simulation: false }) };
-        return trading(accountId, () => clearEntries(own, user, accountId));
+        const known = await tradesOf({ accountId, simulation: false });
+        const own = { ...deps, connections, trades: known, signal: stopping.signal };
+        return inTurn(`flatten ${accountId}`, () => clearEntries(own, user, accountId));
       }
       case 'look':
         return look(request.orderId);
@@ -252,9 +267,9 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       case 'plan':
         return asking(request.accountId, async () => {
           try {
-            const { draft, guards } = request;
-            const own = { ...execution, judge: foresee, trades: tradesOf(draft) };
-            return { planned: await planAhead(own, draft, guards) };
+            const unsettled = () => orders.unsettled(user, request.accountId);
+            const besides = { trades: await tradesOf(request.draft), unsettled, signal: stopping.signal };
+            return { planned: await planAhead({ ...execution, judge: foresee }, request, besides) };
           } catch (fault) {
             return unavailable(fault);
           }
@@ -265,36 +280,50 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   }
 
   /** What the worker has not come to when it stops is left to the next one. */
-  const inTurn = <T>(lane: string, does: () => Promise<T>): Promise<T> =>
-    lanes.run(lane, () => {
+  const inTurn = <T>(lane: string, does: (turn: Turn) => Promise<T>): Promise<T> =>
+    lanes.run(lane, (turn) => {
       if (stopping.signal.aborted) throw new Interrupted();
-      return does();
+      return does(turn);
     });
-  const trading = <T>(account: AccountId, does: () => Promise<T>) => inTurn(`orders ${account}`, does);
+  const trading = <T>(account: AccountId, does: (turn: Turn) => Promise<T>) =>
+    inTurn(`orders ${account}`, does);
   const asking = <T>(account: AccountId, does: () => Promise<T>) => inTurn(`enquiries ${account}`, does);
 
   async function recover(account: AccountId): Promise<void> {
     // One that waits for its turn will see everything that there is by then.
     if (recovering.has(account)) return;
     recovering.add(account);
-    await trading(account, () => {
+    await trading(account, (turn) => {
       recovering.delete(account);
-      return workOffAccount(account, null);
+      return workOffAccount(account, null, turn);
     }).finally(() => recovering.delete(account));
   }
 
-  /** Of the account, or of its simulated book. */
-  function tradesOf({ accountId, simulation }: Pick<Order, 'accountId' | 'simulation'>): Trades {
+  /** Of the account, or of its simulated book: from what is saved at first, and as this worker sees it from then on. */
+  function tradesOf({ accountId, simulation }: Pick<Order, 'accountId' | 'simulation'>): Promise<Trades> {
     const book = `${accountId} ${simulation}`;
-    const known = trades.get(book) ?? recentTrades();
+    const known = trades.get(book) ?? readTrades(accountId, simulation);
     trades.set(book, known);
+    // A database that is away is asked again by the next order.
+    known.catch(() => trades.delete(book));
     return known;
   }
 
-  function workOffAccount(account: AccountId, upTo: OrderId | null): Promise<Order | null> {
+  async function readTrades(accountId: AccountId, simulation: boolean): Promise<Trades> {
+    const saved = await orders.recent(accountId, clock.now() - RECENT_MS);
+    const clocked = { now: lively, lagMs: deps.rules.lagMs };
+    return openTrades(
+      clocked,
+      saved.filter((order) => order.simulation === simulation),
+    );
+  }
+
+  function workOffAccount(account: AccountId, upTo: OrderId | null, turn: Turn): Promise<Order | null> {
     const read = () => orders.unsettled(user, account);
+    const inHand = resting.get(account) ?? createResting();
+    resting.set(account, inHand);
     return workOff(execution, read, {
-      ...{ upTo, tradesOf, faults, log },
+      ...{ upTo, turn, resting: inHand, tradesOf, faults, log },
       onDone: listening.note,
       signal: stopping.signal,
     });
@@ -315,7 +344,8 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     if (!order) return { seen: 'failure', reason: 'there is no such order' };
     const leg = openLeg(order);
     const seen = await inTurn(`looks ${order.accountId}`, () => lookAtOrder({ connections, clock }, order));
-    if (seen.seen === 'state' && leg) tradesOf(order).seen({ ...leg, fillQuantity: seen.state.fillQuantity });
+    if (seen.seen === 'state' && leg)
+      (await tradesOf(order)).seen({ ...leg, fillQuantity: seen.state.fillQuantity });
     if (seen.seen === 'state' && hasEnded(seen.state.status)) listening.forget(order);
     else listening.note(order);
     return seen;

@@ -1,10 +1,13 @@
 // Before the kill switch closes what is held, what could still be filled is taken back: an entry of ours that rests at the
-// broker would open a position on the halted account. On the account's own lane, so that no order is between its steps.
+// broker would open a position on the halted account. Then it tells what there is to close. Beside the account's lane, where an
+// exit may be waiting: a halted account sends no entry, and one that is on its way is in the list.
 
 import { BrokerBusy, BrokerUnavailable, type OpenOrder, type Position } from '../../broker/broker.ts';
-import { compare, ZERO } from '../../domain/decimal.ts';
+import { type Decimal, sign, ZERO } from '../../domain/decimal.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
+import { agrees } from '../../domain/orders/expected.ts';
 import { isOpenLeg, isOurEntry, type Leg, type Order } from '../../domain/orders/order.ts';
+import { beforeRound } from '../../domain/orders/patience.ts';
 import type { Connections } from '../line/connections.ts';
 import { queryOf } from '../line/leg-at-broker.ts';
 import type { Line } from '../line/line.ts';
@@ -12,134 +15,138 @@ import type { WorkerOrders } from '../orders.ts';
 import type { Unavailable } from './enquiries.ts';
 import type { Trades } from './trades.ts';
 
+/** One instrument in which something is, or may be, held. */
+export interface ToClose {
+  readonly symbol: string;
+  readonly quantity: Decimal;
+  /** Why it cannot be traded here, in words; null: it can. */
+  readonly reason: string | null;
+}
+
 export interface Cleared {
-  readonly positions: readonly Position[];
-  /** Entries that were sent and have not ended as far as the broker says, or that it does not know. */
-  readonly open: readonly { readonly orderId: string; readonly symbol: string }[];
+  /** What the broker shows, what our own fills say, and where an entry of ours may yet be filled. */
+  readonly toClose: readonly ToClose[];
+  /** How many resting entries were taken back. */
+  readonly cancelled: number;
+  /** Why some could not be, in words; null: all were. */
+  readonly cancelError: string | null;
+  /** Why the positions could not be read: then `toClose` is what we know ourselves. null: they were. */
+  readonly unreadable: string | null;
 }
 
 export interface ClearDeps {
   readonly connections: Connections;
-  readonly orders: Pick<WorkerOrders, 'unsettled' | 'findAccount'>;
+  readonly orders: Pick<WorkerOrders, 'unsettled' | 'findAccount' | 'heldByRecord'>;
   /** Of the account. */
-  readonly trades: Pick<Trades, 'seen' | 'recent'>;
-  wait(ms: number): Promise<void>;
+  readonly trades: Trades;
+  rest(ms: number, signal: AbortSignal): Promise<void>;
+  readonly signal: AbortSignal;
 }
 
-const LOOK_AGAIN_MS = [0, 50, 100, 200, 400, 800];
-/** So long a busy broker is waited for, all in all; who pressed the switch waits for the answer. */
-const PATIENCE_MS = 10_000;
-const SHORTEST_WAIT_MS = 50;
+/** Whoever pressed the switch waits for the answer, and has it after RESPONSE_WAIT_SECONDS at the latest. */
+const PATIENCE_MS = 15_000;
 
 export async function clearEntries(
-  { connections, orders, trades, wait }: ClearDeps,
+  deps: ClearDeps,
   user: UserId,
   accountId: AccountId,
 ): Promise<Cleared | Unavailable> {
+  const { orders, trades } = deps;
   const account = await orders.findAccount(accountId);
   // Whoever asked for it may have waited for long, and have trusted the account again since.
   if (!account?.halted) return { unavailable: 'the account is not halted any more' };
   const { orders: unsettled } = await orders.unsettled(user, accountId);
   const entries = unsettled.filter((order) => !order.simulation).flatMap(openEntries);
-  const patiently = patience(wait);
-  const clear = () =>
-    connections.use({ accountId, simulation: false }, async (busy) => {
-      const line = withPatience(busy, patiently);
-      const left = await cancelEntries(line, entries);
-      let open = entries;
-      for (const ms of LOOK_AGAIN_MS) {
-        if (open.length === 0) break;
-        await wait(ms);
-        open = await stillOpen(line, open, trades);
-      }
-      const known = new Set(entries.map(({ leg }) => leg.clientOrderId));
-      return {
-        positions: await heldBy(line, trades, wait),
-        open: [
-          ...open.map(({ order }) => ({ orderId: order.id, symbol: order.symbol })),
-          ...left
-            .filter(({ clientOrderId }) => clientOrderId !== null && !known.has(clientOrderId))
-            .map(({ brokerRef, symbol }) => ({ orderId: brokerRef, symbol })),
-        ],
-      };
-    });
-  try {
-    return await patiently(clear);
-  } catch (fault) {
-    if (!(fault instanceof BrokerUnavailable)) throw fault;
-    return { unavailable: fault.message };
-  }
+  const patiently = patience(deps);
+  const ask = <Answer>(task: (line: Line) => Promise<Answer>) =>
+    patiently(() => deps.connections.use({ accountId, simulation: false }, task, { mayTryRefused: true }));
+
+  const taken = await ask((line) => cancelEntries(line, entries)).catch(inWords);
+  for (const entry of entries)
+    await ask((line) => line.find(queryOf(entry.leg, entry.order.symbol)))
+      .then((state) => state && trades.seen({ ...entry.leg, fillQuantity: state.fillQuantity }))
+      .catch(inWords);
+  const positions = await ask((line) => line.positions()).catch(inWords);
+  const shown: readonly Position[] = typeof positions === 'string' ? [] : positions;
+  const known = typeof positions === 'string' ? await orders.heldByRecord(accountId) : [];
+  return {
+    toClose: together(shown, [...trades.recent(), ...known, ...mayYetOpen(entries)]),
+    cancelled: typeof taken === 'string' ? 0 : taken.cancelled,
+    cancelError: typeof taken === 'string' ? taken : taken.error,
+    unreadable: typeof positions === 'string' ? positions : null,
+  };
 }
 
-type Asks = Pick<Line, 'openOrders' | 'cancel' | 'find' | 'positions'>;
-type Patiently = <Answer>(ask: () => Promise<Answer>) => Promise<Answer>;
+/** One thing that fails must not keep the rest open. */
+function inWords(fault: unknown): string {
+  if (!(fault instanceof BrokerUnavailable)) throw fault;
+  return fault.message;
+}
 
-/** The switch is pressed when much is going on: a broker that is busy for a moment is waited for, as an order waits for it. */
-function patience(wait: ClearDeps['wait']): Patiently {
+/** The switch is pressed when much is going on: a broker that is busy or away is waited for, as an exit waits for it. */
+function patience({ rest, signal }: Pick<ClearDeps, 'rest' | 'signal'>) {
   let leftMs = PATIENCE_MS;
-  /** Those that are turned away at once wait together. */
-  let waiting: Promise<void> | null = null;
-  return async (ask) => {
+  let rounds = 0;
+  return async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
     for (;;)
       try {
         return await ask();
       } catch (fault) {
-        if (!(fault instanceof BrokerBusy)) throw fault;
-        if (waiting === null) {
-          const ms = Math.max(fault.retryAfterMs, SHORTEST_WAIT_MS);
-          if (ms > leftMs) throw fault;
-          leftMs -= ms;
-          waiting = wait(ms).finally(() => {
-            waiting = null;
-          });
-        }
-        await waiting;
+        if (!isPassing(fault)) throw fault;
+        const ms = fault instanceof BrokerBusy ? Math.max(fault.retryAfterMs, 50) : beforeRound(++rounds);
+        if (ms > leftMs || signal.aborted) throw fault;
+        leftMs -= ms;
+        await rest(ms, signal);
       }
   };
 }
 
-const withPatience = (line: Line, patiently: Patiently): Asks => ({
-  openOrders: () => patiently(() => line.openOrders()),
-  cancel: (order) => patiently(() => line.cancel(order)),
-  find: (query) => patiently(() => line.find(query)),
-  positions: () => patiently(() => line.positions()),
-});
+const isPassing = (fault: unknown): boolean =>
+  fault instanceof BrokerBusy || (fault instanceof BrokerUnavailable && fault.name === 'BrokerUnavailable');
 
-/**
- * Positions may lag behind a fill of a moment ago, and what it has opened would be left open. After a while the broker is
- * believed.
- */
-async function heldBy(
-  line: Asks,
-  trades: Pick<Trades, 'recent'>,
-  wait: ClearDeps['wait'],
-): Promise<readonly Position[]> {
-  let positions: readonly Position[] = [];
-  for (const ms of LOOK_AGAIN_MS) {
-    await wait(ms);
-    positions = await line.positions();
-    const held = new Map(positions.map(({ symbol, quantity }) => [symbol, quantity]));
-    if (trades.recent().every(([symbol, quantity]) => compare(held.get(symbol) ?? ZERO, quantity) === 0))
-      break;
-  }
-  return positions;
+/** What is in several lists is in it once; the broker's own word on the quantity counts, but for what our fills say. */
+function together(
+  shown: readonly Position[],
+  ours: readonly (readonly [symbol: string, quantity: Decimal])[],
+): ToClose[] {
+  const found = new Map<string, ToClose>();
+  for (const { symbol, quantity, tradable = true, reason = null } of shown)
+    if (sign(quantity) !== 0)
+      found.set(symbol, { symbol, quantity, reason: tradable ? null : (reason ?? 'it is not traded here') });
+  for (const [symbol, quantity] of ours)
+    if (!found.has(symbol) && !agrees({ quantity: ZERO, expected: quantity }))
+      found.set(symbol, { symbol, quantity, reason: null });
+  return [...found.values()];
 }
 
-/** Returns those that could not be taken back: one of them must not keep the rest, nor the positions, open. */
-async function cancelEntries(line: Asks, entries: readonly OpenEntry[]): Promise<OpenOrder[]> {
+/** Where an entry is on its way, or rests: its close waits for it. */
+const mayYetOpen = (entries: readonly OpenEntry[]): (readonly [string, Decimal])[] =>
+  entries.map(({ leg, order }) => [leg.instrument ?? order.symbol, leg.quantity]);
+
+/** Those that could not be taken back are in the error: one of them must not keep the rest, nor the positions, open. */
+async function cancelEntries(
+  line: Line,
+  entries: readonly OpenEntry[],
+): Promise<{ readonly cancelled: number; readonly error: string | null }> {
   // Where the broker does not repeat our id, ours are known by its own.
   const isOurs = ({ clientOrderId, brokerRef, side }: OpenOrder) =>
     clientOrderId === null
       ? entries.some(({ leg }) => leg.brokerRef === brokerRef && leg.side === side)
       : isOurEntry(clientOrderId);
-  const left: OpenOrder[] = [];
+  let cancelled = 0;
+  const left: string[] = [];
   for (const order of await line.openOrders())
     if (isOurs(order))
-      await line.cancel(order).catch((fault: unknown) => {
-        if (!(fault instanceof BrokerUnavailable)) throw fault;
-        left.push(order);
-      });
-  return left;
+      await line.cancel(order).then(
+        () => {
+          cancelled++;
+        },
+        (fault: unknown) => {
+          if (fault instanceof BrokerBusy) throw fault;
+          left.push(`${order.symbol} (${order.brokerRef}): ${inWords(fault)}`);
+        },
+      );
+  return { cancelled, error: left.length > 0 ? left.join('; ') : null };
 }
 
 interface OpenEntry {
@@ -149,22 +156,3 @@ interface OpenEntry {
 
 const openEntries = (order: Order): OpenEntry[] =>
   order.legs.filter((leg) => leg.leg === 'entry' && isOpenLeg(leg)).map((leg) => ({ order, leg }));
-
-/** One that the broker does not know may still be on its way. */
-async function stillOpen(
-  line: Asks,
-  entries: readonly OpenEntry[],
-  trades: Pick<Trades, 'seen'>,
-): Promise<OpenEntry[]> {
-  const looked = await Promise.all(
-    entries.map(async (entry) => {
-      const state = await line.find(queryOf(entry.leg, entry.order.symbol)).catch((fault: unknown) => {
-        if (fault instanceof BrokerUnavailable) return null;
-        throw fault;
-      });
-      if (state) trades.seen({ ...entry.leg, fillQuantity: state.fillQuantity });
-      return { entry, isOpen: !state || state.status === 'placed' || state.status === 'partially_filled' };
-    }),
-  );
-  return looked.filter(({ isOpen }) => isOpen).map(({ entry }) => entry);
-}

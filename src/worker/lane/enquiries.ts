@@ -10,13 +10,12 @@ import {
   type Instrument,
   type Position,
 } from '../../broker/broker.ts';
-import { type AccountId, millis } from '../../domain/ids.ts';
-import { CLOCKS_APART_MS, type Look } from '../../domain/orders/fill.ts';
-import { type Leg, type Order, openLeg } from '../../domain/orders/order.ts';
+import type { AccountId } from '../../domain/ids.ts';
+import type { Look } from '../../domain/orders/fill.ts';
+import { keyOf, type Order, openLeg } from '../../domain/orders/order.ts';
 import type { Connections } from '../line/connections.ts';
 import { CredentialsUnreadable } from '../line/credentials.ts';
-import { queryOf } from '../line/leg-at-broker.ts';
-import type { Line } from '../line/line.ts';
+import { queryOf, whyDoubt } from '../line/leg-at-broker.ts';
 
 export interface Unavailable {
   readonly unavailable: string;
@@ -124,9 +123,9 @@ export async function lookAtOrder(
       { accountId: order.accountId, simulation: order.simulation },
       async (line) => {
         const state = await line.find(queryOf(leg, order.symbol));
-        if (state) return { seen: 'state', leg: leg.leg, state };
+        if (state) return { seen: 'state', leg: keyOf(leg), state };
         const doubt = whyDoubt(order, leg, line, clock.now());
-        return doubt === null ? { seen: 'nothing', leg: leg.leg } : { seen: 'failure', reason: doubt };
+        return doubt === null ? { seen: 'nothing', leg: keyOf(leg) } : { seen: 'failure', reason: doubt };
       },
       { retries: 1 },
     );
@@ -137,22 +136,6 @@ export async function lookAtOrder(
       reason: fault instanceof Error ? fault.message : 'the broker cannot be reached',
     };
   }
-}
-
-/** null: "not found" can be believed. */
-function whyDoubt(
-  order: Order,
-  leg: Leg,
-  { capabilities, credentialsVersion }: Line,
-  now: number,
-): string | null {
-  if (order.credentialsVersion !== null && order.credentialsVersion !== credentialsVersion)
-    return 'the broker does not know the order, but the credentials were changed after it had been sent';
-  const age = now - millis(leg.sentAt ?? order.submittedAt);
-  if (age + CLOCKS_APART_MS < capabilities.findsByClientIdMs) return null;
-  return capabilities.findsByClientIdMs === 0
-    ? 'this broker cannot be asked for an order by our id'
-    : 'the broker does not know the order, but it forgets ids sooner than this';
 }
 
 const real = (accountId: AccountId) => ({ accountId, simulation: false });

@@ -1,66 +1,54 @@
 // One order at the broker, from `queued` to whatever the broker makes of it. domain/orders/next-step.ts decides what to do next;
-// this is the driver that does it. Every step is saved before the next one is taken, so that it can begin on an order that
-// a dead worker left anywhere in between.
+// this is the driver that does it. Every step is saved before the next one is taken, and whatever was learnt before it rests, so
+// that it can begin on an order that a dead worker left anywhere in between.
 
-import { BrokerBusy, BrokerUnavailable, type Instrument, unitValueOf } from '../../broker/broker.ts';
-import { type Counters, venueOf } from '../../domain/counters.ts';
+import { AccountUnfit, BrokerBusy, BrokerUnavailable, CredentialsRejected } from '../../broker/broker.ts';
+import type { Counters } from '../../domain/counters.ts';
 import { ZERO } from '../../domain/decimal.ts';
-import { timestamp } from '../../domain/ids.ts';
+import { millis } from '../../domain/ids.ts';
+import { agrees } from '../../domain/orders/expected.ts';
 import { recordState, STALE_MS } from '../../domain/orders/fill.ts';
-import {
-  type Facts,
-  isWorthWaiting,
-  type Judgement,
-  nextStep,
-  type Rules,
-  wasSent,
-} from '../../domain/orders/next-step.ts';
+import { nextStep } from '../../domain/orders/next-step.ts';
 import {
   type GuardVerdict,
   isLate,
-  isOpenLeg,
+  keyOf,
   type Leg,
-  type LegName,
-  legOf,
   mainLeg,
   moveTo,
   type Order,
   type OrderError,
   passed,
-  sinceAccepted,
-  withLeg,
+  wasSent,
 } from '../../domain/orders/order.ts';
-import { isYoung, type OtherLeg } from '../../domain/orders/other-legs.ts';
-import {
-  givenUp,
-  heldBack,
-  late,
-  lost,
-  rateLimited,
-  recordOutcome,
-  unreachable,
-} from '../../domain/orders/outcome.ts';
+import { givenUp, late, rateLimited, refusedCredentials, unreachable } from '../../domain/orders/outcome.ts';
+import { beforeRound, isExit, isWorthWaiting, patienceOf } from '../../domain/orders/patience.ts';
+import type { Facts, Judgement, Pause, Rules } from '../../domain/orders/step.ts';
 import type { Tracing } from '../../domain/tracing.ts';
 import type { Connections } from '../line/connections.ts';
-import { brokerOrder, queryOf } from '../line/leg-at-broker.ts';
+import { queryOf, whyDoubt } from '../line/leg-at-broker.ts';
 import type { Line } from '../line/line.ts';
 import type { Guarding } from '../orders.ts';
 import type { GuardedEntry } from './guarding.ts';
+import { type Instruments, resolveAll } from './instruments.ts';
+import { lookElsewhere, openElsewhere } from './open-elsewhere.ts';
+import { type Sending, sendLeg } from './send-leg.ts';
 import type { Trades } from './trades.ts';
-import { pauseSince, stopwatch } from './watches.ts';
+import { stopwatch } from './watches.ts';
 
-export interface Execution {
+export interface Execution extends Sending {
   readonly connections: Connections;
-  /** As in orders.ts, but all of them throw OrderTaken where another worker has the order, or the user. */
-  save(order: Order, options?: { settled: boolean }): Promise<Order>;
-  saveSending(order: Order, revision: number | null): Promise<Order | 'halted' | Guarding>;
   /** An order that others may write too by now: where one has, that is how it stands. */
   saveSeen(order: Order): Promise<Order>;
-  readonly clock: { now(): number };
   readonly counters: Pick<Counters, 'orderTaken' | 'orderSent' | 'takenOver'>;
   readonly tracing: Pick<Tracing, 'during' | 'apart'>;
   wait(ms: number): Promise<void>;
+  /** By the clock on the wall; ends at once where the signal aborts. */
+  rest(ms: number, signal: AbortSignal): Promise<void>;
   readonly rules: Rules;
+  /** Months in which something was opened under the order's symbol, and that nothing is held in one any more. */
+  monthsUnder(order: Order): Promise<readonly string[]>;
+  forgetMonth(order: Order, instrument: string): void;
   /** What the account's guards say of an entry that is about to be sent. */
   judge(entry: GuardedEntry): Promise<readonly GuardVerdict[]>;
   /** Of the day's first order, whatever it is. Never in its way. */
@@ -72,9 +60,16 @@ export interface Task extends Guarding {
   readonly order: Order;
   /** Orders of the same account and mode with a leg that is open, as far as we know. */
   readonly others: readonly Order[];
+  /** The same, as they stand by now: somebody else may have seen their end. */
+  othersNow(): Promise<readonly Order[]>;
   /** The account's connection version; null: look it up. */
   readonly version: number | null;
   readonly trades: Trades;
+  /**
+   * Patience, for so long, and with whom: the fault that it waits out, or null. The lane is others' meanwhile. Throws where the
+   * worker stops: its successor goes on.
+   */
+  rest(ms: number, fault: BrokerUnavailable | null): Promise<void>;
 }
 
 /** Another worker has taken the order, or the user, over: whatever this one was about to do, it must not. */
@@ -88,38 +83,87 @@ const MOST_LOOKS_AGAIN = 2;
 
 export async function executeOrder(
   deps: Execution,
-  { order: accepted, others, version, trades, ...guarding }: Task,
+  { order: accepted, others, othersNow, version, trades, rest, ...guarding }: Task,
 ): Promise<Order> {
-  const now = () => deps.clock.now();
+  const begunAt = deps.clock.now();
+  let restedMs = 0;
+  // A test's clock may stand still: what was rested counts too.
+  const now = () => Math.max(deps.clock.now(), begunAt + restedMs);
   const answered = (order: Order) => passed(order, 'answered', now());
 
   // What was saved last. That it is being executed is saved with the first leg that is sent, or with its end.
   let order = passed(accepted, 'taken', now());
   if (order.status === 'queued') order = moveTo(order, 'executing');
   let refusals = 0;
+  let rounds = 0;
   let waits = 0;
   let { guards, revision } = guarding;
   const watches = { leg: stopwatch(), others: stopwatch(), position: stopwatch() };
-  let open = otherLegs(others);
+  let open = openElsewhere(others);
   /** A look that fails may fail by the connection: that is tried once. */
   let hasReconnected = false;
+  const isSaved = () => order.version !== accepted.version || accepted.status !== 'queued';
+  /** Saves as `deps` does, and remembers what was saved last. */
+  const saving: Execution = {
+    ...deps,
+    save: async (toSave, options) => (order = await deps.save(toSave, options)),
+    async saveSending(toSave, of) {
+      const saved = await deps.saveSending(toSave, of);
+      if (saved !== 'halted' && !('revision' in saved)) order = saved;
+      return saved;
+    },
+  };
+  const mayReverse = () =>
+    order.intent.operation === 'PLACE_ENTRY_ORDER' && trades.isAgainst(order.symbol, order.intent.side);
   if (!wasSent(order) && isLate(order, now())) return end(late(order));
-  // Begun by a predecessor: what that one knew of the position stands with the order.
-  for (const leg of order.legs)
-    if (leg.instrument !== null && order.positionBefore !== null) {
-      if (leg === order.legs[0]) trades.planned(leg.instrument, order.positionBefore, []);
-      trades.seen(leg);
-    }
+  for (const leg of order.legs) trades.seen(leg);
   for (;;)
     try {
-      return await deps.connections.use({ ...order, version }, trade);
+      const connection = { ...order, version: rounds === 0 ? version : null };
+      return await deps.connections.use(connection, trade, { mayTryRefused: isExit(order) });
     } catch (fault) {
       if (!(fault instanceof BrokerUnavailable)) throw fault;
-      const busyMs = fault instanceof BrokerBusy ? fault.retryAfterMs : Number.POSITIVE_INFINITY;
-      if (!isWorthWaiting(order, { now: now(), busyMs, refusals: ++refusals }))
-        return end(givenUp(order, whyNot(fault, order)));
-      await deps.wait(busyMs);
+      const ms = beforeTheNextTry(fault);
+      if (ms === null) return end(givenUp(order, whyNot(fault)));
+      if (isLate(order, now())) return end(lateFor(fault));
+      await (patienceOf(order, { mayReverse: mayReverse() }).rounds > 0 ? resting(ms, fault) : deps.wait(ms));
     }
+
+  /** null: it is not tried again. */
+  function beforeTheNextTry(fault: BrokerUnavailable): number | null {
+    const patience = patienceOf(order, { mayReverse: mayReverse() });
+    if (fault instanceof CredentialsRejected || fault instanceof AccountUnfit) return null;
+    if (fault instanceof BrokerBusy) {
+      const busyMs = fault.retryAfterMs;
+      const facts = { now: now(), busyMs, refusals: ++refusals, mayReverse: mayReverse() };
+      return isWorthWaiting(order, facts) ? busyMs : null;
+    }
+    return ++rounds > patience.rounds ? null : beforeRound(rounds);
+  }
+
+  function whyNot(fault: BrokerUnavailable): OrderError {
+    if (fault instanceof BrokerBusy) return rateLimited(fault.retryAfterMs, order);
+    return fault instanceof CredentialsRejected
+      ? refusedCredentials(fault.message)
+      : unreachable(fault.message);
+  }
+
+  /** What may have been sent is unknown; the rest was never sent, and says what was in the way. */
+  function lateFor(fault: BrokerUnavailable): Order {
+    const given = givenUp(order, whyNot(fault));
+    return given.status === 'failed' || given.status === 'rejected'
+      ? late(order, whyNot(fault).message)
+      : given;
+  }
+
+  /** Not beyond the deadline: then it is over. */
+  async function resting(ms: number, fault: BrokerUnavailable | null = null): Promise<void> {
+    const most = Math.min(ms, Math.max(0, millis(order.deadlineAt) - now()) + 1);
+    if (!isSaved()) await saving.save(order);
+    await rest(most, fault);
+    restedMs = Math.max(restedMs + most, deps.clock.now() - begunAt);
+    for (const watch of Object.values(watches)) watch.pass(most);
+  }
 
   /** Once its main leg is known to be at the broker, fill verification may have come first. */
   async function end(ended: Order): Promise<Order> {
@@ -128,7 +172,7 @@ export async function executeOrder(
   }
 
   async function trade(line: Line): Promise<Order> {
-    let instrument: Instrument | { readonly rejection: OrderError } | null = null;
+    let instruments: Instruments | null = null;
     let position: Facts['position'] = null;
     let isMissing = false;
     let judged: (Judgement & { readonly at: number }) | null = null;
@@ -138,23 +182,24 @@ export async function executeOrder(
     watches.others.begin();
 
     for (;;) {
-      const symbol = instrument && ('rejection' in instrument ? instrument : instrument.symbol);
+      const inHand = current.legs.find(({ status }) => status === 'sending' || status === 'unknown');
       const facts: Facts = {
         now: now(),
         able: line.capabilities,
-        instrument: symbol,
+        instrument: instruments && instruments.meant,
         isSameLogin:
           current.credentialsVersion === null || current.credentialsVersion === line.credentialsVersion,
-        others: open.filter((other) => other.instrument === symbol),
+        others: instruments ? open.filter((other) => instruments?.has(other.instrument)) : [],
         othersWatch: watches.others.read(),
         position,
         positionWatch: watches.position.read(),
-        expected: typeof symbol === 'string' ? trades.expected(symbol) : null,
+        mayReverse: !wasSent(current) && mayReverse(),
         guards: guards === null ? 'none' : judged && now() - judged.at < STALE_MS ? judged : 'unjudged',
         busyMs: line.busyMs(),
         refusals,
         watch: watches.leg.read(),
         isMissing,
+        isBelieved: inHand !== undefined && whyDoubt(current, inHand, line, now()) === null,
       };
       const step = nextStep(current, facts, deps.rules);
       try {
@@ -163,71 +208,66 @@ export async function executeOrder(
             return await end(step.order);
           case 'wait':
             // All who wait for the same moment are not to come in it.
-            await pass(step.ms + Math.floor(Math.random() * SPREAD_MS));
+            await pass(
+              { ...step, afterMs: step.afterMs + Math.floor(Math.random() * SPREAD_MS) },
+              new BrokerBusy('the broker limits the rate of requests', step.afterMs),
+            );
             position = null;
             // A look at what else is open was turned away, or is of before.
             if (++waits <= MOST_LOOKS_AGAIN) watches.others.begin();
             break;
           case 'resolve the symbol':
-            instrument = await line.resolve(current.symbol);
+            instruments = await resolveAll(line, current, () => deps.monthsUnder(current));
+            if (typeof instruments.meant === 'string') trades.named(current.symbol, instruments.meant);
             break;
           case 'look at others':
-            await pass(step.afterMs);
+            await pass(step);
             if (facts.othersWatch.looks === 0) watches.others.begin();
-            open = await Promise.all(
-              open.map((other) =>
-                other.instrument === symbol ? lookElsewhere(line, other, step.withinMs) : [other],
-              ),
-            ).then((found) => found.flat());
+            if (step.rests) open = openElsewhere(await othersNow());
+            open = await lookAt(step.withinMs);
             watches.others.looked();
+            // What they filled is not in it.
+            position = null;
             break;
           case 'read the position':
-            await pass(step.afterMs);
+            await pass(step);
             if (position === null) watches.position.begin();
             // Beside it, and not waited for: what the day began with.
             if (guards?.max_daily_loss !== undefined) deps.noteEquity(current, line);
-            position = { quantity: await line.position(tradable(instrument)), readAt: now() };
+            position = await readHeld();
             watches.position.looked();
             break;
-          case 'look': {
-            await pass(step.afterMs);
-            const { leg, withinMs } = step;
-            const isFound = leg.status === 'sending';
-            // One found `sending` must be asked for until there is an answer.
-            const state = await line
-              .find(queryOf(leg, current.symbol), withinMs ?? undefined)
-              .catch((fault: unknown) => {
-                if (isFound) throw fault;
-                return orReconnect(fault, withinMs);
-              });
-            watches.leg.looked();
-            if (state) current = seen(recordState(current, leg.leg, state, now()), leg.leg);
-            else isMissing = isFound;
+          case 'look':
+            await pass(step);
+            await look(step.leg, step.withinMs);
             break;
-          }
           case 'judge the guards': {
             const { order: planned, positionAfter } = step;
             const entry = { order: planned, positionAfter, guards: guards ?? {}, line };
             judged = {
-              verdicts: await deps.judge({ ...entry, instrument: tradable(instrument) }),
+              verdicts: await deps.judge({
+                ...entry,
+                instrument: tradable().get(mainLeg(planned)?.instrument),
+              }),
               quantity: mainLeg(planned)?.quantity ?? ZERO,
               positionAfter,
               at: now(),
             };
             break;
           }
-          case 'send':
-            if (!wasSent(current))
-              trades.planned(
-                tradable(instrument).symbol,
-                step.order.positionBefore ?? ZERO,
-                facts.others.map(({ leg }) => leg),
-              );
-            current = await send(line, tradable(instrument), step);
+          case 'send': {
+            const sent = await sendLeg(saving, line, tradable(), { ...step, revision, refusals, now });
+            ({ order: current, revision, refusals } = sent);
+            if (sent.guards !== undefined) guards = sent.guards;
+            for (const leg of current.legs) trades.seen(leg);
             isMissing = false;
-            position = null;
             judged = null;
+            const isOneOfMany = current.legs.some(
+              ({ leg, status }) => leg === 'exit' && status === 'planned',
+            );
+            if (!isOneOfMany) position = null;
             for (const watch of Object.values(watches)) watch.begin();
+          }
         }
       } catch (fault) {
         if (!(fault instanceof BrokerBusy)) throw fault;
@@ -237,17 +277,68 @@ export async function executeOrder(
       }
     }
 
-    /** Waits, and lets every watch know: a test's clock may stand still. */
-    async function pass(ms: number): Promise<void> {
-      if (ms <= 0) return;
-      await deps.wait(ms);
-      for (const watch of Object.values(watches)) watch.pass(ms);
+    /** Waits, and lets every watch know: a test's clock may stand still. Before it rests, what was learnt is saved. */
+    async function pass({ afterMs, rests }: Pause, fault: BrokerBusy | null = null): Promise<void> {
+      if (afterMs <= 0) return;
+      if (rests) {
+        if (current !== order) await saving.save(current);
+        await resting(afterMs, fault);
+        current = order;
+        return;
+      }
+      await deps.wait(afterMs);
+      for (const watch of Object.values(watches)) watch.pass(afterMs);
     }
-  }
 
-  function seen(after: Order, name: LegName): Order {
-    trades.seen(legNamed(after, name));
-    return after;
+    /** The symbol is resolved before anything is read or sent. */
+    function tradable(): Instruments {
+      if (!instruments) throw new Error('there is no instrument to trade');
+      return instruments;
+    }
+
+    async function readHeld(): Promise<Facts['position']> {
+      const { all } = tradable();
+      const quantities = await Promise.all(all.map((instrument) => line.position(instrument)));
+      const held = all.map(({ symbol: instrument }, index) => ({
+        instrument,
+        quantity: quantities[index] ?? ZERO,
+        expected: trades.expected(instrument),
+      }));
+      const legs = open.map(({ leg }) => leg);
+      for (const each of held)
+        if (agrees(each)) {
+          const there = legs.filter(({ instrument }) => instrument === each.instrument);
+          trades.agreed(each.instrument, each.quantity, [...there, ...current.legs]);
+          const isOver = each.quantity === ZERO && each.instrument !== tradable().meant && there.length === 0;
+          if (isOver) deps.forgetMonth(current, each.instrument);
+        }
+      return { held, readAt: now() };
+    }
+
+    async function lookAt(withinMs: number) {
+      const { rules } = deps;
+      const onFault = (fault: unknown) => orReconnect(fault, withinMs);
+      const looking = { line, now: now(), withinMs, rules, onFault, onSeen: (leg: Leg) => trades.seen(leg) };
+      const found = await Promise.all(
+        open.map((other) => (tradable().has(other.instrument) ? lookElsewhere(looking, other) : [other])),
+      );
+      return found.flat();
+    }
+
+    async function look(leg: Leg, withinMs: number | null): Promise<void> {
+      // Whether it was sent at all is asked until there is an answer.
+      const isLost = leg.status === 'sending' || (leg.status === 'unknown' && leg.leg === 'exit');
+      const state = await line
+        .find(queryOf(leg, current.symbol), withinMs ?? undefined)
+        .catch((fault: unknown) => {
+          if (isLost) throw fault;
+          return orReconnect(fault, withinMs);
+        });
+      watches.leg.looked();
+      isMissing = isLost && state === null;
+      if (state) current = recordState(current, keyOf(leg), state, now());
+      for (const each of current.legs) trades.seen(each);
+    }
   }
 
   /**
@@ -263,130 +354,4 @@ export async function executeOrder(
     }
     return null;
   }
-
-  /**
-   * None: it was acknowledged, and is not known. It is of another account, behind other credentials; or it has ended, a while
-   * ago: by the broker's own id what has ended is forgotten, and never what rests.
-   */
-  async function lookElsewhere(line: Line, other: OpenElsewhere, withinMs: number): Promise<OpenElsewhere[]> {
-    const query = queryOf(other.leg, other.instrument);
-    const state = await line
-      .find(query, withinMs)
-      .catch((fault) => orReconnect(fault, withinMs) ?? undefined);
-    const isOfAnother = other.login !== null && other.login !== line.credentialsVersion;
-    const { ackedAt, brokerRef } = other.leg;
-    const isOld = brokerRef !== null && !isYoung(other.leg, now(), deps.rules);
-    const isGone = state === null && ackedAt !== null && (isOfAnother || isOld);
-    if (!state) return isGone ? [] : [other];
-    const { status, fillPrice, fillQuantity } = state;
-    const leg = { ...other.leg, instrument: other.instrument, status, fillPrice, fillQuantity };
-    trades.seen(leg);
-    return [{ ...other, leg }];
-  }
-
-  /** Saves the leg as `sending`, sends it, and returns the order with what became of it. */
-  async function send(
-    line: Line,
-    instrument: Instrument,
-    { order: planned, leg: name, again }: { order: Order; leg: LegName; again: boolean },
-  ): Promise<Order> {
-    const pause = pauseSince(now);
-    const unitValue = unitValueOf(instrument);
-    const sending = { status: 'sending', sentAt: timestamp(now()), unitValue } as const;
-    const toSend = {
-      ...withLeg(passed(planned, 'sent', now()), name, sending),
-      credentialsVersion: line.credentialsVersion,
-    };
-    const saved = await deps.saveSending(toSend, revision);
-    if (saved === 'halted') return again ? lost(planned, name) : heldBack(planned);
-    // A guard that was set since holds too: the entry is judged anew.
-    if ('revision' in saved) {
-      ({ guards, revision } = saved);
-      return planned;
-    }
-    order = saved;
-    if (!('sent' in planned.trace)) deps.counters.orderSent(venueOf(order), sinceAccepted(order, now()));
-    // The process stood still in between, and whoever looked for the order meanwhile may have given it up: not now.
-    if (pause() > STALE_MS || isLate(order, now())) return again ? order : unsend(name);
-    try {
-      const outcome = await line.place(
-        brokerOrder(order, legNamed(order, name), instrument, deps.rules.giveUpMs),
-      );
-      const acked = passed(order, 'acked', now());
-      // Whatever becomes of this attempt, an earlier one may have gone out: it can only be found, never ruled out.
-      if (again && outcome.outcome === 'rejected') return lost(acked, name);
-      const after = seen(recordOutcome(acked, name, outcome, now()), name);
-      return isWorthKeeping(after, name) ? await keep(after, name) : after;
-    } catch (fault) {
-      if (fault instanceof BrokerBusy) return afterRefusal(fault, name, again);
-      // The connector's word that nothing was sent: the leg is as it was before.
-      if (fault instanceof BrokerUnavailable && !again) await unsend(name);
-      throw fault;
-    }
-  }
-
-  /** Certainly not taken. It is as if it had not been sent, where it is worth waiting for the next try. */
-  async function afterRefusal({ retryAfterMs }: BrokerBusy, name: LegName, again: boolean): Promise<Order> {
-    refusals++;
-    if (again) return lost(order, name);
-    if (isWorthWaiting(order, { now: now(), busyMs: retryAfterMs, refusals })) return unsend(name);
-    return recordOutcome(
-      order,
-      name,
-      { outcome: 'rejected', error: rateLimited(retryAfterMs, order) },
-      now(),
-    );
-  }
-
-  /** Before anything is waited for: the broker's own id may be all that the order can be found by. */
-  async function keep(after: Order, name: LegName): Promise<Order> {
-    order = await deps.save(after, { settled: mainLeg(after)?.leg === name });
-    return order;
-  }
-
-  /** Certainly not sent. Where no other leg was, the plan is forgotten too: what is held may change meanwhile. */
-  async function unsend(name: LegName): Promise<Order> {
-    const back = withLeg(order, name, { status: 'planned', sentAt: null });
-    order = await deps.save(
-      wasSent(back)
-        ? back
-        : { ...back, legs: [], autoExit: false, positionBefore: null, credentialsVersion: null },
-    );
-    return order;
-  }
 }
-
-/** An acknowledgement, or the refusal of a reversal's close: neither can be asked for again. */
-function isWorthKeeping(order: Order, name: LegName): boolean {
-  const { status } = legNamed(order, name);
-  if (status === 'rejected') return order.status === 'executing';
-  return status === 'placed' || status === 'partially_filled';
-}
-
-/** The symbol is resolved before anything is read or sent. */
-function tradable(instrument: Instrument | { readonly rejection: OrderError } | null): Instrument {
-  if (instrument === null || 'rejection' in instrument) throw new Error('there is no instrument to trade');
-  return instrument;
-}
-
-interface OpenElsewhere extends OtherLeg {
-  readonly instrument: string;
-  /** The version of the credentials that it was sent with. */
-  readonly login: number | null;
-}
-
-const otherLegs = (orders: readonly Order[]): OpenElsewhere[] =>
-  orders.flatMap(({ id, symbol, legs, credentialsVersion: login }) =>
-    legs
-      .filter((leg) => isOpenLeg(leg) && leg.sentAt !== null)
-      .map((leg) => ({ orderId: id, leg, login, instrument: leg.instrument ?? symbol })),
-  );
-
-function legNamed(order: Order, name: LegName): Leg {
-  const leg = legOf(order, name);
-  if (!leg) throw new Error(`order ${order.id} has no ${name} leg`);
-  return leg;
-}
-
-const whyNot = (fault: BrokerUnavailable, order: Order): OrderError =>
-  fault instanceof BrokerBusy ? rateLimited(fault.retryAfterMs, order) : unreachable(fault.message);

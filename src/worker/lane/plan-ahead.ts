@@ -1,85 +1,106 @@
-// What an order would do, were it sent now: the worker's own decision on the broker's own answers, up to the moment in
-// which something would be sent. Nothing is.
+// What an order would do, were it sent now: the worker's own driver on the broker's own answers, with the account's other orders, up
+// to the moment in which something would be sent. Nothing is sent, saved or remembered.
 
-import { BrokerUnavailable, type Instrument } from '../../broker/broker.ts';
+import { UNCOUNTED } from '../../domain/counters.ts';
 import type { Guards } from '../../domain/guards/guards.ts';
-import { type Facts, nextStep, type Rules, UNWATCHED } from '../../domain/orders/next-step.ts';
-import type { GuardVerdict, Order, OrderError } from '../../domain/orders/order.ts';
+import { mainLeg, type Order } from '../../domain/orders/order.ts';
+import { wouldWait } from '../../domain/orders/outcome.ts';
 import { plannedPosition } from '../../domain/orders/position.ts';
-import type { Connections } from '../line/connections.ts';
 import type { Line } from '../line/line.ts';
-import type { GuardedEntry } from './guarding.ts';
-import type { Trades } from './trades.ts';
-import { stopwatch } from './watches.ts';
+import type { Unsettled } from '../orders.ts';
+import { type Execution, executeOrder } from './execute.ts';
+import { onlyLooking, type Trades } from './trades.ts';
 
-interface PlanDeps {
-  readonly connections: Connections;
-  readonly clock: { now(): number };
-  readonly rules: Rules;
-  /** Of the account and mode: the position may lag behind a fill of a moment ago. */
-  readonly trades: Pick<Trades, 'expected'>;
-  wait(ms: number): Promise<void>;
-  judge(entry: GuardedEntry): Promise<readonly GuardVerdict[]>;
+export interface Draft {
+  readonly draft: Order;
+  readonly guards: Guards | null;
+  /** What is held is asked for, rather than what would be sent: the answer waits until it is proven. */
+  readonly isProof: boolean;
 }
+
+export interface Besides {
+  readonly trades: Trades;
+  unsettled(): Promise<Unsettled>;
+  readonly signal: AbortSignal;
+}
+
+class WouldSend extends Error {
+  readonly order: Order;
+  constructor(order: Order) {
+    super('it would be sent');
+    this.order = order;
+  }
+}
+
+/** For longer than who asks does. */
+class WouldWait extends Error {}
+
+const PLAN_PATIENCE_MS = 3_000;
+const PROOF_PATIENCE_MS = 20_000;
 
 /** The order as it would be sent, or as it would end. */
-export async function planAhead(deps: PlanDeps, draft: Order, guards: Guards | null): Promise<Order> {
-  // Not the draft as it is: its version is no connection's.
-  const { accountId, simulation } = draft;
-  return deps.connections.use({ accountId, simulation }, (line) => decide(deps, draft, guards, line));
+export async function planAhead(
+  execution: Execution,
+  { draft, guards, isProof }: Draft,
+  { trades, unsettled, signal }: Besides,
+): Promise<Order> {
+  let leftMs = isProof ? PROOF_PATIENCE_MS : PLAN_PATIENCE_MS;
+  const others = async () =>
+    (await unsettled()).orders.filter(({ simulation }) => simulation === draft.simulation);
+  const looking: Execution = {
+    ...execution,
+    counters: UNCOUNTED,
+    connections: isProof ? withoutClamping(execution.connections) : execution.connections,
+    save: async (order) => order,
+    saveSeen: async (order) => order,
+    saveSending: (order) => Promise.reject(new WouldSend(order)),
+    noteEquity() {},
+    forgetMonth() {},
+  };
+  try {
+    return await executeOrder(looking, {
+      ...{ order: draft, guards: null, revision: null, version: null },
+      others: await others(),
+      othersNow: others,
+      trades: onlyLooking(trades),
+      async rest(ms, fault) {
+        leftMs -= ms;
+        if (fault) throw fault;
+        if (leftMs < 0) throw new WouldWait();
+        await execution.rest(ms, signal);
+      },
+    });
+  } catch (fault) {
+    if (fault instanceof WouldSend) return judged(execution, fault.order, guards);
+    if (fault instanceof WouldWait) return { ...draft, error: wouldWait(draft) };
+    throw fault;
+  }
 }
 
-async function decide(
-  { clock, rules, trades, wait, judge }: PlanDeps,
-  draft: Order,
+/** Where a close is clamped to what is held it may be sent on a doubt; that is no proof of what is held. */
+const withoutClamping = (connections: Execution['connections']): Execution['connections'] => ({
+  ...connections,
+  use: (target, task, options) =>
+    connections.use(
+      target,
+      (line) => task({ ...line, capabilities: { ...line.capabilities, reduceOnly: false } }),
+      options,
+    ),
+});
+
+/** They are asked for in any case, also where a close comes first. */
+async function judged(
+  { connections, judge }: Execution,
+  order: Order,
   guards: Guards | null,
-  line: Line,
 ): Promise<Order> {
-  let instrument: Instrument | { readonly rejection: OrderError } | null = null;
-  let position: Facts['position'] = null;
-  const positionWatch = stopwatch();
-  for (;;) {
-    const symbol = instrument && ('rejection' in instrument ? instrument : instrument.symbol);
-    const facts: Facts = {
-      now: clock.now(),
-      able: line.capabilities,
-      instrument: symbol,
-      isSameLogin: true,
-      others: [],
-      othersWatch: UNWATCHED,
-      position,
-      positionWatch: positionWatch.read(),
-      expected: typeof symbol === 'string' ? trades.expected(symbol) : null,
-      // They are asked for in any case, also where a close comes first.
-      guards: 'none',
-      busyMs: line.busyMs(),
-      refusals: 0,
-      watch: UNWATCHED,
-      isMissing: false,
-    };
-    const step = nextStep(draft, facts, rules);
-    switch (step.do) {
-      case 'resolve the symbol':
-        instrument = await line.resolve(draft.symbol);
-        break;
-      case 'read the position':
-        if (instrument === null || 'rejection' in instrument) throw new Error('there is no instrument');
-        if (step.afterMs > 0) await wait(step.afterMs);
-        positionWatch.pass(step.afterMs);
-        position = { quantity: await line.position(instrument), readAt: clock.now() };
-        positionWatch.looked();
-        break;
-      case 'send': {
-        const { order } = step;
-        const opens = order.legs.some(({ leg }) => leg === 'entry');
-        if (!guards || !opens || instrument === null || 'rejection' in instrument) return order;
-        const entry = { order, positionAfter: plannedPosition(order), guards, line, instrument };
-        return { ...order, guards: await judge(entry) };
-      }
-      case 'end':
-        return step.order;
-      default:
-        throw new BrokerUnavailable('the broker limits the rate of requests');
-    }
-  }
+  const entry = mainLeg(order);
+  if (!guards || entry?.leg !== 'entry') return order;
+  const { accountId, simulation, symbol } = order;
+  const ask = async (line: Line) => {
+    const instrument = await line.resolve(symbol);
+    if ('rejection' in instrument) return [];
+    return judge({ order, positionAfter: plannedPosition(order), guards, line, instrument });
+  };
+  return { ...order, guards: await connections.use({ accountId, simulation }, ask) };
 }

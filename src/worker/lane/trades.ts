@@ -1,55 +1,59 @@
-// What an account should hold by our own fills of a moment ago, which the broker's positions may not show yet.
+// What an account should hold by our own fills (domain/orders/expected.ts), as its worker keeps it: made from what is saved when the
+// worker first meets the account, and up to date from then on, since nobody else executes this user's orders.
 
-import { add, type Decimal, negate, sign, subtract, ZERO } from '../../domain/decimal.ts';
-import type { ClientOrderId } from '../../domain/ids.ts';
-import type { Leg } from '../../domain/orders/order.ts';
+import { type Decimal, sign } from '../../domain/decimal.ts';
+import { agreedOn, expectedOf, type Known, knownFrom, withFill } from '../../domain/orders/expected.ts';
+import type { Leg, Order, Side } from '../../domain/orders/order.ts';
 
-/** What this account should hold of an instrument, by what this worker has read and seen filled. */
+/** Of one account and mode. */
 export interface Trades {
-  /** An order was planned on this position, in which the fills of these legs are, as far as they are known. */
-  planned(instrument: string, position: Decimal, open: readonly Leg[]): void;
+  /** The broker's position agrees with what was expected, or is believed. The fills of these legs are in it, as far as they are known. */
+  agreed(instrument: string, position: Decimal, open: readonly Leg[]): void;
   /** As it was seen, by whomever and however often: only what is new counts. */
   seen(leg: Leg): void;
-  /** null: nothing was filled a moment ago. */
+  /** null: nothing was filled of late. */
   expected(instrument: string): Decimal | null;
   /** The same of every instrument where something was. */
   recent(): readonly (readonly [instrument: string, position: Decimal])[];
+  /** What the symbol means at the broker. */
+  named(symbol: string, instrument: string): void;
+  /** When it was last read, something was held that an entry on this side would have to close first. */
+  isAgainst(symbol: string, side: Side): boolean;
 }
 
-/** A broker's positions may lag so far behind its fills. */
-const RECENT_MS = 5_000;
-
-interface Known {
-  readonly position: Decimal;
-  readonly tradedAt: number;
-  /** How much of each leg is in the position. */
-  readonly counted: ReadonlyMap<ClientOrderId, Decimal>;
+export interface TradesClock {
+  now(): number;
+  readonly lagMs: number;
 }
 
-export function recentTrades(now: () => number = () => performance.now()): Trades {
-  const known = new Map<string, Known>();
-  const filledOf = ({ fillQuantity }: Leg): Decimal => fillQuantity ?? ZERO;
-  const isRecent = ({ tradedAt }: Known) => now() - tradedAt < RECENT_MS;
+/** `saved`: orders of late. By the same clock as they were saved with. */
+export function openTrades({ now, lagMs }: TradesClock, saved: readonly Order[] = []): Trades {
+  const known = knownFrom(saved);
+  const names = new Map<string, string>();
+  const change = (instrument: string, to: Known) => known.set(instrument, to);
   return {
-    planned(instrument, position, open) {
-      const counted = new Map(open.map((leg) => [leg.clientOrderId, filledOf(leg)]));
-      known.set(instrument, { position, tradedAt: Number.NEGATIVE_INFINITY, counted });
+    agreed(instrument, position, open) {
+      change(instrument, agreedOn(position, known.get(instrument), open));
     },
     seen(leg) {
       const before = leg.instrument === null ? undefined : known.get(leg.instrument);
-      const more = subtract(filledOf(leg), before?.counted.get(leg.clientOrderId) ?? ZERO);
-      if (leg.instrument === null || !before || sign(more) <= 0) return;
-      known.set(leg.instrument, {
-        position: add(before.position, leg.side === 'buy' ? more : negate(more)),
-        tradedAt: now(),
-        counted: new Map(before.counted).set(leg.clientOrderId, filledOf(leg)),
-      });
+      if (leg.instrument !== null && before) change(leg.instrument, withFill(before, leg, now()));
     },
-    expected(instrument) {
-      const last = known.get(instrument);
-      return last && isRecent(last) ? last.position : null;
-    },
+    expected: (instrument) => expectedOf(known.get(instrument), now(), lagMs),
     recent: () =>
-      [...known].filter(([, last]) => isRecent(last)).map(([symbol, { position }]) => [symbol, position]),
+      [...known.keys()].flatMap((instrument) => {
+        const position = expectedOf(known.get(instrument), now(), lagMs);
+        return position === null ? [] : [[instrument, position] as const];
+      }),
+    named(symbol, instrument) {
+      names.set(symbol, instrument);
+    },
+    isAgainst(symbol, side) {
+      const last = known.get(names.get(symbol) ?? symbol);
+      return last !== undefined && sign(last.quantity) === (side === 'buy' ? -1 : 1);
+    },
   };
 }
+
+/** It is looked at, and nothing is learnt by it. */
+export const onlyLooking = (trades: Trades): Trades => ({ ...trades, agreed() {}, seen() {}, named() {} });

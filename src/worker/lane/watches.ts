@@ -1,6 +1,6 @@
 // How long something is watched, and how long a process stood still.
 
-import { UNWATCHED, type Watch } from '../../domain/orders/next-step.ts';
+import { UNWATCHED, type Watch } from '../../domain/orders/step.ts';
 
 /** Counts by the clock that never jumps and by what was waited, whichever is more. */
 export function stopwatch() {
@@ -30,4 +30,10 @@ export function stopwatch() {
 export function pauseSince(now: () => number): () => number {
   const [wall, steady] = [now(), performance.now()];
   return () => Math.max(now() - wall, performance.now() - steady);
+}
+
+/** The clock, which a machine that sleeps or a test may have stand still, and at least as much time as has passed. */
+export function livelyClock(clock: { now(): number }): () => number {
+  const [begun, steady] = [clock.now(), performance.now()];
+  return () => Math.max(clock.now(), begun + performance.now() - steady);
 }

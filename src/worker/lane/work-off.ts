@@ -16,18 +16,23 @@ import {
 import { traceNames } from '../../domain/tracing.ts';
 import type { Unsettled } from '../orders.ts';
 import { type Execution, executeOrder, OrderTaken } from './execute.ts';
+import type { Turn } from './lanes.ts';
+import type { Resting } from './resting.ts';
 import type { Trades } from './trades.ts';
 
 export interface WorkOff {
   /** Up to this order and with it; null: all of them. */
   readonly upTo: OrderId | null;
+  readonly turn: Turn;
+  /** Orders of the account that wait patiently, beside the lane. */
+  readonly resting: Resting;
   /** Of the account, or of its simulated book. */
-  tradesOf(order: Order): Trades;
+  tradesOf(order: Order): Promise<Trades>;
   /** How often each order could not be brought to its end, by this worker. */
   readonly faults: Map<OrderId, number>;
   /** How an order stands when its execution is over. */
   onDone?(order: Order): void;
-  /** Between two orders the worker may stop. */
+  /** Between two orders the worker may stop, and while one rests. */
   readonly signal: AbortSignal;
   readonly log: { info(context: object, text: string): void; error(context: object, text: string): void };
 }
@@ -36,24 +41,41 @@ export interface WorkOff {
 export async function workOff(
   execution: Execution,
   read: () => Promise<Unsettled>,
-  { upTo, tradesOf, faults, onDone, signal, log }: WorkOff,
+  { upTo, turn, resting, tradesOf, faults, onDone, signal, log }: WorkOff,
 ): Promise<Order | null> {
   const { clock, counters, tracing } = execution;
   const tried = new Set<OrderId>();
   let { orders, version, guards, revision } = await read();
+  const readAgain = async () => {
+    ({ orders, version, guards, revision } = await read());
+  };
   for (;;) {
-    const order = orders.find(({ id, status }) => isUnderWay(status) && !tried.has(id));
+    const order = orders.find(({ id, status }) => isUnderWay(status) && !tried.has(id) && !resting.has(id));
     if (!order) return null;
     if (signal.aborted) throw new Interrupted();
+    // Nothing trades before one that came earlier, but an exit of something else: it is not to stay in its position for that.
+    const ahead = resting.inTheWayOf(order);
+    if (ahead) {
+      await turn.aside(() => stoppable(ahead));
+      await readAgain();
+      continue;
+    }
     tried.add(order.id);
-    const others = orders.filter(
-      (other) => other.id !== order.id && other.simulation === order.simulation && openLeg(other),
-    );
     try {
       if (order.status === 'queued') counters.orderTaken(sinceAccepted(order, clock.now()));
       // Saving bumps the version: a predecessor that still lives can save, and therefore send, nothing more.
       const mine = order.status === 'executing' ? await takeOver(order) : order;
-      const task = { order: mine, others, version, guards, revision, trades: tradesOf(order) };
+      const task = {
+        ...{ order: mine, version, guards, revision },
+        others: others(order),
+        async othersNow() {
+          await readAgain();
+          return others(order);
+        },
+        trades: await tradesOf(order),
+        rest: (ms: number) =>
+          resting.of(order, () => turn.aside(() => stoppable(execution.rest(ms, signal)))),
+      };
       const done = await traced(order, () => executeOrder(execution, task));
       onDone?.(done);
       // Of one that has ended, whoever saved the end tells.
@@ -61,14 +83,30 @@ export async function workOff(
       if (order.id === upTo) return done;
       orders = orders.map((other) => (other.id === order.id ? done : other));
     } catch (fault) {
+      if (fault instanceof Interrupted) throw fault;
       const times = (faults.get(order.id) ?? 0) + 1;
       faults.set(order.id, times);
       // Those behind it must not trade before it; it is tried again with the next request, or by the rescue.
       if (fault instanceof OrderTaken || order.id === upTo || times < MOST_FAULTS) throw fault;
       log.error({ fault, ...namesOf(order) }, 'an order could not be recovered');
       // What it left is in the database and nowhere else, and the next one is planned on that.
-      ({ orders, version, guards, revision } = await read());
+      await readAgain();
+    } finally {
+      resting.done(order);
     }
+  }
+
+  function others(order: Order): Order[] {
+    return orders.filter(
+      (other) => other.id !== order.id && other.simulation === order.simulation && openLeg(other),
+    );
+  }
+
+  /** A worker that stops leaves what rests to its successor: all that was learnt is saved. */
+  async function stoppable<T>(waiting: Promise<T>): Promise<T> {
+    const outcome = await waiting;
+    if (signal.aborted) throw new Interrupted();
+    return outcome;
   }
 
   /** The message that this trace came with was about one of them. */

@@ -4,6 +4,7 @@ import type { BrokerOrder, Instrument, OrderQuery } from '../../broker/broker.ts
 import { millis, timestamp } from '../../domain/ids.ts';
 import { CLOCKS_APART_MS } from '../../domain/orders/fill.ts';
 import type { Leg, Order } from '../../domain/orders/order.ts';
+import type { Line } from './line.ts';
 
 export const brokerOrder = (
   order: Order,
@@ -34,4 +35,20 @@ export function queryOf({ instrument, sentAt, ...leg }: Leg, symbol: string): Or
     quantity,
     sentAt: sentAt ?? timestamp(0),
   };
+}
+
+/** null: "not found" can be believed. */
+export function whyDoubt(
+  order: Order,
+  leg: Leg,
+  { capabilities, credentialsVersion }: Line,
+  now: number,
+): string | null {
+  if (order.credentialsVersion !== null && order.credentialsVersion !== credentialsVersion)
+    return 'the broker does not know the order, but the credentials were changed after it had been sent';
+  const age = now - millis(leg.sentAt ?? order.submittedAt);
+  if (age + CLOCKS_APART_MS < capabilities.findsByClientIdMs) return null;
+  return capabilities.findsByClientIdMs === 0
+    ? 'this broker cannot be asked for an order by our id'
+    : 'the broker does not know the order, but it forgets ids sooner than this';
 }

@@ -1,0 +1,96 @@
+// What an account should hold of an instrument by our own fills. A broker's positions may lag behind its fills, by seconds: whoever
+// believes them then closes too little, opens twice, or says that nothing is held. So what is read is held against this before it
+// is proof of anything.
+//
+//   base       the last position that agreed with our fills, or that was believed when they were old enough
+//   fills      ours that are not in the base, each counted once however often it is seen
+//   expected   base and fills, for as long as a position may lag behind the last of them; after that the broker is believed
+//
+// The worker that has the user keeps it up to date as it goes; its successor makes it anew from the orders that are saved.
+
+import { add, type Decimal, negate, sign, subtract, ZERO } from '../decimal.ts';
+import { type ClientOrderId, millis } from '../ids.ts';
+import type { Leg, Order } from './order.ts';
+
+export interface Known {
+  readonly quantity: Decimal;
+  /** When the last fill was learnt; null: there was none. */
+  readonly tradedAt: number | null;
+  /** How much of each leg is in the quantity. */
+  readonly counted: ReadonlyMap<ClientOrderId, Decimal>;
+}
+
+const MOST_COUNTED = 16;
+
+type Filled = Pick<Leg, 'clientOrderId' | 'side' | 'fillQuantity'>;
+
+const filledOf = ({ fillQuantity }: Filled): Decimal => fillQuantity ?? ZERO;
+
+/**
+ * The broker's position agrees with what was expected, or is believed. The fills of these legs are in it. It stays in force for
+ * as long as before: a replica may agree by chance, with the moment before two fills that undo each other.
+ */
+export const agreedOn = (position: Decimal, known: Known | undefined, legs: readonly Filled[]): Known => ({
+  quantity: position,
+  tradedAt: known?.tradedAt ?? null,
+  counted: new Map([
+    // One that was counted a while ago may be seen once more.
+    ...[...(known?.counted ?? [])].slice(-MOST_COUNTED),
+    ...legs.map((leg) => [leg.clientOrderId, filledOf(leg)] as const),
+  ]),
+});
+
+/** A leg as it was seen, by whomever and however often: only what is new counts. */
+export function withFill(known: Known, leg: Filled, at: number): Known {
+  const more = subtract(filledOf(leg), known.counted.get(leg.clientOrderId) ?? ZERO);
+  if (sign(more) <= 0) return known;
+  return {
+    quantity: add(known.quantity, leg.side === 'buy' ? more : negate(more)),
+    tradedAt: Math.max(at, known.tradedAt ?? at),
+    counted: new Map(known.counted).set(leg.clientOrderId, filledOf(leg)),
+  };
+}
+
+/** null: nothing was filled of late, and the broker's word is all there is. */
+export const expectedOf = (known: Known | undefined, now: number, lagMs: number): Decimal | null =>
+  known && known.tradedAt !== null && now - known.tradedAt < lagMs ? known.quantity : null;
+
+/** The one proof: what the broker says is held is what is held, as far as anybody can know. */
+export const agrees = ({
+  quantity,
+  expected,
+}: {
+  readonly quantity: Decimal;
+  readonly expected: Decimal | null;
+}): boolean => expected === null || expected === quantity;
+
+/** From what is saved of an account and mode: orders of late, as a predecessor left them. By instrument. */
+export function knownFrom(orders: readonly Order[]): Map<string, Known> {
+  const known = new Map<string, Known>();
+  const sentAt = ({ legs }: Order) =>
+    Math.min(...legs.flatMap((leg) => (leg.sentAt ? [millis(leg.sentAt)] : [])));
+  const sent = orders.filter((order) => Number.isFinite(sentAt(order)));
+  for (const order of sent.toSorted((a, b) => sentAt(a) - sentAt(b))) {
+    const instruments = new Set(order.legs.map(({ instrument }) => instrument));
+    // Over several months it is a sum, and no month's own.
+    const [instrument] = instruments;
+    if (instruments.size === 1 && instrument && order.positionBefore !== null) {
+      const before = known.get(instrument);
+      const learntBefore = sent
+        .flatMap(({ legs }) => legs)
+        .filter((leg) => leg.instrument === instrument && learntAt(leg) < sentAt(order));
+      known.set(instrument, agreedOn(order.positionBefore, before, learntBefore));
+    }
+    for (const leg of order.legs) {
+      const before = leg.instrument === null ? undefined : known.get(leg.instrument);
+      if (leg.instrument !== null && before) known.set(leg.instrument, withFill(before, leg, learntAt(leg)));
+    }
+  }
+  return known;
+}
+
+/** When we learnt of its fill, as far as that is saved. */
+function learntAt({ filledAt, ackedAt, sentAt }: Leg): number {
+  const at = filledAt ?? ackedAt ?? sentAt;
+  return at === null ? Number.NEGATIVE_INFINITY : millis(at);
+}

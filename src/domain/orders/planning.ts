@@ -1,0 +1,108 @@
+// What to plan: what is held, less what other orders of ours take already, becomes the legs that are to be sent. What was sent
+// before stays in the order as it is; whatever was only planned is planned anew, on the position as it is now.
+
+import { absolute, add, compare, type Decimal, sign, subtract, ZERO } from '../decimal.ts';
+import { agrees } from './expected.ts';
+import { clientOrderId, type Leg, type Order } from './order.ts';
+import { leavesSome, othersToAwait, pendingLeg, takeable, withoutOpening } from './other-legs.ts';
+import { isExit, patienceOf } from './patience.ts';
+import { type Holding, heldInAll, planOrder } from './position.ts';
+import type { Facts, Held, Rules } from './step.ts';
+
+/** What an order is planned on; null: it is not known yet what is held, and nothing can be sent on the doubt. */
+export function heldToPlanOn(
+  order: Order,
+  held: readonly Held[],
+  { able }: Facts,
+): readonly Holding[] | null {
+  if (held.every(agrees)) return held;
+  // Where the exchange clamps it, a close is sent at once for the more of both: for the less, something might stay open.
+  if (!isExit(order) || !able.reduceOnly || leavesSome(order.intent) || wasRefused(order)) return null;
+  const more = held.map((each) => larger(each));
+  return more.every((each) => each !== null) ? more : null;
+}
+
+/** The broker has had its word on what there is to close: now both have to agree. */
+const wasRefused = ({ legs }: Order): boolean =>
+  legs.some(({ leg, status }) => leg === 'exit' && (status === 'rejected' || status === 'cancelled'));
+
+/** null: one says long, the other short. */
+function larger({ instrument, quantity, expected }: Held): Holding | null {
+  if (expected === null || sign(expected) === 0) return { instrument, quantity };
+  if (sign(quantity) * sign(expected) < 0) return null;
+  const isMore = compare(absolute(expected), absolute(quantity)) > 0;
+  return { instrument, quantity: isMore ? expected : quantity };
+}
+
+export function plan(
+  order: Order,
+  held: readonly Holding[],
+  instrument: string,
+  facts: Facts,
+  rules: Rules,
+): Order {
+  // Towards a target nothing is opened while a leg of our own may yet be filled: it may be what is missing.
+  const intent = pendingLeg(facts, rules) ? withoutOpening(order.intent) : order.intent;
+  const free = held.map((holding) => takeable(holding, order.intent, facts, rules));
+  const sent = order.legs.filter(({ status }) => status !== 'planned');
+  const taken = sent.filter(({ leg }) => leg === 'exit');
+  const wanted = isExit(order) ? subtract(order.quantity, filledOf(taken)) : order.quantity;
+  const { legs } = planOrder(intent, wanted, free, instrument);
+  // A side is chosen once: what was turned meanwhile is somebody else's.
+  const sides = new Set(taken.map(({ side }) => side));
+  const planned = legs.filter(({ leg, side }) => leg === 'entry' || sides.size === 0 || sides.has(side));
+  const numbered = planned.map(({ leg, instrument: of, side, quantity }, index): Leg => {
+    const before = [...sent, ...planned.slice(0, index)].filter((each) => each.leg === leg);
+    const nth = before.length + 1;
+    return {
+      ...UNSENT,
+      leg,
+      nth,
+      clientOrderId: clientOrderId(order.id, leg, nth),
+      instrument: of,
+      side,
+      quantity,
+    };
+  });
+  const next: Order = {
+    ...order,
+    // So that with its own fills it is what is held now.
+    positionBefore: subtract(heldInAll(held), signedFillsOf(sent)),
+    legs: [...sent, ...numbered],
+    awaitsRest: false,
+  };
+  const closes = next.legs.some(({ leg }) => leg === 'exit');
+  const opens = next.legs.some(({ leg }) => leg === 'entry');
+  return { ...next, autoExit: closes && opens, awaitsRest: awaitsRest(next, wanted, numbered, facts) };
+}
+
+/** Who asks for an amount and gets it waits for nobody. */
+function awaitsRest(order: Order, wanted: Decimal, planned: readonly Leg[], facts: Facts): boolean {
+  const { intent } = order;
+  if (!patienceOf(order).waitsForRest || !isExit(order)) return false;
+  const isAmount = intent.operation === 'PLACE_EXIT_ORDER' && !intent.target;
+  const takes = planned.reduce<Decimal>((sum, { quantity }) => add(sum, quantity), ZERO);
+  if (isAmount && compare(takes, wanted) >= 0) return false;
+  return othersToAwait(order, facts) !== undefined;
+}
+
+const filledOf = (legs: readonly Leg[]): Decimal =>
+  legs.reduce<Decimal>((sum, { fillQuantity }) => add(sum, fillQuantity ?? ZERO), ZERO);
+
+const signedFillsOf = (legs: readonly Leg[]): Decimal =>
+  subtract(
+    filledOf(legs.filter(({ side }) => side === 'buy')),
+    filledOf(legs.filter(({ side }) => side === 'sell')),
+  );
+
+const UNSENT = {
+  brokerRef: null,
+  status: 'planned',
+  fillPrice: null,
+  fillQuantity: null,
+  fee: null,
+  unitValue: null,
+  sentAt: null,
+  ackedAt: null,
+  filledAt: null,
+} as const satisfies Partial<Leg>;

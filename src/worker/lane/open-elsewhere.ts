@@ -1,0 +1,62 @@
+// Legs of an account's other orders that are open as far as we know, and what a look at them tells.
+
+import { isOpenLeg, type Leg, type Order } from '../../domain/orders/order.ts';
+import { isForgotten, isYoung, type OtherLeg } from '../../domain/orders/other-legs.ts';
+import { queryOf, whyDoubt } from '../line/leg-at-broker.ts';
+import type { Line } from '../line/line.ts';
+
+export interface OpenElsewhere extends OtherLeg {
+  readonly order: Order;
+  readonly instrument: string;
+}
+
+export const openElsewhere = (orders: readonly Order[]): OpenElsewhere[] =>
+  orders.flatMap((order) =>
+    order.legs
+      .filter((leg) => isOpenLeg(leg) && leg.sentAt !== null)
+      .map((leg) => {
+        const instrument = leg.instrument ?? order.symbol;
+        return { orderId: order.id, order, leg: { ...leg, instrument }, instrument };
+      }),
+  );
+
+interface LookDeps {
+  readonly line: Line;
+  readonly now: number;
+  readonly withinMs: number;
+  readonly rules: { readonly giveUpMs: number };
+  /** A look that had no answer; it may throw. */
+  onFault(fault: unknown): null;
+  onSeen(leg: Leg): void;
+}
+
+/**
+ * None: it was acknowledged, and is not known. It is of another account, behind other credentials; or it has ended, a while
+ * ago: by the broker's own id what has ended is forgotten, and never what rests. Or the broker, which can be believed, does
+ * not have it so long after it was sent: it never arrived.
+ */
+export async function lookElsewhere(
+  { line, now, withinMs, rules, onFault, onSeen }: LookDeps,
+  other: OpenElsewhere,
+): Promise<OpenElsewhere[]> {
+  // Nothing was heard of it for long, and every look costs the broker's patience: it is a person's to settle.
+  if (isForgotten(other.leg, now)) return [other];
+  const query = queryOf(other.leg, other.instrument);
+  const state = await line.find(query, withinMs).catch((fault) => onFault(fault) ?? undefined);
+  if (!state) return state === null && isGone(other, { line, now, rules }) ? [] : [other];
+  const { status, fillPrice, fillQuantity } = state;
+  const leg = { ...other.leg, status, fillPrice, fillQuantity };
+  onSeen(leg);
+  return [{ ...other, leg }];
+}
+
+function isGone(
+  { order, leg }: OpenElsewhere,
+  { line, now, rules }: Pick<LookDeps, 'line' | 'now' | 'rules'>,
+): boolean {
+  if (isYoung(leg, now, rules)) return false;
+  const login = order.credentialsVersion;
+  const isOfAnother = login !== null && login !== line.credentialsVersion;
+  if (leg.ackedAt !== null) return isOfAnother || leg.brokerRef !== null;
+  return whyDoubt(order, leg, line, now) === null;
+}

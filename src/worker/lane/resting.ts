@@ -1,0 +1,42 @@
+// Orders of an account that wait patiently: for an entry that is not settled, a broker that is away, a position that lags. They have the
+// account's lane no longer, and are still in front of what came after them; only exits of something else pass.
+
+import type { OrderId } from '../../domain/ids.ts';
+import type { Order } from '../../domain/orders/order.ts';
+import { isExit } from '../../domain/orders/patience.ts';
+import { canonicalSymbol } from '../../domain/signals/symbol.ts';
+
+export interface Resting {
+  /** It is in somebody's hands already. */
+  has(id: OrderId): boolean;
+  /** When the first of those that the order must wait for has ended; null: it waits for none. */
+  inTheWayOf(order: Order): Promise<void> | null;
+  /** It rests until this has come. */
+  of<T>(order: Order, wait: () => Promise<T>): Promise<T>;
+  /** Its execution is over, however it ended. */
+  done(order: Order): void;
+}
+
+export function createResting(): Resting {
+  const inHand = new Map<OrderId, { readonly order: Order; readonly over: PromiseWithResolvers<void> }>();
+  const isSame = (a: Order, b: Order) =>
+    canonicalSymbol(a.brokerName, a.symbol) === canonicalSymbol(b.brokerName, b.symbol);
+  return {
+    has: (id) => inHand.has(id),
+    inTheWayOf(order) {
+      const ahead = [...inHand.values()].filter(
+        ({ order: other }) =>
+          other.simulation === order.simulation && (!isExit(order) || isSame(order, other)),
+      );
+      return ahead.length === 0 ? null : Promise.race(ahead.map(({ over }) => over.promise));
+    },
+    of(order, wait) {
+      if (!inHand.has(order.id)) inHand.set(order.id, { order, over: Promise.withResolvers() });
+      return wait();
+    },
+    done({ id }) {
+      inHand.get(id)?.over.resolve();
+      inHand.delete(id);
+    },
+  };
+}

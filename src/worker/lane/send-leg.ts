@@ -1,0 +1,136 @@
+// Saves a leg as `sending`, sends it, and tells what became of it.
+
+import { BrokerBusy, BrokerUnavailable, unitValueOf } from '../../broker/broker.ts';
+import { type Counters, venueOf } from '../../domain/counters.ts';
+import { timestamp } from '../../domain/ids.ts';
+import { STALE_MS } from '../../domain/orders/fill.ts';
+import {
+  isLate,
+  type Leg,
+  type LegKey,
+  legOf,
+  type Order,
+  passed,
+  sinceAccepted,
+  wasSent,
+  withLeg,
+} from '../../domain/orders/order.ts';
+import { heldBack, lost, rateLimited, recordOutcome } from '../../domain/orders/outcome.ts';
+import { isWorthWaiting } from '../../domain/orders/patience.ts';
+import { brokerOrder } from '../line/leg-at-broker.ts';
+import type { Line } from '../line/line.ts';
+import type { Guarding } from '../orders.ts';
+import type { Instruments } from './instruments.ts';
+import { pauseSince } from './watches.ts';
+
+export interface Sending {
+  /** As in orders.ts, but all of them throw OrderTaken where another worker has the order, or the user. */
+  save(order: Order, options?: { settled: boolean }): Promise<Order>;
+  saveSending(order: Order, revision: number | null): Promise<Order | 'halted' | Guarding>;
+  readonly clock: { now(): number };
+  readonly counters: Pick<Counters, 'orderSent'>;
+  readonly rules: { readonly giveUpMs: number };
+}
+
+interface ToSend {
+  readonly order: Order;
+  readonly leg: LegKey;
+  readonly again: boolean;
+  readonly revision: number | null;
+  readonly refusals: number;
+  now(): number;
+}
+
+export interface Sent {
+  /** As it goes on. */
+  readonly order: Order;
+  readonly revision: number | null;
+  readonly refusals: number;
+  /** A guard was set meanwhile: the entry is to be judged anew. */
+  readonly guards?: Guarding['guards'];
+}
+
+export async function sendLeg(
+  deps: Sending,
+  line: Line,
+  instruments: Instruments,
+  { order: planned, leg: key, again, revision, refusals, now }: ToSend,
+): Promise<Sent> {
+  const pause = pauseSince(now);
+  const instrument = instruments.get(legNamed(planned, key).instrument);
+  const sending = {
+    status: 'sending',
+    sentAt: timestamp(now()),
+    unitValue: unitValueOf(instrument),
+  } as const;
+  const toSend = {
+    ...withLeg(passed(planned, 'sent', now()), key, sending),
+    credentialsVersion: line.credentialsVersion,
+  };
+  const goesOn = (to: Order): Sent => ({ order: to, revision, refusals });
+  const saved = await deps.saveSending(toSend, revision);
+  if (saved === 'halted') return goesOn(again ? lost(planned, key) : heldBack(planned));
+  // A guard that was set since holds too: the entry is judged anew.
+  if ('revision' in saved) return { ...goesOn(planned), revision: saved.revision, guards: saved.guards };
+  const order = saved;
+  if (!('sent' in planned.trace)) deps.counters.orderSent(venueOf(order), sinceAccepted(order, now()));
+  // The process stood still in between, and whoever looked for the order meanwhile may have given it up: not now.
+  if (pause() > STALE_MS || isLate(order, now()))
+    return goesOn(again ? order : await unsend(deps, order, key));
+  try {
+    const outcome = await line.place(
+      brokerOrder(order, legNamed(order, key), instrument, deps.rules.giveUpMs),
+    );
+    const acked = passed(order, 'acked', now());
+    // Whatever becomes of this attempt, an earlier one may have gone out: it can only be found, never ruled out.
+    if (again && outcome.outcome === 'rejected') return goesOn(lost(acked, key));
+    const after = recordOutcome(acked, key, outcome, now());
+    if (!isWorthKeeping(after, key)) return goesOn(after);
+    // Before anything is waited for: the broker's own id may be all that the order can be found by.
+    return goesOn(await deps.save(after, { settled: after.status !== 'executing' }));
+  } catch (fault) {
+    if (fault instanceof BrokerBusy) return { ...goesOn(await afterRefusal(fault)), refusals: refusals + 1 };
+    // The connector's word that nothing was sent: the leg is as it was before.
+    if (fault instanceof BrokerUnavailable && !again) await unsend(deps, order, key);
+    throw fault;
+  }
+
+  /** Certainly not taken. It is as if it had not been sent, where it is worth waiting for the next try. */
+  async function afterRefusal({ retryAfterMs }: BrokerBusy): Promise<Order> {
+    if (again) return lost(order, key);
+    const facts = { now: now(), busyMs: retryAfterMs, refusals: refusals + 1, mayReverse: false };
+    if (isWorthWaiting(order, facts)) return unsend(deps, order, key);
+    const error = rateLimited(retryAfterMs, order);
+    return recordOutcome(order, key, { outcome: 'rejected', error }, now());
+  }
+}
+
+/** Certainly not sent. Where no other leg was, the plan is forgotten too: what is held may change meanwhile. */
+function unsend({ save }: Sending, order: Order, key: LegKey): Promise<Order> {
+  const back = withLeg(order, key, { status: 'planned', sentAt: null });
+  return save(
+    wasSent(back)
+      ? back
+      : {
+          ...back,
+          legs: [],
+          autoExit: false,
+          awaitsRest: false,
+          positionBefore: null,
+          credentialsVersion: null,
+        },
+  );
+}
+
+/** An acknowledgement, or the refusal of a close that is not the end: neither can be asked for again. */
+function isWorthKeeping(order: Order, key: LegKey): boolean {
+  const { status } = legNamed(order, key);
+  if (status === 'rejected') return order.status === 'executing';
+  return status === 'placed' || status === 'partially_filled';
+}
+
+function legNamed(order: Order, key: LegKey): Leg {
+  const leg = legOf(order, key);
+  if (!leg) throw new Error(`order ${order.id} has no ${key} leg`);
+  return leg;
+}
