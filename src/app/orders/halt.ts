@@ -79,7 +79,9 @@ async function closeAll(
   const cleared = await attempt(deps, () => clearEntries(deps, request.user.id, account.id));
   if (isDenial(cleared)) return { orders: [], flatten_error: notClosed(cleared, []) };
 
-  const held = cleared.positions.filter(({ quantity }) => sign(quantity) !== 0);
+  const held = cleared.positions.filter(
+    ({ quantity, tradable }) => sign(quantity) !== 0 && tradable !== false,
+  );
   const outcomes = await Promise.all(
     held.map((position) => attempt(deps, () => close(deps, request, account, position))),
   );
