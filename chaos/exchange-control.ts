@@ -43,6 +43,7 @@ const Told = exactly({
   position_mode: Type.Optional(Type.Enum(['one_way', 'hedged'])),
   account_type: Type.Optional(Type.Enum(['unified', 'classic'])),
   margin_mode: Type.Optional(Type.Enum(['cross', 'isolated'])),
+  stray: Type.Optional(Type.Union([Type.String({ minLength: 1 }), Type.Null()])),
   demo: Type.Optional(Type.Boolean()),
 });
 type AccountOrder = Static<typeof Told>;
@@ -78,6 +79,7 @@ function readStanding(told: AccountOrder, before: Standing): Standing {
     positionMode: told.position_mode ?? before.positionMode,
     accountType: told.account_type ?? before.accountType,
     marginMode: told.margin_mode ?? before.marginMode,
+    stray: or(told.stray, before.stray),
     isDemo: told.demo ?? before.isDemo,
   };
 }

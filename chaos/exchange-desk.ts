@@ -77,6 +77,7 @@ const UNKNOWN: Standing = {
   positionMode: 'one_way',
   accountType: 'unified',
   marginMode: 'cross',
+  stray: null,
   isDemo: false,
 };
 

@@ -157,6 +157,8 @@ export interface Standing {
   readonly accountType: 'unified' | 'classic';
   /** Of its positions. */
   readonly marginMode: MarginMode;
+  /** What it holds besides, which is nothing that it lists to be traded, by its name on the wire; null: no such thing. */
+  readonly stray: string | null;
   /** Its key is one of the demo's, where both are spoken to at one address. */
   readonly isDemo: boolean;
 }

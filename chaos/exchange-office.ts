@@ -27,6 +27,8 @@ import {
 } from './exchange-dialect.ts';
 import type { Arrival } from './exchange-journal.ts';
 
+const STRAY = { quantity: decimal(5), averagePrice: decimal(100), lastPrice: decimal(100), openProfit: ZERO };
+
 /** In front of the digest in the engine's references. */
 const PREFIX = 'paper-';
 
@@ -113,8 +115,8 @@ export function openOffice(desk: Desk, { markets, refs }: Dialect, aheadMs: () =
       return true;
     },
     async positions(account) {
-      const { marginMode } = desk.registered(account).standing;
-      return (await desk.brokerOf(account).positions(PATIENT)).flatMap((position) => {
+      const { marginMode, stray } = desk.registered(account).standing;
+      const held = (await desk.brokerOf(account).positions(PATIENT)).flatMap((position) => {
         const market = listedOf(position.symbol);
         if (!market) return [];
         return {
@@ -126,6 +128,7 @@ export function openOffice(desk: Desk, { markets, refs }: Dialect, aheadMs: () =
           marginMode,
         };
       });
+      return stray ? [...held, { ...STRAY, symbol: stray, marginMode }] : held;
     },
     balance: (account) => desk.brokerOf(account).balance(PATIENT),
     quote(symbol) {

@@ -31,15 +31,22 @@ export const unitValueOf = ({ contractSize, currencyRate }: Instrument): Decimal
   currencyRate === undefined ? contractSize : multiply(contractSize, currencyRate);
 
 export interface Position {
-  /** As an alert can send it. */
+  /** As an alert can send it; where nothing can be traded in it here, as the broker names it. */
   readonly symbol: string;
-  /** Signed: below zero is short. */
+  /** Signed: below zero is short. Of what is not traded here: in whatever the broker counts it. */
   readonly quantity: Decimal;
   readonly averagePrice: Decimal;
   /** null: the broker does not say. */
   readonly lastPrice: Decimal | null;
   readonly openProfit: Decimal | null;
+  /** false: it is held, and no order of ours can close it. */
+  readonly tradable: boolean;
+  /** Why not, and what to do about it, in words; null where it is tradable. */
+  readonly reason: string | null;
 }
+
+/** Of a position that our orders can close. */
+export const TRADABLE = { tradable: true, reason: null } as const;
 
 export interface Balance {
   readonly currency: string;
@@ -159,6 +166,7 @@ export interface Broker {
   resolve(symbol: string, signal: AbortSignal): Promise<Instrument | { readonly rejection: OrderError }>;
   /** Signed; zero where nothing is held. */
   position(instrument: Instrument, signal: AbortSignal): Promise<Decimal>;
+  /** All that is held, also what is not traded here: one odd row never hides the others. */
   positions(signal: AbortSignal): Promise<readonly Position[]>;
   /** Those that contain the text, in the order of their names, beginning after the given one. */
   instruments(

@@ -9,6 +9,7 @@ brokerContract('alpaca', () =>
   stub.harness({
     symbols: { platform: 'NASDAQ:AAPL', broker: 'AAPL', another: 'NYSE:BRK.B', unknown: 'NASDAQ:AAPLE' },
     quantity: decimal(1),
+    stray: 'BTCUSD',
     // Answered from a list that was read before.
     outOfReach: ['resolve', 'instruments'],
     fraction: decimal('0.01'),

@@ -7,4 +7,4 @@ import { stubHarness } from './stub-harness.ts';
 
 const stub = stubHarness('binance', (url) => openCcxt('binance', { url }));
 
-brokerContract('binance', () => stub.harness(exchangeTerms('BINANCE')));
+brokerContract('binance', () => stub.harness(exchangeTerms('BINANCE', 'BTCUSDC')));

@@ -10,7 +10,12 @@ const stub = stubHarness('bitget', (url) => openCcxt('bitget', { url }));
 for (const kind of ['classic', 'unified'] as const)
   brokerContract(`bitget, ${kind}`, () =>
     stub.harness(
-      { ...exchangeTerms('BITGET'), saysNoDelay: true, hasNoFailures: true, readsOneWord: ['verify'] },
+      {
+        ...exchangeTerms('BITGET', 'OLDUSDT'),
+        saysNoDelay: true,
+        hasNoFailures: true,
+        readsOneWord: ['verify'],
+      },
       { account_type: kind },
     ),
   );

@@ -8,4 +8,6 @@ import { stubHarness } from './stub-harness.ts';
 const stub = stubHarness('bybit', (url) => openCcxt('bybit', { url }));
 
 for (const kind of ['unified', 'classic'] as const)
-  brokerContract(`bybit, ${kind}`, () => stub.harness(exchangeTerms('BYBIT'), { account_type: kind }));
+  brokerContract(`bybit, ${kind}`, () =>
+    stub.harness(exchangeTerms('BYBIT', 'BTCUSDT-25JUN27'), { account_type: kind }),
+  );

@@ -3,9 +3,10 @@
 import { decimal } from '../../src/domain/decimal.ts';
 import type { BrokerHarness } from '../contracts/broker.ts';
 
-/** Perpetuals are open always, or nobody knows until when not; and what all users share is asked without their keys. */
-export const exchangeTerms = (prefix: string) =>
+/** `stray`: what is listed among its positions and is no perpetual in USDT. Perpetuals are open always, or nobody knows until when not; and what all users share is asked without their keys. */
+export const exchangeTerms = (prefix: string, stray: string) =>
   ({
+    stray,
     symbols: {
       platform: `${prefix}:BTCUSDT.P`,
       broker: 'BTCUSDT.P',

@@ -7,4 +7,4 @@ import { stubHarness } from './stub-harness.ts';
 
 const stub = stubHarness('gate', (url) => openCcxt('gate', { url }));
 
-brokerContract('gate', () => stub.harness({ ...exchangeTerms('GATE'), hasNoFailures: true }));
+brokerContract('gate', () => stub.harness({ ...exchangeTerms('GATE', 'OLD_USDT'), hasNoFailures: true }));

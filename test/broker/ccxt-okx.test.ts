@@ -8,5 +8,5 @@ import { stubHarness } from './stub-harness.ts';
 const stub = stubHarness('okx', (url) => openCcxt('okx', { url }));
 
 brokerContract('okx', () =>
-  stub.harness({ ...exchangeTerms('OKX'), saysNoDelay: true, hasNoFailures: true }),
+  stub.harness({ ...exchangeTerms('OKX', 'BTC-USD-SWAP'), saysNoDelay: true, hasNoFailures: true }),
 );

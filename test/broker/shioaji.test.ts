@@ -21,6 +21,7 @@ brokerContract('shioaji, futures', () =>
       unknown: 'TAIFEX:TXG1!',
     },
     quantity: decimal(1),
+    stray: 'TXO22000L6',
     outOfReach,
     never,
   }),

@@ -103,6 +103,9 @@ export function stubHarness(broker: string, openAt: (url: string) => OpenBroker,
           await breaks('garbage', { taken: true });
           return GARBAGE_KINDS;
         },
+        ...(own.stray && {
+          holdStray: async () => void (await control('PATCH', `accounts/${id}`, { stray: own.stray })),
+        }),
         cutStream: async () => void (await control('POST', `streams/${id}/cut`)),
         babble: async () => void (await control('POST', `streams/${id}/babble`)),
         heal: async () => {

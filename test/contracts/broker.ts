@@ -56,6 +56,8 @@ export interface BrokerHarness {
     readonly another: string;
     readonly unknown: string;
   };
+  /** Something that the account may hold and that is not traded here, as the broker names it. */
+  readonly stray?: string;
   /** The broker takes this much, four times over, of `symbols.platform`. */
   readonly quantity: Decimal;
   /** A part of one that the broker takes, where its least step is worth too little. */
@@ -95,6 +97,8 @@ export interface BrokerHarness {
     limitRate?(ms: number): Promise<void> | void;
     /** Every connection breaks before anything is taken, those that are open too. */
     disconnect?(): Promise<void> | void;
+    /** `stray` is held from now on. */
+    holdStray?(): Promise<void> | void;
     /** Where the broker tells by itself: whoever listens is cut off, now. */
     cutStream?(): Promise<void> | void;
     /** Whoever listens is told nonsense, now. */
@@ -219,8 +223,27 @@ export function brokerContract(name: string, makeHarness: () => Promise<BrokerHa
         );
         for (const amount of [lastPrice, openProfit])
           if (amount !== null) assert.equal(parseDecimal(amount), amount);
+        assert.deepEqual([position?.tradable, position?.reason], [true, null]);
       },
     );
+
+    rule('what is held and not traded here is listed as such, and hides nothing', async (desk, t) => {
+      const { harness, broker, instrument, trade } = desk;
+      if (!harness.faults.holdStray) return t.skip('the account holds nothing but what is traded');
+      await trade('buy');
+      await harness.faults.holdStray();
+      const positions = await broker.positions();
+      const shown = positions.map(({ symbol, tradable }) => [symbol, tradable]).toSorted();
+      const expected: [string, boolean][] = [
+        [instrument.symbol, true],
+        [harness.stray ?? '', false],
+      ];
+      assert.deepEqual(shown, expected.toSorted());
+      const stray = positions.find(({ tradable }) => !tradable) ?? assert.fail();
+      assert.notEqual(sign(stray.quantity), 0);
+      assert.match(stray.reason ?? '', /^[A-Z].*\.$/);
+      assert.equal(await desk.position(), harness.quantity);
+    });
 
     rule('a sell from flat is a short position', async ({ harness, trade, position }) => {
       await trade('sell');

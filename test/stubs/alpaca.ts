@@ -150,7 +150,7 @@ const tellPosition = ({ symbol, quantity, averagePrice, lastPrice, openProfit }:
   asset_id: assetId(symbol),
   symbol,
   exchange: 'NASDAQ',
-  asset_class: 'us_equity',
+  asset_class: SHARES.some((share) => share.symbol === symbol) ? 'us_equity' : 'crypto',
   asset_marginable: true,
   qty: quantity,
   qty_available: quantity,

@@ -281,7 +281,9 @@ function answerTo(office: Office, holder: Holder, request: WireRequest): Visit {
   const call = { holder };
   const [room = '', name = '', code] = path.split('/').slice(3).map(decodeURIComponent);
   const asked = jsonOf(body);
-  const isOf = (symbol: string) => (asked.account_type === 'F') === (contractOf(symbol)?.month !== undefined);
+  // Options too are in the account for futures.
+  const isOf = (symbol: string) =>
+    (asked.account_type === 'F') === (contractOf(symbol)?.month !== undefined || symbol.startsWith('TXO'));
   if (`${method} ${room}/${name}` === 'GET data/contracts')
     return visit('other', call, () => contracts(query, code));
   switch (`${method} ${room}/${name}`) {

@@ -306,6 +306,8 @@ describe('what is held', () => {
     average_price: null,
     last_price: null,
     open_profit: 1,
+    tradable: true,
+    reason: null,
     strategy_position: null,
     in_sync: null,
     last_signal_at: null,

@@ -19,6 +19,7 @@ import type {
   Position,
   Quote,
 } from '../../src/broker/broker.ts';
+import { TRADABLE } from '../../src/broker/broker.ts';
 import { add, type Decimal, decimal, negate, sign, smaller, ZERO } from '../../src/domain/decimal.ts';
 import type { AccountId, ClientOrderId } from '../../src/domain/ids.ts';
 import type { OrderError } from '../../src/domain/orders/order.ts';
@@ -261,7 +262,7 @@ export function scriptedBroker(t: TestContext, capabilities: Partial<Capabilitie
       .toSorted()
       .map((symbol) => ({ symbol, quantity: broker.position(account, symbol) }))
       .filter(({ quantity }) => sign(quantity) !== 0)
-      .map((held) => ({ ...held, averagePrice: PRICE, lastPrice: PRICE, openProfit: ZERO }));
+      .map((held) => ({ ...held, averagePrice: PRICE, lastPrice: PRICE, openProfit: ZERO, ...TRADABLE }));
   }
 
   function place(account: AccountId, { instrument, ...order }: BrokerOrder): PlaceOutcome {

@@ -1719,6 +1719,8 @@ export interface components { schemas: { "Account": { "id": string;
 "average_price": number | null;
 "last_price": number | null;
 "open_profit": number | null;
+"tradable": boolean;
+"reason": string | null;
 "strategy_position": number | null;
 "in_sync": boolean | null;
 "last_signal_at": string | null; };

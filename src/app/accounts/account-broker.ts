@@ -1,6 +1,7 @@
 // What is asked of an account's broker, always through the user's worker: are the credentials good, what is held, what
 // can be traded.
 
+import { TRADABLE } from '../../broker/broker.ts';
 import { type Account, changeAccountAt } from '../../data/accounts/accounts.ts';
 import type { Db } from '../../data/engine/db.ts';
 import { NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
@@ -125,7 +126,8 @@ export async function heldPositions(
   { simulation }: { readonly simulation: boolean } = { simulation: false },
 ) {
   const answer = await askWorker(deps, user, { kind: 'positions', accountId: account, simulation });
-  return isDenial(answer) ? answer : answer.positions;
+  // A worker of the release before lists only what can be traded, and does not say so.
+  return isDenial(answer) ? answer : answer.positions.map((position) => ({ ...TRADABLE, ...position }));
 }
 
 /** The account's simulated book is flat from now on, as at first. Null: done. */

@@ -1,5 +1,6 @@
 // What an account holds, beside what its strategies hold.
 
+import { TRADABLE } from '../../broker/broker.ts';
 import type { Db } from '../../data/engine/db.ts';
 import { type StrategyState, strategiesOf } from '../../data/orders/strategies.ts';
 import { type Decimal, toNumber, toNumberOrNull, ZERO } from '../../domain/decimal.ts';
@@ -25,14 +26,18 @@ export async function readPositions(
     (await strategiesOf(deps.db.lists, account.id, book)).map((state) => [state.key.symbol, state]),
   );
   const canonical = (symbol: string) => canonicalSymbol(account.brokerName, symbol);
-  const held = positions.map(({ symbol, quantity, averagePrice, lastPrice, openProfit }) => ({
-    symbol,
-    quantity: toNumber(quantity),
-    average_price: toNumber(averagePrice),
-    last_price: toNumberOrNull(lastPrice),
-    open_profit: toNumberOrNull(openProfit),
-    ...besides(strategies.get(canonical(symbol)), quantity),
-  }));
+  const held = positions.map(
+    ({ symbol, quantity, averagePrice, lastPrice, openProfit, tradable, reason }) => ({
+      symbol,
+      quantity: toNumber(quantity),
+      average_price: toNumber(averagePrice),
+      last_price: toNumberOrNull(lastPrice),
+      open_profit: toNumberOrNull(openProfit),
+      tradable,
+      reason,
+      ...besides(strategies.get(canonical(symbol)), quantity),
+    }),
+  );
   const listed = new Set(positions.map(({ symbol }) => canonical(symbol)));
   // What only the strategy holds.
   const missing = [...strategies.values()]
@@ -43,6 +48,7 @@ export async function readPositions(
       average_price: null,
       last_price: null,
       open_profit: null,
+      ...TRADABLE,
       ...besides(state, ZERO),
       // A continuous month is held under the month's own name: if anything is held, what was last compared tells.
       ...(state.key.symbol.endsWith('!') && positions.length > 0 && { in_sync: state.driftSince === null }),

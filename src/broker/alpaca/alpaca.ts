@@ -27,6 +27,7 @@ import {
   balanceOf,
   CLOCK,
   type Clock,
+  type Held,
   hoursOf,
   isShares,
   LAST_TRADE,
@@ -37,6 +38,7 @@ import {
   positionOf,
   priceOf,
   QUOTE,
+  signed,
   stateOf,
 } from './answers.ts';
 import {
@@ -123,15 +125,21 @@ function connection(
       (answer) => (answer.kind === 'answer' && CLOCK.Check(answer.body) ? answer.body : undefined),
     );
 
-  const positions = (signal: AbortSignal) =>
+  const held = (signal: AbortSignal): Promise<readonly Held[]> =>
     question(
       signal,
       (init) => api.positions.getAllOpenPositionsRaw(init),
-      (answer) =>
-        answer.kind === 'answer' && POSITIONS.Check(answer.body)
-          ? answer.body.filter(isShares).map(positionOf)
-          : undefined,
+      (answer) => (answer.kind === 'answer' && POSITIONS.Check(answer.body) ? answer.body : undefined),
     );
+
+  /** Where the list of assets cannot be had, a share is taken for one that is traded: to ask costs nothing. */
+  async function tradedShares(signal: AbortSignal): Promise<(symbol: string) => boolean> {
+    const list = await assets(DAY_MS, signal).catch((fault: unknown) => {
+      if (fault instanceof BrokerUnavailable) return null;
+      throw fault;
+    });
+    return (symbol) => list === null || list.get(symbol)?.tradable === true;
+  }
 
   /** That very order, or nobody's: null is Alpaca's own word that it has none. */
   function readOrder(answer: Answer, query: Pick<OrderQuery, 'clientOrderId' | 'brokerRef'>) {
@@ -236,10 +244,16 @@ function connection(
       return 'rejection' in found ? found : instrumentOf(found.asset, clock);
     },
 
-    positions,
+    async positions(signal) {
+      const rows = await held(signal);
+      const isListed = rows.length > 0 ? await tradedShares(signal) : () => true;
+      return rows.map((row) => positionOf(row, isListed));
+    },
 
-    position: async ({ symbol }, signal) =>
-      (await positions(signal)).find((position) => position.symbol === symbol)?.quantity ?? ZERO,
+    async position({ symbol }, signal) {
+      const row = (await held(signal)).find((each) => each.symbol === symbol && isShares(each));
+      return row ? signed(row) : ZERO;
+    },
 
     async instruments({ query, after, limit }, signal) {
       const clock = await marketClock(signal);

@@ -6,7 +6,7 @@ import { Compile } from 'typebox/compile';
 import { absolute, compare, type Decimal, decimal, negate, rounded, sign } from '../../domain/decimal.ts';
 import { type ClientOrderId, timestamp } from '../../domain/ids.ts';
 import type { MarketHours } from '../../domain/orders/order.ts';
-import type { Balance, BrokerOrderState, OpenOrder, Position } from '../broker.ts';
+import { type Balance, type BrokerOrderState, type OpenOrder, type Position, TRADABLE } from '../broker.ts';
 
 const text = Type.String({ minLength: 1 });
 const numeral = Type.Refine(Type.String(), (value) => /^-?\d{1,20}(\.\d{1,30})?$/.test(value));
@@ -191,18 +191,27 @@ const Held = Type.Refine(
 );
 export const POSITIONS = Compile(Type.Array(Held));
 
-/** Of shares: options and coins are not traded here. */
-export const isShares = ({ asset_class }: Static<typeof Held>): boolean => asset_class === 'us_equity';
+export type Held = Static<typeof Held>;
 
-export const positionOf = (held: Static<typeof Held>): Position => ({
+/** Options and coins are not traded here. */
+export const isShares = ({ asset_class }: Held): boolean => asset_class === 'us_equity';
+
+/** `isListed`: whether Alpaca trades that share now. */
+export const positionOf = (held: Held, isListed: (symbol: string) => boolean): Position => ({
   symbol: held.symbol,
   quantity: signed(held),
   averagePrice: exact(held.avg_entry_price),
   lastPrice: held.current_price ? exact(held.current_price) : null,
   openProfit: held.unrealized_pl ? exact(held.unrealized_pl) : null,
+  ...(isShares(held) && isListed(held.symbol) ? TRADABLE : { tradable: false, reason: whyNot(held) }),
 });
 
-function signed({ qty, side }: Static<typeof Held>): Decimal {
+const whyNot = (held: Held): string =>
+  isShares(held)
+    ? `Alpaca does not trade ${held.symbol} now. Ask its support what becomes of it.`
+    : `Only shares are traded here, and ${held.symbol} is none (${held.asset_class}). Close it at Alpaca.`;
+
+export function signed({ qty, side }: Held): Decimal {
   const quantity = absolute(exact(qty));
   return side === 'short' ? negate(quantity) : quantity;
 }

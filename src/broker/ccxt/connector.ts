@@ -1,7 +1,7 @@
 // One trading account at one of ccxt's exchanges. The one file of logic: what differs between the exchanges is in their
 // profiles. Quantities are the user's, in the base asset; contracts are counted below this file only.
 
-import { compare, type Decimal, multiply, sign, ZERO } from '../../domain/decimal.ts';
+import { compare, type Decimal, multiply, ZERO } from '../../domain/decimal.ts';
 import { millis } from '../../domain/ids.ts';
 import type { OrderError } from '../../domain/orders/order.ts';
 import {
@@ -13,28 +13,25 @@ import {
   type OpenOrder,
   type OrderQuery,
   type PlaceOutcome,
-  type Position,
 } from '../broker.ts';
 import { faultOf, hedged, notAsAgreed, refusedBy, rejectionOf } from './answers.ts';
 import { asker, isGood } from './asking.ts';
 import type { Exchange } from './exchange.ts';
+import { createHoldings } from './holdings.ts';
 import {
   contractsOf,
   findMarket,
   type Market,
-  type MarketList,
   type Markets,
   marketOf,
   marketsOf,
   unknownSymbol,
 } from './markets.ts';
 import { stateOf } from './orders.ts';
-import type { Held, MarginMode, Page, Question, SeenOrder } from './profile.ts';
+import type { Page, Question, SeenOrder } from './profile.ts';
 import { listen } from './stream.ts';
 import { type Call, type Credentials, type Heard, Unanswered } from './wire.ts';
 
-/** A position's margin mode is believed for so long after it was read. */
-const MODE_MS = 5_000;
 /** An exchange's clock and ours differ a little even when they were compared. */
 const A_LITTLE_MS = 60_000;
 /** So many pages of a list: what goes on for ever is no list. */
@@ -56,7 +53,6 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
   const { profile, kind, environment } = exchange;
   const { title } = profile;
   const closing = new AbortController();
-  const modes = new Map<string, { readonly mode: MarginMode | null; readonly readAt: number }>();
 
   function checkOpen(signal: AbortSignal): void {
     if (closing.signal.aborted) throw new BrokerUnavailable(`The connection to ${title} is closed.`);
@@ -83,52 +79,18 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
     throw new BrokerUnavailable(`${title} gave a list without an end.`);
   }
 
+  const holdings = createHoldings({
+    profile,
+    markets,
+    rows: (market, signal) => everyPage((next) => profile.positions(market, kind, next), signal),
+  });
+
   async function listedMarket(symbol: string, signal: AbortSignal): Promise<Market> {
     checkOpen(signal);
     const market = await marketOf(markets, symbol, signal);
     if (!market) throw new BrokerUnavailable(`${title} does not list ${symbol} any more.`);
     return market;
   }
-
-  /** Flat ones of a hedged account too; what is held on two sides at once is no position of ours. */
-  async function held(market: Market | null, signal: AbortSignal): Promise<Held[]> {
-    const rows = await everyPage((next) => profile.positions(market, kind, next), signal);
-    const readAt = performance.now();
-    const open = rows.filter(({ quantity }) => sign(quantity) !== 0);
-    const asked = rows.filter(({ marketId }) => marketId === market?.id);
-    if ([...open, ...asked].some(({ isHedged }) => isHedged))
-      throw new AccountUnfit(hedged(title, profile.howToSwitch));
-    const ids = open.map(({ marketId }) => marketId);
-    if (new Set(ids).size < ids.length)
-      throw new AccountUnfit(
-        `The account holds a cross and an isolated position in one instrument at ${title}. Close one of them there.`,
-      );
-    for (const { marketId, marginMode } of open) modes.set(marketId, { mode: marginMode, readAt });
-    if (market && !ids.includes(market.id)) modes.set(market.id, { mode: null, readAt });
-    return open;
-  }
-
-  /** A close goes to the position in its own margin mode, and an addition to it too. */
-  async function marginModeOf(market: Market, signal: AbortSignal): Promise<MarginMode | null> {
-    if (!profile.namesMarginMode) return null;
-    const readAt = modes.get(market.id)?.readAt ?? Number.NEGATIVE_INFINITY;
-    if (performance.now() - readAt >= MODE_MS) await held(market, signal);
-    return modes.get(market.id)?.mode ?? null;
-  }
-
-  const positionOf = (list: MarketList, row: Held): Position[] => {
-    const market = list.byId.get(row.marketId);
-    if (!market) return [];
-    return [
-      {
-        symbol: market.instrument.symbol,
-        quantity: multiply(row.quantity, market.contractSize),
-        averagePrice: row.averagePrice,
-        lastPrice: row.lastPrice,
-        openProfit: row.openProfit,
-      },
-    ];
-  };
 
   async function lookFor(query: OrderQuery, market: Market, signal: AbortSignal): Promise<SeenOrder | null> {
     const order = {
@@ -213,7 +175,7 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
     if ('error' in ready) return { outcome: 'rejected', error: ready.error };
     const { market, contracts } = ready;
     const { clientOrderId, side, reduceOnly } = order;
-    const marginMode = await marginModeOf(market, signal);
+    const marginMode = profile.namesMarginMode ? await holdings.marginModeOf(market, signal) : null;
     // The position may have taken its time.
     if (isLate(order)) return { outcome: 'rejected', error: tooLate(order) };
     const question = profile.place({ market, clientOrderId, side, contracts, reduceOnly, marginMode }, kind);
@@ -332,17 +294,11 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
         .flatMap((name) => byName.get(name)?.instrument ?? []);
     },
 
-    async position({ symbol }, signal) {
-      const market = await listedMarket(symbol, signal);
-      const row = (await held(market, signal)).find(({ marketId }) => marketId === market.id);
-      return row ? multiply(row.quantity, market.contractSize) : ZERO;
-    },
+    position: async ({ symbol }, signal) => holdings.of(await listedMarket(symbol, signal), signal),
 
     async positions(signal) {
       checkOpen(signal);
-      const rows = await held(null, signal);
-      const list = await marketsOf(markets, rows, signal);
-      return rows.flatMap((row) => positionOf(list, row));
+      return holdings.all(signal);
     },
 
     balance: async (signal) => ask(profile.balance(kind), signal),

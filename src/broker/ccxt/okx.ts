@@ -1,7 +1,7 @@
 // OKX v5, swaps. Sizes are in contracts of ctVal. An order is answered with its ids only, and the refusal of one stands in its
 // row: the answer's own code says no more than that all failed. Some codes carry no decision: what they leave is unknown.
 
-import { multiply, negate, sign } from '../../domain/decimal.ts';
+import { multiply, negate, sign, ZERO } from '../../domain/decimal.ts';
 import { okxFeed } from './feeds.ts';
 import { acknowledged, among, type Fill, orderOfFills } from './orders.ts';
 import {
@@ -69,17 +69,19 @@ const MARGIN_MODES = { cross: 'cross', isolated: 'isolated' } as const;
 function readHeld(row: Row): Held | undefined {
   const [marketId, quantity, side] = [text(row, 'instId'), exact(row, 'pos'), text(row, 'posSide')];
   const marginMode = oneOf(MARGIN_MODES, text(row, 'mgnMode'));
-  if (!marketId || !quantity || !side || !marginMode) return undefined;
+  const type = text(row, 'instType');
+  const isSwap = type === 'SWAP';
+  if (!type || !marketId || !quantity || !side || (isSwap && !marginMode)) return undefined;
   const averagePrice = amount(row, 'avgPx');
-  if (sign(quantity) !== 0 && !averagePrice) return undefined;
+  if (sign(quantity) !== 0 && isSwap && !averagePrice) return undefined;
   return {
     marketId,
     quantity,
-    averagePrice: averagePrice ?? quantity,
+    averagePrice: averagePrice ?? ZERO,
     lastPrice: amount(row, 'last') ?? amount(row, 'markPx') ?? null,
     openProfit: amount(row, 'upl') ?? null,
     isHedged: side !== 'net',
-    marginMode,
+    marginMode: marginMode ?? null,
   };
 }
 
@@ -259,11 +261,8 @@ export const okx: Profile = {
     ),
   positions: (market) =>
     question('fetchPositions', market ? [[market.symbol]] : [], (body) => {
-      const data = dataOf(body);
-      const rows = each(data, named('instType'));
-      // Margin and dated futures are not traded here.
-      const swaps = rows?.filter((row) => text(row, 'instType') === 'SWAP');
-      return lastPage(heldIn(market, each(swaps, readHeld)));
+      // Margin, dated futures and options too, which are not traded here and are held all the same.
+      return lastPage(heldIn(market, each(dataOf(body), readHeld)));
     }),
   balance: () =>
     question('fetchBalance', [], (body) => {

@@ -17,7 +17,7 @@ import {
 } from '../../domain/decimal.ts';
 import { FLAT, net } from '../../domain/money/average-cost.ts';
 import type { Side } from '../../domain/orders/order.ts';
-import type { Balance, Position, Quote } from '../broker.ts';
+import { type Balance, type Position, type Quote, TRADABLE } from '../broker.ts';
 import type { Book, Holding, PaperOrder } from './ledger.ts';
 import { findListing, type Listing, listingAbroad } from './market.ts';
 
@@ -34,17 +34,30 @@ export function reducible(book: Book, symbol: string, side: Side): Decimal {
 /** In the order of their names. */
 export const positionsOf = (book: Book, quotes: Quotes): Position[] =>
   Object.entries(book.holdings)
-    .map(([symbol, holding]) => {
-      const listing = listed(book, symbol);
+    .map(([symbol, holding]): Position => {
+      const listing = listedNow(book, symbol);
+      if (!listing) return unlisted(symbol, holding);
       return {
         symbol,
         quantity: holding.quantity,
         averagePrice: average(holding.cost, multiply(holding.quantity, unitValue(listing))),
         lastPrice: closingPrice(holding, quotes(listing)),
         openProfit: rounded(openProfit(listing, holding, quotes)),
+        ...TRADABLE,
       };
     })
     .sort((a, b) => (a.symbol < b.symbol ? -1 : 1));
+
+/** Traded once, and taken off the list since: what one of it is worth is not known any more. */
+const unlisted = (symbol: string, { quantity, cost }: Holding): Position => ({
+  symbol,
+  quantity,
+  averagePrice: average(cost, quantity),
+  lastPrice: null,
+  openProfit: null,
+  tradable: false,
+  reason: `The paper exchange no longer lists ${symbol}. What is held of it counts for nothing there.`,
+});
 
 /** What it would be sold or bought back at. */
 const closingPrice = ({ quantity }: Holding, { bid, ask }: Quote): Decimal =>
@@ -151,15 +164,18 @@ const marginOf = (listing: Listing, quantity: Decimal, price: Decimal): Decimal 
 function marginUsed(book: Book, quotes: Quotes): Decimal {
   const symbols = new Set([...Object.keys(book.holdings), ...book.resting.map(({ symbol }) => symbol)]);
   return [...symbols].reduce<Decimal>((sum, symbol) => {
-    const listing = listed(book, symbol);
-    return add(sum, marginOf(listing, exposure(book, symbol), quotes(listing).ask));
+    const listing = listedNow(book, symbol);
+    return listing ? add(sum, marginOf(listing, exposure(book, symbol), quotes(listing).ask)) : sum;
   }, ZERO);
 }
 
 /** Cash, and what the positions would bring if they were closed now. */
 function equity(book: Book, startingCash: Decimal, quotes: Quotes): Decimal {
   return Object.entries(book.holdings).reduce<Decimal>(
-    (sum, [symbol, holding]) => add(sum, openProfit(listed(book, symbol), holding, quotes)),
+    (sum, [symbol, holding]) => {
+      const listing = listedNow(book, symbol);
+      return listing ? add(sum, openProfit(listing, holding, quotes)) : sum;
+    },
     add(startingCash, book.profit),
   );
 }
@@ -175,12 +191,10 @@ export function partOf(quantity: Decimal, step: Decimal, drawn: number): Decimal
 }
 
 export const heldListings = (book: Book): Listing[] =>
-  Object.keys(book.holdings).map((symbol) => listed(book, symbol));
+  Object.keys(book.holdings).flatMap((symbol) => listedNow(book, symbol) ?? []);
 
-/** Of a symbol in the book, which was listed when it was traded. */
-function listed(book: Book, symbol: string): Listing {
+/** Of a symbol in the book, which was listed when it was traded; null: it is not any more. */
+function listedNow(book: Book, symbol: string): Listing | null {
   const abroad = book.holdings[symbol]?.instrument;
-  const listing = abroad ? listingAbroad(abroad) : findListing(symbol);
-  if (!listing) throw new Error(`the paper exchange no longer lists ${symbol}`);
-  return listing;
+  return (abroad ? listingAbroad(abroad) : findListing(symbol)) ?? null;
 }

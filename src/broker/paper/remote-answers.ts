@@ -5,7 +5,14 @@ import { Compile } from 'typebox/compile';
 import { type Decimal, parseDecimal, sign } from '../../domain/decimal.ts';
 import { type ClientOrderId, millis, type Timestamp, timestamp } from '../../domain/ids.ts';
 import type { OrderError, RejectionCode } from '../../domain/orders/order.ts';
-import type { BrokerOrderState, Capabilities, Instrument, OpenOrder, Position } from '../broker.ts';
+import {
+  type BrokerOrderState,
+  type Capabilities,
+  type Instrument,
+  type OpenOrder,
+  type Position,
+  TRADABLE,
+} from '../broker.ts';
 
 const exactly = <Properties extends TProperties>(properties: Properties) =>
   Type.Object(properties, { additionalProperties: false });
@@ -88,6 +95,7 @@ export const positionOf = (answer: Static<typeof PositionAnswer>): Position => (
   averagePrice: answer.average_price,
   lastPrice: answer.last_price,
   openProfit: answer.open_profit,
+  ...TRADABLE,
 });
 
 const OpenOrderAnswer = exactly({

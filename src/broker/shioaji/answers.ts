@@ -9,13 +9,15 @@ import {
   type Decimal,
   decimal,
   multiply,
+  negate,
   rounded,
   sign,
+  smaller,
   subtract,
   ZERO,
 } from '../../domain/decimal.ts';
 import type { Side } from '../../domain/orders/order.ts';
-import type { Balance, BrokerOrderState, Position } from '../broker.ts';
+import { type Balance, type BrokerOrderState, type Position, TRADABLE } from '../broker.ts';
 
 const text = Type.String({ minLength: 1 });
 const amount = Type.Number({ minimum: -1e15, maximum: 1e15 });
@@ -184,8 +186,13 @@ const Held = Type.Object({
 export type Held = Static<typeof Held>;
 export const POSITIONS = Compile(Type.Array(Held));
 
-/** Shares on credit are closed by orders of another kind, which are not sent here. */
-export const isTradable = ({ cond }: Held): boolean => !cond || cond === 'Cash' || cond === 'Netting';
+/** As TAIFEX names options: the root, the strike, the month (calls A–L, puts M–X) and the year. */
+const OPTION = /^[A-Z][A-Z0-9]{2}\d{5}[A-X]\d$/;
+
+const isOnCredit = ({ cond }: Held): boolean => Boolean(cond) && cond !== 'Cash' && cond !== 'Netting';
+
+/** Shares on credit are closed by orders of another kind, which are not sent here, and options are not traded. */
+export const isTradable = (held: Held): boolean => !isOnCredit(held) && !OPTION.test(held.code);
 
 /** Both sides of one contract at once. */
 export const hedgedIn = (held: readonly Held[]): string | undefined =>
@@ -193,8 +200,15 @@ export const hedgedIn = (held: readonly Held[]): string | undefined =>
     held.some((other) => other.code === code && other.direction !== direction && other.quantity > 0),
   )?.code;
 
-/** One for each contract: SinoPac has a row for each kind of it. */
+/** All that is held, also what no order of ours can close. */
 export function positionsOf(held: readonly Held[]): Position[] {
+  const traded = held.filter(isTradable);
+  const others = held.filter((row) => !isTradable(row) && row.quantity > 0);
+  return [...netOf(traded), ...lockedIn(traded), ...others.map(untradable)];
+}
+
+/** One for each contract: SinoPac has a row for each kind of it. */
+export function netOf(held: readonly Held[]): Position[] {
   const codes = new Set(held.map(({ code }) => code));
   return [...codes].flatMap((code) => {
     const rows = held.filter((row) => row.code === code);
@@ -206,13 +220,46 @@ export function positionsOf(held: readonly Held[]): Position[] {
       symbol: code,
       quantity,
       averagePrice: average(value, quantity),
-      lastPrice: rows[0]?.last_price ? exact(rows[0].last_price) : null,
+      lastPrice: lastPriceOf(rows),
       openProfit: profits.includes(null)
         ? null
         : exact(profits.reduce<number>((sum, pnl) => sum + (pnl ?? 0), 0)),
+      ...TRADABLE,
     };
   });
 }
+
+/** What is held on both sides of one contract at once: beside its net, which an order can close. */
+function lockedIn(held: readonly Held[]): Position[] {
+  const codes = new Set(held.map(({ code }) => code));
+  return [...codes].flatMap((code) => {
+    const side = (direction: Held['direction']) =>
+      netOf(held.filter((row) => row.code === code && row.direction === direction));
+    const [[long], [short]] = [side('Buy'), side('Sell')];
+    if (!long || !short) return [];
+    const locked = smaller(long.quantity, negate(short.quantity));
+    const reason = `${code} is held on both sides at once, and one side cannot be closed by itself here. Close both at SinoPac.`;
+    return [
+      { ...long, quantity: locked, openProfit: null, tradable: false, reason },
+      { ...short, quantity: negate(locked), openProfit: null, tradable: false, reason },
+    ];
+  });
+}
+
+const untradable = (row: Held): Position => ({
+  symbol: row.code,
+  quantity: signed(row),
+  averagePrice: exact(row.price),
+  lastPrice: lastPriceOf([row]),
+  openProfit: typeof row.pnl === 'number' ? exact(row.pnl) : null,
+  tradable: false,
+  reason: isOnCredit(row)
+    ? `It is held on credit (${row.cond}), and only what was bought or sold for cash is traded here. Close it at SinoPac.`
+    : 'It is an option, and only futures and shares are traded here. Close it at SinoPac.',
+});
+
+const lastPriceOf = ([row]: readonly Held[]): Decimal | null =>
+  row?.last_price ? exact(row.last_price) : null;
 
 const signed = ({ direction, quantity }: Held): Decimal => exact(direction === 'Buy' ? quantity : -quantity);
 

@@ -33,6 +33,7 @@ import {
   isTradable,
   isUndecided,
   MARGIN,
+  netOf,
   POSITIONS,
   positionsOf,
   price,
@@ -152,7 +153,7 @@ function connection({ api, signed, lists, now }: Server): Broker {
           (body) => (POSITIONS.Check(body) ? body : undefined),
         )),
       );
-    return rows.filter(isTradable);
+    return rows;
   }
 
   async function send(order: BrokerOrder, signal: AbortSignal): Promise<PlaceOutcome> {
@@ -229,7 +230,7 @@ function connection({ api, signed, lists, now }: Server): Broker {
         throw new AccountUnfit(
           'None of the accounts is signed for the API. Sign on SinoPac’s API page, finish its test, and verify again.',
         );
-      const both = signed.futures ? hedgedIn(await held(signal, 'futures')) : undefined;
+      const both = signed.futures ? hedgedIn((await held(signal, 'futures')).filter(isTradable)) : undefined;
       if (both !== undefined)
         throw new AccountUnfit(
           `${both} is held on both sides at once, and here a contract has one position. Close one side at SinoPac, and verify again.`,
@@ -246,8 +247,8 @@ function connection({ api, signed, lists, now }: Server): Broker {
     positions: async (signal) => positionsOf(await held(signal)),
 
     async position({ symbol }, signal) {
-      const rows = await held(signal, marketOf(symbol));
-      return positionsOf(rows).find((position) => position.symbol === symbol)?.quantity ?? ZERO;
+      const rows = (await held(signal, marketOf(symbol))).filter(isTradable);
+      return netOf(rows).find((position) => position.symbol === symbol)?.quantity ?? ZERO;
     },
 
     async instruments({ query, after, limit }, signal) {

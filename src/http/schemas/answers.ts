@@ -128,11 +128,22 @@ export const Positions = Type.Object(
     items: Type.Array(
       Type.Object(
         {
-          symbol: text('as an alert can send it', ['BTCUSDT']),
-          quantity: number('signed: below zero is short'),
+          symbol: text('as an alert can send it; where it is not tradable, as the broker names it', [
+            'BTCUSDT',
+          ]),
+          quantity: number(
+            'signed: below zero is short; where it is not tradable, in whatever the broker counts it',
+          ),
           average_price: orNull(number('at which it was entered; null: nothing is held', 60_000)),
           last_price: orNull(number('null: the broker does not say', 61_000)),
           open_profit: orNull(number("in the account's currency; null: the broker does not say", 1000)),
+          tradable: flag(
+            'false: it is held, and no order of ours can close it: hedged, of another margin currency, or unknown here',
+            true,
+          ),
+          reason: orNull(
+            text('why it is not tradable, and what to do; null: it is', ['Close it at Binance.']),
+          ),
           strategy_position: orNull(number('signed: where the strategy stands, by its last signal', 1)),
           in_sync: orNull(flag('true: both are the same; null: the strategy has not said', true)),
           last_signal_at: orNull(time('when the strategy last said so')),

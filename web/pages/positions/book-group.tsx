@@ -29,7 +29,7 @@ export function BookGroup({ book, onAlign, onReset }: BookGroupProps) {
       <GroupRow book={book} onReset={onReset} />
       {positions?.map((position) => (
         <PositionRows
-          key={position.symbol}
+          key={keyOf(position)}
           book={book}
           position={position}
           onAlign={() => onAlign(position.symbol)}
@@ -113,6 +113,10 @@ function GroupRow({ book, onReset }: Pick<BookGroupProps, 'book' | 'onReset'>) {
   );
 }
 
+/** What is not tradable may be listed twice: long and short of one instrument. */
+const keyOf = ({ symbol, quantity, tradable }: Schemas['Position']): string =>
+  tradable ? symbol : `${symbol} ${quantity}`;
+
 interface PositionRowsProps {
   readonly book: Book;
   readonly position: Schemas['Position'];
@@ -122,8 +126,8 @@ interface PositionRowsProps {
 function PositionRows({ book, position, onAlign }: PositionRowsProps) {
   const { account, simulation, currency } = book;
   const { openTrade } = useOver();
-  const { symbol, quantity } = position;
-  const order = alignOrder(position);
+  const { symbol, quantity, tradable } = position;
+  const order = tradable ? alignOrder(position) : null;
   const row = wordOf(book) ? 'hatched' : '';
   const trade = () =>
     openTrade({
@@ -134,16 +138,22 @@ function PositionRows({ book, position, onAlign }: PositionRowsProps) {
     });
   return (
     <>
-      <tr className={`opens ${styles.position} ${order ? styles.explained : ''} ${row}`}>
+      <tr
+        className={`${tradable ? 'opens' : ''} ${styles.position} ${order || !tradable ? styles.explained : ''} ${row}`}
+      >
         <th scope="row" className={styles.symbol}>
-          <button
-            type="button"
-            className={styles.cover}
-            aria-label={`${symbol}: ${quantity === 0 ? 'trade' : 'close or trade'}`}
-            onClick={trade}
-          >
-            {symbol}
-          </button>
+          {tradable ? (
+            <button
+              type="button"
+              className={styles.cover}
+              aria-label={`${symbol}: ${quantity === 0 ? 'trade' : 'close or trade'}`}
+              onClick={trade}
+            >
+              {symbol}
+            </button>
+          ) : (
+            symbol
+          )}
         </th>
         <td className={`num ${styles.strategy}`} data-head="strategy">
           {position.strategy_position === null ? (
@@ -182,6 +192,15 @@ function PositionRows({ book, position, onAlign }: PositionRowsProps) {
           {position.last_signal_at && <When at={position.last_signal_at} />}
         </td>
       </tr>
+      {!tradable && (
+        <tr className={`${styles.why} ${row}`}>
+          <td colSpan={COLUMNS}>
+            <div>
+              <p>Not traded here. {position.reason}</p>
+            </div>
+          </td>
+        </tr>
+      )}
       {order && (
         <tr className={`${styles.why} ${row}`}>
           <td colSpan={COLUMNS}>
