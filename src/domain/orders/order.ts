@@ -114,6 +114,7 @@ export const REJECTION_CODES = [
   'no_position',
   'reversal_timeout',
   'broker_unavailable',
+  'credentials_rejected',
   'expired',
   'account_halted',
   'out_of_sync',

@@ -47,6 +47,11 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionRule>> = {
     meaning: 'The broker cannot be reached, and nothing was sent.',
     advice: 'Send the order again.',
   },
+  credentials_rejected: {
+    meaning: 'The broker refuses the account’s credentials, and nothing was sent.',
+    advice:
+      'Close at your broker what is to be closed now. Then verify the account’s credentials, or send new ones.',
+  },
   expired: {
     meaning: 'The order could not be sent before its deadline, and was not sent.',
     advice: 'Send a new signal, if you still want the trade.',
