@@ -199,6 +199,7 @@ export async function openWorld(
       requirePlatformCertificate: false,
       sealedCredentials: null,
       credentialsVerified: true,
+      credentialsRefused: false,
       halted: false,
       paper: { latency_ms: 0 },
       connectionVersion: 1,

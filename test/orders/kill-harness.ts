@@ -135,6 +135,7 @@ export async function makeTrader(db: Db, paper: unknown, of?: User, elsewhere?: 
     requirePlatformCertificate: false,
     sealedCredentials: (await elsewhere?.seal({ id, userId: user.id })) ?? null,
     credentialsVerified: true,
+    credentialsRefused: false,
     halted: false,
     paper,
     connectionVersion: 1,

@@ -104,6 +104,7 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
       requirePlatformCertificate: false,
       sealedCredentials: null,
       credentialsVerified: true,
+      credentialsRefused: false,
       halted: false,
       paper: {},
       connectionVersion: 1,

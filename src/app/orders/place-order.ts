@@ -197,7 +197,11 @@ function standingOf(
     hadPlan,
     halted: account.halted,
     terms: areAccepted ? 'accepted' : user.termsVersion === null ? 'never_accepted' : 'outdated',
-    credentialsVerified: account.credentialsVerified,
+    credentials: account.credentialsVerified
+      ? 'verified'
+      : account.credentialsRefused
+        ? 'refused'
+        : 'never_verified',
     ordersToday: simulation ? ordersToday.simulated : ordersToday.real,
     isUncounted,
     secondsLeftToday: secondsLeftOfDay(now),

@@ -27,6 +27,8 @@ export interface Account {
   /** A JWE that only a worker can open; null: none given. */
   readonly sealedCredentials: string | null;
   readonly credentialsVerified: boolean;
+  /** They were verified once, and the broker refused them later: entries are held back, and exits are not. */
+  readonly credentialsRefused: boolean;
   readonly halted: boolean;
   readonly paper: unknown;
   readonly connectionVersion: number;
@@ -52,6 +54,7 @@ export interface AccountRow {
   require_platform_certificate: number | boolean;
   sealed_credentials: string | null;
   broker_credentials_verified: number | boolean;
+  credentials_refused: number | boolean;
   halted: number | boolean;
   paper: string | null;
   connection_version: number;
@@ -76,6 +79,7 @@ export const toAccount = (row: AccountRow): Account => ({
   requirePlatformCertificate: Boolean(row.require_platform_certificate),
   sealedCredentials: row.sealed_credentials,
   credentialsVerified: Boolean(row.broker_credentials_verified),
+  credentialsRefused: Boolean(row.credentials_refused),
   halted: Boolean(row.halted),
   paper: row.paper === null ? null : JSON.parse(row.paper),
   connectionVersion: row.connection_version,
@@ -90,12 +94,12 @@ const guardsText = (guards: Guards): string | null =>
 export function insertAccount(account: Account): Statement {
   return sql`insert into trading_accounts (id, user_id, name, broker_name, environment, webhook_token, webhook_secret,
       max_request_age, allowed_symbols, out_of_sync, guards, silence_after, require_platform_certificate, sealed_credentials,
-      broker_credentials_verified, halted, paper, connection_version, credentials_version, revision, created_at)
+      broker_credentials_verified, credentials_refused, halted, paper, connection_version, credentials_version, revision, created_at)
     values (${account.id}, ${account.userId}, ${account.name}, ${account.brokerName}, ${account.environment},
       ${account.webhookToken},
       ${account.webhookSecret}, ${account.maxRequestAge}, ${JSON.stringify(account.allowedSymbols)}, ${account.outOfSync},
       ${guardsText(account.guards)}, ${account.silenceAfter}, ${account.requirePlatformCertificate},
-      ${account.sealedCredentials}, ${account.credentialsVerified}, ${account.halted},
+      ${account.sealedCredentials}, ${account.credentialsVerified}, ${account.credentialsRefused}, ${account.halted},
       ${account.paper === null ? null : JSON.stringify(account.paper)}, ${account.connectionVersion},
       ${account.credentialsVersion}, ${account.revision}, ${account.createdAt})`;
 }
@@ -238,6 +242,10 @@ const checked = ({ verified, at, warnings }: CheckedCredentials): Statement[] =>
     ? sql`credentials_checked_at = ${at}`
     : sql`credentials_checked_at = case when broker_credentials_verified = true then ${at}
             else coalesce(credentials_checked_at, ${at}) end`,
+  // The old row is what is asked here: only what was verified can be refused later.
+  verified
+    ? sql`credentials_refused = ${false}`
+    : sql`credentials_refused = case when broker_credentials_verified = true then true else credentials_refused end`,
   sql`broker_credentials_verified = ${verified}`,
   sql`key_warnings = ${warnings.length > 0 ? JSON.stringify(warnings) : null}`,
 ];
@@ -263,7 +271,7 @@ export const storeCredentials = (id: AccountId, sealed: string): Statement =>
   must(
     'account',
     sql`update trading_accounts set sealed_credentials = ${sealed}, broker_credentials_verified = ${false},
-          credentials_checked_at = null, key_warnings = null, connection_version = connection_version + 1, credentials_version = credentials_version + 1,
+          credentials_refused = ${false}, credentials_checked_at = null, key_warnings = null, connection_version = connection_version + 1, credentials_version = credentials_version + 1,
           revision = revision + 1
         where id = ${id} and deleted_at is null`,
   );

@@ -55,7 +55,8 @@ export interface Standing {
   readonly halted: boolean;
   /** `outdated`: earlier ones were accepted, and not yet those that stand now. */
   readonly terms: 'accepted' | 'outdated' | 'never_accepted';
-  readonly credentialsVerified: boolean;
+  /** `refused`: they were verified once, and the broker refused them later. */
+  readonly credentials: 'verified' | 'refused' | 'never_verified';
   /** Of the same kind, real or simulated. */
   readonly ordersToday: number;
   /** It is none of those that are counted. */
@@ -71,17 +72,18 @@ export const isEntry = ({ operation }: OrderIntent): boolean => operation === 'P
  * changed since may keep anybody in a position.
  */
 export function entitlements(standing: Standing): Denial[] {
-  const { simulation, plan, terms } = standing;
+  const { simulation, plan, terms, credentials } = standing;
   const isExit = !isEntry(standing.intent);
   const mayTrade = simulation || !plan.simulation_only || (isExit && standing.hadPlan);
   const termsPass = simulation || terms === 'accepted' || (isExit && terms === 'outdated');
+  const mayLogIn = simulation || credentials === 'verified' || (isExit && credentials === 'refused');
   const isCounted = !isExit && !standing.isUncounted;
   const isUsedUp = plan.daily_orders !== null && isCounted && standing.ordersToday >= plan.daily_orders;
   return [
     ...(standing.halted && !isExit ? [deny('account_halted')] : []),
     ...(mayTrade ? [] : [deny('plan_simulation_only')]),
     ...(termsPass ? [] : [deny('terms_not_accepted')]),
-    ...(simulation || standing.credentialsVerified ? [] : [deny('credentials_not_verified')]),
+    ...(mayLogIn ? [] : [deny('credentials_not_verified')]),
     ...(isUsedUp ? [deny('daily_limit_reached', { retryAfter: standing.secondsLeftToday })] : []),
   ];
 }

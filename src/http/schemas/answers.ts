@@ -92,6 +92,9 @@ const accountFields = {
   ),
   halted: flag('true: the kill switch is on'),
   broker_credentials_verified: flag('true: real orders are accepted', true),
+  credentials_refused: flag(
+    'true: the credentials were verified, and the broker refused them later; real entries are refused until they are verified again, exits and closes are tried',
+  ),
   has_credentials: flag('true: sealed credentials are stored'),
   paper: Type.Optional(PaperSettings),
   webhook_url: Type.String({

@@ -1,0 +1,102 @@
+// Credentials that were good once and are refused now hold back entries, and nothing that gets anybody out of a position.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { ShownAccount } from '../../src/app/accounts/accounts.ts';
+import { AccountUnfit, CredentialsRejected } from '../../src/broker/broker.ts';
+import type { Account } from '../../src/data/accounts/accounts.ts';
+import type { SealingKey } from '../../src/domain/identity/sealed.ts';
+import { sealCredentials } from '../../web/pages/accounts/seal.ts';
+import { type ScriptedBroker, scriptedWorld } from '../worker/scripted-broker.ts';
+import type { Problem, Trader, World } from '../world.ts';
+
+const REFUSED: Partial<Account> = { credentialsVerified: false, credentialsRefused: true };
+const NEVER_VERIFIED: Partial<Account> = { credentialsVerified: false };
+
+const urlOf = ({ account }: Trader, rest = '') => `/trading/accounts/${account.id}${rest}`;
+const verify = (world: World, trader: Trader) => world.as<Problem>(trader, 'POST', urlOf(trader, '/verify'));
+/** Whether they are verified, and whether they were refused after that. */
+async function flagsOf(world: World, trader: Trader): Promise<[verified: boolean, refused: boolean]> {
+  const { body } = await world.as<ShownAccount>(trader, 'GET', urlOf(trader));
+  return [body.broker_credentials_verified, body.credentials_refused];
+}
+const refuse = (broker: ScriptedBroker, times?: number) =>
+  broker.script('open', () => Promise.reject(new CredentialsRejected('401 from the broker')), times);
+
+describe('a flag that a refusal has cleared', () => {
+  for (const [action, expected] of [
+    ['long_entry', '400 credentials_not_verified'],
+    ['long_exit', '200 filled'],
+    ['close_long', '200 filled'],
+  ] as const)
+    test(`${action}: ${expected}`, async (t) => {
+      const { broker, world } = await scriptedWorld(t);
+      const trader = await world.makeTrader({}, REFUSED);
+      broker.give(trader.account.id, 1);
+      const { status, body } = await world.send<{ code?: string; status: unknown }>(trader, { action });
+      assert.equal(`${status} ${body.code ?? body.status}`, expected);
+      assert.deepEqual(
+        await flagsOf(world, trader),
+        [false, true],
+        'an exit that is filled leaves it as it is',
+      );
+    });
+
+  test('is another thing than one that was never set: those credentials hold back all', async (t) => {
+    const { broker, world } = await scriptedWorld(t);
+    const trader = await world.makeTrader({}, NEVER_VERIFIED);
+    broker.give(trader.account.id, 1);
+    for (const action of ['long_entry', 'long_exit', 'close_long']) {
+      const { status, body } = await world.send<Problem>(trader, { action });
+      assert.equal(`${status} ${body.code}`, '400 credentials_not_verified', action);
+    }
+  });
+
+  test('is set again by a verification, which ends the refusal', async (t) => {
+    const { world } = await scriptedWorld(t);
+    const trader = await world.makeTrader({}, REFUSED);
+    assert.equal((await verify(world, trader)).status, 200);
+    assert.deepEqual(await flagsOf(world, trader), [true, false]);
+    assert.equal((await world.send(trader, { action: 'long_entry' })).status, 200);
+  });
+
+  test('is forgotten with the credentials: new ones were never verified', async (t) => {
+    const { world } = await scriptedWorld(t);
+    const trader = await world.makeTrader({}, REFUSED);
+    const key = await world.request<SealingKey>({ method: 'GET', url: '/auth/public-key' });
+    const sealed = await sealCredentials(key.body, {
+      userId: trader.user.id,
+      accountId: trader.account.id,
+      credentials: { api_key: 'another' },
+    });
+    const put = await world.as(trader, 'PUT', urlOf(trader, '/credentials'), { sealed });
+    assert.equal(put.status, 200);
+    assert.deepEqual(await flagsOf(world, trader), [false, false]);
+  });
+});
+
+describe('a verification that is refused', () => {
+  test('of credentials that had been verified leaves the way out open', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    refuse(broker);
+    assert.equal((await verify(world, trader)).body.code, 'credentials_rejected');
+    assert.deepEqual(await flagsOf(world, trader), [false, true]);
+    assert.equal((await verify(world, trader)).body.code, 'credentials_rejected');
+    assert.deepEqual(await flagsOf(world, trader), [false, true], 'however often it is refused');
+  });
+
+  test('of credentials that never were does not', async (t) => {
+    const { broker, world } = await scriptedWorld(t);
+    const trader = await world.makeTrader({}, NEVER_VERIFIED);
+    refuse(broker);
+    assert.equal((await verify(world, trader)).body.code, 'credentials_rejected');
+    assert.deepEqual(await flagsOf(world, trader), [false, false]);
+  });
+
+  test('because the account cannot be traded any more leaves it open too', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    broker.script('verify', () => Promise.reject(new AccountUnfit('it is hedged now')));
+    assert.equal((await verify(world, trader)).body.code, 'account_unfit');
+    assert.deepEqual(await flagsOf(world, trader), [false, true]);
+  });
+});
