@@ -79,7 +79,7 @@ function orderOf({ user, account }: Trader, n: number, at: number): Order {
     status: isRejected ? 'rejected' : 'filled',
     error: isRejected ? { code: 'insufficient_margin', message: 'The account has too little margin.' } : null,
     positionBefore: isEntry ? decimal(0) : quantity,
-    ...{ autoExit: false, exitError: null, credentialsVersion: isRejected ? null : 1 },
+    ...{ autoExit: false, awaitsRest: false, exitError: null, credentialsVersion: isRejected ? null : 1 },
     legs: isRejected ? [] : [legOf(id, isEntry, quantity, price, at)],
     submittedAt: timestamp(at),
     deadlineAt: timestamp(at + 60_000),
@@ -91,7 +91,7 @@ function orderOf({ user, account }: Trader, n: number, at: number): Order {
 const legOf = (id: OrderId, isEntry: boolean, quantity: Decimal, price: Decimal, at: number) => {
   const leg = isEntry ? ('entry' as const) : ('exit' as const);
   return {
-    ...{ leg, clientOrderId: clientOrderId(id, leg), brokerRef: id, quantity },
+    ...{ leg, nth: 1, clientOrderId: clientOrderId(id, leg), brokerRef: id, quantity },
     ...{ side: isEntry ? ('buy' as const) : ('sell' as const), status: 'filled' as const },
     ...{ fillPrice: price, fillQuantity: quantity, fee: decimal('0.05'), unitValue: decimal(1) },
     ...{

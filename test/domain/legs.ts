@@ -6,6 +6,7 @@ import { clientOrderId, type Leg, type LegName, type LegStatus } from '../../src
 
 export const legOfThree = (name: LegName, status: LegStatus, sentAt: Timestamp = timestamp(0)): Leg => ({
   leg: name,
+  nth: 1,
   clientOrderId: clientOrderId('order' as OrderId, name),
   brokerRef: null,
   side: 'sell',

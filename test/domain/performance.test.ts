@@ -32,6 +32,7 @@ interface Traded {
 
 const legOf = (id: OrderId, name: Leg['leg'], at: number, traded: Traded): Leg => ({
   leg: name,
+  nth: 1,
   clientOrderId: clientOrderId(id, name),
   brokerRef: 'x',
   side: traded.side,
@@ -70,6 +71,7 @@ function order(at: number, trades: readonly Traded[], more: Partial<Order> = {})
     error: null,
     positionBefore: null,
     autoExit: trades.length > 1,
+    awaitsRest: false,
     legs: trades.map((traded, index) => legOf(id, index < trades.length - 1 ? 'exit' : 'entry', at, traded)),
     credentialsVersion: 1,
     exitError: null,

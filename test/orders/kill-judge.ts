@@ -245,7 +245,8 @@ function judgePlans({ orders, legs, paper }: Records, immediate: ReadonlySet<Acc
     if (order.position_before !== before)
       problems.push(`${name} was planned at ${order.position_before} and met ${before}`);
     const intent = JSON.parse(order.intent) as OrderIntent;
-    const plan = planOrder(intent, decimal(order.quantity), decimal(order.position_before ?? 0));
+    const there = [{ instrument: order.symbol, quantity: decimal(order.position_before ?? 0) }];
+    const plan = planOrder(intent, decimal(order.quantity), there, order.symbol);
     const expected = plan.legs.map(({ leg, side, quantity }) => `${leg}: ${side} ${quantity}`);
     const planned = own.map(({ leg, side, quantity }) => `${leg}: ${side} ${quantity}`);
     if (`${expected}` !== `${planned}`) problems.push(`${name} became ${planned} and not ${expected}`);

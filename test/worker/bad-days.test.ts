@@ -11,7 +11,8 @@ import { type AccountId, type OrderId, timestamp, type UserId } from '../../src/
 import { NO_NOTES, type Order } from '../../src/domain/orders/order.ts';
 import { UNTRACED } from '../../src/domain/tracing.ts';
 import type { Execution } from '../../src/worker/lane/execute.ts';
-import { recentTrades } from '../../src/worker/lane/trades.ts';
+import { createResting } from '../../src/worker/lane/resting.ts';
+import { openTrades } from '../../src/worker/lane/trades.ts';
 import { workOff } from '../../src/worker/lane/work-off.ts';
 import { createConnections } from '../../src/worker/line/connections.ts';
 import { createGates } from '../../src/worker/line/gate.ts';
@@ -374,6 +375,7 @@ describe('An order whose outcome could not be saved', () => {
     error: null,
     positionBefore: null,
     autoExit: false,
+    awaitsRest: false,
     legs: [],
     credentialsVersion: null,
     exitError: null,
@@ -432,12 +434,20 @@ describe('An order whose outcome could not be saved', () => {
       saveSeen: async (order) => next(order),
       clock: { now: () => Date.now() },
       wait: pass,
-      rules: { fillWaitMs: 1_000, settleMs: 2_000, closeWaitMs: 5_000, lookEveryMs: 500, giveUpMs: 30_000 },
+      rest: pass,
+      monthsUnder: async () => [],
+      forgetMonth() {},
+      rules: {
+        ...{ fillWaitMs: 1_000, settleMs: 2_000, closeWaitMs: 5_000, lookEveryMs: 500 },
+        ...{ giveUpMs: 30_000, lagMs: 30_000 },
+      },
     };
-    const trades = recentTrades();
+    const trades = openTrades({ now: Date.now, lagMs: 30_000 });
     const options = {
       upTo: null,
-      tradesOf: () => trades,
+      turn: { aside: <T>(wait: () => Promise<T>) => wait() },
+      resting: createResting(),
+      tradesOf: async () => trades,
       faults: new Map(),
       log: { info() {}, error: () => {} },
     };

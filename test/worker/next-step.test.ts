@@ -39,7 +39,8 @@ import { withoutOpening } from '../../src/domain/orders/other-legs.ts';
 import { UNTRACED } from '../../src/domain/tracing.ts';
 import { lookAtOrder } from '../../src/worker/lane/enquiries.ts';
 import { type Execution, OrderTaken } from '../../src/worker/lane/execute.ts';
-import { recentTrades } from '../../src/worker/lane/trades.ts';
+import { createResting } from '../../src/worker/lane/resting.ts';
+import { openTrades } from '../../src/worker/lane/trades.ts';
 import { workOff } from '../../src/worker/lane/work-off.ts';
 import { type BrokerAccess, createConnections } from '../../src/worker/line/connections.ts';
 import { createGates } from '../../src/worker/line/gate.ts';
@@ -77,7 +78,10 @@ const INSTRUMENT: Instrument = {
   open: true,
   nextOpen: null,
 };
-const RULES = { fillWaitMs: 1_000, settleMs: 2_000, closeWaitMs: 5_000, lookEveryMs: 500, giveUpMs: 30_000 };
+const RULES = {
+  ...{ fillWaitMs: 1_000, settleMs: 2_000, closeWaitMs: 5_000, lookEveryMs: 500 },
+  ...{ giveUpMs: 30_000, lagMs: 30_000 },
+};
 
 const ABLE = { findsByClientIdMs: Number.POSITIVE_INFINITY, fractionalQuantities: true };
 
@@ -278,6 +282,9 @@ function model(capabilities: Capabilities, start: number, luck: readonly Luck[],
       saveSeen: (order) => commit(alive(order)),
       clock,
       wait,
+      rest: wait,
+      monthsUnder: async () => [],
+      forgetMonth() {},
       rules: RULES,
     };
     return { execution, connections };
@@ -288,7 +295,7 @@ function model(capabilities: Capabilities, start: number, luck: readonly Luck[],
     for (let lives = 0; ; lives++) {
       assert.ok(lives < 200, 'the orders never end');
       const { execution } = worker();
-      const trades = recentTrades();
+      const trades = openTrades({ now: clock.now, lagMs: RULES.lagMs }, [...saved.values()]);
       const orders = [...saved.values()];
       if (!orders.some(({ status }) => isUnderWay(status))) break;
       const first = () =>
@@ -297,7 +304,9 @@ function model(capabilities: Capabilities, start: number, luck: readonly Luck[],
         );
       await workOff(execution, async () => ({ orders: first(), version: 1, guards: null, revision: null }), {
         upTo: null,
-        tradesOf: () => trades,
+        turn: { aside: (waiting) => waiting() },
+        resting: createResting(),
+        tradesOf: async () => trades,
         faults: new Map(),
         signal: new AbortController().signal,
         log: {
@@ -367,6 +376,7 @@ const newOrder = (id: OrderId, intent: OrderIntent, quantity: number, now: numbe
   error: null,
   positionBefore: null,
   autoExit: false,
+  awaitsRest: false,
   legs: [],
   credentialsVersion: null,
   exitError: null,

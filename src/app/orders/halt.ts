@@ -105,10 +105,11 @@ async function closeAll(deps: HaltDeps, request: HaltRequest): Promise<Flattened
 
   const { toClose, cancelled, cancelError, unreadable } = cleared;
   const outcomes = await Promise.all(
-    toClose.map(async (held): Promise<Outcome> =>
-      held.reason === null
-        ? outcomeOf(deps, held, await attempt(deps, () => close(inTime(), request, account, held)))
-        : { left: leftOf(held, 'not_tradable', `It cannot be closed here: ${held.reason}`) },
+    toClose.map(
+      async (held): Promise<Outcome> =>
+        held.reason === null
+          ? outcomeOf(deps, held, await attempt(deps, () => close(inTime(), request, account, held)))
+          : { left: leftOf(held, 'not_tradable', `It cannot be closed here: ${held.reason}`) },
     ),
   );
   const left = outcomes.flatMap((outcome) => (outcome.left ? [outcome.left] : []));

@@ -231,7 +231,7 @@ function follow(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
     case 'placed':
     case 'partially_filled': {
       // A reversal's entry waits for it; an exit that has more to do goes on when it has ended.
-      const isNotAll = isExit(order) && (!isMain || order.awaitsRest);
+      const isNotAll = mainLeg(order)?.leg === 'exit' && (!isMain || order.awaitsRest);
       if (isNotAll && !isPatient) return end(moveTo(order, leg.status));
       const budgetMs = isNotAll ? Number.POSITIVE_INFINITY : isMain ? rules.fillWaitMs : rules.closeWaitMs;
       if (facts.watch.ms < budgetMs) {
@@ -263,7 +263,7 @@ function lookForLost(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
 }
 
 const leftUnknown = (order: Order, leg: Leg, rules: Rules): Order =>
-  leg === mainLeg(order) || isExit(order)
+  mainLeg(order)?.leg === 'exit'
     ? moveTo(order, 'unknown')
     : aborted(order, closeUnfilled(order, leg, rules.closeWaitMs));
 

@@ -53,7 +53,7 @@ const isMain = (order: Order, key: LegKey): boolean => {
 /** Sent, and no answer. An exit, and a reversal's close, goes on being looked for; an entry is `unknown`. */
 export function lost(order: Order, key: LegKey): Order {
   const unanswered = withLeg(order, key, { status: 'unknown' });
-  return isMain(order, key) && !isExit(order) ? moveTo(unanswered, 'unknown') : unanswered;
+  return legOf(order, key)?.leg === 'entry' ? moveTo(unanswered, 'unknown') : unanswered;
 }
 
 /** So long after it was sent the broker does not have it: it never arrived, and is planned anew. */

@@ -54,9 +54,9 @@ function isGone(
   { order, leg }: OpenElsewhere,
   { line, now, rules }: Pick<LookDeps, 'line' | 'now' | 'rules'>,
 ): boolean {
-  if (isYoung(leg, now, rules)) return false;
   const login = order.credentialsVersion;
   const isOfAnother = login !== null && login !== line.credentialsVersion;
-  if (leg.ackedAt !== null) return isOfAnother || leg.brokerRef !== null;
-  return whyDoubt(order, leg, line, now) === null;
+  const isOld = !isYoung(leg, now, rules);
+  if (leg.ackedAt !== null) return isOfAnother || (isOld && leg.brokerRef !== null);
+  return isOld && whyDoubt(order, leg, line, now) === null;
 }

@@ -61,7 +61,11 @@ export interface Connections {
    * nothing, it reconnects and runs it again, up to `retries` times; then BrokerUnavailable is thrown. A broker that is
    * busy or refuses the credentials is not asked again.
    */
-  use<T>(target: Target, task: (line: Line) => Promise<T>, options?: { retries: number }): Promise<T>;
+  use<T>(
+    target: Target,
+    task: (line: Line) => Promise<T>,
+    options?: { retries?: number; mayTryRefused?: boolean },
+  ): Promise<T>;
   /** Presents the account's credentials anew, whatever is open or was refused. */
   verify(account: AccountId): Promise<Fitness & { readonly version: number }>;
   close(): void;
@@ -252,7 +256,7 @@ export function createConnections(access: BrokerAccess): Connections {
   }
 
   return {
-    use: (target, task, { retries } = { retries: RETRIES }) => again(retries, () => attempt(target, task)),
+    use: (target, task, { retries = RETRIES } = {}) => again(retries, () => attempt(target, task)),
     verify: (accountId) =>
       again(RETRIES, async () => {
         const target = { accountId, simulation: false };
