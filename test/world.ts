@@ -194,6 +194,7 @@ export async function openWorld(
       maxRequestAge: 300,
       allowedSymbols: [],
       outOfSync: 'hold',
+      marginMode: 'cross',
       guards: {},
       silenceAfter: null,
       requirePlatformCertificate: false,

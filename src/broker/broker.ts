@@ -3,7 +3,7 @@
 // one: an answer whose shape is wrong is never "flat", "accepted" or "not found", but BrokerUnavailable for a question and
 // `unknown` for an order.
 
-import type { BrokerName, Capabilities } from '../domain/brokers.ts';
+import type { BrokerName, Capabilities, MarginMode } from '../domain/brokers.ts';
 import { type Decimal, multiply } from '../domain/decimal.ts';
 import type { AccountId, ClientOrderId, Timestamp } from '../domain/ids.ts';
 import type { BrokerOrderState } from '../domain/orders/fill.ts';
@@ -65,7 +65,10 @@ export interface BrokerOrder {
   readonly instrument: Instrument;
   readonly side: Side;
   readonly quantity: Decimal;
-  /** Closes only: clamped to the position, and never opens the other side. Sent where the broker is able to. */
+  /**
+   * Closes only: clamped to the position, and never opens the other side. Sent where the broker is able to, whatever we know
+   * of its least quantity and step: what takes nobody in may let out who is in it, and only the broker can say no.
+   */
   readonly reduceOnly: boolean;
   /** A broker that can refuse what arrives later is told; nobody else can stop it then. */
   readonly sendBefore: Timestamp;
@@ -102,6 +105,18 @@ export interface OpenOrder {
   readonly fillQuantity: Decimal;
   readonly reduceOnly: boolean;
 }
+
+/** Of a close that the broker itself refused for its size: nobody but it can take what is left. */
+export const withLeftOver = (
+  error: OrderError,
+  { reduceOnly, quantity, instrument }: BrokerOrder,
+): OrderError =>
+  reduceOnly && error.code === 'invalid_quantity'
+    ? {
+        ...error,
+        message: `${error.message} ${quantity} of ${instrument.symbol} is not closed and is left there.`,
+      }
+    : error;
 
 export type PlaceOutcome =
   | { readonly outcome: 'accepted'; readonly state: BrokerOrderState }
@@ -160,8 +175,11 @@ export interface Broker {
   readonly capabilities: Capabilities;
   /** Whom the broker counts together when it limits the rate and does not say whom: connections with the same word share one gate. */
   readonly limits: string;
-  /** Throws AccountUnfit where the account cannot be traded as it is. */
-  verify(signal: AbortSignal): Promise<Fitness>;
+  /**
+   * Throws AccountUnfit where the account cannot be traded as it is. `symbols`: some that are to be traded, of which it may be
+   * good to know how the broker would trade them.
+   */
+  verify(signal: AbortSignal, symbols?: readonly string[]): Promise<Fitness>;
   /** The platform's symbol → the broker's instrument, or a rejection (invalid_symbol) that offers the nearest names. */
   resolve(symbol: string, signal: AbortSignal): Promise<Instrument | { readonly rejection: OrderError }>;
   /** Signed; zero where nothing is held. */
@@ -202,6 +220,8 @@ export interface BrokerAccount {
   readonly id: AccountId;
   /** `live`, or what else the connector offers. */
   readonly environment: string;
+  /** Which margin an order that opens asks for, where the broker wants to know; without it cross. */
+  readonly marginMode?: MarginMode;
   /** The paper broker's settings, as stored with the account. */
   readonly paper: unknown;
   /** What the user sealed for this broker, opened; null where the account has none. */

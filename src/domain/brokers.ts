@@ -14,6 +14,16 @@ export interface Capabilities {
   readonly fractionalQuantities: boolean;
 }
 
+export const MARGIN_MODES = ['cross', 'isolated'] as const;
+export type MarginMode = (typeof MARGIN_MODES)[number];
+
+/** Who says whether a position's margin is cross or isolated. */
+interface Margin {
+  /** true: each order does, by the account's setting; false: the broker keeps it by itself, and it is left alone. */
+  readonly isAsked: boolean;
+  readonly help: string;
+}
+
 interface CredentialField {
   /** Its name in the sealed credentials. */
   readonly field: 'api_key' | 'api_secret' | 'passphrase';
@@ -43,6 +53,8 @@ interface BrokerDescription {
   readonly credentials: readonly CredentialField[];
   readonly capabilities: Capabilities;
   readonly quirks: Quirks;
+  /** null: it has no such thing. */
+  readonly margin: Margin | null;
   /** For a person who writes an alert: which symbols it takes. */
   readonly symbolsHelp: string;
 }
@@ -63,6 +75,18 @@ const exchange = (findsByClientIdMs: number): Capabilities => ({
 });
 
 const PERPETUALS = { quirks: { perpetualIsSpot: false } } as const;
+
+const asked = (title: string): Margin => ({
+  isAsked: true,
+  help:
+    `${title} asks for the margin mode with each order: it is the account’s setting margin_mode, cross unless it is changed. What is ` +
+    'held keeps the mode in which it was opened: what closes it, or adds to it, goes there.',
+});
+
+const keptThere = (title: string, where: string): Margin => ({
+  isAsked: false,
+  help: `Cross or isolated margin is kept by ${title} itself (${where}), and is left as it is there.`,
+});
 
 const perpetuals = (prefix: string): string =>
   `Perpetuals in USDT, with .P at the end: ${prefix}:BTCUSDT.P, BTCUSDT.P. Without it a symbol is the spot market, which is ` +
@@ -106,6 +130,7 @@ export const BROKERS = complete({
       fractionalQuantities: true,
     },
     quirks: { perpetualIsSpot: true },
+    margin: null,
     symbolsHelp:
       'Its own list of crypto pairs, futures and stocks, such as BTCUSDT, ES1! and AAPL. Any exchange in front and any .P ' +
       'at the end are taken off: BINANCE:BTCUSDT.P is BTCUSDT.',
@@ -123,6 +148,7 @@ export const BROKERS = complete({
     }),
     // Orders that ended unfilled are forgotten after 3 days, the others after 90.
     capabilities: exchange(3 * DAY_MS),
+    margin: keptThere('Binance', 'symbol by symbol'),
     symbolsHelp: perpetuals('BINANCE'),
   },
   bybit: {
@@ -139,6 +165,7 @@ export const BROKERS = complete({
     }),
     // Cancelled and rejected orders are kept for 24 hours.
     capabilities: exchange(DAY_MS),
+    margin: keptThere('Bybit', 'for the whole account; for a classic one symbol by symbol'),
     symbolsHelp: perpetuals('BYBIT'),
   },
   okx: {
@@ -156,6 +183,7 @@ export const BROKERS = complete({
     }),
     // Orders that were cancelled unfilled are kept for 2 hours.
     capabilities: exchange(2 * 60 * 60_000),
+    margin: asked('OKX'),
     symbolsHelp: perpetuals('OKX'),
   },
   gate: {
@@ -172,6 +200,7 @@ export const BROKERS = complete({
     }),
     // While it is open, and 60 s after its end.
     capabilities: exchange(60_000),
+    margin: keptThere('Gate', 'symbol by symbol, as its leverage'),
     symbolsHelp: perpetuals('GATE'),
   },
   bitget: {
@@ -189,6 +218,7 @@ export const BROKERS = complete({
     }),
     // Nobody states it; a day is well within every list that it keeps.
     capabilities: exchange(DAY_MS),
+    margin: asked('Bitget'),
     symbolsHelp: perpetuals('BITGET'),
   },
   alpaca: {
@@ -221,6 +251,7 @@ export const BROKERS = complete({
       fractionalQuantities: true,
     },
     quirks: { perpetualIsSpot: false },
+    margin: null,
     symbolsHelp:
       'American shares and funds: AAPL, NASDAQ:AAPL, NYSE:BRK.B. Quantities are shares; many can be traded in fractions, ' +
       'but not sold short that way.',
@@ -256,6 +287,7 @@ export const BROKERS = complete({
       fractionalQuantities: false,
     },
     quirks: { perpetualIsSpot: false, hasAliases: true },
+    margin: null,
     symbolsHelp:
       'Futures of TAIFEX and shares of TWSE and TPEX: TAIFEX:TXF1! (the front month), TXFR1, MXF2!, TXFL6, TWSE:2330. ' +
       'Quantities are contracts, and lots of 1,000 shares.',
@@ -279,13 +311,16 @@ export function environmentOf(broker: BrokerName, asked: string | undefined): st
   return environments.find((offered) => offered === (asked ?? environments[0])) ?? null;
 }
 
+/** Whether an account with it has a setting `margin_mode`. */
+export const takesMarginMode = (broker: BrokerName): boolean => BROKERS[broker].margin?.isAsked ?? false;
+
 /** Whether an account's orders move money: on paper, and where the broker only plays, they do not. */
 export const isRealMoney = (broker: BrokerName, environment: string): boolean =>
   broker !== 'paper' && (environment === 'live' || environment.startsWith('live_'));
 
 /** As anybody may see it. */
 export const showBroker = (name: BrokerName) => {
-  const { title, environments, credentials, capabilities, symbolsHelp } = BROKERS[name];
+  const { title, environments, credentials, capabilities, margin, symbolsHelp } = BROKERS[name];
   const { refusesDuplicateIds, findsByClientIdMs, reduceOnly, fractionalQuantities } = capabilities;
   return {
     name,
@@ -298,7 +333,9 @@ export const showBroker = (name: BrokerName) => {
       finds_by_client_id_ms: Number.isFinite(findsByClientIdMs) ? findsByClientIdMs : null,
       reduce_only: reduceOnly,
       fractional_quantities: fractionalQuantities,
+      margin_mode: takesMarginMode(name),
     },
+    margin_help: margin?.help ?? null,
     symbols_help: symbolsHelp,
   };
 };

@@ -113,6 +113,7 @@ describe('a new account', () => {
       ...body,
       environment: 'live',
       out_of_sync: 'hold',
+      margin_mode: null,
       require_platform_certificate: false,
       silence_after: null,
       guards: {
@@ -174,6 +175,41 @@ describe('a new account', () => {
     for (const environment of ['', null, 1])
       await invalid(world, trader, 'POST', url, { ...made('x'), environment });
     await invalid(world, trader, 'PATCH', `${url}/${live.body.id}`, { environment: 'live' });
+  });
+
+  test('has a margin mode where its broker asks for one: cross until it is changed, and connected anew then', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    const url = '/trading/accounts';
+    type Shown = WithSecret & { margin_mode: string | null };
+    const made = await world.as<Shown>(trader, 'POST', url, { name: 'a', broker: 'okx' });
+    assert.deepEqual([made.status, made.body.margin_mode], [201, 'cross']);
+    const own = { name: 'b', broker: 'bitget', margin_mode: 'isolated' };
+    assert.equal((await world.as<Shown>(trader, 'POST', url, own)).body.margin_mode, 'isolated');
+    const version = async () => {
+      const sought = sql`select connection_version from trading_accounts where id = ${made.body.id}`;
+      return (await world.db.get<{ connection_version: number }>(sought))?.connection_version;
+    };
+    for (const [margin_mode, connection] of [
+      ['cross', 1],
+      ['isolated', 2],
+      ['isolated', 2],
+    ] as const) {
+      const changed = await world.as<Shown>(trader, 'PATCH', `${url}/${made.body.id}`, { margin_mode });
+      assert.deepEqual([changed.status, changed.body.margin_mode], [200, margin_mode]);
+      assert.equal(await version(), connection);
+    }
+    for (const margin_mode of ['both', '', null])
+      await invalid(world, trader, 'PATCH', `${url}/${made.body.id}`, { margin_mode });
+    for (const broker of ['paper', 'binance', 'alpaca']) {
+      const refused = await world.as<{ detail: string }>(trader, 'POST', url, { ...own, broker });
+      assert.equal(refused.status, 400, broker);
+      assert.match(refused.body.detail, /has no margin_mode/);
+      const { body } = await world.as<Shown>(trader, 'POST', url, { name: broker, broker });
+      assert.equal(body.margin_mode, null);
+      const change = { margin_mode: 'cross' };
+      assert.equal((await world.as(trader, 'PATCH', `${url}/${body.id}`, change)).status, 400);
+    }
   });
 
   test('is refused whole if any field is wrong', async (t) => {

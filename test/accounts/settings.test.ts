@@ -452,7 +452,9 @@ describe('open to everybody', () => {
         finds_by_client_id_ms: null,
         reduce_only: true,
         fractional_quantities: true,
+        margin_mode: false,
       },
+      margin_help: null,
     });
   });
 

@@ -513,8 +513,11 @@ describe('a question to Alpaca', () => {
     });
     assert.equal(await broker.position(order().instrument), '-5');
     assert.deepEqual(
-      (await broker.positions()).map(({ symbol }) => symbol),
-      ['AAPL'],
+      (await broker.positions()).map(({ symbol, tradable }) => [symbol, tradable]),
+      [
+        ['AAPL', true],
+        ['BTCUSD', false],
+      ],
     );
     for (const body of [
       {},

@@ -66,8 +66,18 @@ async function connectBefore(
   // As whoever opens an account does.
   await all(NO_HURRY);
   const { capabilities } = BROKERS[name];
-  return connect({ venue: { exchange, markets: { all, fresh } }, credentials, capabilities });
+  const venue = { exchange, markets: { all, fresh } };
+  return connect({ venue, credentials, capabilities, marginMode: 'cross' });
 }
+
+/** Which kinds of accounts an exchange has. */
+const KINDS = {
+  binance: ['unified'],
+  bybit: ['unified', 'classic'],
+  okx: ['unified'],
+  gate: ['unified', 'classic'],
+  bitget: ['unified', 'classic'],
+} as const;
 
 /** Where the exchanges list their markets. */
 const LISTS = /exchangeInfo|instruments|contracts/;
@@ -117,15 +127,43 @@ for (const name of ['binance', 'bybit', 'okx', 'gate', 'bitget'] as const satisf
     });
 
     test('a key that may only read is unfit, or its order is refused', async () => {
-      const account = await stub.account({ permissions: ['read'] });
+      for (const account_type of KINDS[name]) await onlyReads({ account_type });
+    });
+
+    async function onlyReads(terms: object) {
+      const account = await stub.account({ permissions: ['read'], ...terms });
       const broker = await account.open();
       const verified = await broker.verify().catch((fault: unknown) => fault);
       if (verified instanceof Error) assert.ok(verified instanceof AccountUnfit, String(verified));
+      if (name === 'bitget') assert.match(String(verified), /may only read/);
       await assert.rejects(broker.place(orderOf(await btc(broker))), (fault: Error) => {
         assert.ok(fault instanceof AccountUnfit || fault instanceof CredentialsRejected, String(fault));
         return true;
       });
       assert.deepEqual((await account.ledger()).orders, []);
+    }
+
+    test('a margin mode that differs from the account’s is warned about, where orders name one', async () => {
+      const bound = { addresses: ['127.0.0.1', '::1', '::ffff:127.0.0.1'] };
+      for (const account_type of KINDS[name]) {
+        const account = await stub.account({ ...bound, account_type, margin_mode: 'isolated' });
+        const broker = await account.connect();
+        const symbols = ['BTCUSDT.P', 'NOPEUSDT.P'];
+        const { warnings } = await broker.verify(NO_HURRY, symbols);
+        const isTold = name === 'bitget' ? [/^BTCUSDT\.P is set to isolated margin at Bitget/] : [];
+        assert.equal(warnings.length, isTold.length, warnings.join());
+        for (const words of isTold) assert.match(warnings.join(), words);
+        const instrument = await broker.resolve('BTCUSDT.P', NO_HURRY);
+        assert.ok(!('rejection' in instrument));
+        assert.equal((await broker.place(orderOf(instrument), NO_HURRY)).outcome, 'accepted');
+        const begun = Date.now();
+        while ((await broker.position(instrument, NO_HURRY)) === '0') assert.ok(Date.now() - begun < 5_000);
+        const held = (await broker.verify(NO_HURRY, symbols)).warnings.join();
+        if (name === 'bitget' || name === 'okx') assert.match(held, /^BTCUSDT\.P is held in isolated margin/);
+        else assert.equal(held, '');
+        const isolated = await account.connect({ marginMode: 'isolated' });
+        assert.deepEqual((await isolated.verify(NO_HURRY, symbols)).warnings, []);
+      }
     });
 
     test('a key that is bound to another address is told so', async () => {

@@ -4,6 +4,7 @@
 import type { Broker } from '../../src/broker/broker.ts';
 import { openCcxt } from '../../src/broker/ccxt/open.ts';
 import type { PROFILES } from '../../src/broker/ccxt/profiles.ts';
+import type { MarginMode } from '../../src/domain/brokers.ts';
 import type { AccountId } from '../../src/domain/ids.ts';
 import { NO_HURRY } from './paper-desk.ts';
 
@@ -27,6 +28,7 @@ export interface Answer {
 
 interface Script {
   readonly environment?: string;
+  readonly marginMode?: MarginMode;
   /** Raw rows of its list of markets. */
   readonly markets?: readonly object[];
 }
@@ -35,7 +37,7 @@ interface Script {
 export async function scriptedExchange(
   name: ExchangeName,
   answers: readonly Answer[] = [],
-  { environment = 'live', markets = [MARKETS[name]] }: Script = {},
+  { environment = 'live', marginMode, markets = [MARKETS[name]] }: Script = {},
 ): Promise<{ readonly broker: Broker; readonly asked: readonly Asked[] }> {
   const asked: Asked[] = [];
   const left = [...answers];
@@ -55,7 +57,13 @@ export async function scriptedExchange(
     api_secret: 'script-secret-01',
     passphrase: 'script-phrase',
   };
-  const account = { id: 'scripted' as AccountId, environment, paper: null, credentials };
+  const account = {
+    id: 'scripted' as AccountId,
+    environment,
+    ...(marginMode && { marginMode }),
+    paper: null,
+    credentials,
+  };
   const broker = await open(account, NO_HURRY);
   isOpen = true;
   return { broker, asked };

@@ -115,3 +115,46 @@ describe('for any sequence of orders', () => {
     }
   }
 });
+
+describe('a book with what the list does not have, or not in such parts', () => {
+  /** As if the list, or a step in it, had been another one when it was traded. */
+  async function holding(symbol: string, quantity: string, cost: string) {
+    const id = newAccount();
+    desk.now = OPEN_HOURS;
+    const broker = await desk.open(id);
+    const book = await desk.deps.ledger.read(id);
+    const holdings = { [symbol]: { quantity: decimal(quantity), cost: decimal(cost) } };
+    const change = { book: { ...book, version: book.version + 1, holdings }, placed: null, changed: [] };
+    assert.equal(await desk.deps.ledger.write(id, change), 'written');
+    return broker;
+  }
+
+  it('shows what is not listed any more, and trades the rest', async () => {
+    const broker = await holding('LUNAUSDT', '3', '30');
+    assert.equal(
+      (await broker.place(await orderOf(broker, 'buy', decimal(1), 'BTCUSDT'))).outcome,
+      'accepted',
+    );
+    const shown = (await broker.positions()).map(({ symbol, tradable }) => [symbol, tradable]);
+    assert.deepEqual(shown, [
+      ['BTCUSDT', true],
+      ['LUNAUSDT', false],
+    ]);
+    assert.ok(Number((await broker.balance()).equity) > 0);
+  });
+
+  it('lets out all that is held, also beside the step, and names what it leaves', async () => {
+    const { quantityStep } = listed('ES1!');
+    const odd = add(quantityStep, multiply(quantityStep, decimal('0.5')));
+    const broker = await holding('ES1!', odd, '1000');
+    const close = { reduceOnly: true } as const;
+    const part = multiply(quantityStep, decimal('0.5'));
+    const refused = await broker.place(await orderOf(broker, 'sell', part, 'ES1!', close));
+    assert.ok(refused.outcome === 'rejected');
+    assert.equal(refused.error.code, 'invalid_quantity');
+    assert.match(refused.error.message, /0\.5 of ES1! is not closed/);
+    const all = await broker.place(await orderOf(broker, 'sell', odd, 'ES1!', close));
+    assert.equal(all.outcome === 'accepted' && all.state.status, 'filled');
+    assert.deepEqual(await broker.positions(), []);
+  });
+});

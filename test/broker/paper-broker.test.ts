@@ -428,6 +428,8 @@ describe('a simulation in the market of another broker', () => {
         averagePrice: '2700.5',
         lastPrice: '2710.5',
         openProfit: '2000',
+        tradable: true,
+        reason: null,
       },
     ]);
     assert.equal((await later.balance()).equity, '102000');

@@ -523,14 +523,19 @@ describe('the positions at SinoPac', () => {
     pnl: -5_700,
   };
 
-  it('are signed, one for each contract, and shares on credit are not among them', async () => {
+  it('are signed, one for each contract, and what no order of ours can close is marked', async () => {
     const { broker } = await opened({
       'POST portfolio/position_unit': async (init) => {
         const { account_type } = JSON.parse(await new Response(init.body).text());
         const shares = { id: 1, code: '2330', direction: 'Buy', quantity: 1, price: 1_000, cond: 'Cash' };
         return Response.json(
           account_type === 'F'
-            ? [row]
+            ? [
+                row,
+                { ...row, code: 'TXO22000L6', direction: 'Buy' },
+                { ...row, code: 'MXFL6', quantity: 2 },
+                { ...row, code: 'MXFL6', quantity: 3, direction: 'Buy' },
+              ]
             : [
                 shares,
                 { ...shares, quantity: 3, price: 1_004 },
@@ -539,10 +544,36 @@ describe('the positions at SinoPac', () => {
         );
       },
     });
-    assert.deepEqual(await broker.positions(), [
-      { symbol: 'TXFL6', quantity: '-3', averagePrice: '22000.5', lastPrice: '22010', openProfit: '-5700' },
-      { symbol: '2330', quantity: '4', averagePrice: '1003', lastPrice: null, openProfit: null },
-    ]);
+    const positions = await broker.positions();
+    assert.deepEqual(
+      positions.map(({ symbol, quantity, tradable }) => [symbol, quantity, tradable]),
+      [
+        ['TXFL6', '-3', true],
+        ['MXFL6', '1', true],
+        ['2330', '4', true],
+        // Of two that are sold and three that are bought one can be closed.
+        ['MXFL6', '2', false],
+        ['MXFL6', '-2', false],
+        ['TXO22000L6', '3', false],
+        ['2317', '1', false],
+      ],
+    );
+    const traded = { tradable: true, reason: null };
+    assert.deepEqual(
+      positions.filter(({ symbol }) => symbol === 'TXFL6' || symbol === '2330'),
+      [
+        {
+          symbol: 'TXFL6',
+          quantity: '-3',
+          averagePrice: '22000.5',
+          lastPrice: '22010',
+          openProfit: '-5700',
+          ...traded,
+        },
+        { symbol: '2330', quantity: '4', averagePrice: '1003', lastPrice: null, openProfit: null, ...traded },
+      ],
+    );
+    for (const { tradable, reason } of positions) assert.equal(/at SinoPac\.$/.test(reason ?? ''), !tradable);
     assert.equal(await broker.position(instrument), '-3');
   });
 

@@ -130,6 +130,7 @@ export async function makeTrader(db: Db, paper: unknown, of?: User, elsewhere?: 
     maxRequestAge: 300,
     allowedSymbols: [],
     outOfSync: 'hold',
+    marginMode: 'cross',
     guards: {},
     silenceAfter: null,
     requirePlatformCertificate: false,

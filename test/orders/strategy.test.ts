@@ -326,6 +326,8 @@ describe('A missed alert', () => {
       average_price: null,
       last_price: null,
       open_profit: null,
+      tradable: true,
+      reason: null,
       strategy_position: 3,
       in_sync: false,
     });

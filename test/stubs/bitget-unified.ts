@@ -244,10 +244,31 @@ export function unifiedRoutes(office: Office): Routes {
             assetMode: 'multi_assets',
             holdMode: call.holder.standing.positionMode === 'hedged' ? 'hedge_mode' : 'one_way_mode',
             stpMode: 'none',
-            symbolConfigList: [],
+            symbolConfigList: MARKETS.map(({ symbol }) => ({
+              category: 'USDT-FUTURES',
+              symbol,
+              marginMode: call.holder.standing.marginMode === 'cross' ? 'crossed' : 'isolated',
+              leverage: '20',
+            })),
             coinConfigList: [],
           }),
         ),
+      'GET /api/v3/account/info': (call) =>
+        visit('other', call, () => {
+          const { permissions, addresses } = call.holder.standing;
+          const mayTrade = permissions.includes('trade');
+          return said({
+            userId: '100000',
+            inviterId: '',
+            parentId: '',
+            channelCode: '',
+            channel: '',
+            ips: addresses?.join(',') ?? '',
+            permType: mayTrade ? 'read-and-write' : 'read-only',
+            permissions: ['uta_mgt', 'uta_trade', ...(permissions.includes('withdraw') ? ['withdraw'] : [])],
+            regisTime: '1246566789000',
+          });
+        }),
       'GET /api/v3/account/assets': (call) =>
         visit('other', call, async () => {
           const { equity, cash, available } = await office.balance(call.holder.account);

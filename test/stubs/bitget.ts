@@ -35,7 +35,7 @@ function authenticate(office: Office, request: WireRequest): Call | Answer {
       40084,
       'You are in Classic Account mode, and the Unified Account API is not supported at this time',
     );
-  if (!isUnified && accountType === 'unified' && path.startsWith('/api/v2/mix/'))
+  if (!isUnified && accountType === 'unified' && /^\/api\/v2\/(?:mix|spot\/account)\//.test(path))
     return refused(
       40085,
       'You are in Unified Account mode, and the Classic Account API is not supported at this time',

@@ -13,7 +13,14 @@ import {
 import type { Db, Statement } from '../../data/engine/db.ts';
 import { roomFor } from '../../data/identity/room.ts';
 import type { User } from '../../data/identity/users.ts';
-import { BROKERS, type BrokerName, environmentOf, NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
+import {
+  BROKERS,
+  type BrokerName,
+  environmentOf,
+  type MarginMode,
+  NEEDS_CREDENTIALS,
+  takesMarginMode,
+} from '../../domain/brokers.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { mergeGuards, showGuards } from '../../domain/guards/settings.ts';
 import { type SealingKey, sealProblem } from '../../domain/identity/sealed.ts';
@@ -56,6 +63,7 @@ function showAccount({ baseUrl }: Pick<AccountDeps, 'baseUrl'>, account: Account
     max_request_age: account.maxRequestAge,
     allowed_symbols: account.allowedSymbols,
     out_of_sync: account.outOfSync,
+    margin_mode: takesMarginMode(account.brokerName) ? account.marginMode : null,
     guards: showGuards(account.guards),
     silence_after: account.silenceAfter,
     require_platform_certificate: account.requirePlatformCertificate,
@@ -115,6 +123,8 @@ export interface NewAccount {
   readonly maxRequestAge: number;
   readonly allowedSymbols: readonly string[];
   readonly outOfSync: OutOfSync;
+  /** undefined: not given. */
+  readonly marginMode: MarginMode | undefined;
   readonly silenceAfter: number | null;
   /** Those that are to hold entries back; undefined: none. */
   readonly guards: unknown;
@@ -135,6 +145,7 @@ export async function createAccount(
   if (!paper && fields.paper !== undefined) return notPaper();
   const environment = environmentOf(broker, fields.environment);
   if (environment === null) return noEnvironment(broker);
+  if (fields.marginMode !== undefined && !takesMarginMode(broker)) return noMarginMode(broker);
   const secret = randomToken();
   const now = deps.clock.now();
   const id = newId() as AccountId;
@@ -149,6 +160,7 @@ export async function createAccount(
     maxRequestAge: fields.maxRequestAge,
     allowedSymbols: fields.allowedSymbols,
     outOfSync: fields.outOfSync,
+    marginMode: fields.marginMode ?? 'cross',
     guards: guards.guards,
     silenceAfter: fields.silenceAfter,
     requirePlatformCertificate: false,
@@ -177,6 +189,13 @@ const noEnvironment = (broker: BrokerName): Denial =>
     advice: 'Send one of them, or leave "environment" out for live trading.',
   });
 
+const noMarginMode = (broker: BrokerName): Denial =>
+  deny('request_invalid', {
+    detail:
+      `An account with ${BROKERS[broker].title} has no margin_mode. ${BROKERS[broker].margin?.help ?? ''}`.trim(),
+    advice: 'Leave "margin_mode" out.',
+  });
+
 /** They are in every list of accounts, and looked through by every order. */
 const MOST_SYMBOLS = 100;
 const tooManySymbols = (): Denial =>
@@ -196,6 +215,7 @@ export interface AccountFields {
   readonly maxRequestAge?: number;
   readonly allowedSymbols?: readonly string[];
   readonly outOfSync?: OutOfSync;
+  readonly marginMode?: MarginMode;
   readonly silenceAfter?: number | null;
   readonly requirePlatformCertificate?: boolean;
   /** Merged guard by guard. */
@@ -218,6 +238,8 @@ export async function updateAccount(
   for (let round = 0; round < ROUNDS; round++) {
     const account = await ownAccount(deps, owner.id, id);
     if (isDenial(account)) return account;
+    if (fields.marginMode !== undefined && !takesMarginMode(account.brokerName))
+      return noMarginMode(account.brokerName);
     const unit: Statement[] = [];
     const guards = guardsPatch === undefined ? null : mergeGuards(account.guards, guardsPatch);
     if (guards && 'problems' in guards) return deny('request_invalid', { detail: guards.problems.join(' ') });

@@ -99,6 +99,7 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
       maxRequestAge: 300,
       allowedSymbols: [],
       outOfSync: 'hold',
+      marginMode: 'cross',
       guards: {},
       silenceAfter: null,
       requirePlatformCertificate: false,

@@ -16,6 +16,7 @@ import {
   type OpenBroker,
   type OrderQuery,
   type PlaceOutcome,
+  withLeftOver,
 } from '../broker.ts';
 import { type Keys, readKeys } from '../keys.ts';
 import { createShared } from '../shared.ts';
@@ -189,7 +190,7 @@ function connection(
         return { outcome: 'unknown', reason: `${answer.why}.` };
       case 'refusal':
         if (isAboutKeys(answer)) throw keysRefused(answer, environment);
-        return answer.code === DUPLICATE ? afterDuplicate(order, answer, signal) : refused(answer);
+        return answer.code === DUPLICATE ? afterDuplicate(order, answer, signal) : refused(answer, order);
       case 'answer': {
         const state = acceptedAs(answer.body, order);
         return state
@@ -211,7 +212,7 @@ function connection(
     } catch (fault) {
       if (!(fault instanceof BrokerUnavailable)) throw fault;
     }
-    if (!isAboutTheId(refusal)) return refused(refusal);
+    if (!isAboutTheId(refusal)) return refused(refusal, order);
     return {
       outcome: 'unknown',
       reason: `Alpaca has an order under the id ${order.clientOrderId}, and does not show it.`,
@@ -338,7 +339,10 @@ function connection(
 
 const MOST_ORDERS = 500;
 
-const refused = (refusal: Refusal): PlaceOutcome => ({ outcome: 'rejected', error: rejectionOf(refusal) });
+const refused = (refusal: Refusal, order: BrokerOrder): PlaceOutcome => ({
+  outcome: 'rejected',
+  error: withLeftOver(rejectionOf(refusal), order),
+});
 
 /** null: this is not the order that was sent. */
 function acceptedAs(body: unknown, order: BrokerOrder): BrokerOrderState | null {
@@ -351,9 +355,9 @@ function acceptedAs(body: unknown, order: BrokerOrder): BrokerOrderState | null 
   return isIt ? stateOf(body) : null;
 }
 
-function quantityProblem({ instrument, quantity }: BrokerOrder): OrderError | null {
+function quantityProblem({ instrument, quantity, reduceOnly }: BrokerOrder): OrderError | null {
   const { symbol, quantityStep } = instrument;
-  if (sign(quantity) > 0 && isOnStep(quantity, quantityStep)) return null;
+  if (sign(quantity) > 0 && (reduceOnly || isOnStep(quantity, quantityStep))) return null;
   return {
     code: 'invalid_quantity',
     message: `Alpaca trades ${symbol} in steps of ${quantityStep}, and ${quantity} is no multiple of that. Nothing was sent; send a quantity that is.`,

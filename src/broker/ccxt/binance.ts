@@ -22,6 +22,9 @@ const FATES = {
   NEW: 'open',
   PARTIALLY_FILLED: 'open',
   PENDING_CANCEL: 'open',
+  // Liquidations, which stand in the user's own list.
+  NEW_INSURANCE: 'open',
+  NEW_ADL: 'open',
   FILLED: 'ended',
   CANCELED: 'ended',
   EXPIRED: 'ended',

@@ -2,6 +2,7 @@
 // endpoints, words and codes of its own. An order is answered with its ids only, a reduce-only one perhaps with ours alone.
 
 import { absolute, negate, sign, subtract, ZERO } from '../../domain/decimal.ts';
+import { dataOf, keyStanding } from './bitget-key.ts';
 import { bitgetFeed } from './feeds.ts';
 import { acknowledged, among, type Fill, orderOfFills } from './orders.ts';
 import {
@@ -100,8 +101,6 @@ function readHeld(row: Row): Held | undefined {
 
 const isHedgeMode = (word: string): boolean => word === 'hedge_mode' || word === 'double_hold';
 
-const dataOf = (body: unknown): unknown => (text(body, 'code') === '00000' ? at(body, 'data') : undefined);
-
 /** An empty list comes as null, under its name. */
 function listOf(body: unknown, name: string): unknown {
   const data = dataOf(body);
@@ -179,6 +178,7 @@ export const bitget: Profile = {
     '43006': 'invalid_quantity',
     '45110': 'invalid_quantity',
     '45111': 'invalid_quantity',
+    '45112': 'invalid_quantity',
     '45113': 'invalid_quantity',
     '25207': 'invalid_quantity',
     '25208': 'invalid_quantity',
@@ -260,35 +260,38 @@ export const bitget: Profile = {
       kind === 'unified'
         ? text(await asking.ask(SETTINGS), 'holdMode')
         : text(await asking.ask(ACCOUNT), 'posMode');
-    const info = await asking.hear(question('privateSpotGetV2SpotAccountInfo', [], dataOf));
-    const may = at(info, 'authorities');
-    const addresses = at(info, 'ips');
-    return {
-      isHedged: isHedgeMode(mode ?? ''),
-      problems: Array.isArray(may) ? problems(may) : [],
-      warnings: [
-        ...(Array.isArray(may) && may.some((word) => word === 'wwow' || word === 'withdraw')
-          ? ['The key can withdraw: take off Withdraw in Bitget’s API Key Management.']
-          : []),
-        ...(addresses === '' || addresses === null
-          ? [
-              'The key is not bound to an address: bind this server’s IP to it in Bitget’s API Key Management.',
-            ]
-          : []),
-      ],
-    };
+    return { isHedged: isHedgeMode(mode ?? ''), ...(await keyStanding(asking, kind)) };
   },
   howToSwitch: 'On Bitget, Futures → Preferences → Position mode: choose One-way mode',
 
   namesMarginMode: true,
-  place: (order) =>
-    marketOrder(order, (body): SeenOrder | undefined => {
-      const { market, side, contracts: quantity, reduceOnly } = order;
-      const data = dataOf(body);
-      const [ref, clientId] = [text(data, 'orderId') ?? null, text(data, 'clientOid')];
-      if (!clientId || (ref === null && !reduceOnly)) return undefined;
-      return acknowledged({ ref, clientId, marketId: market.id, side, quantity, reduceOnly });
-    }),
+  marginModeSet: (market, kind) =>
+    kind === 'unified'
+      ? question('privateUtaGetV3AccountSettings', [], (body) => {
+          const configured = each(listOf(body, 'symbolConfigList'), named('symbol'));
+          const own = configured?.find((row) => text(row, 'symbol') === market.id);
+          return configured && (oneOf(MARGIN_MODES, text(own, 'marginMode')) ?? null);
+        })
+      : question(
+          'privateMixGetV2MixAccountAccount',
+          [{ symbol: market.id, productType: PRODUCT, marginCoin: 'USDT' }],
+          (body) => oneOf(MARGIN_MODES, text(dataOf(body), 'marginMode')),
+        ),
+  place(order, kind) {
+    const { market, side, contracts: quantity, reduceOnly, marginMode } = order;
+    // What ccxt passes on as it stands is to be in the exchange's own words.
+    const own = kind === 'unified' && marginMode === 'cross' ? { marginMode: 'crossed' } : {};
+    return marketOrder(
+      order,
+      (body): SeenOrder | undefined => {
+        const data = dataOf(body);
+        const [ref, clientId] = [text(data, 'orderId') ?? null, text(data, 'clientOid')];
+        if (!clientId || (ref === null && !reduceOnly)) return undefined;
+        return acknowledged({ ref, clientId, marketId: market.id, side, quantity, reduceOnly });
+      },
+      own,
+    );
+  },
   lookUps(order, kind) {
     const { market, clientOrderId, since } = order;
     const isUnified = kind === 'unified';
@@ -370,15 +373,3 @@ const ACCOUNT = question(
     return isRow(account) && text(account, 'posMode') ? account : undefined;
   },
 );
-
-/** Some keys' permissions are told in words, others in codes of four letters. */
-function problems(may: readonly unknown[]): string[] {
-  const trades = ['trade', 'coow', 'utow', 'uta_trade'];
-  const isReadOnly =
-    may.length > 0 && may.every((word) => word === 'readonly' || /^[a-z0-9]{3}r$/.test(String(word)));
-  return isReadOnly && !may.some((word) => trades.includes(String(word)))
-    ? [
-        'The key may only read: give it Read-write for Futures orders and holdings in Bitget’s API Key Management.',
-      ]
-    : [];
-}

@@ -55,6 +55,10 @@ function readOrder(row: unknown): SeenOrder | undefined {
   };
 }
 
+/** A stop for whatever is held by then has no size. It opens nothing, and is never one of ours. Of a list: null is passed over. */
+const readListed = (row: Row): SeenOrder | null | undefined =>
+  at(row, 'closeOnTrigger') === true && sign(exact(row, 'qty') ?? ZERO) === 0 ? null : readOrder(row);
+
 function averageOf(row: unknown, filled: Decimal): Decimal | null {
   const price = amount(row, 'avgPrice');
   if (price && sign(price) > 0) return price;
@@ -97,10 +101,11 @@ const listOf = (body: unknown): unknown =>
 
 const PAGE = 20;
 /** The exchange gives a place to go on from even where nothing follows. */
-const page = <T>(body: unknown, read: (row: Row) => T | undefined): Page<T> | undefined => {
+const page = <T>(body: unknown, read: (row: Row) => T | null | undefined): Page<T> | undefined => {
   const rows = each(listOf(body), read);
   if (!rows) return undefined;
-  return { rows, next: rows.length < PAGE ? null : (text(body, 'result', 'nextPageCursor') ?? null) };
+  const next = rows.length < PAGE ? null : (text(body, 'result', 'nextPageCursor') ?? null);
+  return { rows: rows.filter((row) => row !== null), next };
 };
 
 /** By its documents a market that is asked for has a row, whether or not anything is held there. */
@@ -280,7 +285,7 @@ export const bybit: Profile = {
     question(
       'fetchOpenOrders',
       [undefined, undefined, undefined, { type: 'swap', ...(cursor !== null && { cursor }) }],
-      (body) => page(body, readOrder),
+      (body) => page(body, readListed),
     ),
   positions: (market, _kind, cursor) =>
     question(

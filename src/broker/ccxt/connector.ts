@@ -1,7 +1,8 @@
 // One trading account at one of ccxt's exchanges. The one file of logic: what differs between the exchanges is in their
 // profiles. Quantities are the user's, in the base asset; contracts are counted below this file only.
 
-import { compare, type Decimal, multiply, ZERO } from '../../domain/decimal.ts';
+import type { MarginMode } from '../../domain/brokers.ts';
+import { compare, type Decimal, isOnStep, multiply } from '../../domain/decimal.ts';
 import { millis } from '../../domain/ids.ts';
 import type { OrderError } from '../../domain/orders/order.ts';
 import {
@@ -13,11 +14,13 @@ import {
   type OpenOrder,
   type OrderQuery,
   type PlaceOutcome,
+  withLeftOver,
 } from '../broker.ts';
 import { faultOf, hedged, notAsAgreed, refusedBy, rejectionOf } from './answers.ts';
 import { asker, isGood } from './asking.ts';
 import type { Exchange } from './exchange.ts';
 import { createHoldings } from './holdings.ts';
+import { marginWarnings, modesToTry } from './margin.ts';
 import {
   contractsOf,
   findMarket,
@@ -46,9 +49,11 @@ interface Connecting {
   readonly venue: Venue;
   readonly credentials: Credentials;
   readonly capabilities: Capabilities;
+  /** Of what is opened, where the exchange asks. */
+  readonly marginMode: MarginMode;
 }
 
-export function connect({ venue, credentials, capabilities }: Connecting): Broker {
+export function connect({ venue, credentials, capabilities, marginMode }: Connecting): Broker {
   const { exchange, markets } = venue;
   const { profile, kind, environment } = exchange;
   const { title } = profile;
@@ -79,11 +84,9 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
     throw new BrokerUnavailable(`${title} gave a list without an end.`);
   }
 
-  const holdings = createHoldings({
-    profile,
-    markets,
-    rows: (market, signal) => everyPage((next) => profile.positions(market, kind, next), signal),
-  });
+  const heldRows = (market: Market | null, signal: AbortSignal) =>
+    everyPage((next) => profile.positions(market, kind, next), signal);
+  const holdings = createHoldings({ profile, markets, rows: heldRows });
 
   async function listedMarket(symbol: string, signal: AbortSignal): Promise<Market> {
     checkOpen(signal);
@@ -98,7 +101,7 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
       clientOrderId: query.clientOrderId,
       ref: query.brokerRef,
       side: query.side,
-      contracts: contractsOf(query.quantity, market) ?? ZERO,
+      contracts: contractsOf(query.quantity, market),
       since: millis(query.sentAt) - exchange.aheadMs() - A_LITTLE_MS,
     };
     for (const question of profile.lookUps(order, kind)) {
@@ -148,8 +151,7 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
         },
       };
     const { quantityStep, minQuantity } = market.instrument;
-    const contracts = contractsOf(quantity, market);
-    if (contracts === null || compare(quantity, minQuantity) < 0)
+    if (!reduceOnly && (!isOnStep(quantity, quantityStep) || compare(quantity, minQuantity) < 0))
       return {
         error: {
           code: 'invalid_quantity',
@@ -159,7 +161,7 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
         },
       };
     if (isLate(order)) return { error: tooLate(order) };
-    return { market, contracts };
+    return { market, contracts: contractsOf(quantity, market) };
   }
 
   const isLate = ({ sendBefore }: BrokerOrder): boolean => Date.now() >= millis(sendBefore);
@@ -174,11 +176,30 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
     const ready = await refuseUnsent(order, signal);
     if ('error' in ready) return { outcome: 'rejected', error: ready.error };
     const { market, contracts } = ready;
+    if (!profile.namesMarginMode) return send(order, { market, contracts, mode: null }, signal);
+    const held = await holdings.marginModeOf(market, signal);
+    const modes = modesToTry(held, { setting: marginMode, reduceOnly: order.reduceOnly });
+    for (const mode of modes) {
+      const outcome = await send(order, { market, contracts, mode }, signal);
+      const isElsewhere = outcome.outcome === 'rejected' && outcome.error.code === 'no_position';
+      if (!isElsewhere || mode === modes.at(-1)) return outcome;
+    }
+    throw new Error('there is always a margin mode to try');
+  }
+
+  async function send(
+    order: BrokerOrder,
+    as: { readonly market: Market; readonly contracts: Decimal; readonly mode: MarginMode | null },
+    signal: AbortSignal,
+  ): Promise<PlaceOutcome> {
     const { clientOrderId, side, reduceOnly } = order;
-    const marginMode = profile.namesMarginMode ? await holdings.marginModeOf(market, signal) : null;
+    const { market, contracts, mode } = as;
     // The position may have taken its time.
     if (isLate(order)) return { outcome: 'rejected', error: tooLate(order) };
-    const question = profile.place({ market, clientOrderId, side, contracts, reduceOnly, marginMode }, kind);
+    const question = profile.place(
+      { market, clientOrderId, side, contracts, reduceOnly, marginMode: mode },
+      kind,
+    );
     // Rather too soon than too late: by how much the clocks differ is known only so well.
     const sendBefore = millis(order.sendBefore) - exchange.doubtMs();
     const left = Math.max(1, sendBefore - Date.now());
@@ -213,7 +234,7 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
     const refused = refusedBy(heard, exchange, credentials);
     if (!refused) return null;
     const error = rejectionOf(refused, exchange);
-    if (error) return { outcome: 'rejected', error };
+    if (error) return { outcome: 'rejected', error: withLeftOver(error, order) };
     switch (refused.meaning) {
       case 'clock':
         if (isLate(order)) return { outcome: 'rejected', error: tooLate(order) };
@@ -267,15 +288,24 @@ export function connect({ venue, credentials, capabilities }: Connecting): Broke
     capabilities,
     limits: `${profile.name}:${environment}`,
 
-    async verify(signal) {
+    async verify(signal, symbols = []) {
       checkOpen(signal);
-      const standing = await profile.standing(asker(exchange, credentials, signal), kind, environment);
+      const asking = asker(exchange, credentials, signal);
+      const standing = await profile.standing(asking, kind, environment);
       const problems = [
         ...(standing.isHedged ? [hedged(title, profile.howToSwitch)] : []),
         ...standing.problems,
       ];
       if (problems.length > 0) throw new AccountUnfit(problems.join(' '));
-      return { warnings: standing.warnings };
+      if (!profile.namesMarginMode) return { warnings: standing.warnings };
+      // Good to know, and no more.
+      const held = await heldRows(null, signal).catch((fault: unknown) => {
+        if (fault instanceof BrokerUnavailable) return [];
+        throw fault;
+      });
+      const list = await markets.all(signal);
+      const looking = { profile, kind, setting: marginMode, list, held, symbols, asking };
+      return { warnings: [...standing.warnings, ...(await marginWarnings(looking))] };
     },
 
     async resolve(symbol, signal) {

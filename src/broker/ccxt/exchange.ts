@@ -95,6 +95,8 @@ export async function makeExchange(making: Making): Promise<Exchange> {
   if (described.mode === 'sandbox') ccxt.setSandboxMode(true);
   if (described.mode === 'demo') ccxt.enableDemoTrading(true);
   profile.prepare?.(ccxt);
+  // A quantity is sent as it stands: what is beside the step was refused before, or is the exchange's own to refuse.
+  ccxt.amountToPrecision = (_symbol: string, amount: string) => amount;
   lendKeys(ccxt);
 
   Object.defineProperty(ccxt.options, 'timeDifference', {

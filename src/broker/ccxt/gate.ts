@@ -1,7 +1,17 @@
 // Gate v4, USDT perpetuals. Sizes are in contracts, signed by the side; ids have "t-" in front. An order is found by ours while
 // it is open and for 60 s after its end: then by the exchange's own id, in the list of finished ones, or by its fills.
 
-import { absolute, add, compare, type Decimal, sign, subtract } from '../../domain/decimal.ts';
+import {
+  absolute,
+  add,
+  compare,
+  type Decimal,
+  isWhole,
+  negate,
+  sign,
+  subtract,
+  ZERO,
+} from '../../domain/decimal.ts';
 import { gateFeed } from './feeds.ts';
 import { among, type Fill, orderOfFills } from './orders.ts';
 import {
@@ -47,6 +57,15 @@ function readOrder(row: unknown): SeenOrder | undefined {
   };
 }
 
+/**
+ * A close of whatever is held by then, which somebody placed there: it has no size, and so no side. It opens nothing, and is
+ * never one of ours.
+ */
+const closesAll = (row: Row): boolean => at(row, 'is_close') === true && count(row, 'size') === ZERO;
+
+/** Of a list: null is passed over. */
+const readListed = (row: Row): SeenOrder | null | undefined => (closesAll(row) ? null : readOrder(row));
+
 function readFill(row: Row): Fill | undefined {
   const [ref, size, price] = [word(row, 'order_id'), count(row, 'size'), amount(row, 'price')];
   if (!ref || !size || !price) return undefined;
@@ -82,11 +101,13 @@ const refusal = ({ body }: Heard): Refusal | null => {
 const PAGE = 100;
 const page = <T>(
   body: unknown,
-  read: (row: Row) => T | undefined,
+  read: (row: Row) => T | null | undefined,
   offset: string | null,
 ): Page<T> | undefined => {
   const rows = each(body, read);
-  return rows && { rows, next: rows.length < PAGE ? null : String(Number(offset ?? 0) + rows.length) };
+  if (!rows) return undefined;
+  const next = rows.length < PAGE ? null : String(Number(offset ?? 0) + rows.length);
+  return { rows: rows.filter((row) => row !== null), next };
 };
 
 export const gate: Profile = {
@@ -210,11 +231,16 @@ export const gate: Profile = {
   howToSwitch: 'On Gate, Futures → Settings → Position Mode: choose One-way Mode',
 
   namesMarginMode: false,
-  place: (order) => marketOrder(order, readOrder),
+  place(order) {
+    const { side, contracts } = order;
+    // ccxt makes whole contracts of it, and of less than one an order without a size: what is held goes as it stands.
+    const size = isWhole(contracts) ? {} : { size: Number(side === 'sell' ? negate(contracts) : contracts) };
+    return marketOrder(order, readOrder, size);
+  },
   lookUps: (order) => [
     orderNamed(order, readOrder),
     question('fetchClosedOrders', [order.market.symbol], (body) =>
-      among(each(body, readOrder), order.clientOrderId),
+      among(page(body, readListed, null)?.rows, order.clientOrderId),
     ),
     question('fetchMyTrades', [order.market.symbol, order.since], (body) =>
       orderOfFills(each(body, readFill), order),
@@ -226,7 +252,7 @@ export const gate: Profile = {
     question(
       'fetchOpenOrders',
       [undefined, undefined, undefined, { type: 'swap', ...(offset !== null && { offset }) }],
-      (body) => page(body, readOrder, offset),
+      (body) => page(body, readListed, offset),
     ),
   positions: (_market, _kind, offset) =>
     question('fetchPositions', offset === null ? [] : [undefined, { offset }], (body) =>

@@ -1,11 +1,12 @@
 // What an account holds, as its exchange lists it. All of it is listed, also what is not traded here: whoever wants to be out
 // must see what is left. One odd row marks itself, and never hides the others.
 
+import type { MarginMode } from '../../domain/brokers.ts';
 import { type Decimal, multiply, sign, ZERO } from '../../domain/decimal.ts';
 import { AccountUnfit, BrokerUnavailable, type Position } from '../broker.ts';
 import { hedged } from './answers.ts';
 import { type Market, type MarketList, type Markets, marketsOf } from './markets.ts';
-import type { Held, MarginMode, Profile } from './profile.ts';
+import type { Held, Profile } from './profile.ts';
 
 /** A position's margin mode is believed for so long after it was read. */
 const MODE_MS = 5_000;

@@ -138,11 +138,9 @@ export async function marketsOf(
   return rows.every(({ marketId }) => known.listed.has(marketId)) ? known : markets.fresh(signal);
 }
 
-/** Of a quantity in the base asset; null: it is beside the step. */
-export function contractsOf(quantity: Decimal, { instrument, contractSize }: Market): Decimal | null {
-  if (!new Big(quantity).mod(instrument.quantityStep).eq(0)) return null;
-  return decimal(new Big(absolute(quantity)).div(contractSize));
-}
+/** Of a quantity in the base asset, also of one beside the step. */
+export const contractsOf = (quantity: Decimal, { contractSize }: CcxtMarket): Decimal =>
+  decimal(new Big(absolute(quantity)).div(contractSize));
 
 /** Spot is never traded as a perpetual: who leaves `.P` out is told its name, and nothing is guessed. */
 export function unknownSymbol({ byName, names }: MarketList, symbol: string, title: string): OrderError {

@@ -44,7 +44,7 @@ export function openCcxt(name: keyof typeof PROFILES, { url, fetch }: CcxtDeps =
     return making;
   }
 
-  return async ({ environment, credentials: opened }, signal) => {
+  return async ({ environment, marginMode = 'cross', credentials: opened }, signal) => {
     const credentials = readCredentials(opened, name);
     if (signal.aborted) throw new BrokerUnavailable(`${profile.title} was not asked in time.`);
     // Any kind will do to ask which one it is.
@@ -53,7 +53,7 @@ export function openCcxt(name: keyof typeof PROFILES, { url, fetch }: CcxtDeps =
     const kind = await profile.identify(asker(exchange, credentials, signal), environment);
     const venue = await venueOf(environment, kind);
     await venue.markets.all(signal);
-    return connect({ venue, credentials, capabilities: BROKERS[name].capabilities });
+    return connect({ venue, credentials, marginMode, capabilities: BROKERS[name].capabilities });
   };
 }
 

@@ -1,6 +1,7 @@
 // What one exchange is to the connector: how each question is put through ccxt, how its answer is read, and what its codes
 // mean. A profile asks nobody and remembers nothing: connector.ts does that, the same for all of them.
 
+import type { MarginMode } from '../../domain/brokers.ts';
 import { type Decimal, ZERO } from '../../domain/decimal.ts';
 import type { ClientOrderId } from '../../domain/ids.ts';
 import type { Side } from '../../domain/orders/order.ts';
@@ -10,8 +11,6 @@ import type { Call, Credentials, Heard } from './wire.ts';
 
 /** Asked once, when a connection is opened: ccxt would guess, and remember its guess. */
 export type AccountKind = 'unified' | 'classic';
-
-export type MarginMode = 'cross' | 'isolated';
 
 /** ccxt's method, unified or one of the exchange's own endpoints, and what it is given. */
 export interface Question<T> {
@@ -217,8 +216,10 @@ export interface Profile {
   /** What to do about a hedged account, in the exchange's own terms. */
   readonly howToSwitch: string;
 
-  /** A close must name the margin mode of its position. */
+  /** Each order names its margin mode, and a close must name that of its position. */
   readonly namesMarginMode: boolean;
+  /** Which one is set there for the market, where the exchange tells; null: none is. */
+  marginModeSet?(market: CcxtMarket, kind: AccountKind): Question<MarginMode | null>;
   place(order: OrderToSend, kind: AccountKind): Question<SeenOrder>;
   /** One after the other, until one has it: null is "not there". */
   lookUps(order: OrderToFind, kind: AccountKind): readonly Question<SeenOrder | null>[];
@@ -246,10 +247,11 @@ export const heldIn = (
 ): readonly Held[] | undefined =>
   rows?.every(({ marketId }) => market === null || marketId === market.id) ? rows : undefined;
 
-/** A market order, as ccxt is told of it for each of them. */
+/** A market order, as ccxt is told of it for each of them. `own`: what one exchange needs besides. */
 export const marketOrder = (
   { market, clientOrderId, side, contracts, reduceOnly, marginMode }: OrderToSend,
   read: Question<SeenOrder>['read'],
+  own: Readonly<Record<string, unknown>> = {},
 ): Question<SeenOrder> =>
   question(
     'createOrder',
@@ -259,7 +261,7 @@ export const marketOrder = (
       side,
       contracts,
       undefined,
-      { clientOrderId, ...(reduceOnly && { reduceOnly }), ...(marginMode === 'isolated' && { marginMode }) },
+      { clientOrderId, ...(reduceOnly && { reduceOnly }), ...(marginMode && { marginMode }), ...own },
     ],
     read,
   );

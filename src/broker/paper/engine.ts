@@ -17,7 +17,7 @@ import {
 import { millis, timestamp } from '../../domain/ids.ts';
 import type { OrderError } from '../../domain/orders/order.ts';
 import type { PaperSettings, Rehearsal } from '../../domain/paper-settings.ts';
-import type { BrokerOrder } from '../broker.ts';
+import { type BrokerOrder, withLeftOver } from '../broker.ts';
 import {
   applyFill,
   exposure,
@@ -243,10 +243,11 @@ function checkHours(listing: Listing, rules: Rules, now: number): OrderError | n
 
 function checkQuantity(
   book: Book,
-  { side, reduceOnly, quantity: asked }: BrokerOrder,
+  order: BrokerOrder,
   quantity: Decimal,
   listing: Listing,
 ): OrderError | null {
+  const { side, reduceOnly, quantity: asked } = order;
   const { symbol, quantityStep, minQuantity } = listing;
   const invalid = (message: string): OrderError => ({ code: 'invalid_quantity', message });
   if (sign(asked) <= 0) return invalid('The quantity must be above zero.');
@@ -255,9 +256,10 @@ function checkQuantity(
       code: 'no_position',
       message: `No ${side === 'sell' ? 'long' : 'short'} position in ${symbol} is held: there is nothing to close.`,
     };
+  // What closes adds to nothing: a small remainder must have a way out, and so must one beside the step if it is all that is held.
+  if (reduceOnly && compare(quantity, reducible(book, symbol, side)) === 0) return null;
   if (!isOnStep(quantity, quantityStep))
-    return invalid(`The quantity of ${symbol} must be a multiple of ${quantityStep}.`);
-  // What closes adds to nothing, and a small remainder must have a way out.
+    return withLeftOver(invalid(`The quantity of ${symbol} must be a multiple of ${quantityStep}.`), order);
   if (reduceOnly) return null;
   if (compare(quantity, minQuantity) < 0)
     return invalid(`The quantity of ${symbol} must be at least ${minQuantity}.`);

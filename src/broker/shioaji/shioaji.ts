@@ -18,6 +18,7 @@ import {
   type OpenOrder,
   type OrderQuery,
   type PlaceOutcome,
+  withLeftOver,
 } from '../broker.ts';
 import { type Keys, readKeys } from '../keys.ts';
 import { createShared } from '../shared.ts';
@@ -160,16 +161,16 @@ function connection({ api, signed, lists, now }: Server): Broker {
     const { symbol } = order.instrument;
     const market = marketOf(symbol);
     const listed = await contracts.find(symbol, signal);
-    if (!listed) return refused(`contract ${symbol} not found`, market);
+    if (!listed) return refused(`contract ${symbol} not found`, order);
     checkOpen(signal);
     if (now() >= millis(order.sendBefore)) return { outcome: 'rejected', error: tooLate(order) };
     const { security_type, exchange, code } = listed.contract;
     const contract = { security_type, exchange, code };
     const answer = await api.ask(signal, 'order/place_order', { contract, ...termsOf(order, market) });
-    return outcomeOf(answer, order, market);
+    return outcomeOf(answer, order);
   }
 
-  function outcomeOf(answer: Answer, order: BrokerOrder, market: Market): PlaceOutcome {
+  function outcomeOf(answer: Answer, order: BrokerOrder): PlaceOutcome {
     switch (answer.kind) {
       case 'busy':
         throw busy(answer.retryAfterMs);
@@ -181,28 +182,28 @@ function connection({ api, signed, lists, now }: Server): Broker {
         if (!isCertain(answer)) return unknown(`SinoPac answered “${message}” (${status})`);
         // What has to do with the order is its rejection; the rest is about the account or the server.
         if (![400, 404, 406, 422].includes(status)) throw faultOf(answer);
-        return refused(message, market);
+        return refused(message, order);
       }
       case 'answer':
         return TRADE.Check(answer.body) && isOf(answer.body, order)
-          ? placed(answer.body, market)
+          ? placed(answer.body, order)
           : unknown('the Shioaji server answered, and not as agreed');
     }
   }
 
   /** HTTP 200 does not mean accepted. */
-  function placed(trade: Trade, market: Market): PlaceOutcome {
+  function placed(trade: Trade, order: BrokerOrder): PlaceOutcome {
     const words = trade.status.msg ?? '';
     if (isUndecided(trade)) return unknown(`SinoPac answered “${words}”`);
     const state = stateOf(trade);
-    if (state?.status === 'failed' && sign(state.fillQuantity) === 0) return refused(words, market);
+    if (state?.status === 'failed' && sign(state.fillQuantity) === 0) return refused(words, order);
     // It is there, whatever else cannot be read of it yet.
     return { outcome: 'accepted', state: state ?? acknowledged(trade) };
   }
 
-  const refused = (words: string, market: Market): PlaceOutcome => ({
+  const refused = (words: string, order: BrokerOrder): PlaceOutcome => ({
     outcome: 'rejected',
-    error: rejectionOf(words, market, now()),
+    error: withLeftOver(rejectionOf(words, marketOf(order.instrument.symbol), now()), order),
   });
 
   async function find(query: OrderQuery, signal: AbortSignal): Promise<BrokerOrderState | null> {
@@ -387,8 +388,8 @@ const tooLate = ({ sendBefore }: BrokerOrder): OrderError => ({
   message: `The order was not sent: it had to be at SinoPac before ${sendBefore}.`,
 });
 
-function quantityProblem({ instrument, quantity }: BrokerOrder): OrderError | null {
-  if (sign(quantity) > 0 && isWhole(quantity)) return null;
+function quantityProblem({ instrument, quantity, reduceOnly }: BrokerOrder): OrderError | null {
+  if (sign(quantity) > 0 && (reduceOnly || isWhole(quantity))) return null;
   const unit = marketOf(instrument.symbol) === 'futures' ? 'whole contracts' : 'whole lots of 1,000 shares';
   return {
     code: 'invalid_quantity',

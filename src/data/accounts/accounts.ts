@@ -1,6 +1,6 @@
 // Trading accounts.
 
-import { type BrokerName, isRealMoney } from '../../domain/brokers.ts';
+import { type BrokerName, isRealMoney, type MarginMode } from '../../domain/brokers.ts';
 import type { Guards } from '../../domain/guards/guards.ts';
 import { type AccountId, isUuid, type Timestamp, type UserId } from '../../domain/ids.ts';
 import type { OutOfSync } from '../../domain/signals/strategy.ts';
@@ -19,6 +19,8 @@ export interface Account {
   readonly maxRequestAge: number;
   readonly allowedSymbols: readonly string[];
   readonly outOfSync: OutOfSync;
+  /** Of what its orders open, where the broker asks. */
+  readonly marginMode: MarginMode;
   readonly guards: Guards;
   /** Seconds; null: nobody is told. */
   readonly silenceAfter: number | null;
@@ -49,6 +51,7 @@ export interface AccountRow {
   max_request_age: number;
   allowed_symbols: string;
   out_of_sync: OutOfSync;
+  margin_mode: MarginMode;
   guards: string | null;
   silence_after: number | null;
   require_platform_certificate: number | boolean;
@@ -74,6 +77,7 @@ export const toAccount = (row: AccountRow): Account => ({
   maxRequestAge: row.max_request_age,
   allowedSymbols: JSON.parse(row.allowed_symbols) as string[],
   outOfSync: row.out_of_sync,
+  marginMode: row.margin_mode,
   guards: row.guards === null ? {} : (JSON.parse(row.guards) as Guards),
   silenceAfter: row.silence_after,
   requirePlatformCertificate: Boolean(row.require_platform_certificate),
@@ -93,12 +97,12 @@ const guardsText = (guards: Guards): string | null =>
 
 export function insertAccount(account: Account): Statement {
   return sql`insert into trading_accounts (id, user_id, name, broker_name, environment, webhook_token, webhook_secret,
-      max_request_age, allowed_symbols, out_of_sync, guards, silence_after, require_platform_certificate, sealed_credentials,
+      max_request_age, allowed_symbols, out_of_sync, margin_mode, guards, silence_after, require_platform_certificate, sealed_credentials,
       broker_credentials_verified, credentials_refused, halted, paper, connection_version, credentials_version, revision, created_at)
     values (${account.id}, ${account.userId}, ${account.name}, ${account.brokerName}, ${account.environment},
       ${account.webhookToken},
       ${account.webhookSecret}, ${account.maxRequestAge}, ${JSON.stringify(account.allowedSymbols)}, ${account.outOfSync},
-      ${guardsText(account.guards)}, ${account.silenceAfter}, ${account.requirePlatformCertificate},
+      ${account.marginMode}, ${guardsText(account.guards)}, ${account.silenceAfter}, ${account.requirePlatformCertificate},
       ${account.sealedCredentials}, ${account.credentialsVerified}, ${account.credentialsRefused}, ${account.halted},
       ${account.paper === null ? null : JSON.stringify(account.paper)}, ${account.connectionVersion},
       ${account.credentialsVersion}, ${account.revision}, ${account.createdAt})`;
@@ -179,6 +183,8 @@ export interface AccountChange {
   readonly maxRequestAge?: number;
   readonly allowedSymbols?: readonly string[];
   readonly outOfSync?: OutOfSync;
+  /** A worker's open connection must notice it. */
+  readonly marginMode?: MarginMode;
   readonly guards?: Guards;
   readonly silenceAfter?: number | null;
   readonly requirePlatformCertificate?: boolean;
@@ -198,7 +204,7 @@ interface CheckedCredentials {
   readonly warnings: readonly string[];
 }
 
-/** At least one change of what no open connection depends on. Guarded by `account`. */
+/** At least one change. Guarded by `account`. */
 export function changeAccount(id: AccountId, change: AccountChange): Statement {
   return must('account', join([setting(change), sql` where id = ${id} and deleted_at is null`], ''));
 }
@@ -215,13 +221,14 @@ export function changeAccountAt(id: AccountId, version: number, change: AccountC
 }
 
 function setting(change: AccountChange): Statement {
-  const { name, maxRequestAge, allowedSymbols, outOfSync, webhookToken, webhookSecret } = change;
+  const { name, maxRequestAge, allowedSymbols, outOfSync, marginMode, webhookToken, webhookSecret } = change;
   const { credentials, haltedAt, guards, silenceAfter, requirePlatformCertificate } = change;
   const changes = [
     ...(name === undefined ? [] : [sql`name = ${name}`]),
     ...(maxRequestAge === undefined ? [] : [sql`max_request_age = ${maxRequestAge}`]),
     ...(allowedSymbols === undefined ? [] : [sql`allowed_symbols = ${JSON.stringify(allowedSymbols)}`]),
     ...(outOfSync === undefined ? [] : [sql`out_of_sync = ${outOfSync}`]),
+    ...(marginMode === undefined ? [] : marginSetting(marginMode)),
     ...(guards === undefined ? [] : [sql`guards = ${guardsText(guards)}`]),
     ...(silenceAfter === undefined ? [] : [sql`silence_after = ${silenceAfter}`]),
     ...(requirePlatformCertificate === undefined
@@ -248,6 +255,11 @@ const checked = ({ verified, at, warnings }: CheckedCredentials): Statement[] =>
     : sql`credentials_refused = case when broker_credentials_verified = true then true else credentials_refused end`,
   sql`broker_credentials_verified = ${verified}`,
   sql`key_warnings = ${warnings.length > 0 ? JSON.stringify(warnings) : null}`,
+];
+
+const marginSetting = (mode: MarginMode): Statement[] => [
+  sql`connection_version = connection_version + case when margin_mode = ${mode} then 0 else 1 end`,
+  sql`margin_mode = ${mode}`,
 ];
 
 const halting = (at: Timestamp | null): Statement[] =>

@@ -85,7 +85,7 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
     },
     async (request, reply) => {
       const { name, broker, environment, paper, guards } = request.body;
-      const { max_request_age, allowed_symbols, out_of_sync, silence_after } = request.body;
+      const { max_request_age, allowed_symbols, out_of_sync, margin_mode, silence_after } = request.body;
       const made = await deps.createAccount(ownerOf(request), {
         name,
         broker,
@@ -93,6 +93,7 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
         maxRequestAge: max_request_age ?? DEFAULT_MAX_REQUEST_AGE,
         allowedSymbols: allowed_symbols ?? [],
         outOfSync: out_of_sync ?? 'hold',
+        marginMode: margin_mode,
         guards,
         silenceAfter: silence_after ?? null,
         paper,
@@ -125,12 +126,14 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
     async (request, reply) => {
       const { name, max_request_age: maxRequestAge, allowed_symbols: allowedSymbols, paper } = request.body;
       const { out_of_sync: outOfSync, guards, silence_after: silenceAfter } = request.body;
-      const { require_platform_certificate: requirePlatformCertificate } = request.body;
+      const { require_platform_certificate: requirePlatformCertificate, margin_mode: marginMode } =
+        request.body;
       const changed = await deps.updateAccount(ownerOf(request), request.params.id, {
         ...(name === undefined ? {} : { name }),
         ...(maxRequestAge === undefined ? {} : { maxRequestAge }),
         ...(allowedSymbols === undefined ? {} : { allowedSymbols }),
         ...(outOfSync === undefined ? {} : { outOfSync }),
+        ...(marginMode === undefined ? {} : { marginMode }),
         ...(guards === undefined ? {} : { guards }),
         ...(silenceAfter === undefined ? {} : { silenceAfter }),
         ...(requirePlatformCertificate === undefined ? {} : { requirePlatformCertificate }),

@@ -1,7 +1,7 @@
 // The shapes of answers about accounts and settings, and of those for everybody.
 
 import { Type } from 'typebox';
-import { BROKER_NAMES } from '../../domain/brokers.ts';
+import { BROKER_NAMES, MARGIN_MODES } from '../../domain/brokers.ts';
 import { SECURITY_EVENTS } from '../../domain/denial.ts';
 import { DAYS } from '../../domain/guards/guards.ts';
 import { SEAL_ALGORITHM } from '../../domain/identity/sealed.ts';
@@ -81,6 +81,11 @@ const accountFields = {
   }),
   out_of_sync: oneOf(OUT_OF_SYNC, {
     description: 'whether what the action does not open is opened too (follow) or not (hold)',
+  }),
+  margin_mode: orNull(oneOf(MARGIN_MODES), {
+    description:
+      'which margin an order that opens a position asks for; null: its broker does not ask, see margin_help in /public/brokers',
+    examples: [null],
   }),
   guards: Guards,
   silence_after: orNull(count('seconds'), {
@@ -328,8 +333,12 @@ export const Brokers = Type.Object(
               ),
               reduce_only: flag('true: what closes can never open the other side', true),
               fractional_quantities: flag('true: parts of one can be traded', true),
+              margin_mode: flag('true: an account with it has the setting `margin_mode`'),
             },
             { title: 'Capabilities' },
+          ),
+          margin_help: orNull(
+            text('who says whether margin is cross or isolated; null: there is no such thing'),
           ),
           symbols_help: text('which symbols an alert can send'),
         },

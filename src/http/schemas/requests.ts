@@ -1,7 +1,7 @@
 // The shapes of requests: what validates is also what the documentation is made from.
 
 import { type TSchemaOptions, Type } from 'typebox';
-import { BROKER_NAMES } from '../../domain/brokers.ts';
+import { BROKER_NAMES, MARGIN_MODES } from '../../domain/brokers.ts';
 import { MOST_SEALED_CHARACTERS } from '../../domain/identity/sealed.ts';
 import { ACTIONS, ORDER_TYPES } from '../../domain/orders/order.ts';
 import { OUT_OF_SYNC, STANCE_SIDES } from '../../domain/signals/strategy.ts';
@@ -226,6 +226,12 @@ const accountFields = {
       default: 'hold',
       description:
         'hold: what the strategy holds and the account does not is opened only in the direction of the action; follow: always',
+    }),
+  ),
+  margin_mode: Type.Optional(
+    oneOf(MARGIN_MODES, {
+      description:
+        'which margin an order that opens a position asks for, where the broker wants to know (OKX, Bitget); cross unless it is given',
     }),
   ),
   silence_after: Type.Optional(

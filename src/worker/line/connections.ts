@@ -173,14 +173,14 @@ export function createConnections(access: BrokerAccess): Connections {
   }
 
   async function openReal(account: Account): Promise<Line> {
-    const { id, environment, paper, brokerName, sealedCredentials: sealed } = account;
+    const { id, environment, marginMode, paper, brokerName, sealedCredentials: sealed } = account;
     const credentials = sealed === null ? null : await openCredentials(sealed, account);
     const discreet = discretion(credentials);
     // A paper account rehearses a slow broker, not one that hangs.
     const timeoutMs = access.brokerTimeoutMs + latencyOf(paper);
     try {
       const opened = await openInTime(
-        (signal) => brokers[brokerName]({ id, environment, paper, credentials }, signal),
+        (signal) => brokers[brokerName]({ id, environment, marginMode, paper, credentials }, signal),
         timeoutMs,
       );
       const credentialsVersion = NEEDS_CREDENTIALS[brokerName] ? account.credentialsVersion : 0;
@@ -263,7 +263,8 @@ export function createConnections(access: BrokerAccess): Connections {
         // Beside what is open: an order may be on its way over that.
         const account = await existing(accountId);
         const connection = await openAccount(account, target);
-        const { warnings } = await connection.line.verify().catch((fault: unknown) => {
+        const checked = account.allowedSymbols?.slice(0, MOST_CHECKED);
+        const { warnings } = await connection.line.verify(checked).catch((fault: unknown) => {
           connection.line.close();
           throw fault;
         });

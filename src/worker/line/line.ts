@@ -33,7 +33,7 @@ export interface Line {
   readonly credentialsVersion: number;
   /** Until the broker takes calls again; before, every call ends with BrokerBusy and reaches nobody. */
   busyMs(): number;
-  verify(): Promise<Fitness>;
+  verify(symbols?: readonly string[]): Promise<Fitness>;
   resolve(symbol: string): Promise<Instrument | { readonly rejection: OrderError }>;
   position(instrument: Instrument): Promise<Decimal>;
   positions(): Promise<readonly Position[]>;
@@ -99,8 +99,8 @@ export function openLine(
     capabilities: broker.capabilities,
     credentialsVersion,
     busyMs: () => gate.busyMs(),
-    async verify() {
-      const { warnings } = await ask((signal) => broker.verify(signal));
+    async verify(symbols) {
+      const { warnings } = await ask((signal) => broker.verify(signal, symbols));
       return { warnings: warnings.map(discreet) };
     },
     async resolve(symbol) {

@@ -45,6 +45,7 @@ export function Broker({ account }: { readonly account: Account }) {
             </span>
           </Row>
         ))}
+        {broker?.margin_help && <Margin account={account} help={broker.margin_help} />}
         <OutOfSync account={account} />
       </dl>
     </Section>
@@ -145,6 +146,37 @@ export function CredentialFields({ broker }: { readonly broker: Schemas['Broker'
       <small>{help}</small>
     </label>
   ));
+}
+
+/** What it is where the broker asks for it, and who keeps it where it does not. */
+function Margin({ account, help }: { readonly account: Account; readonly help: string }) {
+  const change = useChange(account);
+  const wish = change.isPending ? change.variables.margin_mode : account.margin_mode;
+  if (account.margin_mode === null)
+    return (
+      <Row name="Margin">
+        as it is set at the broker
+        <small>{help}</small>
+      </Row>
+    );
+  return (
+    <Row name="Margin" fault={change.error} does={<Saved when={change.isSuccess} />}>
+      <span role="radiogroup" aria-label="Margin">
+        {(['cross', 'isolated'] as const).map((mode) => (
+          <label key={mode} className={styles.radio}>
+            <input
+              type="radio"
+              name="margin-mode"
+              checked={wish === mode}
+              onChange={() => change.mutate({ margin_mode: mode })}
+            />
+            {mode}
+          </label>
+        ))}
+      </span>
+      <small>{help}</small>
+    </Row>
+  );
 }
 
 function OutOfSync({ account }: { readonly account: Account }) {

@@ -50,7 +50,8 @@ export function Held({ overview }: { readonly overview: Schemas['Overview'] }) {
         </thead>
         <tbody>
           {rows.map((row) => (
-            <Row key={`${row.account.id} ${row.symbol}`} row={row} />
+            // What cannot be traded here may be listed twice: long and short of one instrument.
+            <Row key={`${row.account.id} ${row.symbol} ${row.quantity}`} row={row} />
           ))}
           {silent.map(({ id, name }) => (
             <tr key={id}>
