@@ -21,6 +21,7 @@ import { type AuditEvent, audit, type RequestContext } from '../audit/audit.ts';
 import type { Strangers } from '../audit/strangers.ts';
 import { checkRate, isAllowedIp, type RateLimit, type RequestCount } from '../identity/access.ts';
 import { arrivedSignal, type Findings } from './arrived-signal.ts';
+import { type Heard, heardAnd } from './hear-word.ts';
 import {
   becameBefore,
   isSecretOf,
@@ -31,7 +32,6 @@ import {
 } from './judge-message.ts';
 import { type Attempt, attemptOnce, type OnceDeps } from './once.ts';
 import { type Placed, type PlaceOrderDeps, placeOrder, recordRefusal, refusalOf } from './place-order.ts';
-import { type Heard, heardAnd } from './strategy.ts';
 import { type Synced, syncStrategy } from './sync.ts';
 
 export interface WebhookDeps extends PlaceOrderDeps, AlertDeps, JudgeDeps {
