@@ -486,6 +486,37 @@ describe('A drift that ends', () => {
     });
 });
 
+describe('What is kept of a strategy', () => {
+  const stance = { market_position: 'long', market_position_size: 1 };
+  for (const query of ['', '?simulation=true'])
+    test(`is of symbols that the broker has: ${query ? 'simulated' : 'real'}`, async (t) => {
+      const world = await openWorld(t);
+      const trader = await world.makeTrader();
+      const kept = async () =>
+        (await world.db.all<{ symbol: string }>(sql`select symbol from strategy_positions`)).map(
+          ({ symbol }) => symbol,
+        );
+      const order = await world.send(trader, { symbol: 'NOSUCH', ...stance }, { query });
+      assert.equal(order.body.error?.code, 'invalid_symbol');
+      assert.equal(
+        (await world.send(trader, { symbol: 'NEITHER' }, { query })).body.error?.code,
+        'invalid_symbol',
+      );
+      const sync = { action: 'sync', symbol: 'NOR', quantity: null, ...stance };
+      assert.equal((await world.send(trader, sync, { query })).status, 400);
+      await world.send(trader, stance, { query });
+      assert.deepEqual(await kept(), [SYMBOL]);
+    });
+
+  test('is nothing of a rehearsal that was refused: whoever knows the address can send those', async (t) => {
+    const { world, trader, halt } = await desk(t);
+    await halt();
+    const refused = await world.send<Problem>(trader, stance, { query: '?simulation=true' });
+    assert.equal(refused.body.code, 'account_halted');
+    assert.deepEqual(await world.db.all(sql`select symbol from strategy_positions`), []);
+  });
+});
+
 describe('A gap', () => {
   test('is not what follows an alert that did not say where it ended', async (t) => {
     const { say, send } = await desk(t);
