@@ -252,7 +252,7 @@ responses: { 200: { headers: Record<string, unknown>; content: { "application/js
 415: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "request_invalid"; }); } };
 429: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "edge_rate_limited" | "rate_limited"; }); } };
 500: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "internal_error"; }); } };
-503: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "database_unavailable"; }); } }; }; };
+503: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "broker_unavailable" | "database_unavailable" | "store_unavailable" | "worker_unavailable"; }); } }; }; };
 delete: { parameters: { "query"?: { "keep_positions"?: boolean; };
 "path": { "id": string; };
 "header"?: never;

@@ -42,9 +42,15 @@ const Guards = Type.Object(
     max_position: perSymbol('the most that may be held after it'),
     max_orders_per_minute: orNull(count('entries'), { examples: [null] }),
     cooldown_seconds: orNull(number('between two entries in one symbol', 60), { examples: [null] }),
-    max_daily_loss: orNull(number('of equity, since the first order of the UTC day', 500), {
-      examples: [null],
-    }),
+    max_daily_loss: orNull(
+      number(
+        'of equity, since the first order of the UTC day; on the day on which it is set, since then',
+        500,
+      ),
+      {
+        examples: [null],
+      },
+    ),
     max_price_deviation_percent: orNull(number("between the broker's price and the signal's", 0.5), {
       examples: [null],
     }),
