@@ -22,7 +22,7 @@ export interface Compared {
   readonly owed: OwedComparison | null;
 }
 
-export interface OwedComparison {
+interface OwedComparison {
   /** Not before. */
   readonly at: Timestamp;
   /** An alert never arrived, as it seems: to be told of then. */
