@@ -82,7 +82,7 @@ const accountFields = {
   environment: text('live, or what else the broker offers', ['live']),
   max_request_age: Type.Integer({ description: 'how old a signal may be, in seconds', examples: [300] }),
   allowed_symbols: Type.Array(Type.String(), {
-    description: 'empty: what the broker has',
+    description: 'what may be opened; empty: what the broker has',
     examples: [['BTCUSDT']],
   }),
   out_of_sync: oneOf(OUT_OF_SYNC, {
