@@ -13,6 +13,7 @@ import {
   revealSecret,
   updateAccount,
 } from '../app/accounts/accounts.ts';
+import { beginningOfDay } from '../app/accounts/day-equity.ts';
 import { blockList } from '../app/accounts/ip-list.ts';
 import { readPositions } from '../app/accounts/read-positions.ts';
 import { removeAccount } from '../app/accounts/remove-account.ts';
@@ -256,7 +257,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       readAccounts: bind(readAccounts),
       readAccount: bind(readAccount),
       createAccount: bind(createAccount),
-      updateAccount: bind(updateAccount),
+      updateAccount: (...args) => updateAccount({ ...deps, beginningOfDay: bind(beginningOfDay) }, ...args),
       removeAccount: bind(removeAccount),
       revealSecret: bind(revealSecret),
       regenerateSecret: bind(regenerateSecret),

@@ -6,6 +6,7 @@ import { openSealer, type Sealer } from '../app/audit/sealing.ts';
 import { every } from '../app/background.ts';
 import { prune } from '../app/operation/retention.ts';
 import { hearFills } from '../app/orders/hear-fills.ts';
+import { compareOwed } from '../app/orders/owed-comparisons.ts';
 import { rescueOrders } from '../app/orders/rescue-orders.ts';
 import { verifyDueFills } from '../app/orders/verify-fills.ts';
 import { keptHead } from '../data/audit/kept-head.ts';
@@ -16,6 +17,7 @@ import { openNotifying } from './notifying.ts';
 const VERIFY_EVERY_MS = 200;
 const RESCUE_EVERY_MS = 2_000;
 const RESCUE_GRACE_MS = 5_000;
+const COMPARE_EVERY_MS = 1_000;
 const SEAL_EVERY_MS = 1_000;
 const ANNOUNCE_EVERY_MS = 3_600_000;
 /** Whether somebody else is at it, or has been. */
@@ -62,6 +64,11 @@ export async function openVerifying(base: Foundation, sealer: Sealer): Promise<v
   const rounds = [
     every(RESCUE_EVERY_MS, () => rescueOrders(base, RESCUE_GRACE_MS), log),
     every(VERIFY_EVERY_MS, () => verifyDueFills(verifying), log),
+    every(
+      COMPARE_EVERY_MS,
+      () => compareOwed({ ...base, responseWaitMs: timings.fillVisibilityMs / 2 }),
+      log,
+    ),
     every(SEAL_EVERY_MS, () => sealer.seal(), log),
     every(PRUNE_EVERY_MS, () => prune(pruning, stopping.signal), log),
     every(ANNOUNCE_EVERY_MS, async () => sealer.announce(), log),

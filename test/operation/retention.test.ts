@@ -36,6 +36,9 @@ const TABLES = [
   'audit_chain',
   'audit_checkpoints',
   'pruned',
+  'paper_orders',
+  'paper_accounts',
+  'strategy_positions',
 ];
 
 interface OrderTraits {
@@ -254,6 +257,74 @@ for (const [name, openPlace] of PLACES)
         assert.deepEqual([await count('order_legs'), await count('fill_checks')], [kept.length, 3]);
         const pruned = await readPruned(db);
         assert.equal(pruned.find(({ what }) => what === 'orders')?.row_count, gone.length);
+      },
+    );
+
+    retentionTest(
+      'the paper ledger goes with its orders, and the book stays as it is',
+      async ({ db, prune, count }) => {
+        const [gone, rests, kept] = [
+          order({ age: 31 * DAY }),
+          order({ age: 31 * DAY }),
+          order({ age: 29 * DAY }),
+        ];
+        const book = (name: string) =>
+          sql`insert into paper_accounts (book, version, profit, positions)
+              values (${name}, 3, '12.5', '{"BTCUSDT":{"quantity":"2","cost":"120000"}}')`;
+        const paper = (name: string, id: string, status: string) =>
+          sql`insert into paper_orders (book, client_order_id, broker_ref, symbol, side, quantity, reduce_only, status,
+                fill_quantity, accepted_at, updated_at)
+              values (${name}, ${id}, 'r', 'BTCUSDT', 'buy', '1', ${false}, ${status}, '1', ${ago(40 * DAY)}, ${ago(40 * DAY)})`;
+        const books = [ACCOUNT, `sim:${ACCOUNT}`];
+        await db.commit([
+          ...[gone, rests, kept].flatMap(({ unit }) => unit),
+          ...books.map(book),
+          ...books.flatMap((name) => [
+            paper(name, gone.id, 'filled'),
+            paper(name, rests.id, 'placed'),
+            paper(name, kept.id, 'filled'),
+          ]),
+        ]);
+        await prune({ order: 30 });
+        const left = await db.all<{ id: string }>(sql`select client_order_id as id from paper_orders`);
+        assert.deepEqual(left.map(({ id }) => id).sort(), [rests.id, rests.id, kept.id, kept.id].sort());
+        const [first] = await db.all<{ positions: string; profit: string }>(
+          sql`select * from paper_accounts`,
+        );
+        assert.deepEqual(
+          [
+            JSON.parse(first?.positions ?? '').BTCUSDT.quantity,
+            Number(first?.profit),
+            await count('paper_accounts'),
+          ],
+          ['2', 12.5, 2],
+        );
+      },
+    );
+
+    retentionTest(
+      'of what strategies said goes what says nothing any more, and what is too much for one account',
+      async ({ db, prune }) => {
+        const said = (symbol: string, age: number, side: string | null, rehearsed = false, drift = false) =>
+          sql`insert into strategy_positions (trading_account_id, symbol, simulation, version, said_at, arrived_at, side, drift_since)
+              values (${ACCOUNT}, ${symbol}, ${rehearsed}, 1, ${ago(age)}, ${ago(age)}, ${side}, ${drift ? ago(age) : null})`;
+        const symbols = async () =>
+          (await db.all<{ symbol: string }>(sql`select symbol from strategy_positions order by symbol`)).map(
+            ({ symbol }) => symbol,
+          );
+        await db.commit([
+          said('FLAT', 90 * DAY, 'flat'),
+          said('SILENT', 31 * DAY, null),
+          said('SILENT-YOUNG', 29 * DAY, null),
+          said('SILENT-DRIFT', 31 * DAY, null, false, true),
+        ]);
+        await prune();
+        assert.deepEqual(await symbols(), ['FLAT', 'SILENT-DRIFT', 'SILENT-YOUNG']);
+        await db.commit(Array.from({ length: 700 }, (_, n) => said(`S${n}`, n * 1000, 'long', true)));
+        await prune();
+        const left = await symbols();
+        assert.equal(left.length, 203, 'rehearsals are another book');
+        assert.ok(left.includes('S199') && !left.includes('S200') && left.includes('FLAT'));
       },
     );
 

@@ -81,6 +81,22 @@ async function desk(
     align: () => post<{ status: string; fill_quantity: number } & Problem>(`${at}/align`, { symbol: SYMBOL }),
     positions: async () => (await world.as<Positions>(trader, 'GET', `${at}/positions`)).body.items,
     drifts: () => driftsOf(world, trader),
+    /** After the time in which the alert of a sync may yet come. */
+    async told(action: string) {
+      clock.advance(6000);
+      await world.eventually(
+        () => world.audits(trader),
+        (entries) => entries.some((entry) => entry.action === action),
+      );
+    },
+    mailed: async () =>
+      (await world.db.all<{ kind: string }>(sql`select kind from notices order by id`)).map(
+        ({ kind }) => kind,
+      ),
+    owed: async () =>
+      (
+        await world.db.all<{ compare_at: string | null }>(sql`select compare_at from strategy_positions`)
+      ).filter(({ compare_at }) => compare_at !== null).length,
     notices: async () =>
       (await world.as<{ todo: { kind: string }[] }>(trader, 'GET', '/trading/overview')).body.todo
         .map(({ kind }) => kind)
@@ -98,9 +114,10 @@ const useUp = ({ user }: Trader, day: string) =>
 
 describe('After whichever order', () => {
   test('a close that fills ends the drift: both are flat', async (t) => {
-    const { broker, trader, say, send, sync, drifts, notices } = await desk(t);
+    const { broker, trader, say, send, sync, told, drifts, notices } = await desk(t);
     await say('buy', 1);
     await sync(0);
+    await told('position_drift');
     assert.deepEqual([await drifts(), await notices()], [['position_drift'], ['drift_excess']]);
     assert.equal((await send({ action: 'close', quantity: null })).body.status, 'filled');
     assert.equal(broker.position(trader.account.id), '0');
@@ -347,6 +364,156 @@ describe('A sync', () => {
     assert.equal((await sync(3)).body.order?.status, 'filled');
     assert.equal(broker.position(trader.account.id), '3');
     assert.equal(await today(), 200);
+  });
+});
+
+describe('A sync beside an order of its symbol', () => {
+  test('says what it found, and is compared when that order has ended: there is no drift', async (t) => {
+    const { broker, world, trader, sync, drifts, mailed, owed } = await desk(t);
+    const held = broker.hold('place');
+    const order = world.send(trader, { action: 'buy', quantity: 1, ...standing(1), ...standing(0, 'prev_') });
+    await held.reached;
+    const { status, body } = await sync(1);
+    assert.deepEqual(
+      [status, body.in_sync, body.strategy_position, body.broker_position],
+      [200, false, 1, 0],
+    );
+    assert.equal(await owed(), 1);
+    held.release();
+    assert.equal((await order).body.status, 'filled');
+    assert.deepEqual([await drifts(), await mailed(), await owed()], [[], [], 0]);
+  });
+
+  test('is told of, once that order has ended and the position is another one', async (t) => {
+    const { broker, world, trader, say, sync, drifts, mailed, owed } = await desk(t);
+    await say('buy', 1);
+    const held = broker.hold('place');
+    const byHand = world.as(trader, 'POST', '/trading/order', {
+      ...{ trading_account_id: trader.account.id, action: 'buy', symbol: SYMBOL, quantity: 2 },
+    });
+    await held.reached;
+    assert.equal((await sync(1)).body.in_sync, true);
+    assert.deepEqual(await drifts(), []);
+    held.release();
+    await byHand;
+    assert.deepEqual([await drifts(), await mailed(), await owed()], [['position_drift'], ['drift'], 0]);
+  });
+
+  test('is compared by the broker’s word where that order does not say what is held', async (t) => {
+    const { broker, world, trader, send, sync, told, drifts } = await desk(t);
+    await send({ action: 'buy', quantity: 1, ...standing(1) });
+    const held = broker.hold('place');
+    // It says nothing of the strategy, and so nobody compares at its end.
+    const plain = world.send(trader, { action: 'buy', quantity: 1 });
+    await held.reached;
+    await sync(3);
+    held.release();
+    await plain;
+    await told('position_drift');
+    assert.deepEqual(await drifts(), ['position_drift']);
+  });
+});
+
+describe('A sync that comes a moment before its own alert', () => {
+  const together = async (t: TestContext) => {
+    const made = await desk(t);
+    const { clock, world, trader, sync } = made;
+    await sync(0);
+    clock.advance(60_000);
+    const timestamp = new Date(clock.now()).toISOString();
+    const first = await world.send<Synced>(trader, {
+      ...{ action: 'sync', quantity: null, timestamp },
+      ...standing(1),
+    });
+    assert.deepEqual([first.status, first.body.in_sync], [200, false]);
+    return { ...made, timestamp };
+  };
+
+  for (const [how, began] of [
+    ['says where it began', standing(0, 'prev_')],
+    ['does not say where it began', {}],
+  ] as const)
+    test(`is neither a gap nor a drift, where the alert ${how}`, async (t) => {
+      const { clock, world, trader, timestamp, drifts, mailed, owed } = await together(t);
+      const order = await world.send(trader, {
+        ...{ action: 'buy', quantity: 1, timestamp },
+        ...standing(1),
+        ...began,
+      });
+      assert.deepEqual([order.body.status, order.body.gap], ['filled', false]);
+      clock.advance(6000);
+      assert.deepEqual([await drifts(), await mailed(), await owed()], [[], [], 0]);
+    });
+
+  test('is both, a little later, where no alert comes; also after a restart', async (t) => {
+    const { world, told, drifts, mailed, owed } = await together(t);
+    assert.deepEqual([await drifts(), await mailed(), await owed()], [[], [], 1]);
+    await world.restart();
+    await told('position_drift');
+    assert.deepEqual(
+      [await drifts(), await mailed(), await owed()],
+      [['position_drift'], ['gap', 'drift'], 0],
+    );
+  });
+
+  test('is both where another alert comes that does not explain it', async (t) => {
+    const { clock, world, trader, mailed } = await together(t);
+    clock.advance(2000);
+    const next = await world.send(trader, { action: 'sell', ...standing(0), ...standing(1, 'prev_') });
+    assert.equal(next.body.status, 'done');
+    assert.deepEqual(await mailed(), ['gap']);
+  });
+});
+
+describe('A drift that ends', () => {
+  for (const [why, silent] of [
+    ['an alert says nothing of the position', { action: 'close_long' }],
+    ['an alert says its side alone', { action: 'buy', market_position: 'long' }],
+    ['an alert says only where it began', { action: 'long_exit', ...standing(2, 'prev_') }],
+  ] as const)
+    test(`because ${why} forgets when it began: the next one is told of too`, async (t) => {
+      const { clock, send, say, order, sync, drifts, mailed } = await desk(t);
+      await say('buy', 2);
+      await order('long_exit');
+      assert.deepEqual(await drifts(), ['position_drift']);
+      await send({ quantity: 1, ...silent });
+      assert.deepEqual(await drifts(), ['position_drift', 'position_drift_ended']);
+      clock.advance(14 * 86_400_000);
+      await send({ action: 'long_entry', quantity: 1 });
+      await sync(7);
+      assert.deepEqual(await drifts(), ['position_drift', 'position_drift_ended', 'position_drift']);
+      assert.deepEqual(await mailed(), ['drift', 'drift']);
+    });
+});
+
+describe('What is kept of a strategy', () => {
+  const stance = { market_position: 'long', market_position_size: 1 };
+  for (const query of ['', '?simulation=true'])
+    test(`is of symbols that the broker has: ${query ? 'simulated' : 'real'}`, async (t) => {
+      const world = await openWorld(t);
+      const trader = await world.makeTrader();
+      const kept = async () =>
+        (await world.db.all<{ symbol: string }>(sql`select symbol from strategy_positions`)).map(
+          ({ symbol }) => symbol,
+        );
+      const order = await world.send(trader, { symbol: 'NOSUCH', ...stance }, { query });
+      assert.equal(order.body.error?.code, 'invalid_symbol');
+      assert.equal(
+        (await world.send(trader, { symbol: 'NEITHER' }, { query })).body.error?.code,
+        'invalid_symbol',
+      );
+      const sync = { action: 'sync', symbol: 'NOR', quantity: null, ...stance };
+      assert.equal((await world.send(trader, sync, { query })).status, 400);
+      await world.send(trader, stance, { query });
+      assert.deepEqual(await kept(), [SYMBOL]);
+    });
+
+  test('is nothing of a rehearsal that was refused: whoever knows the address can send those', async (t) => {
+    const { world, trader, halt } = await desk(t);
+    await halt();
+    const refused = await world.send<Problem>(trader, stance, { query: '?simulation=true' });
+    assert.equal(refused.body.code, 'account_halted');
+    assert.deepEqual(await world.db.all(sql`select symbol from strategy_positions`), []);
   });
 });
 

@@ -13,6 +13,7 @@ import { type Leg, NO_NOTES, type Order } from '../../src/domain/orders/order.ts
 import { judgeGuards } from '../../src/worker/lane/guarding.ts';
 import type { Line } from '../../src/worker/line/line.ts';
 import type { WorkerOrders } from '../../src/worker/orders.ts';
+import { scriptedBroker } from '../worker/scripted-broker.ts';
 import { openWorld, type Problem, settableClock, type Trader, type World } from '../world.ts';
 
 const NOW = Date.parse('2026-11-16T15:00:00Z');
@@ -290,9 +291,9 @@ describe('An account with guards', () => {
     ).map(({ equity }) => Number(equity));
 
   test('a day begins with its first order, whatever it is, and a plan is none', async (t) => {
-    const world = await openWorld(t);
-    const trader = await world.makeTrader();
-    await change(world, trader, { max_daily_loss: 0.01 });
+    const clock = settableClock();
+    const world = await openWorld(t, { clock });
+    const trader = await world.makeTrader({}, { guards: { max_daily_loss: 0.01 } });
     const order = { trading_account_id: trader.account.id, action: 'buy', symbol: 'BTCUSDT', quantity: 1 };
     await world.as(trader, 'POST', '/trading/order/plan', order);
     assert.deepEqual(await kept(world, trader), []);
@@ -311,19 +312,55 @@ describe('An account with guards', () => {
     const world = await openWorld(t, { clock });
     const trader = await world.makeTrader();
     await world.send(trader);
-    await change(world, trader, { max_daily_loss: 1_000_000 });
-    const order = { trading_account_id: trader.account.id, action: 'buy', symbol: 'BTCUSDT', quantity: 1 };
-    const plan = (await world.as(trader, 'POST', '/trading/order/plan', order)).body;
-    assert.match(JSON.stringify(plan), /was not noted/);
+    // As one of before has it, that was set while nobody read the equity.
+    await world.db.commit([
+      sql`update trading_accounts set guards = '{"max_daily_loss": 1000000}', revision = revision + 1
+          where id = ${trader.account.id}`,
+    ]);
     clock.advance(1_000);
     const { body } = await world.send(trader);
     assert.deepEqual([body.status, body.error?.guard], ['rejected', 'max_daily_loss']);
     assert.match(body.error?.message ?? '', /was not noted; it will be from 2026-07-16T00:00:00\.000Z on/);
-    assert.deepEqual(await kept(world, trader), []);
     // Another mode is another book, and another day another one.
     assert.equal((await world.send(trader, {}, { query: '?simulation=true' })).body.status, 'filled');
     clock.advance(6 * 3_600_000);
     assert.equal((await world.send(trader)).body.status, 'filled');
+  });
+
+  for (const query of ['', '?simulation=true'])
+    test(`a loss is counted from when its guard is set, on that day: ${query ? 'simulated' : 'real'}`, async (t) => {
+      const world = await openWorld(t, { clock: settableClock() });
+      const trader = await world.makeTrader();
+      const send = async (fields = {}) => (await world.send(trader, fields, { query })).body;
+      await send({ quantity: 5 });
+      await send({ action: 'close_long' });
+      await change(world, trader, { max_daily_loss: 0.01 });
+      assert.equal((await send()).status, 'filled', 'what was lost before does not count');
+      assert.equal((await send()).error?.guard, 'max_daily_loss', 'the entry has cost its spread');
+      const before = await kept(world, trader);
+      await change(world, trader, { max_daily_loss: 0.02 });
+      assert.deepEqual(await kept(world, trader), before, 'another number counts from the same moment');
+    });
+
+  test('a loss whose beginning cannot be read is not guarded: 503, and nothing is changed', async (t) => {
+    const broker = scriptedBroker(t);
+    const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {} });
+    const trader = await world.makeTrader();
+    const at = `/trading/accounts/${trader.account.id}`;
+    const set = (guards: object) =>
+      world.as<{ code?: string; guards: { max_daily_loss: number | null } }>(trader, 'PATCH', at, { guards });
+    broker.script('balance', async () => {
+      throw new BrokerUnavailable('It does not answer.');
+    });
+    const { status, body, headers } = await set({ max_daily_loss: 5, max_order_quantity: 1 });
+    assert.deepEqual([status, body.code], [503, 'broker_unavailable']);
+    assert.ok(headers['retry-after']);
+    const { guards } = (await world.as<typeof body>(trader, 'GET', at)).body;
+    assert.deepEqual(
+      Object.values(guards).filter((guard) => guard !== null),
+      [],
+    );
+    assert.equal((await set({ max_order_quantity: 1 })).status, 200, 'the others ask for nothing');
   });
 
   test('merges them guard by guard, null removes one, and nonsense changes nothing', async (t) => {

@@ -329,6 +329,7 @@ interface Checked extends Pick<Shown, 'checks' | 'understood' | 'ignored'> {
   corrected: string | null;
   service: string | null;
   lost: string[];
+  examples: { field: string | null; placeholder: string; value: string }[];
 }
 
 const check = async (world: World, trader: Trader, message: string) =>
@@ -411,6 +412,21 @@ describe('A message, checked before it is sent', () => {
       CHECKS.map((name) => `${name} passed`),
     );
     assert.equal(checked.understood?.target, 1);
+    assert.deepEqual(
+      checked.examples.map(({ field, placeholder, value }) => [
+        field,
+        placeholder,
+        field === 'timestamp' || value,
+      ]),
+      [
+        ['action', '{{strategy.order.action}}', 'buy'],
+        ['symbol', '{{ticker}}', 'BTCUSDT.P'],
+        ['quantity', '{{strategy.order.contracts}}', '1'],
+        ['market_position', '{{strategy.market_position}}', 'long'],
+        ['market_position_size', '{{strategy.market_position_size}}', '1'],
+        ['timestamp', '{{timenow}}', true],
+      ],
+    );
     const wrong = await check(
       world,
       trader,
@@ -420,6 +436,21 @@ describe('A message, checked before it is sent', () => {
       wrong.checks.find(({ check: name }) => name === 'payload')?.detail ?? '',
       /strategy\.order\.lots/,
     );
+  });
+
+  test('one that was received is judged as it came: what the platform did not fill in is refused', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    const template = `{"action": "buy", "symbol": "BTCUSDT", "quantity": {{strategy.order.contracts}}, "timestamp": "{{timenow}}", "secret": "${trader.secret}"}`;
+    assert.ok(outcomes(await check(world, trader, template)).includes('payload passed'));
+    await world.webhook(trader, template);
+    const [arrived] = await signalsOf(world, trader);
+    const { message } = await shown(world, trader, arrived?.id ?? '');
+    const checked = await check(world, trader, `${message}\n`);
+    assert.deepEqual([checked.examples, checked.understood], [[], null]);
+    const payload = checked.checks.find(({ check: name }) => name === 'payload');
+    assert.equal(payload?.outcome, 'refused');
+    assert.match(payload?.detail ?? '', /the platform did not fill it in/);
   });
 
   test("another service's message is turned into ours, and what gets lost is named", async (t) => {

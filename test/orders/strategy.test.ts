@@ -293,11 +293,12 @@ describe('A missed alert', () => {
       order: null,
     });
     assert.equal(await held(world, trader), 2);
-    const actions = await actionsOf(world, trader);
-    assert.deepEqual(
-      actions.filter((action) => /gap|drift/.test(action)),
-      ['webhook_signal_gap', 'position_drift'],
+    // Its alert might have come a moment later, and has not.
+    const told = await world.eventually(
+      async () => (await actionsOf(world, trader)).filter((action) => /gap|drift/.test(action)),
+      (actions) => actions.length === 2,
     );
+    assert.deepEqual(told, ['webhook_signal_gap', 'position_drift']);
   });
 
   test('is made good by a sync where the account follows', async (t) => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { placeDashboardOrder } from '../../src/app/orders/dashboard-order.ts';
-import { DatabaseUnavailable } from '../../src/data/engine/db.ts';
+import { DatabaseUnavailable, sql } from '../../src/data/engine/db.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { UNTRACED } from '../../src/domain/tracing.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
@@ -242,6 +242,7 @@ describe('what does not depend on the store goes on without it', () => {
           },
         },
         clock: world.clock,
+        store: { ping: async () => {} },
         pool: { ensure: async () => true },
         mailbox: { ask: async () => null },
         log: { warn: () => {} },
@@ -270,5 +271,92 @@ describe('what does not depend on the store goes on without it', () => {
     );
     assert.ok('order' in outcome && !outcome.answered);
     assert.equal(outcome.order.status, 'queued');
+  });
+});
+
+describe('an order by hand while the store is away', () => {
+  const manual = (trader: Trader, fields = {}) => ({
+    ...{ trading_account_id: trader.account.id, action: 'buy', symbol: 'BTCUSDT', quantity: 1 },
+    ...fields,
+  });
+  const place = (world: World, trader: Trader, key: string | null) =>
+    world.as<Problem & { status: unknown }>(
+      trader,
+      'POST',
+      '/trading/order',
+      manual(trader),
+      key === null ? {} : { 'idempotency-key': key },
+    );
+
+  /** As it is: nothing of it answers. Or only what queues an order does not, which is noticed once it is accepted. */
+  const AWAY: Readonly<Record<string, readonly (keyof Store)[]>> = {
+    whole: ['ping', 'push', 'leaseHolder', 'begin', 'claim', 'queueLength', 'countInWindow'],
+    'as far as queues go': ['push'],
+  };
+  for (const [how, calls] of Object.entries(AWAY))
+    for (const key of [null, 'once'])
+      test(`is 503, leaves nothing behind, and its repeat trades once: ${how}, ${key ? 'with' : 'without'} a key`, async (t) => {
+        const { store, mend } = brittleStore();
+        const world = await openWorld(t, { store });
+        const trader = await world.makeTrader({ plan: 'starter' });
+        // Its worker is known to be there.
+        assert.equal((await world.send(trader)).status, 200);
+        for (const call of calls) Object.assign(store, { [call]: unavailable });
+        assertRefused(await place(world, trader, key), 'store_unavailable');
+        assert.equal(
+          (await world.orders(trader)).length,
+          1,
+          'there is nothing that could be found and executed later',
+        );
+        mend();
+        assert.equal((await place(world, trader, key)).status, 200);
+        assert.equal((await world.paperOrders(trader.account.id)).length, 2);
+        const [today] = await world.db.all<{ orders: number }>(sql`select orders from daily_order_counts`);
+        assert.equal(today?.orders, 2);
+        if (key === null) return;
+        assert.equal((await place(world, trader, key)).status, 200);
+        assert.equal((await world.paperOrders(trader.account.id)).length, 2, 'the first answer again');
+      });
+
+  test('as an alignment is 503, and leaves nothing behind', async (t) => {
+    const { store, mend } = brittleStore();
+    const world = await openWorld(t, { store });
+    const trader = await world.makeTrader();
+    await world.send(trader, { market_position: 'long', market_position_size: 1 });
+    await world.as(trader, 'POST', '/trading/order', manual(trader, { quantity: 2 }));
+    const align = () =>
+      world.as<Problem>(trader, 'POST', `/trading/accounts/${trader.account.id}/align`, {
+        symbol: 'BTCUSDT',
+      });
+    store.ping = unavailable;
+    assertRefused(await align(), 'store_unavailable');
+    assert.equal((await world.orders(trader)).length, 2);
+    mend();
+    assert.equal((await align()).status, 200);
+    assert.equal(await world.position(trader.account.id, 'BTCUSDT'), '1');
+  });
+
+  test('does not hold for the kill switch’s closes: what was accepted stands, and is made when the store is back', async (t) => {
+    const { store, whole, mend } = brittleStore();
+    const world = await openWorld(t, { store });
+    const trader = await world.makeTrader();
+    await world.send(trader);
+    // The positions can still be asked for; the close can no longer be queued.
+    store.push = (queue, message, ...rest) =>
+      message.includes('"execute"') ? unavailable() : whole.push(queue, message, ...rest);
+    const { status, body } = await world.as<{ flatten_error: { code: string } | null }>(
+      trader,
+      'POST',
+      `/trading/accounts/${trader.account.id}/halt`,
+      { flatten: true },
+    );
+    assert.equal(status, 200);
+    assert.notEqual(body.flatten_error, null, 'it does not say that all is closed');
+    mend();
+    await world.eventually(
+      () => world.position(trader.account.id, 'BTCUSDT'),
+      (held) => held === '0',
+      15_000,
+    );
   });
 });

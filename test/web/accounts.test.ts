@@ -59,7 +59,7 @@ test('the message for a strategy is the service’s own template, in another set
 
 test('the message for a plain alert is understood, whichever action is chosen', () => {
   for (const action of ALERT_ACTIONS) {
-    const signal = signalOf(fillTemplate(alertMessage(action, '0.5'), NOW));
+    const signal = signalOf(fillTemplate(alertMessage(action, '0.5'), NOW).text);
     assert.equal(signal.action, action);
     assert.equal(signal.quantity, action === 'close' ? '0' : '0.5');
     assert.equal(signal.price, '100');

@@ -21,6 +21,7 @@ const NOTHING: Checked = {
   corrected: null,
   service: null,
   lost: [],
+  examples: [],
 };
 const refused = (check: Checked['checks'][number]['check'], detail: string) =>
   ({ check, outcome: 'refused', detail }) as const;
@@ -222,4 +223,22 @@ test('what opens doors is known by its name, in whichever service', () => {
     assert.ok(isSecretField(name), name);
   assert.ok(!isSecretField('symbol'));
   assert.ok(!isSecretField(null));
+});
+
+test('what the platform will fill in is shown with the example that stands for it', () => {
+  const lines = linesOf(
+    '{"quantity": {{strategy.order.contracts}}, "market_position": "{{strategy.market_position}}"}',
+  );
+  const checked: Checked = {
+    ...NOTHING,
+    understood: { action: 'buy', quantity: 1, market_position: 'long' },
+    examples: [
+      { field: 'quantity', placeholder: '{{strategy.order.contracts}}', value: '1' },
+      { field: 'market_position', placeholder: '{{strategy.market_position}}', value: 'long' },
+    ],
+  };
+  assert.deepEqual(
+    remarksOn(lines, checked).map(({ words }) => words),
+    ['filled in by the platform; read here as 1', 'filled in by the platform; read here as long'],
+  );
 });

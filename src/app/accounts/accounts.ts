@@ -228,13 +228,18 @@ export interface AccountFields {
 const ROUNDS = 20;
 
 export async function updateAccount(
-  deps: AccountDeps & { readonly checksCertificates: boolean },
+  deps: AccountDeps & {
+    readonly checksCertificates: boolean;
+    /** What `max_daily_loss` counts from today. */
+    beginningOfDay(account: Account): Promise<readonly Statement[] | Denial>;
+  },
   owner: Owner,
   id: string,
   { paper: patch, guards: guardsPatch, ...fields }: AccountFields,
 ): Promise<ShownAccount | Denial> {
   if ((fields.allowedSymbols?.length ?? 0) > MOST_SYMBOLS) return tooManySymbols();
   if (fields.requirePlatformCertificate && !deps.checksCertificates) return nobodyChecks();
+  let beginning: readonly Statement[] | null = null;
   for (let round = 0; round < ROUNDS; round++) {
     const account = await ownAccount(deps, owner.id, id);
     if (isDenial(account)) return account;
@@ -244,6 +249,14 @@ export async function updateAccount(
     const guards = guardsPatch === undefined ? null : mergeGuards(account.guards, guardsPatch);
     if (guards && 'problems' in guards) return deny('request_invalid', { detail: guards.problems.join(' ') });
     if (guards) unit.push(accountStands(account), changeAccount(account.id, guards));
+    // Another number on the same day counts from where the one before did.
+    const isNew = account.guards.max_daily_loss === undefined;
+    if (guards && isNew && guards.guards.max_daily_loss !== undefined) {
+      const found: readonly Statement[] | Denial = beginning ?? (await deps.beginningOfDay(account));
+      if (isDenial(found)) return found;
+      beginning = found;
+      unit.push(...found);
+    }
     if (Object.keys(fields).length > 0) unit.push(changeAccount(account.id, fields));
     if (patch !== undefined) {
       if (account.brokerName !== 'paper') return notPaper();

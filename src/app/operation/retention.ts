@@ -23,6 +23,8 @@ import {
   oldTries,
   oldWatches,
   revokedApiKeys,
+  silentStrategies,
+  surplusStrategies,
 } from '../../data/engine/pruning.ts';
 import { type ChainHead, checkpointMac, GENESIS } from '../../domain/audit-chain.ts';
 import { earliestId, type OrderId, timestamp } from '../../domain/ids.ts';
@@ -69,6 +71,11 @@ const NOTICES_LIFE_MS = 30 * DAY_MS;
 /** Only today's count is asked for. */
 const COUNTS_LIFE_MS = 40 * DAY_MS;
 
+/** By then a strategy that speaks has spoken again. */
+const SILENT_LIFE_MS = 30 * DAY_MS;
+/** Of one account and mode: more symbols than anybody trades there. */
+const MOST_STRATEGIES = 200;
+
 /** null: there is nothing more to do. */
 type Next = () => Promise<Batch | null>;
 
@@ -113,6 +120,8 @@ function kindsOf(deps: RetentionDeps): Record<string, Next> {
     notification_deliveries: until(() => oldDeliveries(db, ago(NOTICES_LIFE_MS), ROWS)),
     notification_marks: until(() => oldMarks(db, ago(NOTICES_LIFE_MS), ROWS)),
     notification_orders: until(() => oldWatches(db, ago(NOTICES_LIFE_MS), ROWS)),
+    strategy_positions: until(() => silentStrategies(db, ago(SILENT_LIFE_MS), ROWS)),
+    surplus_strategies: until(() => surplusStrategies(db, MOST_STRATEGIES, ROWS)),
     signals: until(() => oldSignals(db, ago(signalMs), ROWS)),
     ...(orderMs === null ? {} : { orders: ordersBefore(db, now - orderMs) }),
     ...(auditMs === null ? {} : { audit_entries: () => oldEntries(deps, now - auditMs) }),

@@ -14,6 +14,7 @@ import { alignment, reduction } from '../../domain/signals/signal.ts';
 import { positionOf } from '../../domain/signals/strategy.ts';
 import { noSuchAccount } from '../accounts/accounts.ts';
 import type { RequestContext } from '../audit/audit.ts';
+import { type DashboardDeps, isStoreAway } from './dashboard-order.ts';
 import { type Placed, type PlaceOrderDeps, placeOrder, refusalOf } from './place-order.ts';
 import { positionFor } from './plan-order.ts';
 import { keyOf } from './strategy.ts';
@@ -27,7 +28,7 @@ export interface Alignment {
   readonly context: RequestContext;
 }
 
-export async function alignPosition(deps: PlaceOrderDeps, request: Alignment): Promise<Denial | Placed> {
+export async function alignPosition(deps: DashboardDeps, request: Alignment): Promise<Denial | Placed> {
   const { user, accountId, symbol, simulation, arrivedAt, context } = request;
   const find = async (): Promise<Target | Denial> => {
     const target = isUuid(accountId)
@@ -44,6 +45,7 @@ export async function alignPosition(deps: PlaceOrderDeps, request: Alignment): P
   if (!state || !stance || position === null) return nothingSaid(target.account, symbol);
   const mapping = await mappingTo(deps, target, { symbol, simulation, position });
   if (isDenial(mapping)) return mapping;
+  if (await isStoreAway(deps)) return deny('store_unavailable');
   const outcome = await placeOrder(deps, {
     ...target,
     source: 'dashboard',
@@ -56,6 +58,7 @@ export async function alignPosition(deps: PlaceOrderDeps, request: Alignment): P
     arrivedAt,
     context,
     fingerprint: null,
+    isTakenBack: true,
     again: find,
     claims: () => [strategyStands(state)],
   });

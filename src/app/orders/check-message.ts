@@ -2,19 +2,20 @@
 // that works. Nothing is sent, counted, remembered or mailed. The checks are the webhook's own.
 
 import { acceptedBefore } from '../../data/orders/orders.ts';
+import { hasArrived } from '../../data/orders/signals.ts';
 import { findTarget } from '../../data/orders/targets.ts';
 import { type Denial, isDenial, toldOf } from '../../domain/denial.ts';
 import { type AccountId, isUuid, type UserId } from '../../domain/ids.ts';
 import { dayOf } from '../../domain/orders/entitlement.ts';
 import { recogniseForeign, renderMessage } from '../../domain/signals/foreign-messages.ts';
 import { readBody } from '../../domain/signals/signal.ts';
-import { fillTemplate, workingMessage } from '../../domain/signals/template.ts';
+import { type Example, fillTemplate, workingMessage } from '../../domain/signals/template.ts';
 import { fingerprint } from '../../domain/signals/webhook.ts';
 import { CHECKS, type Check, type CheckVerdict, checkOf } from '../../domain/signals/webhook-checks.ts';
 import type { AskDeps } from '../accounts/account-broker.ts';
 import { noSuchAccount } from '../accounts/accounts.ts';
 import { understanding } from './arrived-signal.ts';
-import { becameBefore, type JudgeDeps, judgeMessage } from './judge-message.ts';
+import { becameBefore, intentOf, type JudgeDeps, judgeMessage } from './judge-message.ts';
 import { type PlaceOrderDeps, refusalsOf } from './place-order.ts';
 import { type OrderPlan, planFor, wishOf } from './plan-order.ts';
 import { isReport, REPORT } from './sync.ts';
@@ -31,6 +32,8 @@ export interface CheckedMessage {
   /** For which service the message was written, if not for this one; and what of it gets lost. */
   readonly service: string | null;
   readonly lost: readonly string[];
+  /** What was filled in for the platform, to judge the message. None of one that was received: that is judged as it came. */
+  readonly examples: readonly Example[];
 }
 
 export async function checkMessage(
@@ -44,10 +47,13 @@ export async function checkMessage(
   if (target?.user.id !== user) return noSuchAccount();
   const { account } = target;
   const foreign = recogniseForeign(message);
-  // A template is judged as the platform would fill it in.
   const turned = foreign && renderMessage(foreign.fields);
-  const filled = fillTemplate(turned ?? message, now);
-  const reading = readBody(new TextEncoder().encode(filled));
+  // A template is judged as the platform would fill it in; what the platform has sent it did not fill in.
+  const wasReceived =
+    message.includes('{{') && (await hasArrived(deps.db, { userId: user, accountId: account.id, message }));
+  const asIs = { text: turned ?? message, examples: [] };
+  const { text, examples } = wasReceived ? asIs : fillTemplate(asIs.text, now);
+  const reading = readBody(new TextEncoder().encode(text));
   const { signal, refusals } = judgeMessage(deps, account, reading, { simulation, now });
   const found = new Map<Check, string>(refusals.map(({ check, denial }) => [check, toldOf(denial)]));
   if (Buffer.byteLength(message) > MOST_BYTES) found.set('size', 'A webhook’s message has at most 16 KiB.');
@@ -61,7 +67,11 @@ export async function checkMessage(
       found.set(checkOf(code), detail);
   }
   const trades = signal && !found.has('symbol') && (!isReport(signal) || account.outOfSync === 'follow');
-  const plan = trades ? await planFor(deps, account, wishOf(signal, simulation)) : null;
+  const wish = trades && {
+    ...wishOf(signal, simulation),
+    intent: intentOf(deps, target, signal, simulation),
+  };
+  const plan = wish ? await planFor(deps, account, wish) : null;
   if (plan && isDenial(plan)) found.set('worker', plan.detail);
   if (turned && found.has('secret'))
     found.set('secret', 'Put your webhook secret into the message that works.');
@@ -74,6 +84,7 @@ export async function checkMessage(
     corrected: turned ?? (found.has('payload') || found.has('secret') ? workingMessage(message, now) : null),
     service: foreign?.service ?? null,
     lost: foreign?.lost ?? [],
+    examples,
   };
 }
 

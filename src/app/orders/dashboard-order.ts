@@ -1,6 +1,7 @@
 // A manual order of a logged-in user. The same path as a signal's, with an optional Idempotency-Key instead of the
 // replay fingerprint.
 
+import type { Account } from '../../data/accounts/accounts.ts';
 import type { User } from '../../data/identity/users.ts';
 import { claimIdempotencyKey, type IdempotencyKey } from '../../data/orders/limits.ts';
 import { findOrder } from '../../data/orders/orders.ts';
@@ -8,10 +9,11 @@ import { findTarget, type Target } from '../../data/orders/targets.ts';
 import type { Decimal } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial, ruleOf } from '../../domain/denial.ts';
 import { type AccountId, timestamp } from '../../domain/ids.ts';
-import { dayOf } from '../../domain/orders/entitlement.ts';
-import type { Action, OrderType } from '../../domain/orders/order.ts';
+import { dayOf, isEntry } from '../../domain/orders/entitlement.ts';
+import type { Action, OrderIntent, OrderType } from '../../domain/orders/order.ts';
 import { mapAction } from '../../domain/signals/signal.ts';
 import { isAllowedSymbol } from '../../domain/signals/symbol.ts';
+import { type Store, StoreUnavailable } from '../../store/store.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
 import { type Placed, type PlaceOrderDeps, placeOrder, recordRefusal } from './place-order.ts';
 
@@ -28,10 +30,25 @@ export interface DashboardOrder {
   readonly context: RequestContext;
 }
 
+export interface DashboardDeps extends PlaceOrderDeps {
+  readonly store: Pick<Store, 'ping'>;
+}
+
+/** Asked before anything is accepted, as level 4 of a webhook does: what nobody can be told of is not accepted. */
+export async function isStoreAway({ store }: Pick<DashboardDeps, 'store'>): Promise<boolean> {
+  try {
+    await store.ping();
+    return false;
+  } catch (fault) {
+    if (fault instanceof StoreUnavailable) return true;
+    throw fault;
+  }
+}
+
 const KEY_LIFE_MS = 24 * 3_600_000;
 
 export async function placeDashboardOrder(
-  deps: PlaceOrderDeps,
+  deps: DashboardDeps,
   request: DashboardOrder,
 ): Promise<Denial | Placed> {
   const outcome = await checkAndPlace(deps, request);
@@ -52,7 +69,7 @@ export async function placeDashboardOrder(
   return outcome;
 }
 
-async function checkAndPlace(deps: PlaceOrderDeps, request: DashboardOrder): Promise<Denial | Placed> {
+async function checkAndPlace(deps: DashboardDeps, request: DashboardOrder): Promise<Denial | Placed> {
   const { user, idempotency } = request;
   const mapped = mapAction(request.action, request.orderType);
   if ('problem' in mapped) return deny('request_invalid', { detail: mapped.problem });
@@ -64,13 +81,14 @@ async function checkAndPlace(deps: PlaceOrderDeps, request: DashboardOrder): Pro
     const target = await findTarget(deps.db, request.accountId, { day: dayOf(now), key });
     if (target?.user.id !== user.id)
       return deny('not_found', { detail: 'You have no such trading account.' });
-    return refusalOf(request, target) ?? target;
+    return refusalOf({ ...request, ...mapped }, target) ?? target;
   };
 
   const target = await check();
   if (isDenial(target)) return target;
   const earlier = idempotency && (await earlierAnswer(deps, target, idempotency));
   if (earlier) return earlier;
+  if (await isStoreAway(deps)) return deny('store_unavailable');
   const { action, symbol, quantity, simulation, arrivedAt, context } = request;
   const outcome = await placeOrder(deps, {
     ...target,
@@ -83,6 +101,7 @@ async function checkAndPlace(deps: PlaceOrderDeps, request: DashboardOrder): Pro
     arrivedAt,
     context,
     fingerprint: null,
+    isTakenBack: true,
     again: check,
     claims: (order) =>
       idempotency ? claimIdempotencyKey(user.id, idempotency, order, timestamp(now), notBefore) : [],
@@ -92,17 +111,23 @@ async function checkAndPlace(deps: PlaceOrderDeps, request: DashboardOrder): Pro
   return outcome;
 }
 
-function refusalOf({ symbol }: DashboardOrder, { user, account }: Target): Denial | null {
-  if (!user.isActive) return deny('user_deactivated');
-  if (isAllowedSymbol(account.brokerName, account.allowedSymbols, symbol)) return null;
-  return symbolNotAllowed(symbol);
+function refusalOf(wish: Wished, { user, account }: Target): Denial | null {
+  return user.isActive ? symbolRefusal(account, wish) : deny('user_deactivated');
 }
 
-export const symbolNotAllowed = (symbol: string): Denial =>
-  deny('request_invalid', {
+type Wished = { readonly symbol: string; readonly intent: OrderIntent };
+
+/** What is taken off the list can still be left. */
+export function symbolRefusal(
+  { brokerName, allowedSymbols }: Account,
+  { symbol, intent }: Wished,
+): Denial | null {
+  if (!isEntry(intent) || isAllowedSymbol(brokerName, allowedSymbols, symbol)) return null;
+  return deny('request_invalid', {
     detail: `The symbol ${symbol} is not in the account's allowed list.`,
     advice: 'Add it to the account’s allowed symbols, or order one of them.',
   });
+}
 
 /** The first answer of this key again, or why it cannot be given. */
 async function earlierAnswer(

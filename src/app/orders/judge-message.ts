@@ -2,13 +2,17 @@
 // webhook stops at the first refusal; whoever asks beforehand is told all of them.
 
 import type { Account } from '../../data/accounts/accounts.ts';
+import type { Target } from '../../data/orders/targets.ts';
 import { type Denial, deny, ruleOf } from '../../domain/denial.ts';
 import { type OrderId, type Timestamp, timestamp } from '../../domain/ids.ts';
+import { isEntry } from '../../domain/orders/entitlement.ts';
+import type { OrderIntent } from '../../domain/orders/order.ts';
 import { type BodyReading, proofIn, readSignal, type Signal } from '../../domain/signals/signal.ts';
 import { isAllowedSymbol } from '../../domain/signals/symbol.ts';
 import { isFresh, isSameSecret } from '../../domain/signals/webhook.ts';
 import type { Check } from '../../domain/signals/webhook-checks.ts';
 import type { SecretBox } from '../secret-box.ts';
+import { refusalOf } from './place-order.ts';
 
 export interface Refused {
   readonly check: Check;
@@ -40,8 +44,7 @@ export function judgeMessage(
   const signal = 'signal' in read ? read.signal : null;
   const refusals: Refused[] = [];
   if ('problem' in read) refusals.push(malformed(read.problem));
-  if (signal && !isAllowedSymbol(account.brokerName, account.allowedSymbols, signal.symbol))
-    refusals.push(notAllowed(signal.symbol));
+  if (signal && !leaves(signal) && !isListed(account, signal)) refusals.push(notAllowed(signal.symbol));
   if (!simulation) {
     const { timestamp: said, secret } = proofIn(reading);
     const attack = said === null ? null : tooOld(deps, said, now, account.maxRequestAge);
@@ -54,6 +57,27 @@ export function judgeMessage(
       });
   }
   return { signal, refusals };
+}
+
+const isListed = ({ brokerName, allowedSymbols }: Account, { symbol }: Signal): boolean =>
+  isAllowedSymbol(brokerName, allowedSymbols, symbol);
+
+/** What is taken off the list can still be left: the list holds back entries, and reports. */
+const leaves = ({ action, intent }: Signal): boolean => action !== 'sync' && !isEntry(intent);
+
+/** An exit that may open what is missing, as the account follows, needs an entry's rights for that; else it only closes. */
+export function intentOf(
+  deps: Parameters<typeof refusalOf>[0],
+  target: Target,
+  signal: Signal,
+  simulation: boolean,
+): OrderIntent {
+  const { intent, action } = signal;
+  if (!intent.target || isEntry(intent) || (action !== 'buy' && action !== 'sell')) return intent;
+  const entry = { operation: 'PLACE_ENTRY_ORDER', side: action } as const;
+  const mayOpen =
+    isListed(target.account, signal) && !refusalOf(deps, { ...target, intent: entry, simulation });
+  return mayOpen ? intent : { ...intent, target: { ...intent.target, opens: action } };
 }
 
 export const malformed = (detail: string): Refused => ({

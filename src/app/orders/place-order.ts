@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Account, accountStands } from '../../data/accounts/accounts.ts';
 import { DatabaseUnavailable, type Db, NotCommitted, type Statement } from '../../data/engine/db.ts';
 import type { User } from '../../data/identity/users.ts';
-import { countOrder } from '../../data/orders/limits.ts';
+import { countOrder, takeBackOrder, uncountOrder } from '../../data/orders/limits.ts';
 import { findOrder, insertOrder } from '../../data/orders/orders.ts';
 import type { Limits } from '../../data/orders/targets.ts';
 import type { Decimal } from '../../domain/decimal.ts';
@@ -78,6 +78,11 @@ export interface NewOrder extends Placing {
   readonly context: RequestContext;
   /** Of a real webhook order. */
   readonly fingerprint: string | null;
+  /**
+   * Where it cannot be queued it is taken back, and refused. Otherwise it stands, and is executed once it is found: a fingerprint
+   * that was taken stays taken, and the kill switch's closes are to be made, however late.
+   */
+  readonly isTakenBack?: boolean;
   /** What was read is no longer so: it is read again, and the caller's own checks are made again. */
   again(): Promise<(Placing & { readonly intent?: OrderIntent }) | Denial>;
   /** What the order claims besides, each guarded by its own name. */
@@ -157,7 +162,10 @@ export async function placeOrder(
   request.onAccepted?.();
 
   const result = await answerOf(deps, order);
-  if (result) return { order: result, answered: true };
+  if (result === 'not_queued') {
+    const isBack = request.isTakenBack && (await takenBack(deps, order, request));
+    if (isBack) return deny('store_unavailable');
+  } else if (result) return { order: result, answered: true };
   // A fault from here on must not look like a refusal: the order is accepted.
   const known = await findOrder(db, order.id).catch(() => null);
   return { order: known ?? order, answered: false };
@@ -229,8 +237,25 @@ async function commitOrder(
   }
 }
 
+/** As if it had never been accepted; not where a worker has it by now: the message may have come, and its receipt not. */
+async function takenBack(
+  { db, log, changes }: PlaceOrderDeps,
+  order: Order,
+  { limits, isUncounted }: NewOrder,
+): Promise<boolean> {
+  const uncounted = limits && !isUncounted ? [uncountOrder(order, limits.day)] : [];
+  try {
+    const lost = await db.commit([...takeBackOrder(order), ...uncounted]);
+    if (lost === null) changes.ofOrder(order);
+    return lost === null;
+  } catch (fault) {
+    log.warn({ fault, ...namesOf(order) }, 'an order that was not queued could not be taken back');
+    return false;
+  }
+}
+
 /** The worker's word, by its reply or, where that was lost, by what it saved; null: not in time. */
-async function answerOf(deps: PlaceOrderDeps, order: Order): Promise<Order | null> {
+async function answerOf(deps: PlaceOrderDeps, order: Order): Promise<Order | 'not_queued' | null> {
   const { db, mailbox, log, responseWaitMs } = deps;
   const over = new AbortController();
   try {
@@ -241,9 +266,9 @@ async function answerOf(deps: PlaceOrderDeps, order: Order): Promise<Order | nul
     );
     return await Promise.race([reply, settledOrder(db, order.id, over.signal)]);
   } catch (fault) {
-    // The order stands in the database: it will be found there and executed, or expire.
+    // The order stands in the database: it will be found there and executed, or expire, where nobody takes it back.
     log.warn({ fault, ...namesOf(order) }, 'the order could not be queued');
-    return null;
+    return fault instanceof StoreUnavailable ? 'not_queued' : null;
   } finally {
     over.abort();
   }

@@ -17,11 +17,10 @@ import {
 import { describePlan } from '../../domain/orders/plan-words.ts';
 import { explained } from '../../domain/orders/result.ts';
 import { mapAction, type Signal } from '../../domain/signals/signal.ts';
-import { isAllowedSymbol } from '../../domain/signals/symbol.ts';
 import { type AskDeps, askWorker } from '../accounts/account-broker.ts';
 import { ownAccount } from '../accounts/accounts.ts';
 import { newId } from '../new-id.ts';
-import { symbolNotAllowed } from './dashboard-order.ts';
+import { symbolRefusal } from './dashboard-order.ts';
 import type { PlaceOrderDeps } from './place-order.ts';
 
 interface Wish {
@@ -129,8 +128,8 @@ export async function planDashboardOrder(
   if ('problem' in mapped) return deny('request_invalid', { detail: mapped.problem });
   const account = await ownAccount(deps, userId, accountId);
   if (isDenial(account)) return account;
-  if (!isAllowedSymbol(account.brokerName, account.allowedSymbols, wish.symbol))
-    return symbolNotAllowed(wish.symbol);
+  const refusal = symbolRefusal(account, { ...mapped, ...wish });
+  if (refusal) return refusal;
   return planFor(deps, account, { source: 'dashboard', action, ...mapped, ...wish, notes: NO_NOTES });
 }
 

@@ -9,9 +9,7 @@ import type { Counters } from '../../domain/counters.ts';
 import { toNumberOrNull } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial, isOurFault, ruleOf } from '../../domain/denial.ts';
 import type { OrderId } from '../../domain/ids.ts';
-import { dayOf, isEntry } from '../../domain/orders/entitlement.ts';
-import type { OrderIntent } from '../../domain/orders/order.ts';
-
+import { dayOf } from '../../domain/orders/entitlement.ts';
 import { type BodyReading, type Proof, proofIn, readBody, type Signal } from '../../domain/signals/signal.ts';
 import { fingerprint, isGenuine, memoryMs } from '../../domain/signals/webhook.ts';
 import type { Span, Tracing } from '../../domain/tracing.ts';
@@ -21,8 +19,10 @@ import { type AuditEvent, audit, type RequestContext } from '../audit/audit.ts';
 import type { Strangers } from '../audit/strangers.ts';
 import { checkRate, isAllowedIp, type RateLimit, type RequestCount } from '../identity/access.ts';
 import { arrivedSignal, type Findings } from './arrived-signal.ts';
+import { type Heard, heardAnd } from './hear-word.ts';
 import {
   becameBefore,
+  intentOf,
   isSecretOf,
   type JudgeDeps,
   judgeMessage,
@@ -30,8 +30,7 @@ import {
   type Refused,
 } from './judge-message.ts';
 import { type Attempt, attemptOnce, type OnceDeps } from './once.ts';
-import { type Placed, type PlaceOrderDeps, placeOrder, recordRefusal, refusalOf } from './place-order.ts';
-import { type Heard, heardAnd } from './strategy.ts';
+import { type Placed, type PlaceOrderDeps, placeOrder, recordRefusal } from './place-order.ts';
 import { type Synced, syncStrategy } from './sync.ts';
 
 export interface WebhookDeps extends PlaceOrderDeps, AlertDeps, JudgeDeps {
@@ -241,15 +240,6 @@ async function checkAndPlace(
       },
     };
   }
-}
-
-/** An exit that may open what is missing, as the account follows, needs an entry's rights for that; else it only closes. */
-function intentOf(deps: WebhookDeps, target: Target, signal: Signal, simulation: boolean): OrderIntent {
-  const { intent, action } = signal;
-  if (!intent.target || isEntry(intent) || (action !== 'buy' && action !== 'sell')) return intent;
-  const entry = { operation: 'PLACE_ENTRY_ORDER', side: action } as const;
-  if (refusalOf(deps, { ...target, intent: entry, simulation }) === null) return intent;
-  return { ...intent, target: { ...intent.target, opens: action } };
 }
 
 /** Per account and mode: a rehearsal does not use up the real signal. */

@@ -1,17 +1,20 @@
 // A `sync`: the strategy reports where it stands, at each bar's close, and trades nothing. It finds a missed last alert,
 // and a position that is not the strategy's.
 
-import { findStrategy, strategyStands } from '../../data/orders/strategies.ts';
+import { findStrategy, forgetSymbol, strategyStands } from '../../data/orders/strategies.ts';
 import type { Target } from '../../data/orders/targets.ts';
+import { newestOrder, symbolsSince, symbolsUnderWay } from '../../data/orders/under-way.ts';
 import type { Decimal } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import type { Order } from '../../domain/orders/order.ts';
 import type { Signal } from '../../domain/signals/signal.ts';
+import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import { fingerprint } from '../../domain/signals/webhook.ts';
+import { type Heard, type Hearing, keepHeard } from './hear-word.ts';
 import type { Contested, Placed, PlaceOrderDeps } from './place-order.ts';
 import { refusalOf } from './place-order.ts';
 import { positionFor } from './plan-order.ts';
-import { type Heard, type Hearing, keepHeard, keyOf, noteDrift } from './strategy.ts';
+import { compareLater, keyOf, noteDrift } from './strategy.ts';
 
 export interface Synced {
   readonly inSync: boolean;
@@ -34,16 +37,26 @@ export async function syncStrategy(
 ): Promise<Denial | Synced> {
   const { account, signal, simulation } = hearing;
   const refusal = refusalOf(deps, { ...target, intent: REPORT, simulation });
+  // A rehearsal needs no secret: what is refused of it is not kept.
+  if (refusal && simulation) return refusal;
   const { notes } = await keepHeard(deps.db, hearing);
   if (refusal) return refusal;
+  const key = keyOf(account, signal.symbol, simulation);
+  const isBusy = await watchBook(deps, hearing);
   // By the worker, as an order would read it: a continuous month is the month that it stands for.
   const held = await positionFor(deps, account, { symbol: signal.symbol, simulation });
   if (isDenial(held)) return held;
-  // There is no order to carry the broker's rejection.
-  if ('rejection' in held) return deny('webhook_payload_invalid', { detail: held.rejection.message });
-  const key = keyOf(account, signal.symbol, simulation);
-  const found = await noteDrift(deps, key, account.userId, held.position, { found_by: 'sync' });
-  const { inSync, strategyPosition, brokerPosition } = found;
+  if ('rejection' in held) {
+    await deps.db.commit([forgetSymbol(key)]);
+    // There is no order to carry the broker's rejection.
+    return deny('webhook_payload_invalid', { detail: held.rejection.message });
+  }
+  const brokerPosition = held.position;
+  const holding = { key, userId: account.userId, brokerPosition, metadata: { found_by: 'sync' } };
+  const found = (await isBusy())
+    ? await compareLater(deps, key, brokerPosition)
+    : await noteDrift(deps, holding);
+  const { inSync, strategyPosition } = found;
   const report = { inSync, strategyPosition, brokerPosition, gap: notes.gap, order: null };
   if (inSync || account.outOfSync !== 'follow') return report;
   // The strategy may have said something else while the broker was asked.
@@ -52,6 +65,22 @@ export async function syncStrategy(
   const placed = await place({ notes, unit: [strategyStands(state)] });
   // What is refused, halted or overtaken is not aligned; the report stands.
   return isDenial(placed) || 'contested' in placed ? report : { ...report, order: placed.order };
+}
+
+/** From now on: whether an order of the symbol was under way at any time. What was read meanwhile is then no position to compare with. */
+async function watchBook(
+  { db }: Pick<PlaceOrderDeps, 'db'>,
+  { account, signal, simulation }: Hearing,
+): Promise<() => Promise<boolean>> {
+  const book = { userId: account.userId, accountId: account.id, simulation };
+  const canonical = (symbol: string) => canonicalSymbol(account.brokerName, symbol);
+  const isMeant = (symbol: string) => canonical(symbol) === canonical(signal.symbol);
+  const [before, newest] = await Promise.all([symbolsUnderWay(db, book), newestOrder(db, book)]);
+  return async () => {
+    if (before.some(isMeant)) return true;
+    const now = await Promise.all([symbolsUnderWay(db, book), symbolsSince(db, book, newest)]);
+    return now.flat().some(isMeant);
+  };
 }
 
 /** Neither an entry nor counted: whoever may close may report. */

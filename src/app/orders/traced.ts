@@ -2,8 +2,8 @@
 
 import { type Denial, isDenial } from '../../domain/denial.ts';
 import { type Span, type Tracing, traceNames } from '../../domain/tracing.ts';
-import { type DashboardOrder, placeDashboardOrder } from './dashboard-order.ts';
-import type { Placed, PlaceOrderDeps } from './place-order.ts';
+import { type DashboardDeps, type DashboardOrder, placeDashboardOrder } from './dashboard-order.ts';
+import type { Placed } from './place-order.ts';
 import { receiveWebhook, type WebhookDeps, type WebhookRequest } from './receive-webhook.ts';
 import type { Synced } from './sync.ts';
 
@@ -14,7 +14,7 @@ export const receiveTraced = (deps: Traced<WebhookDeps>, request: WebhookRequest
     told(span, request.context.requestId, await receiveWebhook(deps, request)),
   );
 
-export const placeTraced = (deps: Traced<PlaceOrderDeps>, request: DashboardOrder) =>
+export const placeTraced = (deps: Traced<DashboardDeps>, request: DashboardOrder) =>
   deps.tracing.request('dashboard order', null, async (span) =>
     told(span, request.context.requestId, await placeDashboardOrder(deps, request)),
   );

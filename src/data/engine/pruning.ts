@@ -161,6 +161,45 @@ export async function oldSignals(db: Db, before: Timestamp, limit: number): Prom
   return { rows: rows.length, unit: [mustDelete('signals', among('id', ids))] };
 }
 
+/** What strategies said that say nothing any more, and of whom nothing is to be told. */
+export async function silentStrategies(db: Db, before: Timestamp, limit: number): Promise<Batch> {
+  const rows = await db.all<StrategyPlace>(
+    sql`select trading_account_id, symbol, simulation, version from strategy_positions
+        where side is null and drift_since is null and compare_at is null and arrived_at < ${before}
+        order by arrived_at limit ${limit}`,
+  );
+  return { rows: rows.length, unit: rows.map(withoutStrategy) };
+}
+
+/** Of each account and mode those beyond so many, the oldest: whoever knows a webhook's address can name symbols without end. */
+export async function surplusStrategies(db: Db, most: number, limit: number): Promise<Batch> {
+  const rows = await db.all<StrategyPlace>(
+    sql`select trading_account_id, symbol, simulation, version from (
+          select p.*, row_number() over (
+            partition by p.trading_account_id, p.simulation order by p.arrived_at desc, p.symbol) as place
+          from strategy_positions p
+          where p.trading_account_id in (
+            select trading_account_id from strategy_positions group by trading_account_id having count(*) > ${most})
+        ) as placed where place > ${most} limit ${limit}`,
+  );
+  return { rows: rows.length, unit: rows.map(withoutStrategy) };
+}
+
+interface StrategyPlace {
+  readonly trading_account_id: AccountId;
+  readonly symbol: string;
+  readonly simulation: number | boolean;
+  readonly version: number;
+}
+
+/** By the version too: one that has spoken since is none of these. */
+const withoutStrategy = ({ trading_account_id, symbol, simulation, version }: StrategyPlace): Statement =>
+  mustDelete(
+    'strategy_positions',
+    sql`trading_account_id = ${trading_account_id} and symbol = ${symbol} and simulation = ${Boolean(simulation)}
+          and version = ${version}`,
+  );
+
 /** Of an order that has ended, so that nothing can change about it any more. */
 const FINAL = join(
   [
@@ -205,6 +244,7 @@ export async function oldOrders(
   return {
     rows: ids.length,
     unit: [
+      ...(await paperOrdersOf(db, ids)),
       deleteFrom('order_legs', among('order_id', ids)),
       deleteFrom('fill_checks', among('order_id', ids)),
       deleteFrom('signals', among('order_id', ids)),
@@ -212,6 +252,41 @@ export async function oldOrders(
     ],
     last: rows.at(-1)?.order_id ?? null,
   };
+}
+
+/**
+ * What the paper broker's ledger has of them. Its book stands by itself: what is held and what was earned is no sum of its orders.
+ * What rests there is left, whatever became of ours.
+ */
+async function paperOrdersOf(db: Reads, ids: readonly OrderId[]): Promise<Statement[]> {
+  if (ids.length === 0) return [];
+  const legs = await db.all<{ client_order_id: string; account: AccountId }>(
+    join(
+      [
+        sql`select l.client_order_id, o.trading_account_id as account from order_legs l
+            join order_history o on o.order_id = l.order_id where`,
+        among('l.order_id', ids),
+      ],
+      ' ',
+    ),
+  );
+  const books = new Map<AccountId, string[]>();
+  for (const { client_order_id, account } of legs)
+    books.set(account, [...(books.get(account) ?? []), client_order_id]);
+  return [...books].map(([account, orders]) =>
+    deleteFrom(
+      'paper_orders',
+      join(
+        [
+          // Its own, and that of its rehearsals.
+          among('book', [account, `sim:${account}`]),
+          among('client_order_id', orders),
+          sql`status not in ('placed', 'partially_filled')`,
+        ],
+        ' and ',
+      ),
+    ),
+  );
 }
 
 // What has been done, for whoever watches.

@@ -4,7 +4,7 @@ import { type Decimal, decimal } from '../../domain/decimal.ts';
 import { millis, type Timestamp, timestamp } from '../../domain/ids.ts';
 import type { Order } from '../../domain/orders/order.ts';
 import type { EquityRead, SentEntry } from '../../worker/orders.ts';
-import { type Db, sql } from '../engine/db.ts';
+import { type Db, type Statement, sql } from '../engine/db.ts';
 
 type Book = Pick<Order, 'userId' | 'accountId' | 'simulation'>;
 type BookOrder = Book & Pick<Order, 'id'>;
@@ -27,7 +27,7 @@ export async function entriesSince(
   return rows.map((row) => ({ instrument: row.instrument, sentAt: row.sent_at }));
 }
 
-/** That of the day's first order: this one, where it is for that. null: another was sent before, and none was kept. */
+/** That of the day's first order, or of when the guard was set on that day: this one, where it is for that. null: another was sent before, and none was kept. */
 export async function firstEquity(
   db: Db,
   order: BookOrder,
@@ -44,6 +44,16 @@ export async function firstEquity(
   ]);
   return (await keptEquity(db, order, day)) ?? read.equity;
 }
+
+/** What a day is counted from: on the day on which the guard is set, the equity of that moment. */
+export const beginDay = (
+  { accountId, simulation }: Pick<Book, 'accountId' | 'simulation'>,
+  day: string,
+  equity: Decimal,
+): Statement =>
+  sql`insert into day_equity (trading_account_id, simulation, day, equity)
+      values (${accountId}, ${simulation}, ${day}, ${equity})
+      on conflict (trading_account_id, simulation, day) do update set equity = excluded.equity`;
 
 /** The same, and nothing is kept. */
 export async function knownEquity(

@@ -1,6 +1,7 @@
 // What an accepted order uses up: a place in the user's day, and an idempotency key.
 
 import type { OrderId, Timestamp, UserId } from '../../domain/ids.ts';
+import type { Order } from '../../domain/orders/order.ts';
 import { type Db, join, must, type Statement, sql } from '../engine/db.ts';
 
 /** Accepted on one UTC day: of each kind a plan allows so many. */
@@ -36,6 +37,26 @@ export function countOrder(
     : sql` where daily_order_counts.orders < ${limit}`;
   return must('daily_limit', join([counted, below], ''));
 }
+
+/** It was taken back. */
+export const uncountOrder = (
+  { userId, simulation }: Pick<Order, 'userId' | 'simulation'>,
+  day: string,
+): Statement =>
+  simulation
+    ? sql`update daily_order_counts set simulated = simulated - 1
+          where user_id = ${userId} and day = ${day} and simulated > 0`
+    : sql`update daily_order_counts set orders = orders - 1
+          where user_id = ${userId} and day = ${day} and orders > 0`;
+
+/** Guarded by `order`: nobody has taken it since it was accepted. Its key is free again. */
+export const takeBackOrder = ({ id, version }: Pick<Order, 'id' | 'version'>): Statement[] => [
+  sql`delete from idempotency_keys where order_id = ${id}`,
+  must(
+    'order',
+    sql`delete from order_history where order_id = ${id} and version = ${version} and status = 'queued'`,
+  ),
+];
 
 export interface IdempotencyKey {
   readonly key: string;

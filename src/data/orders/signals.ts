@@ -42,6 +42,23 @@ export const insertSignal = (signal: ArrivedSignal): Statement =>
         ${signal.understood && JSON.stringify(signal.understood)},
         ${signal.ignored.length > 0 ? JSON.stringify(signal.ignored) : null})`;
 
+/** Of one account: so many of the last are looked through for a message. */
+const LOOKED_THROUGH = 200;
+
+/** A message that came to the account's webhook of late, as it is shown: the secret masked. */
+export async function hasArrived(
+  db: { readonly lists: Reads },
+  { userId, accountId, message }: { userId: UserId; accountId: AccountId; message: string },
+): Promise<boolean> {
+  const row = await db.lists.get(
+    sql`select 1 as found from (select message from signals
+            where user_id = ${userId} and trading_account_id = ${accountId}
+            order by arrived_at desc, id desc limit ${LOOKED_THROUGH}) as last
+        where message in (${message}, ${message.trim()}) limit 1`,
+  );
+  return row !== undefined && row !== null;
+}
+
 export interface SignalFilter {
   readonly accountId?: AccountId;
   /** Of one that became an order, also what became of that. */

@@ -13,14 +13,29 @@ export interface StrategyKey {
   readonly simulation: boolean;
 }
 
-export interface StrategyState {
+/** What was found by comparing, and what is still to be compared. */
+export interface Compared {
+  /** Since when the account holds something else; null: it did not when it was last compared. */
+  readonly driftSince: Timestamp | null;
+  /** What the account held instead, when it was last compared; null: it is the same, or was not noted. */
+  readonly held: Decimal | null;
+  readonly owed: OwedComparison | null;
+}
+
+interface OwedComparison {
+  /** Not before. */
+  readonly at: Timestamp;
+  /** An alert never arrived, as it seems: to be told of then. */
+  readonly gap: boolean;
+}
+
+export const NOTHING_COMPARED: Compared = { driftSince: null, held: null, owed: null };
+
+export interface StrategyState extends Compared {
   readonly key: StrategyKey;
   readonly version: number;
   readonly word: StrategyWord;
   readonly arrivedAt: Timestamp;
-  readonly driftSince: Timestamp | null;
-  /** What the account held instead, when it was last compared; null: it is the same, or was not noted. */
-  readonly held: Decimal | null;
 }
 
 interface StrategyRow {
@@ -37,6 +52,8 @@ interface StrategyRow {
   fingerprint: string | null;
   drift_since: Timestamp | null;
   held: string | null;
+  compare_at: Timestamp | null;
+  owes_gap: number | boolean;
 }
 
 export async function findStrategy(db: Db, key: StrategyKey): Promise<StrategyState | null> {
@@ -60,40 +77,62 @@ export async function strategiesOf(
   return rows.map(toState);
 }
 
+/** Those whose comparison is due, the longest first. */
+export async function owedComparisons(db: Db, now: Timestamp, limit: number): Promise<StrategyState[]> {
+  const rows = await db.all<StrategyRow>(
+    sql`select * from strategy_positions where compare_at <= ${now} order by compare_at limit ${limit}`,
+  );
+  return rows.map(toState);
+}
+
 /** Guarded by `strategy`: nobody has said anything since the state was read. */
 export function keepWord(
   { accountId, symbol, simulation }: StrategyKey,
   known: StrategyState | null,
   { timestamp: said, after, before, print }: StrategyWord,
-  arrivedAt: Timestamp,
+  { arrivedAt, driftSince, held, owed }: { readonly arrivedAt: Timestamp } & Compared,
 ): Statement {
   const at = timestamp(said);
   return must(
     'strategy',
     known === null
       ? sql`insert into strategy_positions (trading_account_id, symbol, simulation, version, said_at, arrived_at, side,
-              size, before_side, before_size, fingerprint)
+              size, before_side, before_size, fingerprint, compare_at, owes_gap)
             values (${accountId}, ${symbol}, ${simulation}, 1, ${at}, ${arrivedAt}, ${after?.side ?? null},
-              ${after?.size ?? null}, ${before?.side ?? null}, ${before?.size ?? null}, ${print})
+              ${after?.size ?? null}, ${before?.side ?? null}, ${before?.size ?? null}, ${print}, ${owed?.at ?? null},
+              ${owed?.gap ?? false})
             on conflict (trading_account_id, symbol, simulation) do nothing`
       : sql`update strategy_positions set version = ${known.version + 1}, said_at = ${at}, arrived_at = ${arrivedAt},
               side = ${after?.side ?? null}, size = ${after?.size ?? null}, before_side = ${before?.side ?? null},
-              before_size = ${before?.size ?? null}, fingerprint = ${print}
+              before_size = ${before?.size ?? null}, fingerprint = ${print}, drift_since = ${driftSince},
+              held = ${held}, compare_at = ${owed?.at ?? null}, owes_gap = ${owed?.gap ?? false}
             where trading_account_id = ${accountId} and symbol = ${symbol} and simulation = ${simulation}
               and version = ${known.version}`,
   );
 }
 
-/** A genuine signal that says nothing of the position: what was said before holds no longer. When it came is kept. */
+/**
+ * A genuine signal that says nothing of the position: what was said before holds no longer. When it came is kept. Guarded by
+ * `strategy`, where something was found that its owner is told of when it ends: whoever does that has to read it first.
+ */
 export const forgetStance = (
   { accountId, symbol, simulation }: StrategyKey,
   arrivedAt: Timestamp,
 ): Statement =>
-  sql`insert into strategy_positions (trading_account_id, symbol, simulation, version, said_at, arrived_at)
-      values (${accountId}, ${symbol}, ${simulation}, 1, ${NEVER}, ${arrivedAt})
-      on conflict (trading_account_id, symbol, simulation) do update
-        set version = strategy_positions.version + 1, arrived_at = excluded.arrived_at, side = null, size = null,
-          before_side = null, before_size = null`;
+  must(
+    'strategy',
+    sql`insert into strategy_positions (trading_account_id, symbol, simulation, version, said_at, arrived_at)
+        values (${accountId}, ${symbol}, ${simulation}, 1, ${NEVER}, ${arrivedAt})
+        on conflict (trading_account_id, symbol, simulation) do update
+          set version = strategy_positions.version + 1, arrived_at = excluded.arrived_at, side = null, size = null,
+            before_side = null, before_size = null
+          where strategy_positions.drift_since is null and strategy_positions.compare_at is null`,
+  );
+
+/** The broker has no such symbol: there is nothing that a strategy could hold. */
+export const forgetSymbol = ({ accountId, symbol, simulation }: StrategyKey): Statement =>
+  sql`delete from strategy_positions where trading_account_id = ${accountId} and symbol = ${symbol}
+        and simulation = ${simulation}`;
 
 /** Said before whatever will be said. */
 const NEVER = timestamp(0);
@@ -106,14 +145,15 @@ export const strategyStands = ({ key, version }: StrategyState): Statement =>
           and simulation = ${key.simulation} and version = ${version}`,
   );
 
-/** What the account holds instead, and since when; null: no longer. Guarded by `strategy`. */
-export const setDrift = (
+/** Guarded by `strategy`. */
+export const setCompared = (
   { key, version }: StrategyState,
-  drift: { readonly since: Timestamp; readonly held: Decimal } | null,
+  { driftSince, held, owed }: Compared,
 ): Statement =>
   must(
     'strategy',
-    sql`update strategy_positions set drift_since = ${drift?.since ?? null}, held = ${drift?.held ?? null}, version = ${version + 1}
+    sql`update strategy_positions set drift_since = ${driftSince}, held = ${held}, compare_at = ${owed?.at ?? null},
+          owes_gap = ${owed?.gap ?? false}, version = ${version + 1}
         where trading_account_id = ${key.accountId} and symbol = ${key.symbol} and simulation = ${key.simulation}
           and version = ${version}`,
   );
@@ -130,6 +170,7 @@ const toState = (row: StrategyRow): StrategyState => ({
   arrivedAt: row.arrived_at,
   driftSince: row.drift_since,
   held: decimalOrNull(row.held),
+  owed: row.compare_at === null ? null : { at: row.compare_at, gap: Boolean(row.owes_gap) },
 });
 
 const toStance = (side: StanceSide | null, size: string | null): Stance | null =>

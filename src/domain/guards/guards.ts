@@ -32,7 +32,7 @@ export interface Guards {
   readonly max_orders_per_minute?: number;
   /** Between two entries in one symbol. */
   readonly cooldown_seconds?: number;
-  /** Of equity, since the day's first order. */
+  /** Of equity, since the day's first order; on the day on which it is set, since then. */
   readonly max_daily_loss?: number;
   /** Between the broker's price and the signal's. */
   readonly max_price_deviation_percent?: number;
@@ -56,7 +56,7 @@ export interface GuardFacts {
   readonly entriesInLastMinute: number | null;
   /** In this symbol; null in it: there was none. */
   readonly lastEntry: { readonly at: Timestamp | null } | null;
-  /** `first`: at the day's first order; null: it was not noted then. */
+  /** `first`: at the day's first order, or when the guard was set on that day; null: it was not noted then. */
   readonly equity: { readonly now: Decimal; readonly first: Decimal | null } | null;
   /** The signal's. */
   readonly price: Decimal | null;
@@ -136,7 +136,7 @@ const GUARDS: readonly { readonly guard: GuardName; readonly judge: Judge }[] = 
       const loss = subtract(equity.first, equity.now);
       return {
         passes: compare(loss, decimal(most)) <= 0,
-        reason: `the equity is ${equity.now}, it was ${equity.first} at the day's first order, and at most ${most} may be lost`,
+        reason: `the equity is ${equity.now}, it was ${equity.first} at the day's first order or when the guard was set, and at most ${most} may be lost`,
       };
     },
   },

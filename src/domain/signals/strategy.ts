@@ -61,6 +61,23 @@ export function isSuperseded(last: StrategyWord | null, word: StrategyWord): boo
 export const isRepeated = (last: StrategyWord, word: StrategyWord): boolean =>
   word.print !== null && last.print === word.print;
 
+/** It stands elsewhere than the last word said: the alert that took it there has not come. */
+export const hasMoved = (last: StrategyWord | null, { after }: StrategyWord): boolean =>
+  last !== null && last.after !== null && after !== null && !isSame(last.after, after);
+
+/**
+ * The alert that a `sync` of the same second has overtaken: it begins where the strategy stood before both, or, where it does
+ * not say that, ends where the `sync` stands.
+ */
+export function isOvertaken(sync: StrategyWord, { before, after, timestamp }: StrategyWord): boolean {
+  if (secondOf(sync.timestamp) !== secondOf(timestamp)) return false;
+  if (before !== null) return sync.before !== null && isSame(sync.before, before);
+  return sync.after !== null && after !== null && isSame(sync.after, after);
+}
+
+/** The platform writes times in whole seconds. */
+const secondOf = (ms: number): number => Math.floor(ms / 1000);
+
 /** The one begins where the other ends. */
 const beginsWhere = ({ before }: StrategyWord, { after }: StrategyWord): boolean =>
   before !== null && after !== null && isSame(before, after);

@@ -45,12 +45,43 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   syminfo: 'BTCUSDT.P',
 };
 
+/** A placeholder that was filled in here, as the platform might. */
+export interface Example {
+  /** Null: it stands in none. */
+  readonly field: string | null;
+  readonly placeholder: string;
+  readonly value: string;
+}
+
 /** What is no placeholder of the platform's stays as it stands, and is refused as what was not filled in. */
-export const fillTemplate = (text: string, now: number): string =>
-  text.replace(/\{\{\s*([\w.]+)\s*\}\}/g, (whole, name: string) => {
-    if (name === 'timenow' || name === 'time') return `${new Date(now).toISOString().slice(0, 19)}Z`;
-    return Object.hasOwn(EXAMPLES, name) ? (EXAMPLES[name] ?? whole) : whole;
+export function fillTemplate(
+  text: string,
+  now: number,
+): { readonly text: string; readonly examples: readonly Example[] } {
+  const examples: Example[] = [];
+  const filled = text.replace(PLACEHOLDER, (placeholder, name: string, at: number) => {
+    const value = exampleOf(name, now);
+    if (value === null) return placeholder;
+    examples.push({ field: fieldBefore(text, at), placeholder, value });
+    return value;
   });
+  return { text: filled, examples };
+}
+
+const PLACEHOLDER = /\{\{\s*([\w.]+)\s*\}\}/g;
+
+function exampleOf(name: string, now: number): string | null {
+  if (name === 'timenow' || name === 'time') return `${new Date(now).toISOString().slice(0, 19)}Z`;
+  return Object.hasOwn(EXAMPLES, name) ? (EXAMPLES[name] ?? null) : null;
+}
+
+/** The name that stands last before it, with a colon behind: whether the text is JSON is not known yet. */
+function fieldBefore(text: string, at: number): string | null {
+  const names = text.slice(Math.max(0, at - LONGEST_FIELD), at).matchAll(/"([^"\\]{1,64})"\s*:/g);
+  return [...names].at(-1)?.[1] ?? null;
+}
+
+const LONGEST_FIELD = 400;
 
 /** What can be kept of a message that does not work, in one that does; else the template. */
 export function workingMessage(message: string, now: number): string {
@@ -58,7 +89,7 @@ export function workingMessage(message: string, now: number): string {
   const text = kept && JSON.stringify(kept, null, 2);
   const reads = (filled: string) =>
     'signal' in readSignal(readBody(new TextEncoder().encode(filled)), { simulation: false });
-  return text !== null && reads(fillTemplate(text, now)) ? text : templateWith(SECRET_TO_PASTE);
+  return text !== null && reads(fillTemplate(text, now).text) ? text : templateWith(SECRET_TO_PASTE);
 }
 
 function keptFields(message: string): object | null {

@@ -116,9 +116,10 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
         ofOne({
           id: 'changeAccount',
           summary: 'Change an account',
-          description: 'What is not given stays as it is; `paper` is merged into what is there.',
+          description:
+            'What is not given stays as it is; `paper` is merged into what is there. `max_daily_loss` counts from the equity of now on the day on which it is set: 503 where that cannot be read.',
           answers: { 200: Account },
-          denials: ['account_changed', 'too_many'],
+          denials: ['account_changed', 'too_many', ...ASKS_BROKER],
         }),
       ),
       schema: { body: AccountChangeBody },

@@ -42,9 +42,15 @@ const Guards = Type.Object(
     max_position: perSymbol('the most that may be held after it'),
     max_orders_per_minute: orNull(count('entries'), { examples: [null] }),
     cooldown_seconds: orNull(number('between two entries in one symbol', 60), { examples: [null] }),
-    max_daily_loss: orNull(number('of equity, since the first order of the UTC day', 500), {
-      examples: [null],
-    }),
+    max_daily_loss: orNull(
+      number(
+        'of equity, since the first order of the UTC day; on the day on which it is set, since then',
+        500,
+      ),
+      {
+        examples: [null],
+      },
+    ),
     max_price_deviation_percent: orNull(number("between the broker's price and the signal's", 0.5), {
       examples: [null],
     }),
@@ -76,7 +82,7 @@ const accountFields = {
   environment: text('live, or what else the broker offers', ['live']),
   max_request_age: Type.Integer({ description: 'how old a signal may be, in seconds', examples: [300] }),
   allowed_symbols: Type.Array(Type.String(), {
-    description: 'empty: what the broker has',
+    description: 'what may be opened; empty: what the broker has',
     examples: [['BTCUSDT']],
   }),
   out_of_sync: oneOf(OUT_OF_SYNC, {

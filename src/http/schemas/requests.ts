@@ -219,7 +219,10 @@ const accountFields = {
     Type.Integer({ minimum: 10, maximum: 3600, default: 300, description: 'seconds' }),
   ),
   allowed_symbols: Type.Optional(
-    Type.Array(symbol, { maxItems: 500, description: 'at most 100; empty: what the broker has' }),
+    Type.Array(symbol, {
+      maxItems: 500,
+      description: 'at most 100; empty: what the broker has. Exits and closes of any other symbol pass',
+    }),
   ),
   out_of_sync: Type.Optional(
     oneOf(OUT_OF_SYNC, {

@@ -94,6 +94,17 @@ export const CheckedMessage = Type.Object(
       description: 'what it asks for that is not done here',
       examples: [[]],
     }),
+    examples: Type.Array(
+      Type.Object({
+        field: orNull(text('in which it stands', ['quantity'])),
+        placeholder: text('as it stands there', ['{{strategy.order.contracts}}']),
+        value: text('what the platform might fill in', ['1']),
+      }),
+      {
+        description:
+          'placeholders that were filled in to judge the message; none of a message that was received, which is judged as it came',
+      },
+    ),
   },
   { title: 'CheckedMessage' },
 );

@@ -27,7 +27,11 @@ export interface Work {
     request: { accountId: AccountId; simulation: boolean };
     answer: { readonly positions: readonly Position[] } | Unavailable;
   };
-  balance: { request: { accountId: AccountId }; answer: { readonly balance: Balance } | Unavailable };
+  /** Of the simulated book, where that is asked for. */
+  balance: {
+    request: { accountId: AccountId; simulation?: boolean };
+    answer: { readonly balance: Balance } | Unavailable;
+  };
   symbols: { request: { accountId: AccountId } & SymbolSearch; answer: SymbolPage | Unavailable };
   /** The order as it would be sent now, or as it would end. */
   plan: {

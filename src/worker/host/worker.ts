@@ -263,7 +263,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       case 'symbols':
         return asking(request.accountId, () => searchSymbols(connections, request.accountId, request));
       case 'balance':
-        return asking(request.accountId, () => readBalance(connections, request.accountId));
+        return asking(request.accountId, () => readBalance(connections, request));
       case 'plan':
         return asking(request.accountId, async () => {
           try {

@@ -74,10 +74,10 @@ export async function readPositions(
 
 export async function readBalance(
   connections: Connections,
-  account: AccountId,
+  { accountId, simulation = false }: { readonly accountId: AccountId; readonly simulation?: boolean },
 ): Promise<{ readonly balance: Balance } | Unavailable> {
   try {
-    return { balance: await connections.use(real(account), (broker) => broker.balance()) };
+    return { balance: await connections.use({ accountId, simulation }, (broker) => broker.balance()) };
   } catch (fault) {
     return unavailable(fault);
   }

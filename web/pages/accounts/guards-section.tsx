@@ -109,7 +109,7 @@ function Suggestion({ account, equity, currency }: GuardsProps) {
       <p>
         No guard is set. Suggested: {suggestionInWords(suggested, currency)}.
         {suggested.max_daily_loss !== undefined &&
-          ' The day’s loss is counted from its first order: if there was one today, entries wait for the next day (UTC).'}
+          ' Today’s loss is counted from now on, that of each later day from its first order (UTC).'}
       </p>
       {change.error && <ProblemNote fault={change.error} />}
     </div>

@@ -44,7 +44,7 @@ export const NUMBER_GUARDS: readonly GuardDescription[] = [
     name: 'max_daily_loss',
     unit: 'currency',
     meaning:
-      'equity now, compared with equity at the day’s first order (UTC); set after that order, entries wait for the next day',
+      'equity now, compared with equity at the day’s first order (UTC); on the day on which it is set, with equity at that moment',
     bounds: AMOUNT,
   },
   {

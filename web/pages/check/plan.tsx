@@ -29,7 +29,14 @@ export function Plan({
   };
   const unreal = unrealWord({ simulation, broker_name: account.broker, environment: account.environment });
   return (
-    <Section title="The order it would give" more={<span className="quiet">as things stand now</span>}>
+    <Section
+      title="The order it would give"
+      more={
+        <span className="quiet">
+          {checked.examples.length > 0 && 'with examples for what the platform fills in, '}as things stand now
+        </span>
+      }
+    >
       {plan ? (
         <div className={unreal ? 'hatched' : undefined}>
           <p className={styles.say}>

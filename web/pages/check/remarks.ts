@@ -16,6 +16,11 @@ export interface Remark {
 }
 
 const BY_PLATFORM = 'filled in by the platform';
+/** What stands for what the platform will fill in: nobody knows yet what that is. */
+function exampleWords(name: string, { examples }: Checked): string {
+  const values = examples.filter(({ field }) => field === name).map(({ value }) => value);
+  return values.length === 0 ? BY_PLATFORM : `${BY_PLATFORM}; read here as ${values.join(', ')}`;
+}
 const NOTHING: Remark = { tone: 'none', words: '' };
 const IGNORED: Remark = { tone: 'ignored', words: 'ignored' };
 
@@ -48,7 +53,7 @@ function ownRemark(
   const refusal = check && refusalBy(checked, check);
   if (refusal) return { tone: 'no', strong: 'refused', words: refusal };
   if (checked.ignored.includes(name)) return IGNORED;
-  if (checked.understood) return { tone: 'ok', words: understoodWords(name, value, checked.understood) };
+  if (checked.understood) return { tone: 'ok', words: understoodWords(name, value, checked) };
   // Where the service kept what it could of the message, what is not there it would refuse too.
   const isKept = lines.some((line) => line.name === 'action' && has(corrected, 'action', line.value));
   return isKept && !corrected.some((field) => field.name === name)
@@ -70,7 +75,10 @@ function foreignRemark(
   if (same && name === 'secret') return { tone: 'no', words: 'your webhook secret takes its place' };
   if (same)
     return bare(same.value) === bare(value)
-      ? { tone: 'ok', words: value.includes('{{') ? BY_PLATFORM : bare(value) + inQuotes(value) }
+      ? {
+          tone: 'ok',
+          words: value.includes('{{') ? exampleWords(name, checked) : bare(value) + inQuotes(value),
+        }
       : { tone: 'no', words: 'becomes', code: bare(same.value) };
   const own = new Set(lines.map((line) => line.name));
   // What it says itself, or what the fields in it say.
@@ -131,11 +139,10 @@ const MEANS: Readonly<Record<string, (said: Understood, value: string) => string
   simulation: () => 'as the address says',
 };
 
-function understoodWords(name: string, value: string, understood: Understood): string {
-  const words = Object.hasOwn(MEANS, name) ? (MEANS[name]?.(understood, value) ?? '') : '';
-  return value.includes('{{') && ['action', 'symbol', 'quantity', 'price', 'timestamp'].includes(name)
-    ? BY_PLATFORM
-    : words;
+function understoodWords(name: string, value: string, checked: Checked): string {
+  if (value.includes('{{')) return exampleWords(name, checked);
+  const understood = checked.understood ?? {};
+  return Object.hasOwn(MEANS, name) ? (MEANS[name]?.(understood, value) ?? '') : '';
 }
 
 /** What the message that works has and the other has not, by name; and what it leaves out. */

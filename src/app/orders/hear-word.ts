@@ -1,0 +1,192 @@
+// What a strategy says of itself, heard in order: every genuine word is kept, executed or not, and the next one shows
+// whether one was missed.
+
+import type { Account } from '../../data/accounts/accounts.ts';
+import type { Db, Statement } from '../../data/engine/db.ts';
+import {
+  findStrategy,
+  forgetStance,
+  keepWord,
+  NOTHING_COMPARED,
+  type StrategyState,
+  strategyStands,
+} from '../../data/orders/strategies.ts';
+import { ZERO } from '../../domain/decimal.ts';
+import { type Denial, deny, isDenial } from '../../domain/denial.ts';
+import { timestamp } from '../../domain/ids.ts';
+import { NO_NOTES, type SignalNotes } from '../../domain/orders/order.ts';
+import type { Signal } from '../../domain/signals/signal.ts';
+import {
+  hasGap,
+  hasMoved,
+  isOvertaken,
+  isRepeated,
+  isSuperseded,
+  positionOf,
+  type Stance,
+  type StrategyWord,
+} from '../../domain/signals/strategy.ts';
+import { fingerprint } from '../../domain/signals/webhook.ts';
+import type { RequestContext } from '../audit/audit.ts';
+import type { Contested, Placed } from './place-order.ts';
+import { compareWith, driftNoted, gapNoted, heardAs, keyOf, OURSELVES } from './strategy.ts';
+
+/** A strategy that speaks faster than this is not worth a longer wait. */
+const MOST_TRIES = 4;
+
+const FLAT: Stance = { side: 'flat', size: ZERO };
+
+/** A word as it was heard: what is noted with its order, and what is to be committed with it, guarded by `strategy`. */
+export interface Heard {
+  readonly notes: SignalNotes;
+  readonly unit: readonly Statement[];
+}
+
+export interface Hearing {
+  readonly account: Account;
+  readonly signal: Signal;
+  readonly simulation: boolean;
+  readonly arrivedAt: number;
+  readonly context: RequestContext;
+}
+
+/** A `sync` and the alert of the same bar are two requests: for so long the alert may yet come. */
+const OVERTAKING_MS = 5_000;
+
+/** `isAgain`: what was decided without a look did not stand. */
+async function hear(db: Db, hearing: Hearing, { isAgain }: { isAgain: boolean }): Promise<Heard> {
+  const { account, signal, simulation, arrivedAt, context } = hearing;
+  const { before, price, ignored } = signal;
+  const at = timestamp(arrivedAt);
+  // Who closes is flat, and need not say so.
+  const after = signal.action === 'close' ? FLAT : signal.after;
+  const plain = { ...NO_NOTES, price, ignored };
+  const key = keyOf(account, signal.symbol, simulation);
+  // It trades, and does not say where the strategy stands now.
+  const saysNothing = before === null && after === null;
+  const known = saysNothing && !isAgain ? null : await findStrategy(db, key);
+  if (saysNothing)
+    return {
+      notes: price === null && ignored.length === 0 ? NO_NOTES : plain,
+      unit: known ? [forgotten(known), ...settled(known, null)] : [forgetStance(key, at)],
+    };
+
+  const print = fingerprint(account.userId, signal);
+  // In simulation nobody has proven a time: one from far ahead would be the last word for ever.
+  const latest = arrivedAt + account.maxRequestAge * 1000;
+  const said = Math.min(signal.timestamp ?? arrivedAt, latest);
+  const word: StrategyWord = { before, after, timestamp: said, print };
+  const last = known?.word ?? null;
+  const isSync = signal.action === 'sync';
+  const isLate = isSuperseded(last, word);
+  const isExpected = known !== null && known.owed !== null && !isSync && isOvertaken(known.word, word);
+  const gap = !isLate && !isExpected && hasGap(last, word, { isSync });
+  const notes: SignalNotes = {
+    ...plain,
+    marketPosition: signal.after?.side ?? null,
+    gap,
+    outOfTurn: isLate,
+    // Who asks for an amount, or to close, is not told where to stop by a later word.
+    superseded: isLate && signal.after !== null && signal.intent.target !== undefined,
+  };
+  if (known && (isLate || isRepeated(known.word, word)))
+    return { notes, unit: [strategyStands(known), ...(gap ? missed(word) : [])] };
+  // It says where it began, and not where it ended: there is nothing to compare the next one with.
+  if (after === null)
+    return {
+      notes,
+      unit: known
+        ? [forgotten(known), ...(isExpected ? [] : settled(known, null)), ...(gap ? missed(word) : [])]
+        : [forgetStance(key, at)],
+    };
+  return { notes, unit: kept() };
+
+  function kept(): Statement[] {
+    const compared = known ?? NOTHING_COMPARED;
+    if (isSync && last !== null && hasMoved(last, word)) {
+      // By where it stands alone nobody can tell yet: its alert may come a moment later.
+      const seems = gap && before === null;
+      const owed = { at: timestamp(arrivedAt + OVERTAKING_MS), gap: seems };
+      const moved = { ...word, before: before ?? last.after };
+      return [
+        keepWord(key, known, moved, { ...compared, arrivedAt: at, owed }),
+        ...(known ? settled(known, word) : []),
+        ...(gap && !seems ? missed(word) : []),
+      ];
+    }
+    if (isSync) {
+      const again = { ...word, before: before ?? (compared.owed ? (last?.before ?? null) : null) };
+      return [keepWord(key, known, again, { ...compared, arrivedAt: at }), ...(gap ? missed(word) : [])];
+    }
+    const isComparable = after !== null && positionOf(after) !== null;
+    const next = isComparable ? { ...compared, owed: null } : NOTHING_COMPARED;
+    return [
+      keepWord(key, known, word, { ...next, arrivedAt: at }),
+      ...(known && !isExpected ? settled(known, isComparable ? word : null) : []),
+      ...(gap ? missed(word) : []),
+    ];
+  }
+
+  function forgotten(state: StrategyState): Statement {
+    const nothing = { ...state.word, before: null, after: null };
+    return keepWord(key, state, nothing, { ...NOTHING_COMPARED, arrivedAt: at });
+  }
+
+  /** What was found before, and ends with this word or was still to be told; `next`: what there is to compare with from now on. */
+  function settled(state: StrategyState, next: StrategyWord | null): Statement[] {
+    const { owed, held } = state;
+    const isDue = owed !== null && owed.at <= at && held !== null && state.driftSince === null;
+    const begun = isDue ? driftNoted(key, account.userId, compareWith(state, held), arrivedAt) : [];
+    const isOver = state.driftSince !== null && next === null;
+    return [
+      ...(owed?.gap ? gapNoted(key, account.userId, heardAs(state.word), arrivedAt, OURSELVES) : []),
+      ...begun,
+      ...(isOver || begun.length > 0
+        ? driftNoted(
+            key,
+            account.userId,
+            { strategyPosition: null, brokerPosition: held ?? ZERO, inSync: true },
+            arrivedAt,
+          )
+        : []),
+    ];
+  }
+
+  function missed({ before: began, after: ended }: StrategyWord): Statement[] {
+    const found = { expected: last?.after ?? null, said: began ?? ended };
+    return gapNoted(key, account.userId, found, arrivedAt, context);
+  }
+}
+
+/** Places with what was heard; where the strategy says something else meanwhile, it is heard again. A refused word is kept too. */
+export async function heardAnd(
+  { db, log }: { readonly db: Db; readonly log: { warn(context: object, text: string): void } },
+  hearing: Hearing,
+  place: (heard: Heard) => Promise<Denial | Contested | Placed>,
+): Promise<Denial | Contested | Placed> {
+  for (let tries = 1; tries <= MOST_TRIES; tries++) {
+    const heard = await hear(db, hearing, { isAgain: tries > 1 });
+    const outcome = await place(heard);
+    if ('contested' in outcome && outcome.contested === 'strategy') continue;
+    // A rehearsal needs no secret: whoever knows the address could fill the table by what is refused.
+    const isGenuine = !hearing.simulation && heard.unit.length > 0;
+    if (isDenial(outcome) && outcome.code !== 'outcome_unknown' && isGenuine)
+      // The refusal is the answer, whether or not this can be kept.
+      await keepHeard(db, hearing).catch((fault: unknown) =>
+        log.warn({ fault }, 'what a refused signal said could not be kept'),
+      );
+    return outcome;
+  }
+  return deny('database_unavailable', {
+    detail: 'The strategy is saying more at this moment. Nothing was queued.',
+    advice: 'Send the signal again.',
+  });
+}
+
+export async function keepHeard(db: Db, hearing: Hearing): Promise<Heard> {
+  for (let tries = 1; ; tries++) {
+    const heard = await hear(db, hearing, { isAgain: tries > 1 });
+    if (heard.unit.length === 0 || tries === MOST_TRIES || (await db.commit(heard.unit)) === null)
+      return heard;
+  }
+}
