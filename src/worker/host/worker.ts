@@ -30,8 +30,9 @@ import { createLanes } from '../lane/lanes.ts';
 import { planAhead } from '../lane/plan-ahead.ts';
 import { recentTrades, type Trades } from '../lane/trades.ts';
 import { Interrupted, workOff } from '../lane/work-off.ts';
-import { type BrokerAccess, type Connections, createConnections } from '../line/connections.ts';
+import { type BrokerAccess, type Connections, createConnections, toGetOut } from '../line/connections.ts';
 import { createListening } from '../line/listening.ts';
+import { RefusedBefore } from '../line/presenting.ts';
 import type { WorkerOrders } from '../orders.ts';
 import type { Envelope, Mailbox, WorkRequest } from './mailbox.ts';
 
@@ -86,7 +87,13 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     noteEquity: equityNotes(deps),
     save: async (order, options = { settled: false }) =>
       mine(order, await orders.save(order, token, options)),
-    saveSending: async (order, revision) => mine(order, await orders.saveSending(order, token, revision)),
+    async saveSending(order, revision) {
+      const saved = mine(order, await orders.saveSending(order, token, revision));
+      // Another was refused with them, or they were replaced, after this entry was accepted: it is not tried with them.
+      if (saved === 'unverified')
+        throw new RefusedBefore('the account’s credentials are not verified any more');
+      return saved;
+    },
     async saveSeen(order) {
       const saved = await orders.save(order, token, { settled: false });
       if (saved !== 'taken') return saved;
@@ -236,7 +243,8 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         return null;
       case 'flatten': {
         const { accountId } = request;
-        const own = { ...deps, connections, trades: tradesOf({ accountId, simulation: false }) };
+        const trades = tradesOf({ accountId, simulation: false });
+        const own = { ...deps, connections: toGetOut(connections), trades };
         return trading(accountId, () => clearEntries(own, user, accountId));
       }
       case 'look':
