@@ -15,7 +15,7 @@ export interface Presented {
 }
 
 /** The broker refused them just now. */
-export class RefusedNow extends CredentialsRejected {
+class RefusedNow extends CredentialsRejected {
   readonly presented: Presented;
   constructor(words: string, presented: Presented) {
     super(words);
