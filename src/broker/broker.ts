@@ -157,7 +157,7 @@ export class BrokerBusy extends BrokerUnavailable {
   }
 }
 
-/** The broker refuses the credentials; the message is its own words. To try again changes nothing, and can lock them. */
+/** The broker refuses the credentials; the message is its own words. A connector does not try again: that can lock them. */
 export class CredentialsRejected extends BrokerUnavailable {
   override readonly name: string = 'CredentialsRejected';
 }

@@ -57,14 +57,15 @@ export interface WorkerOrders {
    */
   save(order: Order, token: string, options: { settled: boolean }): Promise<Order | 'taken'>;
   /**
-   * The same, right before a leg is sent: `halted` for an entry of an account that is, or whose user was deactivated. Where
-   * the account has changed since that revision, nothing is saved for an entry, and these are its guards.
+   * The same, right before a leg is sent: `halted` for an entry of an account that is, or whose user was deactivated;
+   * `unverified` for one of an account whose credentials were refused or replaced since. Where the account has changed
+   * since that revision, nothing is saved for an entry, and these are its guards.
    */
   saveSending(
     order: Order,
     token: string,
     revision: number | null,
-  ): Promise<Order | 'taken' | 'halted' | Guarding>;
+  ): Promise<Order | 'taken' | 'halted' | 'unverified' | Guarding>;
   /** Legs of real orders that were sent to the broker around that time, whoever's they are. */
   sentAround(broker: BrokerName, time: Timestamp): Promise<readonly SentOrder[]>;
   /** Entries of the account and mode that were sent since then, oldest first; what was refused at once is none. */

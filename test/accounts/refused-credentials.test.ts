@@ -100,3 +100,63 @@ describe('a verification that is refused', () => {
     assert.deepEqual(await flagsOf(world, trader), [false, true]);
   });
 });
+
+describe('a broker that refuses the credentials', () => {
+  const askForPositions = (world: World, trader: Trader) =>
+    world.as<Problem>(trader, 'GET', urlOf(trader, '/positions'));
+
+  test('once, to a page’s question: the page is answered, the flag stays, and the exit is filled', async (t) => {
+    const { broker, waits, world, trader } = await scriptedWorld(t);
+    await world.send(trader, { action: 'long_entry' });
+    broker.script('positions', () => Promise.reject(new CredentialsRejected('401')), 1);
+    assert.equal((await askForPositions(world, trader)).status, 200);
+    assert.deepEqual([waits, await flagsOf(world, trader)], [[2_000], [true, false]]);
+    assert.equal((await world.send(trader, { action: 'close_long' })).body.status, 'filled');
+    assert.equal(broker.position(trader.account.id), '0');
+  });
+
+  test('to an exit, twice: it is sent once, and filled', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    await world.send(trader, { action: 'long_entry' });
+    broker.script('place', () => Promise.reject(new CredentialsRejected('401')), 2);
+    assert.equal((await world.send(trader, { action: 'close_long' })).body.status, 'filled');
+    assert.deepEqual(broker.trades(), ['buy 1', 'sell 1']);
+    assert.deepEqual(await flagsOf(world, trader), [true, false]);
+  });
+
+  test('for good: pages are told so, and after a while in which nobody came, the kill switch still closes', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    await world.send(trader, { action: 'long_entry' });
+    broker.script('positions', () => Promise.reject(new CredentialsRejected('401')), 3);
+    assert.equal((await askForPositions(world, trader)).body.code, 'broker_unavailable');
+    assert.deepEqual(await flagsOf(world, trader), [false, true]);
+    const asked = broker.calls.length;
+    assert.equal((await askForPositions(world, trader)).body.code, 'broker_unavailable');
+    assert.equal(broker.calls.length, asked, 'they are not presented for a page');
+
+    const { body } = await world.as<{ flatten_error: object | null }>(
+      trader,
+      'POST',
+      urlOf(trader, '/halt'),
+      {
+        flatten: true,
+      },
+    );
+    assert.deepEqual([body.flatten_error, broker.position(trader.account.id)], [null, '0']);
+    assert.deepEqual(await flagsOf(world, trader), [false, true]);
+  });
+
+  test('an entry that was accepted before is not sent once they are refused, nor is any part of it', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t);
+    const held = broker.hold('position', 'after');
+    const entry = world.send(trader, { action: 'long_entry' });
+    await held.reached;
+    broker.script('positions', () => Promise.reject(new CredentialsRejected('401')), 3);
+    await askForPositions(world, trader);
+    held.release();
+    const { body } = await entry;
+    assert.equal(body.status, 'failed');
+    assert.match(body.error?.message ?? '', /credentials are not verified any more/);
+    assert.deepEqual(broker.trades(), []);
+  });
+});

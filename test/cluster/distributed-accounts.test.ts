@@ -1,3 +1,8 @@
 import { onRealServers } from './distributed.ts';
 
-await onRealServers(['accounts/sealed-secrets', 'orders/drift', 'orders/halt']);
+await onRealServers([
+  'accounts/refused-credentials',
+  'accounts/sealed-secrets',
+  'orders/drift',
+  'orders/halt',
+]);

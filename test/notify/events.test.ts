@@ -153,13 +153,17 @@ describe('Besides orders', () => {
     const now = timestamp(clock.now());
     await world.db.commit([
       sql`update trading_accounts set silence_told_at = ${now}, broker_credentials_verified = ${false},
-            credentials_checked_at = ${now} where id = ${trader.account.id}`,
+            credentials_refused = ${true}, credentials_checked_at = ${now} where id = ${trader.account.id}`,
       sql`insert into daily_order_counts (user_id, day, orders, simulated)
           values (${trader.user.id}, ${now.slice(0, 10)}, 160, 159)`,
     ]);
     await until(() => sent.length >= 3);
     await settled();
     assert.deepEqual(kinds().toSorted(), ['credentials_refused', 'limit', 'silence']);
+    assert.match(
+      sent.find(({ message }) => message.event === 'credentials_refused')?.message.text ?? '',
+      /entries are refused until .* Exits, closes and flatten are still tried/,
+    );
     assert.match(
       sent.find(({ message }) => message.event === 'limit')?.message.text ?? '',
       /^160 of 200 orders/,

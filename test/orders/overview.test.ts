@@ -325,7 +325,7 @@ describe('GET /trading/overview', () => {
     const at = timestamp(clock.now());
     await world.db.commit([
       sql`update trading_accounts set sealed_credentials = 'sealed', broker_credentials_verified = ${false},
-            credentials_checked_at = ${at} where id = ${refused.account.id}`,
+            credentials_refused = ${true}, credentials_checked_at = ${at} where id = ${refused.account.id}`,
     ]);
     clock.advance(HOUR + 1_000);
     await watchSilence(world);
@@ -344,6 +344,10 @@ describe('GET /trading/overview', () => {
     const [first, , , silent] = seen.todo;
     assert.equal(first?.title, 'Refused: the broker refuses the credentials.');
     assert.equal(first?.since, at);
+    assert.match(
+      first?.detail ?? '',
+      /Entries are refused .* Exits, closes and flatten are still tried at Bybit/,
+    );
     assert.match(silent?.detail ?? '', /for more than an hour/);
     assert.deepEqual(
       Object.fromEntries(

@@ -216,6 +216,10 @@ test('an account’s heading says whether it takes entries, and if not, why', ()
     heading({ broker_credentials_verified: false, has_credentials: false }),
     /waits for its credentials/,
   );
+  assert.equal(
+    heading({ broker_credentials_verified: false, credentials_refused: true }),
+    'Main is refused by its broker: entries are refused, exits and closes are still tried',
+  );
 });
 
 test('symbols are read from whatever is pasted, and long lists are counted', () => {

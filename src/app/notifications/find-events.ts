@@ -183,7 +183,7 @@ export async function findStates(deps: EventDeps): Promise<void> {
     if (refusedSince)
       found.push({
         mark: `credentials:${id}:${refusedSince}`,
-        event: credentialsEvent(account, refusedSince),
+        event: credentialsEvent(account, { at: refusedSince, wereGood: account.wereGood }),
       });
     if (silentSince && silenceAfter !== null)
       found.push({

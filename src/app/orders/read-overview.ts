@@ -276,7 +276,7 @@ async function accountTroubles(db: Db, user: UserId, { accounts }: Standing) {
         ? await countRefused(db.lists, user, account.id, { code: 'credentials_not_verified', since })
         : 0;
     troubles.push(
-      credentialsTrouble(account, { state, since, refused }),
+      credentialsTrouble(account, { state, since, refused, wereGood: account.credentialsRefused }),
       withdrawalTrouble(account, { since, warnings: account.keyWarnings }),
     );
     const { silenceAfter, silenceToldAt } = account;

@@ -243,6 +243,8 @@ export interface AccountState {
   readonly name: string;
   /** Since when the broker refuses its credentials; null: it does not. */
   readonly refusedSince: Timestamp | null;
+  /** They were verified before that. */
+  readonly wereGood: boolean;
   /** When it was noticed that its webhook is silent, and after how many seconds; null: it is not. */
   readonly silentSince: Timestamp | null;
   readonly silenceAfter: number | null;
@@ -255,13 +257,14 @@ export async function troubledAccounts(db: Reads, since: Timestamp): Promise<Acc
     user_id: UserId;
     name: string;
     refused: number;
+    credentials_refused: number | boolean;
     credentials_checked_at: Timestamp | null;
     silence_told_at: Timestamp | null;
     silence_after: number | null;
   }>(
     join(
       [
-        sql`select a.id, a.user_id, a.name, a.credentials_checked_at, a.silence_told_at, a.silence_after,
+        sql`select a.id, a.user_id, a.name, a.credentials_checked_at, a.credentials_refused, a.silence_told_at, a.silence_after,
               case when a.broker_credentials_verified = ${false} and a.sealed_credentials is not null
                 and a.credentials_checked_at >= ${since} then 1 else 0 end as refused
             from trading_accounts a where a.deleted_at is null
@@ -276,6 +279,7 @@ export async function troubledAccounts(db: Reads, since: Timestamp): Promise<Acc
     userId: row.user_id,
     name: row.name,
     refusedSince: row.refused === 1 ? row.credentials_checked_at : null,
+    wereGood: Boolean(row.credentials_refused),
     silentSince: row.silence_told_at !== null && row.silence_told_at >= since ? row.silence_told_at : null,
     silenceAfter: row.silence_after,
   }));

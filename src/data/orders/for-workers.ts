@@ -1,7 +1,7 @@
 // The worker's view of the database.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AccountId, UserId } from '../../domain/ids.ts';
+import type { UserId } from '../../domain/ids.ts';
 import { timestamp } from '../../domain/ids.ts';
 import { hasEnded, type Order, openLeg } from '../../domain/orders/order.ts';
 import { rolls } from '../../domain/signals/symbol.ts';
@@ -97,7 +97,7 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
       const isEntry = opens || (order.intent.operation === 'PLACE_ENTRY_ORDER' && !wasClosing);
       const failed = await commit(order, [
         isOwner(order.userId, token),
-        ...(isEntry ? [mayEnter(order.userId, order.accountId, opens ? revision : null)] : []),
+        ...(isEntry ? [mayEnter(order, opens ? revision : null)] : []),
         ...saveOrder(order),
         ...(entry?.instrument && rolls(order.symbol)
           ? [noteMonth(order, entry.instrument, timestamp(clock.now()))]
@@ -108,8 +108,11 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
         return next(order);
       }
       if (failed !== 'account') return 'taken';
-      const account = revision === null || !opens ? null : await findAccount(db, order.accountId);
-      return account && !account.halted && account.revision !== revision ? guardingOf(account) : 'halted';
+      const account = await findAccount(db, order.accountId);
+      if (!account || account.halted) return 'halted';
+      if (!order.simulation && !account.credentialsVerified) return 'unverified';
+      const isChanged = opens && revision !== null && account.revision !== revision;
+      return isChanged ? guardingOf(account) : 'halted';
     },
   };
 }
@@ -123,11 +126,15 @@ const guardingOf = ({ guards, revision }: Account): Guarding => ({
   revision,
 });
 
-/** Guarded by `account`. Whoever halts, deactivates or sets a guard is told so before this, or after the leg is saved. */
-const mayEnter = (user: UserId, account: AccountId, revision: number | null): Statement =>
+/**
+ * Guarded by `account`. Whoever halts, deactivates, sets a guard or refuses the credentials is told so before this, or after
+ * the leg is saved.
+ */
+const mayEnter = ({ userId, accountId, simulation }: Order, revision: number | null): Statement =>
   must(
     'account',
-    sql`select 1 from trading_accounts a join users u on u.id = ${user}
-        where a.id = ${account} and a.halted = ${false} and u.is_active = ${true}
+    sql`select 1 from trading_accounts a join users u on u.id = ${userId}
+        where a.id = ${accountId} and a.halted = ${false} and u.is_active = ${true}
+          and a.broker_credentials_verified = coalesce(${simulation ? null : true}, a.broker_credentials_verified)
           and a.revision = coalesce(${revision}, a.revision)`,
   );

@@ -18,6 +18,8 @@ export interface StandingAccount {
   readonly haltedAt: Timestamp | null;
   readonly hasCredentials: boolean;
   readonly credentialsVerified: boolean;
+  /** They were verified once: exits are still tried with them. */
+  readonly credentialsRefused: boolean;
   readonly credentialsCheckedAt: Timestamp | null;
   readonly keyWarnings: readonly string[];
   readonly silenceAfter: number | null;
@@ -36,6 +38,7 @@ interface AccountRow {
   halted_at: Timestamp | null;
   has_credentials: number | boolean;
   broker_credentials_verified: number | boolean;
+  credentials_refused: number | boolean;
   credentials_checked_at: Timestamp | null;
   key_warnings: string | null;
   silence_after: number | null;
@@ -48,7 +51,8 @@ interface AccountRow {
 export async function standingAccounts(db: Reads, user: UserId): Promise<StandingAccount[]> {
   const rows = await db.all<AccountRow>(
     sql`select a.id, a.name, a.broker_name, a.environment, a.halted, a.halted_at,
-          a.sealed_credentials is not null as has_credentials, a.broker_credentials_verified, a.credentials_checked_at,
+          a.sealed_credentials is not null as has_credentials, a.broker_credentials_verified, a.credentials_refused,
+          a.credentials_checked_at,
           a.key_warnings, a.silence_after, a.silence_told_at, a.created_at,
           (select max(s.arrived_at) from signals s where s.user_id = a.user_id and s.trading_account_id = a.id)
             as last_signal_at
@@ -63,6 +67,7 @@ export async function standingAccounts(db: Reads, user: UserId): Promise<Standin
     haltedAt: row.halted_at,
     hasCredentials: Boolean(row.has_credentials),
     credentialsVerified: Boolean(row.broker_credentials_verified),
+    credentialsRefused: Boolean(row.credentials_refused),
     credentialsCheckedAt: row.credentials_checked_at,
     keyWarnings: row.key_warnings === null ? [] : (JSON.parse(row.key_warnings) as string[]),
     silenceAfter: row.silence_after,

@@ -246,13 +246,18 @@ export const silenceEvent = (
   data: { trading_account_id: id, silence_after: silenceAfter },
 });
 
-export const credentialsEvent = ({ id, userId, name }: TroubledAccount, at: Timestamp): Event => ({
+export const credentialsEvent = (
+  { id, userId, name }: TroubledAccount,
+  { at, wereGood }: { readonly at: Timestamp; readonly wereGood: boolean },
+): Event => ({
   kind: 'credentials_refused',
   at,
   userId,
   accountId: id,
   title: 'The broker refuses the credentials',
-  text: `${oneLine(name)}: nothing of this account can be sent until new credentials are verified.`,
+  text: wereGood
+    ? `${oneLine(name)}: entries are refused until credentials are verified. Exits, closes and flatten are still tried, once each; look at your broker.`
+    : `${oneLine(name)}: nothing of this account can be sent until new credentials are verified.`,
   path: `/accounts/${id}`,
   data: { trading_account_id: id },
 });

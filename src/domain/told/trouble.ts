@@ -246,9 +246,16 @@ export function credentialsState(account: {
 
 export function credentialsTrouble(
   account: TroubledAccount,
-  found: { readonly state: CredentialsState; readonly since: Timestamp | null; readonly refused: number },
+  found: {
+    readonly state: CredentialsState;
+    readonly since: Timestamp | null;
+    /** So many signals since then. */
+    readonly refused: number;
+    /** They were verified before: who gets out is let through. */
+    readonly wereGood: boolean;
+  },
 ): Trouble | null {
-  const { state, since, refused } = found;
+  const { state, since, refused, wereGood } = found;
   if (state === 'verified') return null;
   const about = { since, trading_account_id: account.id };
   const { title: broker } = BROKERS[account.brokerName];
@@ -272,7 +279,9 @@ export function credentialsTrouble(
     ...about,
     kind: 'credentials_refused',
     title: `${account.name}: the broker refuses the credentials.`,
-    detail: `${signals}Nothing from this account can be sent to ${broker} until new ones are verified.`,
+    detail: wereGood
+      ? `${signals}Entries are refused until credentials are verified. Exits, closes and flatten are still tried at ${broker}, once each.`
+      : `${signals}Nothing from this account can be sent to ${broker} until new ones are verified.`,
   });
 }
 

@@ -34,6 +34,7 @@ import { livelyClock } from '../lane/watches.ts';
 import { Interrupted, workOff } from '../lane/work-off.ts';
 import { type BrokerAccess, type Connections, createConnections } from '../line/connections.ts';
 import { createListening } from '../line/listening.ts';
+import { RefusedBefore } from '../line/presenting.ts';
 import type { WorkerOrders } from '../orders.ts';
 import type { Envelope, Mailbox, WorkRequest } from './mailbox.ts';
 
@@ -97,7 +98,13 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         .catch((fault: unknown) => log.warn({ fault, user_id: user }, 'a month could not be forgotten')),
     save: async (order, options = { settled: false }) =>
       mine(order, await orders.save(order, token, options)),
-    saveSending: async (order, revision) => mine(order, await orders.saveSending(order, token, revision)),
+    async saveSending(order, revision) {
+      const saved = mine(order, await orders.saveSending(order, token, revision));
+      // Another was refused with them, or they were replaced, after this entry was accepted: it is not tried with them.
+      if (saved === 'unverified')
+        throw new RefusedBefore('the account’s credentials are not verified any more');
+      return saved;
+    },
     async saveSeen(order) {
       const saved = await orders.save(order, token, { settled: false });
       if (saved !== 'taken') return saved;

@@ -127,7 +127,8 @@ export async function lookAtOrder(
         const doubt = whyDoubt(order, leg, line, clock.now());
         return doubt === null ? { seen: 'nothing', leg: keyOf(leg) } : { seen: 'failure', reason: doubt };
       },
-      { retries: 1 },
+      // A close that was sent ends by its fill, also where the credentials have been refused since.
+      { retries: 1, mayTryRefused: leg.leg === 'exit' },
     );
   } catch (fault) {
     if (fault instanceof BrokerBusy) return { seen: 'busy', retryAfterMs: fault.retryAfterMs };

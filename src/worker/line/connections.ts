@@ -20,10 +20,11 @@ import type { AccountId, Timestamp } from '../../domain/ids.ts';
 import type { Order } from '../../domain/orders/order.ts';
 import { readPaperSettings } from '../../domain/paper-settings.ts';
 import type { Tracing } from '../../domain/tracing.ts';
-import { CredentialsUnreadable, type OpenCredentials } from './credentials.ts';
+import type { OpenCredentials } from './credentials.ts';
 import { discretion } from './discretion.ts';
 import type { Gates } from './gate.ts';
 import { inTime, type Line, openLine, told } from './line.ts';
+import { createPresenting, type Presented, RefusedBefore, refusalIn } from './presenting.ts';
 import { watched } from './watched-calls.ts';
 
 export interface BrokerAccess {
@@ -32,7 +33,7 @@ export interface BrokerAccess {
   readonly simulated: OpenSimulation;
   readonly openCredentials: OpenCredentials;
   findAccount(id: AccountId): Promise<Account | null>;
-  /** The broker refuses these credentials: nobody is to trade with them until they are verified again. */
+  /** The broker refuses these credentials for good: no entry is to be made with them until they are verified again. */
   refuseCredentials(account: AccountId, version: number): Promise<void>;
   /** Legs that were sent to the broker around that time, whoever's they are. */
   sentAround(broker: BrokerName, time: Timestamp): Promise<readonly SentOrder[]>;
@@ -47,9 +48,16 @@ export interface BrokerAccess {
 
 /** An account, or its simulated book. An order is one. `version`: the account's, where it was just read. */
 type Target = Pick<Order, 'accountId' | 'simulation'> & { readonly version?: number | null };
+type Wanted = Target & Pick<UseOptions, 'mayTryRefused'>;
 
-interface Connection {
-  readonly version: number;
+interface UseOptions {
+  /** How often it reconnects where the broker is unavailable; 3 times, where nothing is said. */
+  readonly retries?: number;
+  /** An exit, a close or a flatten: credentials that were refused before are presented all the same, once. */
+  readonly mayTryRefused?: boolean;
+}
+
+interface Connection extends Presented {
   readonly line: Line;
   users: number;
   isReplaced: boolean;
@@ -59,13 +67,10 @@ export interface Connections {
   /**
    * Runs the task on the account's connection. Where the broker is unavailable, which also means that the task has sent
    * nothing, it reconnects and runs it again, up to `retries` times; then BrokerUnavailable is thrown. A broker that is
-   * busy or refuses the credentials is not asked again.
+   * busy is not asked again. One that refuses credentials which were good until now is asked twice more, within seconds
+   * (presenting.ts); CredentialsRejected then means that they are refused.
    */
-  use<T>(
-    target: Target,
-    task: (line: Line) => Promise<T>,
-    options?: { retries?: number; mayTryRefused?: boolean },
-  ): Promise<T>;
+  use<T>(target: Target, task: (line: Line) => Promise<T>, options?: UseOptions): Promise<T>;
   /** Presents the account's credentials anew, whatever is open or was refused. */
   verify(account: AccountId): Promise<Fitness & { readonly version: number }>;
   close(): void;
@@ -79,37 +84,40 @@ export function createConnections(access: BrokerAccess): Connections {
   const { brokers, simulated, openCredentials, findAccount, wait } = access;
   const open = new Map<string, Connection>();
   const opening = new Map<string, Promise<Connection>>();
-  /** What the broker said to the credentials of this version of the account. */
-  const refused = new Map<string, { readonly version: number; readonly words: string }>();
+  const { refusalOf, patiently, forget } = createPresenting(access);
 
   const keyOf = ({ accountId, simulation }: Target) => (simulation ? `sim:${accountId}` : accountId);
 
-  async function connect(target: Target): Promise<Connection> {
+  async function connect(target: Wanted): Promise<Connection> {
     const key = keyOf(target);
     const known = open.get(key);
     if (known && known.version === target.version) return known;
     // Lanes of one account may ask at once: one connection serves them all.
     const underWay = opening.get(key) ?? openCurrent(target).finally(() => opening.delete(key));
     opening.set(key, underWay);
-    const opened = await underWay;
+    const opened = await underWay.catch((fault: unknown) => {
+      // Begun by one who may not present them.
+      if (target.mayTryRefused && fault instanceof RefusedBefore) return connect(target);
+      throw fault;
+    });
     // Begun before the account was changed: not for who has read it since.
     return typeof target.version === 'number' && opened.version < target.version ? connect(target) : opened;
   }
 
-  async function openCurrent(target: Target): Promise<Connection> {
+  async function openCurrent(target: Wanted): Promise<Connection> {
     const key = keyOf(target);
     const account = await existing(target.accountId);
     const known = open.get(key);
     if (known?.version === account.connectionVersion) return known;
-    const earlier = refused.get(key);
-    if (earlier?.version === account.connectionVersion) throw new CredentialsRejected(earlier.words);
-    try {
-      return replace(key, await openAccount(account, target));
-    } catch (fault) {
-      if (!target.simulation) await remember(key, target.accountId, account.connectionVersion, fault);
-      throw fault;
-    }
+    const words = target.simulation ? undefined : refusalOf(account.id, account.connectionVersion);
+    if (words !== undefined && !target.mayTryRefused) throw new RefusedBefore(words);
+    return replace(key, await openAccount(account, target));
   }
+
+  const presentedOf = ({ id, connectionVersion: version, credentialsVerified }: Account): Presented => ({
+    version,
+    isTrusted: credentialsVerified && refusalOf(id, version) === undefined,
+  });
 
   async function existing(id: AccountId): Promise<Account> {
     const account = await findAccount(id);
@@ -131,12 +139,13 @@ export function createConnections(access: BrokerAccess): Connections {
     const gate = gateOf(account, simulation, opening);
     const busyMs = gate.busyMs();
     if (busyMs > 0) throw new BrokerBusy('the broker limits the rate of connections', busyMs);
+    const presented = presentedOf(account);
     const line = await (simulation ? openSimulation(account) : openReal(account)).catch((fault: unknown) => {
-      if (!(fault instanceof BrokerBusy)) throw fault;
+      if (!(fault instanceof BrokerBusy)) throw simulation ? fault : refusalIn(fault, presented);
       gate.close(fault.retryAfterMs, fault.scope);
       throw new BrokerBusy(fault.message, gate.busyMs(), fault.scope);
     });
-    return { version: account.connectionVersion, line, users: 0, isReplaced: false };
+    return { ...presented, line, users: 0, isReplaced: false };
   }
 
   const openSimulation = async (account: Account): Promise<Line> => {
@@ -157,7 +166,7 @@ export function createConnections(access: BrokerAccess): Connections {
   function marketOf({ id, brokerName, sealedCredentials, connectionVersion: version }: Account): Market {
     const isUsable = !NEEDS_CREDENTIALS[brokerName] || sealedCredentials !== null;
     const ask = <T>(task: (line: Line) => Promise<T>) =>
-      attempt({ accountId: id, simulation: false, version }, task);
+      patiently(id, () => attempt({ accountId: id, simulation: false, version }, task));
     return {
       async resolve(symbol) {
         if (!isUsable) return null;
@@ -216,15 +225,7 @@ export function createConnections(access: BrokerAccess): Connections {
     if (connection.isReplaced && connection.users === 0) connection.line.close();
   }
 
-  /** Not presented again: a broker locks who tries too often, and the next order would fail like this one. */
-  async function remember(key: string, account: AccountId, version: number, fault: unknown): Promise<void> {
-    if (!(fault instanceof CredentialsRejected) || fault instanceof CredentialsUnreadable) return;
-    if (refused.get(key)?.version === version) return;
-    refused.set(key, { version, words: fault.message });
-    await access.refuseCredentials(account, version);
-  }
-
-  async function attempt<T>(target: Target, task: (line: Line) => Promise<T>): Promise<T> {
+  async function attempt<T>(target: Wanted, task: (line: Line) => Promise<T>): Promise<T> {
     const key = keyOf(target);
     let connection: Connection | undefined;
     try {
@@ -233,8 +234,7 @@ export function createConnections(access: BrokerAccess): Connections {
       return await task(connection.line);
     } catch (fault) {
       if (fault instanceof BrokerUnavailable && !(fault instanceof BrokerBusy)) drop(key, connection);
-      if (connection && !target.simulation) await remember(key, target.accountId, connection.version, fault);
-      throw fault;
+      throw connection && !target.simulation ? refusalIn(fault, connection) : fault;
     } finally {
       if (connection) {
         connection.users--;
@@ -255,24 +255,28 @@ export function createConnections(access: BrokerAccess): Connections {
     }
   }
 
+  async function verifyAnew(accountId: AccountId): ReturnType<Connections['verify']> {
+    const target = { accountId, simulation: false };
+    // Beside what is open: an order may be on its way over that.
+    const account = await existing(accountId);
+    const connection = await openAccount(account, target);
+    const checked = account.allowedSymbols?.slice(0, MOST_CHECKED);
+    const { warnings } = await connection.line.verify(checked).catch((fault: unknown) => {
+      connection.line.close();
+      throw refusalIn(fault, connection);
+    });
+    const unlisted = await unlistedOf(connection.line, account.allowedSymbols);
+    forget(accountId);
+    replace(keyOf(target), connection);
+    return { warnings: [...warnings, ...unlisted], version: connection.version };
+  }
+
   return {
-    use: (target, task, { retries = RETRIES } = {}) => again(retries, () => attempt(target, task)),
-    verify: (accountId) =>
-      again(RETRIES, async () => {
-        const target = { accountId, simulation: false };
-        // Beside what is open: an order may be on its way over that.
-        const account = await existing(accountId);
-        const connection = await openAccount(account, target);
-        const checked = account.allowedSymbols?.slice(0, MOST_CHECKED);
-        const { warnings } = await connection.line.verify(checked).catch((fault: unknown) => {
-          connection.line.close();
-          throw fault;
-        });
-        const unlisted = await unlistedOf(connection.line, account.allowedSymbols);
-        refused.delete(keyOf(target));
-        replace(keyOf(target), connection);
-        return { warnings: [...warnings, ...unlisted], version: connection.version };
-      }),
+    use(target, task, { retries = RETRIES, mayTryRefused = false } = {}) {
+      const run = () => again(retries, () => attempt({ ...target, mayTryRefused }, task));
+      return target.simulation ? run() : patiently(target.accountId, run);
+    },
+    verify: (accountId) => patiently(accountId, () => again(RETRIES, () => verifyAnew(accountId))),
     close() {
       for (const [key, connection] of open) drop(key, connection);
     },

@@ -48,12 +48,14 @@ const MARKS: Readonly<Record<Standing, { readonly mark: MarkName; readonly tone:
   halted: { mark: 'stop', tone: '' },
   missing: { mark: 'act', tone: 'act' },
   'not verified': { mark: 'act', tone: 'act' },
+  refused: { mark: 'act', tone: 'act' },
 };
 const WORDS: Readonly<Record<Standing, string>> = {
   'takes entries': 'takes entries',
   halted: 'halted',
   missing: 'credentials are missing',
   'not verified': 'credentials are not verified',
+  refused: 'credentials are refused',
 };
 
 interface ListProps {

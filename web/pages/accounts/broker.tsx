@@ -111,14 +111,16 @@ function Worth({ account }: { readonly account: Account }) {
         <span>verified {since && <When at={since} />}</span>
       </span>
     );
-  const isRefused = account.has_credentials && today?.credentials === 'refused';
+  const isRefused =
+    account.credentials_refused || (account.has_credentials && today?.credentials === 'refused');
   return (
     <span className="status act">
       <Mark name="act" />
       <span className={styles.wraps}>
-        {!account.has_credentials && 'missing: real orders are refused'}
+        {!isRefused && !account.has_credentials && 'missing: real orders are refused'}
         {account.has_credentials && !isRefused && 'not verified: real orders are refused'}
         {isRefused && <>refused by the broker {since && <When at={since} />}</>}
+        {account.credentials_refused && ': entries are refused, exits and closes are still tried'}
       </span>
     </span>
   );

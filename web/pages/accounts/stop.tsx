@@ -26,7 +26,8 @@ interface StopProps {
 
 export function Stop({ account, asked }: StopProps) {
   const { openHalt } = useOver();
-  const isConnected = account.broker_credentials_verified;
+  // Credentials that were good once are tried once more, to get out.
+  const mayClose = account.broker_credentials_verified || account.credentials_refused;
   // What is held is known for a while only, also where nothing else happens.
   useNow(5_000);
   const held = asked.isError ? undefined : asked.data?.items.filter(({ quantity }) => quantity !== 0);
@@ -52,7 +53,7 @@ export function Stop({ account, asked }: StopProps) {
         <Row
           name="Halt and flatten"
           does={
-            isConnected &&
+            mayClose &&
             !isKnownFlat && (
               <button type="button" className="button trade" onClick={() => openHalt(account.id)}>
                 {held && !isFlat ? `Close ${counted(held.length, 'position')}` : 'Close what is held'} and
@@ -61,7 +62,7 @@ export function Stop({ account, asked }: StopProps) {
             )
           }
         >
-          {!isConnected ? (
+          {!mayClose ? (
             'Only an account with verified credentials can close anything.'
           ) : !held ? (
             'The same, and close at market whatever is held.'

@@ -10,9 +10,10 @@ export interface Heading {
   readonly rest: string;
 }
 
-export type Standing = 'takes entries' | 'halted' | 'missing' | 'not verified';
+export type Standing = 'takes entries' | 'halted' | 'missing' | 'not verified' | 'refused';
 
 export function standingOf(account: Account): Standing {
+  if (account.credentials_refused) return 'refused';
   if (!account.broker_credentials_verified) return account.has_credentials ? 'not verified' : 'missing';
   return account.halted ? 'halted' : 'takes entries';
 }
@@ -29,6 +30,11 @@ export function headingOf(account: Account): Heading {
       return {
         matters: `${account.name} has credentials that are not verified:`,
         rest: 'it trades in simulation only',
+      };
+    case 'refused':
+      return {
+        matters: `${account.name} is refused by its broker:`,
+        rest: 'entries are refused, exits and closes are still tried',
       };
   }
 }
