@@ -114,7 +114,7 @@ export function openOffice(desk: Desk, { markets, refs }: Dialect, aheadMs: () =
     },
     async positions(account) {
       const { marginMode } = desk.registered(account).standing;
-      return (await desk.brokerOf(account).positions(PATIENT)).flatMap((position) => {
+      return (await desk.positions(account)).flatMap((position) => {
         const market = listedOf(position.symbol);
         if (!market) return [];
         return {
