@@ -102,9 +102,8 @@ export function judgeExits(evidence: ExitEvidence): Finding {
   function isAtDeadline(row: OrderRow, endedAt: number): boolean {
     const start = startOf(row);
     const allowedMs = millis(row.deadline_at) - millis(row.submitted_at);
-    return (
-      endedAt - start > allowedMs - EARLY_MS || jumps.some(({ from, to }) => from < endedAt && to > start)
-    );
+    if (endedAt - start > allowedMs - EARLY_MS) return true;
+    return row.status === 'expired' && jumps.some(({ from, to }) => from < endedAt && to > start);
   }
 
   /** What is wrong with how it ended; null: nothing, or it is no exit. */
