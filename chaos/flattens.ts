@@ -21,8 +21,8 @@ interface FlattenOptions {
   readonly random: () => number;
 }
 
-const LEAST_PAUSE_MS = 500;
-const MOST_PAUSE_MS = 3_000;
+const LEAST_PAUSE_MS = 300;
+const MOST_PAUSE_MS = 1_500;
 
 export function startFlattens({ owners, desks, apis, random }: FlattenOptions) {
   const flattens: Flatten[] = [];
@@ -66,7 +66,7 @@ export function startFlattens({ owners, desks, apis, random }: FlattenOptions) {
     }
   }
 
-  const lanes = [lane(), lane()];
+  const lanes = [lane(), lane(), lane()];
   return {
     /** No account is halted any more. */
     async stop(): Promise<readonly Flatten[]> {

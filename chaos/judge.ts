@@ -132,7 +132,10 @@ function judgeLost(
           ? []
           : [`${nameOf(signal)} was accepted as ${answer.body.order_id}, which is nowhere`];
       if (answer.status === 409)
-        return rows.length > 0 ? [] : [`${nameOf(signal)} was called a replay and has no order`];
+        // Of two copies at once one may be refused, and the other be called its replay.
+        return rows.length > 0 || signal.deliveries.some((other) => isExcused(signal, other))
+          ? []
+          : [`${nameOf(signal)} was called a replay and has no order`];
       return answer.status >= 500
         ? []
         : [`${nameOf(signal)} was answered ${answer.status} ${JSON.stringify(answer.body)}`];
