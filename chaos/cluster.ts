@@ -45,6 +45,8 @@ const TIMINGS = {
   RESPONSE_WAIT_SECONDS: '8',
   ENTRY_DEADLINE_SECONDS: '25',
   EXIT_DEADLINE_SECONDS: '40',
+  // Twice as long as a position lags here.
+  POSITION_LAG_SECONDS: '10',
   // The distant exchange fills within half of that.
   REVERSAL_POLLS: '20',
   REVERSAL_POLL_MS: '150',

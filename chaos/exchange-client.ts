@@ -28,6 +28,8 @@ interface ExchangeRequest {
   readonly asker: string | null;
   readonly send_before: string;
   readonly outcome: 'accepted' | 'duplicate' | 'rejected' | 'late' | 'not_taken';
+  /** Why it was refused. */
+  readonly code: string | null;
 }
 
 export interface ExchangeLedger {
@@ -39,8 +41,21 @@ export interface ExchangeLedger {
     readonly quantity: string;
   }[];
   readonly requests: readonly ExchangeRequest[];
-  /** When who was told of an account's positions. */
-  readonly looks: readonly { readonly at: number; readonly account: string; readonly asker: string | null }[];
+  /** When who was told of an account's positions, and how old they were. */
+  readonly looks: readonly {
+    readonly at: number;
+    readonly account: string;
+    readonly asker: string | null;
+    readonly lag_ms: number;
+  }[];
+  /** What an account held from then on, by symbol, in the order of the changes. */
+  readonly held: readonly {
+    readonly at: number;
+    readonly account: string;
+    readonly quantities: Readonly<Record<string, string>>;
+  }[];
+  /** When it refused whose credentials, though they are right. */
+  readonly denials: readonly { readonly at: number; readonly account: string }[];
   /** When it said that it has no order under that id, and whether it had forgotten it. */
   readonly not_found: readonly {
     readonly at: number;

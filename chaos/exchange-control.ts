@@ -98,6 +98,7 @@ const Fault = exactly({
   probability: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
   seed: Type.Optional(Type.Integer()),
   ms: Type.Optional(ms),
+  times: Type.Optional(Type.Integer({ minimum: 1 })),
   taken: Type.Optional(Type.Boolean()),
   garbage: Type.Optional(Type.Enum([...GARBAGE])),
   retry_after_ms: Type.Optional(Type.Integer({ minimum: 1, maximum: 9_999_999 })),
@@ -109,6 +110,7 @@ const Trap = exactly({
   at: Type.Enum([...MOMENTS]),
   within_ms: Type.Optional(ms),
   hold_ms: Type.Optional(ms),
+  closes: Type.Optional(Type.Boolean()),
 });
 export const readTrap = (body: unknown): TrapOrder => read(Trap, body) as TrapOrder;
 

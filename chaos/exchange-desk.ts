@@ -2,7 +2,13 @@
 // and its line in the journal are one unit: neither can tell of what the other does not know.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { type Broker, BrokerUnavailable, type Capabilities, type OrderQuery } from '../src/broker/broker.ts';
+import {
+  type Broker,
+  BrokerUnavailable,
+  type Capabilities,
+  type OrderQuery,
+  type Position,
+} from '../src/broker/broker.ts';
 import { isResting } from '../src/broker/paper/engine.ts';
 import type { PaperLedger, PaperOrder } from '../src/broker/paper/ledger.ts';
 import { openPaper } from '../src/broker/paper/paper.ts';
@@ -10,13 +16,16 @@ import { type Db, sql } from '../src/data/engine/db.ts';
 import { migrate } from '../src/data/engine/migrate.ts';
 import { openSqlite } from '../src/data/engine/sqlite.ts';
 import { openPaperLedger } from '../src/data/orders/paper-ledger.ts';
-import { type Decimal, ZERO } from '../src/domain/decimal.ts';
+import { absolute, average, type Decimal, ZERO } from '../src/domain/decimal.ts';
 import { type AccountId, type ClientOrderId, millis, timestamp } from '../src/domain/ids.ts';
 import type { OrderError } from '../src/domain/orders/order.ts';
 import type { Holder, Standing } from './exchange-dialect.ts';
 import {
   type Arrival,
+  heldAt,
   journalLine,
+  noteDenial,
+  noteHeld,
   noteLook,
   noteNotFound,
   type Outcome,
@@ -97,6 +106,7 @@ export async function openDesk({ file, pause, traits: usual, stepOf, onChange }:
   await migrate(db, Date.now());
   await db.script(TABLES);
   const passages = new AsyncLocalStorage<Passage>();
+  const lags = new AsyncLocalStorage<number>();
   const ledger = told(journaled(db, passages), onChange);
   async function wait(ms: number): Promise<void> {
     const passage = passages.getStore();
@@ -218,6 +228,26 @@ export async function openDesk({ file, pause, traits: usual, stepOf, onChange }:
   return {
     brokerOf,
 
+    /** Whoever asks for positions in it is told of those of so long ago. */
+    lagging: <Value>(ms: number, task: () => Promise<Value>): Promise<Value> => lags.run(ms, task),
+
+    async positions(account: AccountId): Promise<readonly Position[]> {
+      const now = await brokerOf(account).positions(PATIENT);
+      const lagMs = lags.getStore() ?? 0;
+      if (lagMs === 0) return now;
+      const held = await heldAt(db, account, Date.now() - lagMs);
+      return Object.entries(held).map(([symbol, { quantity, cost }]) => {
+        const still = now.find((position) => position.symbol === symbol);
+        return {
+          symbol,
+          quantity,
+          averagePrice: still?.averagePrice ?? average(absolute(cost), absolute(quantity)),
+          lastPrice: still?.lastPrice ?? null,
+          openProfit: null,
+        };
+      });
+    },
+
     async find(account: AccountId, clientOrderId: ClientOrderId): Promise<PaperOrder | null> {
       const known = await ledger.find(account, clientOrderId);
       const forgotten = known !== null && isForgotten(account, known);
@@ -301,8 +331,12 @@ export async function openDesk({ file, pause, traits: usual, stepOf, onChange }:
     },
 
     /** Somebody was told of the account's positions, at this very moment. */
-    async noteLook(account: AccountId, asker: string | null): Promise<void> {
-      await db.commit([noteLook(account, asker)]);
+    async noteLook(account: AccountId, asker: string | null, lagMs: number): Promise<void> {
+      await db.commit([noteLook(account, asker, lagMs)]);
+    },
+
+    async noteDenial(account: AccountId, asker: string | null): Promise<void> {
+      await db.commit([noteDenial(account, asker)]);
     },
 
     ledger: () => readLedger(db),
@@ -316,18 +350,18 @@ export async function openDesk({ file, pause, traits: usual, stepOf, onChange }:
 
 export type Desk = Awaited<ReturnType<typeof openDesk>>;
 
-/** The ledger that also writes down, in the unit of an acceptance, by which request it came about. */
+/** The ledger that also writes down, in the same unit, what is held then, and by which request an order was accepted. */
 function journaled(db: Db, passages: AsyncLocalStorage<Passage>): PaperLedger {
   const ledger = openPaperLedger(db);
   return {
     ...ledger,
     async write(book, change) {
-      const passage = passages.getStore();
-      if (!passage || !change.placed) return ledger.write(book, change);
-      const line = journalLine(passage.arrival, 'accepted', null);
-      const both: Db = { ...db, commit: (unit) => db.commit([...unit, line]) };
-      const written = await openPaperLedger(both).write(book, change);
-      passage.isWritten = written === 'written';
+      const passage = change.placed ? passages.getStore() : undefined;
+      const lines = [noteHeld(book, change.book.holdings)];
+      if (passage) lines.push(journalLine(passage.arrival, 'accepted', null));
+      const journaling: Db = { ...db, commit: (unit) => db.commit([...unit, ...lines]) };
+      const written = await openPaperLedger(journaling).write(book, change);
+      if (passage) passage.isWritten = written === 'written';
       return written;
     },
   };

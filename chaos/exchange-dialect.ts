@@ -14,7 +14,8 @@
 //      at the account, `other` the rest. `answer` asks the office and says it on the wire.
 //    - what is refused at the door (`turnedAway`): wrong signature, unknown key, stale time, no permission, another address.
 //    It only reads: nothing happens before `tell` or `answer` is called, for a fault may come first.
-// 3. `busy` is "too many requests" with the delay as that broker spells it; `down` is what it says when it cannot.
+// 3. `busy` is "too many requests" with the delay as that broker spells it; `down` is what it says when it cannot; `denied`
+//    is how it refuses a key.
 // 4. `refs` spells the exchange's own order ids as the broker does (a number, a UUID).
 // 5. `stream`, where the broker tells of orders by itself: who may listen, and in which words it is told.
 // 6. `traits` are its manners, unless an account is registered with others: ids forgotten after a minute, fills that come later.
@@ -241,6 +242,8 @@ export interface Dialect {
   busy(retryAfterMs: number): Answer;
   /** The engine failed. */
   down(problem: string): Answer;
+  /** The credentials are refused. */
+  readonly denied: Answer;
   /** Any order's answer: what garbage is made of where there is none. */
   readonly sample: Answer;
   /** Under which names an order's ids stand in an answer: garbage leaves them out, or gives another's. */

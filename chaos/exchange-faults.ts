@@ -3,7 +3,20 @@
 
 import { unit } from '../src/broker/paper/market.ts';
 
-export const FAULTS = ['slow', 'slow_answer', 'reset', 'lose', 'stall', 'garbage', 'refuse', 'hang'] as const;
+export const FAULTS = [
+  'slow',
+  'slow_answer',
+  'reset',
+  'lose',
+  'stall',
+  'garbage',
+  'refuse',
+  'hang',
+  /** The credentials are refused, though they are right. */
+  'deny',
+  /** Positions are told as they were a while ago. */
+  'lag',
+] as const;
 
 export interface FaultOrder {
   readonly kind: (typeof FAULTS)[number];
@@ -15,8 +28,10 @@ export interface FaultOrder {
   readonly calls?: 'all' | 'orders' | 'look_ups';
   readonly probability?: number;
   readonly seed?: number;
-  /** Of `slow` and `slow_answer`. */
+  /** Of `slow`, `slow_answer` and `lag`. */
   readonly ms?: number;
+  /** Of `deny`: it passes after so many. */
+  readonly times?: number;
   /** Of `garbage`: whether the request is taken all the same. */
   readonly taken?: boolean;
   /** Of `garbage`: always this one; otherwise one kind after the other. */
@@ -47,11 +62,13 @@ export interface Trouble {
   /** Until this is over nothing is done. */
   readonly hang: Promise<unknown> | null;
   /** Instead of taking it. */
-  readonly before: 'reset' | 'garbage' | 'refuse' | null;
+  readonly before: 'reset' | 'garbage' | 'refuse' | 'deny' | null;
   /** `stall`: the answer breaks off in the middle, and the connection stays. */
   readonly after: 'lose' | 'stall' | 'garbage' | null;
   readonly garbage: GarbageName;
   readonly retryAfterMs: number;
+  /** So old is what is told of positions. */
+  readonly lagMs: number;
 }
 
 export function createFaults() {
@@ -89,8 +106,11 @@ export function createFaults() {
       const of = (...kinds: FaultOrder['kind'][]) => met.filter(({ kind }) => kinds.includes(kind));
       const sum = (kind: FaultOrder['kind']) => of(kind).reduce((total, { ms = 0 }) => total + ms, 0);
       const hanging = of('hang');
-      const before = of('reset', 'refuse', 'garbage').find(({ kind, taken }) => kind !== 'garbage' || !taken);
+      const before = of('reset', 'refuse', 'deny', 'garbage').find(
+        ({ kind, taken }) => kind !== 'garbage' || !taken,
+      );
       const after = of('lose', 'stall', 'garbage').find(({ kind, taken }) => kind !== 'garbage' || taken);
+      if (before?.kind === 'deny' && ++before.met === before.times) before.end();
       const garbage = [before, after].find((fault) => fault?.kind === 'garbage');
       return {
         slowMs: sum('slow'),
@@ -100,6 +120,7 @@ export function createFaults() {
         after: (after?.kind ?? null) as Trouble['after'],
         garbage: garbage?.garbage ?? inTurn(garbage ? garbage.met++ : 0),
         retryAfterMs: before?.retry_after_ms ?? 1_000,
+        lagMs: Math.max(0, ...of('lag').map(({ ms = 0 }) => ms)),
       };
     },
   };

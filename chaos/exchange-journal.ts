@@ -1,7 +1,8 @@
-// What the exchange writes down: every order request and what became of it, every look at positions, and every "no such
-// order". The judge reads it.
+// What the exchange writes down: every order request and what became of it, what each account held from when on, every look
+// at positions, every refusal of credentials, and every "no such order". The judge reads it.
 
 import type { BrokerOrderState } from '../src/broker/broker.ts';
+import type { Book } from '../src/broker/paper/ledger.ts';
 import { type Db, type Statement, sql } from '../src/data/engine/db.ts';
 import type { Decimal } from '../src/domain/decimal.ts';
 import type { AccountId, ClientOrderId, Timestamp } from '../src/domain/ids.ts';
@@ -32,7 +33,7 @@ export const journalLine = (arrival: Arrival, outcome: Outcome, code: string | n
 
 export async function readLedger(db: Db) {
   // All of them are read in one turn of the event loop, in which nothing is written.
-  const [orders, books, requests, looks, notFound] = await Promise.all([
+  const [orders, books, requests, looks, notFound, held, denials] = await Promise.all([
     db.all<OrderRow>(
       sql`select book as account, client_order_id, broker_ref, symbol, side, quantity, reduce_only, status,
             fill_quantity, fill_price, accepted_at, updated_at
@@ -42,11 +43,17 @@ export async function readLedger(db: Db) {
       sql`select book as account, positions from paper_accounts order by book`,
     ),
     db.all<RequestRow>(sql`select * from exchange_requests order by seq`),
-    db.all<{ at: number; account: AccountId; asker: string | null }>(
-      sql`select at, account, asker from exchange_looks order by seq`,
+    db.all<{ at: number; account: AccountId; asker: string | null; lag_ms: number }>(
+      sql`select at, account, asker, lag_ms from exchange_looks order by seq`,
     ),
     db.all<NotFoundRow>(
       sql`select at, account, client_order_id, forgotten from exchange_not_found order by seq`,
+    ),
+    db.all<{ at: number; account: AccountId; holdings: string }>(
+      sql`select at, account, holdings from exchange_held order by seq`,
+    ),
+    db.all<{ at: number; account: AccountId; asker: string | null }>(
+      sql`select at, account, asker from exchange_denials order by seq`,
     ),
   ]);
   return {
@@ -59,6 +66,14 @@ export async function readLedger(db: Db) {
     requests: requests.map((row) => ({ ...row, reduce_only: Boolean(row.reduce_only) })),
     looks,
     not_found: notFound.map((row) => ({ ...row, forgotten: Boolean(row.forgotten) })),
+    held: held.map(({ at, account, holdings }) => ({
+      at,
+      account,
+      quantities: Object.fromEntries(
+        Object.entries(JSON.parse(holdings) as Holdings).map(([symbol, { quantity }]) => [symbol, quantity]),
+      ),
+    })),
+    denials,
   };
 }
 
@@ -84,6 +99,20 @@ create table if not exists exchange_requests (
   code text
 );
 create table if not exists exchange_looks (
+  seq integer primary key autoincrement,
+  at integer not null,
+  account text not null,
+  asker text,
+  lag_ms integer not null
+);
+create table if not exists exchange_held (
+  seq integer primary key autoincrement,
+  at integer not null,
+  account text not null,
+  holdings text not null
+);
+create index if not exists exchange_held_by_account on exchange_held (account, seq);
+create table if not exists exchange_denials (
   seq integer primary key autoincrement,
   at integer not null,
   account text not null,
@@ -135,8 +164,28 @@ interface RequestRow {
   code: string | null;
 }
 
-export const noteLook = (account: AccountId, asker: string | null): Statement =>
-  sql`insert into exchange_looks (at, account, asker) values (${Date.now()}, ${account}, ${asker})`;
+export const noteLook = (account: AccountId, asker: string | null, lagMs: number): Statement =>
+  sql`insert into exchange_looks (at, account, asker, lag_ms)
+      values (${Date.now()}, ${account}, ${asker}, ${lagMs})`;
+
+export const noteDenial = (account: AccountId, asker: string | null): Statement =>
+  sql`insert into exchange_denials (at, account, asker) values (${Date.now()}, ${account}, ${asker})`;
+
+type Holdings = Book['holdings'];
+
+/** From now on. */
+export const noteHeld = (account: string, holdings: Holdings): Statement =>
+  sql`insert into exchange_held (at, account, holdings)
+      values (${Date.now()}, ${account}, ${JSON.stringify(holdings)})`;
+
+/** What the account held at that time. */
+export async function heldAt(db: Db, account: AccountId, at: number): Promise<Holdings> {
+  const row = await db.get<{ holdings: string }>(
+    sql`select holdings from exchange_held where account = ${account} and at <= ${at}
+        order by seq desc limit 1`,
+  );
+  return row ? (JSON.parse(row.holdings) as Holdings) : {};
+}
 
 export const noteNotFound = (account: AccountId, clientOrderId: string, forgotten: boolean): Statement =>
   sql`insert into exchange_not_found (at, account, client_order_id, forgotten)

@@ -116,7 +116,7 @@ export function openOffice(desk: Desk, { markets, refs }: Dialect, aheadMs: () =
     },
     async positions(account) {
       const { marginMode, stray } = desk.registered(account).standing;
-      const held = (await desk.brokerOf(account).positions(PATIENT)).flatMap((position) => {
+      const held = (await desk.positions(account)).flatMap((position) => {
         const market = listedOf(position.symbol);
         if (!market) return [];
         return {

@@ -53,6 +53,7 @@ export const paper: Dialect = {
     headers: { 'retry-after': `${Math.ceil(ms / 1000)}`, 'retry-after-ms': `${ms}` },
   }),
   down: (text) => problem(503, text),
+  denied: problem(401, 'The credentials are refused.'),
   open: (office, desk) => (request) => read(desk, office, request),
 };
 
@@ -110,7 +111,7 @@ async function answerTo(desk: Desk, office: Office, call: Call): Promise<Answer>
       return 'rejection' in found ? { status: 404, body: found } : ok(protocol.tellInstrument(found));
     }
     case 'GET positions': {
-      const positions = await desk.brokerOf(account).positions(PATIENT);
+      const positions = await desk.positions(account);
       return ok({ items: positions.map(protocol.tellPosition) });
     }
     case 'GET orders/': {

@@ -17,6 +17,8 @@ export interface TrapOrder {
   readonly at: Moment;
   readonly within_ms?: number;
   readonly hold_ms?: number;
+  /** For nothing but orders that only reduce. */
+  readonly closes?: boolean;
 }
 
 interface Trap extends TrapOrder {
@@ -48,8 +50,10 @@ export function createTraps() {
     },
 
     /** A request comes to this moment. */
-    async pass(at: Moment, asker: string | null, victim: Victim): Promise<void> {
-      const trap = traps.values().find((trap) => trap.at === at && trap.asker === asker);
+    async pass(at: Moment, asker: string | null, victim: Victim, isClose = false): Promise<void> {
+      const trap = traps
+        .values()
+        .find((trap) => trap.at === at && trap.asker === asker && (isClose || !trap.closes));
       if (!trap) return;
       trap.spring(victim);
       // What was answered is gone, and cannot stand still any more.

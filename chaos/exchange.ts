@@ -93,16 +93,16 @@ export async function openExchange({ file, port = 0, dialect = paper }: Exchange
   ): Promise<void> {
     const arrival = arrivalOf({ account, asker, arrivedAt }, order);
     const victim = { account, client_order_id: arrival.clientOrderId };
-    await traps.pass('arrived', asker, victim);
+    await traps.pass('arrived', asker, victim, order.reduceOnly);
     const trouble = faults.meet({ account, asker, call: 'orders' });
     if (!(await getsThrough(trouble, response))) {
       await desk.note(arrival, 'not_taken', null);
-      return turnAway(trouble, response);
+      return turnAway(trouble, { account, asker }, response);
     }
     const { taken, isNew, isAnswered } = await take(arrival, order);
-    if (isNew) await traps.pass('accepted', asker, victim);
+    if (isNew) await traps.pass('accepted', asker, victim, order.reduceOnly);
     if (await deliver(tell(taken), isAnswered ? trouble : { ...trouble, after: 'lose' }, response))
-      await traps.pass('answered', asker, victim);
+      await traps.pass('answered', asker, victim, order.reduceOnly);
   }
 
   async function serveOther(
@@ -112,10 +112,10 @@ export async function openExchange({ file, port = 0, dialect = paper }: Exchange
   ): Promise<void> {
     const call = what === 'look_up' ? 'look_ups' : 'other';
     const trouble = faults.meet({ account, asker, call });
-    if (!(await getsThrough(trouble, response))) return turnAway(trouble, response);
-    const said = await answer();
+    if (!(await getsThrough(trouble, response))) return turnAway(trouble, { account, asker }, response);
+    const said = await desk.lagging(trouble.lagMs, answer);
     if (what === 'positions' && account !== null) {
-      await desk.noteLook(account, asker);
+      await desk.noteLook(account, asker, trouble.lagMs);
       await traps.pass('position', asker, { account, client_order_id: null });
     }
     await deliver(said, trouble, response);
@@ -131,11 +131,17 @@ export async function openExchange({ file, port = 0, dialect = paper }: Exchange
     return before === null && !closing.signal.aborted;
   }
 
-  function turnAway(trouble: Trouble, response: ServerResponse): void {
+  async function turnAway(
+    trouble: Trouble,
+    { account, asker }: { account: AccountId | null; asker: string | null },
+    response: ServerResponse,
+  ): Promise<void> {
     const { before, retryAfterMs } = trouble;
+    if (before === 'deny' && account !== null) await desk.noteDenial(account, asker);
     if (before === 'reset') response.socket?.resetAndDestroy();
     else if (before === 'garbage') sendGarbage(response, trouble, dialect.sample);
     else if (before === 'refuse') send(response, dialect.busy(retryAfterMs));
+    else if (before === 'deny') send(response, dialect.denied);
     else response.destroy();
   }
 

@@ -1,5 +1,4 @@
-// What goes wrong, and for how long. Each kind is dealt before any comes again; the moments and the victims are chance,
-// the same for the same seed.
+// What goes wrong, and for how long. The moments and the victims are chance, the same for the same seed.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
@@ -18,12 +17,14 @@ export interface Scene {
   readonly exchange: ExchangeControl;
   readonly desks: readonly Desk[];
   readonly random: () => number;
+  /** When somebody's clock was wrong. */
+  readonly jumps: { readonly from: number; readonly to: number }[];
 }
 
 /** Resolves with what happened when it is over, or null where it could not be done at this moment. */
 type Fault = (scene: Scene, tools: Tools) => Promise<string | null>;
 
-interface Tools {
+export interface Tools {
   pick<Item>(items: readonly Item[]): Item;
   /** Between the two, in milliseconds. */
   between(least: number, most: number): number;
@@ -32,6 +33,8 @@ interface Tools {
 /** Longer than a lease and the rescue that follows it: others have the victim's users by then. */
 const ZOMBIE_MS = [9_000, 14_000] as const;
 const TRAP_MS = 5_000;
+/** Than BROKER_TIMEOUT_SECONDS. */
+const LONGER_THAN_A_CALL_MS = 2_500;
 
 /** The worker is caught at that moment of an order at the exchange, and dies or stands still right there. */
 function caught(at: TrapOrder['at'], then: 'killed' | 'frozen', when: string): Fault {
@@ -272,6 +275,50 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     return `exchange busy, to be asked again ${isLong ? 'after more than 5 s' : 'in a moment'}`;
   },
 
+  'exchange lagging': async ({ exchange, desks, random }, { between }) => {
+    const accounts = some(desks, 0.5, random);
+    const ttl = between(4_000, 12_000);
+    await exchange.addFault({ kind: 'lag', accounts, ttl_ms: ttl, ms: between(500, 5_000) });
+    await sleep(ttl);
+    return 'exchange telling of positions up to 5 s late';
+  },
+  'exchange away': async ({ exchange, desks, random }, { between }) => {
+    const ttl = between(2_000, 20_000);
+    await exchange.addFault({ kind: 'reset', accounts: some(desks, 0.3, random), ttl_ms: ttl });
+    await sleep(ttl);
+    return 'exchange away for 2 to 20 s';
+  },
+  'exchange away after a close': async ({ cluster, exchange, desks, random }, { pick, between }) => {
+    const worker = pick(cluster.workers);
+    const trap = await exchange.trap({
+      asker: worker.name,
+      at: 'accepted',
+      // Not every order is a close.
+      within_ms: 2 * TRAP_MS,
+      hold_ms: 10_000,
+      closes: true,
+    });
+    if (!trap.caught || !trap.account) return null;
+    const ttl = between(2_000, 20_000);
+    const accounts = [...new Set([trap.account, ...some(desks, 0.2, random)])];
+    await exchange.addFault({ kind: 'reset', accounts, ttl_ms: ttl });
+    // Half of them never hear that the close was taken.
+    if (random() < 0.5) await sleep(LONGER_THAN_A_CALL_MS);
+    await exchange.release(trap.id);
+    await sleep(ttl);
+    return 'exchange away for 2 to 20 s right after it took a close';
+  },
+  'exchange refusing credentials': async ({ exchange, desks, random }, { between }) => {
+    const ttl = between(500, 8_000);
+    for (const account of some(desks, 0.15, random)) {
+      const times = between(0, 2);
+      const passes = times > 0 ? { ttl_ms: 8_000, times } : { ttl_ms: ttl };
+      await exchange.addFault({ kind: 'deny', accounts: [account], ...passes });
+    }
+    await sleep(ttl);
+    return 'exchange refusing right credentials once, twice, or for up to 8 s';
+  },
+
   'clock ahead': jumped(20, 60),
   'clock behind': jumped(-60, -20),
 
@@ -294,65 +341,21 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   },
 };
 
+/** A part of the accounts, at least one. */
+function some(desks: readonly Desk[], part: number, random: () => number): string[] {
+  const chosen = desks.filter(() => random() < part);
+  return (chosen.length > 0 ? chosen : desks.slice(0, 1)).map(({ trader }) => trader.account.id);
+}
+
 function jumped(least: number, most: number): Fault {
-  return async ({ cluster }, { pick, between }) => {
+  return async ({ cluster, jumps }, { pick, between }) => {
     const victim = pick(cluster.members);
+    const from = Date.now();
     if (!victim.jump(between(least, most))) return null;
     await sleep(between(4_000, 8_000));
     victim.jump(0);
+    // It is seen a second later.
+    jumps.push({ from, to: Date.now() + 1_000 });
     return `clock of a ${victim.role} jumped ${least < 0 ? 'back' : 'ahead'} and returned`;
   };
-}
-
-/** These go on beside the others: a broker is ill at its own times, and busy at any. */
-const BUSY = ['exchange busy'];
-const AT_EXCHANGE = Object.keys(FAULTS).filter(
-  (name) => name.startsWith('exchange ') && !BUSY.includes(name),
-);
-
-/** All hands at once, each of its own: what happens at the exchange meets everything else. */
-export async function dealWithAllHands(
-  scene: Scene,
-  { until, only, log }: { until: number; only: readonly string[] | null; log: (text: string) => void },
-): Promise<Map<string, number>> {
-  if (only) return dealFaults(scene, { until, only, log });
-  const elsewhere = Object.keys(FAULTS).filter((name) => !AT_EXCHANGE.includes(name) && !BUSY.includes(name));
-  const hands = await Promise.all([
-    dealFaults(scene, { until, only: elsewhere, log }),
-    dealFaults(scene, { until, only: AT_EXCHANGE, pauseMs: 9_000, log }),
-    dealFaults(scene, { until, only: BUSY, pauseMs: 12_000, log }),
-  ]);
-  return new Map(hands.flatMap((counts) => [...counts]));
-}
-
-/** Deals the faults one after the other until the time is up. Counts what happened. */
-async function dealFaults(
-  scene: Scene,
-  {
-    until,
-    only,
-    pauseMs = 2_000,
-    log,
-  }: { until: number; only: readonly string[]; pauseMs?: number; log: (text: string) => void },
-): Promise<Map<string, number>> {
-  const { random } = scene;
-  const tools: Tools = {
-    pick: (items) => items[Math.floor(random() * items.length)] as (typeof items)[number],
-    between: (least, most) => Math.round(least + random() * (most - least)),
-  };
-  const counts = new Map<string, number>();
-  let deck: string[] = [];
-  while (Date.now() < until) {
-    if (deck.length === 0)
-      deck = only
-        .map((name) => [random(), name] as const)
-        .sort(([a], [b]) => a - b)
-        .map(([, name]) => name);
-    const name = deck.pop() as string;
-    const happened = await FAULTS[name]?.(scene, tools);
-    log(happened ?? `(${name}: the moment did not come)`);
-    if (happened) counts.set(happened, (counts.get(happened) ?? 0) + 1);
-    await sleep(tools.between(300, pauseMs));
-  }
-  return counts;
 }

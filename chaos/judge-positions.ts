@@ -38,6 +38,9 @@ export function judgePlans(
   const filling = new Set<string>(
     desks.filter(({ isFilling }) => isFilling).map(({ trader }) => trader.account.id),
   );
+  const reducing = new Set<string>(
+    desks.filter(({ traits }) => traits.reduceOnly).map(({ trader }) => trader.account.id),
+  );
   const firstSent = firstDeliveries(signals);
   const taken = new Map(
     requests
@@ -59,6 +62,8 @@ export function judgePlans(
       ?.findLast(({ at }) => at <= sent.arrived_at);
     // Otherwise it was planned by another worker, which is gone.
     if (!look || look.at < firstSent(row)) continue;
+    // What only reduces may be sent on a position of a while ago, for the larger of what it was and what it should be.
+    if (look.lag_ms > 0 && first.leg === 'exit' && reducing.has(row.trading_account_id)) continue;
     checked++;
     const ids = new Set(own.map((leg) => leg.client_order_id));
     const before = (ordersAt.get(placeOf(row.trading_account_id, row.symbol)) ?? []).filter(

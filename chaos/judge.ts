@@ -9,6 +9,13 @@ import { hasEnded } from '../src/domain/orders/order.ts';
 import { APP_KEY } from '../test/orders/kill-harness.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
 import {
+  type ExitEvidence,
+  judgeCredentials,
+  judgeExits,
+  judgeFlattens,
+  refusedForGood,
+} from './judge-exits.ts';
+import {
   judgeClosings,
   judgeNothingHeld,
   judgePlans,
@@ -16,15 +23,13 @@ import {
   judgeStrategies,
 } from './judge-positions.ts';
 import { type Finding, firstDeliveries, type LegRow, type OrderRow, type Records } from './records.ts';
-import type { Delivery, Desk, Signal } from './traffic.ts';
+import type { Delivery, Signal } from './traffic.ts';
 
-export async function judge(evidence: {
-  readonly desks: readonly Desk[];
-  readonly signals: readonly Signal[];
-  readonly records: Records;
+export interface Evidence extends ExitEvidence {
   /** Legs that the exchange cannot tell us about any more, by client order id. */
   readonly forgotten: ReadonlySet<string>;
-  readonly ledger: ExchangeLedger;
+  /** Whose credentials counted as refused, before their users verified them again. */
+  readonly refused: ReadonlySet<string>;
   /** As the API tells them, by account. */
   readonly positions: ReadonlyMap<string, readonly { symbol: string; quantity: number }[]>;
   /** The exchange's name for a symbol of ours. */
@@ -32,16 +37,20 @@ export async function judge(evidence: {
   /** The exchange refuses what arrives later than it is told. */
   readonly refusesLate: boolean;
   readonly db: Db;
-}): Promise<Finding[]> {
+}
+
+export async function judge(evidence: Evidence): Promise<Finding[]> {
   const { desks, signals, records, forgotten, ledger, positions, listingOf, refusesLate, db } = evidence;
   const orderOf = new Map(records.orders.map((row) => [row.order_id, row]));
   const legOf = new Map(records.legs.map((leg) => [leg.client_order_id, leg]));
-  const rowsOf = Map.groupBy(records.orders, (row) => `${row.trading_account_id} ${decimal(row.quantity)}`);
+  // What a kill switch closes may have any quantity.
+  const sent = records.orders.filter(({ source }) => source === 'webhook');
+  const rowsOf = Map.groupBy(sent, (row) => `${row.trading_account_id} ${decimal(row.quantity)}`);
   const rowsFor = (signal: Signal) => rowsOf.get(`${signal.accountId} ${signal.quantity}`) ?? [];
   return [
     judgeDoubles(signals, rowsFor),
     judgeExchangeDoubles(ledger, legOf),
-    judgeLost(signals, rowsFor),
+    judgeLost(signals, rowsFor, excuses(evidence)),
     judgeStrangers(signals, records),
     judgeEnds(records, forgotten),
     judgeTold(signals, orderOf),
@@ -54,6 +63,9 @@ export async function judge(evidence: {
     judgeClosings(desks, ledger),
     judgePositions({ ledger, records, forgotten, told: positions }),
     judgeStrategies(desks, ledger, listingOf),
+    judgeExits(evidence),
+    judgeFlattens(evidence),
+    judgeCredentials(desks, evidence.refused, ledger),
     judgeAuditEntries(records),
     await judgeChain(db),
   ];
@@ -93,17 +105,37 @@ function judgeExchangeDoubles({ orders }: ExchangeLedger, legOf: ReadonlyMap<str
   };
 }
 
-function judgeLost(signals: readonly Signal[], rowsFor: (signal: Signal) => readonly OrderRow[]): Finding {
+/** Entries are refused while the account is halted, and once its credentials were refused for good. */
+function excuses({ flattens, ledger }: Evidence): (signal: Signal, delivery: Delivery) => boolean {
+  const forGood = refusedForGood(ledger);
+  return ({ accountId }, { sentAt, ms, answer }) => {
+    const code = (answer?.body as { code?: string } | undefined)?.code;
+    if (code === 'credentials_not_verified') return forGood.has(accountId);
+    if (code !== 'account_halted') return false;
+    const isOf = ({ desk }: (typeof flattens)[number]) => desk.trader.account.id === accountId;
+    return flattens.some((each) => isOf(each) && each.sentAt < sentAt + ms && each.resumedAt > sentAt);
+  };
+}
+
+function judgeLost(
+  signals: readonly Signal[],
+  rowsFor: (signal: Signal) => readonly OrderRow[],
+  isExcused: (signal: Signal, delivery: Delivery) => boolean,
+): Finding {
   const problems = signals.flatMap((signal) =>
-    signal.deliveries.flatMap(({ answer }) => {
-      if (!answer) return [];
+    signal.deliveries.flatMap((delivery) => {
+      const { answer } = delivery;
+      if (!answer || isExcused(signal, delivery)) return [];
       const rows = rowsFor(signal);
       if (answer.status === 200 || answer.status === 202)
         return rows.some((row) => row.order_id === answer.body.order_id)
           ? []
           : [`${nameOf(signal)} was accepted as ${answer.body.order_id}, which is nowhere`];
       if (answer.status === 409)
-        return rows.length > 0 ? [] : [`${nameOf(signal)} was called a replay and has no order`];
+        // Of two copies at once one may be refused, and the other be called its replay.
+        return rows.length > 0 || signal.deliveries.some((other) => isExcused(signal, other))
+          ? []
+          : [`${nameOf(signal)} was called a replay and has no order`];
       return answer.status >= 500
         ? []
         : [`${nameOf(signal)} was answered ${answer.status} ${JSON.stringify(answer.body)}`];
@@ -121,7 +153,8 @@ function judgeStrangers(signals: readonly Signal[], { orders }: Records): Findin
   const sent = new Set(signals.map((signal) => `${signal.accountId} ${signal.quantity}`));
   const problems = orders
     // A report makes an order of its own where the account follows.
-    .filter((row) => row.action !== 'sync' && !sent.has(`${row.trading_account_id} ${decimal(row.quantity)}`))
+    .filter((row) => row.source === 'webhook' && row.action !== 'sync')
+    .filter((row) => !sent.has(`${row.trading_account_id} ${decimal(row.quantity)}`))
     .map((row) => `order ${row.order_id} was never sent`);
   return { invariant: 'every order comes from a signal', kind: 'other', checked: orders.length, problems };
 }
@@ -317,14 +350,15 @@ function judgeOverlaps(
 
 function judgeAuditEntries({ orders, audited }: Records): Finding {
   const entries = Map.groupBy(audited, (entry) => entry.resource_id);
-  const problems = orders.flatMap(({ order_id }) => {
+  const sent = orders.filter(({ source }) => source === 'webhook');
+  const problems = sent.flatMap(({ order_id }) => {
     const count = entries.get(order_id)?.length ?? 0;
     return count === 1 ? [] : [`order ${order_id} has ${count} audit entries`];
   });
   return {
     invariant: 'every order has its one audit entry',
     kind: 'other',
-    checked: orders.length,
+    checked: sent.length,
     problems,
   };
 }

@@ -18,6 +18,7 @@ export interface Finding {
 export interface OrderRow {
   order_id: string;
   user_id: string;
+  source: 'webhook' | 'dashboard';
   trading_account_id: AccountId;
   symbol: string;
   action: string;
@@ -28,7 +29,10 @@ export interface OrderRow {
   broker_refs: string;
   position_before: string | null;
   fill_quantity: string | null;
+  submitted_at: Timestamp;
   deadline_at: Timestamp;
+  /** By the clock of PostgreSQL, which nobody sets; null: it has not ended. */
+  ended_at: number | null;
 }
 
 export interface LegRow {
@@ -49,6 +53,20 @@ export interface Records {
   readonly openChecks: readonly { order_id: string; state: string }[];
 }
 
+/** Notes when an order ends: our own processes may have any time. */
+export const NOTE_ENDS = `
+create table chaos_ends (order_id uuid primary key, at double precision not null);
+create function chaos_end() returns trigger language plpgsql as $$
+begin
+  insert into chaos_ends values (new.order_id, extract(epoch from clock_timestamp()) * 1000)
+    on conflict do nothing;
+  return null;
+end $$;
+create trigger chaos_end after update on order_history for each row
+  when (new.status in ('filled', 'done', 'cancelled', 'failed', 'rejected', 'expired'))
+  execute function chaos_end();
+`;
+
 /** When an order's signal first set out, by the sender's clock. */
 export function firstDeliveries(signals: readonly Signal[]): (order: OrderRow) => number {
   const sentAt = new Map(
@@ -64,8 +82,9 @@ export function firstDeliveries(signals: readonly Signal[]): (order: OrderRow) =
 export async function readRecords(db: Db, listingOf: (symbol: string) => string): Promise<Records> {
   const [orders, legs, audited, openChecks] = await Promise.all([
     db.all<OrderRow>(
-      sql`select order_id, user_id, trading_account_id, symbol, action, intent, quantity, status, error,
-            broker_refs, position_before, fill_quantity, deadline_at from order_history`,
+      sql`select o.order_id, user_id, source, trading_account_id, symbol, action, intent, quantity, status, error,
+            broker_refs, position_before, fill_quantity, submitted_at, deadline_at, e.at as ended_at
+          from order_history o left join chaos_ends e on e.order_id = o.order_id`,
     ),
     db.all<LegRow>(
       sql`select order_id, leg, client_order_id, status, side, fill_quantity, broker_ref, sent_at

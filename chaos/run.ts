@@ -1,39 +1,32 @@
-// npm run chaos -- [--minutes 10] [--seed N] [--users 24] [--rate 20] [--broker NAME] [--break compare-and-set|lookup|ownership|settling] [--only "fault,fault"]
+// npm run chaos -- [--minutes 10] [--seed N] [--users 24] [--rate 20] [--broker NAME] [--break NAME] [--only "fault,fault"]
 //
 // Starts the real cluster on the loopback, sends a long random stream of signals for many users, lets everything go
 // wrong that can, and judges afterwards from the exchange's ledger. Exits with 1 where an invariant does not hold.
 
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { hashToken } from '../src/app/identity/tokens.ts';
 import { type Db, sql } from '../src/data/engine/db.ts';
 import { migrate } from '../src/data/engine/migrate.ts';
 import { openPostgres } from '../src/data/engine/postgres.ts';
-import { insertApiKey } from '../src/data/identity/api-keys.ts';
-import { timestamp, type UserId } from '../src/domain/ids.ts';
+import { timestamp } from '../src/domain/ids.ts';
 import type { OrderError } from '../src/domain/orders/order.ts';
 import { seeded, webhookPath } from '../test/orders/kill-harness.ts';
 import { startRedis } from '../test/servers/redis.ts';
+import { brokenBuild } from './breaks.ts';
 import { type Cluster, openCluster, SEALING_KEY } from './cluster.ts';
+import { dealWithAllHands } from './deal.ts';
 import { type ExchangeControl, exchangeControl } from './exchange-client.ts';
-import { dealWithAllHands, FAULTS, type Scene } from './faults.ts';
+import { FAULTS, type Scene } from './faults.ts';
+import { startFlattens } from './flattens.ts';
 import { forgottenLegs, namelessLegs, withOurIds } from './forgotten.ts';
 import { judge } from './judge.ts';
 import { measureHang } from './latency.ts';
+import { makeOwners, readPositions, verifyRefused } from './owners.ts';
 import { startPostgres } from './postgres.ts';
-import { type Finding, readRecords } from './records.ts';
+import { type Finding, NOTE_ENDS, readRecords } from './records.ts';
 import { type Desk, openDesks, stanceOf, startTraffic } from './traffic.ts';
 import { type Venue, venueOf } from './venue.ts';
 
@@ -53,88 +46,6 @@ const { values: options } = parseArgs({
     keep: { type: 'boolean', default: false },
   },
 });
-
-/** Builds that are wrong on purpose, to see that the judge finds it. The texts are pieces of our sources. */
-// biome-ignore-start lint/suspicious/noTemplateCurlyInString: sources
-const BREAKS: Readonly<Record<string, readonly { file: string; find: string; put: string }[]>> = {
-  // Of an order's version, and of who has the user: either alone already keeps a woken worker from sending.
-  'compare-and-set': [
-    {
-      file: 'src/data/orders/orders.ts',
-      find: 'where order_id = ${order.id} and version = ${order.version}`,',
-      put: 'where order_id = ${order.id}`,',
-    },
-    {
-      file: 'src/data/orders/for-workers.ts',
-      find: 'where user_id = ${user} and token = ${token}`',
-      put: 'where user_id = ${user}`',
-    },
-  ],
-  // A worker that lost an order, or the user, to another goes on with what it is told of, and nobody asks who has the user:
-  // two workers of one user trade side by side.
-  ownership: [
-    {
-      file: 'src/worker/lane/work-off.ts',
-      find: 'isUnderWay(status) && !tried.has(id));',
-      put: 'isUnderWay(status) && !tried.has(id) && id === (upTo ?? id));',
-    },
-    { file: 'src/worker/host/worker.ts', find: 'stop() {\n      stopping.abort();', put: 'stop() {' },
-    {
-      file: 'src/worker/host/worker.ts',
-      find: 'stopping.abort();\n    throw new OrderTaken',
-      put: 'throw new OrderTaken',
-    },
-    { file: 'src/worker/lane/work-off.ts', find: 'if (fault instanceof OrderTaken || ', put: 'if (' },
-    {
-      file: 'src/data/orders/for-workers.ts',
-      find: 'where user_id = ${user} and token = ${token}`',
-      put: 'where user_id = ${user}`',
-    },
-  ],
-  // A leg that may have been sent is sent again without asking for it.
-  lookup: [
-    {
-      file: 'src/domain/orders/next-step.ts',
-      find: 'facts.isMissing && facts.instrument',
-      put: 'facts.instrument',
-    },
-    {
-      file: 'src/domain/orders/next-step.ts',
-      find: 'if (canAsk && !facts.isMissing)',
-      put: 'if (canAsk && facts.now < 0)',
-    },
-    { file: 'src/domain/orders/next-step.ts', find: '  able.refusesDuplicateIds &&\n', put: '' },
-  ],
-  // The position is read, and planned on, while earlier orders of the account are still to be filled.
-  settling: [
-    {
-      file: 'src/domain/orders/next-step.ts',
-      find: 'if (open.length === 0 || withinMs <= 0) return null;',
-      put: 'if (open.length === 0 || withinMs <= 0 || now > 0) return null;',
-    },
-  ],
-};
-// biome-ignore-end lint/suspicious/noTemplateCurlyInString: sources
-
-function brokenBuild(folder: string, name: string): string {
-  const changes = BREAKS[name];
-  if (!changes) throw new Error(`--break takes one of ${Object.keys(BREAKS).join(', ')}`);
-  const root = join(folder, 'broken');
-  mkdirSync(root);
-  cpSync(join(ROOT, 'src'), join(root, 'src'), { recursive: true });
-  cpSync(join(ROOT, 'package.json'), join(root, 'package.json'));
-  symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
-  for (const { file: path, find, put } of changes) {
-    const file = join(root, path);
-    const source = readFileSync(file, 'utf8');
-    if (!source.includes(find)) throw new Error(`${path} no longer has what ${name} takes out`);
-    writeFileSync(
-      file,
-      source.replace(find, () => put),
-    );
-  }
-  return root;
-}
 
 async function main(): Promise<boolean> {
   const begun = Date.now();
@@ -160,9 +71,10 @@ async function main(): Promise<boolean> {
     const db = await openPostgres({ url: postgres.url });
     closers.push(() => db.close());
     await migrate(db, Date.now());
+    await db.script(NOTE_ENDS);
     const venue = await venueOf(options.broker);
     const desks = await openDesks(db, Number(options.users), { venue, key: SEALING_KEY });
-    const apiKey = await makeOperator(db, desks);
+    const owners = await makeOwners(db, desks);
     const cluster = await openCluster({
       folder,
       root,
@@ -193,8 +105,9 @@ async function main(): Promise<boolean> {
       rate: Number(options.rate),
       venue,
     });
-    const scene: Scene = { cluster, postgres, redis, exchange, desks, random };
+    const scene: Scene = { cluster, postgres, redis, exchange, desks, random, jumps: [] };
     const hang = only ? [] : await measureHang(scene, traffic, log);
+    const kills = startFlattens({ owners, desks, apis: cluster.apis, random: seeded(seed + 2) });
     const until = Date.now() + minutes * 60_000;
     const faults = await dealWithAllHands(scene, { until, only: only ?? faultsAt(venue), log });
 
@@ -202,6 +115,9 @@ async function main(): Promise<boolean> {
     await exchange.clearFaults();
     await cluster.heal();
     const signals = await traffic.stop();
+    const flattens = await kills.stop();
+    const [api = { url: '' }] = cluster.apis;
+    const refused = await verifyRefused(db, owners, api, desks);
     await fillEverything(db, desks, venue, exchange);
     const read = () => readRecords(db, venue.listingOf);
     const ledgerNow = async () => {
@@ -210,25 +126,34 @@ async function main(): Promise<boolean> {
     };
     const forgottenNow = async () =>
       venue.nameOf ? namelessLegs(await read()) : forgottenLegs(desks, await ledgerNow(), await read());
-    const waited = await untilSettled(db, cluster, apiKey, forgottenNow);
-    await reportStrategies(cluster, desks);
-    await untilSettled(db, cluster, apiKey, forgottenNow);
+    const waited = await untilSettled(db, cluster, owners.operatorKey, forgottenNow);
+    const unheard = await reportStrategies(cluster, desks);
+    await untilSettled(db, cluster, owners.operatorKey, forgottenNow);
     log(
       `settled ${(waited.ms / 1000).toFixed(0)} s after the last signal; ${waited.deadLetters} dead letters were retried by the operator`,
     );
 
+    const positions = await readPositions(owners, cluster.apis, desks, venue.listingOf);
     const findings = await judge({
       desks,
       signals,
+      flattens,
+      jumps: scene.jumps,
+      refused,
       records: await read(),
       forgotten: await forgottenNow(),
       ledger: await ledgerNow(),
-      positions: await readPositions(cluster, desks, venue),
+      positions: positions.told,
       listingOf: venue.listingOf,
       refusesLate: venue.refusesLate,
       db,
     });
-    findings.push(...hang);
+    findings.push(...hang, {
+      invariant: 'in the end everybody is answered',
+      kind: 'other',
+      checked: desks.length,
+      problems: [...unheard, ...positions.problems],
+    });
     return await report({ seed, minutes, faults, signals, findings, db, exchange });
   } finally {
     for (const close of closers.reverse())
@@ -236,29 +161,9 @@ async function main(): Promise<boolean> {
   }
 }
 
-const OPERATOR_KEY = 'the-key-of-the-operator-of-this-very-run';
-
-/** The first desk's user is an admin with an API key, and every user has one, to ask for positions. */
 /** Null: all. Where orders bear no id of ours, nobody can tell that an answer names another's. */
 const faultsAt = ({ nameOf }: Venue): string[] | null =>
   nameOf && Object.keys(FAULTS).filter((name) => name !== 'exchange naming others');
-
-async function makeOperator(db: Db, desks: readonly Desk[]): Promise<string> {
-  const now = timestamp(Date.now());
-  for (const [index, { trader }] of desks.entries())
-    await db.commit([
-      insertApiKey({
-        id: crypto.randomUUID(),
-        userId: trader.user.id as UserId,
-        name: 'chaos',
-        keyHash: hashToken(`${OPERATOR_KEY}-${index}`),
-        expiresAt: null,
-        createdAt: now,
-      }),
-    ]);
-  await db.commit([sql`update users set is_admin = ${true} where id = ${desks[0]?.trader.user.id ?? ''}`]);
-  return `${OPERATOR_KEY}-0`;
-}
 
 /** Accounts whose orders rest would never come to an end. */
 async function fillEverything(
@@ -325,35 +230,20 @@ async function untilSettled(
   return { ms: Date.now() - begun, deadLetters };
 }
 
-/** Each strategy says once more where it stands, and its account follows it. */
-async function reportStrategies(cluster: Cluster, desks: readonly Desk[]): Promise<void> {
-  for (const { trader, strategy } of desks)
+/** Each strategy says once more where it stands, and its account follows it. Returns whose report was refused. */
+async function reportStrategies(cluster: Cluster, desks: readonly Desk[]): Promise<string[]> {
+  const problems: string[] = [];
+  for (const { name, trader, strategy } of desks)
     for (const [symbol, position] of strategy ?? []) {
       const body = { action: 'sync', symbol, ...stanceOf(position), timestamp: timestamp(Date.now()) };
       const answer = await fetch(`${cluster.apis[0]?.url}${webhookPath(trader)}`, {
         method: 'POST',
         body: JSON.stringify({ ...body, secret: trader.secret }),
       });
-      if (!answer.ok) throw new Error(`a report was answered ${answer.status} ${await answer.text()}`);
+      if (!answer.ok)
+        problems.push(`a report of ${name} was answered ${answer.status} ${await answer.text()}`);
     }
-}
-
-async function readPositions(cluster: Cluster, desks: readonly Desk[], { listingOf }: Venue) {
-  const told = new Map<string, { symbol: string; quantity: number }[]>();
-  for (const [index, { trader }] of desks.entries()) {
-    const api = cluster.apis[index % cluster.apis.length];
-    const answer = await fetch(`${api?.url}/trading/accounts/${trader.account.id}/positions`, {
-      headers: { authorization: `Bearer ${OPERATOR_KEY}-${index}` },
-    });
-    if (!answer.ok)
-      throw new Error(`the positions of ${trader.account.id}: ${answer.status} ${await answer.text()}`);
-    const { items } = (await answer.json()) as { items: { symbol: string; quantity: number }[] };
-    told.set(
-      trader.account.id,
-      items.map(({ symbol, quantity }) => ({ symbol: listingOf(symbol), quantity })),
-    );
-  }
-  return told;
+  return problems;
 }
 
 async function report(found: {

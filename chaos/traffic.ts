@@ -57,6 +57,21 @@ const BURST = 5;
 const BURST_MS = 80;
 const TWICE_AT_ONCE = 0.25;
 const AGAIN_LATER = 0.15;
+/** Whoever has just entered may want to get out again at once. */
+const OUT_AGAIN = 0.5;
+const OUT_AGAIN_MS = 2_000;
+const OUT_OF_LONG = [
+  { action: 'long_exit' },
+  { action: 'close_long' },
+  { action: 'sell', order_type: 'exit' },
+];
+const OUT_OF_SHORT = [
+  { action: 'short_exit' },
+  { action: 'close_short' },
+  { action: 'buy', order_type: 'exit' },
+];
+const outOf = ({ action }: Signal) =>
+  action === 'buy' || action === 'long_entry' ? OUT_OF_LONG : OUT_OF_SHORT;
 
 /**
  * Most brokers are well; of some the answers are lost, some rest, cancel or refuse. Half of the users are at the distant
@@ -138,9 +153,9 @@ export function startTraffic({ desks, apis, random, rate, venue }: TrafficOption
   let isOpen = true;
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item;
 
-  function make(desk: Desk, symbol: string): Signal {
+  function make(desk: Desk, symbol: string, actions: typeof ACTIONS): Signal {
     const { account, secret } = desk.trader;
-    const order = desk.strategy ? nextTrade(desk.strategy, symbol) : pick(ACTIONS);
+    const order = desk.strategy ? nextTrade(desk.strategy, symbol) : pick(actions);
     // Quantities are unique: they tell signals apart.
     const quantity = Number(((signals.length + 1) * venue.unit).toFixed(3));
     const body = JSON.stringify({ ...order, symbol, quantity, timestamp: timestamp(Date.now()), secret });
@@ -196,21 +211,24 @@ export function startTraffic({ desks, apis, random, rate, venue }: TrafficOption
     }
   }
 
-  async function send(desk: Desk, symbol: string, afterMs: number): Promise<void> {
+  async function send(desk: Desk, symbol: string, afterMs: number, actions = ACTIONS): Promise<Signal> {
     await sleep(afterMs);
-    const signal = make(desk, symbol);
+    const signal = make(desk, symbol, actions);
     const copies = random() < TWICE_AT_ONCE ? 2 : 1;
     await Promise.all(Array.from({ length: copies }, () => deliver(signal)));
     if (random() < AGAIN_LATER) await post(signal);
+    return signal;
   }
 
   async function lane(desk: Desk, pauseMs: number): Promise<void> {
     await sleep(random() * pauseMs);
     while (isOpen) {
       const symbol = pick(venue.symbols);
-      await Promise.all(
+      const [sent] = await Promise.all(
         Array.from({ length: desk.burst }, (_, n) => send(desk, symbol, n === 0 ? 0 : random() * BURST_MS)),
       );
+      if (isOpen && sent && random() < OUT_AGAIN)
+        await send(desk, symbol, random() * OUT_AGAIN_MS, outOf(sent));
       await sleep(pauseMs * (0.3 + 1.4 * random()));
     }
   }

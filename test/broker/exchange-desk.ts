@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openExchange } from '../../chaos/exchange.ts';
+import type { ExchangeLedger } from '../../chaos/exchange-client.ts';
 import type { Broker } from '../../src/broker/broker.ts';
 import { openRemotePaper } from '../../src/broker/paper/remote.ts';
 import type { AccountId } from '../../src/domain/ids.ts';
@@ -97,6 +98,12 @@ export async function exchangeDesk() {
         fetch: (address, init) => fetch(address, { ...init, signal: death.signal }),
       })(accountOf(id, quick({})), NO_HURRY);
       return { broker: patient(broker), die: () => death.abort() };
+    },
+
+    /** When what it holds changed last. */
+    async lastChange(id: AccountId): Promise<number> {
+      const { held } = await control<ExchangeLedger>('GET', 'ledger');
+      return held.findLast(({ account }) => account === id)?.at ?? 0;
     },
 
     /** "accepted", "not_taken" …: what became of each request, in turn. */

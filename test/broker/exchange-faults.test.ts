@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import type { ExchangeLedger } from '../../chaos/exchange-client.ts';
 import { GARBAGE_KINDS } from '../../chaos/exchange-faults.ts';
-import { BrokerBusy, BrokerUnavailable } from '../../src/broker/broker.ts';
+import { BrokerBusy, BrokerUnavailable, CredentialsRejected } from '../../src/broker/broker.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import { type ExchangeDesk, exchangeDesk, until } from './exchange-desk.ts';
 import { accepted, newAccount, orderOf, place, rejected } from './paper-desk.ts';
@@ -169,6 +170,46 @@ describe('a fault at the exchange', () => {
     assert.deepEqual(await desk.outcomes(id), ['accepted', 'late']);
   });
 
+  it('deny: right credentials are refused, orders and questions alike, and pass again after so many', async () => {
+    const id = newAccount();
+    const broker = await desk.open(id, {}, '/denied');
+    const order = await orderOf(broker, 'buy', 1);
+    await desk.breaks(id, 'deny', { times: 3 });
+    await assert.rejects(broker.place(order), CredentialsRejected);
+    await assert.rejects(broker.position(order.instrument), CredentialsRejected);
+    await assert.rejects(desk.open(id), CredentialsRejected);
+    accepted(await broker.place(order));
+    assert.deepEqual(await desk.outcomes(id), ['not_taken', 'accepted']);
+    const { denials } = await desk.control<ExchangeLedger>('GET', 'ledger');
+    assert.equal(denials.filter(({ account }) => account === id).length, 3);
+  });
+
+  it('lag: what is held is told as it was before, and an order meets it as it is', async () => {
+    const id = newAccount();
+    const broker = await desk.open(id, {}, '/lagging');
+    const { instrument } = await orderOf(broker, 'buy', 1);
+    accepted(await place(broker, 'buy', 2));
+    await desk.breaks(id, 'lag', { ms: 60_000 });
+    assert.equal(await broker.position(instrument), '0');
+    assert.deepEqual(await broker.positions(), []);
+    const close = accepted(await place(broker, 'sell', 3, 'BTCUSDT', { reduceOnly: true }));
+    assert.equal(close.fillQuantity, '2');
+    await desk.heal();
+    assert.equal(await broker.position(instrument), '0');
+
+    accepted(await place(broker, 'buy', 1));
+    const bought = await desk.lastChange(id);
+    await until(async () => Date.now() > bought + 300);
+    accepted(await place(broker, 'buy', 4));
+    await desk.breaks(id, 'lag', { ms: Date.now() - bought });
+    assert.equal(await broker.position(instrument), '1');
+    await desk.heal();
+    assert.equal(await broker.position(instrument), '5');
+    const { looks } = await desk.control<ExchangeLedger>('GET', 'ledger');
+    const lags = looks.filter(({ account }) => account === id).map(({ lag_ms }) => lag_ms > 0);
+    assert.deepEqual(lags, [true, true, false, true, false]);
+  });
+
   it('strikes whom it is meant for, and by the chance of its seed', async () => {
     const id = newAccount();
     const [one, two] = [await desk.open(id, {}, '/one'), await desk.open(id, {}, '/two')];
@@ -249,6 +290,17 @@ describe('a trap', () => {
     await trap.release();
     // The answer is that of the moment in which it was asked for.
     assert.equal(await position, '1');
+  });
+
+  it('may be for closes alone', async () => {
+    const broker = await desk.open(newAccount(), {}, '/t6');
+    const trap = await desk.setTrap('t6', 'accepted', { closes: true });
+    accepted(await place(broker, 'buy', 1));
+    const order = await orderOf(broker, 'sell', 1, 'BTCUSDT', { reduceOnly: true });
+    const closing = broker.place(order);
+    assert.equal((await trap.caught()).client_order_id, order.clientOrderId);
+    await trap.release();
+    accepted(await closing);
   });
 
   it('tells of an answer that was just sent', async () => {

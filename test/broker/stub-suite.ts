@@ -165,6 +165,20 @@ export function stubSuite(title: string, facts: StubFacts) {
       await assert.rejects(facts.lookUp(ccxt, 'none'), refuses(...facts.notFound));
     });
 
+    it('tells of positions as they were a while ago, and refuses a right key, as it is told to', async () => {
+      const { ccxt, breaks } = await open();
+      await send(ccxt, 'buy', { clientOrderId: 'held' });
+      await ended(ccxt, 'held');
+      const held = async () => (await ccxt.fetchPositions([BTC])).filter(({ contracts }) => contracts > 0);
+      assert.equal((await held()).length, 1);
+      await breaks('lag', { ms: 60_000 });
+      assert.deepEqual(await held(), []);
+      await desk.heal();
+      await breaks('deny', { times: 1 });
+      await assert.rejects(held(), refuses(...facts.door.key));
+      assert.equal((await held()).length, 1);
+    });
+
     it('loses answers, says that it is too much, and talks nonsense, as it is told to', async () => {
       const { ccxt, breaks, ledger } = await open();
       await ccxt.fetchPositions([BTC]);

@@ -325,6 +325,7 @@ export const alpaca: Dialect = {
   idFields: ['id', 'client_order_id'],
   busy,
   down: (message) => ({ status: 503, body: { message } }),
+  denied: NOT_ALLOWED,
   sample: said({
     id: 'none',
     client_order_id: 'none',

@@ -558,6 +558,7 @@ export const binance: Dialect = {
   idFields: ['orderId', 'clientOrderId'],
   busy,
   down: (problem) => refused(503, -1016, problem),
+  denied: BAD_KEY,
   sample: said({
     orderId: 1,
     symbol: 'BTCUSDT',

@@ -12,12 +12,14 @@ import { type Call, FOR_EVER, header, hmac, listener, mayComeFrom, paramsOf } fr
 
 const WINDOW_MS = 30_000;
 
+const BAD_KEY = refused(40037, 'Apikey does not exist');
+
 function authenticate(office: Office, request: WireRequest): Call | Answer {
   const { method, path, search, body } = request;
   const timestamp = header(request, 'access-timestamp');
   const holder = office.holderOf(header(request, 'access-key'));
   const params = paramsOf(request);
-  if (!holder || !params) return refused(40037, 'Apikey does not exist');
+  if (!holder || !params) return BAD_KEY;
   const { apiSecret, passphrase, accountType, isDemo } = holder.standing;
   if ((header(request, 'paptrading') === '1') !== isDemo)
     return refused(40099, 'exchange environment is incorrect');
@@ -64,6 +66,7 @@ export const bitget: Dialect = {
   busy,
   // A code that means: nobody knows.
   down: () => refused(40010, 'Request timed out', 503),
+  denied: BAD_KEY,
   sample: said({ orderId: '1', clientOid: 'none' }),
   open(office) {
     const classic = classicRoutes(office);

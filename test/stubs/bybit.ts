@@ -455,13 +455,15 @@ function routesOf(office: Office): Routes {
   };
 }
 
+const BAD_KEY = told(10003, 'API key is invalid.');
+
 function authenticate(office: Office, request: WireRequest): Call | Answer {
   const key = header(request, 'x-bapi-api-key');
   const timestamp = header(request, 'x-bapi-timestamp');
   const window = header(request, 'x-bapi-recv-window') || '5000';
   const holder = office.holderOf(key);
   const params = paramsOf(request);
-  if (!holder || !params) return told(10003, 'API key is invalid.');
+  if (!holder || !params) return BAD_KEY;
   const signed = timestamp + key + window + (request.method === 'POST' ? request.body : request.search);
   if (hmac('sha256', holder.standing.apiSecret, signed, 'hex') !== header(request, 'x-bapi-sign'))
     return told(10004, `error sign! origin_string[${signed}]`);
@@ -492,6 +494,7 @@ export const bybit: Dialect = {
   idFields: ['orderId', 'orderLinkId'],
   busy,
   down: (problem) => told(10016, `Server error: ${problem}`),
+  denied: BAD_KEY,
   sample: said({ orderId: '00000000-0000-0000-0000-000000000000', orderLinkId: 'none' }),
   open: (office) =>
     listener(routesOf(office), {

@@ -403,6 +403,8 @@ function placeOf(path: string): { path: string; params: Params } {
   return { path: base, params: { [key]: decodeURIComponent(name) } };
 }
 
+const BAD_KEY = refused(401, 'INVALID_KEY', 'Invalid key provided');
+
 function authenticate(office: Office, request: WireRequest): Call | Answer {
   const { method, path, search, body } = request;
   const timestamp = header(request, 'timestamp');
@@ -411,7 +413,7 @@ function authenticate(office: Office, request: WireRequest): Call | Answer {
   const params = paramsOf(request);
   if (!timestamp || !header(request, 'sign'))
     return refused(401, 'MISSING_REQUIRED_HEADER', 'Missing required header: Timestamp, SIGN');
-  if (!holder || !params) return refused(401, 'INVALID_KEY', 'Invalid key provided');
+  if (!holder || !params) return BAD_KEY;
   const now = office.now();
   if (!(Math.abs(now - Number(timestamp) * 1000) <= WINDOW_MS))
     return refused(403, 'REQUEST_EXPIRED', 'gap between request Timestamp and server time exceeds 60');
@@ -439,6 +441,7 @@ export const gate: Dialect = {
   idFields: ['id', 'text'],
   busy,
   down: (problem) => refused(503, 'SERVER_ERROR', problem),
+  denied: BAD_KEY,
   sample: said({ id: 1, contract: 'BTC_USDT', status: 'open', size: 1, left: 1, text: 't-none' }),
   open: (office) =>
     listener(routesOf(office), {

@@ -422,6 +422,8 @@ function tellTaken(params: Params, taken: Taken): Answer {
   });
 }
 
+const BAD_KEY = refused(401, 50119, "API key doesn't exist");
+
 function authenticate(office: Office, request: WireRequest): Call | Answer {
   const { method, path, search, body } = request;
   const key = header(request, 'ok-access-key');
@@ -430,7 +432,7 @@ function authenticate(office: Office, request: WireRequest): Call | Answer {
   const holder = office.holderOf(key);
   const params = paramsOf(request);
   if (!key) return refused(401, 50103, 'Request header OK-ACCESS-KEY cannot be empty.');
-  if (!holder || !params) return refused(401, 50119, "API key doesn't exist");
+  if (!holder || !params) return BAD_KEY;
   const { apiSecret, passphrase, isDemo } = holder.standing;
   if ((header(request, 'x-simulated-trading') === '1') !== isDemo)
     return refused(401, 50101, 'APIKey does not match current environment.');
@@ -469,6 +471,7 @@ export const okx: Dialect = {
   busy,
   // A code that means: nobody knows.
   down: () => refused(503, 50013, 'Systems are busy. Please try again later.'),
+  denied: BAD_KEY,
   sample: said({ clOrdId: 'none', ordId: '1', tag: '', ts: '1', sCode: '0', sMsg: '' }),
   open: (office) =>
     listener(routesOf(office), {

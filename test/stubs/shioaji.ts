@@ -75,6 +75,7 @@ const fault = (status: number, message: string): Answer => ({
   status,
   body: { code: status, message, details: null },
 });
+const BAD_KEY = fault(401, 'Invalid API credentials');
 const busy = (ms: number): Answer => ({
   ...fault(429, 'Too many requests'),
   headers: { 'retry-after': `${Math.ceil(ms / 1000)}` },
@@ -387,6 +388,7 @@ export const shioaji: Dialect = {
   idFields: ['id', 'seqno', 'ordno'],
   busy,
   down: (problem) => fault(503, problem),
+  denied: BAD_KEY,
   sample: said(tellRefused({ symbol: 'TXFL6', side: 'buy', quantity: '1' }, '', 0)),
   open: (office) => (request) => {
     if (request.path === '/api/v1/info')
@@ -397,8 +399,7 @@ export const shioaji: Dialect = {
     if (!bearer) return turnedAway(fault(401, 'Missing Authorization header'));
     const [, key = '', secret = ''] = /^Bearer ([^:]*):(.*)$/.exec(bearer) ?? [];
     const holder = office.holderOf(key);
-    if (!holder || holder.standing.apiSecret !== secret)
-      return turnedAway(fault(401, 'Invalid API credentials'));
+    if (!holder || holder.standing.apiSecret !== secret) return turnedAway(BAD_KEY);
     if (!mayComeFrom(holder, request.address))
       return turnedAway(fault(401, `ip: ${request.address} not allow.`));
     return answerTo(office, holder, request);

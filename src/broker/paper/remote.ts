@@ -10,6 +10,7 @@ import {
   BrokerBusy,
   BrokerUnavailable,
   type Capabilities,
+  CredentialsRejected,
   type Fitness,
   type OpenBroker,
   type PlaceOutcome,
@@ -155,6 +156,7 @@ function connection(
         return { outcome: 'rejected', error: errorOf(body.rejection) };
       // The exchange promises that it took nothing that it answers so, whatever the body.
       if (status === 429 && SECONDS.test(answer.retryAfter)) throw tooFast(answer);
+      if (isDenied(answer)) throw unanswered(answer);
       return { outcome: 'unknown', reason: notAsAgreed(answer) };
     },
 
@@ -240,12 +242,16 @@ const pathOf = (...parts: string[]): string =>
 const notAsAgreed = ({ status }: Heard): string =>
   `The paper exchange answered with status ${status}, and not as agreed.`;
 
+/** It knows the account by its address, and may refuse it as any broker refuses a key. */
+const isDenied = ({ status, body }: Heard): boolean => status === 401 && PROBLEM.Check(body);
+
 const SECONDS = /^[1-9]\d{0,4}$/;
 const MILLISECONDS = /^[1-9]\d{0,7}$/;
 
 /** Of a question that got no answer which could be believed. */
 function unanswered(answer: Answer): BrokerUnavailable {
   if ('fault' in answer) return new BrokerUnavailable(answer.fault);
+  if (isDenied(answer)) return new CredentialsRejected('The paper exchange refuses the account.');
   return answer.status === 429 ? tooFast(answer) : new BrokerUnavailable(notAsAgreed(answer));
 }
 
