@@ -256,6 +256,8 @@ export interface Order {
   readonly deadlineAt: Timestamp;
   readonly filledAt: Timestamp | null;
   readonly trace: Trace;
+  /** Its owner said what became of it (settle.ts); otherwise what is known of it is the broker's word. */
+  readonly settledBy?: 'user';
 }
 
 export const legOf = (order: Order, name: LegName): Leg | undefined =>
