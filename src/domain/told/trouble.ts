@@ -133,7 +133,7 @@ export function deadLetter(order: Order, account: TroubledAccount, following: Fo
     title: `Is ${asked(order)} or not? Nobody asks ${account.name} any more.`,
     detail:
       `${closedBefore(order)}${looks(attempts)} at ${BROKERS[account.brokerName].title} found no end${reason}. ` +
-      `The order is shown as ${order.status}, as it was last seen. Look now, or look at your broker.`,
+      `The order is shown as ${order.status}, as it was last seen. Look now, or look at your broker and say on its story what became of it.`,
     attempts,
     most_attempts: mostAttempts,
     next_at: null,
