@@ -21,7 +21,7 @@ export type Settlement =
   | { readonly outcome: 'not_filled' };
 
 /** Sooner, fill verification may yet find out. */
-export const SETTLEABLE_AFTER_MS = 10 * 60_000;
+const SETTLEABLE_AFTER_MS = 10 * 60_000;
 
 /** `isDeadLetter`: fill verification has given it up. */
 export function isSettleable(

@@ -61,9 +61,9 @@ function SettleDialog({ order, onClose }: { readonly order: Order; readonly onCl
         <p>
           {leg ? (
             <>
-              {leg.leg === 'exit' ? 'The close, ' : ''}
-              {leg.side} {figure(leg.quantity)} {symbol}, went to {broker_name} as{' '}
-              <CopyId id={leg.client_order_id} whole />. Look for it there first.
+              Look for <CopyId id={leg.client_order_id} whole /> at {broker_name} first:{' '}
+              {leg.leg === 'exit' ? 'the close, ' : ''}
+              {leg.side} {figure(leg.quantity)} {symbol}.
             </>
           ) : (
             `Look for it at ${broker_name} first.`
