@@ -8,6 +8,7 @@ import {
   type Capabilities,
   type OrderQuery,
   type Position,
+  TRADABLE,
 } from '../src/broker/broker.ts';
 import { isResting } from '../src/broker/paper/engine.ts';
 import type { PaperLedger, PaperOrder } from '../src/broker/paper/ledger.ts';
@@ -244,6 +245,7 @@ export async function openDesk({ file, pause, traits: usual, stepOf, onChange }:
           averagePrice: still?.averagePrice ?? average(absolute(cost), absolute(quantity)),
           lastPrice: still?.lastPrice ?? null,
           openProfit: null,
+          ...TRADABLE,
         };
       });
     },

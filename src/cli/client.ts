@@ -46,7 +46,7 @@ export function openApi({ client, config }: Pick<Desk, 'client' | 'config'>, opt
   };
 }
 
-function baseOf(url: string): string {
+export function baseOf(url: string): string {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw new Error(`${url} is not the address of a service, such as https://…`);
   return url.replace(/\/+$/, '');

@@ -1,4 +1,4 @@
-// A user's orders over the API: listed, and followed live.
+// A user's orders over the API: listed, followed live, and settled by hand.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OrderSummary } from '../domain/orders/result.ts';
@@ -7,6 +7,7 @@ import { type AddCommands, examples, JSON_OPTION, type WithJson } from './desk.t
 import { eventsIn } from './event-stream.ts';
 import type { Column, ExitCode, Output, Tone } from './output.ts';
 import { visible } from './output.ts';
+import { settle } from './settle.ts';
 
 interface ListOptions extends ClientOptions, WithJson {
   readonly account?: string;
@@ -93,6 +94,8 @@ export const orders: AddCommands = (noun, desk) => {
         }),
       ),
     );
+
+  settle(noun, desk);
 };
 
 /** Orders that are told of at once are fewer by far. */

@@ -44,7 +44,7 @@ export const DENIALS = {
     status: 403,
     title: 'Only a session may do this',
     reason:
-      'An API key cannot manage sessions, keys, passwords, the second factor, allowed IPs, notifications, webhook secrets and tokens.',
+      'An API key cannot manage sessions, keys, passwords, the second factor, allowed IPs, notifications, webhook secrets and tokens, or say what became of an order.',
     advice: 'Log in, and do it in that session.',
   },
   admin_required: {
@@ -178,6 +178,13 @@ export const DENIALS = {
     title: 'There is nothing to look for',
     reason: 'The order’s fill is known, or it has not been sent yet.',
     advice: 'Read the order with GET /trading/orders/{id}.',
+  },
+  not_settleable: {
+    status: 409,
+    title: 'This order cannot be settled by hand',
+    reason:
+      'What became of it is known, or is still being found out: only a dead letter, or an order that has been unknown for 10 minutes, is settled by its owner.',
+    advice: 'Read the order with GET /trading/orders/{id}; look again with POST /trading/orders/{id}/look.',
   },
   terms_version_exists: {
     status: 409,

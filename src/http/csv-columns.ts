@@ -45,7 +45,7 @@ export const ORDERS_CSV: Csv<OrderSummary> = {
     ['broker_refs', ({ broker_refs }) => broker_refs.join(' ')],
     ['ignored', ({ ignored }) => ignored.join(' ')],
     ['verification', ({ verification }) => verification.state],
-    ...fields<OrderSummary>('deadline_at'),
+    ...fields<OrderSummary>('deadline_at', 'half_done', 'settled_by'),
   ],
 };
 

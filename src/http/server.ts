@@ -51,6 +51,7 @@ import { type OverviewRoutes, overviewRoutes } from './routes/overview.ts';
 import { type PerformanceRoutes, performanceRoutes } from './routes/performance.ts';
 import { type PublicRoutes, publicRoutes } from './routes/public.ts';
 import { type SettingsRoutes, settingsRoutes } from './routes/settings.ts';
+import { type SettleRoutes, settleRoutes } from './routes/settle.ts';
 import { type SignalRoutes, signalRoutes } from './routes/signals.ts';
 import { type TradingRoutes, tradingRoutes } from './routes/trading.ts';
 import { type WebhookRoutes, webhookRoutes } from './routes/webhook.ts';
@@ -75,6 +76,7 @@ export interface ServerDeps {
   readonly performance: PerformanceRoutes;
   readonly overview: Omit<OverviewRoutes, keyof Ambient>;
   readonly look: Omit<LookRoutes, keyof Ambient>;
+  readonly settle: Omit<SettleRoutes, keyof Ambient>;
   readonly settings: Omit<SettingsRoutes, keyof Ambient>;
   readonly notifications: Omit<NotificationRoutes, keyof Ambient>;
   readonly open: PublicRoutes;
@@ -276,6 +278,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     performanceRoutes(scope, deps.performance);
     overviewRoutes(scope, { ...deps.overview, ...ambient });
     lookRoutes(scope, { ...deps.look, ...ambient });
+    settleRoutes(scope, { ...deps.settle, ...ambient });
   });
   server.register(async (scope) => authRoutes(scope, { ...deps.auth, ...ambient }));
   server.register(async (scope) => settingsRoutes(scope, { ...deps.settings, ...ambient }));

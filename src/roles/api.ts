@@ -88,6 +88,7 @@ import { readOrder, readOrders, readStory } from '../app/orders/read-orders.ts';
 import { readOverview } from '../app/orders/read-overview.ts';
 import { readPerformance } from '../app/orders/read-performance.ts';
 import { readSignal, readSignals } from '../app/orders/read-signals.ts';
+import { settleOrder } from '../app/orders/settle-order.ts';
 import { openOrderStream } from '../app/orders/stream-orders.ts';
 import { placeTraced, receiveTraced } from '../app/orders/traced.ts';
 import { createSecretBox, randomToken } from '../app/secret-box.ts';
@@ -247,6 +248,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     performance: { readPerformance: bind(readPerformance) },
     overview: { readOverview: bind(readOverview) },
     look: { lookNow: bind(lookNow) },
+    settle: { settleOrder: bind(settleOrder) },
     signals: {
       readSignals: bind(readSignals),
       readSignal: bind(readSignal),

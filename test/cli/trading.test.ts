@@ -263,3 +263,43 @@ test('a dead letter is listed and looked at again', async (t) => {
   const none = await run('dead-letters', 'retry', 'x');
   assert.deepEqual([none.code, none.err], [1, 'There is no such dead letter.\n']);
 });
+
+test('an order that no broker can tell of is settled by its owner, with the password', async (t) => {
+  const { world, url, trader } = await openDesk(t);
+  await world.setPaper(trader, { fill: 'never' });
+  const { body } = await world.send(trader);
+  await world.eventually(
+    () => world.order(trader, body.order_id),
+    ({ verification }) => verification.state === 'scheduled',
+  );
+  await world.db.commit([
+    sql`update fill_checks set state = 'dead_letter', visible_at = null where order_id = ${body.order_id}`,
+  ]);
+  const { email } = trader.user;
+  const password = 'a password that nobody guesses 7';
+  const run = (stdin: string) => terminal(world.config, { client: { url }, stdin });
+  const set = await run(password)('user', 'reset-password', email, '--password-stdin');
+  assert.equal(set.code, 0, set.err);
+  const args = ['orders', 'settle', body.order_id, '--user', email];
+  assert.equal((await run(password)(...args)).code, 2);
+  assert.equal((await run(password)(...args, '--filled', '--price', '1')).code, 2);
+  const wrong = await run('a wrong one')(...args, '--not-filled');
+  assert.deepEqual([wrong.code, wrong.out], [1, '']);
+  const settled = await run(password)(...args, '--filled', '--price', '60000', '--quantity', '0.5');
+  assert.deepEqual(
+    [settled.code, settled.out],
+    [0, "The order is filled, by its owner's word.\n"],
+    settled.err,
+  );
+  const again = await run(password)(...args, '--not-filled');
+  assert.match(again.err, /not_settleable/);
+  assert.equal(
+    (
+      await world.db.all(
+        sql`select id from user_sessions where user_id = ${trader.user.id} and is_active = ${true}`,
+      )
+    ).length,
+    0,
+    'the session ends with the command',
+  );
+});

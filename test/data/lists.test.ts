@@ -35,10 +35,10 @@ import {
   unsettledOrders,
   usersWithOrdersUnderWay,
 } from '../../src/data/orders/orders.ts';
+import { failedReversals } from '../../src/data/orders/reversals.ts';
 import {
   countOrders,
   countSignals,
-  failedReversals,
   newestEntries,
   openChecks,
   signalMarks,
@@ -333,11 +333,16 @@ for (const [name, open] of [
     listTest(
       'failed reversals that nobody followed do not walk through all that was tried since',
       async ({ db }) => {
-        const reversal = (index: number, account: AccountId, status: string): Statement =>
+        const reversal = (
+          index: number,
+          account: AccountId,
+          status: string,
+          { symbol = 'BTCUSDT', halfDone = false } = {},
+        ): Statement =>
           sql`insert into order_history (order_id, version, user_id, trading_account_id, broker_name, source, simulation,
-            symbol, action, intent, quantity, status, broker_refs, submitted_at, deadline_at, auto_exit, trace)
-          values (${idOf(20_000 + index)}, 1, ${USER}, ${account}, 'paper', 'reversals', ${false}, 'BTCUSDT', 'buy', '{}',
-            '1', ${status}, '[]', ${timeOf(index)}, ${timeOf(index)}, ${true}, '{}')`;
+            symbol, action, intent, quantity, status, broker_refs, submitted_at, deadline_at, auto_exit, trace, half_done)
+          values (${idOf(20_000 + index)}, 1, ${USER}, ${account}, 'paper', 'reversals', ${false}, ${symbol}, 'buy', '{}',
+            '1', ${status}, '[]', ${timeOf(index)}, ${timeOf(index)}, ${true}, '{}', ${halfDone})`;
         const read = (reads: Reads = db) => failedReversals(reads, USER, { since: timeOf(0), limit: 200 });
         await db.commit([
           sql`update order_history set status = 'cancelled' where status = 'filled'`,
@@ -347,12 +352,9 @@ for (const [name, open] of [
           const open = await read();
           assert.deepEqual([open.length, open.filter(({ followedAt }) => followedAt).length], [200, 0]);
           const plans = await plansOf(db, read);
-          assert.equal(
-            plans.length,
-            2,
-            'one for all of them, and one for what was tried since in their symbol',
-          );
+          assert.equal(plans.length, 4, 'both kinds, the symbols, and what was tried since in theirs');
           for (const plan of plans) assert.doesNotMatch(plan, /SCAN order_history|Seq Scan/, plan);
+          if (name === 'SQLite') assert.match(plans[0] ?? '', /order_history_half_done/);
           await db.commit([
             reversal(ORDERS + 10, MAIN, 'filled'),
             reversal(ORDERS + 20, MAIN, 'failed'),
@@ -361,6 +363,16 @@ for (const [name, open] of [
           const [last, before] = await read();
           assert.deepEqual(last, { orderId: idOf(20_000 + ORDERS + 20), followedAt: null });
           assert.deepEqual(before, { orderId: idOf(20_200), followedAt: timeOf(ORDERS + 10) });
+          // Half way is ended by the next order, whatever became of that, and however the symbol is spelled there.
+          await db.commit([
+            reversal(ORDERS + 40, MAIN, 'rejected', { halfDone: true }),
+            reversal(ORDERS + 50, MAIN, 'cancelled', { halfDone: true }),
+            reversal(ORDERS + 60, SMALL, 'rejected'),
+          ]);
+          const followed = async () => (await read()).slice(0, 3).map(({ followedAt }) => followedAt);
+          assert.deepEqual(await followed(), [null, timeOf(ORDERS + 50), null]);
+          await db.commit([reversal(ORDERS + 70, MAIN, 'rejected', { symbol: 'BINANCE:btcusdt' })]);
+          assert.deepEqual(await followed(), [timeOf(ORDERS + 70), timeOf(ORDERS + 50), null]);
         } finally {
           await db.commit([
             sql`delete from order_history where source = 'reversals'`,

@@ -29,6 +29,7 @@ const CONTRACT: readonly (readonly [pattern: RegExp, access: Access])[] = [
   [/^\w+ \/auth\//, 'session'],
   [/^\w+ \/settings\/api-keys/, 'session'],
   [/^\w+ \/trading\/accounts\/:id\/webhook-(secret|token)$/, 'session'],
+  [/^POST \/trading\/orders\/:id\/settle$/, 'session'],
   [/^(POST|DELETE) \/settings\/allowed-ips/, 'session'],
   [/^(POST|PATCH|DELETE) \/settings\/notifications/, 'session'],
   [/^\w+ \/(trading|settings)\//, 'user'],

@@ -51,6 +51,15 @@ const resting: MakeSample = async ({ world, trader }) => {
   return { params: { id: body.order_id } };
 };
 
+/** Fill verification has given it up. */
+const givenUp: MakeSample = async (owner) => {
+  const { params } = await resting(owner);
+  await owner.world.db.commit([
+    sql`update fill_checks set state = 'dead_letter', visible_at = null where order_id = ${params?.id ?? ''}`,
+  ]);
+  return { params: params ?? {}, body: { outcome: 'not_filled' } };
+};
+
 /** A strategy has said where it stands. */
 const aligned: MakeSample = async ({ world, trader }) => {
   await world.send(trader, { market_position: 'long', market_position_size: 1 });
@@ -121,6 +130,7 @@ export const SAMPLES: Readonly<Record<string, MakeSample>> = {
   'GET /trading/orders/:id': order,
   'GET /trading/orders/:id/story': order,
   'POST /trading/orders/:id/look': resting,
+  'POST /trading/orders/:id/settle': givenUp,
   'GET /trading/performance': () => ({ query: '?simulation=true' }),
 
   'POST /trading/accounts': () => ({ body: { name: 'Paper', broker: 'paper' } }),

@@ -92,6 +92,43 @@ describe('An order is told of in one sentence', () => {
     ]);
   });
 
+  test('when a reversal closed and did not open, with both', () => {
+    const legs = [
+      { ...leg('buy', '2', '2', '60000'), leg: 'exit', status: 'filled' },
+      { ...leg('buy', '1', null), leg: 'entry', status: 'rejected' },
+    ] as Leg[];
+    const error = { code: 'insufficient_margin', message: 'Too little margin.' } as const;
+    assert.deepEqual(told({ status: 'rejected', action: 'buy', error, legs }), [
+      'Bought 2 BTCUSDT at 60000 on Paper.',
+      'Buy 0.05 BTCUSDT on Paper was rejected. Too little margin. The position was closed, and what was to be opened is not.',
+    ]);
+  });
+
+  test('when the close that a failed reversal left at the broker ends', () => {
+    const later = (status: Leg['status'], fields: Partial<Leg> = {}, isDeadLetter = false) => {
+      const legs = [
+        { ...leg('buy', '2', null), leg: 'exit', status, sentAt: AT, ...fields },
+        { ...leg('buy', '1', null), leg: 'entry', status: 'planned', sentAt: null },
+      ] as Leg[];
+      const failed = order({ status: 'failed', action: 'buy', legs, exitError: null });
+      const before = { status: 'failed', deadLetter: false } as const;
+      return orderEvents(failed, 'Paper', { before, isDeadLetter, at: AT }).map(
+        ({ kind, text }) => `${kind}: ${text}`,
+      );
+    };
+    const filled = { fillQuantity: decimal('2'), fillPrice: decimal('60000') };
+    assert.deepEqual(later('filled', filled), [
+      'fill: Bought 2 BTCUSDT at 60000 on Paper: the close of a reversal that had failed. The position is closed, and the entry was not made.',
+    ]);
+    assert.deepEqual(later('cancelled'), [
+      'order_failed: The close of a reversal that had failed (buy 2 BTCUSDT) was cancelled on Paper. The entry was not sent. Look at the position.',
+    ]);
+    assert.deepEqual(later('placed'), []);
+    assert.deepEqual(later('placed', {}, true), [
+      'dead_letter: The close of a reversal that failed (buy 2): Buy 0.05 BTCUSDT on Paper was last seen as placed, and the broker could not tell what became of it. Look at the account at your broker.',
+    ]);
+  });
+
   test('when it waited in a restored backup: nobody asks about it, and it says itself what to do', () => {
     const { error } = afterRestore(order({ status: 'queued' }), { madeAt: AT, hasLedger: () => false });
     const message = error?.message ?? '';

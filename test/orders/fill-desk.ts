@@ -48,7 +48,7 @@ export async function restingOrder(t: TestContext, paper: Record<string, unknown
 /** A scripted broker whose orders rest. */
 export async function restingBroker(
   t: TestContext,
-  options: { env?: Record<string, string>; store?: Store } = {},
+  options: { env?: Record<string, string>; store?: Store; log?: ReturnType<typeof logbook>['log'] } = {},
 ) {
   const clock = settableClock();
   const { broker, world, trader } = await scriptedWorld(t, { clock, ...options });

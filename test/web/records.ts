@@ -36,6 +36,8 @@ export const orderSummary = (given: Partial<Order>): Order => ({
   exit_quantity: null,
   position_before: null,
   exit_order_result: null,
+  half_done: false,
+  settled_by: null,
   error: null,
   submitted_at: ARRIVED,
   filled_at: null,

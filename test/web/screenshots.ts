@@ -61,6 +61,18 @@ const openHalt = async (page: Page) => {
   await page.locator('#halt').click();
   await page.getByRole('dialog').getByRole('button').nth(1).waitFor();
 };
+/** The story of an order that nobody looks for any more, as it is hours later. */
+const openSettle = async (page: Page) => {
+  await page.route(/\/trading\/orders\/[0-9a-f-]{36}$/, async (route) => {
+    const answer = await route.fetch();
+    const order = (await answer.json()) as object;
+    const verification = { state: 'dead_letter', attempts: 4, next_at: null };
+    await route.fulfill({ response: answer, json: { ...order, verification } });
+  });
+  await page.reload();
+  await page.getByRole('button', { name: /^I know what became of it/ }).click();
+  await page.getByLabel('It was filled, or a part of it').check();
+};
 const pasteMessage = async (page: Page) => {
   await page.getByRole('textbox').last().fill(FOREIGN);
   await page
@@ -114,6 +126,7 @@ const inTrouble = ({
   { name: 'today-trouble', path: '/' },
   { name: 'signals-trouble', path: '/signals' },
   { name: 'story-unknown', path: `/orders/${unknownOrder}` },
+  { name: 'story-settle', path: `/orders/${unknownOrder}`, pose: openSettle, isOver: true },
   { name: 'story-refused', path: `/signals/${refused}` },
   { name: 'positions-trouble', path: '/positions' },
   { name: 'performance-currencies', path: '/performance' },

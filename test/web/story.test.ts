@@ -5,6 +5,7 @@ import type { components } from '../../web/api/schema.ts';
 import { orderHeadline, signalHeadline, slippageInWords } from '../../web/pages/story/headline.ts';
 import { curlOf, meaningOf, membersOf } from '../../web/pages/story/message.ts';
 import { brokerWords, placedBy, wayOnOf } from '../../web/pages/story/said.ts';
+import { isSettleable, readSaid } from '../../web/pages/story/settleable.ts';
 import { fallOf, ticksOf } from '../../web/pages/story/steps.ts';
 import { legSlippage, shareOf, togetherOf } from '../../web/pages/story/sums.ts';
 import { askAgainMs } from '../../web/pages/story/under-way.ts';
@@ -117,6 +118,35 @@ test('an order that waited in a restored backup lost no answer: what it says of 
   assert.equal(rest, 'It waited in a backup, and may have been sent before that was restored');
   assert.ok(isRisk);
   assert.equal(orderHappened(restored).text, message.slice(0, -1));
+});
+
+test('what became of an order is its owner’s to say once nobody looks, or after ten minutes', () => {
+  const open = leg({ status: 'unknown', fill_quantity: null, fill_price: null });
+  const unknown = order({ status: 'unknown', legs: [EXIT, open], trace: { answered: 10_000 } });
+  const at = (ms: number) => Date.parse(after(ms));
+  assert.ok(!isSettleable(unknown, at(609_999)));
+  assert.ok(isSettleable(unknown, at(610_000)));
+  const dead = { state: 'dead_letter', attempts: 4, next_at: null } as const;
+  assert.ok(isSettleable({ ...unknown, status: 'placed', verification: dead }, at(0)));
+  assert.ok(!isSettleable({ ...unknown, status: 'executing', verification: dead }, at(0)));
+  assert.ok(!isSettleable(order({}), at(1_000_000)));
+  assert.deepEqual(readSaid({ outcome: 'filled', price: '96,418.5', quantity: '.2' }, 0.2), {
+    outcome: 'filled',
+    price: 96418.5,
+    quantity: 0.2,
+  });
+  assert.deepEqual(readSaid({ outcome: 'not_filled', price: '', quantity: '' }, 0.2), {
+    outcome: 'not_filled',
+  });
+  for (const [price, quantity] of [
+    ['', '1'],
+    ['0', '0.1'],
+    ['1e3', '0.1'],
+    ['1', '0.3'],
+    ['1', '-1'],
+  ] as const)
+    assert.ok('problem' in readSaid({ outcome: 'filled', price, quantity }, 0.2), `${price} ${quantity}`);
+  assert.ok('problem' in readSaid({ outcome: '', price: '1', quantity: '0.1' }, null));
 });
 
 test('a fill that was seen after the answer stands after it', () => {

@@ -28,6 +28,15 @@ const ENDINGS: Readonly<Record<string, (entry: Ending, of: string | null) => Tol
           ...(resourceId === null ? {} : { order_id: resourceId }),
           symbol: String(symbol),
         },
+  order_settled: ({ resourceId, metadata: { symbol, status } }, of) =>
+    of === null
+      ? null
+      : {
+          kind: 'unknown_order',
+          title: `An order in ${symbol} on ${of} was unresolved, and you settled it as ${status}`,
+          ...(resourceId === null ? {} : { order_id: resourceId }),
+          symbol: String(symbol),
+        },
   position_drift_ended: ({ metadata: { symbol, simulation } }, of) =>
     of === null || simulation === true
       ? null

@@ -7,10 +7,10 @@ import { currentTerms } from '../../data/identity/users.ts';
 import { listDestinations } from '../../data/notifications/destinations.ts';
 import { ordersOn } from '../../data/orders/limits.ts';
 import { ordersByIds } from '../../data/orders/orders.ts';
+import { failedReversals } from '../../data/orders/reversals.ts';
 import {
   countRefused,
   countSignals,
-  failedReversals,
   openChecks,
   type StandingAccount,
   type StandingStrategy,

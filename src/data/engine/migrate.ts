@@ -29,6 +29,7 @@ import { requestIds } from '../migrations/016-request-ids.ts';
 import { unknownOrders } from '../migrations/017-unknown-orders.ts';
 import { gettingOut } from '../migrations/018-getting-out.ts';
 import { openedMonths } from '../migrations/019-opened-months.ts';
+import { halfDone } from '../migrations/021-half-done.ts';
 import { owedComparisons } from '../migrations/022-owed-comparisons.ts';
 import { type Db, type Reads, type Scripts, ScriptsUnderWay, sql } from './db.ts';
 
@@ -75,6 +76,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '017-unknown-orders', script: unknownOrders, besideOthers: true },
   { name: '018-getting-out', script: gettingOut },
   { name: '019-opened-months', script: openedMonths, besideOthers: true },
+  { name: '021-half-done', script: halfDone, besideOthers: true },
   { name: '022-owed-comparisons', script: owedComparisons },
 ];
 

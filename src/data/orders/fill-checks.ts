@@ -101,6 +101,11 @@ export const concludeLook = (order: OrderId, verdict: Verdict): Statement =>
             where order_id = ${order} and state in ('scheduled', 'dead_letter')`,
   );
 
+/** Its owner has said what became of it. A look that is under way meanwhile concludes nothing: the check is no longer its own. */
+export const endCheck = (order: OrderId): Statement =>
+  sql`update fill_checks set state = 'done', visible_at = null, last_error = null
+      where order_id = ${order} and state <> 'done'`;
+
 /** Frees the checks of verifiers that died; one that has used up its tries that way is a dead letter. */
 export function freeLostChecks(now: Timestamp, retries: number): Statement[] {
   return [

@@ -130,7 +130,7 @@ async function searched(db: Reads, user: UserId, text: string): Promise<Statemen
 }
 
 /** From each symbol to the next by the index, past however many orders there are of it. */
-async function symbolsOf(db: Reads, user: UserId): Promise<string[]> {
+export async function symbolsOf(db: Reads, user: UserId): Promise<string[]> {
   const rows = await db.all<{ symbol: string }>(
     sql`with recursive traded (symbol) as (
           select min(symbol) from order_history where user_id = ${user}

@@ -15,6 +15,7 @@ import {
   timestamp,
   type UserId,
 } from '../../domain/ids.ts';
+import { isHalfDone } from '../../domain/orders/half-done.ts';
 import type {
   Action,
   ExitOrderResult,
@@ -75,7 +76,9 @@ export function saveOrder(order: Order): Statement[] {
             filled_at = ${order.filledAt}, auto_exit = ${order.autoExit}, exit_quantity = ${exitQuantity(order)},
             position_before = ${order.positionBefore}, exit_order_result = ${json(exitOrderResult(order))},
             trace = ${JSON.stringify(order.trace)}, credentials_version = ${order.credentialsVersion},
-            unsettled = ${isUnsettled(order)}, awaits_rest = ${order.awaitsRest}, guards = ${order.guards.length > 0 ? JSON.stringify(order.guards) : null}
+            unsettled = ${isUnsettled(order)}, awaits_rest = ${order.awaitsRest},
+            guards = ${order.guards.length > 0 ? JSON.stringify(order.guards) : null},
+            half_done = ${isHalfDone(order)}, settled_by = ${order.settledBy ?? null}
           where order_id = ${order.id} and version = ${order.version}`,
     ),
     ...order.legs.map(
@@ -247,6 +250,7 @@ interface OrderRow {
   credentials_version: number | null;
   notes: string | null;
   guards: string | null;
+  settled_by: 'user' | null;
   request_id: string | null;
 }
 
@@ -274,7 +278,7 @@ async function ordersWhere(db: Reads, where: Statement): Promise<Order[]> {
       [
         sql`select order_id, version, user_id, trading_account_id, broker_name, source, simulation, symbol, action,
               order_type, intent, quantity, status, error, submitted_at, deadline_at, filled_at, auto_exit, awaits_rest,
-              position_before, exit_order_result, trace, credentials_version, notes, guards, request_id
+              position_before, exit_order_result, trace, credentials_version, notes, guards, request_id, settled_by
             from order_history`,
         where,
       ],
@@ -359,6 +363,7 @@ function toOrder(row: OrderRow, legs: Leg[]): Order {
     deadlineAt: row.deadline_at,
     filledAt: row.filled_at,
     trace: JSON.parse(row.trace) as Order['trace'],
+    ...(row.settled_by === null ? {} : { settledBy: row.settled_by }),
   };
 }
 

@@ -1,6 +1,5 @@
 // How a user's things stand, for the overview: a few statements, each by an index, however long the history is.
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BrokerName } from '../../domain/brokers.ts';
 import { type Decimal, decimalOrNull } from '../../domain/decimal.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
@@ -140,62 +139,6 @@ export async function openChecks(db: Reads, user: UserId, limit: number): Promis
     lastError: row.last_error,
   }));
 }
-
-export interface Reversal {
-  readonly orderId: OrderId;
-  /** When the next order in the symbol that came to a good end was submitted, of those that are looked through; null: none has. */
-  readonly followedAt: Timestamp | null;
-}
-
-/** Orders of a user that failed for whatever reason, of which reversals are some. */
-const FAILED_LOOKED_THROUGH = 2_000;
-/** The newest orders in a symbol, of all accounts and modes, among which one that came to a good end is looked for. */
-const LOOKED_THROUGH = 500;
-
-/** Reversals that failed since then, the newest first. */
-export async function failedReversals(
-  db: Reads,
-  user: UserId,
-  { since, limit }: { readonly since: Timestamp; readonly limit: number },
-): Promise<Reversal[]> {
-  const failed = await db.all<InSymbol & { order_id: OrderId; symbol: string }>(
-    sql`select order_id, trading_account_id, symbol, submitted_at from (select * from order_history
-          where user_id = ${user} and status = 'failed' and submitted_at >= ${since}
-          order by submitted_at desc, order_id desc limit ${FAILED_LOOKED_THROUGH}) as failed
-        where auto_exit = ${true} and simulation = ${false}
-        order by submitted_at desc, order_id desc limit ${limit}`,
-  );
-  // Once for each symbol, and others have their turn in between.
-  const good = new Map<string, readonly InSymbol[]>();
-  for (const [symbol, reversals] of Map.groupBy(failed, (row) => row.symbol)) {
-    good.set(symbol, await wellEnded(db, user, symbol, reversals.at(-1)?.submitted_at ?? since));
-    await nextTurn();
-  }
-  return failed.map((row) => ({
-    orderId: row.order_id,
-    followedAt:
-      good
-        .get(row.symbol)
-        ?.find(
-          (each) =>
-            each.trading_account_id === row.trading_account_id && each.submitted_at > row.submitted_at,
-        )?.submitted_at ?? null,
-  }));
-}
-
-interface InSymbol {
-  readonly trading_account_id: AccountId;
-  readonly submitted_at: Timestamp;
-}
-
-/** The oldest first. */
-const wellEnded = (db: Reads, user: UserId, symbol: string, after: Timestamp): Promise<InSymbol[]> =>
-  db.all<InSymbol>(
-    sql`select trading_account_id, submitted_at from (select * from order_history
-          where user_id = ${user} and symbol = ${symbol} and submitted_at > ${after}
-          order by submitted_at desc, order_id desc limit ${LOOKED_THROUGH}) as newest
-        where simulation = ${false} and status in ('filled', 'done') order by submitted_at, order_id`,
-  );
 
 // Strategies
 

@@ -64,12 +64,15 @@ export const agrees = ({
   readonly expected: Decimal | null;
 }): boolean => expected === null || expected === quantity;
 
-/** From what is saved of an account and mode: orders of late, as a predecessor left them. By instrument. */
+/**
+ * From what is saved of an account and mode: orders of late, as a predecessor left them. By instrument. What a person settled was
+ * traded long before, and is in every position.
+ */
 export function knownFrom(orders: readonly Order[]): Map<string, Known> {
   const known = new Map<string, Known>();
   const sentAt = ({ legs }: Order) =>
     Math.min(...legs.flatMap((leg) => (leg.sentAt ? [millis(leg.sentAt)] : [])));
-  const sent = orders.filter((order) => Number.isFinite(sentAt(order)));
+  const sent = orders.filter((order) => Number.isFinite(sentAt(order)) && !order.settledBy);
   for (const order of sent.toSorted((a, b) => sentAt(a) - sentAt(b))) {
     const instruments = new Set(order.legs.map(({ instrument }) => instrument));
     // Over several months it is a sum, and no month's own.

@@ -266,6 +266,8 @@ export interface Order {
   readonly deadlineAt: Timestamp;
   readonly filledAt: Timestamp | null;
   readonly trace: Trace;
+  /** Its owner said what became of it (settle.ts); otherwise what is known of it is the broker's word. */
+  readonly settledBy?: 'user';
 }
 
 export const keyOf = ({ leg, nth }: Pick<Leg, 'leg' | 'nth'>): LegKey => (nth === 1 ? leg : `${leg} ${nth}`);

@@ -13,6 +13,7 @@ import {
   ZERO,
 } from '../decimal.ts';
 import type { Timestamp } from '../ids.ts';
+import { isHalfDone } from './half-done.ts';
 import type { ExitOrderResult, Leg, Order, OrderError } from './order.ts';
 import { REJECTIONS } from './rejection.ts';
 
@@ -53,6 +54,8 @@ export function orderResult(order: Order) {
     exit_quantity: toNumberOrNull(exitQuantity(order)),
     position_before: toNumberOrNull(order.positionBefore),
     exit_order_result: exitOrderResult(order),
+    half_done: isHalfDone(order),
+    settled_by: order.settledBy ?? null,
     error: explained(order.error),
     submitted_at: order.submittedAt,
     filled_at: order.filledAt,

@@ -3,6 +3,7 @@
 import { toNumberOrNull, ZERO } from '../decimal.ts';
 import { DENIALS } from '../denials.ts';
 import type { AccountId, Timestamp, UserId } from '../ids.ts';
+import { isHalfDone } from '../orders/half-done.ts';
 import {
   type Action,
   hasEnded,
@@ -21,8 +22,8 @@ export interface ToldOrder {
   readonly deadLetter: boolean;
 }
 
-/** Nothing more can become of it that anybody wants to be told of. */
-export const isTold = (order: Order): boolean => hasEnded(order.status);
+/** Nothing more can become of it that anybody wants to be told of: also not of a close that a failed reversal left at the broker. */
+export const isTold = (order: Order): boolean => hasEnded(order.status) && openLeg(order) === undefined;
 
 /** Ours are whole sentences, with the ids to look for at their end. */
 const MOST_OF_A_REASON = 600;
@@ -45,7 +46,7 @@ export function orderEvents(
     data: orderData(order),
   });
   const what = `${asked(order)} on ${oneLine(account)}`;
-  const reason = order.error ? ` ${oneLine(order.error.message, MOST_OF_A_REASON)}` : '';
+  const reason = reasonOf(order);
   const events: Event[] = [];
   if (order.status !== before?.status) {
     if (order.status === 'unknown')
@@ -60,7 +61,8 @@ export function orderEvents(
         ),
       );
     const filled = hasEnded(order.status) ? filledOf(order) : null;
-    if (filled !== null) events.push(make('fill', 'Fill', `${filled} on ${oneLine(account)}.`));
+    if (filled !== null)
+      events.push(make('fill', 'Fill', `${filled} on ${oneLine(account)}${bySettling(order)}.`));
     if (isFailure(order.status))
       events.push(
         order.error?.code === 'guard_refused'
@@ -76,15 +78,76 @@ export function orderEvents(
         ),
       );
   }
-  if (isDeadLetter && !before?.deadLetter)
+  const close = before?.status === order.status ? closeLeftBehind(order) : undefined;
+  if (close) events.push(...endOfClose(order, close, account).map((told) => make(...told)));
+  if (isDeadLetter && !before?.deadLetter) {
+    const left = hasEnded(order.status) ? openLeg(order) : undefined;
+    const which = left ? `The close of a reversal that failed (${traded(left)}): ${what}` : what;
+    const seen = (left ?? order).status.replace('_', ' ');
     events.push(
       make(
         'dead_letter',
         'Fill verification gave up',
-        `${what} was last seen as ${order.status.replace('_', ' ')}, and the broker could not tell what became of it. Look at the account at your broker.`,
+        `${which} was last seen as ${seen}, and the broker could not tell what became of it. Look at the account at your broker.`,
       ),
     );
+  }
   return events;
+}
+
+/** What a reversal that failed had left at the broker, once it has ended there. It is watched only for that. */
+const closeLeftBehind = (order: Order): Leg | undefined =>
+  hasEnded(order.status) && isTold(order)
+    ? order.legs.findLast(({ leg, sentAt }) => leg === 'exit' && sentAt !== null)
+    : undefined;
+
+function endOfClose(
+  order: Order,
+  close: Leg,
+  account: string,
+): [kind: EventKind, title: string, text: string][] {
+  const where = `on ${oneLine(account)}${bySettling(order)}`;
+  const then = isHalfDone(order)
+    ? 'The position is closed, and the entry was not made.'
+    : 'The entry was not sent. Look at the position.';
+  const filled = filledOf({ ...order, legs: [close] });
+  const told: [EventKind, string, string][] = [];
+  if (filled !== null)
+    told.push([
+      'fill',
+      'The close of a failed reversal was filled',
+      `${filled} ${where}: the close of a reversal that had failed. ${then}`,
+    ]);
+  if (close.status !== 'filled') {
+    const why = order.exitError ? ` ${oneLine(order.exitError.message, MOST_OF_A_REASON)}` : '';
+    told.push([
+      'order_failed',
+      `The close of a failed reversal: ${close.status}`,
+      `The close of a reversal that had failed (${traded(close)} ${oneLine(order.symbol)}) ${ENDS[close.status] ?? 'ended without a fill'} ${where}. ${then}${why}`,
+    ]);
+  }
+  return told;
+}
+
+const ENDS: { readonly [status in Leg['status']]?: string } = {
+  cancelled: 'was cancelled',
+  failed: 'failed',
+  rejected: 'was rejected',
+  expired: 'never arrived at the broker',
+};
+
+/** "buy 2" */
+const traded = ({ side, quantity }: Leg): string => `${side} ${quantity}`;
+
+const bySettling = ({ settledBy }: Order): string => (settledBy === 'user' ? ', as you said' : '');
+
+/** With what it means where a reversal closed and did not open. */
+function reasonOf(order: Order): string {
+  const why = order.error ? ` ${oneLine(order.error.message, MOST_OF_A_REASON)}` : '';
+  const half = isHalfDone(order) ? ' The position was closed, and what was to be opened is not.' : '';
+  const said =
+    order.settledBy === 'user' && order.status === 'cancelled' ? ' You said that it was not filled.' : '';
+  return `${why}${said}${half}`;
 }
 
 const FAILED = {
@@ -122,11 +185,11 @@ function filledOf({ legs, symbol }: Order): string | null {
     ({ fillQuantity }) => fillQuantity !== null && fillQuantity !== ZERO,
   );
   if (!first) return null;
-  const traded = ({ side, quantity, fillQuantity, fillPrice }: Leg, name: string) =>
+  const done = ({ side, quantity, fillQuantity, fillPrice }: Leg, name: string) =>
     `${side === 'buy' ? 'bought' : 'sold'} ${fillQuantity}${fillQuantity === quantity ? '' : ` of ${quantity}`}${name}` +
     (fillPrice === null ? '' : ` at ${fillPrice}`);
-  const said = capital(traded(first, ` ${oneLine(symbol)}`));
-  return others.length === 0 ? said : `${[said, ...others.map((leg) => traded(leg, ''))].join(', then ')},`;
+  const said = capital(done(first, ` ${oneLine(symbol)}`));
+  return others.length === 0 ? said : `${[said, ...others.map((leg) => done(leg, ''))].join(', then ')},`;
 }
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
@@ -140,6 +203,7 @@ function orderData(order: Order): Readonly<Record<string, unknown>> {
     action: order.action,
     status: order.status,
     simulation: order.simulation,
+    half_done: isHalfDone(order),
     fill_price: toNumberOrNull(main?.fillPrice ?? null),
     fill_quantity: toNumberOrNull(main?.fillQuantity ?? null),
     error: order.error && { code: order.error.code, message: order.error.message },

@@ -13,6 +13,7 @@ import {
   ZERO,
 } from '../decimal.ts';
 import type { AccountId, OrderId, Timestamp } from '../ids.ts';
+import { isHalfDone } from '../orders/half-done.ts';
 import { type Leg, mainLeg, type Order } from '../orders/order.ts';
 
 /** The worst first. */
@@ -132,21 +133,31 @@ export function deadLetter(order: Order, account: TroubledAccount, following: Fo
     title: `Is ${asked(order)} or not? Nobody asks ${account.name} any more.`,
     detail:
       `${closedBefore(order)}${looks(attempts)} at ${BROKERS[account.brokerName].title} found no end${reason}. ` +
-      `The order is shown as ${order.status}, as it was last seen. Look now, or look at your broker.`,
+      `The order is shown as ${order.status}, as it was last seen. Look now, or look at your broker and say on its story what became of it.`,
     attempts,
     most_attempts: mostAttempts,
     next_at: null,
   });
 }
 
-/** It closed, and did not open: the account is not where the signal wanted it. */
+/** The account is not where the signal wanted it: flat, or as it was before, or in between. */
 export const failedReversal = (order: Order, account: TroubledAccount): Trouble =>
   trouble({
     kind: 'failed_reversal',
     ...aboutOrder(order),
-    title: `${order.symbol} on ${account.name} was to be reversed, but is not.`,
-    detail: order.error?.message ?? 'The close was sent, the entry was not.',
+    title: isHalfDone(order)
+      ? `${order.symbol} on ${account.name} was closed, but not reversed.`
+      : `${order.symbol} on ${account.name} was to be reversed, but is not.`,
+    detail: isHalfDone(order)
+      ? `${closedBefore(order)}The entry, ${sent(order)}, is ${openedOf(order)}. ${order.error?.message ?? ''}`.trim()
+      : (order.error?.message ?? 'The close was sent, the entry was not.'),
   });
+
+/** Of a reversal's entry. */
+function openedOf(order: Order): string {
+  const filled = mainLeg(order)?.fillQuantity ?? ZERO;
+  return filled === ZERO ? 'not' : `filled for ${filled} only`;
+}
 
 /** "0.2 BTCUSDT.P sold" */
 function asked(order: Order): string {
@@ -161,10 +172,11 @@ const sent = (order: Order): string => {
 };
 
 /** Of a reversal whose close is known. */
-function closedBefore(order: Order): string {
-  const close = order.legs.find((leg) => leg !== mainLeg(order) && leg.status === 'filled');
-  return close ? `The close, ${close.side} ${close.quantity}, is filled${at(close)}. ` : '';
-}
+const closedBefore = (order: Order): string =>
+  order.legs
+    .filter((leg) => leg !== mainLeg(order) && leg.status === 'filled')
+    .map((close) => `The close, ${close.side} ${close.quantity}, is filled${at(close)}. `)
+    .join('');
 
 const at = ({ fillPrice }: Leg): string => (fillPrice === null ? '' : ` at ${fillPrice}`);
 

@@ -100,6 +100,14 @@ const orderFields = {
     description: 'null: nothing was closed first',
     examples: [null],
   }),
+  half_done: flag(
+    'true: a reversal that got half way and has ended: its close was filled, and its entry was not, or not all of it',
+  ),
+  settled_by: orNull(oneOf(['user']), {
+    description:
+      'user: its owner said what became of it, which the broker could not tell; null: nobody had to',
+    examples: [null],
+  }),
   error: orNull(OrderError, noError),
   submitted_at: time('when the signal arrived'),
   filled_at: orNull(time('when it was filled')),

@@ -166,6 +166,31 @@ export const AlignBody = Type.Object(
   { additionalProperties: false },
 );
 
+export const SettleBody = Type.Object(
+  {
+    outcome: oneOf(['filled', 'not_filled'], {
+      description: 'what you found at the broker',
+      examples: ['filled'],
+    }),
+    price: Type.Optional(
+      Type.Number({
+        exclusiveMinimum: 0,
+        description: 'the average price; needed with filled, and not taken with not_filled',
+        examples: [60_000],
+      }),
+    ),
+    quantity: Type.Optional(
+      Type.Number({
+        exclusiveMinimum: 0,
+        description:
+          'what was filled, at most what was sent; needed with filled, and not taken with not_filled',
+        examples: [1],
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
 export const NewOrderHeaders = Type.Object({
   'idempotency-key': Type.Optional(
     Type.String({ pattern: '^[!-~]{1,255}$', description: '1 to 255 visible ASCII characters' }),

@@ -16,6 +16,7 @@ import { LookNow } from './look-now.tsx';
 import { aroundOrder, auditOf, besideSignal } from './queries.ts';
 import { canRehearse, Rehearse } from './rehearse.tsx';
 import { placedBy, type WayOn, wayOnOf } from './said.ts';
+import { Settle } from './settle.tsx';
 import styles from './story.module.css';
 import type { StoryOf } from './story.tsx';
 import { shareOf } from './sums.ts';
@@ -65,6 +66,7 @@ export function StoryTop({ of: { signal, order }, headline, account }: StoryTopP
         <div className={styles.tools}>
           {isUnknown && order && !waitedInBackup(order) && <LookNow orderId={order.order_id} isMain />}
           {order?.status === 'placed' && <LookNow orderId={order.order_id} />}
+          {order && <Settle order={order} />}
           {wish && !isUnknown && (
             <button type="button" className="button" onClick={() => setRehearses(true)}>
               Rehearse in simulation
@@ -100,6 +102,8 @@ export function StoryTop({ of: { signal, order }, headline, account }: StoryTopP
             </span>
           )}
           {maker && <span>{maker}</span>}
+          {order?.settled_by === 'user' && <span>what became of it, its owner said</span>}
+          {order?.half_done && <span className="risk">closed, and not opened</span>}
           <span>
             {order ? 'order' : 'signal'} <CopyId id={order?.order_id ?? signal?.id ?? ''} />
           </span>

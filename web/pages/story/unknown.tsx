@@ -70,7 +70,7 @@ function ByVerification({ order: { order_id, verification, broker_name } }: { re
         <li className={styles.next}>
           <Mark name="risk" />
           <b>dead letter</b>
-          <span>Nothing looks by itself any more: a person decides. You can look now.</span>
+          <span>Nothing looks by itself any more: you decide. Look now, or say what became of it.</span>
         </li>
       ) : (
         <li>
