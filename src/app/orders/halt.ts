@@ -46,7 +46,7 @@ export interface Halted {
   readonly flatten_error: { readonly code: string; readonly message: string } | null;
 }
 
-export interface Flatten {
+interface Flatten {
   /** Orders by which a position was closed. */
   readonly closed: readonly string[];
   readonly left: readonly Left[];

@@ -30,7 +30,7 @@ const isYounger = ({ sentAt }: Leg, now: number, ms: number): boolean =>
 export const isYoung = (leg: Leg, now: number, { giveUpMs }: GivingUp): boolean =>
   isYounger(leg, now, giveUpMs);
 
-/** From then on a person may settle what nobody knows the end of. */
+/** Sooner, fill verification may yet find out; from then on a person may settle what nobody knows the end of. */
 export const FORGOTTEN_MS = 10 * 60_000;
 
 /** Nothing was heard of it for so long that no order waits for it, or looks at it again. One that rests at the broker is not. */

@@ -15,13 +15,11 @@ import {
   openLeg,
   type Side,
 } from './order.ts';
+import { FORGOTTEN_MS } from './other-legs.ts';
 
 export type Settlement =
   | { readonly outcome: 'filled'; readonly price: Decimal; readonly quantity: Decimal }
   | { readonly outcome: 'not_filled' };
-
-/** Sooner, fill verification may yet find out. */
-const SETTLEABLE_AFTER_MS = 10 * 60_000;
 
 /** `isDeadLetter`: fill verification has given it up. */
 export function isSettleable(
@@ -31,7 +29,7 @@ export function isSettleable(
 ): boolean {
   if (isUnderWay(order.status)) return false;
   if (isDeadLetter) return openLeg(order) !== undefined;
-  return order.status === 'unknown' && now - unknownSince(order) >= SETTLEABLE_AFTER_MS;
+  return order.status === 'unknown' && now - unknownSince(order) >= FORGOTTEN_MS;
 }
 
 /** When its sender was told so; or, where that was never noted, when it was sent. */

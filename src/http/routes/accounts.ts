@@ -8,7 +8,8 @@ import type { PageRequest } from '../../app/pages.ts';
 import type { Denial } from '../../domain/denial.ts';
 import type { UserId } from '../../domain/ids.ts';
 import { answer, pageOf, secretAnswer } from '../answers.ts';
-import { Account, AccountWithSecret, Halted, Resumed, WebhookSecret } from '../schemas/answers.ts';
+import { Account, AccountWithSecret, Resumed, WebhookSecret } from '../schemas/answers.ts';
+import { Halted } from '../schemas/halt-answers.ts';
 import { pageOf as pageSchema } from '../schemas/parts.ts';
 import {
   AccountBody,

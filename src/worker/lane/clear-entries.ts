@@ -16,7 +16,7 @@ import type { Unavailable } from './enquiries.ts';
 import type { Trades } from './trades.ts';
 
 /** One instrument in which something is, or may be, held. */
-export interface ToClose {
+interface ToClose {
   readonly symbol: string;
   readonly quantity: Decimal;
   /** Why it cannot be traded here, in words; null: it can. */

@@ -1,0 +1,41 @@
+// What the kill switch answers.
+
+import { Type } from 'typebox';
+import { Account } from './answers.ts';
+import { OrderResult } from './order-answers.ts';
+import { count, number, orNull, saying, text } from './parts.ts';
+
+export const Halted = Type.Object(
+  {
+    account: Account,
+    orders: Type.Array(OrderResult, saying('one per position that was closed, or is being closed')),
+    flatten: orNull(
+      Type.Object({
+        closed: Type.Array(text('an order by which a position was closed')),
+        left: Type.Array(
+          Type.Object({
+            symbol: text('what is, or may be, still held', ['BTCUSDT.P']),
+            quantity: number('signed, as far as it is known', 1),
+            code: text(
+              '`closing`: its close is still being tried, until its deadline; `not_tradable`; `close_unconfirmed`; or the error of its close',
+              ['closing'],
+            ),
+            message: text('what is in the way, and until when it is tried'),
+          }),
+        ),
+        cancelled: count('entries that rested at the broker and were taken back', 0),
+        cancel_error: orNull(text('why not all of them could be'), { examples: [null] }),
+      }),
+      { description: 'null: it was not asked for' },
+    ),
+    flatten_error: orNull(
+      Type.Object({ code: text('of the denial'), message: text('what is or may be open, and what to do') }),
+      {
+        description:
+          'null: all could be read, and nothing is left open, by the broker’s word and by what is saved of each close. The halt holds in any case',
+        examples: [null],
+      },
+    ),
+  },
+  { title: 'Halted' },
+);
