@@ -7,7 +7,6 @@ import { DAYS } from '../../domain/guards/guards.ts';
 import { SEAL_ALGORITHM } from '../../domain/identity/sealed.ts';
 import { FILLS, REHEARSALS } from '../../domain/paper-settings.ts';
 import { OUT_OF_SYNC } from '../../domain/signals/strategy.ts';
-import { OrderResult } from './order-answers.ts';
 import { count, flag, id, map, number, orNull, pageOf, saying, text, time } from './parts.ts';
 import { oneOf } from './requests.ts';
 
