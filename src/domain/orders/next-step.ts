@@ -106,7 +106,7 @@ function begin(order: Order, facts: Facts, rules: Rules): Step {
   const held = heldToPlanOn(order, position.held, facts);
   if (held === null) return readAgain(facts, rules);
   const all = plan(order, held, instrument, facts, rules);
-  const kept = keptByBroker(order);
+  const kept = keptByBroker(order, facts, rules);
   const open = kept.length === 0 ? held : held.filter((each) => !kept.includes(each.instrument));
   const planned =
     kept.length === 0
@@ -131,22 +131,22 @@ const amountOf = ({ intent, quantity }: Order): Decimal =>
 
 const isUnsent = ({ status }: Leg): boolean => status === 'planned';
 
-/** "Nothing to close", though something is held: so often it is tried. */
-const MOST_REFUSED = 3;
+const refusals = ({ legs }: Order, instrument: string | null): readonly Leg[] =>
+  legs.filter((leg) => leg.leg === 'exit' && leg.instrument === instrument && leg.status === 'rejected');
 
-const refusals = ({ legs }: Order, instrument: string | null): number =>
-  legs.filter((leg) => leg.leg === 'exit' && leg.instrument === instrument && leg.status === 'rejected')
-    .length;
-
-/** Instruments of which the broker has said its last word: it ended the close, or refuses it again and again. */
-const keptByBroker = (order: Order): (string | null)[] =>
-  order.legs
-    .filter(
-      ({ leg, status, instrument }) =>
-        leg === 'exit' &&
-        (status === 'cancelled' || status === 'failed' || refusals(order, instrument) >= MOST_REFUSED),
-    )
-    .map(({ instrument }) => instrument);
+/**
+ * Instruments of which the broker has said its last word: it ended the close, or refuses it again and again. "Nothing to close",
+ * while a position is shown, is its last word only when that may no longer lag behind somebody else's trade.
+ */
+function keptByBroker(order: Order, { now }: Facts, { lagMs }: Rules): (string | null)[] {
+  const isKept = ({ leg, status, instrument }: Leg) => {
+    if (leg !== 'exit') return false;
+    if (status === 'cancelled' || status === 'failed') return true;
+    const [first, ...more] = refusals(order, instrument);
+    return more.length > 1 && first?.sentAt != null && now - millis(first.sentAt) > lagMs;
+  };
+  return order.legs.filter(isKept).map(({ instrument }) => instrument);
+}
 
 /** What is held and the broker does not let go. */
 function refusedFor(order: Order, held: readonly Holding[]): Order {
@@ -166,7 +166,7 @@ function refusedFor(order: Order, held: readonly Holding[]): Order {
 function afterRefusals(order: Order): { readonly afterMs: number; readonly rests: boolean } {
   const last = order.legs.findLast((leg) => !isUnsent(leg));
   if (last?.leg !== 'exit' || last.status !== 'rejected') return AT_ONCE;
-  const times = refusals(order, last.instrument);
+  const times = refusals(order, last.instrument).length;
   return times < 2 ? AT_ONCE : { afterMs: beforeRound(times - 1), rests: true };
 }
 

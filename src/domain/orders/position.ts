@@ -2,7 +2,7 @@
 // instrument; under a symbol that rolls it may lie in several months, each of which is closed by an order of its own.
 
 import { absolute, add, compare, type Decimal, negate, sign, smaller, subtract, ZERO } from '../decimal.ts';
-import type { Direction, LegName, Order, OrderError, OrderIntent, Side, Target } from './order.ts';
+import type { Direction, Leg, LegName, Order, OrderError, OrderIntent, Side, Target } from './order.ts';
 
 /** What is held of one instrument. */
 export interface Holding {
@@ -145,19 +145,21 @@ export const positionAfter = ({ positionBefore, legs }: Order): Decimal | null =
         return side === 'buy' ? add(held, filled) : subtract(held, filled);
       }, positionBefore);
 
-/** Signed: when all that is planned is filled. Of a leg in whose place another was planned, what it filled. */
+/** It will not be filled any further, if at all. */
+const isOver = ({ status }: Pick<Leg, 'status'>): boolean =>
+  status === 'rejected' || status === 'expired' || status === 'cancelled' || status === 'failed';
+
+/** Signed: when all that is planned, and not over, is filled. */
 export const plannedPosition = ({ positionBefore, legs }: Pick<Order, 'positionBefore' | 'legs'>): Decimal =>
-  legs.reduce<Decimal>((held, { side, quantity, fillQuantity, ...leg }, index) => {
-    const isReplaced = legs
-      .slice(index + 1)
-      .some((later) => later.leg === leg.leg && later.instrument === leg.instrument);
-    const traded = isReplaced ? (fillQuantity ?? ZERO) : quantity;
-    return side === 'buy' ? add(held, traded) : subtract(held, traded);
+  legs.reduce<Decimal>((held, leg) => {
+    const traded = isOver(leg) ? (leg.fillQuantity ?? ZERO) : leg.quantity;
+    return leg.side === 'buy' ? add(held, traded) : subtract(held, traded);
   }, positionBefore ?? ZERO);
 
 /** Of what is too much for its target a part was left to another order that rests: where the position ends, that one decides. */
 export const leavesToAnother = (order: Order): boolean =>
   order.intent.target !== undefined &&
+  !order.legs.some(isOver) &&
   compare(absolute(plannedPosition(order)), absolute(order.intent.target.position)) > 0;
 
 /** Which side has to be traded to stand there from flat. */

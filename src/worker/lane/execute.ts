@@ -186,7 +186,7 @@ export async function executeOrder(
       const facts: Facts = {
         now: now(),
         able: line.capabilities,
-        instrument: instruments && instruments.meant,
+        instrument: instruments?.meant ?? null,
         isSameLogin:
           current.credentialsVersion === null || current.credentialsVersion === line.credentialsVersion,
         others: instruments ? open.filter((other) => instruments?.has(other.instrument)) : [],
