@@ -40,9 +40,12 @@ export interface WorkerOrders {
   accountsUnderWay(user: UserId): Promise<AccountId[]>;
   unsettled(user: UserId, account: AccountId): Promise<Unsettled>;
   /** Orders of the account, of both modes, that were accepted since then and of which a part may have been sent. */
-  recent(account: AccountId, since: number): Promise<readonly Order[]>;
+  recent(user: UserId, account: AccountId, since: number): Promise<readonly Order[]>;
   /** What was held after the last orders of the account in each instrument, by our own record; real orders only. */
-  heldByRecord(account: AccountId): Promise<readonly (readonly [instrument: string, position: Decimal])[]>;
+  heldByRecord(
+    user: UserId,
+    account: AccountId,
+  ): Promise<readonly (readonly [instrument: string, position: Decimal])[]>;
   /** Months in which something was opened under the order's symbol, by the broker's names, the oldest first; mostly none. */
   monthsUnder(
     of: Pick<Order, 'accountId' | 'simulation' | 'brokerName' | 'symbol'>,

@@ -128,6 +128,7 @@ describe('a new account', () => {
       },
       halted: false,
       broker_credentials_verified: true,
+      credentials_refused: false,
       has_credentials: false,
       paper: {
         starting_cash: 100000,

@@ -197,7 +197,7 @@ async function close(
     account,
     source: 'dashboard',
     simulation: false,
-    action: 'close',
+    action: sign(quantity) > 0 ? 'close_long' : 'close_short',
     orderType: null,
     // Whichever side it is by then: an order before it may have turned the position.
     intent: { operation: 'CLOSE_POSITION', direction: null },
@@ -233,7 +233,10 @@ function notClosed(left: readonly Left[]): Halted['flatten_error'] {
   if (!first) return null;
   const named = left.map(({ symbol, message }) => `${symbol}: ${message}`).join(' ');
   return {
-    code: left.every(({ code }) => code === 'closing') ? 'closing' : first.code,
+    code:
+      left.every(({ code }) => code === first.code) && first.code === 'not_tradable'
+        ? first.code
+        : 'close_unconfirmed',
     message: `The account is halted, but not everything is closed. ${named} Look at your broker, and flatten again where it needs that.`,
   };
 }

@@ -59,8 +59,8 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
     find: (id) => findOrder(db, id),
     accountsUnderWay: (user) => accountsUnderWay(db, user),
     unsettled: (user, account) => unsettledOrders(db, user, account),
-    recent: (account, since) => recentOrders(db, account, since),
-    heldByRecord: (account) => heldByRecord(db, account),
+    recent: (user, account, since) => recentOrders(db, user, account, since),
+    heldByRecord: (user, account) => heldByRecord(db, user, account),
     monthsUnder: (of) => monthsUnder(db, of),
     async forgetMonth({ accountId, simulation }, instrument) {
       await db.commit([forgetMonth(accountId, simulation, instrument)]);

@@ -95,15 +95,16 @@ export function saveOrder(order: Order): Statement[] {
               filled_at = excluded.filled_at`,
     ),
     // Nothing of it was sent, and it will be planned anew; or a part of it was, and the rest is another than it was planned before.
-    ...(order.status === 'executing' && (order.legs.length === 0 || order.legs.some(({ nth }) => nth > 1))
+    ...((order.status === 'executing' && order.legs.length === 0) || order.legs.some(({ nth }) => nth > 1)
       ? [forgetPlanned(order)]
       : []),
   ];
 }
 
 function forgetPlanned({ id, legs }: Order): Statement {
+  // It is as if none had been sent.
+  if (legs.length === 0) return sql`delete from order_legs where order_id = ${id}`;
   const planned = sql`delete from order_legs where order_id = ${id} and status = 'planned'`;
-  if (legs.length === 0) return planned;
   const kept = legs.map((leg) => sql`${keyOf(leg)}`);
   return join([planned, sql` and leg not in (`, join(kept, ', '), sql`)`], '');
 }
@@ -135,10 +136,11 @@ export async function unsettledOrders(db: Db, user: UserId, account: AccountId):
 }
 
 /** Those of the account that were accepted since then, and of which a part may have been sent. */
-export function recentOrders(db: Db, account: AccountId, since: number): Promise<Order[]> {
+export function recentOrders(db: Db, user: UserId, account: AccountId, since: number): Promise<Order[]> {
   return ordersWhere(
     db,
-    sql`where trading_account_id = ${account} and order_id >= ${earliestId(since)} and position_before is not null`,
+    sql`where user_id = ${user} and trading_account_id = ${account} and submitted_at >= ${timestamp(since)}
+          and position_before is not null`,
   );
 }
 
@@ -146,11 +148,15 @@ export function recentOrders(db: Db, account: AccountId, since: number): Promise
 const RECORD = 200;
 
 /** What was held after the last real orders of the account, by instrument; what was closed is left out. */
-export async function heldByRecord(db: Db, account: AccountId): Promise<(readonly [string, Decimal])[]> {
+export async function heldByRecord(
+  db: Db,
+  user: UserId,
+  account: AccountId,
+): Promise<(readonly [string, Decimal])[]> {
   const orders = await ordersWhere(
     db,
-    sql`where trading_account_id = ${account} and simulation = ${false} and position_before is not null
-        order by order_id desc limit ${RECORD}`,
+    sql`where user_id = ${user} and trading_account_id = ${account} and simulation = ${false} and position_before is not null
+        order by submitted_at desc, order_id desc limit ${RECORD}`,
   );
   const held = new Map<string, Decimal>();
   for (const order of orders) {

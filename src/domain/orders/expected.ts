@@ -8,7 +8,7 @@
 //
 // The worker that has the user keeps it up to date as it goes; its successor makes it anew from the orders that are saved.
 
-import { add, type Decimal, negate, sign, subtract, ZERO } from '../decimal.ts';
+import { add, compare, type Decimal, negate, sign, subtract, ZERO } from '../decimal.ts';
 import { type ClientOrderId, millis } from '../ids.ts';
 import type { Leg, Order } from './order.ts';
 
@@ -33,12 +33,22 @@ const filledOf = ({ fillQuantity }: Filled): Decimal => fillQuantity ?? ZERO;
 export const agreedOn = (position: Decimal, known: Known | undefined, legs: readonly Filled[]): Known => ({
   quantity: position,
   tradedAt: known?.tradedAt ?? null,
-  counted: new Map([
-    // One that was counted a while ago may be seen once more.
-    ...[...(known?.counted ?? [])].slice(-MOST_COUNTED),
-    ...legs.map((leg) => [leg.clientOrderId, filledOf(leg)] as const),
-  ]),
+  counted: counting([...(known?.counted ?? [])].slice(-MOST_COUNTED), legs),
 });
+
+/** One that was counted a while ago may be seen once more, also as it stood before. */
+function counting(
+  before: readonly (readonly [ClientOrderId, Decimal])[],
+  legs: readonly Filled[],
+): Map<ClientOrderId, Decimal> {
+  const counted = new Map(before);
+  for (const leg of legs) {
+    const known = counted.get(leg.clientOrderId);
+    if (known === undefined || compare(filledOf(leg), known) > 0)
+      counted.set(leg.clientOrderId, filledOf(leg));
+  }
+  return counted;
+}
 
 /** A leg as it was seen, by whomever and however often: only what is new counts. */
 export function withFill(known: Known, leg: Filled, at: number): Known {

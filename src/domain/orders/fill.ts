@@ -55,11 +55,17 @@ export function recordState(order: Order, key: LegKey, state: BrokerOrderState, 
  * clamped and ended may have closed all there was.
  */
 const isForWorkerToEnd = (
-  { status, awaitsRest }: Order,
+  { status, awaitsRest, legs }: Order,
   leg: Leg | undefined,
   seen: BrokerOrderState['status'],
 ): boolean =>
-  status === 'executing' && leg?.leg === 'exit' && (awaitsRest || seen === 'cancelled' || seen === 'failed');
+  status === 'executing' &&
+  leg?.leg === 'exit' &&
+  (awaitsRest || seen === 'cancelled' || seen === 'failed' || legs.some((other) => isElsewhere(other, leg)));
+
+/** Of a symbol that rolls: a close in another month, which decides too whether all is closed. */
+const isElsewhere = ({ leg, instrument, status }: Leg, than: Leg): boolean =>
+  leg === 'exit' && instrument !== than.instrument && status !== 'filled';
 
 /** A fill is not taken back: an open order with less of it is an answer from behind, as a broker's replica may give. */
 function isOutdated(leg: Leg | undefined, { status, fillQuantity }: BrokerOrderState): boolean {

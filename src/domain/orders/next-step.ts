@@ -15,9 +15,10 @@
 // An entry may be given up early. An exit ends by its fill, by the broker's final word, by proof that nothing is held, or by its
 // deadline. The driver in worker/lane/execute.ts does what it is told and saves every step before the next one is taken.
 
-import { type Decimal, isWhole, ZERO } from '../decimal.ts';
+import { type Decimal, isWhole, smaller, ZERO } from '../decimal.ts';
 import { guardRefusal } from '../guards/guards.ts';
 import { millis, timestamp } from '../ids.ts';
+import { agrees } from './expected.ts';
 import { STALE_MS } from './fill.ts';
 import {
   hasEnded,
@@ -27,6 +28,7 @@ import {
   keyOf,
   type Leg,
   type LegKey,
+  lastCloses,
   mainLeg,
   moveTo,
   type Order,
@@ -36,6 +38,7 @@ import {
 import { closeInDoubt, furthestPosition, othersToAwait, pendingLeg } from './other-legs.ts';
 import {
   closeUnfilled,
+  endedByBroker,
   heldBackByOthers,
   isDoubtful,
   late,
@@ -52,7 +55,7 @@ import {
   undecided,
   wholeOnly,
 } from './outcome.ts';
-import { beforeRound, isExit, patienceOf } from './patience.ts';
+import { beforeRound, isExit, PATIENCE, patienceOf } from './patience.ts';
 import { heldToPlanOn, plan } from './planning.ts';
 import { type Holding, heldInAll, heldOn, shortOfTarget } from './position.ts';
 import { end, type Facts, type Rules, type Step } from './step.ts';
@@ -68,8 +71,8 @@ import {
 
 export function nextStep(order: Order, facts: Facts, rules: Rules): Step {
   if (hasEnded(order.status)) return end(order);
-  const another = closeElsewhere(order, facts);
-  if (another) return sendGuarded(order, another, facts, rules);
+  const elsewhere = closeElsewhere(order, facts, rules);
+  if (elsewhere) return elsewhere;
   const leg = order.legs.find(isOpenLeg);
   if (leg) return follow(order, leg, facts, rules);
   const main = mainLeg(order);
@@ -77,15 +80,26 @@ export function nextStep(order: Order, facts: Facts, rules: Rules): Step {
   return isReversing ? afterCloses(order, main, facts, rules) : begin(order, facts, rules);
 }
 
-/** Closes in several months were planned together: none waits for another, while what they were planned on is fresh. */
-function closeElsewhere(order: Order, { position, now, busyMs }: Facts): Leg | undefined {
-  const next = order.legs.find(({ status }) => status === 'planned');
-  if (next?.leg !== 'exit' || position === null || !wasSent(order)) return undefined;
-  const isFresh = now - position.readAt <= STALE_MS && busyMs === 0 && !isLate(order, now);
-  const isThere = order.legs.some(
-    ({ status, instrument }) => status !== 'planned' && instrument === next.instrument,
+/** Closes in several months were planned together, and none waits for another: each is of what is held there now. */
+function closeElsewhere(order: Order, facts: Facts, rules: Rules): Step | null {
+  const { position, now, able } = facts;
+  const next = order.legs.find(isUnsent);
+  const isThere = (leg: Leg) => !isUnsent(leg) && leg.instrument === next?.instrument;
+  if (next?.leg !== 'exit' || !wasSent(order) || order.legs.some(isThere) || isLate(order, now)) return null;
+  const busy = unlessBusy(order, facts);
+  if (busy) return busy;
+  if (facts.instrument === null) return { do: 'resolve the symbol' };
+  if (position === null || now - position.readAt > STALE_MS) return { do: 'read the position', ...AT_ONCE };
+  const held = position.held.find(({ instrument }) => instrument === next.instrument);
+  const there = held ? heldOn([held], next.side === 'sell' ? 'long' : 'short') : ZERO;
+  if (held && !agrees(held) && !able.reduceOnly) return readAgain(facts, rules);
+  const quantity = held && !agrees(held) ? next.quantity : smaller(next.quantity, there);
+  const legs = order.legs.flatMap((leg) =>
+    leg === next ? (quantity === ZERO ? [] : [{ ...leg, quantity }]) : [leg],
   );
-  return isFresh && !isThere ? next : undefined;
+  return quantity === ZERO
+    ? nextStep({ ...order, legs }, facts, rules)
+    : sendGuarded({ ...order, legs }, next, facts, rules);
 }
 
 /** Nothing of it is open: whatever was planned before is planned anew, on the position as it is now. */
@@ -153,7 +167,7 @@ function refusedFor(order: Order, held: readonly Holding[]): Order {
   const asked = { ...order, legs: order.legs.filter((leg) => !isUnsent(leg)) };
   const last = asked.legs.findLast(({ leg }) => leg === 'exit');
   const isEnded = last?.status === 'cancelled' || last?.status === 'failed';
-  if (isEnded && order.exitError) return moveTo(asked, last.status, { error: order.exitError });
+  if (isEnded && last) return moveTo(asked, last.status, { error: order.exitError ?? endedByBroker(last) });
   const { exitError } = order;
   return stopped(
     asked,
@@ -191,21 +205,21 @@ function withNothingToSend(planned: Order, facts: Facts, rules: Rules): Step {
   return end(stopped(planned, 'rejected', open ? nothingToTake(planned, open) : nothingHeld(planned)));
 }
 
-/** All that it was to take is taken; of several months, unless the broker kept one of them. */
-function made(order: Order, { now }: Facts): Order {
-  const kept = order.exitError !== null && order.exitError.code !== 'no_position' ? order.exitError : null;
-  if (kept && order.legs.at(-1)?.status !== 'filled') return moveTo(order, 'failed', { error: kept });
-  return moveTo(order, 'filled', {
+/** All that it was to take is taken, as far as anything is held. */
+const made = (order: Order, { now }: Facts): Order =>
+  moveTo(order, 'filled', {
     error: shortOfTarget(order),
     filledAt: order.legs.findLast(({ filledAt }) => filledAt !== null)?.filledAt ?? timestamp(now),
   });
-}
 
 /** The deadline has come, and says what was in the way. */
 function atDeadline(order: Order, facts: Facts): Order {
   if (!isExit(order)) return late(order);
   const awaited = othersToAwait(order, facts);
-  return awaited ? moveTo(order, 'expired', { error: heldBackByOthers(order, awaited) }) : late(order);
+  if (awaited) return moveTo(order, 'expired', { error: heldBackByOthers(order, awaited) });
+  // All that it sent is filled, and nobody is known who brings more.
+  const isMade = hasTraded(order) && lastCloses(order).every(({ status }) => status === 'filled');
+  return isMade ? made(order, facts) : late(order);
 }
 
 /** A leg has been sent, or may have been. */
@@ -215,10 +229,12 @@ function follow(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
   const isPatient = patience.looksForLost && !isLate(order, facts.now);
   switch (leg.status) {
     case 'sending': {
-      const canAsk = isPatient || (facts.busyMs <= patience.busyMs && facts.refusals <= patience.refusals);
+      // After the deadline it is asked for once more, and not waited for.
+      const most = isPatient ? patience : PATIENCE.entry;
+      const canAsk = facts.busyMs <= most.busyMs && facts.refusals <= most.refusals;
       const isAsked = facts.isMissing && facts.instrument !== null;
       if (canAsk && !isAsked && facts.busyMs > 0)
-        return { do: 'wait', afterMs: facts.busyMs, rests: patience.looksForLost };
+        return { do: 'wait', afterMs: facts.busyMs, rests: isPatient };
       if (canAsk && !facts.isMissing) return { do: 'look', leg, ...AT_ONCE, withinMs: null };
       if (canAsk && !isAsked) return { do: 'resolve the symbol' };
       return isAsked && maySendAgain(order, leg, facts)
@@ -232,7 +248,7 @@ function follow(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
     case 'partially_filled': {
       // A reversal's entry waits for it; an exit that has more to do goes on when it has ended.
       const isNotAll = mainLeg(order)?.leg === 'exit' && (!isMain || order.awaitsRest);
-      if (isNotAll && !isPatient) return end(moveTo(order, leg.status));
+      if (isNotAll && !isPatient) return end(moveTo(withoutUnsent(order), leg.status));
       const budgetMs = isNotAll ? Number.POSITIVE_INFINITY : isMain ? rules.fillWaitMs : rules.closeWaitMs;
       if (facts.watch.ms < budgetMs) {
         if (isNotAll)
@@ -264,16 +280,22 @@ function lookForLost(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
 
 const leftUnknown = (order: Order, leg: Leg, rules: Rules): Order =>
   mainLeg(order)?.leg === 'exit'
-    ? moveTo(order, 'unknown')
+    ? moveTo(withoutUnsent(order), 'unknown')
     : aborted(order, closeUnfilled(order, leg, rules.closeWaitMs));
+
+/** What was never sent is not followed. */
+const withoutUnsent = (order: Order): Order => ({
+  ...order,
+  legs: order.legs.filter((leg) => !isUnsent(leg)),
+});
 
 const aborted = (order: Order, error: OrderError): Order =>
   moveTo(order, 'failed', { error, exitError: error });
 
 /** The entry of a reversal, once its closes have ended. */
 function afterCloses(order: Order, entry: Leg, facts: Facts, rules: Rules): Step {
-  const close = order.legs.findLast(({ leg, status }) => leg === 'exit' && status !== 'planned');
-  if (!close || close.status === 'filled') return sendNext(order, entry, facts, rules);
+  const close = lastCloses(order).find(({ status }) => status !== 'filled');
+  if (!close) return sendNext(order, entry, facts, rules);
   // It never arrived, or the broker found nothing to close: the position says which, and whether the entry is due all the same.
   const error = order.exitError ?? nothingHeld(order);
   if (close.status === 'rejected' && !isDoubtful(error)) return end(stopped(order, 'rejected', error));

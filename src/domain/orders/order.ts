@@ -300,6 +300,14 @@ export const hasTraded = (order: Order): boolean =>
 /** Or may have been. */
 export const wasSent = (order: Order): boolean => order.legs.some(({ status }) => status !== 'planned');
 
+/** Of each instrument that it closes, the last attempt. */
+export const lastCloses = ({ legs }: Pick<Order, 'legs'>): readonly Leg[] =>
+  legs.filter(
+    ({ leg, instrument }, index) =>
+      leg === 'exit' &&
+      !legs.slice(index + 1).some((later) => later.leg === 'exit' && later.instrument === instrument),
+  );
+
 /** Under way, or followed by fill verification. */
 export const isUnsettled = (order: Order): boolean =>
   isUnderWay(order.status) || openLeg(order) !== undefined;

@@ -30,17 +30,22 @@ export function recordOutcome(order: Order, key: LegKey, outcome: Outcome, now: 
       return recordState(order, key, outcome.state, now);
     case 'rejected': {
       const { error } = outcome;
-      const refused = withLeg(order, key, { status: 'rejected' });
+      const isTooLate = error.code === 'expired';
+      const isEntry = legOf(order, key)?.leg === 'entry';
+      const refused = withLeg(order, key, { status: isTooLate && !isEntry ? 'expired' : 'rejected' });
       // It was on its way for too long, and the broker says so: an exit is planned anew.
-      if (error.code === 'expired' && legOf(order, key)?.leg === 'entry') return late(refused);
+      if (isTooLate && isEntry) return late(refused);
       // A close: that there is nothing to close is decided on the position, and by others a reversal's is not its end.
-      const isDecided = isMain(order, key) && (legOf(order, key)?.leg === 'entry' || !isDoubtful(error));
+      const isDecided = isMain(order, key) && (isEntry || (!isDoubtful(error) && isAlone(order)));
       return isDecided ? moveTo(refused, 'rejected', { error }) : { ...refused, exitError: error };
     }
     case 'unknown':
       return lost(order, key);
   }
 }
+
+/** Of a symbol that rolls, a close in another month goes on. */
+const isAlone = ({ legs }: Order): boolean => new Set(legs.map(({ instrument }) => instrument)).size <= 1;
 
 /** The broker says that there is nothing to close, or that the request came too late: neither is its last word on the position. */
 export const isDoubtful = ({ code }: OrderError): boolean => code === 'no_position' || code === 'expired';
@@ -136,6 +141,12 @@ export const nothingHeld = (order: Order): OrderError => ({
 });
 
 /** By others, between the look at it and the close of a reversal. */
+/** A close that the broker ended, and of which nothing more is known. */
+export const endedByBroker = ({ status, side, quantity }: Leg): OrderError => ({
+  code: status === 'cancelled' ? 'cancelled_by_broker' : 'failed_at_broker',
+  message: `The close (${side} ${quantity}) was ${status} at the broker, and something is still held.`,
+});
+
 /** The broker refuses a close as if there were nothing to close, and shows a position all the same. */
 export const stillHeld = (order: Order, position: Decimal): OrderError => ({
   code: 'failed_at_broker',

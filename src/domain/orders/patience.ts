@@ -4,7 +4,7 @@
 
 import { millis } from '../ids.ts';
 import { isEntry } from './entitlement.ts';
-import type { Order } from './order.ts';
+import { lastCloses, type Order } from './order.ts';
 
 export interface Patience {
   /** A busy broker is waited for so long at a time, and so often. */
@@ -54,9 +54,11 @@ export const isExit = ({ intent }: Pick<Order, 'intent'>): boolean => !isEntry(i
  */
 export function patienceOf(order: Order, { mayReverse = false } = {}): Patience {
   if (isExit(order)) return PATIENCE.exit;
-  const closes = order.legs.filter(({ leg }) => leg === 'exit');
+  const closes = lastCloses(order);
   const isClosing =
-    closes.length > 0 ? closes.at(-1)?.status !== 'filled' : order.legs.length === 0 && mayReverse;
+    closes.length > 0
+      ? closes.some(({ status }) => status !== 'filled')
+      : order.legs.length === 0 && mayReverse;
   return isClosing ? PATIENCE.exit : PATIENCE.entry;
 }
 

@@ -76,14 +76,15 @@ export function plan(
   return { ...next, autoExit: closes && opens, awaitsRest: awaitsRest(next, wanted, numbered, facts) };
 }
 
-/** Who asks for an amount and gets it waits for nobody. */
+/** Who asks for an amount and gets it waits for nobody; nor for another close, once it has its own part. */
 function awaitsRest(order: Order, wanted: Decimal, planned: readonly Leg[], facts: Facts): boolean {
   const { intent } = order;
   if (!patienceOf(order).waitsForRest || !isExit(order)) return false;
   const isAmount = intent.operation === 'PLACE_EXIT_ORDER' && !intent.target;
   const takes = planned.reduce<Decimal>((sum, { quantity }) => add(sum, quantity), ZERO);
   if (isAmount && compare(takes, wanted) >= 0) return false;
-  return othersToAwait(order, facts) !== undefined;
+  const awaited = othersToAwait(order, facts);
+  return awaited?.leg.leg === 'entry' || (awaited !== undefined && order.legs.length === 0);
 }
 
 const filledOf = (legs: readonly Leg[]): Decimal =>

@@ -317,7 +317,10 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   }
 
   async function readTrades(accountId: AccountId, simulation: boolean): Promise<Trades> {
-    const saved = await orders.recent(accountId, clock.now() - RECENT_MS);
+    const recent = await orders.recent(user, accountId, clock.now() - RECENT_MS);
+    const { orders: unsettled } = await orders.unsettled(user, accountId);
+    const known = new Set(recent.map(({ id }) => id));
+    const saved = [...recent, ...unsettled.filter(({ id }) => !known.has(id))];
     const clocked = { now: lively, lagMs: deps.rules.lagMs };
     return openTrades(
       clocked,
@@ -342,7 +345,11 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     return trading(id, async () => {
       const { orders: unsettled } = await orders.unsettled(user, id);
       const isWanted = unsettled.some(({ simulation, status }) => simulation && isUnderWay(status));
-      return isWanted ? { reset: false } : resetSimulation(deps.flattenSimulated, id);
+      if (isWanted) return { reset: false };
+      const outcome = await resetSimulation(deps.flattenSimulated, id);
+      // What was filled before is in no position any more.
+      trades.set(`${id} ${true}`, Promise.resolve(openTrades({ now: lively, lagMs: deps.rules.lagMs })));
+      return outcome;
     });
   }
 

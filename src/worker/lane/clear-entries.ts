@@ -68,7 +68,7 @@ export async function clearEntries(
       .catch(inWords);
   const positions = await ask((line) => line.positions()).catch(inWords);
   const shown: readonly Position[] = typeof positions === 'string' ? [] : positions;
-  const known = typeof positions === 'string' ? await orders.heldByRecord(accountId) : [];
+  const known = typeof positions === 'string' ? await orders.heldByRecord(user, accountId) : [];
   return {
     toClose: together(shown, [...trades.recent(), ...known, ...mayYetOpen(entries)]),
     cancelled: typeof taken === 'string' ? 0 : taken.cancelled,

@@ -26,12 +26,13 @@ import { beforeRound, isExit, isWorthWaiting, patienceOf } from '../../domain/or
 import type { Facts, Judgement, Pause, Rules } from '../../domain/orders/step.ts';
 import type { Tracing } from '../../domain/tracing.ts';
 import type { Connections } from '../line/connections.ts';
+import { CredentialsUnreadable } from '../line/credentials.ts';
 import { queryOf, whyDoubt } from '../line/leg-at-broker.ts';
 import type { Line } from '../line/line.ts';
 import type { Guarding } from '../orders.ts';
 import type { GuardedEntry } from './guarding.ts';
 import { type Instruments, resolveAll } from './instruments.ts';
-import { lookElsewhere, openElsewhere } from './open-elsewhere.ts';
+import { lookElsewhere, openElsewhere, refreshed } from './open-elsewhere.ts';
 import { type Sending, sendLeg } from './send-leg.ts';
 import type { Trades } from './trades.ts';
 import { stopwatch } from './watches.ts';
@@ -100,6 +101,7 @@ export async function executeOrder(
   let { guards, revision } = guarding;
   const watches = { leg: stopwatch(), others: stopwatch(), position: stopwatch() };
   let open = openElsewhere(others);
+  const gone = new Set<string>();
   /** A look that fails may fail by the connection: that is tried once. */
   let hasReconnected = false;
   const isSaved = () => order.version !== accepted.version || accepted.status !== 'queued';
@@ -143,9 +145,8 @@ export async function executeOrder(
 
   function whyNot(fault: BrokerUnavailable): OrderError {
     if (fault instanceof BrokerBusy) return rateLimited(fault.retryAfterMs, order);
-    return fault instanceof CredentialsRejected
-      ? refusedCredentials(fault.message)
-      : unreachable(fault.message);
+    const isRefused = fault instanceof CredentialsRejected && !(fault instanceof CredentialsUnreadable);
+    return isRefused ? refusedCredentials(fault.message) : unreachable(fault.message);
   }
 
   /** What may have been sent is unknown; the rest was never sent, and says what was in the way. */
@@ -223,7 +224,6 @@ export async function executeOrder(
           case 'look at others':
             await pass(step);
             if (facts.othersWatch.looks === 0) watches.others.begin();
-            if (step.rests) open = openElsewhere(await othersNow());
             open = await lookAt(step.withinMs);
             watches.others.looked();
             // What they filled is not in it.
@@ -231,7 +231,6 @@ export async function executeOrder(
             break;
           case 'read the position':
             await pass(step);
-            if (position === null) watches.position.begin();
             // Beside it, and not waited for: what the day began with.
             if (guards?.max_daily_loss !== undefined) deps.noteEquity(current, line);
             position = await readHeld();
@@ -284,6 +283,9 @@ export async function executeOrder(
         if (current !== order) await saving.save(current);
         await resting(afterMs, fault);
         current = order;
+        // Others had the lane meanwhile: what they sent counts.
+        open = refreshed(await othersNow(), open, gone);
+        position = null;
         return;
       }
       await deps.wait(afterMs);
@@ -309,8 +311,9 @@ export async function executeOrder(
         if (agrees(each)) {
           const there = legs.filter(({ instrument }) => instrument === each.instrument);
           trades.agreed(each.instrument, each.quantity, [...there, ...current.legs]);
-          const isOver = each.quantity === ZERO && each.instrument !== tradable().meant && there.length === 0;
-          if (isOver) deps.forgetMonth(current, each.instrument);
+          // By our own exit, and not by one answer.
+          const isOver = each.quantity === ZERO && each.expected === ZERO && there.length === 0;
+          if (isOver && each.instrument !== tradable().meant) deps.forgetMonth(current, each.instrument);
         }
       return { held, readAt: now() };
     }
@@ -322,6 +325,8 @@ export async function executeOrder(
       const found = await Promise.all(
         open.map((other) => (tradable().has(other.instrument) ? lookElsewhere(looking, other) : [other])),
       );
+      for (const [index, still] of found.entries())
+        if (still.length === 0) gone.add(open[index]?.leg.clientOrderId ?? '');
       return found.flat();
     }
 

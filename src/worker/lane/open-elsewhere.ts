@@ -20,6 +20,20 @@ export const openElsewhere = (orders: readonly Order[]): OpenElsewhere[] =>
       }),
   );
 
+/** As they are saved by now, but for those of which more was seen here: they have ended, or were never received. */
+export function refreshed(
+  saved: readonly Order[],
+  seen: readonly OpenElsewhere[],
+  gone: ReadonlySet<string>,
+): OpenElsewhere[] {
+  const ended = new Map(
+    seen.filter(({ leg }) => !isOpenLeg(leg)).map((other) => [other.leg.clientOrderId, other]),
+  );
+  return openElsewhere(saved)
+    .filter(({ leg }) => !gone.has(leg.clientOrderId))
+    .map((other) => ended.get(other.leg.clientOrderId) ?? other);
+}
+
 interface LookDeps {
   readonly line: Line;
   readonly now: number;

@@ -32,8 +32,14 @@ class WouldSend extends Error {
   }
 }
 
-/** For longer than who asks does. */
-class WouldWait extends Error {}
+/** For longer than who asks does; `fault`: for a broker that is away, or busy. */
+class WouldWait extends Error {
+  readonly fault: unknown;
+  constructor(fault: unknown) {
+    super('it would wait');
+    this.fault = fault;
+  }
+}
 
 const PLAN_PATIENCE_MS = 3_000;
 const PROOF_PATIENCE_MS = 20_000;
@@ -45,8 +51,9 @@ export async function planAhead(
   { trades, unsettled, signal }: Besides,
 ): Promise<Order> {
   let leftMs = isProof ? PROOF_PATIENCE_MS : PLAN_PATIENCE_MS;
+  // What else is open decides what would be sent, and not what is held.
   const others = async () =>
-    (await unsettled()).orders.filter(({ simulation }) => simulation === draft.simulation);
+    isProof ? [] : (await unsettled()).orders.filter(({ simulation }) => simulation === draft.simulation);
   const looking: Execution = {
     ...execution,
     counters: UNCOUNTED,
@@ -65,15 +72,15 @@ export async function planAhead(
       trades: onlyLooking(trades),
       async rest(ms, fault) {
         leftMs -= ms;
-        if (fault) throw fault;
-        if (leftMs < 0) throw new WouldWait();
+        if (fault || leftMs < 0) throw new WouldWait(fault);
         await execution.rest(ms, signal);
       },
     });
   } catch (fault) {
     if (fault instanceof WouldSend) return judged(execution, fault.order, guards);
-    if (fault instanceof WouldWait) return { ...draft, error: wouldWait(draft) };
-    throw fault;
+    if (!(fault instanceof WouldWait)) throw fault;
+    if (fault.fault) throw fault.fault;
+    return { ...draft, error: wouldWait(draft) };
   }
 }
 

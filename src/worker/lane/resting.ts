@@ -17,17 +17,19 @@ export interface Resting {
   done(order: Order): void;
 }
 
+/** Of two orders of one account: the later one has to wait for the earlier. Only an exit of something else does not. */
+export const isBehind = (order: Order, earlier: Order): boolean =>
+  earlier.simulation === order.simulation && (!isExit(order) || isSame(order, earlier));
+
+const isSame = (a: Order, b: Order): boolean =>
+  canonicalSymbol(a.brokerName, a.symbol) === canonicalSymbol(b.brokerName, b.symbol);
+
 export function createResting(): Resting {
   const inHand = new Map<OrderId, { readonly order: Order; readonly over: PromiseWithResolvers<void> }>();
-  const isSame = (a: Order, b: Order) =>
-    canonicalSymbol(a.brokerName, a.symbol) === canonicalSymbol(b.brokerName, b.symbol);
   return {
     has: (id) => inHand.has(id),
     inTheWayOf(order) {
-      const ahead = [...inHand.values()].filter(
-        ({ order: other }) =>
-          other.simulation === order.simulation && (!isExit(order) || isSame(order, other)),
-      );
+      const ahead = [...inHand.values()].filter(({ order: other }) => isBehind(order, other));
       return ahead.length === 0 ? null : Promise.race(ahead.map(({ over }) => over.promise));
     },
     of(order, wait) {

@@ -17,7 +17,7 @@ import { traceNames } from '../../domain/tracing.ts';
 import type { Unsettled } from '../orders.ts';
 import { type Execution, executeOrder, OrderTaken } from './execute.ts';
 import type { Turn } from './lanes.ts';
-import type { Resting } from './resting.ts';
+import { isBehind, type Resting } from './resting.ts';
 import type { Trades } from './trades.ts';
 
 export interface WorkOff {
@@ -50,17 +50,25 @@ export async function workOff(
     ({ orders, version, guards, revision } = await read());
   };
   for (;;) {
-    const order = orders.find(({ id, status }) => isUnderWay(status) && !tried.has(id) && !resting.has(id));
-    if (!order) return null;
+    const waiting = orders.filter(
+      ({ id, status }) => isUnderWay(status) && !tried.has(id) && !resting.has(id),
+    );
+    const [first] = waiting;
+    if (!first) return null;
     if (signal.aborted) throw new Interrupted();
     // Nothing trades before one that came earlier, but an exit of something else: it is not to stay in its position for that.
-    const ahead = resting.inTheWayOf(order);
-    if (ahead) {
-      await turn.aside(() => stoppable(ahead));
+    const order = waiting.find(
+      (each, index) =>
+        !resting.inTheWayOf(each) && !waiting.slice(0, index).some((earlier) => isBehind(each, earlier)),
+    );
+    if (!order) {
+      const ahead = resting.inTheWayOf(first);
+      await turn.aside(() => stoppable(ahead ?? Promise.resolve()));
       await readAgain();
       continue;
     }
     tried.add(order.id);
+    let hasRested = false;
     try {
       if (order.status === 'queued') counters.orderTaken(sinceAccepted(order, clock.now()));
       // Saving bumps the version: a predecessor that still lives can save, and therefore send, nothing more.
@@ -73,15 +81,19 @@ export async function workOff(
           return others(order);
         },
         trades: await tradesOf(order),
-        rest: (ms: number) =>
-          resting.of(order, () => turn.aside(() => stoppable(execution.rest(ms, signal)))),
+        rest: (ms: number) => {
+          hasRested = true;
+          return resting.of(order, () => turn.aside(() => stoppable(execution.rest(ms, signal))));
+        },
       };
       const done = await traced(order, () => executeOrder(execution, task));
       onDone?.(done);
       // Of one that has ended, whoever saved the end tells.
       if (!hasEnded(done.status)) log.info(orderLine(done, clock.now()), 'order left to fill verification');
       if (order.id === upTo) return done;
-      orders = orders.map((other) => (other.id === order.id ? done : other));
+      // Others may have had the lane meanwhile.
+      if (hasRested) await readAgain();
+      else orders = orders.map((other) => (other.id === order.id ? done : other));
     } catch (fault) {
       if (fault instanceof Interrupted) throw fault;
       const times = (faults.get(order.id) ?? 0) + 1;
