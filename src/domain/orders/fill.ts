@@ -3,9 +3,11 @@
 import { compare, type Decimal, ZERO } from '../decimal.ts';
 import { millis, type Timestamp, timestamp } from '../ids.ts';
 import {
+  hasEnded,
   keyOf,
   type Leg,
   type LegKey,
+  lastCloses,
   legOf,
   mainLeg,
   moveTo,
@@ -45,7 +47,10 @@ export function recordState(order: Order, key: LegKey, state: BrokerOrderState, 
     filledAt: leg?.filledAt ?? (status === 'filled' ? timestamp(now) : null),
   });
   const error = errorOf(state);
-  if (leg !== mainLeg(order) || isForWorkerToEnd(order, leg, status)) return { ...seen, exitError: error };
+  if (isForWorkerToEnd(order, leg, status)) return { ...seen, exitError: error };
+  if (order.status !== 'executing' && isOfMonths(order))
+    return followingAll({ ...seen, exitError: error }, now);
+  if (leg !== mainLeg(order)) return { ...seen, exitError: error };
   const filledAt = status === 'filled' ? timestamp(now) : order.filledAt;
   return moveTo(seen, status, { error: error ?? shortOfTarget(order), filledAt });
 }
@@ -63,6 +68,20 @@ const isForWorkerToEnd = (
   leg?.leg === 'exit' &&
   (awaitsRest || seen === 'cancelled' || seen === 'failed' || legs.some((other) => isElsewhere(other, leg)));
 
+/** It closes in several months, and does nothing else. */
+const isOfMonths = ({ legs }: Order): boolean =>
+  legs.every(({ leg }) => leg === 'exit') && new Set(legs.map(({ instrument }) => instrument)).size > 1;
+
+/** The order follows all of its closes: it has ended when each of them has. */
+function followingAll(order: Order, now: number): Order {
+  if (hasEnded(order.status) || openLeg(order)) return order;
+  const kept = lastCloses(order).find(({ status }) => status !== 'filled');
+  if (!kept) return moveTo(order, 'filled', { error: shortOfTarget(order), filledAt: timestamp(now) });
+  const status = kept.status === 'cancelled' ? 'cancelled' : 'failed';
+  const error = order.exitError ?? errorOf({ status, reason: null });
+  return moveTo(order, status, { error });
+}
+
 /** Of a symbol that rolls: a close in another month, which decides too whether all is closed. */
 const isElsewhere = ({ leg, instrument, status }: Leg, than: Leg): boolean =>
   leg === 'exit' && instrument !== than.instrument && status !== 'filled';
@@ -74,7 +93,7 @@ function isOutdated(leg: Leg | undefined, { status, fillQuantity }: BrokerOrderS
   return status === 'partially_filled' && compare(fillQuantity, leg.fillQuantity ?? ZERO) < 0;
 }
 
-function errorOf({ status, reason }: BrokerOrderState): OrderError | null {
+function errorOf({ status, reason }: Pick<BrokerOrderState, 'status' | 'reason'>): OrderError | null {
   if (status === 'cancelled')
     return {
       code: 'cancelled_by_broker',
@@ -167,6 +186,7 @@ function recordLook(order: Order, leg: Leg, look: Look, moment: Moment): Order {
   if (look.seen === 'state') return recordState(order, key, look.state, moment.now);
   if (look.seen !== 'nothing' || !neverArrived(leg, moment)) return order;
   const gone = withLeg(order, key, { status: 'expired' });
+  if (isOfMonths(order)) return followingAll(gone, moment.now);
   if (mainLeg(order) !== leg) return gone;
   // A reversal that has closed already has failed, not expired: its close was traded.
   const close = order.legs.find((other) => other.status === 'filled');

@@ -32,7 +32,10 @@ export function recordOutcome(order: Order, key: LegKey, outcome: Outcome, now: 
       const { error } = outcome;
       const isTooLate = error.code === 'expired';
       const isEntry = legOf(order, key)?.leg === 'entry';
-      const refused = withLeg(order, key, { status: isTooLate && !isEntry ? 'expired' : 'rejected' });
+      // In several months each close has its own last word.
+      const isLastWord = !isEntry && !isDoubtful(error) && !isAlone(order);
+      const status = isTooLate && !isEntry ? 'expired' : isLastWord ? 'failed' : 'rejected';
+      const refused = withLeg(order, key, { status });
       // It was on its way for too long, and the broker says so: an exit is planned anew.
       if (isTooLate && isEntry) return late(refused);
       // A close: that there is nothing to close is decided on the position, and by others a reversal's is not its end.

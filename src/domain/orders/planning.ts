@@ -66,8 +66,8 @@ export function plan(
   });
   const next: Order = {
     ...order,
-    // So that with its own fills it is what is held now.
-    positionBefore: subtract(heldInAll(held), signedFillsOf(sent)),
+    // So that with its own fills it is what is held now; by our own fills, where the broker's word is another.
+    positionBefore: subtract(standing(facts), signedFillsOf(sent)),
     legs: [...sent, ...numbered],
     awaitsRest: false,
   };
@@ -75,6 +75,14 @@ export function plan(
   const opens = next.legs.some(({ leg }) => leg === 'entry');
   return { ...next, autoExit: closes && opens, awaitsRest: awaitsRest(next, wanted, numbered, facts) };
 }
+
+const standing = ({ position }: Facts): Decimal =>
+  heldInAll(
+    (position?.held ?? []).map(({ instrument, quantity, expected }) => ({
+      instrument,
+      quantity: expected ?? quantity,
+    })),
+  );
 
 /** Who asks for an amount and gets it waits for nobody; nor for another close, once it has its own part. */
 function awaitsRest(order: Order, wanted: Decimal, planned: readonly Leg[], facts: Facts): boolean {

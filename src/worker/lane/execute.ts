@@ -164,6 +164,8 @@ export async function executeOrder(
     await rest(most, fault);
     restedMs = Math.max(restedMs + most, deps.clock.now() - begunAt);
     for (const watch of Object.values(watches)) watch.pass(most);
+    // Others had the lane meanwhile: what they sent counts.
+    open = refreshed(await othersNow(), open, gone);
   }
 
   /** Once its main leg is known to be at the broker, fill verification may have come first. */
@@ -283,8 +285,6 @@ export async function executeOrder(
         if (current !== order) await saving.save(current);
         await resting(afterMs, fault);
         current = order;
-        // Others had the lane meanwhile: what they sent counts.
-        open = refreshed(await othersNow(), open, gone);
         position = null;
         return;
       }
