@@ -8,7 +8,12 @@ export interface Shared<Value> {
   get(
     key: string,
     load: (signal: AbortSignal) => Promise<Value>,
-    options: { readonly signal: AbortSignal; readonly maxAgeMs: number },
+    options: {
+      readonly signal: AbortSignal;
+      readonly maxAgeMs: number;
+      /** An older one is good until the next has come: nobody stays in a position for a list that cannot be read today. */
+      readonly orOlder?: boolean;
+    },
   ): Promise<Value>;
 }
 
@@ -25,12 +30,13 @@ export function createShared<Value>(now: () => number = () => performance.now())
   }
 
   return {
-    async get(key, from, { signal, maxAgeMs }) {
+    async get(key, from, { signal, maxAgeMs, orOlder = false }) {
       for (;;) {
         const old = known.get(key);
         if (old && now() - old.at <= maxAgeMs) return old.value;
         const others = loading.get(key);
         if (!others) break;
+        if (old && orOlder) return old.value;
         await within(
           others.catch((fault: unknown) => {
             if (!isAboutTheAsker(fault)) throw fault;
@@ -40,7 +46,10 @@ export function createShared<Value>(now: () => number = () => performance.now())
       }
       const own = load(key, from).finally(() => loading.delete(key));
       loading.set(key, own);
-      return within(own, signal);
+      const meanwhile = known.get(key);
+      if (!meanwhile || !orOlder) return within(own, signal);
+      own.catch(() => {});
+      return meanwhile.value;
     },
   };
 }

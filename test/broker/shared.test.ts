@@ -22,6 +22,23 @@ describe('what accounts share', () => {
     assert.equal(await shared.get('b', async () => 7, options), 7);
   });
 
+  it('is good until the next has come, for whoever takes an older one: also where that cannot be loaded', async () => {
+    let now = 0;
+    const shared = createShared<string>(() => now);
+    const next = Promise.withResolvers<string>();
+    const get = (load: () => Promise<string>) => shared.get('a', load, { ...options, orOlder: true });
+    assert.equal(await get(async () => 'old'), 'old');
+    now = 1_001;
+    assert.equal(await get(() => Promise.reject(new BrokerUnavailable('down'))), 'old');
+    // What failed is over by then.
+    await new Promise(setImmediate);
+    assert.equal(await get(() => next.promise), 'old');
+    assert.equal(await get(() => assert.fail('it is under way')), 'old');
+    next.resolve('new');
+    await new Promise(setImmediate);
+    assert.equal(await get(() => assert.fail('it is there')), 'new');
+  });
+
   it('is not refused to one for what another’s keys are', async () => {
     const shared = createShared<string>();
     const refused = shared.get('a', () => Promise.reject(new CredentialsRejected('not yours')), options);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { BrokerBusy } from '../../src/broker/broker.ts';
+import { BrokerBusy, BrokerUnavailable } from '../../src/broker/broker.ts';
 import { sql } from '../../src/data/engine/db.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { timestamp } from '../../src/domain/ids.ts';
@@ -556,6 +556,35 @@ describe('Aligning a halted account', () => {
     assert.equal(broker.position(trader.account.id), '0');
   });
 
+  test('is accepted while the broker is away, and made when it is back', async (t) => {
+    const { broker, trader, say, order, halt, align } = await desk(t);
+    await say('buy', 1);
+    await order('buy', 2);
+    await halt();
+    broker.script(
+      'position',
+      async () => {
+        throw new BrokerUnavailable('maintenance');
+      },
+      6,
+    );
+    const { status, body } = await align();
+    assert.deepEqual([status, body.status, body.fill_quantity], [200, 'filled', 2]);
+    assert.equal(broker.position(trader.account.id), '1');
+  });
+
+  test('is done by a report too, where the account follows its strategy', async (t) => {
+    for (const sold of [false, true]) {
+      const { broker, trader, say, order, halt, sync } = await desk(t, { account: { outOfSync: 'follow' } });
+      await say('buy', 1);
+      await order(sold ? 'sell' : 'buy', 2);
+      await halt();
+      const { body } = await sync(1);
+      assert.deepEqual([body.in_sync, body.order?.status], [false, 'filled']);
+      assert.equal(broker.position(trader.account.id), sold ? '0' : '1');
+    }
+  });
+
   test('is refused where something would have to be opened, or nothing is to be done', async (t) => {
     const { broker, trader, say, order, halt, align } = await desk(t);
     await say('buy', 2);
@@ -564,6 +593,24 @@ describe('Aligning a halted account', () => {
     const { status, body } = await align();
     assert.deepEqual([status, body.code], [403, 'account_halted']);
     assert.equal(broker.position(trader.account.id), '1');
+  });
+});
+
+describe('Aligning towards less', () => {
+  test('is an exit: it has an exit’s deadline, by hand and by a report that is followed', async (t) => {
+    for (const isReport of [false, true]) {
+      const { trader, world, say, order, align, sync } = await desk(t, { account: { outOfSync: 'follow' } });
+      await say('buy', 1);
+      await order('buy', 2);
+      await (isReport ? sync(1) : align());
+      const [last] = await world.db.all<{ order_type: string; submitted_at: string; deadline_at: string }>(
+        sql`select order_type, submitted_at, deadline_at from order_history where trading_account_id = ${trader.account.id}
+            order by submitted_at desc limit 1`,
+      );
+      assert.ok(last);
+      const life = Date.parse(last.deadline_at) - Date.parse(last.submitted_at);
+      assert.deepEqual([last.order_type, Math.round(life / 1000)], ['exit', 300]);
+    }
   });
 });
 

@@ -198,6 +198,21 @@ describe('What the strategy holds and the account does not', () => {
     assert.deepEqual([synced.in_sync, synced.strategy_position, synced.gap], [true, 2, false]);
   });
 
+  test('an exit that a report overtook is made: the strategy still stands where it leads', async (t) => {
+    const { world, trader, own } = await desk(t);
+    await world.webhook(trader, own.trade(3));
+    for (const to of [1, 0]) {
+      own.next(1);
+      const exit = own.trade(to);
+      own.next(1);
+      const { body: synced } = await world.webhook<SyncAnswer>(trader, own.sync());
+      assert.equal(synced.strategy_position, to);
+      const { body } = await world.webhook(trader, exit);
+      assert.deepEqual([body.status, body.error], ['filled', null]);
+      assert.equal(await held(world, trader), to);
+    }
+  });
+
   test('of two alerts of one second the one that begins where the other ends is the later', async (t) => {
     const { world, trader, own } = await desk(t);
     const [first, second] = [own.trade(1), own.trade(3)];

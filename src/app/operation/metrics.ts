@@ -60,6 +60,11 @@ async function figuresOfDatabase(deps: MetricsDeps): Promise<Figure[]> {
   return [
     gauge('orders_under_way', 'Orders accepted and not yet handed to their broker.', orders.count),
     gauge('oldest_order_seconds', 'Age of the oldest of them.', secondsSince(orders.oldest)),
+    gauge(
+      'order_overdue_seconds',
+      'How long ago the deadline of one of them passed: an exit may wait until its own, and nothing longer.',
+      secondsSince(orders.due),
+    ),
     gauge('orders_unknown', 'Orders of which nobody knows whether the broker has them.', unknown),
     family(
       'fill_checks',

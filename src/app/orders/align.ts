@@ -10,7 +10,7 @@ import { type AccountId, isUuid } from '../../domain/ids.ts';
 import { dayOf } from '../../domain/orders/entitlement.ts';
 import { NO_NOTES } from '../../domain/orders/order.ts';
 import { planOrder } from '../../domain/orders/position.ts';
-import { alignment, reduction } from '../../domain/signals/signal.ts';
+import { alignment, type Mapping, reduction } from '../../domain/signals/signal.ts';
 import { positionOf } from '../../domain/signals/strategy.ts';
 import { noSuchAccount } from '../accounts/accounts.ts';
 import type { RequestContext } from '../audit/audit.ts';
@@ -69,28 +69,41 @@ export async function alignPosition(deps: DashboardDeps, request: Alignment): Pr
   });
 }
 
-/** Where an entry is refused, a halt above all, what is too much is closed all the same; the order can open nothing. */
-async function mappingTo(
+interface Whither {
+  readonly position: Decimal;
+  readonly symbol: string;
+  readonly simulation: boolean;
+  /** Outside the daily limit. */
+  readonly isUncounted?: boolean;
+}
+
+/** Where what is held cannot be read now, an order that can only close is accepted all the same, and waits as every exit does. */
+async function mappingTo(deps: PlaceOrderDeps, target: Target, whither: Whither): Promise<Mapping | Denial> {
+  const { position, simulation } = whither;
+  const held = await positionFor(deps, target.account, whither);
+  if ('position' in held) return towards(deps, target, { ...whither, held: held.position });
+  const whole = alignment(position);
+  const refusal = refusalOf(deps, { ...target, intent: whole.intent, simulation });
+  if (!refusal) return whole;
+  return 'rejection' in held ? refusal : reduction(position);
+}
+
+/**
+ * What only closes is an exit, with an exit's deadline and patience, and whatever holds back entries does not hold it back. Where
+ * an entry is refused, a halt above all, what is too much is closed all the same, and nothing is opened.
+ */
+export function towards(
   deps: PlaceOrderDeps,
   target: Target,
-  { position, ...of }: { readonly position: Decimal; readonly symbol: string; readonly simulation: boolean },
-): Promise<ReturnType<typeof alignment> | Denial> {
-  const whole = alignment(position);
-  const refusal = refusalOf(deps, { ...target, intent: whole.intent, simulation: of.simulation });
-  if (!refusal) return whole;
-  const part = reduction(position);
-  if (refusalOf(deps, { ...target, intent: part.intent, simulation: of.simulation })) return refusal;
-  const held = await positionFor(deps, target.account, of);
-  if (isDenial(held)) return held;
-  if ('rejection' in held) return refusal;
-  return planOrder(
-    part.intent,
-    absolute(position),
-    [{ instrument: of.symbol, quantity: held.position }],
-    of.symbol,
-  ).legs.length > 0
-    ? part
-    : refusal;
+  { position, symbol, held, ...of }: Whither & { readonly held: Decimal },
+): Mapping | Denial {
+  const [whole, part] = [alignment(position), reduction(position)];
+  const legsOf = ({ intent }: Mapping) =>
+    planOrder(intent, absolute(position), [{ instrument: symbol, quantity: held }], symbol).legs;
+  const closes = legsOf(part).length > 0;
+  if (closes && legsOf(whole).every(({ leg }) => leg === 'exit')) return part;
+  const refusal = refusalOf(deps, { ...target, ...of, intent: whole.intent });
+  return refusal && closes ? part : (refusal ?? whole);
 }
 
 const nothingSaid = ({ name }: Account, symbol: string): Denial =>

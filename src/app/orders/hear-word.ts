@@ -14,6 +14,7 @@ import {
 import { ZERO } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { timestamp } from '../../domain/ids.ts';
+import { isEntry } from '../../domain/orders/entitlement.ts';
 import { NO_NOTES, type SignalNotes } from '../../domain/orders/order.ts';
 import type { Signal } from '../../domain/signals/signal.ts';
 import {
@@ -87,7 +88,8 @@ async function hear(db: Db, hearing: Hearing, { isAgain }: { isAgain: boolean })
     gap,
     outOfTurn: isLate,
     // Who asks for an amount, or to close, is not told where to stop by a later word.
-    superseded: isLate && signal.after !== null && signal.intent.target !== undefined,
+    superseded:
+      isLate && signal.after !== null && signal.intent.target !== undefined && !leadsOut(signal, last),
   };
   if (known && (isLate || isRepeated(known.word, word)))
     return { notes, unit: [strategyStands(known), ...(gap ? missed(word) : [])] };
@@ -156,6 +158,12 @@ async function hear(db: Db, hearing: Hearing, { isAgain }: { isAgain: boolean })
     const found = { expected: last?.after ?? null, said: began ?? ended };
     return gapNoted(key, account.userId, found, arrivedAt, context);
   }
+}
+
+/** An exit to where the strategy still stands by its later word, which may have been a mere report: late, and as right as ever. */
+function leadsOut({ intent }: Signal, last: StrategyWord | null): boolean {
+  const stands = last?.after ? positionOf(last.after) : null;
+  return !isEntry(intent) && stands !== null && stands === intent.target?.position;
 }
 
 /** Places with what was heard; where the strategy says something else meanwhile, it is heard again. A refused word is kept too. */

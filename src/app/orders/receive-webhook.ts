@@ -10,7 +10,14 @@ import { toNumberOrNull } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial, isOurFault, ruleOf } from '../../domain/denial.ts';
 import type { OrderId } from '../../domain/ids.ts';
 import { dayOf } from '../../domain/orders/entitlement.ts';
-import { type BodyReading, type Proof, proofIn, readBody, type Signal } from '../../domain/signals/signal.ts';
+import {
+  type BodyReading,
+  type Mapping,
+  type Proof,
+  proofIn,
+  readBody,
+  type Signal,
+} from '../../domain/signals/signal.ts';
 import { fingerprint, isGenuine, memoryMs } from '../../domain/signals/webhook.ts';
 import type { Span, Tracing } from '../../domain/tracing.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
@@ -164,14 +171,15 @@ async function checkAndPlace(
     const kept = arrivedSignal(deps, request, findings, order);
     return kept ? [insertSignal(kept)] : [];
   };
-  const place = ({ notes, unit }: Heard) =>
+  /** `as`: of a report, what its account does to follow. */
+  const place = ({ notes, unit }: Heard, as?: Mapping) =>
     placeOrder(deps, {
       ...target,
       source: 'webhook',
       simulation,
       action: signal.action,
-      orderType: signal.orderType,
-      intent: intentOf(deps, target, signal, simulation),
+      orderType: as ? as.orderType : signal.orderType,
+      intent: as?.intent ?? intentOf(deps, target, signal, simulation),
       symbol: signal.symbol,
       quantity: signal.quantity,
       notes,
@@ -184,7 +192,7 @@ async function checkAndPlace(
         if (isDenial(current)) return current;
         const checkedAgain = check(current);
         if ('denial' in checkedAgain) return checkedAgain.denial;
-        return { ...current, intent: intentOf(deps, current, checkedAgain.signal, simulation) };
+        return { ...current, intent: as?.intent ?? intentOf(deps, current, checkedAgain.signal, simulation) };
       },
       claims: (order) => [...unit, ...keep(order)],
       onAccepted: () => attempt?.decided(),

@@ -4,12 +4,13 @@
 import { findStrategy, forgetSymbol, strategyStands } from '../../data/orders/strategies.ts';
 import type { Target } from '../../data/orders/targets.ts';
 import { newestOrder, symbolsSince, symbolsUnderWay } from '../../data/orders/under-way.ts';
-import type { Decimal } from '../../domain/decimal.ts';
+import { type Decimal, ZERO } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import type { Order } from '../../domain/orders/order.ts';
-import type { Signal } from '../../domain/signals/signal.ts';
+import type { Mapping, Signal } from '../../domain/signals/signal.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import { fingerprint } from '../../domain/signals/webhook.ts';
+import { towards } from './align.ts';
 import { type Heard, type Hearing, keepHeard } from './hear-word.ts';
 import type { Contested, Placed, PlaceOrderDeps } from './place-order.ts';
 import { refusalOf } from './place-order.ts';
@@ -28,7 +29,7 @@ export interface Synced {
 interface Sync {
   readonly target: Target;
   readonly hearing: Hearing;
-  place(heard: Heard): Promise<Denial | Contested | Placed>;
+  place(heard: Heard, as: Mapping): Promise<Denial | Contested | Placed>;
 }
 
 export async function syncStrategy(
@@ -62,7 +63,15 @@ export async function syncStrategy(
   // The strategy may have said something else while the broker was asked.
   const state = await findStrategy(deps.db, key);
   if (!state || state.word.print !== fingerprint(account.userId, signal)) return report;
-  const placed = await place({ notes, unit: [strategyStands(state)] });
+  const whither = {
+    position: strategyPosition ?? ZERO,
+    symbol: signal.symbol,
+    simulation,
+    isUncounted: true,
+  };
+  const mapping = towards(deps, target, { ...whither, held: brokerPosition });
+  if (isDenial(mapping)) return report;
+  const placed = await place({ notes, unit: [strategyStands(state)] }, mapping);
   // What is refused, halted or overtaken is not aligned; the report stands.
   return isDenial(placed) || 'contested' in placed ? report : { ...report, order: placed.order };
 }

@@ -73,7 +73,10 @@ export function openAlpaca(options: AlpacaOptions): OpenBroker {
     if (answer.kind !== 'answer' || !ACCOUNT.Check(answer.body)) throw unanswered(answer, environment);
     const own = { id: answer.body.id, environment, keys };
     return connection(api, own, (maxAgeMs, until) =>
-      lists.get(api.market, (shared) => loadAssets(api, environment, shared), { signal: until, maxAgeMs }),
+      lists.get(api.market, (shared) => loadAssets(api, environment, shared), {
+        ...{ signal: until, maxAgeMs },
+        orOlder: maxAgeMs === DAY_MS,
+      }),
     );
   };
 }

@@ -208,12 +208,15 @@ export async function usersWithOrdersUnderWay(db: Db, before: Timestamp): Promis
   return rows.map((row) => row.user_id);
 }
 
-export async function ordersUnderWayNow(db: Db): Promise<{ count: number; oldest: Timestamp | null }> {
-  const row = await db.get<{ orders: number; oldest: Timestamp | null }>(
-    sql`select count(*) as orders, min(submitted_at) as oldest from order_history
+/** `due`: the earliest deadline of them. */
+export async function ordersUnderWayNow(
+  db: Db,
+): Promise<{ count: number; oldest: Timestamp | null; due: Timestamp | null }> {
+  const row = await db.get<{ orders: number; oldest: Timestamp | null; due: Timestamp | null }>(
+    sql`select count(*) as orders, min(submitted_at) as oldest, min(deadline_at) as due from order_history
         where status in ('queued', 'executing')`,
   );
-  return { count: row?.orders ?? 0, oldest: row?.oldest ?? null };
+  return { count: row?.orders ?? 0, oldest: row?.oldest ?? null, due: row?.due ?? null };
 }
 
 /** Also those of a restored database that have no leg to look for. They have an index of their own, in these words. */

@@ -66,7 +66,7 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionRule>> = {
   },
   superseded: {
     meaning: 'The strategy had said something later before this alert arrived.',
-    advice: 'Nothing needs doing: the later alert was followed.',
+    advice: 'Nothing needs doing where the later alert was followed; else align the account.',
   },
   guard_refused: {
     meaning: 'One of the account’s guards held the entry back; `guard` says which. Nothing was sent.',

@@ -253,7 +253,7 @@ function readStance(
   return { side, size };
 }
 
-type Mapping = { readonly intent: OrderIntent; readonly orderType: OrderType | null };
+export type Mapping = { readonly intent: OrderIntent; readonly orderType: OrderType | null };
 
 /** Where the strategy stands afterwards decides between entry, exit and close; with its size also how much is traded. */
 function mapStance(
