@@ -111,7 +111,7 @@ function begin(order: Order, facts: Facts, rules: Rules): Step {
   if (busy) return busy;
   if (instrument === null) return { do: 'resolve the symbol' };
   if (typeof instrument !== 'string') return end(stopped(order, 'rejected', instrument.rejection));
-  if (!able.fractionalQuantities && !isWhole(amountOf(order)))
+  if (!able.fractionalQuantities && !isExit(order) && !isWhole(amountOf(order)))
     return end(stopped(order, 'rejected', wholeOnly(order)));
   const lookElsewhere = lookAtOthersFirst(order, facts, rules);
   if (lookElsewhere) return lookElsewhere;
@@ -130,6 +130,9 @@ function begin(order: Order, facts: Facts, rules: Rules): Step {
   if (!next && !isAgreed(facts)) return readAgain(facts, rules);
   if (!next)
     return all.legs.some(isUnsent) ? end(refusedFor(all, held)) : withNothingToSend(planned, facts, rules);
+  // What is held is whole: only a part of it may not be.
+  if (!able.fractionalQuantities && !isWhole(next.quantity))
+    return end(stopped(order, 'rejected', wholeOnly(order)));
   const doubt = able.reduceOnly || next.leg === 'entry' ? undefined : closeInDoubt(held, facts, rules);
   if (!doubt) return sendGuarded(planned, next, facts, rules);
   return patienceOf(planned).waitsForRest && isExit(order)

@@ -16,7 +16,6 @@ import {
   openLeg,
   withLeg,
 } from './order.ts';
-import { isExit } from './patience.ts';
 
 /** As the port has it. */
 export type Outcome =
@@ -72,7 +71,7 @@ export function givenUp(order: Order, error: OrderError): Order {
   const open = openLeg(order);
   const current = open?.status === 'sending' ? lost(order, keyOf(open)) : order;
   if (current.status !== 'executing') return current;
-  if (open && isExit(order))
+  if (open && mainLeg(order)?.leg === 'exit')
     return moveTo(current, open.status === 'sending' ? 'unknown' : (open.status as 'unknown'));
   // A reversal's close: it is at the broker, or may be.
   if (open) return stopped(current, 'failed', mayHaveClosed(error, open));
@@ -109,6 +108,9 @@ export const unreachable = (why: string): OrderError => ({
   code: 'broker_unavailable',
   message: `The broker cannot be reached: ${why.replace(/[.\s]+$/, '')}.`,
 });
+
+/** The account cannot be traded as it is, in the connector's words. */
+export const unfit = (why: string): OrderError => ({ code: 'failed_at_broker', message: why });
 
 export const refusedCredentials = (why: string): OrderError => ({
   code: 'credentials_rejected',

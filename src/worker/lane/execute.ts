@@ -21,7 +21,14 @@ import {
   passed,
   wasSent,
 } from '../../domain/orders/order.ts';
-import { givenUp, late, rateLimited, refusedCredentials, unreachable } from '../../domain/orders/outcome.ts';
+import {
+  givenUp,
+  late,
+  rateLimited,
+  refusedCredentials,
+  unfit,
+  unreachable,
+} from '../../domain/orders/outcome.ts';
 import { beforeRound, isExit, isWorthWaiting, patienceOf } from '../../domain/orders/patience.ts';
 import type { Facts, Judgement, Pause, Rules } from '../../domain/orders/step.ts';
 import type { Tracing } from '../../domain/tracing.ts';
@@ -145,6 +152,7 @@ export async function executeOrder(
 
   function whyNot(fault: BrokerUnavailable): OrderError {
     if (fault instanceof BrokerBusy) return rateLimited(fault.retryAfterMs, order);
+    if (fault instanceof AccountUnfit) return unfit(fault.message);
     const isRefused = fault instanceof CredentialsRejected && !(fault instanceof CredentialsUnreadable);
     return isRefused ? refusedCredentials(fault.message) : unreachable(fault.message);
   }

@@ -3,6 +3,7 @@
 
 import type { Instrument } from '../../broker/broker.ts';
 import type { Order, OrderError } from '../../domain/orders/order.ts';
+import { isExit } from '../../domain/orders/patience.ts';
 import type { Line } from '../line/line.ts';
 
 export interface Instruments {
@@ -17,7 +18,7 @@ export interface Instruments {
 
 export async function resolveAll(
   line: Line,
-  { symbol, legs }: Pick<Order, 'symbol' | 'legs'>,
+  { symbol, legs, intent }: Pick<Order, 'symbol' | 'legs' | 'intent'>,
   months: () => Promise<readonly string[]>,
 ): Promise<Instruments> {
   const meant = await line.resolve(symbol);
@@ -31,8 +32,10 @@ export async function resolveAll(
     if (!('rejection' in month) && month.symbol !== current?.symbol) others.push(month);
   }
   const all = current ? [...others, current] : others;
+  // Who only closes need not know what the symbol means now, where something was opened under it.
+  const closes = isExit({ intent }) ? others.at(-1)?.symbol : undefined;
   return {
-    meant: 'rejection' in meant ? meant : meant.symbol,
+    meant: 'rejection' in meant ? (closes ?? meant) : meant.symbol,
     all,
     has: (name) => all.some((instrument) => instrument.symbol === name),
     get(name) {
