@@ -54,7 +54,9 @@ export function judgePlans(
   let checked = 0;
   for (const row of rows) {
     const own = legsOf.get(row.order_id) ?? [];
-    const first = own.find(({ leg }) => leg === 'exit') ?? own[0];
+    // With every close it is planned anew.
+    const closes = own.filter(({ leg }) => leg === 'exit').toSorted((a, b) => b.nth - a.nth);
+    const first = closes.find(({ sent_at }) => sent_at !== null) ?? own[0];
     const sent = first && taken.get(first.client_order_id);
     if (!sent || row.position_before === null || !filling.has(row.trading_account_id)) continue;
     const look = looksOf
