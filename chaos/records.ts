@@ -101,7 +101,12 @@ export async function readRecords(db: Db, listingOf: (symbol: string) => string)
       sql`select order_id, state from fill_checks where state <> 'done'`,
     ),
   ]);
-  const listed = orders.map((order) => ({ ...order, symbol: listingOf(order.symbol) }));
+  const listed = orders.map((order) => ({
+    ...order,
+    symbol: listingOf(order.symbol),
+    // It is told as text.
+    ended_at: order.ended_at === null ? null : Number(order.ended_at),
+  }));
   return { orders: listed, legs: legs.map(numbered), audited, openChecks };
 }
 
