@@ -102,8 +102,9 @@ export function saveOrder(order: Order): Statement[] {
 }
 
 function forgetPlanned({ id, legs }: Order): Statement {
+  // One that was about to be sent, and certainly was not, stands there as `sending`.
+  if (legs.length === 0) return sql`delete from order_legs where order_id = ${id}`;
   const planned = sql`delete from order_legs where order_id = ${id} and status = 'planned'`;
-  if (legs.length === 0) return planned;
   const kept = legs.map((leg) => sql`${keyOf(leg)}`);
   return join([planned, sql` and leg not in (`, join(kept, ', '), sql`)`], '');
 }
