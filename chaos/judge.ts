@@ -5,7 +5,7 @@ import { auditKeyOf, verifyAuditLog } from '../src/app/audit/chain.ts';
 import type { Db } from '../src/data/engine/db.ts';
 import { decimal } from '../src/domain/decimal.ts';
 import { millis, type Timestamp } from '../src/domain/ids.ts';
-import { hasEnded } from '../src/domain/orders/order.ts';
+import { hasEnded, type OrderIntent } from '../src/domain/orders/order.ts';
 import { APP_KEY } from '../test/orders/kill-harness.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
 import {
@@ -265,7 +265,10 @@ function judgeSendings({ legs }: Records, orderOf: ReadonlyMap<string, OrderRow>
   return { invariant: 'nothing is sent after its deadline', kind: 'other', checked: sent.length, problems };
 }
 
-/** Of accounts whose signals come one after the other: they reach the exchange in that order. */
+/**
+ * Of accounts whose signals come one after the other: they reach the exchange in that order. Only an exit passes what waits
+ * patiently before it, and not what is of its own symbol.
+ */
 function judgeSequence(
   signals: readonly Signal[],
   rowsFor: (signal: Signal) => readonly OrderRow[],
@@ -283,17 +286,22 @@ function judgeSequence(
   let checked = 0;
   for (const [desk, own] of Map.groupBy(signals, (signal) => signal.desk)) {
     if (desk.burst > 1) continue;
-    let latest: { signal: Signal; at: number } | null = null;
+    const sent: { signal: Signal; at: number }[] = [];
     for (const signal of own) {
       const [row] = rowsFor(signal);
       const at = row && arrivals.get(row.order_id);
-      if (at === undefined) continue;
+      if (!row || at === undefined) continue;
       checked++;
-      if (latest && at < latest.at)
+      const { operation } = JSON.parse(row.intent) as OrderIntent;
+      const before = sent.filter(
+        (each) => operation === 'PLACE_ENTRY_ORDER' || each.signal.symbol === signal.symbol,
+      );
+      const passed = before.find((each) => at < each.at);
+      if (passed)
         problems.push(
-          `${nameOf(signal)} came to the exchange ${latest.at - at} ms before ${nameOf(latest.signal)}, which was sent before it`,
+          `${nameOf(signal)} came to the exchange ${passed.at - at} ms before ${nameOf(passed.signal)}, which was sent before it`,
         );
-      if (!latest || at > latest.at) latest = { signal, at };
+      sent.push({ signal, at });
     }
   }
   return {
