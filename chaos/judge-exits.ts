@@ -186,11 +186,13 @@ function beginnings({ signals, flattens }: ExitEvidence): (row: OrderRow) => num
       first.set(key, Math.min(sentAt, first.get(key) ?? sentAt));
       if (answer?.status === 200 || answer?.status === 202) accepted.set(answer.body.order_id, sentAt);
     }
-  return ({ order_id, source, trading_account_id, quantity, ended_at }) => {
+  return ({ order_id, source, trading_account_id, quantity, submitted_at, ended_at }) => {
     if (source === 'webhook')
       return accepted.get(order_id) ?? first.get(`${trading_account_id} ${decimal(quantity)}`) ?? 0;
+    // It may be pulled again while its closes go on.
+    const before = Math.min(ended_at ?? 0, millis(submitted_at) + MOMENT_MS);
     const pulled = flattens.findLast(
-      ({ desk, sentAt }) => desk.trader.account.id === trading_account_id && sentAt <= (ended_at ?? 0),
+      ({ desk, sentAt }) => desk.trader.account.id === trading_account_id && sentAt <= before,
     );
     return pulled?.sentAt ?? 0;
   };
