@@ -105,17 +105,24 @@ function judgeExchangeDoubles({ orders }: ExchangeLedger, legOf: ReadonlyMap<str
   };
 }
 
-/** Entries are refused while the account is halted, and once its credentials were refused for good. */
+/**
+ * Entries are refused while the account is halted, and once its credentials were refused for good. Where even the refusal could
+ * not be written down, its sender was told something else, or nothing.
+ */
 function excuses({ flattens, ledger }: Evidence): (signal: Signal, delivery: Delivery) => boolean {
   const forGood = refusedForGood(ledger);
-  return ({ accountId }, { sentAt, ms, answer }) => {
+  return (signal, { sentAt, ms, answer }) => {
     const code = (answer?.body as { code?: string } | undefined)?.code;
-    if (code === 'credentials_not_verified') return forGood.has(accountId);
-    if (code !== 'account_halted') return false;
-    const isOf = ({ desk }: (typeof flattens)[number]) => desk.trader.account.id === accountId;
+    if (code === 'credentials_not_verified') return forGood.has(signal.accountId);
+    const isUntold = (answer === null || answer.status >= 500) && !getsOut(signal);
+    if (code !== 'account_halted' && !isUntold) return false;
+    const isOf = ({ desk }: (typeof flattens)[number]) => desk.trader.account.id === signal.accountId;
     return flattens.some((each) => isOf(each) && each.sentAt < sentAt + ms && each.resumedAt > sentAt);
   };
 }
+
+const getsOut = ({ action, body }: Signal): boolean =>
+  /exit|close/.test(action) || body.includes('"order_type":"exit"');
 
 function judgeLost(
   signals: readonly Signal[],
