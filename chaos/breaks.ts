@@ -26,8 +26,8 @@ const BREAKS: Readonly<Record<string, readonly { file: string; find: string; put
   ownership: [
     {
       file: 'src/worker/lane/work-off.ts',
-      find: 'isUnderWay(status) && !tried.has(id));',
-      put: 'isUnderWay(status) && !tried.has(id) && id === (upTo ?? id));',
+      find: '!tried.has(id) && !resting.has(id));',
+      put: '!tried.has(id) && !resting.has(id) && id === (upTo ?? id));',
     },
     { file: 'src/worker/host/worker.ts', find: 'stop() {\n      stopping.abort();', put: 'stop() {' },
     {
@@ -46,44 +46,78 @@ const BREAKS: Readonly<Record<string, readonly { file: string; find: string; put
   lookup: [
     {
       file: 'src/domain/orders/next-step.ts',
-      find: 'facts.isMissing && facts.instrument',
-      put: 'facts.instrument',
+      find: 'const isAsked = facts.isMissing && facts.instrument !== null;',
+      put: 'const isAsked = facts.instrument !== null;',
     },
     {
       file: 'src/domain/orders/next-step.ts',
-      find: 'if (canAsk && !facts.isMissing)',
-      put: 'if (canAsk && facts.now < 0)',
+      find: 'if (canAsk && !facts.isMissing) return',
+      put: 'if (canAsk && facts.now < 0) return',
     },
-    { file: 'src/domain/orders/next-step.ts', find: '  able.refusesDuplicateIds &&\n', put: '' },
+    { file: 'src/domain/orders/next-step.ts', find: 'able.refusesDuplicateIds && (', put: '(' },
   ],
   // The position is read, and planned on, while earlier orders of the account are still to be filled.
   settling: [
     {
-      file: 'src/domain/orders/next-step.ts',
-      find: 'if (open.length === 0 || withinMs <= 0) return null;',
-      put: 'if (open.length === 0 || withinMs <= 0 || now > 0) return null;',
+      file: 'src/domain/orders/waiting.ts',
+      find: 'if (open.length === 0) return null;',
+      put: 'if (open.length >= 0) return null;',
+    },
+  ],
+  // Whatever the broker says is held is believed at once: nothing is expected of our own fills.
+  'believe-positions': [
+    { file: 'src/domain/orders/expected.ts', find: 'now - known.tradedAt < lagMs ?', put: 'lagMs < 0 ?' },
+  ],
+  // Exits, and closes of reversals, are given up as early as entries.
+  'impatient-exits': [
+    {
+      file: 'src/domain/orders/patience.ts',
+      find: 'if (isExit(order)) return PATIENCE.exit;',
+      put: 'if (isExit(order)) return PATIENCE.entry;',
+    },
+    {
+      file: 'src/domain/orders/patience.ts',
+      find: 'return isClosing ? PATIENCE.exit : PATIENCE.entry;',
+      put: 'return PATIENCE.entry;',
+    },
+  ],
+  // The first refusal of credentials is believed.
+  'one-refusal': [
+    {
+      file: 'src/worker/line/presenting.ts',
+      find: 'const PRESENT_AGAIN_MS = [2_000, 5_000];',
+      put: 'const PRESENT_AGAIN_MS = [];',
     },
   ],
 };
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: sources
 
+export const BREAK_NAMES: readonly string[] = Object.keys(BREAKS);
+
+/** The sources that such a build has otherwise, by their paths. Throws where there is nothing left to break. */
+export function brokenSources(name: string): ReadonlyMap<string, string> {
+  const changes = BREAKS[name];
+  if (!changes) throw new Error(`--break takes one of ${BREAK_NAMES.join(', ')}`);
+  const sources = new Map<string, string>();
+  for (const { file, find, put } of changes) {
+    const source = sources.get(file) ?? readFileSync(join(ROOT, file), 'utf8');
+    if (!source.includes(find)) throw new Error(`${file} no longer has what ${name} takes out: ${find}`);
+    sources.set(
+      file,
+      source.replace(find, () => put),
+    );
+  }
+  return sources;
+}
+
 /** A copy of the sources with that mistake in it: where it is. */
 export function brokenBuild(folder: string, name: string): string {
-  const changes = BREAKS[name];
-  if (!changes) throw new Error(`--break takes one of ${Object.keys(BREAKS).join(', ')}`);
+  const sources = brokenSources(name);
   const root = join(folder, 'broken');
   mkdirSync(root);
   cpSync(join(ROOT, 'src'), join(root, 'src'), { recursive: true });
   cpSync(join(ROOT, 'package.json'), join(root, 'package.json'));
   symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
-  for (const { file: path, find, put } of changes) {
-    const file = join(root, path);
-    const source = readFileSync(file, 'utf8');
-    if (!source.includes(find)) throw new Error(`${path} no longer has what ${name} takes out`);
-    writeFileSync(
-      file,
-      source.replace(find, () => put),
-    );
-  }
+  for (const [file, source] of sources) writeFileSync(join(root, file), source);
   return root;
 }

@@ -52,7 +52,7 @@ function excessOf(intent: OrderIntent, held: Decimal): Decimal {
 }
 
 /** What an account held, from the exchange's own journal. */
-function holdings({ held, looks }: ExchangeLedger) {
+export function holdings({ held, looks }: Pick<ExchangeLedger, 'held' | 'looks'>) {
   const changes = Map.groupBy(held, ({ account }) => account);
   const looksOf = Map.groupBy(looks, ({ account }) => account);
   const of = (account: string) => changes.get(account) ?? [];
@@ -84,7 +84,7 @@ export function refusedForGood({ denials }: Pick<ExchangeLedger, 'denials'>): Re
 }
 
 export function judgeExits(evidence: ExitEvidence): Finding {
-  const { desks, records, ledger, jumps } = evidence;
+  const { desks, records, ledger, flattens, jumps } = evidence;
   const book = holdings(ledger);
   const startOf = beginnings(evidence);
   const forGood = refusedForGood(ledger);
@@ -105,6 +105,11 @@ export function judgeExits(evidence: ExitEvidence): Finding {
     if (endedAt - start > allowedMs - EARLY_MS) return true;
     return row.status === 'expired' && jumps.some(({ from, to }) => from < endedAt && to > start);
   }
+
+  const wasHalted = (account: string, from: number, to: number) =>
+    flattens.some(
+      ({ desk, sentAt, resumedAt }) => desk.trader.account.id === account && sentAt < to && resumedAt > from,
+    );
 
   /** What is wrong with how it ended; null: nothing, or it is no exit. */
   function problemOf(row: OrderRow, legs: readonly LegRow[], endedAt: number): string | null {
@@ -138,6 +143,9 @@ export function judgeExits(evidence: ExitEvidence): Finding {
     if (taken.length > 0 || isRefused) return null;
     if (intent.target && (code === 'superseded' || sign(leastLeft(seenAt)) === 0)) return null;
     if (isEntry && code !== null && HOLDS_BACK_ENTRIES.has(code)) return null;
+    // What opens is refused while the account is halted, and what it would have closed first is the kill switch's.
+    const opens = intent.operation === 'PLACE_ENTRY_ORDER';
+    if (opens && code === 'account_halted' && wasHalted(account, startOf(row), endedAt)) return null;
     if (`${code}` === 'credentials_rejected' && (forGood.get(account) ?? endedAt) < endedAt) return null;
     if (isAtDeadline(row, endedAt)) return null;
     const seconds = ((endedAt - startOf(row)) / 1000).toFixed(1);
@@ -166,12 +174,7 @@ export function judgeExits(evidence: ExitEvidence): Finding {
 }
 
 /** What keeps an entry from being sent, and its close with it. */
-const HOLDS_BACK_ENTRIES: ReadonlySet<string> = new Set([
-  'account_halted',
-  'guard_refused',
-  'superseded',
-  'out_of_sync',
-]);
+const HOLDS_BACK_ENTRIES: ReadonlySet<string> = new Set(['guard_refused', 'superseded', 'out_of_sync']);
 
 /** When an order's time began, by the runner's clock. */
 function beginnings({ signals, flattens }: ExitEvidence): (row: OrderRow) => number {
@@ -183,11 +186,13 @@ function beginnings({ signals, flattens }: ExitEvidence): (row: OrderRow) => num
       first.set(key, Math.min(sentAt, first.get(key) ?? sentAt));
       if (answer?.status === 200 || answer?.status === 202) accepted.set(answer.body.order_id, sentAt);
     }
-  return ({ order_id, source, trading_account_id, quantity, ended_at }) => {
+  return ({ order_id, source, trading_account_id, quantity, submitted_at, ended_at }) => {
     if (source === 'webhook')
       return accepted.get(order_id) ?? first.get(`${trading_account_id} ${decimal(quantity)}`) ?? 0;
+    // It may be pulled again while its closes go on.
+    const before = Math.min(ended_at ?? 0, millis(submitted_at) + MOMENT_MS);
     const pulled = flattens.findLast(
-      ({ desk, sentAt }) => desk.trader.account.id === trading_account_id && sentAt <= (ended_at ?? 0),
+      ({ desk, sentAt }) => desk.trader.account.id === trading_account_id && sentAt <= before,
     );
     return pulled?.sentAt ?? 0;
   };

@@ -6,6 +6,7 @@ import { millis } from '../src/domain/ids.ts';
 import type { OrderError, OrderIntent } from '../src/domain/orders/order.ts';
 import { canonicalSymbol } from '../src/domain/signals/symbol.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
+import { holdings } from './judge-exits.ts';
 import { type Finding, firstDeliveries, type OrderRow, type Records } from './records.ts';
 import type { Desk, Signal } from './traffic.ts';
 
@@ -32,9 +33,10 @@ const MOMENT_MS = 100;
 export function judgePlans(
   desks: readonly Desk[],
   signals: readonly Signal[],
-  { orders, requests, looks }: ExchangeLedger,
+  { orders, requests, looks, held }: ExchangeLedger,
   { orders: rows, legs }: Records,
 ): Finding {
+  const book = holdings({ held, looks });
   const filling = new Set<string>(
     desks.filter(({ isFilling }) => isFilling).map(({ trader }) => trader.account.id),
   );
@@ -54,7 +56,9 @@ export function judgePlans(
   let checked = 0;
   for (const row of rows) {
     const own = legsOf.get(row.order_id) ?? [];
-    const first = own.find(({ leg }) => leg === 'exit') ?? own[0];
+    // With every close it is planned anew.
+    const closes = own.filter(({ leg }) => leg === 'exit').toSorted((a, b) => b.nth - a.nth);
+    const first = closes.find(({ sent_at }) => sent_at !== null) ?? own[0];
     const sent = first && taken.get(first.client_order_id);
     if (!sent || row.position_before === null || !filling.has(row.trading_account_id)) continue;
     const look = looksOf
@@ -63,7 +67,8 @@ export function judgePlans(
     // Otherwise it was planned by another worker, which is gone.
     if (!look || look.at < firstSent(row)) continue;
     // What only reduces may be sent on a position of a while ago, for the larger of what it was and what it should be.
-    if (look.lag_ms > 0 && first.leg === 'exit' && reducing.has(row.trading_account_id)) continue;
+    const isClamped = first.leg === 'exit' && reducing.has(row.trading_account_id);
+    if (look.lag_ms > 0 && isClamped) continue;
     checked++;
     const ids = new Set(own.map((leg) => leg.client_order_id));
     const before = (ordersAt.get(placeOf(row.trading_account_id, row.symbol)) ?? []).filter(
@@ -72,6 +77,14 @@ export function judgePlans(
     const certain = before.filter((order) => millis(order.accepted_at) < look.at - MOMENT_MS);
     const planned = decimal(row.position_before);
     if (planned === sum(before) || planned === sum(certain)) continue;
+    // An exit takes what is held at once, whatever of ours is still to be filled beside it.
+    const { operation } = JSON.parse(row.intent) as OrderIntent;
+    const filledBefore = sum(
+      orders.filter((order) => isCopyOf(order, ids) && millis(order.updated_at) < look.at),
+    );
+    const there = book.during(row.trading_account_id, row.symbol, look.at - MOMENT_MS, look.at);
+    if (isClamped && operation !== 'PLACE_ENTRY_ORDER' && there.includes(add(planned, filledBefore)))
+      continue;
     problems.push(
       `order ${row.order_id} (${row.action} ${row.quantity} ${row.symbol}) was planned on ${planned}, ` +
         `and what the exchange had accepted before came to ${sum(before)}`,

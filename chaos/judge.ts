@@ -5,7 +5,7 @@ import { auditKeyOf, verifyAuditLog } from '../src/app/audit/chain.ts';
 import type { Db } from '../src/data/engine/db.ts';
 import { decimal } from '../src/domain/decimal.ts';
 import { millis, type Timestamp } from '../src/domain/ids.ts';
-import { hasEnded } from '../src/domain/orders/order.ts';
+import { hasEnded, type OrderIntent } from '../src/domain/orders/order.ts';
 import { APP_KEY } from '../test/orders/kill-harness.ts';
 import type { ExchangeLedger } from './exchange-client.ts';
 import {
@@ -105,17 +105,24 @@ function judgeExchangeDoubles({ orders }: ExchangeLedger, legOf: ReadonlyMap<str
   };
 }
 
-/** Entries are refused while the account is halted, and once its credentials were refused for good. */
+/**
+ * Entries are refused while the account is halted, and once its credentials were refused for good. Where even the refusal could
+ * not be written down, its sender was told something else, or nothing.
+ */
 function excuses({ flattens, ledger }: Evidence): (signal: Signal, delivery: Delivery) => boolean {
   const forGood = refusedForGood(ledger);
-  return ({ accountId }, { sentAt, ms, answer }) => {
+  return (signal, { sentAt, ms, answer }) => {
     const code = (answer?.body as { code?: string } | undefined)?.code;
-    if (code === 'credentials_not_verified') return forGood.has(accountId);
-    if (code !== 'account_halted') return false;
-    const isOf = ({ desk }: (typeof flattens)[number]) => desk.trader.account.id === accountId;
+    if (code === 'credentials_not_verified') return forGood.has(signal.accountId);
+    const isUntold = (answer === null || answer.status >= 500) && !getsOut(signal);
+    if (code !== 'account_halted' && !isUntold) return false;
+    const isOf = ({ desk }: (typeof flattens)[number]) => desk.trader.account.id === signal.accountId;
     return flattens.some((each) => isOf(each) && each.sentAt < sentAt + ms && each.resumedAt > sentAt);
   };
 }
+
+const getsOut = ({ action, body }: Signal): boolean =>
+  /exit|close/.test(action) || body.includes('"order_type":"exit"');
 
 function judgeLost(
   signals: readonly Signal[],
@@ -265,7 +272,10 @@ function judgeSendings({ legs }: Records, orderOf: ReadonlyMap<string, OrderRow>
   return { invariant: 'nothing is sent after its deadline', kind: 'other', checked: sent.length, problems };
 }
 
-/** Of accounts whose signals come one after the other: they reach the exchange in that order. */
+/**
+ * Of accounts whose signals come one after the other: they reach the exchange in that order. Only an exit passes what waits
+ * patiently before it, and not what is of its own symbol.
+ */
 function judgeSequence(
   signals: readonly Signal[],
   rowsFor: (signal: Signal) => readonly OrderRow[],
@@ -283,17 +293,22 @@ function judgeSequence(
   let checked = 0;
   for (const [desk, own] of Map.groupBy(signals, (signal) => signal.desk)) {
     if (desk.burst > 1) continue;
-    let latest: { signal: Signal; at: number } | null = null;
+    const sent: { signal: Signal; at: number }[] = [];
     for (const signal of own) {
       const [row] = rowsFor(signal);
       const at = row && arrivals.get(row.order_id);
-      if (at === undefined) continue;
+      if (!row || at === undefined) continue;
       checked++;
-      if (latest && at < latest.at)
+      const { operation } = JSON.parse(row.intent) as OrderIntent;
+      const before = sent.filter(
+        (each) => operation === 'PLACE_ENTRY_ORDER' || each.signal.symbol === signal.symbol,
+      );
+      const passed = before.find((each) => at < each.at);
+      if (passed)
         problems.push(
-          `${nameOf(signal)} came to the exchange ${latest.at - at} ms before ${nameOf(latest.signal)}, which was sent before it`,
+          `${nameOf(signal)} came to the exchange ${passed.at - at} ms before ${nameOf(passed.signal)}, which was sent before it`,
         );
-      if (!latest || at > latest.at) latest = { signal, at };
+      sent.push({ signal, at });
     }
   }
   return {

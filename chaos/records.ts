@@ -38,6 +38,8 @@ export interface OrderRow {
 export interface LegRow {
   order_id: string;
   leg: 'exit' | 'entry';
+  /** Which of the order's closes, or entries: one that the exchange never had, or that left something, is followed by another. */
+  nth: number;
   client_order_id: string;
   status: string;
   side: 'buy' | 'sell';
@@ -86,7 +88,7 @@ export async function readRecords(db: Db, listingOf: (symbol: string) => string)
             broker_refs, position_before, fill_quantity, submitted_at, deadline_at, e.at as ended_at
           from order_history o left join chaos_ends e on e.order_id = o.order_id`,
     ),
-    db.all<LegRow>(
+    db.all<Omit<LegRow, 'leg' | 'nth'> & { leg: string }>(
       sql`select order_id, leg, client_order_id, status, side, fill_quantity, broker_ref, sent_at
           from order_legs`,
     ),
@@ -99,6 +101,17 @@ export async function readRecords(db: Db, listingOf: (symbol: string) => string)
       sql`select order_id, state from fill_checks where state <> 'done'`,
     ),
   ]);
-  const listed = orders.map((order) => ({ ...order, symbol: listingOf(order.symbol) }));
-  return { orders: listed, legs, audited, openChecks };
+  const listed = orders.map((order) => ({
+    ...order,
+    symbol: listingOf(order.symbol),
+    // It is told as text.
+    ended_at: order.ended_at === null ? null : Number(order.ended_at),
+  }));
+  return { orders: listed, legs: legs.map(numbered), audited, openChecks };
+}
+
+/** It is saved as `exit`, `exit 2` and so on. */
+function numbered<Row extends { leg: string }>(row: Row): Row & Pick<LegRow, 'leg' | 'nth'> {
+  const [leg, nth = '1'] = row.leg.split(' ');
+  return { ...row, leg: leg === 'exit' ? 'exit' : 'entry', nth: Number(nth) };
 }

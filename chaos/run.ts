@@ -1,9 +1,10 @@
-// npm run chaos -- [--minutes 10] [--seed N] [--users 24] [--rate 20] [--broker NAME] [--break NAME] [--only "fault,fault"]
+// npm run chaos -- [--minutes 10] [--seed N] [--users 24] [--rate 20] [--broker NAME] [--break NAME] [--only "fault,fault"] [--keep]
 //
 // Starts the real cluster on the loopback, sends a long random stream of signals for many users, lets everything go
 // wrong that can, and judges afterwards from the exchange's ledger. Exits with 1 where an invariant does not hold.
+// --keep leaves the logs, and evidence.json, which is what was judged.
 
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -134,7 +135,7 @@ async function main(): Promise<boolean> {
     );
 
     const positions = await readPositions(owners, cluster.apis, desks, venue.listingOf);
-    const findings = await judge({
+    const evidence = {
       desks,
       signals,
       flattens,
@@ -146,8 +147,9 @@ async function main(): Promise<boolean> {
       positions: positions.told,
       listingOf: venue.listingOf,
       refusesLate: venue.refusesLate,
-      db,
-    });
+    };
+    if (options.keep) writeFileSync(join(folder, 'evidence.json'), JSON.stringify(evidence));
+    const findings = await judge({ ...evidence, db });
     findings.push(...hang, {
       invariant: 'in the end everybody is answered',
       kind: 'other',

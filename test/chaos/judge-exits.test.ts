@@ -58,6 +58,8 @@ interface Story {
   readonly request?: { readonly outcome: string; readonly code: string | null };
   readonly denials?: readonly number[];
   readonly jumps?: readonly { from: number; to: number }[];
+  /** Until when the account is halted, in ms after the start. */
+  readonly haltedUntil?: number;
 }
 
 function ledgerOf({ held = [], looks = [], taken, request, denials = [] }: Story): ExchangeLedger {
@@ -87,7 +89,7 @@ function ledgerOf({ held = [], looks = [], taken, request, denials = [] }: Story
 }
 
 function problemsOf(story: Story): readonly string[] {
-  const { intent = CLOSE, status, code, endsAfter = 1_000, leg, jumps = [] } = story;
+  const { intent = CLOSE, status, code, endsAfter = 1_000, leg, jumps = [], haltedUntil } = story;
   const row = {
     order_id: 'o1',
     source: 'webhook',
@@ -106,7 +108,18 @@ function problemsOf(story: Story): readonly string[] {
   return judgeExits({
     desks: [DESK],
     signals: [SIGNAL],
-    flattens: [],
+    flattens:
+      haltedUntil === undefined
+        ? []
+        : [
+            {
+              desk: DESK,
+              sentAt: START - 1_000,
+              answeredAt: START,
+              resumedAt: START + haltedUntil,
+              answer: null,
+            },
+          ],
     records: { orders: [row], legs, audited: [], openChecks: [] },
     ledger: ledgerOf(story),
     jumps,
@@ -170,6 +183,13 @@ describe('the judge lets an exit end', () => {
       code: 'expired',
       held: HELD_BEFORE,
       jumps: [{ from: START - 10, to: START + 10 }],
+    },
+    'where the account is halted, and it would have opened something': {
+      intent: towards('-1'),
+      status: 'rejected',
+      code: 'account_halted',
+      held: HELD_BEFORE,
+      haltedUntil: 500,
     },
     'by credentials that are refused for good': {
       status: 'failed',
@@ -276,7 +296,18 @@ describe('the judge notices an exit', () => {
     ],
     [
       'that a halt holds back',
-      { status: 'rejected', code: 'account_halted', held: HELD_BEFORE },
+      { status: 'rejected', code: 'account_halted', held: HELD_BEFORE, haltedUntil: 500 },
+      /rejected account_halted/,
+    ],
+    [
+      'that a halt holds back which was over before',
+      {
+        intent: towards('-1'),
+        status: 'rejected',
+        code: 'account_halted',
+        held: HELD_BEFORE,
+        haltedUntil: -500,
+      },
       /rejected account_halted/,
     ],
   ] as const satisfies readonly (readonly [string, Story, RegExp])[])

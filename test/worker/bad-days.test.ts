@@ -23,6 +23,19 @@ import { scriptedBroker } from './scripted-broker.ts';
 const pass = async () => {};
 const reallyWait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
+describe('What was certainly not sent', () => {
+  test('does not stand as if it had been: no leg of it is left', async (t) => {
+    const broker = scriptedBroker(t);
+    const world = await openWorld(t, { brokers: broker.brokers, wait: pass });
+    const trader = await world.makeTrader();
+    broker.script('place', () => Promise.reject(new BrokerUnavailable('connection reset')));
+    const { body } = await world.send(trader, { action: 'long_entry' });
+    assert.deepEqual([body.status, body.error?.code], ['failed', 'broker_unavailable']);
+    const legs = await world.db.all(sql`select status from order_legs where order_id = ${body.order_id}`);
+    assert.deepEqual(legs, []);
+  });
+});
+
 describe('Stuck', () => {
   test('a reversal whose close was refused (nothing held) and whose entry met a broken connection comes to an end', async (t) => {
     const broker = scriptedBroker(t);
@@ -436,6 +449,7 @@ describe('An order whose outcome could not be saved', () => {
       wait: pass,
       rest: pass,
       monthsUnder: async () => [],
+      isAgainstRecord: async () => false,
       forgetMonth() {},
       rules: {
         ...{ fillWaitMs: 1_000, settleMs: 2_000, closeWaitMs: 5_000, lookEveryMs: 500 },

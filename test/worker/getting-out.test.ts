@@ -239,7 +239,13 @@ function scene(day: Day) {
     });
     const execution: Execution = {
       ...{ connections, clock, wait, rest: wait, rules: RULES, counters: UNCOUNTED, tracing: UNTRACED },
-      ...{ judge: async () => [], noteEquity() {}, monthsUnder: async () => [], forgetMonth() {} },
+      ...{
+        judge: async () => [],
+        noteEquity() {},
+        monthsUnder: async () => [],
+        isAgainstRecord: async () => false,
+        forgetMonth() {},
+      },
       ...{ save: commit, saveSending: commit, saveSeen: commit },
     };
     return { execution, connections };

@@ -284,6 +284,7 @@ function model(capabilities: Capabilities, start: number, luck: readonly Luck[],
       wait,
       rest: wait,
       monthsUnder: async () => [],
+      isAgainstRecord: async () => false,
       forgetMonth() {},
       rules: RULES,
     };

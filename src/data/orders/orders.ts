@@ -102,7 +102,7 @@ export function saveOrder(order: Order): Statement[] {
 }
 
 function forgetPlanned({ id, legs }: Order): Statement {
-  // It is as if none had been sent.
+  // One that was about to be sent, and certainly was not, stands there as `sending`.
   if (legs.length === 0) return sql`delete from order_legs where order_id = ${id}`;
   const planned = sql`delete from order_legs where order_id = ${id} and status = 'planned'`;
   const kept = legs.map((leg) => sql`${keyOf(leg)}`);

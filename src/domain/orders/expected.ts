@@ -89,10 +89,12 @@ export function knownFrom(orders: readonly Order[]): Map<string, Known> {
     const [instrument] = instruments;
     if (instruments.size === 1 && instrument && order.positionBefore !== null) {
       const before = known.get(instrument);
-      const learntBefore = sent
+      // Whoever planned it had looked at what was sent before, though its end may have been saved later.
+      const seenBefore = sent
+        .filter((other) => other !== order && sentAt(other) <= sentAt(order))
         .flatMap(({ legs }) => legs)
-        .filter((leg) => leg.instrument === instrument && learntAt(leg) < sentAt(order));
-      known.set(instrument, agreedOn(order.positionBefore, before, learntBefore));
+        .filter((leg) => leg.instrument === instrument);
+      known.set(instrument, agreedOn(order.positionBefore, before, seenBefore));
     }
     for (const leg of order.legs) {
       const before = leg.instrument === null ? undefined : known.get(leg.instrument);

@@ -7,10 +7,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BrokerUnavailable, type SentOrder } from '../../broker/broker.ts';
 import type { Account } from '../../data/accounts/accounts.ts';
 import type { BrokerName } from '../../domain/brokers.ts';
+import { sign } from '../../domain/decimal.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
 import type { Look } from '../../domain/orders/fill.ts';
 import { hasEnded, isUnderWay, type Order, openLeg } from '../../domain/orders/order.ts';
 import type { Rules } from '../../domain/orders/step.ts';
+import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import type { Tracing } from '../../domain/tracing.ts';
 import { clearEntries } from '../lane/clear-entries.ts';
 import {
@@ -92,6 +94,15 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     judge: (entry) => judgeGuards(deps, entry),
     noteEquity: equityNotes(deps),
     monthsUnder: (order) => orders.monthsUnder(order),
+    isAgainstRecord: async ({ accountId, brokerName, symbol, simulation }, side) => {
+      if (simulation) return false;
+      const held = await orders.heldByRecord(user, accountId).catch(() => []);
+      const meant = canonicalSymbol(brokerName, symbol);
+      return held.some(
+        ([instrument, quantity]) =>
+          canonicalSymbol(brokerName, instrument) === meant && sign(quantity) === (side === 'buy' ? -1 : 1),
+      );
+    },
     forgetMonth: (order, instrument) =>
       void orders
         .forgetMonth(order, instrument)

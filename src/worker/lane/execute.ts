@@ -19,6 +19,7 @@ import {
   type Order,
   type OrderError,
   passed,
+  type Side,
   wasSent,
 } from '../../domain/orders/order.ts';
 import {
@@ -57,6 +58,8 @@ export interface Execution extends Sending {
   /** Months in which something was opened under the order's symbol, and that nothing is held in one any more. */
   monthsUnder(order: Order): Promise<readonly string[]>;
   forgetMonth(order: Order, instrument: string): void;
+  /** By what is saved, something is held that an entry on this side would have to close first. Asked for where the broker cannot be. */
+  isAgainstRecord(order: Order, side: Side): Promise<boolean>;
   /** What the account's guards say of an entry that is about to be sent. */
   judge(entry: GuardedEntry): Promise<readonly GuardVerdict[]>;
   /** Of the day's first order, whatever it is. Never in its way. */
@@ -122,8 +125,14 @@ export async function executeOrder(
       return saved;
     },
   };
-  const mayReverse = () =>
-    order.intent.operation === 'PLACE_ENTRY_ORDER' && trades.isAgainst(order.symbol, order.intent.side);
+  /** By what was last read, or else by our own record: whether the entry has something to close first. null: nobody asked yet. */
+  let isAgainst: boolean | null = null;
+  const mayReverse = () => isAgainst ?? false;
+  async function learnWhetherItReverses(): Promise<void> {
+    const { intent, symbol } = order;
+    if (isAgainst !== null || intent.operation !== 'PLACE_ENTRY_ORDER') return;
+    isAgainst = trades.isAgainst(symbol, intent.side) || (await deps.isAgainstRecord(order, intent.side));
+  }
   if (!wasSent(order) && isLate(order, now())) return end(late(order));
   for (const leg of order.legs) trades.seen(leg);
   for (;;)
@@ -132,6 +141,7 @@ export async function executeOrder(
       return await deps.connections.use(connection, trade, { mayTryRefused: isExit(order) });
     } catch (fault) {
       if (!(fault instanceof BrokerUnavailable)) throw fault;
+      await learnWhetherItReverses();
       const ms = beforeTheNextTry(fault);
       if (ms === null) return end(givenUp(order, whyNot(fault)));
       if (isLate(order, now())) return end(lateFor(fault));
@@ -193,6 +203,7 @@ export async function executeOrder(
     watches.others.begin();
 
     for (;;) {
+      if (line.busyMs() > 0) await learnWhetherItReverses();
       const inHand = current.legs.find(({ status }) => status === 'sending' || status === 'unknown');
       const facts: Facts = {
         now: now(),
