@@ -12,8 +12,8 @@ import type * as Harness from '../test/orders/kill-harness.ts';
 import { openConnection, percentile } from './client.ts';
 import { cpuMs, FILLED, signalsOf } from './orders.ts';
 
-const ROUNDS = 6;
-const PER_ROUND = 600;
+const ROUNDS = 4;
+const PER_ROUND = 320;
 const PAPER = { latency_ms: 0, starting_cash: 1e12 };
 
 const other = process.argv[2];

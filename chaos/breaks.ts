@@ -26,8 +26,8 @@ const BREAKS: Readonly<Record<string, readonly { file: string; find: string; put
   ownership: [
     {
       file: 'src/worker/lane/work-off.ts',
-      find: '!tried.has(id) && !resting.has(id));',
-      put: '!tried.has(id) && !resting.has(id) && id === (upTo ?? id));',
+      find: '!tried.has(id) && !resting.has(id),',
+      put: '!tried.has(id) && !resting.has(id) && id === (upTo ?? id),',
     },
     { file: 'src/worker/host/worker.ts', find: 'stop() {\n      stopping.abort();', put: 'stop() {' },
     {
