@@ -18,6 +18,7 @@ import {
   moveTo,
   type Order,
   type OrderError,
+  openLeg,
   passed,
   wasSent,
 } from '../../domain/orders/order.ts';
@@ -160,9 +161,7 @@ export async function executeOrder(
   /** What may have been sent is unknown; the rest was never sent, and says what was in the way. */
   function lateFor(fault: BrokerUnavailable): Order {
     const given = givenUp(order, whyNot(fault));
-    return given.status === 'failed' || given.status === 'rejected'
-      ? late(order, whyNot(fault).message)
-      : given;
+    return openLeg(order) ? given : late(order, whyNot(fault).message);
   }
 
   /** Not beyond the deadline: then it is over. */
