@@ -137,6 +137,7 @@ export async function executeOrder(
       if (ms === null) return end(givenUp(order, whyNot(fault)));
       if (isLate(order, now())) return end(lateFor(fault));
       await (patienceOf(order, { mayReverse: mayReverse() }).rounds > 0 ? resting(ms, fault) : deps.wait(ms));
+      if (!wasSent(order) && isLate(order, now())) return end(lateFor(fault));
     }
 
   /** null: it is not tried again. */
