@@ -17,7 +17,7 @@ import { workOff } from '../../src/worker/lane/work-off.ts';
 import { createConnections } from '../../src/worker/line/connections.ts';
 import { createGates } from '../../src/worker/line/gate.ts';
 import { die } from '../orders/recovery-desk.ts';
-import { logbook, openWorld, settableClock } from '../world.ts';
+import { logbook, openWorld, settableClock, type Trader, type World } from '../world.ts';
 import { scriptedBroker } from './scripted-broker.ts';
 
 const pass = async () => {};
@@ -483,8 +483,10 @@ describe('False words', () => {
       position: -2,
     });
     broker.script('find', () => Promise.reject(new BrokerUnavailable('down')));
-    const { order } = await nextProcess();
+    // Its close is asked for until the reversal's deadline, which is near by then.
+    const { order } = await nextProcess(59_000);
     assert.equal(order.status, 'failed');
+    assert.ok(broker.count('find') > 1);
     assert.deepEqual(broker.trades(), ['buy 2'], 'the close was made');
     assert.match(order.error?.message ?? '', /close|by hand/);
   });
@@ -504,24 +506,46 @@ describe('False words', () => {
 });
 
 describe('The kill switch', () => {
+  interface Flattened {
+    readonly flatten: {
+      readonly left: readonly { readonly symbol: string; readonly quantity: number; readonly code: string }[];
+      readonly cancel_error: string | null;
+    };
+    readonly flatten_error: { readonly code: string; readonly message: string } | null;
+  }
+
+  const flatten = (world: World, trader: Trader) =>
+    world.as<Flattened>(trader, 'POST', `/trading/accounts/${trader.account.id}/halt`, { flatten: true });
+
   test('closes what is held though one resting entry cannot be taken back', async (t) => {
     const broker = scriptedBroker(t);
-    const world = await openWorld(t, { brokers: broker.brokers, wait: pass });
+    const world = await openWorld(t, {
+      brokers: broker.brokers,
+      wait: pass,
+      env: { RESPONSE_WAIT_SECONDS: '1' },
+    });
     const trader = await world.makeTrader();
     await world.send(trader, { action: 'long_entry', quantity: 2 });
     broker.fills = 'later';
-    await world.send(trader, { action: 'long_entry', quantity: 3 });
+    const { body: resting } = await world.send(trader, { action: 'long_entry', quantity: 3 });
+    assert.equal(resting.status, 'placed');
     broker.fills = 'at once';
     broker.script('cancel', () =>
       Promise.reject(new BrokerUnavailable('this order cannot be cancelled now')),
     );
-    const { body } = await world.as<{ flatten_error: { message: string } | null }>(
-      trader,
-      'POST',
-      `/trading/accounts/${trader.account.id}/halt`,
-      { flatten: true },
-    );
+    const { body } = await flatten(world, trader);
     assert.equal(broker.position(trader.account.id), '0', body.flatten_error?.message ?? '');
+    assert.match(body.flatten.cancel_error ?? '', /cannot be cancelled now/);
+    assert.deepEqual(
+      [body.flatten_error?.code, body.flatten.left.map(({ code }) => code)],
+      ['close_unconfirmed', ['closing']],
+      'what rests may yet be filled, and is not called closed',
+    );
+    broker.settle(broker.ledger[1], 'filled');
+    await world.eventually(
+      async () => broker.position(trader.account.id),
+      (position) => position === '0' && broker.ledger.length === 4,
+    );
   });
 
   for (const call of ['openOrders', 'cancel', 'positions'] as const)
@@ -534,12 +558,7 @@ describe('The kill switch', () => {
       await world.send(trader, { action: 'long_entry', quantity: 3 });
       broker.fills = 'at once';
       broker.script(call, () => Promise.reject(new BrokerBusy('slow down', 200)), 1);
-      const { body } = await world.as<{ flatten_error: { message: string } | null }>(
-        trader,
-        'POST',
-        `/trading/accounts/${trader.account.id}/halt`,
-        { flatten: true },
-      );
+      const { body } = await flatten(world, trader);
       assert.equal(body.flatten_error, null);
       assert.equal(broker.position(trader.account.id), '0');
       assert.deepEqual(
@@ -548,19 +567,22 @@ describe('The kill switch', () => {
       );
     });
 
-  test('does not wait for long for one that is busy for long, and says so', async (t) => {
+  test('does not let whoever pressed it wait for one that is busy for long, says so, and closes what our fills say', async (t) => {
     const broker = scriptedBroker(t);
-    const world = await openWorld(t, { brokers: broker.brokers, wait: pass });
+    const world = await openWorld(t, {
+      brokers: broker.brokers,
+      wait: pass,
+      env: { RESPONSE_WAIT_SECONDS: '1' },
+    });
     const trader = await world.makeTrader();
     await world.send(trader, { action: 'long_entry', quantity: 2 });
     broker.script('openOrders', () => Promise.reject(new BrokerBusy('slow down', 60_000)), 1);
-    const { body } = await world.as<{ flatten_error: { code: string } | null }>(
-      trader,
-      'POST',
-      `/trading/accounts/${trader.account.id}/halt`,
-      { flatten: true },
-    );
+    const { body } = await flatten(world, trader);
     assert.equal(body.flatten_error?.code, 'broker_unavailable');
+    assert.deepEqual(
+      body.flatten.left.map(({ symbol, quantity, code }) => ({ symbol, quantity, code })),
+      [{ symbol: 'BTCUSDT', quantity: 2, code: 'closing' }],
+    );
   });
 
   test('a flatten that nobody waits for any more takes nothing back on an account that was resumed', async (t) => {
@@ -572,23 +594,22 @@ describe('The kill switch', () => {
     });
     const trader = await world.makeTrader();
     const url = `/trading/accounts/${trader.account.id}`;
-    const held = broker.hold('position');
     broker.fills = 'later';
-    const entry = await world.send(trader, { action: 'long_entry' });
-    await held.reached;
-    const halt = await world.as<{ flatten_error: { code: string } | null }>(trader, 'POST', `${url}/halt`, {
-      flatten: true,
-    });
-    assert.equal(halt.body.flatten_error?.code, 'worker_unavailable');
-    assert.equal((await world.as(trader, 'POST', `${url}/resume`)).status, 200);
-    held.release();
+    const { body: entry } = await world.send(trader, { action: 'long_entry' });
     await world.eventually(
-      () => world.order(trader, entry.body.order_id),
+      () => world.order(trader, entry.order_id),
       ({ status }) => status === 'placed',
     );
+    const held = broker.hold('openOrders');
+    const { body } = await flatten(world, trader);
+    await held.reached;
+    assert.equal(body.flatten_error?.code, 'worker_unavailable');
+    assert.equal((await world.as(trader, 'POST', `${url}/resume`)).status, 200);
+    held.release();
     await world.as(trader, 'GET', `${url}/positions`);
     await reallyWait(300);
     assert.equal(broker.count('cancel'), 0, 'the user was told that the flatten had failed, and has resumed');
+    assert.equal((await world.order(trader, entry.order_id)).status, 'placed');
   });
 });
 

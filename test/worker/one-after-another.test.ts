@@ -21,16 +21,39 @@ function strategyOf(world: World, trader: Trader) {
 }
 
 describe('A close of ours that rests', () => {
-  test('is not made a second time by the next alert: the position ends where the strategy stands', async (t) => {
-    const { broker, world, trader } = await scriptedWorld(t);
+  test('is not made a second time by the next alert, which waits for it: the position ends where the strategy stands', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t, { env: { RESPONSE_WAIT_SECONDS: '1.5' } });
     broker.give(trader.account.id, 3);
     broker.fills = 'later';
     const alert = strategyOf(world, trader);
     assert.equal((await alert('sell', 1)).body.status, 'placed');
+    const { status, body } = await alert('sell', 1);
+    assert.deepEqual([status, body.status], [202, 'executing']);
+    assert.deepEqual(broker.trades(), ['sell 2'], 'of 3, 2 are to be closed');
+    broker.settle(broker.ledger[0], 'filled');
+    const { error } = await world.eventually(
+      () => world.order(trader, body.order_id),
+      (order) => order.status === 'done',
+    );
+    assert.equal(error, null);
+    assert.deepEqual([broker.trades(), broker.position(trader.account.id)], [['sell 2'], '1']);
+  });
+
+  test('and is never filled is named by the one that waited for it until its deadline', async (t) => {
+    const env = { RESPONSE_WAIT_SECONDS: '1.5', EXIT_DEADLINE_SECONDS: '2' };
+    const { broker, world, trader } = await scriptedWorld(t, { env });
+    broker.give(trader.account.id, 3);
+    broker.fills = 'later';
+    const alert = strategyOf(world, trader);
+    const { body: first } = await alert('sell', 1);
+    assert.equal(first.status, 'placed');
     const { body } = await alert('sell', 1);
-    for (const order of broker.ledger) broker.settle(order, 'filled');
-    assert.equal(broker.position(trader.account.id), '1', 'of 3, 2 are to be closed');
-    assert.deepEqual([body.status, body.error?.code], ['rejected', 'out_of_sync']);
+    const { error } = await world.eventually(
+      () => world.order(trader, body.order_id),
+      ({ status }) => status === 'expired',
+    );
+    assert.match(error?.message ?? '', new RegExp(first.order_id));
+    assert.deepEqual(broker.trades(), ['sell 2']);
   });
 
   test('takes its part of what is still too much', async (t) => {
@@ -53,16 +76,38 @@ describe('A close of ours that rests', () => {
     assert.deepEqual(broker.trades(), ['sell 2', 'sell 3']);
   });
 
-  test('and of which nobody knows whether it was taken is not made a second time either', async (t) => {
-    const { broker, world, trader } = await scriptedWorld(t);
-    broker.give(trader.account.id, 3);
-    const alert = strategyOf(world, trader);
-    broker.script('place', async () => ({ outcome: 'unknown', reason: 'no answer' }), 1);
-    assert.equal((await alert('sell', 1)).body.status, 'unknown');
-    const { body } = await alert('sell', 1);
-    assert.equal(body.status, 'rejected');
-    assert.deepEqual(broker.trades(), []);
-  });
+  for (const [what, isMade] of [
+    ['and was made though its answer was lost is found, and not made a second time', true],
+    ['and never arrived is made anew once that is known, and by nobody else', false],
+  ] as const)
+    test(what, async (t) => {
+      const short = { FILL_REQUEUE_SECONDS: '1', BROKER_TIMEOUT_SECONDS: '0.5' };
+      const env = { RESPONSE_WAIT_SECONDS: '0.3', ...short };
+      const { broker, world, trader } = await scriptedWorld(t, { env });
+      broker.give(trader.account.id, 3);
+      const alert = strategyOf(world, trader);
+      broker.script(
+        'place',
+        async (goodAnswer) => {
+          if (isMade) await goodAnswer();
+          return { outcome: 'unknown', reason: 'no answer' };
+        },
+        1,
+      );
+      const { body: first } = await alert('sell', 1);
+      const { body: second } = await alert('sell', 1);
+      const ends = await world.eventually(
+        () => Promise.all([first, second].map(({ order_id }) => world.order(trader, order_id))),
+        (orders) => orders.every(({ status }) => status === 'filled' || status === 'done'),
+        25_000,
+      );
+      assert.deepEqual(
+        ends.map(({ status }) => status),
+        ['filled', 'done'],
+      );
+      assert.deepEqual([broker.trades(), broker.position(trader.account.id)], [['sell 2'], '1']);
+      assert.equal(ends[0]?.legs.length, isMade ? 1 : 2, 'under the next id where the first never arrived');
+    });
 });
 
 describe('What an order does not open because another of ours rests', () => {

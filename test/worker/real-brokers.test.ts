@@ -169,18 +169,51 @@ describe('An acknowledgement is not a fill', () => {
 });
 
 describe('Without reduce-only', () => {
-  test('two closes of +3 end flat and not at -3', async (t) => {
+  const twoCloses = async (t: TestContext, limits: Record<string, string> = {}) => {
     const broker = scriptedBroker(t, { reduceOnly: false });
     broker.fills = 'later';
-    const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {} });
+    const env = { RESPONSE_WAIT_SECONDS: '1.5', ...limits };
+    const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {}, env });
     const trader = await world.makeTrader();
     broker.give(trader.account.id, 3);
-    await world.send(trader, { action: 'close_long' });
-    const second = await world.send(trader, { action: 'close_long' });
-    for (const order of broker.ledger) broker.settle(order, 'filled');
+    const { body: first } = await world.send(trader, { action: 'close_long' });
+    assert.equal(first.status, 'placed');
+    const { status, body: second } = await world.send(trader, { action: 'close_long' });
+    assert.deepEqual([status, second.status], [202, 'executing']);
+    return { broker, world, trader, first, second };
+  };
+
+  test('two closes of +3 end flat and not at -3: the second waits for the first', async (t) => {
+    const { broker, world, trader, second } = await twoCloses(t);
     assert.deepEqual(broker.trades(), ['sell 3']);
-    assert.equal(second.body.error?.code, 'no_position');
-    assert.match(second.body.error?.message ?? '', /is still open at the broker/);
+    broker.settle(broker.ledger[0], 'filled');
+    const { error } = await world.eventually(
+      () => world.order(trader, second.order_id),
+      ({ status }) => status === 'rejected',
+    );
+    assert.equal(error?.code, 'no_position');
+    assert.deepEqual([broker.trades(), broker.position(trader.account.id)], [['sell 3'], '0']);
+  });
+
+  test('… and takes what the first has left, where that ends without it', async (t) => {
+    const { broker, world, trader, second } = await twoCloses(t);
+    broker.settle(broker.ledger[0], 'cancelled', '1');
+    broker.fills = 'at once';
+    await world.eventually(
+      () => world.order(trader, second.order_id),
+      ({ status }) => status === 'filled',
+    );
+    assert.deepEqual([broker.trades(), broker.position(trader.account.id)], [['sell 3', 'sell 2'], '0']);
+  });
+
+  test('… and names it at its own deadline, where that never ends', async (t) => {
+    const { broker, world, trader, first, second } = await twoCloses(t, { EXIT_DEADLINE_SECONDS: '2' });
+    const { error } = await world.eventually(
+      () => world.order(trader, second.order_id),
+      ({ status }) => status === 'expired',
+    );
+    assert.match(error?.message ?? '', new RegExp(first.order_id));
+    assert.deepEqual(broker.trades(), ['sell 3']);
   });
 
   test('whole quantities only: a fraction is refused before anything is sent', async (t) => {
@@ -399,7 +432,7 @@ describe('Credentials', () => {
     const trader = await world.makeTrader();
     broker.script('open', () => Promise.reject(new CredentialsRejected('no such key')));
     const first = await world.send(trader, { action: 'long_entry' });
-    assert.equal(first.body.error?.code, 'broker_unavailable');
+    assert.deepEqual([first.body.status, first.body.error?.code], ['failed', 'credentials_rejected']);
     assert.match(first.body.error?.message ?? '', /no such key/);
     for (let more = 0; more < 4; more++) await world.send(trader, { action: 'long_entry' });
     assert.equal(broker.count('open'), 3);
@@ -508,20 +541,29 @@ describe('The kill switch’s flatten', () => {
     assert.equal(broker.count('cancel'), 1);
   });
 
-  test('names an entry that it could not take back', async (t) => {
+  test('does not call closed where an entry could not be taken back: the close waits for it, and names it in the end', async (t) => {
     const broker = scriptedBroker(t);
-    const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {} });
+    const env = { RESPONSE_WAIT_SECONDS: '1', EXIT_DEADLINE_SECONDS: '2' };
+    const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {}, env });
     const trader = await world.makeTrader();
     broker.fills = 'later';
     const entry = await world.send(trader, { action: 'long_entry', quantity: 3 });
     broker.script('cancel', async () => null);
-    const { body } = await world.as<{ flatten_error: { code: string; message: string } | null }>(
-      trader,
-      'POST',
-      `/trading/accounts/${trader.account.id}/halt`,
-      { flatten: true },
+    const { body } = await world.as<{
+      orders: { order_id: string }[];
+      flatten: { closed: string[]; left: { symbol: string; code: string }[] };
+      flatten_error: { code: string; message: string } | null;
+    }>(trader, 'POST', `/trading/accounts/${trader.account.id}/halt`, { flatten: true });
+    assert.equal(body.flatten_error?.code, 'close_unconfirmed');
+    assert.deepEqual(body.flatten.closed, []);
+    assert.deepEqual(
+      body.flatten.left.map(({ symbol, code }) => [symbol, code]),
+      [['BTCUSDT', 'closing']],
     );
-    assert.equal(body.flatten_error?.code, 'entries_open');
-    assert.match(body.flatten_error?.message ?? '', new RegExp(entry.body.order_id));
+    const { error } = await world.eventually(
+      () => world.order(trader, body.orders[0]?.order_id ?? ''),
+      ({ status }) => status === 'expired',
+    );
+    assert.match(error?.message ?? '', new RegExp(entry.body.order_id));
   });
 });

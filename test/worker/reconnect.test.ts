@@ -37,7 +37,27 @@ describe('A broker that cannot be reached', () => {
       const { body: next } = await world.send(trader);
       assert.equal(next.status, 'filled', 'the next request reconnects');
     });
+
+    test(`at ${call}, four times: an exit makes its next round half a second later, and closes once`, async (t) => {
+      const { broker, world, trader } = await scriptedWorld(t);
+      broker.give(trader.account.id, 1);
+      broker.script(call, down, 4);
+      const { body } = await world.send(trader, { action: 'close_long' });
+      assert.equal(body.status, 'filled', body.error?.message ?? '');
+      assert.deepEqual(broker.trades(), ['sell 1']);
+    });
   }
+
+  test('until the deadline of an exit: it has expired, was not sent, and says what was in the way', async (t) => {
+    const { broker, world, trader } = await scriptedWorld(t, { env: { EXIT_DEADLINE_SECONDS: '1' } });
+    broker.give(trader.account.id, 1);
+    broker.script('position', down);
+    const { body } = await world.send(trader, { action: 'close_long' });
+    assert.deepEqual([body.status, body.error?.code], ['expired', 'expired']);
+    assert.match(body.error?.message ?? '', /connection refused/);
+    assert.equal(broker.count('place'), 0);
+    assert.ok(broker.count('position') > 4, 'more than one round');
+  });
 
   test('a connection that broke is closed, and the next one is used', async (t) => {
     const { broker, world, trader } = await scriptedWorld(t);

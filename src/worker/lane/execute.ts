@@ -18,6 +18,7 @@ import {
   moveTo,
   type Order,
   type OrderError,
+  openLeg,
   passed,
   type Side,
   wasSent,
@@ -146,6 +147,7 @@ export async function executeOrder(
       if (ms === null) return end(givenUp(order, whyNot(fault)));
       if (isLate(order, now())) return end(lateFor(fault));
       await (patienceOf(order, { mayReverse: mayReverse() }).rounds > 0 ? resting(ms, fault) : deps.wait(ms));
+      if (!wasSent(order) && isLate(order, now())) return end(lateFor(fault));
     }
 
   /** null: it is not tried again. */
@@ -170,9 +172,7 @@ export async function executeOrder(
   /** What may have been sent is unknown; the rest was never sent, and says what was in the way. */
   function lateFor(fault: BrokerUnavailable): Order {
     const given = givenUp(order, whyNot(fault));
-    return given.status === 'failed' || given.status === 'rejected'
-      ? late(order, whyNot(fault).message)
-      : given;
+    return openLeg(order) ? given : late(order, whyNot(fault).message);
   }
 
   /** Not beyond the deadline: then it is over. */
