@@ -3,7 +3,7 @@
 // exit may be waiting: a halted account sends no entry, and one that is on its way is in the list.
 
 import { BrokerBusy, BrokerUnavailable, type OpenOrder, type Position } from '../../broker/broker.ts';
-import { type Decimal, sign, ZERO } from '../../domain/decimal.ts';
+import { type Decimal, negate, sign, ZERO } from '../../domain/decimal.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
 import { agrees } from '../../domain/orders/expected.ts';
 import { isOpenLeg, isOurEntry, type Leg, type Order } from '../../domain/orders/order.ts';
@@ -61,7 +61,9 @@ export async function clearEntries(
   const ask = <Answer>(task: (line: Line) => Promise<Answer>) =>
     patiently(() => deps.connections.use({ accountId, simulation: false }, task, { mayTryRefused: true }));
 
-  const taken = await ask((line) => cancelEntries(line, entries)).catch(inWords);
+  const isHalted = async () => (await orders.findAccount(accountId))?.halted === true;
+  const cancelled = new Set<string>();
+  const taken = await ask((line) => cancelEntries(line, { entries, cancelled, isHalted })).catch(inWords);
   for (const entry of entries)
     await ask((line) => line.find(queryOf(entry.leg, entry.order.symbol)))
       .then((state) => state && trades.seen({ ...entry.leg, fillQuantity: state.fillQuantity }))
@@ -71,8 +73,8 @@ export async function clearEntries(
   const known = typeof positions === 'string' ? await orders.heldByRecord(user, accountId) : [];
   return {
     toClose: together(shown, [...trades.recent(), ...known, ...mayYetOpen(entries)]),
-    cancelled: typeof taken === 'string' ? 0 : taken.cancelled,
-    cancelError: typeof taken === 'string' ? taken : taken.error,
+    cancelled: cancelled.size,
+    cancelError: taken,
     unreadable: typeof positions === 'string' ? positions : null,
   };
 }
@@ -121,32 +123,44 @@ function together(
 
 /** Where an entry is on its way, or rests: its close waits for it. */
 const mayYetOpen = (entries: readonly OpenEntry[]): (readonly [string, Decimal])[] =>
-  entries.map(({ leg, order }) => [leg.instrument ?? order.symbol, leg.quantity]);
+  entries.map(({ leg, order }) => [
+    leg.instrument ?? order.symbol,
+    leg.side === 'sell' ? negate(leg.quantity) : leg.quantity,
+  ]);
 
-/** Those that could not be taken back are in the error: one of them must not keep the rest, nor the positions, open. */
+interface Cancelling {
+  readonly entries: readonly OpenEntry[];
+  /** Those that were taken back, over all attempts. */
+  readonly cancelled: Set<string>;
+  /** It may have been trusted again meanwhile: then nothing more is taken back. */
+  isHalted(): Promise<boolean>;
+}
+
+/** Why some could not be taken back; one of them must not keep the rest, nor the positions, open. */
 async function cancelEntries(
   line: Line,
-  entries: readonly OpenEntry[],
-): Promise<{ readonly cancelled: number; readonly error: string | null }> {
+  { entries, cancelled, isHalted }: Cancelling,
+): Promise<string | null> {
   // Where the broker does not repeat our id, ours are known by its own.
   const isOurs = ({ clientOrderId, brokerRef, side }: OpenOrder) =>
     clientOrderId === null
       ? entries.some(({ leg }) => leg.brokerRef === brokerRef && leg.side === side)
       : isOurEntry(clientOrderId);
-  let cancelled = 0;
   const left: string[] = [];
-  for (const order of await line.openOrders())
-    if (isOurs(order))
-      await line.cancel(order).then(
-        () => {
-          cancelled++;
-        },
-        (fault: unknown) => {
-          if (fault instanceof BrokerBusy) throw fault;
-          left.push(`${order.symbol} (${order.brokerRef}): ${inWords(fault)}`);
-        },
-      );
-  return { cancelled, error: left.length > 0 ? left.join('; ') : null };
+  for (const order of await line.openOrders()) {
+    if (!isOurs(order) || cancelled.has(order.brokerRef)) continue;
+    if (!(await isHalted())) return 'the account is not halted any more';
+    await line.cancel(order).then(
+      () => {
+        cancelled.add(order.brokerRef);
+      },
+      (fault: unknown) => {
+        if (fault instanceof BrokerBusy) throw fault;
+        left.push(`${order.symbol} (${order.brokerRef}): ${inWords(fault)}`);
+      },
+    );
+  }
+  return left.length > 0 ? left.join('; ') : null;
 }
 
 interface OpenEntry {
