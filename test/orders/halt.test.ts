@@ -249,8 +249,13 @@ describe('flatten', () => {
       body.orders.map(({ status, error }) => [status, error?.code]),
       [['rejected', 'market_closed']],
     );
+    assert.deepEqual(
+      body.flatten?.left.map(({ symbol, quantity, code }) => [symbol, quantity, code]),
+      [['BTCUSDT', 1, 'market_closed']],
+    );
+    assert.deepEqual(body.flatten?.closed, []);
     assert.equal(body.flatten_error?.code, 'close_unconfirmed');
-    assert.match(body.flatten_error?.message ?? '', /^The account is halted, but .*BTCUSDT.*rejected/);
+    assert.match(body.flatten_error?.message ?? '', /^The account is halted, but .*BTCUSDT.*market .*closed/);
   });
 
   test('a close that is not answered in time is in the orders as known so far, and not confirmed', async (t) => {
@@ -266,6 +271,10 @@ describe('flatten', () => {
     const [order] = body.orders;
     assert.equal(status, 200);
     assert.match(order?.status ?? '', /^(queued|executing)$/);
+    assert.deepEqual(
+      body.flatten?.left.map(({ symbol, quantity, code }) => [symbol, quantity, code]),
+      [['BTCUSDT', 1, 'closing']],
+    );
     assert.equal(body.flatten_error?.code, 'close_unconfirmed');
     assert.match(body.flatten_error?.message ?? '', new RegExp(order?.order_id ?? 'none'));
     held.release();
@@ -277,32 +286,56 @@ describe('flatten', () => {
 });
 
 describe('a flatten after which something is held is no success', () => {
-  test('the broker says that there is nothing to close, and other orders there hold it back', async (t) => {
+  test('the broker says again and again that there is nothing to close, and other orders there hold it back', async (t) => {
     const broker = scriptedBroker(t);
-    const world = await openWorld(t, { brokers: broker.brokers });
+    const world = await openWorld(t, { brokers: broker.brokers, env: { POSITION_LAG_SECONDS: '0.2' } });
     const trader = await world.makeTrader();
     broker.give(trader.account.id, 2);
     // As Alpaca does while a stop of the user's own rests: "insufficient qty available for order".
     const error = { code: 'no_position', message: 'insufficient qty available for order' } as const;
     broker.script('place', async () => ({ outcome: 'rejected', error }));
     const { body } = await halt(world, trader, { flatten: true });
+    assert.ok(broker.count('place') > 1, 'one refusal is no proof that nothing is held');
     assert.deepEqual(
       body.orders.map((order) => [order.status, order.error?.code]),
-      [['rejected', 'no_position']],
+      [['rejected', 'failed_at_broker']],
+    );
+    assert.deepEqual(
+      body.flatten?.left.map(({ symbol, quantity, code }) => [symbol, quantity, code]),
+      [['BTCUSDT', 2, 'failed_at_broker']],
     );
     assert.equal(body.flatten_error?.code, 'close_unconfirmed');
   });
 
-  test('a close that was sent before is in doubt, where a second one could open the other side', async (t) => {
+  test('a close that was sent before is in doubt, where a second one could open the other side: waited for', async (t) => {
     const broker = scriptedBroker(t, { reduceOnly: false, refusesDuplicateIds: false });
-    const world = await openWorld(t, { brokers: broker.brokers });
+    const world = await openWorld(t, {
+      brokers: broker.brokers,
+      env: { RESPONSE_WAIT_SECONDS: '0.3', EXIT_DEADLINE_SECONDS: '2' },
+    });
     const trader = await world.makeTrader();
     broker.give(trader.account.id, 2);
     broker.script('place', async () => ({ outcome: 'unknown', reason: 'lost' }), 1);
-    assert.equal((await world.send(trader, { action: 'close_long' })).body.status, 'unknown');
+    const lost = await world.send(trader, { action: 'close_long' });
+    assert.deepEqual([lost.status, lost.body.status], [202, 'executing']);
     const { body } = await halt(world, trader, { flatten: true });
-    assert.deepEqual([broker.trades(), body.orders[0]?.error?.code], [[], 'no_position']);
+    assert.deepEqual([broker.count('place'), body.flatten?.closed], [1, []]);
+    assert.deepEqual(
+      body.flatten?.left.map(({ quantity, code }) => [quantity, code]),
+      [[2, 'closing']],
+    );
     assert.equal(body.flatten_error?.code, 'close_unconfirmed');
+    // Until the deadline nobody learns what became of it: no second one is sent, and the error names the first.
+    const ended = (id = '') =>
+      world.eventually(
+        () => world.order(trader, id),
+        ({ status }) => status !== 'queued' && status !== 'executing',
+      );
+    assert.equal((await ended(lost.body.order_id)).status, 'unknown');
+    const { status, error } = await ended(body.orders[0]?.order_id);
+    assert.deepEqual([status, error?.code], ['expired', 'expired']);
+    assert.match(error?.message ?? '', new RegExp(lost.body.order_id));
+    assert.equal(broker.count('place'), 1);
   });
 
   test('a part is left to a close that rests', async (t) => {
@@ -370,7 +403,12 @@ describe('a flatten that fails leaves the account halted, and says so', () => {
     const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {} });
     const trader = await world.makeTrader();
     broker.script('open', () => Promise.reject(new BrokerUnavailable('maintenance')));
-    await assertHalted(world, trader, 'broker_unavailable', /its positions could not be closed.*maintenance/);
+    await assertHalted(
+      world,
+      trader,
+      'broker_unavailable',
+      /positions could not be read: maintenance.*flatten again/,
+    );
   });
 
   test('no worker can be started', async (t) => {
