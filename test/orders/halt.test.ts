@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { Halted } from '../../src/app/orders/halt.ts';
-import { BrokerUnavailable } from '../../src/broker/broker.ts';
+import { AccountUnfit, BrokerUnavailable } from '../../src/broker/broker.ts';
 import { sql } from '../../src/data/engine/db.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import type { OrderResult } from '../../src/domain/orders/result.ts';
@@ -352,6 +352,34 @@ describe('a flatten after which something is held is no success', () => {
     assert.equal(body.flatten_error?.code, 'close_unconfirmed');
   });
 
+  test('an entry that rests cannot be taken back: what it opens is closed as soon as it is filled', async (t) => {
+    const broker = scriptedBroker(t);
+    const world = await openWorld(t, {
+      brokers: broker.brokers,
+      wait: async () => {},
+      env: { RESPONSE_WAIT_SECONDS: '1' },
+    });
+    const trader = await world.makeTrader();
+    broker.fills = 'later';
+    await world.send(trader, { action: 'short_entry', quantity: 2 });
+    broker.script('cancel', () => Promise.reject(new AccountUnfit('orders cannot be cancelled now')));
+    const { body } = await halt(world, trader, { flatten: true });
+    assert.deepEqual([body.flatten?.cancelled, body.orders[0]?.action], [0, 'close_short']);
+    assert.match(body.flatten?.cancel_error ?? '', /orders cannot be cancelled now/);
+    assert.deepEqual(
+      body.flatten?.left.map(({ symbol, quantity, code }) => [symbol, quantity, code]),
+      [['BTCUSDT', -2, 'closing']],
+    );
+    assert.equal(body.flatten_error?.code, 'close_unconfirmed');
+    broker.fills = 'at once';
+    broker.settle(broker.ledger[0], 'filled');
+    await world.eventually(
+      () => world.order(trader, body.orders[0]?.order_id ?? ''),
+      (order) => order.status === 'filled',
+    );
+    assert.deepEqual([broker.trades(), broker.position(trader.account.id)], [['sell 2', 'buy 2'], '0']);
+  });
+
   test('and one after which nothing is: an earlier close was filled meanwhile', async (t) => {
     const broker = scriptedBroker(t, { reduceOnly: false });
     const world = await openWorld(t, { brokers: broker.brokers });
@@ -398,17 +426,38 @@ describe('a flatten that fails leaves the account halted, and says so', () => {
     assert.equal(await isHalted(world, trader), true);
   };
 
-  test('the broker cannot be reached', async (t) => {
+  test('the broker cannot be reached: what we know of is closed when it is back', async (t) => {
     const broker = scriptedBroker(t);
-    const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {} });
+    const world = await openWorld(t, {
+      brokers: broker.brokers,
+      wait: async () => {},
+      // A little longer than the broker is waited for before its positions count as not read.
+      env: { RESPONSE_WAIT_SECONDS: '9' },
+    });
     const trader = await world.makeTrader();
-    broker.script('open', () => Promise.reject(new BrokerUnavailable('maintenance')));
-    await assertHalted(
-      world,
-      trader,
-      'broker_unavailable',
-      /positions could not be read: maintenance.*flatten again/,
+    await world.send(trader, { quantity: 2 });
+    for (const call of ['open', 'openOrders', 'positions', 'resolve', 'position'] as const)
+      broker.script(call, () => Promise.reject(new BrokerUnavailable('maintenance')));
+    const { status, body } = await halt(world, trader, { flatten: true });
+    assert.deepEqual(
+      [status, body.account.halted, body.flatten_error?.code],
+      [200, true, 'broker_unavailable'],
     );
+    assert.match(
+      body.flatten_error?.message ?? '',
+      /^The account is halted, but .*positions could not be read: maintenance/,
+    );
+    assert.deepEqual(
+      [body.flatten?.closed, body.flatten?.left.map(({ quantity, code }) => [quantity, code])],
+      [[], [[2, 'closing']]],
+    );
+    assert.deepEqual(broker.trades(), ['buy 2']);
+    broker.forgetScripts();
+    await world.eventually(
+      () => world.order(trader, body.orders[0]?.order_id ?? ''),
+      (order) => order.status === 'filled',
+    );
+    assert.deepEqual([broker.trades(), broker.position(trader.account.id)], [['buy 2', 'sell 2'], '0']);
   });
 
   test('no worker can be started', async (t) => {

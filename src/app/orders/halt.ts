@@ -247,6 +247,6 @@ function notRead(what: string, why: string | null): Halted['flatten_error'] {
     code: 'broker_unavailable',
     message:
       `The account is halted, but the broker’s ${what} could not be read: ${why.replace(/[.\s]+$/, '')}. ` +
-      'What we know of is closed; look at your broker, and flatten again.',
+      'What we know of is closed, or listed as left; look at your broker, and flatten again.',
   };
 }

@@ -3,7 +3,7 @@
 // exit may be waiting: a halted account sends no entry, and one that is on its way is in the list.
 
 import { BrokerBusy, BrokerUnavailable, type OpenOrder, type Position } from '../../broker/broker.ts';
-import { type Decimal, sign, ZERO } from '../../domain/decimal.ts';
+import { type Decimal, negate, sign, ZERO } from '../../domain/decimal.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
 import { agrees } from '../../domain/orders/expected.ts';
 import { isOpenLeg, isOurEntry, type Leg, type Order } from '../../domain/orders/order.ts';
@@ -121,7 +121,10 @@ function together(
 
 /** Where an entry is on its way, or rests: its close waits for it. */
 const mayYetOpen = (entries: readonly OpenEntry[]): (readonly [string, Decimal])[] =>
-  entries.map(({ leg, order }) => [leg.instrument ?? order.symbol, leg.quantity]);
+  entries.map(({ leg, order }) => [
+    leg.instrument ?? order.symbol,
+    leg.side === 'buy' ? leg.quantity : negate(leg.quantity),
+  ]);
 
 /** Those that could not be taken back are in the error: one of them must not keep the rest, nor the positions, open. */
 async function cancelEntries(
