@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { Halted } from '../../src/app/orders/halt.ts';
-import { BrokerUnavailable } from '../../src/broker/broker.ts';
+import { AccountUnfit, BrokerUnavailable } from '../../src/broker/broker.ts';
 import { sql } from '../../src/data/engine/db.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import type { OrderResult } from '../../src/domain/orders/result.ts';
@@ -249,8 +249,13 @@ describe('flatten', () => {
       body.orders.map(({ status, error }) => [status, error?.code]),
       [['rejected', 'market_closed']],
     );
+    assert.deepEqual(
+      body.flatten?.left.map(({ symbol, quantity, code }) => [symbol, quantity, code]),
+      [['BTCUSDT', 1, 'market_closed']],
+    );
+    assert.deepEqual(body.flatten?.closed, []);
     assert.equal(body.flatten_error?.code, 'close_unconfirmed');
-    assert.match(body.flatten_error?.message ?? '', /^The account is halted, but .*BTCUSDT.*rejected/);
+    assert.match(body.flatten_error?.message ?? '', /^The account is halted, but .*BTCUSDT.*market .*closed/);
   });
 
   test('a close that is not answered in time is in the orders as known so far, and not confirmed', async (t) => {
@@ -266,6 +271,10 @@ describe('flatten', () => {
     const [order] = body.orders;
     assert.equal(status, 200);
     assert.match(order?.status ?? '', /^(queued|executing)$/);
+    assert.deepEqual(
+      body.flatten?.left.map(({ symbol, quantity, code }) => [symbol, quantity, code]),
+      [['BTCUSDT', 1, 'closing']],
+    );
     assert.equal(body.flatten_error?.code, 'close_unconfirmed');
     assert.match(body.flatten_error?.message ?? '', new RegExp(order?.order_id ?? 'none'));
     held.release();
@@ -277,32 +286,56 @@ describe('flatten', () => {
 });
 
 describe('a flatten after which something is held is no success', () => {
-  test('the broker says that there is nothing to close, and other orders there hold it back', async (t) => {
+  test('the broker says again and again that there is nothing to close, and other orders there hold it back', async (t) => {
     const broker = scriptedBroker(t);
-    const world = await openWorld(t, { brokers: broker.brokers });
+    const world = await openWorld(t, { brokers: broker.brokers, env: { POSITION_LAG_SECONDS: '0.2' } });
     const trader = await world.makeTrader();
     broker.give(trader.account.id, 2);
     // As Alpaca does while a stop of the user's own rests: "insufficient qty available for order".
     const error = { code: 'no_position', message: 'insufficient qty available for order' } as const;
     broker.script('place', async () => ({ outcome: 'rejected', error }));
     const { body } = await halt(world, trader, { flatten: true });
+    assert.ok(broker.count('place') > 1, 'one refusal is no proof that nothing is held');
     assert.deepEqual(
       body.orders.map((order) => [order.status, order.error?.code]),
-      [['rejected', 'no_position']],
+      [['rejected', 'failed_at_broker']],
+    );
+    assert.deepEqual(
+      body.flatten?.left.map(({ symbol, quantity, code }) => [symbol, quantity, code]),
+      [['BTCUSDT', 2, 'failed_at_broker']],
     );
     assert.equal(body.flatten_error?.code, 'close_unconfirmed');
   });
 
-  test('a close that was sent before is in doubt, where a second one could open the other side', async (t) => {
+  test('a close that was sent before is in doubt, where a second one could open the other side: waited for', async (t) => {
     const broker = scriptedBroker(t, { reduceOnly: false, refusesDuplicateIds: false });
-    const world = await openWorld(t, { brokers: broker.brokers });
+    const world = await openWorld(t, {
+      brokers: broker.brokers,
+      env: { RESPONSE_WAIT_SECONDS: '0.3', EXIT_DEADLINE_SECONDS: '2' },
+    });
     const trader = await world.makeTrader();
     broker.give(trader.account.id, 2);
     broker.script('place', async () => ({ outcome: 'unknown', reason: 'lost' }), 1);
-    assert.equal((await world.send(trader, { action: 'close_long' })).body.status, 'unknown');
+    const lost = await world.send(trader, { action: 'close_long' });
+    assert.deepEqual([lost.status, lost.body.status], [202, 'executing']);
     const { body } = await halt(world, trader, { flatten: true });
-    assert.deepEqual([broker.trades(), body.orders[0]?.error?.code], [[], 'no_position']);
+    assert.deepEqual([broker.count('place'), body.flatten?.closed], [1, []]);
+    assert.deepEqual(
+      body.flatten?.left.map(({ quantity, code }) => [quantity, code]),
+      [[2, 'closing']],
+    );
     assert.equal(body.flatten_error?.code, 'close_unconfirmed');
+    // Until the deadline nobody learns what became of it: no second one is sent, and the error names the first.
+    const ended = (id = '') =>
+      world.eventually(
+        () => world.order(trader, id),
+        ({ status }) => status !== 'queued' && status !== 'executing',
+      );
+    assert.equal((await ended(lost.body.order_id)).status, 'unknown');
+    const { status, error } = await ended(body.orders[0]?.order_id);
+    assert.deepEqual([status, error?.code], ['expired', 'expired']);
+    assert.match(error?.message ?? '', new RegExp(lost.body.order_id));
+    assert.equal(broker.count('place'), 1);
   });
 
   test('a part is left to a close that rests', async (t) => {
@@ -317,6 +350,34 @@ describe('a flatten after which something is held is no success', () => {
     assert.deepEqual(broker.trades(), ['sell 2', 'sell 3']);
     assert.equal(broker.position(trader.account.id), '2');
     assert.equal(body.flatten_error?.code, 'close_unconfirmed');
+  });
+
+  test('an entry that rests cannot be taken back: what it opens is closed as soon as it is filled', async (t) => {
+    const broker = scriptedBroker(t);
+    const world = await openWorld(t, {
+      brokers: broker.brokers,
+      wait: async () => {},
+      env: { RESPONSE_WAIT_SECONDS: '1' },
+    });
+    const trader = await world.makeTrader();
+    broker.fills = 'later';
+    await world.send(trader, { action: 'short_entry', quantity: 2 });
+    broker.script('cancel', () => Promise.reject(new AccountUnfit('orders cannot be cancelled now')));
+    const { body } = await halt(world, trader, { flatten: true });
+    assert.deepEqual([body.flatten?.cancelled, body.orders[0]?.action], [0, 'close_short']);
+    assert.match(body.flatten?.cancel_error ?? '', /orders cannot be cancelled now/);
+    assert.deepEqual(
+      body.flatten?.left.map(({ symbol, quantity, code }) => [symbol, quantity, code]),
+      [['BTCUSDT', -2, 'closing']],
+    );
+    assert.equal(body.flatten_error?.code, 'close_unconfirmed');
+    broker.fills = 'at once';
+    broker.settle(broker.ledger[0], 'filled');
+    await world.eventually(
+      () => world.order(trader, body.orders[0]?.order_id ?? ''),
+      (order) => order.status === 'filled',
+    );
+    assert.deepEqual([broker.trades(), broker.position(trader.account.id)], [['sell 2', 'buy 2'], '0']);
   });
 
   test('and one after which nothing is: an earlier close was filled meanwhile', async (t) => {
@@ -365,12 +426,38 @@ describe('a flatten that fails leaves the account halted, and says so', () => {
     assert.equal(await isHalted(world, trader), true);
   };
 
-  test('the broker cannot be reached', async (t) => {
+  test('the broker cannot be reached: what we know of is closed when it is back', async (t) => {
     const broker = scriptedBroker(t);
-    const world = await openWorld(t, { brokers: broker.brokers, wait: async () => {} });
+    const world = await openWorld(t, {
+      brokers: broker.brokers,
+      wait: async () => {},
+      // A little longer than the broker is waited for before its positions count as not read.
+      env: { RESPONSE_WAIT_SECONDS: '9' },
+    });
     const trader = await world.makeTrader();
-    broker.script('open', () => Promise.reject(new BrokerUnavailable('maintenance')));
-    await assertHalted(world, trader, 'broker_unavailable', /its positions could not be closed.*maintenance/);
+    await world.send(trader, { quantity: 2 });
+    for (const call of ['open', 'openOrders', 'positions', 'resolve', 'position'] as const)
+      broker.script(call, () => Promise.reject(new BrokerUnavailable('maintenance')));
+    const { status, body } = await halt(world, trader, { flatten: true });
+    assert.deepEqual(
+      [status, body.account.halted, body.flatten_error?.code],
+      [200, true, 'broker_unavailable'],
+    );
+    assert.match(
+      body.flatten_error?.message ?? '',
+      /^The account is halted, but .*positions could not be read: maintenance/,
+    );
+    assert.deepEqual(
+      [body.flatten?.closed, body.flatten?.left.map(({ quantity, code }) => [quantity, code])],
+      [[], [[2, 'closing']]],
+    );
+    assert.deepEqual(broker.trades(), ['buy 2']);
+    broker.forgetScripts();
+    await world.eventually(
+      () => world.order(trader, body.orders[0]?.order_id ?? ''),
+      (order) => order.status === 'filled',
+    );
+    assert.deepEqual([broker.trades(), broker.position(trader.account.id)], [['buy 2', 'sell 2'], '0']);
   });
 
   test('no worker can be started', async (t) => {

@@ -82,8 +82,12 @@ const asOwner = <Body>(
     ...(body ? { body } : {}),
   });
 
-async function desk(t: Parameters<typeof openWorld>[0], account: object = {}) {
-  const world = await openWorld(t);
+async function desk(
+  t: Parameters<typeof openWorld>[0],
+  account: object = {},
+  env: Record<string, string> = {},
+) {
+  const world = await openWorld(t, { env });
   const trader = await world.makeTrader({}, account);
   const own = strategy(trader, world.clock.now());
   const send = <Body = never>(body: object) => world.webhook<Body extends never ? never : Body>(trader, body);
@@ -234,12 +238,27 @@ describe('What the strategy holds and the account does not', () => {
 });
 
 describe('What is under way of our own', () => {
-  const resting = async (t: Parameters<typeof openWorld>[0]) => {
-    const found = await desk(t, { outOfSync: 'follow', paper: { latency_ms: 0, fill: 'never' } });
-    const first = await found.world.webhook(found.trader, found.own.trade(1));
-    assert.equal(first.body.status, 'placed');
+  const resting = async (t: Parameters<typeof openWorld>[0], env: Record<string, string> = {}) => {
+    const found = await desk(t, { outOfSync: 'follow', paper: { latency_ms: 0, fill: 'never' } }, env);
+    const { body: first } = await found.world.webhook(found.trader, found.own.trade(1));
+    assert.equal(first.status, 'placed');
     found.own.next(1);
-    return found;
+    return { ...found, first };
+  };
+  /** A close behind the entry that rests: its sender is told that it goes on. */
+  const closing = async (t: Parameters<typeof openWorld>[0], env: Record<string, string> = {}) => {
+    // Longer than the entry is looked at before it is answered: the close is taken by then.
+    const found = await resting(t, { RESPONSE_WAIT_SECONDS: '1.5', ...env });
+    const { world, trader, own } = found;
+    const { status, body } = await world.webhook(trader, own.trade(0));
+    assert.deepEqual([status, body.status], [202, 'executing']);
+    // The paper account fills at a look what it was set to leave when the close was taken.
+    const ended = () =>
+      world.eventually(
+        () => world.order(trader, body.order_id),
+        ({ status: now }) => now !== 'executing' && now !== 'placed',
+      );
+    return { ...found, ended };
   };
 
   test('is not bought a second time: while an entry rests, nothing more is opened towards the target', async (t) => {
@@ -253,10 +272,20 @@ describe('What is under way of our own', () => {
     assert.equal((await world.paperOrders(trader.account.id)).length, 1);
   });
 
-  test('keeps a close of nothing from being done: what rests may yet be filled', async (t) => {
-    const { world, trader, own } = await resting(t);
-    const { body } = await world.webhook(trader, own.trade(0));
-    assert.deepEqual([body.status, body.error?.code], ['rejected', 'out_of_sync']);
+  test('keeps a close of nothing from being done: what rests is filled, and then closed', async (t) => {
+    const { world, trader, ended } = await closing(t);
+    await world.setPaper(trader, { fill: 'full' });
+    const { status, error, fill_quantity } = await ended();
+    assert.deepEqual([status, error, fill_quantity], ['filled', null, 1]);
+    assert.equal(await held(world, trader), 0);
+  });
+
+  test('keeps it waiting no longer than its deadline: then it says which order it waited for', async (t) => {
+    const { world, trader, first, ended } = await closing(t, { EXIT_DEADLINE_SECONDS: '3' });
+    const { status, error } = await ended();
+    assert.deepEqual([status, error?.code], ['expired', 'expired']);
+    assert.match(error?.message ?? '', new RegExp(first.order_id));
+    assert.equal((await world.paperOrders(trader.account.id)).length, 1);
   });
 });
 

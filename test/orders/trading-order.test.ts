@@ -32,7 +32,7 @@ const outcome = ({ status, body }: Answer<unknown>): string =>
 // biome-ignore format: the contract's list
 const ORDER_RESULT = ['order_id', 'status', 'simulation', 'source', 'trading_account_id', 'broker_name', 'symbol', 'action',
   'operation', 'order_type', 'quantity', 'broker_refs', 'fill_price', 'fill_quantity', 'auto_exit', 'exit_quantity',
-  'position_before', 'exit_order_result', 'error', 'submitted_at', 'filled_at', 'trace', 'market_position', 'target', 'gap',
+  'position_before', 'exit_order_result', 'half_done', 'settled_by', 'error', 'submitted_at', 'filled_at', 'trace', 'market_position', 'target', 'gap',
   'ignored', 'price', 'slippage'];
 
 describe('POST /trading/order', () => {
@@ -66,6 +66,8 @@ describe('POST /trading/order', () => {
       exit_quantity: null,
       position_before: 0,
       exit_order_result: null,
+      half_done: false,
+      settled_by: null,
       error: null,
       submitted_at: '2026-07-15T19:00:00.000Z',
       filled_at: '2026-07-15T19:00:00.000Z',

@@ -7,7 +7,7 @@ import { findOrder } from '../../data/orders/orders.ts';
 import { absolute, type Decimal, sign, toNumber } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { timestamp } from '../../domain/ids.ts';
-import { hasEnded, type Order } from '../../domain/orders/order.ts';
+import { hasEnded, hasTraded, type Order } from '../../domain/orders/order.ts';
 import { positionAfter } from '../../domain/orders/position.ts';
 import { type OrderResult, orderResult } from '../../domain/orders/result.ts';
 import type { Work } from '../../worker/host/mailbox.ts';
@@ -117,7 +117,8 @@ async function closeAll(deps: HaltDeps, request: HaltRequest): Promise<Flattened
   return {
     orders: orders.map(orderResult),
     flatten: {
-      closed: outcomes.flatMap((outcome) => (outcome.order && !outcome.left ? [outcome.order.id] : [])),
+      // Where there was nothing to close, no order has closed it.
+      closed: outcomes.flatMap(({ order, left: open }) => (order && !open && hasTraded(order) ? [order.id] : [])),
       left,
       cancelled,
       cancel_error: cancelError,
@@ -247,6 +248,6 @@ function notRead(what: string, why: string | null): Halted['flatten_error'] {
     code: 'broker_unavailable',
     message:
       `The account is halted, but the broker’s ${what} could not be read: ${why.replace(/[.\s]+$/, '')}. ` +
-      'What we know of is closed; look at your broker, and flatten again.',
+      'What we know of is closed, or listed as left; look at your broker, and flatten again.',
   };
 }

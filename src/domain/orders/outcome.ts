@@ -145,7 +145,6 @@ export const nothingHeld = (order: Order): OrderError => ({
   message: `There is no position in ${order.symbol} for ${order.action} to close.`,
 });
 
-/** By others, between the look at it and the close of a reversal. */
 /** A close that the broker ended, and of which nothing more is known. */
 export const endedByBroker = ({ status, side, quantity }: Leg): OrderError => ({
   code: status === 'cancelled' ? 'cancelled_by_broker' : 'failed_at_broker',
@@ -160,6 +159,7 @@ export const stillHeld = (order: Order, position: Decimal): OrderError => ({
     'broker may hold it back: look at them, and close the position there or send the order again.',
 });
 
+/** By others, between the look at it and the close of a reversal. */
 export const turned = (order: Order, position: Decimal): OrderError => ({
   code: 'no_position',
   message:
