@@ -41,15 +41,17 @@ async function desk(
     account = {},
     user = {},
     able = {},
+    env = {},
   }: {
     account?: Parameters<World['makeTrader']>[1];
     user?: Parameters<World['makeTrader']>[0];
     able?: Parameters<typeof scriptedBroker>[1];
+    env?: Record<string, string>;
   } = {},
 ) {
   const clock = settableClock();
   const broker = scriptedBroker(t, able);
-  const world = await openWorld(t, { brokers: broker.brokers, clock, wait: async () => {} });
+  const world = await openWorld(t, { brokers: broker.brokers, clock, wait: async () => {}, env });
   const trader = await world.makeTrader(user, account);
   /** A second later than the last one. */
   const send = async <Body = OrderResult>(fields: object) => {
@@ -174,13 +176,40 @@ describe('After whichever order', () => {
       assert.deepEqual(await drifts(), [], 'none was told of, and none has ended');
     });
 
-  test('the rest of an entry that is filled after the strategy has gone flat is one: the broker is asked what is held', async (t) => {
-    const { world, broker, trader, say, drifts, notices } = await desk(t);
+  test('the rest of an entry that is filled while the way out waits for it is none: it is sold too', async (t) => {
+    const { world, broker, trader, say, drifts } = await desk(t, { env: { RESPONSE_WAIT_SECONDS: '0.3' } });
+    broker.fills = 'later';
+    await say('buy', 5);
+    broker.settle(broker.ledger[0], 'partially_filled', '2');
+    broker.fills = 'at once';
+    const { status, body } = await say('sell', 0);
+    assert.deepEqual([status, body.status], [202, 'executing']);
+    await world.eventually(
+      async () => broker.trades(),
+      ({ length }) => length === 2,
+    );
+    assert.deepEqual(broker.trades(), ['buy 5', 'sell 2'], 'what is held is sold at once');
+    broker.settle(broker.ledger[0], 'filled');
+    const done = await world.eventually(
+      () => world.order(trader, body.order_id),
+      (order) => order.status !== 'executing',
+    );
+    assert.equal(done.status, 'filled');
+    assert.deepEqual([broker.trades(), await drifts()], [['buy 5', 'sell 2', 'sell 3'], []]);
+    assert.equal(broker.position(trader.account.id), '0');
+  });
+
+  test('the rest of an entry that is filled after the way out has expired is one: the broker is asked what is held', async (t) => {
+    const { world, broker, trader, say, drifts, notices } = await desk(t, {
+      env: { EXIT_DEADLINE_SECONDS: '1' },
+    });
     broker.fills = 'later';
     const { order_id } = (await say('buy', 5)).body;
     broker.settle(broker.ledger[0], 'partially_filled', '2');
     broker.fills = 'at once';
-    assert.equal((await say('sell', 0)).body.status, 'filled');
+    const { body } = await say('sell', 0);
+    assert.equal(body.status, 'expired');
+    assert.ok(body.error?.message.includes(order_id), 'what it waited for is named');
     assert.deepEqual([broker.trades(), await drifts()], [['buy 5', 'sell 2'], []]);
     broker.settle(broker.ledger[0], 'filled');
     await world.as(trader, 'POST', `/trading/orders/${order_id}/look`);
@@ -247,12 +276,12 @@ describe('After whichever order', () => {
   });
 
   test('an order of which the position was not read says nothing of it', async (t) => {
-    const { broker, say, order, drifts } = await desk(t);
+    const { broker, say, order, drifts } = await desk(t, { env: { EXIT_DEADLINE_SECONDS: '1' } });
     await say('buy', 1);
     broker.script('position', async () => {
       throw new BrokerBusy('slow down', 60_000);
     });
-    assert.equal((await order('long_exit')).body.status, 'rejected');
+    assert.equal((await order('long_exit')).body.status, 'expired');
     assert.deepEqual(await drifts(), []);
   });
 

@@ -28,7 +28,7 @@ const isSettled = ({ status }: OrderRecord) => status !== 'queued' && status !==
 export async function die(
   t: TestContext,
   lead: (death: Death) => Held | null,
-  options: { position?: number; capabilities?: Partial<Capabilities> } = {},
+  options: { position?: number; capabilities?: Partial<Capabilities>; env?: Record<string, string> } = {},
 ) {
   const dataDir = mkdtempSync(join(tmpdir(), 'fillpath-recovery-'));
   const broker = scriptedBroker(t, options.capabilities);
@@ -47,7 +47,7 @@ export async function die(
   };
   // Its clock stands still with it: of what comes later, nothing ever falls due for it.
   const clock = settableClock();
-  const env = { RESPONSE_WAIT_SECONDS: '0.05' };
+  const env = { RESPONSE_WAIT_SECONDS: '0.05', ...options.env };
   const first = await openWorld(t, { dataDir, clock, log, store, wait, env, brokers: broker.brokers });
   const removeData = () => rmSync(dataDir, { recursive: true, force: true });
   let isContinued = false;

@@ -155,7 +155,9 @@ describe('A process dies at a broker that does not refuse a duplicate id', { con
   for (const { left, position, lead, meanwhile, careless } of POINTS)
     test(`${left}: ${says(careless)}, and never a leg twice`, async (t) => {
       const capabilities = { refusesDuplicateIds: false };
-      const { broker, trader, nextProcess, wakeUp } = await die(t, lead, { position, capabilities });
+      // A reversal's close that may have been sent is looked for until the deadline, which is soon.
+      const env = { ENTRY_DEADLINE_SECONDS: '1' };
+      const { broker, trader, nextProcess, wakeUp } = await die(t, lead, { position, capabilities, env });
       meanwhile?.(broker);
       const { second, clock, order } = await nextProcess();
       assert.deepEqual([order.status, order.error?.code ?? null, broker.trades()], careless);
@@ -176,13 +178,18 @@ describe('A process dies at a broker that does not refuse a duplicate id', { con
 });
 
 test('from the moment an order is taken over, the process before it sends nothing more', async (t) => {
-  const { broker, trader, nextProcess, wakeUp } = await die(t, (death) => death.broker.hold('position'));
+  const { broker, first, trader, nextProcess, wakeUp } = await die(t, (death) =>
+    death.broker.hold('position'),
+  );
   const position = broker.hold('position');
   const next = nextProcess();
   await position.reached;
   await wakeUp();
   assert.deepEqual(broker.trades(), []);
+  // Without a store that both know, the two would take the user from each other for as long as both live.
+  const stopped = first.stop();
   position.release();
+  await stopped;
   const { order } = await next;
   assert.equal(order.status, 'filled');
   assert.deepEqual(broker.trades(trader.account.id), ['buy 1']);

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
+import { BrokerBusy } from '../../src/broker/broker.ts';
 import { ACTIONS } from '../../src/domain/orders/order.ts';
 import { scriptedBroker } from '../worker/scripted-broker.ts';
 import { openWorld, settableClock, type Trader, type World } from '../world.ts';
@@ -271,10 +272,35 @@ describe('A reversal whose close does not fill in time', () => {
     assert.equal(broker.position(trader.account.id), '1');
   });
 
-  test('has failed where the close never arrived, and fill verification finds that out', async (t) => {
-    const { broker, clock, world, trader, reverse } = await shortTwo(t);
+  test('sends the close again, under the next id, where the first one never arrived', async (t) => {
+    const { broker, world, trader, reverse } = await shortTwo(t, {
+      RESPONSE_WAIT_SECONDS: '0.1',
+      FILL_REQUEUE_SECONDS: '1',
+      BROKER_TIMEOUT_SECONDS: '0.1',
+    });
+    broker.script('place', async () => ({ outcome: 'unknown', reason: 'no answer' }), 1);
+    const { status, body } = await reverse();
+    assert.equal(status, 202);
+    const done = await world.eventually(
+      () => world.order(trader, body.order_id),
+      ({ status }) => status !== 'executing',
+      15_000,
+    );
+    assert.equal(done.status, 'filled');
+    assert.deepEqual(
+      done.legs.map(({ leg, status, quantity }) => `${leg} ${status} ${quantity}`),
+      ['exit expired 2', 'exit filled 2', 'entry filled 1'],
+    );
+    assert.equal(new Set(done.legs.map(({ client_order_id }) => client_order_id)).size, 3);
+    assert.deepEqual(broker.trades(), ['buy 2', 'buy 1']);
+    assert.equal(broker.position(trader.account.id), '1');
+  });
+
+  test('has failed where nobody knows at its deadline that the close arrived, and fill verification finds out', async (t) => {
+    const { broker, clock, world, trader, reverse } = await shortTwo(t, { ENTRY_DEADLINE_SECONDS: '1' });
     broker.script('place', async () => ({ outcome: 'unknown', reason: 'no answer' }), 1);
     const { body } = await reverse();
+    assert.ok(broker.count('find') > 4, 'it was looked for until then');
     assert.equal(body.status, 'failed');
     assert.equal(body.error?.code, 'reversal_timeout');
     assert.match(body.error?.message ?? '', /not known to have reached the broker/);
@@ -291,15 +317,43 @@ describe('A reversal whose close comes to another end', () => {
   test('close rejected: the order is rejected with that error, and the entry is not sent', async (t) => {
     const world = await openWorld(t);
     const trader = await traderWith(world, -2);
-    await world.setPaper(trader, { reject: 'broker_rate_limited' });
+    await world.setPaper(trader, { reject: 'market_closed' });
     const { status, body } = await world.send(trader, { action: 'long_entry' });
     assert.equal(status, 200);
     assert.equal(body.status, 'rejected');
-    assert.equal(body.error?.code, 'broker_rate_limited');
-    assert.equal(body.error?.retry_after, 2);
+    assert.equal(body.error?.code, 'market_closed');
     assert.equal(body.auto_exit, true);
     assert.equal(body.exit_order_result?.status, 'rejected');
     assert.deepEqual(body.exit_order_result?.error, body.error);
+    assert.deepEqual(await trades(world, trader), ['sell 2']);
+    assert.equal(await held(world, trader), '-2');
+  });
+
+  test('close turned away for the rate: it waits for the broker, and then closes and opens', async (t) => {
+    const { broker, world, trader, reverse } = await shortTwo(t, { RESPONSE_WAIT_SECONDS: '0.1' });
+    broker.script('place', () => Promise.reject(new BrokerBusy('slow down', 300)), 2);
+    const { status, body } = await reverse();
+    assert.equal(status, 202);
+    assert.equal(body.status, 'executing');
+    const done = await world.eventually(
+      () => world.order(trader, body.order_id),
+      ({ status }) => status !== 'executing',
+    );
+    assert.equal(done.status, 'filled');
+    assert.equal(broker.count('place'), 4);
+    assert.deepEqual(broker.trades(), ['buy 2', 'buy 1']);
+    assert.equal(broker.position(trader.account.id), '1');
+  });
+
+  test('close turned away for the rate until the deadline: expired, and nothing was sent', async (t) => {
+    const world = await openWorld(t, { env: { ENTRY_DEADLINE_SECONDS: '1' } });
+    const trader = await traderWith(world, -2);
+    await world.setPaper(trader, { reject: 'broker_rate_limited' });
+    const { status, body } = await world.send(trader, { action: 'long_entry' });
+    assert.equal(status, 200);
+    assert.equal(body.status, 'expired');
+    assert.equal(body.error?.code, 'expired');
+    assert.equal(body.exit_order_result, null);
     assert.deepEqual(await trades(world, trader), ['sell 2']);
     assert.equal(await held(world, trader), '-2');
   });

@@ -105,7 +105,12 @@ describe('any bytes under any headers', () => {
       fc.webSegment(),
       fc.string({ unit: 'binary', maxLength: 200 }).map((text) => encodeURIComponent(text.toWellFormed())),
     );
-    const path = fc.array(piece, { maxLength: 4 }).map((pieces) => `/webhook/${pieces.join('/')}`);
+    // What leads out of there is a page, and may not be built.
+    const isThere = (url: string) => new URL(url, 'http://localhost').pathname.startsWith('/webhook/');
+    const path = fc
+      .array(piece, { maxLength: 4 })
+      .map((pieces) => `/webhook/${pieces.join('/')}`)
+      .filter(isThere);
     const method = fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'DELETE');
     await fc.assert(
       fc.asyncProperty(method, path, query, async (verb, url, asked) => {

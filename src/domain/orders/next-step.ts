@@ -355,5 +355,9 @@ function sendGuarded(order: Order, leg: Leg, facts: Facts, rules: Rules): Step {
  * It may have been sent, and the broker does not have it, though it may yet arrive. The same id again is safe only where
  * a second one is refused for ever, and a close only where it cannot open the other side.
  */
-const maySendAgain = (order: Order, leg: Leg, { able, now, isSameLogin }: Facts): boolean =>
-  able.refusesDuplicateIds && (able.reduceOnly || leg.leg === 'entry') && isSameLogin && !isLate(order, now);
+const maySendAgain = (order: Order, leg: Leg, { able, now, isSameLogin, instrument }: Facts): boolean =>
+  able.refusesDuplicateIds &&
+  (able.reduceOnly || leg.leg === 'entry') &&
+  isSameLogin &&
+  instrument === leg.instrument &&
+  !isLate(order, now);
