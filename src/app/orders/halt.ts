@@ -118,7 +118,9 @@ async function closeAll(deps: HaltDeps, request: HaltRequest): Promise<Flattened
     orders: orders.map(orderResult),
     flatten: {
       // Where there was nothing to close, no order has closed it.
-      closed: outcomes.flatMap(({ order, left: open }) => (order && !open && hasTraded(order) ? [order.id] : [])),
+      closed: outcomes.flatMap(({ order, left: open }) =>
+        order && !open && hasTraded(order) ? [order.id] : [],
+      ),
       left,
       cancelled,
       cancel_error: cancelError,
