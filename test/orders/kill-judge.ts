@@ -49,6 +49,7 @@ interface OrderRow {
 interface LegRow {
   order_id: OrderId;
   leg: LegName;
+  nth: number;
   client_order_id: ClientOrderId;
   broker_ref: string | null;
   side: Side;
@@ -75,7 +76,9 @@ export type Records = Awaited<ReturnType<typeof readRecords>>;
 export async function readRecords(db: Db) {
   return {
     orders: await db.all<OrderRow>(sql`select * from order_history`),
-    legs: await db.all<LegRow>(sql`select * from order_legs order by order_id, position`),
+    legs: (await db.all<Omit<LegRow, 'nth'>>(sql`select * from order_legs order by order_id, position`)).map(
+      numbered,
+    ),
     // In the order in which the broker accepted them.
     paper: await db.all<PaperRow>(sql`select * from paper_orders order by rowid`),
     books: await db.all<{ book: string; positions: string }>(sql`select * from paper_accounts`),
@@ -89,6 +92,12 @@ export async function readRecords(db: Db) {
       sql`select order_id, state from fill_checks where state <> 'done'`,
     ),
   };
+}
+
+/** An exit may need several closes: "exit", "exit 2" … */
+function numbered<Row extends Pick<LegRow, 'leg'>>(row: Row): Row & Pick<LegRow, 'nth'> {
+  const [leg, nth = '1'] = row.leg.split(' ');
+  return { ...row, leg: leg as LegName, nth: Number(nth) };
 }
 
 /** Everything that is wrong, as sentences. `immediate`: accounts whose broker fills every order as it comes. */
@@ -167,10 +176,12 @@ function judgeOrders({ orders, legs, paper, unverified }: Records): string[] {
     if (row.status === 'filled' && atBroker?.status !== 'filled') report(`is ${atBroker?.status} there`);
     if (row.status === 'cancelled' && atBroker?.status !== 'cancelled')
       report(`is ${atBroker?.status} there`);
-    if ((row.status === 'expired' || row.status === 'rejected') && traded.length > 0)
+    if (row.status === 'rejected' && traded.length > 0) report(`has traded its ${traded}`);
+    // An exit takes what is held, and may then wait in vain for an entry before it.
+    if (row.status === 'expired' && traded.length > 0 && own.some(({ leg }) => leg === 'entry'))
       report(`has traded its ${traded}`);
-    // Only a reversal fails here: one that got stuck after its close, or before it was known what became of that.
-    if (row.status === 'failed' && (own.length !== 2 || traded.includes('entry')))
+    // Only what closes fails here: it got stuck after its close, or before it was known what became of that.
+    if (row.status === 'failed' && (own[0]?.leg !== 'exit' || traded.includes('entry')))
       report(`has ${own.length} legs and traded ${traded}`);
   }
   return problems;
@@ -203,7 +214,7 @@ function judgeLedger({ orders, legs, paper, books }: Records): string[] {
     const seen = [leg.status, leg.fill_quantity, leg.fill_price];
     const done = [traded.status, traded.fill_quantity, traded.fill_price];
     if (`${seen}` !== `${done}`) problems.push(`${name} is ${done} there and ${seen} with us`);
-    if (leg.client_order_id !== clientOrderId(leg.order_id, leg.leg))
+    if (leg.client_order_id !== clientOrderId(leg.order_id, leg.leg, leg.nth))
       problems.push(`${name} has an id that no other worker could have derived`);
   }
   for (const { book, positions } of books)
@@ -248,7 +259,10 @@ function judgePlans({ orders, legs, paper }: Records, immediate: ReadonlySet<Acc
     const there = [{ instrument: order.symbol, quantity: decimal(order.position_before ?? 0) }];
     const plan = planOrder(intent, decimal(order.quantity), there, order.symbol);
     const expected = plan.legs.map(({ leg, side, quantity }) => `${leg}: ${side} ${quantity}`);
-    const planned = own.map(({ leg, side, quantity }) => `${leg}: ${side} ${quantity}`);
+    // A close that never arrived was planned anew.
+    const planned = own
+      .filter(({ leg, status }) => leg === 'entry' || status !== 'expired')
+      .map(({ leg, side, quantity }) => `${leg}: ${side} ${quantity}`);
     if (`${expected}` !== `${planned}`) problems.push(`${name} became ${planned} and not ${expected}`);
   }
   return problems;
