@@ -54,7 +54,7 @@ const BREAKS: Readonly<Record<string, readonly { file: string; find: string; put
       find: 'if (canAsk && !facts.isMissing) return',
       put: 'if (canAsk && facts.now < 0) return',
     },
-    { file: 'src/domain/orders/next-step.ts', find: 'able.refusesDuplicateIds && (', put: '(' },
+    { file: 'src/domain/orders/next-step.ts', find: '  able.refusesDuplicateIds &&\n', put: '' },
   ],
   // The position is read, and planned on, while earlier orders of the account are still to be filled.
   settling: [
