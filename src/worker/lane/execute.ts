@@ -72,8 +72,8 @@ export interface Task extends Guarding {
   readonly order: Order;
   /** Orders of the same account and mode with a leg that is open, as far as we know. */
   readonly others: readonly Order[];
-  /** The same, as they stand by now: somebody else may have seen their end. */
-  othersNow(): Promise<readonly Order[]>;
+  /** The same as they stand by now, since somebody else may have seen their end; and the account's connection version. */
+  now(): Promise<{ readonly others: readonly Order[]; readonly version: number | null }>;
   /** The account's connection version; null: look it up. */
   readonly version: number | null;
   readonly trades: Trades;
@@ -89,13 +89,16 @@ export class OrderTaken extends Error {
   override readonly name = 'OrderTaken';
 }
 
+/** The account was changed while the order rested: it goes on over a connection of now. */
+class Replaced extends Error {}
+
 const SPREAD_MS = 100;
 /** After a wait. A broker that never lets us look holds nothing up for ever. */
 const MOST_LOOKS_AGAIN = 2;
 
 export async function executeOrder(
   deps: Execution,
-  { order: accepted, others, othersNow, version, trades, rest, ...guarding }: Task,
+  { order: accepted, others, now: readNow, version: asked, trades, rest, ...guarding }: Task,
 ): Promise<Order> {
   const begunAt = deps.clock.now();
   let restedMs = 0;
@@ -108,6 +111,7 @@ export async function executeOrder(
   if (order.status === 'queued') order = moveTo(order, 'executing');
   let refusals = 0;
   let rounds = 0;
+  let version = asked;
   let waits = 0;
   let { guards, revision } = guarding;
   const watches = { leg: stopwatch(), others: stopwatch(), position: stopwatch() };
@@ -138,9 +142,9 @@ export async function executeOrder(
   for (const leg of order.legs) trades.seen(leg);
   for (;;)
     try {
-      const connection = { ...order, version: rounds === 0 ? version : null };
-      return await deps.connections.use(connection, trade, { mayTryRefused: isExit(order) });
+      return await deps.connections.use({ ...order, version }, trade, { mayTryRefused: isExit(order) });
     } catch (fault) {
+      if (fault instanceof Replaced) continue;
       if (!(fault instanceof BrokerUnavailable)) throw fault;
       await learnWhetherItReverses();
       const ms = beforeTheNextTry(fault);
@@ -183,7 +187,9 @@ export async function executeOrder(
     restedMs = Math.max(restedMs + most, deps.clock.now() - begunAt);
     for (const watch of Object.values(watches)) watch.pass(most);
     // Others had the lane meanwhile: what they sent counts.
-    open = refreshed(await othersNow(), open, gone);
+    const fresh = await readNow();
+    open = refreshed(fresh.others, open, gone);
+    version = fresh.version ?? version;
   }
 
   /** Once its main leg is known to be at the broker, fill verification may have come first. */
@@ -193,6 +199,7 @@ export async function executeOrder(
   }
 
   async function trade(line: Line): Promise<Order> {
+    const opened = version;
     let instruments: Instruments | null = null;
     let position: Facts['position'] = null;
     let isMissing = false;
@@ -305,6 +312,7 @@ export async function executeOrder(
         await resting(afterMs, fault);
         current = order;
         position = null;
+        if (version !== opened) throw new Replaced();
         return;
       }
       await deps.wait(afterMs);

@@ -68,7 +68,7 @@ export async function planAhead(
     return await executeOrder(looking, {
       ...{ order: draft, guards: null, revision: null, version: null },
       others: await others(),
-      othersNow: others,
+      now: async () => ({ others: await others(), version: null }),
       trades: onlyLooking(trades),
       async rest(ms, fault) {
         leftMs -= ms;

@@ -76,9 +76,9 @@ export async function workOff(
       const task = {
         ...{ order: mine, version, guards, revision },
         others: others(order),
-        async othersNow() {
+        async now() {
           await readAgain();
-          return others(order);
+          return { others: others(order), version };
         },
         trades: await tradesOf(order),
         rest: (ms: number) => {
