@@ -182,7 +182,8 @@ test('from the moment an order is taken over, the process before it sends nothin
     death.broker.hold('position'),
   );
   const position = broker.hold('position');
-  const next = nextProcess();
+  // So much later that its rescue sees the order: where the first takes the user back, nobody else comes to it.
+  const next = nextProcess(6_000);
   await position.reached;
   await wakeUp();
   assert.deepEqual(broker.trades(), []);
