@@ -83,8 +83,7 @@ export function judgePlans(
       orders.filter((order) => isCopyOf(order, ids) && millis(order.updated_at) < look.at),
     );
     const there = book.during(row.trading_account_id, row.symbol, look.at - MOMENT_MS, look.at);
-    if (isClamped && operation !== 'PLACE_ENTRY_ORDER' && there.includes(add(planned, filledBefore)))
-      continue;
+    if (operation !== 'PLACE_ENTRY_ORDER' && there.includes(add(planned, filledBefore))) continue;
     problems.push(
       `order ${row.order_id} (${row.action} ${row.quantity} ${row.symbol}) was planned on ${planned}, ` +
         `and what the exchange had accepted before came to ${sum(before)}`,

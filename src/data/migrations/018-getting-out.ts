@@ -19,6 +19,8 @@ alter table trading_accounts add column credentials_refused {boolean} not null d
 
 -- Another order may bring more for this exit to take.
 alter table order_history add column awaits_rest {boolean} not null default {false};
+-- How much of other orders' legs, open when it was planned, is in position_before.
+alter table order_history add column counted text;
 alter table order_history add column half_done {boolean} not null default {false};
 alter table order_history add column settled_by text;
 `;

@@ -74,7 +74,7 @@ export function saveOrder(order: Order): Statement[] {
             error = ${json(order.error)}, broker_refs = ${JSON.stringify(brokerRefs(order))},
             fill_price = ${fill.price}, fill_quantity = ${fill.quantity},
             filled_at = ${order.filledAt}, auto_exit = ${order.autoExit}, exit_quantity = ${exitQuantity(order)},
-            position_before = ${order.positionBefore}, exit_order_result = ${json(exitOrderResult(order))},
+            position_before = ${order.positionBefore}, counted = ${json(order.counted ?? null)}, exit_order_result = ${json(exitOrderResult(order))},
             trace = ${JSON.stringify(order.trace)}, credentials_version = ${order.credentialsVersion},
             unsettled = ${isUnsettled(order)}, awaits_rest = ${order.awaitsRest},
             guards = ${order.guards.length > 0 ? JSON.stringify(order.guards) : null},
@@ -254,6 +254,7 @@ interface OrderRow {
   auto_exit: number | boolean;
   awaits_rest: number | boolean;
   position_before: string | null;
+  counted: string | null;
   exit_order_result: string | null;
   trace: string;
   credentials_version: number | null;
@@ -287,7 +288,7 @@ async function ordersWhere(db: Reads, where: Statement): Promise<Order[]> {
       [
         sql`select order_id, version, user_id, trading_account_id, broker_name, source, simulation, symbol, action,
               order_type, intent, quantity, status, error, submitted_at, deadline_at, filled_at, auto_exit, awaits_rest,
-              position_before, exit_order_result, trace, credentials_version, notes, guards, request_id, settled_by
+              position_before, counted, exit_order_result, trace, credentials_version, notes, guards, request_id, settled_by
             from order_history`,
         where,
       ],
@@ -363,6 +364,7 @@ function toOrder(row: OrderRow, legs: Leg[]): Order {
     status: row.status,
     error: row.error === null ? null : (JSON.parse(row.error) as Order['error']),
     positionBefore: decimalOrNull(row.position_before),
+    ...(row.counted === null ? {} : { counted: JSON.parse(row.counted) as Order['counted'] }),
     autoExit: Boolean(row.auto_exit),
     awaitsRest: Boolean(row.awaits_rest),
     legs,

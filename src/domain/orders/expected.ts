@@ -88,13 +88,21 @@ export function knownFrom(orders: readonly Order[]): Map<string, Known> {
     // Over several months it is a sum, and no month's own.
     const [instrument] = instruments;
     if (instruments.size === 1 && instrument && order.positionBefore !== null) {
-      const before = known.get(instrument);
-      // Whoever planned it had looked at what was sent before, though its end may have been saved later.
-      const seenBefore = sent
+      const earlier = sent
         .filter((other) => other !== order && sentAt(other) <= sentAt(order))
         .flatMap(({ legs }) => legs)
         .filter((leg) => leg.instrument === instrument);
-      known.set(instrument, agreedOn(order.positionBefore, before, seenBefore));
+      // Of what was open when it was planned, it says how much was in the position: the rest came later.
+      const inIt = earlier.map((leg) => ({
+        ...leg,
+        fillQuantity: order.counted?.[leg.clientOrderId] ?? leg.fillQuantity,
+      }));
+      const tradedAt = known.get(instrument)?.tradedAt ?? null;
+      const base = agreedOn(order.positionBefore, { quantity: ZERO, tradedAt, counted: new Map() }, inIt);
+      known.set(
+        instrument,
+        earlier.reduce((sum, leg) => withFill(sum, leg, learntAt(leg)), base),
+      );
     }
     for (const leg of order.legs) {
       const before = leg.instrument === null ? undefined : known.get(leg.instrument);

@@ -255,6 +255,8 @@ export interface Order {
   readonly status: OrderStatus;
   readonly error: OrderError | null;
   readonly positionBefore: Decimal | null;
+  /** How much of each other leg is in that, of those that were open there when it was planned. */
+  readonly counted?: Readonly<Record<ClientOrderId, Decimal>> | undefined;
   readonly autoExit: boolean;
   /** Another order that is not settled may bring more for this exit to take: the fill of its legs is not its end. */
   readonly awaitsRest: boolean;

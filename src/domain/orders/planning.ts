@@ -68,6 +68,7 @@ export function plan(
     ...order,
     // So that with its own fills it is what is held now; by our own fills, where the broker's word is another.
     positionBefore: subtract(standing(facts), signedFillsOf(sent)),
+    counted: facts.others.length > 0 ? countedIn(facts) : undefined,
     legs: [...sent, ...numbered],
     awaitsRest: false,
   };
@@ -83,6 +84,9 @@ const standing = ({ position }: Facts): Decimal =>
       quantity: expected ?? quantity,
     })),
   );
+
+const countedIn = ({ others }: Facts): Order['counted'] =>
+  Object.fromEntries(others.map(({ leg }) => [leg.clientOrderId, leg.fillQuantity ?? ZERO]));
 
 /** Who asks for an amount and gets it waits for nobody; nor for another close, once it has its own part. */
 function awaitsRest(order: Order, wanted: Decimal, planned: readonly Leg[], facts: Facts): boolean {

@@ -46,6 +46,9 @@ const RECENT_MS = 15 * 60_000;
 /** Instead of an answer: the request is for the next worker of this user. */
 const LEFT = Symbol('left to the next worker');
 
+/** An account, or its simulated book. */
+type Book = Pick<Order, 'accountId' | 'simulation'>;
+
 type Log = Record<'info' | 'warn' | 'error', (context: object, text: string) => void>;
 
 export interface WorkerDeps {
@@ -268,7 +271,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         return null;
       case 'flatten': {
         const { accountId } = request;
-        const known = await tradesOf({ accountId, simulation: false });
+        const known = await tradesNow({ accountId, simulation: false });
         const own = { ...deps, connections, trades: known, signal: stopping.signal };
         return inTurn(`flatten ${accountId}`, () => clearEntries(own, user, accountId));
       }
@@ -286,7 +289,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         return asking(request.accountId, async () => {
           try {
             const unsettled = () => orders.unsettled(user, request.accountId);
-            const besides = { trades: await tradesOf(request.draft), unsettled, signal: stopping.signal };
+            const besides = { trades: await tradesNow(request.draft), unsettled, signal: stopping.signal };
             return { planned: await planAhead({ ...execution, judge: foresee }, request, besides) };
           } catch (fault) {
             return unavailable(fault);
@@ -318,13 +321,31 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   }
 
   /** Of the account, or of its simulated book: from what is saved at first, and as this worker sees it from then on. */
-  function tradesOf({ accountId, simulation }: Pick<Order, 'accountId' | 'simulation'>): Promise<Trades> {
+  function tradesOf({ accountId, simulation }: Book): Promise<Trades> {
     const book = `${accountId} ${simulation}`;
     const known = trades.get(book) ?? readTrades(accountId, simulation);
     trades.set(book, known);
     // A database that is away is asked again by the next order.
     known.catch(() => trades.delete(book));
     return known;
+  }
+
+  /** What has ended since, whoever saw and saved it, is in it. `open`: what has not. */
+  async function upToDate(of: Book, open: readonly Order[]): Promise<Trades> {
+    const known = await tradesOf(of);
+    for (const id of known.left(open)) {
+      const ended = await orders.find(id);
+      if (ended && !ended.settledBy) for (const leg of ended.legs) known.seen(leg);
+    }
+    return known;
+  }
+
+  async function tradesNow(of: Book): Promise<Trades> {
+    const { orders: unsettled } = await orders.unsettled(user, of.accountId);
+    return upToDate(
+      of,
+      unsettled.filter((order) => order.simulation === of.simulation && openLeg(order)),
+    );
   }
 
   async function readTrades(accountId: AccountId, simulation: boolean): Promise<Trades> {
@@ -344,7 +365,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     const inHand = resting.get(account) ?? createResting();
     resting.set(account, inHand);
     return workOff(execution, read, {
-      ...{ upTo, turn, resting: inHand, tradesOf, faults, log },
+      ...{ upTo, turn, resting: inHand, tradesOf: upToDate, faults, log },
       onDone: listening.note,
       signal: stopping.signal,
     });

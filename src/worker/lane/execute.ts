@@ -12,6 +12,7 @@ import { nextStep } from '../../domain/orders/next-step.ts';
 import {
   type GuardVerdict,
   isLate,
+  isOpenLeg,
   keyOf,
   type Leg,
   mainLeg,
@@ -23,6 +24,7 @@ import {
   type Side,
   wasSent,
 } from '../../domain/orders/order.ts';
+import { isForgotten } from '../../domain/orders/other-legs.ts';
 import {
   givenUp,
   late,
@@ -32,7 +34,7 @@ import {
   unreachable,
 } from '../../domain/orders/outcome.ts';
 import { beforeRound, isExit, isWorthWaiting, patienceOf } from '../../domain/orders/patience.ts';
-import type { Facts, Judgement, Pause, Rules } from '../../domain/orders/step.ts';
+import type { Facts, Held, Judgement, Pause, Rules } from '../../domain/orders/step.ts';
 import type { Tracing } from '../../domain/tracing.ts';
 import type { Connections } from '../line/connections.ts';
 import { CredentialsUnreadable } from '../line/credentials.ts';
@@ -41,7 +43,7 @@ import type { Line } from '../line/line.ts';
 import type { Guarding } from '../orders.ts';
 import type { GuardedEntry } from './guarding.ts';
 import { type Instruments, resolveAll } from './instruments.ts';
-import { lookElsewhere, openElsewhere, refreshed } from './open-elsewhere.ts';
+import { lookElsewhere, type OpenElsewhere, openElsewhere, refreshed } from './open-elsewhere.ts';
 import { type Sending, sendLeg } from './send-leg.ts';
 import type { Trades } from './trades.ts';
 import { stopwatch } from './watches.ts';
@@ -95,6 +97,11 @@ class Replaced extends Error {}
 const SPREAD_MS = 100;
 /** After a wait. A broker that never lets us look holds nothing up for ever. */
 const MOST_LOOKS_AGAIN = 2;
+/** Of the position, where something was filled meanwhile: an order that is filled bit by bit keeps no exit from being planned. */
+const MOST_READS_AGAIN = 2;
+
+const fillsOf = (open: readonly OpenElsewhere[]): ReadonlyMap<string, string> =>
+  new Map(open.map(({ leg }) => [leg.clientOrderId, leg.fillQuantity ?? ZERO]));
 
 export async function executeOrder(
   deps: Execution,
@@ -325,7 +332,7 @@ export async function executeOrder(
       return instruments;
     }
 
-    async function readHeld(): Promise<Facts['position']> {
+    async function readHeld(again = MOST_READS_AGAIN): Promise<Facts['position']> {
       const { all } = tradable();
       const quantities = await Promise.all(all.map((instrument) => line.position(instrument)));
       const held = all.map(({ symbol: instrument }, index) => ({
@@ -333,10 +340,11 @@ export async function executeOrder(
         quantity: quantities[index] ?? ZERO,
         expected: trades.expected(instrument),
       }));
-      const legs = open.map(({ leg }) => leg);
+      const isStill = await whatStoodStill(held);
+      if (again > 0 && !held.every(isStill)) return readHeld(again - 1);
       for (const each of held)
-        if (agrees(each)) {
-          const there = legs.filter(({ instrument }) => instrument === each.instrument);
+        if (agrees(each) && isStill(each)) {
+          const there = open.map(({ leg }) => leg).filter(({ instrument }) => instrument === each.instrument);
           trades.agreed(each.instrument, each.quantity, [...there, ...current.legs]);
           // By our own exit, and not by one answer.
           const isOver = each.quantity === ZERO && each.expected === ZERO && there.length === 0;
@@ -345,9 +353,38 @@ export async function executeOrder(
       return { held, readAt: now() };
     }
 
-    async function lookAt(withinMs: number) {
+    /**
+     * What was filled while the position was read is in it, or is not. Where nothing else tells, as nothing was filled of late, what is
+     * open there is looked at before and after: later fills are added to what was read, and this one would count twice.
+     */
+    async function whatStoodStill(held: readonly Held[]): Promise<(each: Held) => boolean> {
+      const isOpenThere = (each: Held) =>
+        each.expected === null &&
+        open.some(
+          ({ instrument, leg }) =>
+            instrument === each.instrument && isOpenLeg(leg) && !isForgotten(leg, now()),
+        );
+      if (!held.some(isOpenThere)) return () => true;
+      const before = fillsOf(open);
+      let isAnswered = true;
+      open = await lookAt(deps.rules.settleMs, () => {
+        isAnswered = false;
+      });
+      const after = fillsOf(open);
+      const moved = new Set(
+        open
+          .filter(({ leg }) => before.get(leg.clientOrderId) !== after.get(leg.clientOrderId))
+          .map(({ instrument }) => instrument),
+      );
+      return ({ instrument }) => isAnswered && !moved.has(instrument);
+    }
+
+    async function lookAt(withinMs: number, onUnanswered = () => {}) {
       const { rules } = deps;
-      const onFault = (fault: unknown) => orReconnect(fault, withinMs);
+      const onFault = (fault: unknown) => {
+        onUnanswered();
+        return orReconnect(fault, withinMs);
+      };
       const looking = { line, now: now(), withinMs, rules, onFault, onSeen: (leg: Leg) => trades.seen(leg) };
       const found = await Promise.all(
         open.map((other) => (tradable().has(other.instrument) ? lookElsewhere(looking, other) : [other])),

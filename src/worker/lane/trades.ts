@@ -2,8 +2,9 @@
 // worker first meets the account, and up to date from then on, since nobody else executes this user's orders.
 
 import { type Decimal, sign } from '../../domain/decimal.ts';
+import type { OrderId } from '../../domain/ids.ts';
 import { agreedOn, expectedOf, type Known, knownFrom, withFill } from '../../domain/orders/expected.ts';
-import type { Leg, Order, Side } from '../../domain/orders/order.ts';
+import { type Leg, type Order, openLeg, type Side } from '../../domain/orders/order.ts';
 
 /** Of one account and mode. */
 export interface Trades {
@@ -11,6 +12,8 @@ export interface Trades {
   agreed(instrument: string, position: Decimal, open: readonly Leg[]): void;
   /** As it was seen, by whomever and however often: only what is new counts. */
   seen(leg: Leg): void;
+  /** Orders that had an open leg when this was last asked, and are not among these: whoever saw their end, it is to be `seen`. */
+  left(open: readonly Order[]): readonly OrderId[];
   /** null: nothing was filled of late. */
   expected(instrument: string): Decimal | null;
   /** The same of every instrument where something was. */
@@ -30,6 +33,7 @@ export interface TradesClock {
 export function openTrades({ now, lagMs }: TradesClock, saved: readonly Order[] = []): Trades {
   const known = knownFrom(saved);
   const names = new Map<string, string>();
+  let unsettled: readonly OrderId[] = saved.filter(openLeg).map(({ id }) => id);
   const change = (instrument: string, to: Known) => known.set(instrument, to);
   return {
     agreed(instrument, position, open) {
@@ -38,6 +42,12 @@ export function openTrades({ now, lagMs }: TradesClock, saved: readonly Order[] 
     seen(leg) {
       const before = leg.instrument === null ? undefined : known.get(leg.instrument);
       if (leg.instrument !== null && before) change(leg.instrument, withFill(before, leg, now()));
+    },
+    left(open) {
+      const still = open.map(({ id }) => id);
+      const ended = unsettled.filter((id) => !still.includes(id));
+      unsettled = still;
+      return ended;
     },
     expected: (instrument) => expectedOf(known.get(instrument), now(), lagMs),
     recent: () =>

@@ -26,8 +26,8 @@ export interface WorkOff {
   readonly turn: Turn;
   /** Orders of the account that wait patiently, beside the lane. */
   readonly resting: Resting;
-  /** Of the account, or of its simulated book. */
-  tradesOf(order: Order): Promise<Trades>;
+  /** Of the account, or of its simulated book. `open`: its orders with an open leg, as they stand now. */
+  tradesOf(order: Order, open: readonly Order[]): Promise<Trades>;
   /** How often each order could not be brought to its end, by this worker. */
   readonly faults: Map<OrderId, number>;
   /** How an order stands when its execution is over. */
@@ -78,9 +78,10 @@ export async function workOff(
         others: others(order),
         async now() {
           await readAgain();
+          await tradesOf(order, [order, ...others(order)]);
           return { others: others(order), version };
         },
-        trades: await tradesOf(order),
+        trades: await tradesOf(order, [order, ...others(order)]),
         rest: (ms: number) => {
           hasRested = true;
           return resting.of(order, () => turn.aside(() => stoppable(execution.rest(ms, signal))));

@@ -1,0 +1,112 @@
+// A fill is in what an account is expected to hold once: whether it came before the position was read, while it was read or after
+// that, and whoever saw it. Each of these tests failed once.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { sql } from '../../src/data/engine/db.ts';
+import { decimal } from '../../src/domain/decimal.ts';
+import { openWorld, type Trader, type World } from '../world.ts';
+import { type ScriptedBroker, scriptedBroker } from './scripted-broker.ts';
+
+const pass = async () => {};
+
+async function openDesk(
+  t: test.TestContext,
+): Promise<{ broker: ScriptedBroker; world: World; trader: Trader }> {
+  const broker = scriptedBroker(t);
+  const world = await openWorld(t, {
+    brokers: broker.brokers,
+    wait: pass,
+    // Nobody looks at what rests but the orders themselves.
+    env: { RESPONSE_WAIT_SECONDS: '0.2', FILL_REQUEUE_SECONDS: '3600' },
+  });
+  return { broker, world, trader: await world.makeTrader() };
+}
+
+/** An entry of 1 that rests at the broker. */
+async function resting({ broker, world, trader }: Awaited<ReturnType<typeof openDesk>>): Promise<string> {
+  broker.fills = 'later';
+  const { body } = await world.send(trader, { action: 'long_entry', quantity: 1 });
+  const placed = await world.eventually(
+    () => world.order(trader, body.order_id),
+    ({ status }) => status === 'placed',
+  );
+  broker.fills = 'at once';
+  return placed.order_id;
+}
+
+const before = async (world: World, trader: Trader, id: string): Promise<unknown> =>
+  (
+    await world.eventually(
+      () => world.order(trader, id),
+      ({ status }) => status === 'filled',
+    )
+  ).position_before;
+
+describe('What an account is expected to hold', () => {
+  test('a fill that comes while the position is read is counted once', async (t) => {
+    const desk = await openDesk(t);
+    const { broker, world, trader } = desk;
+    await resting(desk);
+    broker.script(
+      'position',
+      async (goodAnswer) => {
+        broker.settle(broker.ledger[0], 'filled');
+        return goodAnswer();
+      },
+      1,
+    );
+    const second = await world.send(trader, { action: 'long_entry', quantity: 1 });
+    await before(world, trader, second.body.order_id);
+    const third = await world.send(trader, { action: 'long_entry', quantity: 1 });
+    assert.equal(await before(world, trader, third.body.order_id), 2);
+    assert.equal(broker.position(trader.account.id), '3');
+  });
+
+  test('a fill that comes after it is, and a successor knows it as its predecessor did', async (t) => {
+    const desk = await openDesk(t);
+    const { broker, world, trader } = desk;
+    const first = await resting(desk);
+    // Planned beside the first, of which nothing is filled.
+    const second = await world.send(trader, { action: 'long_entry', quantity: 1 });
+    assert.equal(await before(world, trader, second.body.order_id), 0);
+    broker.settle(broker.ledger[0], 'filled');
+    await world.as(trader, 'GET', `/trading/orders/${first}`);
+    await world.restart();
+    const third = await world.send(trader, { action: 'long_entry', quantity: 1 });
+    assert.equal(await before(world, trader, third.body.order_id), 2);
+    await world.restart();
+    // The position lags: shown is what was held before the third.
+    broker.script('position', async () => decimal(2), 2);
+    const fourth = await world.send(trader, { action: 'long_entry', quantity: 1 });
+    assert.equal(await before(world, trader, fourth.body.order_id), 3);
+  });
+
+  test('an end that another process has saved meanwhile is', async (t) => {
+    const desk = await openDesk(t);
+    const { broker, world, trader } = desk;
+    broker.give(trader.account.id, 0);
+    const filled = await world.send(trader, { action: 'long_entry', quantity: 1 });
+    assert.equal(await before(world, trader, filled.body.order_id), 0);
+    const rests = await resting(desk);
+    await world.restart();
+    // The new worker makes its own picture while the order rests …
+    await world.send(trader, { action: 'long_entry', quantity: 1 }, { query: '?simulation=true' });
+    await world.as(trader, 'GET', `/trading/accounts/${trader.account.id}/positions`);
+    const planned = await world.as(trader, 'POST', '/trading/order/plan', {
+      trading_account_id: trader.account.id,
+      symbol: 'BTCUSDT',
+      action: 'long_entry',
+      quantity: 1,
+    });
+    assert.ok(planned.status < 300, JSON.stringify(planned.body));
+    // … and what the old one saw of it is saved only then.
+    broker.settle(broker.ledger[1], 'filled');
+    await world.db.commit([
+      sql`update order_legs set status = 'filled', fill_quantity = '1', fill_price = '100' where order_id = ${rests}`,
+      sql`update order_history set status = 'filled', unsettled = ${false}, version = version + 1 where order_id = ${rests}`,
+    ]);
+    const last = await world.send(trader, { action: 'long_entry', quantity: 1 });
+    assert.equal(await before(world, trader, last.body.order_id), 2);
+  });
+});
