@@ -477,7 +477,8 @@ describe('any signals, any position, any luck', () => {
             assert.ok(['rejected', 'failed', 'expired', 'cancelled'].includes(order.status), order.status);
             assert.ok(order.error, 'it says why');
             // What an exit took before its deadline is taken, where it waited for another order's rest until then.
-            const hasWaited = isExit(order) && order.error.message.includes('What was held before it is closed');
+            const hasWaited =
+              isExit(order) && order.error.message.includes('What was held before it is closed');
             if (!['failed', 'cancelled'].includes(order.status) && !hasWaited)
               assert.equal(
                 mainLeg(order)?.fillQuantity ?? '0',

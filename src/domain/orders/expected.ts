@@ -6,7 +6,8 @@
 //   fills      ours that are not in the base, each counted once however often it is seen
 //   expected   base and fills, for as long as a position may lag behind the last of them; after that the broker is believed
 //
-// The worker that has the user keeps it up to date as it goes; its successor makes it anew from the orders that are saved.
+// The worker that has the user keeps it up to date as it goes; its successor makes it anew from the orders that are saved, each with
+// the position that it was planned on and how much of the legs that were open then is in that.
 
 import { add, compare, type Decimal, negate, sign, subtract, ZERO } from '../decimal.ts';
 import { type ClientOrderId, millis } from '../ids.ts';
