@@ -93,6 +93,35 @@ const IMPURE: readonly (readonly [RegExp, string])[] = [
   [/\bMath\s*\.\s*random\b|\brandom(UUID|UUIDv7|Bytes|Int|Fill|FillSync)\b/, 'uses chance'],
 ];
 
+/**
+ * Whoever reads on and on in the thread that trades keeps everybody waiting, unless each step takes its turn: so what is read
+ * step by step or page by page is read by `inSteps`. These loop by themselves, so many times, because they read no list.
+ */
+const LOOPS: Readonly<Record<string, readonly [times: number, why: string]>> = {
+  'data/engine/steps.ts': [1, 'it is the loop'],
+  'data/engine/postgres-scripts.ts': [1, 'waits for a lock'],
+  'data/engine/migrate.ts': [1, 'waits for others who migrate'],
+  'data/orders/for-workers.ts': [1, 'tries again what somebody else has changed'],
+  'app/audit/chain.ts': [1, 'begins anew where the log was pruned meanwhile; it walks in steps'],
+  'app/operation/admin.ts': [1, 'tries again what somebody else has changed'],
+  'app/operation/retention.ts': [1, 'pauses after each unit'],
+  'app/orders/fate.ts': [1, 'waits for the database'],
+  'app/orders/hear-fills.ts': [1, 'waits for words of brokers'],
+  'app/orders/hear-word.ts': [1, 'tries again what somebody else has changed'],
+  'app/orders/once.ts': [1, 'waits for who decides'],
+  'app/orders/place-order.ts': [1, 'waits for a worker'],
+  'app/orders/settle-order.ts': [1, 'tries again what somebody else has changed'],
+  'app/orders/strategy.ts': [2, 'tries again what somebody else has changed'],
+  'http/client-ip.ts': [1, 'goes along a header'],
+  'cli/doctor/machine.ts': [1, 'goes up from a folder'],
+  'cli/orders.ts': [2, 'asks the API, where each request has its turn; and connects again'],
+  'roles/message-key.ts': [1, 'waits for a key'],
+};
+const LOOPING = new Set(['data', 'app', 'http', 'cli', 'roles']);
+/** Without an end of its own, or one that waits for what it goes on with. */
+const LOOP =
+  /\bfor\s*\([^;(){}]*;\s*;|\bwhile\s*\(|\bdo\s*\{|\bfor\s*\(\s*let\b[^;{}]*;[^;{}]*;[^;{}]*\bawait\b/g;
+
 const MAX_LINES = 400;
 
 type Sources = ReadonlyMap<string, string>;
@@ -125,6 +154,9 @@ function breaches(sources: Sources): string[] {
     const readsEnv = /\bprocess\s*\.\s*env\b/.test(code) || /\benv\b[^;]*\bfrom\s*'node:process'/.test(code);
     if (readsEnv && file !== 'main.ts' && file !== 'config/config.ts')
       report('reads process.env; only main.ts passes it on, to config/config.ts');
+    const loops = LOOPING.has(folder) ? [...code.matchAll(LOOP)].length : 0;
+    if (loops > (LOOPS[file]?.[0] ?? 0))
+      report('loops by itself; what is read step by step or page by page is read by inSteps');
     if (onlyReexports) report('only re-exports; import from where the thing is');
     const lines = (sources.get(file) ?? '').trimEnd().split('\n').length;
     if (lines > MAX_LINES) report(`has ${lines} lines; above ${MAX_LINES} it wants to be two files`);
@@ -389,6 +421,18 @@ describe('the rules', () => {
       /only re-exports/,
     ],
     'a file that is too long': [{ 'app/x.ts': 'x;\n'.repeat(401) }, /has 401 lines/],
+    'pages that are read without a turn': [
+      { 'app/x.ts': 'for (let cursor = null; ; ) cursor = await read(cursor);' },
+      /src\/app\/x\.ts: loops by itself/,
+    ],
+    'pages that are read without a turn while there are some': [
+      { 'http/x.ts': 'let page; do { page = await read(page); } while (page);' },
+      /src\/http\/x\.ts: loops by itself/,
+    ],
+    'pages that are read without a turn, one from the other': [
+      { 'roles/x.ts': 'for (let page = await read(); page !== null; page = await read(page)) send(page);' },
+      /src\/roles\/x\.ts: loops by itself/,
+    ],
     'a folder without a rule': [{ 'utils/x.ts': '' }, /no row in MAY_IMPORT/],
     'a file that is not there': [{ 'app/x.ts': "import './gone.ts';" }, /does not exist/],
   };

@@ -1,5 +1,9 @@
 // Lists are ordered by id; the last one of a page is the cursor of the next.
 
+import { type InTurn, inSteps } from '../data/engine/steps.ts';
+
+export type { InTurn };
+
 export interface PageRequest {
   readonly cursor: string | null;
   readonly limit: number;
@@ -32,4 +36,18 @@ export function pageOf<Item extends { readonly id: string }, Shown>(
   }
   const last = found[items.length - 1];
   return { items, next_cursor: found.length > items.length && last ? last.id : null };
+}
+
+const LARGEST_PAGE = 200;
+
+/** Every page of a list, from its beginning, each read in a turn of its own. */
+export async function* pagesOf<Read extends { readonly next_cursor: string | null }>(
+  read: (page: PageRequest) => Promise<Read>,
+  inTurn?: InTurn,
+): AsyncGenerator<Read> {
+  const next = (last: Read | null) => read({ cursor: last?.next_cursor ?? null, limit: LARGEST_PAGE });
+  for await (const page of inSteps(next, inTurn)) {
+    yield page;
+    if (page.next_cursor === null) return;
+  }
 }

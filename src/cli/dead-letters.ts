@@ -1,7 +1,7 @@
 // Orders that fill verification gave up on, and the way back.
 
 import { type DeadLetter, readDeadLetters, retryDeadLetter } from '../app/operation/admin.ts';
-import { pagesOf } from '../http/csv.ts';
+import { pagesOf } from '../app/pages.ts';
 import { asOperator } from '../roles/operator.ts';
 import { type AddCommands, examples, JSON_OPTION, refused, type WithJson } from './desk.ts';
 import type { ExitCode } from './output.ts';
@@ -16,7 +16,8 @@ export const deadLetters: AddCommands = (noun, { output, config, does }) => {
       does(async ({ json }: WithJson) =>
         asOperator<ExitCode>(config(), 'dead-letters list', async (operator) => {
           const found: DeadLetter[] = [];
-          for await (const page of pagesOf((page) => readDeadLetters(operator, page))) found.push(...page);
+          for await (const { items } of pagesOf((page) => readDeadLetters(operator, page)))
+            found.push(...items);
           if (json) output.json(found);
           else
             output.table(

@@ -6,11 +6,12 @@ import { finished } from 'node:stream/promises';
 import { readUsers } from '../app/operation/admin.ts';
 import { findUser } from '../app/operation/operator.ts';
 import { type OrderFilter, readOrders } from '../app/orders/read-orders.ts';
+import { pagesOf } from '../app/pages.ts';
 import { accountsNamed } from '../data/accounts/accounts.ts';
 import { type Denial, deny, isDenial } from '../domain/denial.ts';
 import type { OrderId, UserId } from '../domain/ids.ts';
 import type { OrderSummary } from '../domain/orders/result.ts';
-import { headerLine, pagesOf, rowLine } from '../http/csv.ts';
+import { headerLine, rowLine } from '../http/csv.ts';
 import { ORDERS_CSV } from '../http/csv-columns.ts';
 import { asOperator, type Operator } from '../roles/operator.ts';
 import { type AddCommands, examples, notATime, refused, timeOf } from './desk.ts';
@@ -99,8 +100,8 @@ async function whoseOrders(operator: Operator, { user, account }: ExportOptions)
 const MOST_NAMED = 20;
 
 async function* everybody(operator: Operator): AsyncGenerator<UserId> {
-  for await (const page of pagesOf((page) => readUsers(operator, { ...page, email: null })))
-    for (const { id } of page) yield id;
+  for await (const { items } of pagesOf((page) => readUsers(operator, { ...page, email: null })))
+    for (const { id } of items) yield id;
 }
 
 async function writeOrders(
@@ -118,11 +119,11 @@ async function writeOrders(
   try {
     if (format.head !== '') await write(format.head);
     for await (const user of users)
-      for await (const page of pagesOf(({ cursor, limit }) =>
+      for await (const { items } of pagesOf(({ cursor, limit }) =>
         readOrders({ db }, user, { filter, cursor: cursor as OrderId | null, limit }),
       )) {
-        if (page.length > 0) await write(page.map(format.line).join(''));
-        count += page.length;
+        if (items.length > 0) await write(items.map(format.line).join(''));
+        count += items.length;
         progress.tell(`${count} orders`);
       }
     return count;

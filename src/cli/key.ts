@@ -1,8 +1,8 @@
 // API keys of a user, for the operator at the machine.
 
 import { createApiKey, readApiKeys, removeApiKey } from '../app/accounts/settings.ts';
+import { pagesOf } from '../app/pages.ts';
 import { isDenial } from '../domain/denial.ts';
-import { pagesOf } from '../http/csv.ts';
 import { type AddCommands, examples, JSON_OPTION, refused, type WithJson } from './desk.ts';
 import { visible } from './output.ts';
 import { ofUser } from './user.ts';
@@ -27,7 +27,8 @@ export const key: AddCommands = (noun, desk) => {
       does(async (whose: string, { json }: WithJson) =>
         ofUser(desk, 'key list', whose, async (operator, { id, email }) => {
           const found: Shown[] = [];
-          for await (const page of pagesOf((page) => readApiKeys(operator, id, page))) found.push(...page);
+          for await (const { items } of pagesOf((page) => readApiKeys(operator, id, page)))
+            found.push(...items);
           if (json) output.json(found);
           else
             output.table(

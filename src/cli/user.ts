@@ -3,11 +3,11 @@
 import { argon2id } from '../app/identity/passwords.ts';
 import { changeUserAsAdmin, readUser, readUsers, type UserChange } from '../app/operation/admin.ts';
 import { addUser, findUser, removeSecondFactor, replacePassword } from '../app/operation/operator.ts';
+import { pagesOf } from '../app/pages.ts';
 import { randomToken } from '../app/secret-box.ts';
 import type { User } from '../data/identity/users.ts';
 import { isDenial } from '../domain/denial.ts';
 import type { Timestamp } from '../domain/ids.ts';
-import { pagesOf } from '../http/csv.ts';
 import { asOperator, type Operator } from '../roles/operator.ts';
 import {
   type AddCommands,
@@ -39,8 +39,10 @@ export const user: AddCommands = (noun, desk) => {
       does(async ({ email, json }: WithJson & { email?: string }) =>
         asOperator<ExitCode>(config(), 'user list', async (operator) => {
           const found: Shown[] = [];
-          for await (const page of pagesOf((page) => readUsers(operator, { ...page, email: email ?? null })))
-            found.push(...page);
+          for await (const { items } of pagesOf((page) =>
+            readUsers(operator, { ...page, email: email ?? null }),
+          ))
+            found.push(...items);
           if (json) output.json(found);
           else
             output.table(

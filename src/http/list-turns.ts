@@ -3,6 +3,7 @@
 // list waits a little after the last one, longer while somebody trades: reading as fast as one can delays nobody's order.
 
 import type { FastifyInstance, FastifyReply, RouteOptions } from 'fastify';
+import type { InTurn } from '../app/pages.ts';
 import type { UserId } from '../domain/ids.ts';
 import { READING } from './reads-at-once.ts';
 
@@ -93,13 +94,17 @@ function once(does: () => void): () => void {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Of the database: what is asked of a broker waits elsewhere. */
-    isList?: boolean;
+    /** Of the database: what is asked of a broker waits elsewhere. `long`: it takes seconds, and its user’s others do not wait. */
+    isList?: boolean | 'long';
+  }
+  interface FastifyRequest {
+    /** Of a list: its first page has the turn that the request waited for, each further one its own. */
+    inTurn: InTurn;
   }
 }
 
 export function takeTurns(server: FastifyInstance): void {
-  const turns = createListTurns();
+  const [short, long] = [createListTurns(), createListTurns()];
   const endings = new WeakMap<FastifyReply, () => void>();
   server.addHook('onRoute', (route) => {
     route.config = { ...route.config, isList: route.config?.isList ?? isList(route) };
@@ -107,15 +112,28 @@ export function takeTurns(server: FastifyInstance): void {
   server.addHook('onRequest', async (request, reply) => {
     const { url = '' } = request.routeOptions;
     const acts = url.startsWith('/webhook/') || (url.startsWith('/trading/') && !READING.has(request.method));
-    if (acts) reply.raw.once('close', turns.trading());
+    if (acts) reply.raw.once('close', short.trading());
   });
+  server.decorateRequest('inTurn');
   server.addHook('preHandler', async (request, reply) => {
-    if (!request.routeOptions.config.isList) return;
-    const end = await turns.take(request.caller.user.id);
-    endings.set(reply, end);
+    const { isList: kind } = request.routeOptions.config;
+    if (!kind) return;
+    const turns = kind === 'long' ? long : short;
+    const user = request.caller.user.id;
+    let first: (() => void) | undefined = await turns.take(user);
+    endings.set(reply, first);
     // Where it is never sent.
-    reply.raw.once('close', end);
-    if (reply.raw.closed) end();
+    reply.raw.once('close', first);
+    if (reply.raw.closed) first();
+    request.inTurn = async (work) => {
+      const end = first ?? (await turns.take(user));
+      first = undefined;
+      try {
+        return await work();
+      } finally {
+        end();
+      }
+    };
   });
   // Its text is made; what remains is the network's.
   server.addHook('onSend', async (_request, reply) => endings.get(reply)?.());

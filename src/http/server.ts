@@ -14,6 +14,7 @@ import { Compile } from 'typebox/compile';
 import type { IpList } from '../app/accounts/ip-list.ts';
 import type { RequestContext } from '../app/audit/audit.ts';
 import type { Health } from '../app/operation/health.ts';
+import { Written } from '../app/reading.ts';
 import type { Counters } from '../domain/counters.ts';
 import { isStorable, plainJson, readJson } from '../domain/signals/json.ts';
 import { type Admission, admitTradingRequests } from './admission.ts';
@@ -204,6 +205,9 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   takeTurns(server);
   refuseUnknownParameters(server);
   packAnswers(server);
+  server.setReplySerializer((payload) =>
+    payload instanceof Written ? payload.json : JSON.stringify(payload),
+  );
   server.setErrorHandler(sendFault);
   const pages = openPages(deps.pagesFolder);
   server.setNotFoundHandler(

@@ -6,7 +6,6 @@ import { readBalance, readSymbols, resetSimulation, verifyAccount } from '../app
 import {
   createAccount,
   readAccount,
-  readAccounts,
   regenerateSecret,
   regenerateToken,
   replaceCredentials,
@@ -32,7 +31,6 @@ import {
 import { writeAudit } from '../app/audit/audit.ts';
 import { auditKeyOf } from '../app/audit/chain.ts';
 import type { Sealer } from '../app/audit/sealing.ts';
-import { readAuditLog, readSecurityAttacks } from '../app/audit/security-events.ts';
 import { countStrangers } from '../app/audit/strangers.ts';
 import { afterwards, every } from '../app/background.ts';
 import { admitTradingRequest, authenticate, isStillIn } from '../app/identity/access.ts';
@@ -64,10 +62,8 @@ import {
   changeUserAsAdmin,
   makeFirstAdmin,
   publishTerms,
-  readDeadLetters,
   readQueues,
   readUser,
-  readUsers,
   readWorkers,
   retryDeadLetter,
   revokeSessionAsAdmin,
@@ -84,10 +80,8 @@ import { openFeeds } from '../app/orders/feeds.ts';
 import { haltAccount, resumeAccount } from '../app/orders/halt.ts';
 import { lookNow } from '../app/orders/look-now.ts';
 import { planDashboardOrder } from '../app/orders/plan-order.ts';
-import { readOrder, readOrders, readStory } from '../app/orders/read-orders.ts';
-import { readOverview } from '../app/orders/read-overview.ts';
-import { readPerformance } from '../app/orders/read-performance.ts';
-import { readSignal, readSignals } from '../app/orders/read-signals.ts';
+import { readOrder, readStory } from '../app/orders/read-orders.ts';
+import { readSignal } from '../app/orders/read-signals.ts';
 import { settleOrder } from '../app/orders/settle-order.ts';
 import { openOrderStream } from '../app/orders/stream-orders.ts';
 import { placeTraced, receiveTraced } from '../app/orders/traced.ts';
@@ -105,6 +99,7 @@ import { METRICS_TYPE } from '../telemetry/prometheus.ts';
 import { appKeyOf } from './adapters.ts';
 import { type Foundation, giveUpMs } from './foundation.ts';
 import { leaveMessageKey } from './message-key.ts';
+import { openReading } from './reading.ts';
 
 /** At a stop, for the mails under way. */
 const MAIL_PATIENCE_MS = 3_000;
@@ -178,6 +173,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     (...args: Args) =>
       does(deps, ...args);
 
+  const reading = openReading(base, deps);
   const server = buildServer({
     clock,
     log,
@@ -229,9 +225,9 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       readWorkers: bind(readWorkers),
       stopWorker: bind(stopWorker),
       readQueues: bind(readQueues),
-      readDeadLetters: bind(readDeadLetters),
+      readDeadLetters: reading.deadLetters,
       retryDeadLetter: bind(retryDeadLetter),
-      readUsers: bind(readUsers),
+      readUsers: reading.users,
       readUser: bind(readUser),
       changeUser: bind(changeUserAsAdmin),
       revokeSession: bind(revokeSessionAsAdmin),
@@ -242,21 +238,21 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       place: bind(placeTraced),
       readOrder: bind(readOrder),
       readStory: bind(readStory),
-      readOrders: bind(readOrders),
+      readOrders: reading.orders,
     },
     orderStream: { openStream: bind(openOrderStream), isStillIn: bind(isStillIn) },
-    performance: { readPerformance: bind(readPerformance) },
-    overview: { readOverview: bind(readOverview) },
+    performance: { readPerformance: reading.performance },
+    overview: { readOverview: reading.overview },
     look: { lookNow: bind(lookNow) },
     settle: { settleOrder: bind(settleOrder) },
     signals: {
-      readSignals: bind(readSignals),
+      readSignals: reading.signals,
       readSignal: bind(readSignal),
       checkMessage: bind(checkMessage),
       planOrder: bind(planDashboardOrder),
     },
     accounts: {
-      readAccounts: bind(readAccounts),
+      readAccounts: reading.accounts,
       readAccount: bind(readAccount),
       createAccount: bind(createAccount),
       updateAccount: (...args) => updateAccount({ ...deps, beginningOfDay: bind(beginningOfDay) }, ...args),
@@ -283,8 +279,8 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       removeAllowedIp: bind(removeAllowedIp),
       acceptTerms: bind(acceptCurrentTerms),
       readSubscription: bind(readSubscription),
-      readSecurityAttacks: bind(readSecurityAttacks),
-      readAuditLog: bind(readAuditLog),
+      readSecurityAttacks: reading.attacks,
+      readAuditLog: reading.auditLog,
     },
     notifications: {
       readDestinations: bind(readDestinations),

@@ -4,6 +4,7 @@
 import { CompactEncrypt, importJWK } from 'jose';
 import { listCredentials, resealCredentials, type SealedCredentials } from '../data/accounts/accounts.ts';
 import type { Db } from '../data/engine/db.ts';
+import { inSteps } from '../data/engine/steps.ts';
 import {
   type PrivateJwk,
   SEAL_ALGORITHM,
@@ -53,11 +54,9 @@ export async function sealToFirst(
 }
 
 async function* sealedOtherwise(db: Db, kid: string): AsyncGenerator<SealedCredentials> {
-  for (let after: string = NOBODY; ; ) {
-    const found = await listCredentials(db, { after, limit: PAGE });
+  const read = (after: string = NOBODY) => listCredentials(db, { after, limit: PAGE });
+  for await (const found of inSteps<readonly SealedCredentials[]>((last) => read(last?.at(-1)?.id))) {
     yield* found.filter(({ sealed_credentials }) => sealedTo(sealed_credentials) !== kid);
-    const last = found.at(-1);
-    if (!last || found.length < PAGE) return;
-    after = last.id;
+    if (found.length < PAGE) return;
   }
 }

@@ -14,6 +14,7 @@ import {
   straySeal,
 } from '../../data/audit/chain.ts';
 import type { Db } from '../../data/engine/db.ts';
+import { untilDone } from '../../data/engine/steps.ts';
 import { type ChainHead, checkpointMac, GENESIS, nextHead } from '../../domain/audit-chain.ts';
 import type { Timestamp } from '../../domain/ids.ts';
 import { type ChainKeys, keyAt, readChainKeys } from './eras.ts';
@@ -81,25 +82,24 @@ async function verifyFrom(
   };
   let head = begins;
   if (checkpoint) compare(head);
-  walk: for (;;) {
+  await untilDone(async () => {
     // By places and not by their number: whatever stands at one of them is in the page.
     const page = await sealedEntries(db, head.entries, head.entries + READ_AT_ONCE);
     for (const sealed of page) {
       const next = nextLink(keys, head, sealed);
       if (typeof next === 'string') {
         problems.push(next);
-        break walk;
+        return false;
       }
       head = next;
       compare(head);
     }
-    if (page.length > 0) continue;
+    if (page.length > 0) return true;
     const next = await nextPosition(db, head.entries);
-    if (next === null) break;
-    if (next === head.entries + 1) continue;
-    problems.push(missing(head.entries + 1, next - 1));
-    break;
-  }
+    if (next === null) return false;
+    if (next !== head.entries + 1) problems.push(missing(head.entries + 1, next - 1));
+    return problems.length === 0;
+  });
   if (problems.length > 0) return { ...report, head };
 
   const now = await readHead(db);

@@ -13,6 +13,7 @@ import {
   unsealedEntries,
 } from '../../data/audit/chain.ts';
 import type { HeadMemory } from '../../data/audit/kept-head.ts';
+import { untilDone } from '../../data/engine/steps.ts';
 import { type ChainHead, headText, nextHead } from '../../domain/audit-chain.ts';
 import { type ChainDeps, isOurs } from './chain.ts';
 
@@ -47,9 +48,10 @@ export async function openSealer({ db, auditKey, memory, log }: SealerDeps): Pro
   let lastSight: Sight | null = null;
   let underWay: Promise<void> = Promise.resolve();
 
-  function stop(why: string, stored: ChainHead): void {
+  function stop(why: string, stored: ChainHead): false {
     if (why !== problem) tell(why, stored);
     problem = why;
+    return false;
   }
   const tell = (why: string, stored: ChainHead | null) =>
     log.error(
@@ -92,33 +94,32 @@ export async function openSealer({ db, auditKey, memory, log }: SealerDeps): Pro
     return settled;
   }
 
-  async function sealOnce(): Promise<void> {
-    for (;;) {
-      const settled = await settledUpTo();
-      // The head first: while it stands, nobody has sealed any of the entries.
-      const before = await readHead(db);
-      const wrong = await contradiction(before);
-      if (wrong !== null) return stop(wrong, before);
-      const entries = await unsealedEntries(db, sealedUpTo, SEALED_AT_ONCE);
-      const isAll = entries.length < SEALED_AT_ONCE;
-      const upTo = Math.max(sealedUpTo, isAll ? settled : Math.min(settled, entries.at(-1)?.id ?? 0));
-      let head: ChainHead = before;
-      if (entries.length > 0) {
-        const sealed = entries.map((entry) => {
-          head = nextHead(auditKey, head, entry);
-          return { entry, head };
-        });
-        if ((await db.commit(sealEntries(before, sealed, upTo))) !== null) {
-          // Lost to another sealer, which has done the work; unless there was none.
-          if ((await readHead(db)).hash !== before.hash) return;
-          return stop('a place or an entry that was not sealed has a seal', before);
-        }
+  /** Whether there may be more to seal. */
+  async function sealSome(): Promise<boolean> {
+    const settled = await settledUpTo();
+    // The head first: while it stands, nobody has sealed any of the entries.
+    const before = await readHead(db);
+    const wrong = await contradiction(before);
+    if (wrong !== null) return stop(wrong, before);
+    const entries = await unsealedEntries(db, sealedUpTo, SEALED_AT_ONCE);
+    const isAll = entries.length < SEALED_AT_ONCE;
+    const upTo = Math.max(sealedUpTo, isAll ? settled : Math.min(settled, entries.at(-1)?.id ?? 0));
+    let head: ChainHead = before;
+    if (entries.length > 0) {
+      const sealed = entries.map((entry) => {
+        head = nextHead(auditKey, head, entry);
+        return { entry, head };
+      });
+      if ((await db.commit(sealEntries(before, sealed, upTo))) !== null) {
+        // Lost to another sealer, which has done the work; unless there was none.
+        if ((await readHead(db)).hash !== before.hash) return false;
+        return stop('a place or an entry that was not sealed has a seal', before);
       }
-      problem = null;
-      sealedUpTo = upTo;
-      await remember(head);
-      if (isAll) return;
     }
+    problem = null;
+    sealedUpTo = upTo;
+    await remember(head);
+    return !isAll;
   }
 
   await memory.recall().then(
@@ -136,7 +137,7 @@ export async function openSealer({ db, auditKey, memory, log }: SealerDeps): Pro
     // One after the other: what is remembered, and where to go on, belongs to one round.
     seal() {
       if (isBlind) return Promise.resolve();
-      const round = underWay.then(sealOnce);
+      const round = underWay.then(() => untilDone(sealSome));
       underWay = round.catch(() => {});
       return round;
     },

@@ -4,6 +4,7 @@
 
 import { readHead } from '../../data/audit/chain.ts';
 import type { Statement } from '../../data/engine/db.ts';
+import { inSteps } from '../../data/engine/steps.ts';
 import { hasLiveDestinations } from '../../data/notifications/destinations.ts';
 import {
   accountNames,
@@ -67,15 +68,18 @@ export async function findEvents(deps: EventDeps): Promise<void> {
     if (head - from > FAR_BEHIND) await db.commit([advanceCursor(from, head)]);
     return;
   }
-  let at = from;
-  for (let steps = 0; at < head && steps < MOST_STEPS; steps++) {
-    const upTo = Math.min(head, at + STEP);
-    const unit = await unitOf(deps, at, upTo);
-    // A failed guard: somebody else was faster. The next round sees what is left.
-    if ((await db.commit([advanceCursor(at, upTo), ...unit])) !== null) return;
-    at = upTo;
-  }
-  await findChanges(deps);
+  const end = Math.min(head, from + MOST_STEPS * STEP);
+  const readOn = async (at: number | null): Promise<number | null> => {
+    const after = at ?? from;
+    if (after >= end) return null;
+    const upTo = Math.min(end, after + STEP);
+    const unit = await unitOf(deps, after, upTo);
+    return (await db.commit([advanceCursor(after, upTo), ...unit])) === null ? upTo : null;
+  };
+  let reached = from;
+  for await (const at of inSteps(readOn)) reached = at;
+  // A failed guard: somebody else was faster. The next round sees what is left.
+  if (reached >= end) await findChanges(deps);
 }
 
 async function unitOf(deps: EventDeps, after: number, upTo: number): Promise<Statement[]> {

@@ -5,6 +5,7 @@ import { type Place, SEALED_SECRETS, type SealedSecret } from '../../data/accoun
 import { holdHead, readCheckpoint, readHead, signCheckpoint } from '../../data/audit/chain.ts';
 import type { Db, Statement } from '../../data/engine/db.ts';
 import { forgetFacts, readFact, replaceFact, setFact } from '../../data/engine/facts.ts';
+import { inSteps } from '../../data/engine/steps.ts';
 import { checkpointMac } from '../../domain/audit-chain.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
 import { auditKeyOf, isOurs } from '../audit/chain.ts';
@@ -86,12 +87,10 @@ async function sealedAnew(db: Db, { before, after }: { before: Buffer; after: Bu
 }
 
 async function* secretsAt(place: Place, db: Db): AsyncGenerator<SealedSecret> {
-  for (let after = NOBODY; ; ) {
-    const found = await place.list(db, { notLike: NO_SEAL, after, limit: PAGE });
+  const read = (after = NOBODY) => place.list(db, { notLike: NO_SEAL, after, limit: PAGE });
+  for await (const found of inSteps<readonly SealedSecret[]>((last) => read(last?.at(-1)?.owner))) {
     yield* found;
-    const last = found.at(-1);
-    if (!last || found.length < PAGE) return;
-    after = last.owner;
+    if (found.length < PAGE) return;
   }
 }
 

@@ -1,7 +1,7 @@
 // What a user's day came to, account by account. However many orders it had, it is read in a moment.
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Db, ListTooSlow, type Reads } from '../../data/engine/db.ts';
+import { untilDone } from '../../data/engine/steps.ts';
 import { ordersBefore, ordersSince } from '../../data/orders/history.ts';
 import { countOrders } from '../../data/orders/standing.ts';
 import { type AccountId, millis, type Timestamp, timestamp, type UserId } from '../../domain/ids.ts';
@@ -99,10 +99,12 @@ async function ordersOf(lists: Reads, budget: Budget, { user, id, begin, isCount
 /** Exact decimals take their time, and others have their turn meanwhile. */
 async function profitOf(from: Timestamp, orders: readonly DayOrder[]): Promise<Profit> {
   const profit = openProfit(from, MOST_STEPS);
-  for (const [index, order] of orders.entries()) {
-    profit.take(order);
-    if (index % AT_ONCE === AT_ONCE - 1) await nextTurn();
-  }
+  let counted = 0;
+  await untilDone(async () => {
+    for (const order of orders.slice(counted, counted + AT_ONCE)) profit.take(order);
+    counted += AT_ONCE;
+    return counted < orders.length;
+  });
   return profit.read();
 }
 const AT_ONCE = 50;

@@ -1,7 +1,6 @@
 // A user's orders in the order of their submission: from the first one on, for what can only be counted from the beginning; of
 // a day; or back from it. In steps, each by an index and short, so that nobody waits behind it; and not for ever. Only what is counted is read.
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BrokerName } from '../../domain/brokers.ts';
 import { decimalOrNull } from '../../domain/decimal.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
@@ -9,6 +8,7 @@ import type { DayOrder } from '../../domain/money/day.ts';
 import type { CountedLeg, CountedOrder } from '../../domain/money/performance.ts';
 import { type LegKey, NO_NOTES, type Order, type OrderStatus, type Side } from '../../domain/orders/order.ts';
 import { join, ListTooSlow, type Reads, type Statement, sql } from '../engine/db.ts';
+import { inSteps } from '../engine/steps.ts';
 
 const STEP = 100;
 /** Longer than a list, which shows one page: this reads all of them, a few milliseconds at a time. */
@@ -88,11 +88,10 @@ async function* steps(
   const order = isOnwards
     ? sql`order by submitted_at, order_id`
     : sql`order by submitted_at desc, order_id desc`;
-  let last: Row | null = null;
-  for (;;) {
+  const read = (last: Row | null) => {
     const place: Statement[] = last === null ? [] : [beyond(last, isOnwards)];
     // The mode is looked at afterwards: a step is over so many orders, whichever of them fit.
-    const rows: Row[] = await db.all<Row>(
+    return db.all<Row>(
       join(
         [
           sql`select o.order_id, o.submitted_at, o.trading_account_id, o.broker_name, o.simulation, o.symbol,
@@ -109,12 +108,12 @@ async function* steps(
         ' ',
       ),
     );
+  };
+  for await (const rows of inSteps<readonly Row[]>((last) => read(last?.at(-1) ?? null))) {
     const byOrder = [...Map.groupBy(rows, (row) => row.order_id).values()];
     yield byOrder.flatMap((legs) => (legs[0] ? toCounted(legs[0], legs) : []));
-    last = rows.at(-1) ?? null;
     if (byOrder.length < STEP) return;
     if (performance.now() - begun > MOST_MS) throw new ListTooSlow('too many orders to count');
-    await nextTurn();
   }
 }
 

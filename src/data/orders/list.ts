@@ -2,10 +2,10 @@
 // index that ends with the order of the list, and begins with the user. Of several filters one leads, by its index, and
 // what the others leave out is passed over in steps, so that even then nobody waits behind a list.
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type AccountId, isUuid, type OrderId, type Timestamp, type UserId } from '../../domain/ids.ts';
 import { type Order, type OrderStatus, SOURCES, type Source } from '../../domain/orders/order.ts';
 import { join, LIST_MS, ListTooSlow, type Reads, type Statement, sql } from '../engine/db.ts';
+import { inSteps } from '../engine/steps.ts';
 import { ordersByIds } from './orders.ts';
 
 export interface OrderFilter {
@@ -28,6 +28,10 @@ interface Found {
   readonly submitted_at: Timestamp;
 }
 
+interface Seen extends Found {
+  readonly fits: number | boolean;
+}
+
 /** `after` is the last order of the page before; one that the user does not have is behind everything. */
 export async function listOrders(
   db: Reads,
@@ -39,16 +43,15 @@ export async function listOrders(
   if (found?.length === 0) return [];
   const { leading, others } = orderSearch(user, filter, found);
   const ids: OrderId[] = [];
-  let last = after === null ? null : await placeOf(db, user, after);
-  if (after !== null && last === null) return [];
+  const first = after === null ? null : await placeOf(db, user, after);
+  if (after !== null && first === null) return [];
   const step = others.length === 0 ? limit : STEP;
-  for (;;) {
-    const seen = await db.all<Found & { fits: number | boolean }>(searchStep(leading, others, last, step));
+  const read = (last: readonly Seen[] | null) =>
+    db.all<Seen>(searchStep(leading, others, last?.at(-1) ?? first, step));
+  for await (const seen of inSteps<readonly Seen[]>(read)) {
     ids.push(...seen.filter(({ fits }) => fits).map(({ order_id }) => order_id));
-    last = seen.at(-1) ?? null;
     if (ids.length >= limit || seen.length < step) break;
     if (performance.now() - begun > LIST_MS) throw new ListTooSlow('too many orders to look through');
-    await nextTurn();
   }
   const orders = new Map((await ordersByIds(db, ids.slice(0, limit))).map((order) => [order.id, order]));
   return ids.flatMap((id) => orders.get(id) ?? []);

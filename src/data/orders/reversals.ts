@@ -1,12 +1,12 @@
 // Reversals that did not come to their end, for the overview: those that failed, and those that closed and did not open. A few
 // statements, each by an index, however long the history is.
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BrokerName } from '../../domain/brokers.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
 import type { OrderStatus } from '../../domain/orders/order.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import { join, type Reads, sql } from '../engine/db.ts';
+import { afterOthers } from '../engine/steps.ts';
 import { symbolsOf } from './list.ts';
 
 export interface Reversal {
@@ -71,8 +71,8 @@ export async function failedReversals(
     const canonical = canonicalSymbol(broker, symbol);
     const spellings = spelled.filter((each) => canonicalSymbol(broker, each) === canonical);
     const after = reversals.at(-1)?.submitted_at ?? since;
-    followers.set(key, await ordersAfter(db, user, spellings.slice(0, MOST_SPELLINGS), after));
-    await nextTurn();
+    const asked = spellings.slice(0, MOST_SPELLINGS);
+    followers.set(key, await afterOthers(() => ordersAfter(db, user, asked, after)));
   }
   return found.map((row) => ({
     orderId: row.order_id,

@@ -1,6 +1,5 @@
 // signals: every arrival at a user's webhooks.
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Decimal, decimal } from '../../domain/decimal.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
 import { SIGNAL_ENDS, type SignalEnd, statusesOf } from '../../domain/money/day.ts';
@@ -8,6 +7,7 @@ import type { Order, OrderStatus } from '../../domain/orders/order.ts';
 import type { Check, SignalOutcome } from '../../domain/signals/webhook-checks.ts';
 import { realMoneyAmong, realMoneyOf } from '../accounts/accounts.ts';
 import { join, type Reads, type Statement, sql } from '../engine/db.ts';
+import { inSteps } from '../engine/steps.ts';
 import { ordersByIds } from './orders.ts';
 
 export interface ArrivedSignal {
@@ -101,6 +101,10 @@ interface SignalRow {
   ignored: string | null;
 }
 
+interface SeenRow extends SignalRow {
+  fits: number | boolean;
+}
+
 /** In one statement: a few milliseconds of the embedded database at the most, which does nothing else meanwhile. */
 const STEP = 250;
 /** A page is looked for so long; then it is what was found, and the next goes on from there. */
@@ -122,9 +126,8 @@ export async function listSignals(
   if (filter.realMoney && realAccounts.size === 0) return { found: [], lookedBackTo: null };
   const fits = [...orderFits(filter), ...moneyFits(filter, realAccounts)];
   const step = fits.length === 0 ? limit : STEP;
-  const rows: SignalRow[] = [];
-  for (let last = after; ; ) {
-    const seen = await db.all<SignalRow & { fits: number | boolean }>(
+  const read = (last: string | null) =>
+    db.all<SeenRow>(
       join(
         [
           sql`select id, user_id, trading_account_id, arrived_at, simulation, symbol, action, quantity, outcome, code, detail,
@@ -137,13 +140,16 @@ export async function listSignals(
         ' ',
       ),
     );
+  const rows: SignalRow[] = [];
+  let lookedBackTo: string | null = null;
+  for await (const seen of inSteps<readonly SeenRow[]>((last) => read(last?.at(-1)?.id ?? after))) {
     rows.push(...seen.filter((row) => row.fits));
-    last = seen.at(-1)?.id ?? null;
-    const isAll = rows.length >= limit || seen.length < step;
-    if (isAll || performance.now() - begun > PAGE_MS)
-      return { found: await withOrders(db, rows.slice(0, limit)), lookedBackTo: isAll ? null : last };
-    await nextTurn();
+    if (rows.length >= limit || seen.length < step) break;
+    if (performance.now() - begun <= PAGE_MS) continue;
+    lookedBackTo = seen.at(-1)?.id ?? null;
+    break;
   }
+  return { found: await withOrders(db, rows.slice(0, limit)), lookedBackTo };
 }
 
 const isEnd = (outcome: SignalOutcome | SignalEnd | undefined): outcome is SignalEnd =>

@@ -5,6 +5,7 @@ import type { Static } from 'typebox';
 import type { AccountFields, Maker, NewAccount, Owner } from '../../app/accounts/accounts.ts';
 import type { HaltRequest } from '../../app/orders/halt.ts';
 import type { PageRequest } from '../../app/pages.ts';
+import type { JsonReader } from '../../app/reading.ts';
 import type { Denial } from '../../domain/denial.ts';
 import type { UserId } from '../../domain/ids.ts';
 import { answer, pageOf, secretAnswer } from '../answers.ts';
@@ -34,7 +35,7 @@ import {
 } from './of-account.ts';
 
 export interface AccountRoutes extends AccountBrokerRoutes {
-  readAccounts(user: UserId, page: PageRequest): Promise<object>;
+  readonly readAccounts: JsonReader<[user: UserId, page: PageRequest]>;
   readAccount(user: UserId, id: string): Outcome;
   createAccount(owner: Maker, account: NewAccount): Outcome;
   updateAccount(owner: Owner, id: string, fields: AccountFields): Outcome;
@@ -67,7 +68,7 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
       ),
       schema: { querystring: PageQuery },
     },
-    (request) => deps.readAccounts(request.caller.user.id, pageOf(request.query)),
+    (request) => deps.readAccounts.asJson(request.caller.user.id, pageOf(request.query)),
   );
 
   server.post<{ Body: Static<typeof AccountBody> }>(

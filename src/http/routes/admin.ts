@@ -5,6 +5,7 @@ import type { Static } from 'typebox';
 import type { RequestContext } from '../../app/audit/audit.ts';
 import type { Admin, UserChange } from '../../app/operation/admin.ts';
 import type { PageRequest } from '../../app/pages.ts';
+import type { JsonReader } from '../../app/reading.ts';
 import type { Denial } from '../../domain/denial.ts';
 import { answer, pageOf } from '../answers.ts';
 import type { RouteDoc } from '../docs/route-doc.ts';
@@ -36,9 +37,9 @@ export interface AdminRoutes {
   readWorkers(page: PageRequest): Promise<object>;
   stopWorker(by: Admin, user: string): Promise<Denial | null>;
   readQueues(): Promise<object>;
-  readDeadLetters(page: PageRequest): Promise<object>;
+  readonly readDeadLetters: JsonReader<[page: PageRequest]>;
   retryDeadLetter(by: Admin, order: string): Promise<Denial | null>;
-  readUsers(page: PageRequest & { email: string | null }): Promise<object>;
+  readonly readUsers: JsonReader<[page: PageRequest & { email: string | null }]>;
   readUser(id: string): Promise<Denial | object>;
   changeUser(by: Admin, id: string, change: UserChange): Promise<Denial | object>;
   revokeSession(by: Admin, id: string): Promise<Denial | null>;
@@ -127,7 +128,7 @@ export function adminRoutes(server: FastifyInstance, deps: AdminRoutes): void {
       }),
       schema: { querystring: PageQuery },
     },
-    async (request) => deps.readDeadLetters(pageOf(request.query)),
+    async (request) => deps.readDeadLetters.asJson(pageOf(request.query)),
   );
 
   server.post<{ Params: { id: string } }>(
@@ -155,7 +156,7 @@ export function adminRoutes(server: FastifyInstance, deps: AdminRoutes): void {
       }),
       schema: { querystring: UsersQuery },
     },
-    async (request) => deps.readUsers({ ...pageOf(request.query), email: request.query.email ?? null }),
+    (request) => deps.readUsers.asJson({ ...pageOf(request.query), email: request.query.email ?? null }),
   );
 
   server.get<{ Params: { id: string } }>(

@@ -3,6 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { User } from '../../app/identity/access.ts';
+import type { JsonReader } from '../../app/reading.ts';
 import { millis, type Timestamp } from '../../domain/ids.ts';
 import { RequestInvalid } from '../problem.ts';
 import { Overview } from '../schemas/overview-answers.ts';
@@ -10,7 +11,7 @@ import { OverviewQuery } from '../schemas/queries.ts';
 import { asTimestamp } from './trading.ts';
 
 export interface OverviewRoutes {
-  readOverview(user: User, dayStart: Timestamp | null): Promise<object>;
+  readonly readOverview: JsonReader<[user: User, dayStart: Timestamp | null]>;
   readonly clock: { now(): number };
 }
 
@@ -40,7 +41,7 @@ export function overviewRoutes(server: FastifyInstance, { readOverview, clock }:
     },
     (request) => {
       const { day_start } = request.query;
-      return readOverview(
+      return readOverview.asJson(
         request.caller.user,
         day_start === undefined ? null : dayStartOf(day_start, clock.now()),
       );

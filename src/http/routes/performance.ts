@@ -3,15 +3,16 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { PerformanceRequest, ShownPerformance } from '../../app/orders/read-performance.ts';
+import type { Reader } from '../../app/reading.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
-import { sendCsv, wantsCsv } from '../csv.ts';
+import { sendRows, wantsCsv } from '../csv-answers.ts';
 import { performanceCsv } from '../csv-columns.ts';
 import { Performance as PerformanceSchema } from '../schemas/order-answers.ts';
 import { PerformanceQuery } from '../schemas/queries.ts';
 import { asTimestamp } from './trading.ts';
 
 export interface PerformanceRoutes {
-  readPerformance(user: UserId, request: PerformanceRequest): Promise<ShownPerformance>;
+  readonly readPerformance: Reader<[user: UserId, request: PerformanceRequest], ShownPerformance>;
 }
 
 export function performanceRoutes(server: FastifyInstance, { readPerformance }: PerformanceRoutes): void {
@@ -20,6 +21,7 @@ export function performanceRoutes(server: FastifyInstance, { readPerformance }: 
     {
       config: {
         access: 'user',
+        isList: 'long',
         doc: {
           id: 'readPerformance',
           tag: 'Orders',
@@ -35,19 +37,17 @@ export function performanceRoutes(server: FastifyInstance, { readPerformance }: 
     },
     async (request, reply) => {
       const { trading_account_id, simulation = false, real_money, from, to } = request.query;
-      const found = await readPerformance(request.caller.user.id, {
+      const asked: PerformanceRequest = {
         ...(trading_account_id ? { accountId: trading_account_id as AccountId } : {}),
         simulation,
         ...(real_money === undefined ? {} : { realMoney: real_money }),
         ...(from ? { from: asTimestamp('from', from) } : {}),
         ...(to ? { to: asTimestamp('to', to) } : {}),
-      });
-      if (!wantsCsv(request)) return found;
-      return sendCsv(request, reply, performanceCsv(found.currency), once(found.days));
+      };
+      const user = request.caller.user.id;
+      if (!wantsCsv(request)) return readPerformance.asJson(user, asked);
+      const { currency, days } = await readPerformance.asValue(user, asked);
+      return sendRows(request, reply, performanceCsv(currency), days);
     },
   );
-}
-
-async function* once<Row>(rows: readonly Row[]): AsyncGenerator<readonly Row[]> {
-  yield rows;
 }

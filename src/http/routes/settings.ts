@@ -5,12 +5,13 @@ import type { Static } from 'typebox';
 import type { Maker, Owner } from '../../app/accounts/accounts.ts';
 import type { RequestContext } from '../../app/audit/audit.ts';
 import type { User } from '../../app/identity/access.ts';
-import type { Page, PageRequest } from '../../app/pages.ts';
+import type { PageRequest } from '../../app/pages.ts';
+import type { ListReader } from '../../app/reading.ts';
 import type { Denial, SecurityEvent } from '../../domain/denial.ts';
 import type { OrderId, UserId } from '../../domain/ids.ts';
 import { answer, pageOf, secretAnswer } from '../answers.ts';
-import { pagesOf, sendCsv, wantsCsv } from '../csv.ts';
-import { ATTACKS_CSV, AUDIT_CSV, type AuditRow } from '../csv-columns.ts';
+import { sendList, wantsCsv } from '../csv-answers.ts';
+import { ATTACKS_CSV, AUDIT_CSV } from '../csv-columns.ts';
 import type { RouteDoc } from '../docs/route-doc.ts';
 import {
   AllowedIp,
@@ -33,14 +34,12 @@ export interface SettingsRoutes {
   removeAllowedIp(owner: Owner, id: string): Promise<Denial | null>;
   acceptTerms(owner: Owner, version: string): Promise<Denial | null>;
   readSubscription(user: User): Promise<object>;
-  readSecurityAttacks(
-    user: UserId,
-    page: PageRequest & { type: SecurityEvent | null },
-  ): Promise<Page<AuditRow>>;
-  readAuditLog(
-    user: UserId,
-    page: PageRequest & { action: string | null; order: OrderId | null },
-  ): Promise<Page<AuditRow>>;
+  readonly readSecurityAttacks: ListReader<
+    [user: UserId, page: PageRequest & { type: SecurityEvent | null }]
+  >;
+  readonly readAuditLog: ListReader<
+    [user: UserId, page: PageRequest & { action: string | null; order: OrderId | null }]
+  >;
   contextOf(request: FastifyRequest): RequestContext;
 }
 
@@ -187,8 +186,12 @@ export function settingsRoutes(server: FastifyInstance, deps: SettingsRoutes): v
     (request, reply) => {
       const { type = null, ...query } = request.query;
       const page = pageOf(query, isEntryId);
-      const read = (each: PageRequest) => deps.readSecurityAttacks(request.caller.user.id, { type, ...each });
-      return wantsCsv(request) ? sendCsv(request, reply, ATTACKS_CSV, pagesOf(read)) : read(page);
+      const user = request.caller.user.id;
+      if (wantsCsv(request))
+        return sendList(request, reply, ATTACKS_CSV, (each) =>
+          deps.readSecurityAttacks.asCsv(user, { type, ...each }),
+        );
+      return deps.readSecurityAttacks.asJson(user, { type, ...page });
     },
   );
 
@@ -208,9 +211,12 @@ export function settingsRoutes(server: FastifyInstance, deps: SettingsRoutes): v
       const { action = null, order_id, ...query } = request.query;
       const order = (order_id as OrderId | undefined) ?? null;
       const page = pageOf(query, isEntryId);
-      const read = (each: PageRequest) =>
-        deps.readAuditLog(request.caller.user.id, { action, order, ...each });
-      return wantsCsv(request) ? sendCsv(request, reply, AUDIT_CSV, pagesOf(read)) : read(page);
+      const user = request.caller.user.id;
+      if (wantsCsv(request))
+        return sendList(request, reply, AUDIT_CSV, (each) =>
+          deps.readAuditLog.asCsv(user, { action, order, ...each }),
+        );
+      return deps.readAuditLog.asJson(user, { action, order, ...page });
     },
   );
 

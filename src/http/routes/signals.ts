@@ -3,12 +3,13 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { PlanRequest } from '../../app/orders/plan-order.ts';
-import type { ShownSignal, SignalFilter } from '../../app/orders/read-signals.ts';
-import type { Page, PageRequest } from '../../app/pages.ts';
+import type { SignalFilter } from '../../app/orders/read-signals.ts';
+import type { PageRequest } from '../../app/pages.ts';
+import type { ListReader } from '../../app/reading.ts';
 import { type Denial, isDenial } from '../../domain/denial.ts';
 import { type AccountId, isUuid, type UserId } from '../../domain/ids.ts';
 import { answer } from '../answers.ts';
-import { pagesOf, sendCsv, wantsCsv } from '../csv.ts';
+import { sendList, wantsCsv } from '../csv-answers.ts';
 import { SIGNALS_CSV } from '../csv-columns.ts';
 import { RequestInvalid, sendDenial } from '../problem.ts';
 import { pageOf } from '../schemas/parts.ts';
@@ -19,7 +20,7 @@ import { ASKS_BROKER, type OfAccount, ofOne } from './of-account.ts';
 import { asTimestamp, quantityOf } from './trading.ts';
 
 export interface SignalRoutes {
-  readSignals(user: UserId, page: PageRequest & { filter: SignalFilter }): Promise<Page<ShownSignal>>;
+  readonly readSignals: ListReader<[user: UserId, page: PageRequest & { filter: SignalFilter }]>;
   readSignal(user: UserId, id: string): Promise<Denial | { readonly signal: object }>;
   checkMessage(
     user: UserId,
@@ -62,9 +63,12 @@ export function signalRoutes(server: FastifyInstance, deps: SignalRoutes): void 
         ...(from ? { from: asTimestamp('from', from) } : {}),
         ...(to ? { to: asTimestamp('to', to) } : {}),
       };
-      const read = (page: PageRequest) => deps.readSignals(request.caller.user.id, { filter, ...page });
-      if (wantsCsv(request)) return sendCsv(request, reply, SIGNALS_CSV, pagesOf(read));
-      return read({ limit, cursor: cursor ?? null });
+      const user = request.caller.user.id;
+      if (wantsCsv(request))
+        return sendList(request, reply, SIGNALS_CSV, (page) =>
+          deps.readSignals.asCsv(user, { filter, ...page }),
+        );
+      return deps.readSignals.asJson(user, { filter, limit, cursor: cursor ?? null });
     },
   );
 

@@ -7,7 +7,7 @@ import type { RequestContext } from '../../app/audit/audit.ts';
 import type { DashboardOrder } from '../../app/orders/dashboard-order.ts';
 import type { Placed } from '../../app/orders/place-order.ts';
 import type { OrderFilter } from '../../app/orders/read-orders.ts';
-import type { Page, PageRequest } from '../../app/pages.ts';
+import type { ListReader } from '../../app/reading.ts';
 import { type Decimal, decimal, ZERO } from '../../domain/decimal.ts';
 import { type Denial, isDenial } from '../../domain/denial.ts';
 import {
@@ -18,10 +18,9 @@ import {
   timestamp,
   type UserId,
 } from '../../domain/ids.ts';
-import type { OrderSummary as Summary } from '../../domain/orders/result.ts';
 import { isInOurYears } from '../../domain/signals/time.ts';
 import { answer } from '../answers.ts';
-import { pagesOf, sendCsv, wantsCsv } from '../csv.ts';
+import { sendList, wantsCsv } from '../csv-answers.ts';
 import { ORDERS_CSV } from '../csv-columns.ts';
 import { RequestInvalid, sendDenial } from '../problem.ts';
 import { OrderRecord, OrderStory, OrderSummary } from '../schemas/order-answers.ts';
@@ -34,10 +33,9 @@ export interface TradingRoutes {
   place(order: DashboardOrder): Promise<Denial | Placed>;
   readOrder(user: UserId, id: string): Promise<Denial | object>;
   readStory(user: UserId, id: string): Promise<Denial | object>;
-  readOrders(
-    user: UserId,
-    page: { filter: OrderFilter; cursor: OrderId | null; limit: number },
-  ): Promise<Page<Summary>>;
+  readonly readOrders: ListReader<
+    [user: UserId, page: { filter: OrderFilter; cursor: OrderId | null; limit: number }]
+  >;
   contextOf(request: FastifyRequest): RequestContext;
   readonly clock: { now(): number };
 }
@@ -166,14 +164,13 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
         ...(from ? { from: asTimestamp('from', from) } : {}),
         ...(to ? { to: asTimestamp('to', to) } : {}),
       };
-      const read = (page: PageRequest) =>
-        readOrders(request.caller.user.id, {
-          filter,
-          limit: page.limit,
-          cursor: page.cursor as OrderId | null,
-        });
-      if (wantsCsv(request)) return sendCsv(request, reply, ORDERS_CSV, pagesOf(read));
-      return read({ limit, cursor: cursor ?? null });
+      const user = request.caller.user.id;
+      const at = (cursor: string | null | undefined) => (cursor ?? null) as OrderId | null;
+      if (wantsCsv(request))
+        return sendList(request, reply, ORDERS_CSV, (page) =>
+          readOrders.asCsv(user, { filter, limit: page.limit, cursor: at(page.cursor) }),
+        );
+      return readOrders.asJson(user, { filter, limit, cursor: at(cursor) });
     },
   );
 }

@@ -1,0 +1,51 @@
+// The thread that reads: it has its own connections to the database, which it cannot write to, and a heap of its own.
+// roles/reading.ts starts it.
+
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Config } from '../config/config.ts';
+import { openSqlite } from '../data/engine/sqlite.ts';
+import { type Answer, answer, type Question, type ReadDeps } from './reads.ts';
+
+export interface ThreadSetting extends Pick<ReadDeps, 'plans' | 'fillRetries' | 'baseUrl'> {
+  readonly databaseUrl: Config['data']['databaseUrl'];
+  /** Where there is no URL. */
+  readonly file: string;
+}
+
+/** With what only who asks can know at that moment. */
+export interface Asked extends Question {
+  readonly id: number;
+  readonly now: number;
+  readonly sealingProblem: string | null;
+}
+
+export interface Answered {
+  readonly id: number;
+  readonly answer?: Answer;
+  readonly fault?: { readonly name: string; readonly message: string; readonly stack: string | undefined };
+}
+
+const { databaseUrl, file, ...setting } = workerData as ThreadSetting;
+
+async function openDb() {
+  if (!databaseUrl) return openSqlite({ file, readOnly: true });
+  const { openPostgres } = await import('../data/engine/postgres.ts');
+  return openPostgres({ url: databaseUrl });
+}
+
+const db = await openDb();
+
+parentPort?.on('message', async ({ id, now, sealingProblem, ...question }: Asked) => {
+  const deps: ReadDeps = {
+    ...setting,
+    // Everything here is a list, whoever reads it.
+    db: { ...db, ...db.lists },
+    clock: { now: () => now },
+    sealer: { problem: () => sealingProblem },
+  };
+  const answered = await answer(deps, question).then(
+    (made): Answered => ({ id, answer: made }),
+    ({ name, message, stack }: Error): Answered => ({ id, fault: { name, message, stack } }),
+  );
+  parentPort?.postMessage(answered);
+});

@@ -1,0 +1,67 @@
+// What is read apart from what trades: each a function of the service over the database alone, with the columns of its
+// CSV where it has one. A question names one of them; the answer is made whole here, whichever thread asks.
+
+import { readAccounts } from '../app/accounts/accounts.ts';
+import { readAuditLog, readSecurityAttacks } from '../app/audit/security-events.ts';
+import { readDeadLetters, readUsers } from '../app/operation/admin.ts';
+import { readOrders } from '../app/orders/read-orders.ts';
+import { type OverviewDeps, readOverview } from '../app/orders/read-overview.ts';
+import { readPerformance } from '../app/orders/read-performance.ts';
+import { readSignals } from '../app/orders/read-signals.ts';
+import type { CsvPage, Reader } from '../app/reading.ts';
+import { type Csv, rowLine } from '../http/csv.ts';
+import { ATTACKS_CSV, AUDIT_CSV, ORDERS_CSV, SIGNALS_CSV } from '../http/csv-columns.ts';
+
+export interface ReadDeps extends OverviewDeps {
+  readonly baseUrl: string;
+}
+
+const READS = {
+  orders: readOrders,
+  signals: readSignals,
+  performance: readPerformance,
+  overview: readOverview,
+  accounts: readAccounts,
+  attacks: readSecurityAttacks,
+  auditLog: readAuditLog,
+  deadLetters: readDeadLetters,
+  users: readUsers,
+};
+
+type Name = keyof typeof READS;
+type Rest<Args extends unknown[]> = Args extends [unknown, ...infer More] ? More : never;
+export type Readers = {
+  readonly [Of in Name]: Reader<
+    Rest<Parameters<(typeof READS)[Of]>>,
+    Awaited<ReturnType<(typeof READS)[Of]>>
+  >;
+};
+
+/** Of a row that its own list made. */
+const COLUMNS: Readonly<Partial<Record<Name, Csv<never>>>> = {
+  orders: ORDERS_CSV,
+  signals: SIGNALS_CSV,
+  attacks: ATTACKS_CSV,
+  auditLog: AUDIT_CSV,
+};
+
+export interface Question {
+  readonly name: Name;
+  readonly form: 'json' | 'csv' | 'value';
+  readonly args: readonly unknown[];
+}
+
+export type Answer = string | CsvPage | object;
+
+export async function answer(deps: ReadDeps, { name, form, args }: Question): Promise<Answer> {
+  const read = READS[name] as (from: ReadDeps, ...args: readonly unknown[]) => Promise<object>;
+  const found = await read(deps, ...args);
+  if (form === 'value') return found;
+  if (form === 'json') return JSON.stringify(found);
+  const columns = COLUMNS[name];
+  if (!columns) throw new Error(`${name} has no columns`);
+  const { items, next_cursor } = found as { items: readonly never[]; next_cursor: string | null };
+  return { lines: items.map((row) => rowLine(columns, row)).join(''), next_cursor };
+}
+
+export const readNames = Object.keys(READS) as readonly Name[];
