@@ -62,6 +62,7 @@ interface RestoreOptions {
   readonly keys?: string | null;
   readonly halt: boolean;
   readonly loseCredentials?: boolean;
+  readonly unsigned?: boolean;
   readonly json?: true;
 }
 
@@ -78,12 +79,16 @@ export const restore: AddCommands = (noun, { output, config, does }) => {
       '--lose-credentials',
       'restore although WORKER_KEY is lost: broker credentials must be sent again',
     )
+    .option(
+      '--unsigned',
+      'take one from a release before backups carried a proof: nobody can tell whether it was changed',
+    )
     .option(...JSON_OPTION)
     .addHelpText('after', examples('restore today.sqlite --into ./restored --keys ./kept/keys'))
     .action(
-      does((file: string, { into, keys = null, halt, loseCredentials = false, json }: RestoreOptions) =>
+      does((file: string, { into, keys = null, json, ...options }: RestoreOptions) =>
         orRefusal(output, async () => {
-          const report = await restoreBackup(config(), { file, into, keys, halt, loseCredentials });
+          const report = await restoreBackup(config(), { file, into, keys, ...options });
           for (const warning of report.warnings) output.complain(warning);
           if (json) {
             output.json(report);

@@ -1,5 +1,6 @@
 // A backup of the embedded data while the service runs, and its restoration elsewhere. A backup is one file: the database,
-// without the keys that open what is sealed in it. Either is read whole before it is called good.
+// without the keys that open what is sealed in it, and the proof that it is as it was made. Either is read whole before it is
+// called good.
 
 import {
   constants,
@@ -20,16 +21,19 @@ import { type Settled, settleRestored } from '../app/operation/settle-restored.t
 import type { Config } from '../config/config.ts';
 import { keptHead } from '../data/audit/kept-head.ts';
 import type { Db } from '../data/engine/db.ts';
+import { foreignIn } from '../data/engine/foreign.ts';
 import { isFresh, migrate } from '../data/engine/migrate.ts';
 import { openSqlite } from '../data/engine/sqlite.ts';
 import { damageOf } from '../data/engine/sqlite-check.ts';
 import { copySqlite, finishSqlite, toDisk } from '../data/engine/sqlite-copy.ts';
+import { adminEmails } from '../data/identity/users.ts';
 import { backupMadeAt, type Counts, countRecords, markBackup } from '../data/orders/restored.ts';
 import { type ChainHead, headText } from '../domain/audit-chain.ts';
 import { CannotStart } from '../domain/cannot-start.ts';
 import { type Timestamp, timestamp } from '../domain/ids.ts';
 import type { Order } from '../domain/orders/order.ts';
 import { appKeyOf, HALF_RESTORED, hasAppKey } from './adapters.ts';
+import { addProof, copyProven, otherKey, unproven } from './backup-proof.ts';
 import {
   chooseWorkerKeys,
   type GivenKey,
@@ -73,12 +77,18 @@ export async function makeBackup(config: Config, to: string): Promise<BackupRepo
   // Before the copy: whatever was sealed by then must be in it.
   const head = await keptHead(dir, undefined).recall();
   const draft = `${file}.${process.pid}`;
+  const appKey = ownAppKey(config);
   try {
     await copySqlite(source, draft);
-    const { counts, chain } = await proven(draft, [ownAppKey(config)], head ? [head] : [], async (db) => {
-      await db.commit([markBackup(timestamp(now))]);
-    });
+    const { counts, chain } = await examined(
+      draft,
+      { named: source, appKeys: [appKey], heads: head ? [head] : [], isOwn: true },
+      async (db) => {
+        await db.commit([markBackup(timestamp(now))]);
+      },
+    );
     finishSqlite(draft);
+    addProof(draft, appKey);
     putInPlace(draft, file);
     return {
       file,
@@ -131,11 +141,13 @@ interface RestoreOptions {
   readonly halt: boolean;
   /** Although no key given opens them. */
   readonly loseCredentials?: boolean;
+  /** Although it carries no proof. One that does not fit is refused all the same. */
+  readonly unsigned?: boolean;
 }
 
 export async function restoreBackup(
   config: Config,
-  { file, into, keys, halt, loseCredentials = false }: RestoreOptions,
+  { file, into, keys, halt, loseCredentials = false, unsigned = false }: RestoreOptions,
 ): Promise<RestoreReport> {
   if (!existsSync(file)) throw new CannotStart(`There is no file ${file}.`);
   if (existsSync(`${file}-wal`) && statSync(`${file}-wal`).size > 0)
@@ -148,24 +160,29 @@ export async function restoreBackup(
       `${into} is not empty. A backup is restored into an empty folder only: name another one.`,
     );
   const appKeys = givenAppKeys(config, keys);
-  const damage = damageOf(file, { thorough: true });
+  const damage = damageOf(file);
   if (damage) throw new CannotStart(`${file} is damaged: ${damage}. Take another backup.`);
   mkdirSync(into, { recursive: true, mode: 0o700 });
   // Under another name until it is safe to start on: whoever is killed here leaves no database.
   const draft = join(into, HALF_RESTORED);
   try {
-    await copySqlite(file, draft);
-    const { appKey, counts, chain, result } = await proven(draft, appKeys, [], async (db) => {
-      const worker = await chooseWorkerKeys(db, config, { keys, loseCredentials });
-      const madeAt = (await backupMadeAt(db)) ?? timestamp(statSync(file).mtimeMs);
-      const settled = await settleRestored(
-        { db, clock: { now: () => Date.now() } },
-        { madeAt, halt, hasLedger: hasOwnLedger(config) },
-      );
-      return { madeAt, settled, worker };
-    });
+    const prover = copyProven(file, draft, appKeys);
+    if (!prover && !unsigned) throw new CannotStart(unproven(file));
+    const { appKey, counts, chain, result } = await examined(
+      draft,
+      { named: file, appKeys: prover ? [prover] : appKeys, heads: [], isOwn: prover !== null },
+      async (db) => {
+        const worker = await chooseWorkerKeys(db, config, { keys, loseCredentials });
+        const madeAt = (await backupMadeAt(db)) ?? timestamp(statSync(file).mtimeMs);
+        const settled = await settleRestored(
+          { db, clock: { now: () => Date.now() } },
+          { madeAt, halt, hasLedger: hasOwnLedger(config) },
+        );
+        return { madeAt, settled, worker, admins: await adminEmails(db) };
+      },
+    );
     finishSqlite(draft);
-    const { madeAt, settled, worker } = result;
+    const { madeAt, settled, worker, admins } = result;
     const taken = { app: appKey, worker };
     if (keys !== null) layKeys(keys, into, taken);
     await keptHead(into, undefined).keep(chain.head);
@@ -176,7 +193,7 @@ export async function restoreBackup(
       ...{ folder: into, backed_up_at: madeAt, counts, settled, halted: halt, head: headText(chain.head) },
       has_keys: appKey.place !== OF_ENVIRONMENT,
       notes: notesOn(taken, keys),
-      warnings: warningsOn(taken, config),
+      warnings: [...(prover ? [] : notProven(file, admins)), ...warningsOn(taken, config)],
     };
   } catch (fault) {
     for (const name of readdirSync(into)) rmSync(join(into, name), { recursive: true });
@@ -191,20 +208,35 @@ const hasOwnLedger =
   ({ simulation, brokerName }: Order): boolean =>
     simulation || (brokerName === 'paper' && brokers.urls.paper === undefined);
 
-/** The database of the file is sound, ours by one of the keys, and its audit log whole; then it is changed. */
-async function proven<Result>(
+/** For whoever restores one without a proof: what to look at, since nobody else can. */
+const notProven = (file: string, admins: readonly string[]): string[] => [
+  `NOT PROVEN: ${file} carries no proof (--unsigned). Nobody can tell whether a user, an administrator, an allowed address, an account or a setting was put into it or changed since it was made. Proven is only that its audit log was sealed under this APP_KEY, and that it has no trigger, view or table that is not ours.`,
+  `Administrators in it: ${admins.join(', ') || 'none'}. Start it only if you know each of them.`,
+];
+
+interface Origin {
+  /** What it is called in what is said about it. */
+  readonly named: string;
+  readonly appKeys: readonly GivenKey[];
+  readonly heads: readonly ChainHead[];
+  /** Our own database, or proven to be a copy of it. */
+  readonly isOwn: boolean;
+}
+
+/** The database of the file is sound, has nothing in it that acts by itself, is ours by one of the keys, and its audit log whole; then it is changed. */
+async function examined<Result>(
   file: string,
-  appKeys: readonly GivenKey[],
-  heads: readonly ChainHead[],
+  { named, appKeys, heads, isOwn }: Origin,
   change: (db: Db) => Promise<Result>,
 ): Promise<{ appKey: GivenKey; counts: Counts; chain: ChainReport; result: Result }> {
   const damage = damageOf(file, { thorough: true });
-  if (damage) throw new CannotStart(`The copy is damaged: ${damage}.`);
+  if (damage) throw new CannotStart(`${named} is damaged: ${damage}. Take another backup.`);
+  await refuseForeign(file, named, isOwn);
   const db = openSqlite({ file });
   try {
     if (await isFresh(db)) throw new CannotStart('It does not hold a Fillpath database.');
     await migrate(db, Date.now(), { program: packageJson.version });
-    const appKey = await keyOf(db, appKeys);
+    const appKey = await keyOf(db, appKeys, named);
     const chain = await verifyAuditLog({ db, auditKey: auditKeyOf(bytesOf(appKey)) }, heads);
     if (chain.problems.length > 0)
       throw new CannotStart(`The audit log in it is not whole: ${chain.problems.join('; ')}.`);
@@ -215,13 +247,25 @@ async function proven<Result>(
   }
 }
 
+/** Before anything is written: a trigger would act on the first word. */
+async function refuseForeign(file: string, named: string, trusted: boolean): Promise<void> {
+  const db = openSqlite({ file, readOnly: true });
+  try {
+    const foreign = await foreignIn(db, { trusted });
+    if (foreign.length > 0)
+      throw new CannotStart(
+        `${named} has in it what was not made by Fillpath: ${foreign.join(', ')}. It could act on what is written or read, so it is neither backed up nor restored. If you made them, remove them from the database (drop trigger, view, table) and make another backup; if not, somebody else had the database.`,
+      );
+  } finally {
+    await db.close();
+  }
+}
+
 const bytesOf = ({ value }: GivenKey): Buffer => Buffer.from(value, 'base64url');
 
-async function keyOf(db: Db, given: readonly GivenKey[]): Promise<GivenKey> {
+async function keyOf(db: Db, given: readonly GivenKey[], named: string): Promise<GivenKey> {
   for (const key of given) if (await isAppKeyOf(db, bytesOf(key))) return key;
-  throw new CannotStart(
-    `APP_KEY is not the one that this database was made with. Take the one that was kept with it. Tried: ${given.map(({ place }) => place).join(', ')}.`,
-  );
+  throw new CannotStart(otherKey(named, given));
 }
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;

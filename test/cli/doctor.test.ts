@@ -28,7 +28,9 @@ import { clockFindings } from '../../src/cli/doctor/finding.ts';
 import { envFileFindings, handleFindings, roomFindings } from '../../src/cli/doctor/machine.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { type Db, sql } from '../../src/data/engine/db.ts';
+import { foreignIn } from '../../src/data/engine/foreign.ts';
 import { migrate } from '../../src/data/engine/migrate.ts';
+import { openPostgres } from '../../src/data/engine/postgres.ts';
 import { openSqlite } from '../../src/data/engine/sqlite.ts';
 import { APP_KEY, makeTrader, startProgram } from '../orders/kill-harness.ts';
 import { closedPort, startBadServer, startMailServer } from '../servers/mail.ts';
@@ -277,6 +279,14 @@ describe('the embedded database', () => {
     await finds(newer, /The database is newer than this program/, /newer program/);
   });
 
+  test('a trigger that is not ours', async (t) => {
+    const env = healthy(t);
+    await prepared(env.DATA_DIR ?? '', (db) =>
+      db.script('create trigger planted after insert on users begin select 1; end'),
+    );
+    await finds(env, /not made by Fillpath: trigger planted on users/, /no backup is made/);
+  });
+
   test('a damaged one', async (t) => {
     const env = healthy(t);
     await prepared(env.DATA_DIR ?? '');
@@ -378,8 +388,30 @@ describe('PostgreSQL', () => {
     const { findings } = await look({ ...healthy(t), DATABASE_URL: server.url });
     assert.deepEqual(findings, []);
   });
-});
 
+  test('triggers, rules and views in the place of our tables; other views are the operator’s', async (t) => {
+    if (!server) return t.skip('PostgreSQL is not installed');
+    const admin = new Client(server.url);
+    await admin.connect();
+    t.after(() => admin.end());
+    await admin.query('create schema if not exists beside');
+    const url = elsewhere((address) => {
+      address.searchParams.set('options', '-c search_path=beside');
+    });
+    const db = await openPostgres({ url });
+    await migrate(db, Date.now());
+    assert.deepEqual(await foreignIn(db), []);
+    await db.script(`
+      create view reports as select 1;
+      create rule planted as on update to tries do instead nothing;
+      alter table once rename to once_before;
+      create view once as select * from once_before;
+      create function shout() returns trigger language plpgsql as 'begin return new; end';
+      create trigger heard before insert on users for each row execute function shout()`);
+    assert.deepEqual(await foreignIn(db), ['rule planted on tries', 'trigger heard on users', 'view once']);
+    await db.close();
+  });
+});
 describe('Redis', () => {
   test('one that cannot be reached', async (t) => {
     const env = { ...healthy(t), REDIS_URL: `redis://127.0.0.1:${await closedPort()}` };

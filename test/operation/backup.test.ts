@@ -29,6 +29,7 @@ import { migrate } from '../../src/data/engine/migrate.ts';
 import { openSqlite } from '../../src/data/engine/sqlite.ts';
 import { CannotStart } from '../../src/domain/cannot-start.ts';
 import { makeBackup, restoreBackup } from '../../src/roles/backup.ts';
+import { PROOF_BYTES } from '../../src/roles/backup-proof.ts';
 import { exchangeDesk } from '../broker/exchange-desk.ts';
 import { terminal } from '../cli/terminal.ts';
 import { APP_KEY, makeTrader, startProgram, type Trader, webhookPath } from '../orders/kill-harness.ts';
@@ -186,12 +187,15 @@ test('what is broken, not empty or of another key is not restored, and leaves no
   await opened(dir, (db) => makeTrader(db, {}));
   const config = configOf(dir);
   const { file } = await makeBackup(config, join(folder(t), 'copy.sqlite'));
-  const refuses = async (change: { file?: string; into?: string; key?: string }, words: RegExp) => {
+  const refuses = async (
+    { unsigned = false, ...change }: { file?: string; into?: string; key?: string; unsigned?: boolean },
+    words: RegExp,
+  ) => {
     const into = change.into ?? join(folder(t), 'new');
     const was = existsSync(into) ? readdirSync(into) : null;
     const other = configOf(dir, { APP_KEY: change.key ?? APP_KEY });
     await assert.rejects(
-      restoreBackup(other, { file: change.file ?? file, into, keys: null, halt: true }),
+      restoreBackup(other, { file: change.file ?? file, into, keys: null, halt: true, unsigned }),
       (fault: Error) => fault instanceof CannotStart && words.test(fault.message),
     );
     assert.deepEqual(existsSync(into) ? readdirSync(into) : null, was);
@@ -229,10 +233,12 @@ test('what is broken, not empty or of another key is not restored, and leaves no
     /APP_KEY is not the one/,
   );
   chmodSync(sealed.file, 0o600);
+  truncateSync(sealed.file, statSync(sealed.file).size - PROOF_BYTES);
   const forger = openSqlite({ file: sealed.file });
   await forger.commit([sql`update audit_logs set action = 'second'`]);
   await forger.close();
-  await refuses({ file: sealed.file }, /audit log in it is not whole/);
+  await refuses({ file: sealed.file }, /carries no proof/);
+  await refuses({ file: sealed.file, unsigned: true }, /audit log in it is not whole/);
 });
 
 test('keys that were kept apart come along, and nothing else opens what is sealed', async (t) => {

@@ -7,6 +7,7 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import { isAppKeyOf } from '../../app/operation/app-key.ts';
 import type { Config } from '../../config/config.ts';
 import type { Db } from '../../data/engine/db.ts';
+import { foreignIn } from '../../data/engine/foreign.ts';
 import { isFresh, schemaOf } from '../../data/engine/migrate.ts';
 import { damageOf } from '../../data/engine/sqlite-check.ts';
 import { appKeyOf, hasAppKey, openDatabase } from '../../roles/adapters.ts';
@@ -78,6 +79,14 @@ async function contentFindings(db: Db, config: Config): Promise<Finding[]> {
       wrong(
         `The schema lacks ${pending.join(', ')}.`,
         'Start this version once (with many processes: a verifier first): it brings the schema up to date. Take a backup first.',
+      ),
+    );
+  const foreign = await foreignIn(db, { trusted: true });
+  if (foreign.length > 0)
+    findings.push(
+      wrong(
+        `In the database is what was not made by Fillpath: ${foreign.join(', ')}. It can act on what is written or read.`,
+        'If you made it, drop it: no backup is made while it is there. If not, somebody else had the database: keep a copy, drop it, and restore a backup from before.',
       ),
     );
   if (config.role !== 'worker' && hasAppKey(config) && !(await isAppKeyOf(db, appKeyOf(config))))

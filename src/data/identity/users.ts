@@ -53,6 +53,13 @@ export async function hasAdmin(db: Db): Promise<boolean> {
   return (await db.get(sql`select id from users where is_admin = ${true} limit 1`)) !== undefined;
 }
 
+export async function adminEmails(db: Reads): Promise<string[]> {
+  const rows = await db.all<{ email: string }>(
+    sql`select email from users where is_admin = ${true} order by email`,
+  );
+  return rows.map(({ email }) => email);
+}
+
 /** Guarded by `first_admin`: of all that try at once, in any process, one is the first. */
 export const claimFirstAdmin = (now: Timestamp): Statement =>
   must(
