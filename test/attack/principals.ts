@@ -28,6 +28,33 @@ const hosts: Attack = {
   },
 };
 
+const sprayed: Attack = {
+  item: 22,
+  title:
+    'one address tries a password on sixty accounts through /auth/token, which asks for no bot challenge',
+  before: 'sixty passwords were checked, and the alarm counted none',
+  modes: EVERYWHERE,
+  async run(desk) {
+    const [from, owner] = [desk.newAddress(), await desk.person()];
+    const statuses: number[] = [];
+    for (let n = 0; n < 60; n++) {
+      const body = { grant_type: 'password', username: `victim-${n}@example.com`, password: 'Winter2026!' };
+      statuses.push((await desk.ask('/auth/token', { body, from })).status);
+    }
+    const tried = statuses.filter((status) => status === 400).length;
+    const body = { grant_type: 'password', username: owner.email, password: PASSWORD };
+    const neighbour = (await desk.ask('/auth/token', { body, from: owner.from })).status;
+    const headers = { host: 'localhost' };
+    const counted = /denials_total\{code="invalid_credentials"\} (\d+)/.exec(
+      (await desk.ask('/metrics', { from: '127.0.0.1', headers })).text,
+    )?.[1];
+    return {
+      got: `${tried} tried, then ${statuses.at(-1)}; another address ${neighbour}; the alarm counted ${counted}`,
+      isClosed: tried === 10 && statuses.at(-1) === 429 && neighbour === 200 && Number(counted) >= 10,
+    };
+  },
+};
+
 const twoCookies: Attack = {
   item: 28,
   title: 'a neighbour of our domain puts a cookie of its own before ours',
@@ -45,4 +72,4 @@ const twoCookies: Attack = {
 };
 
 /** In this order. */
-export const ofPrincipals: readonly Attack[] = [hosts, twoCookies];
+export const ofPrincipals: readonly Attack[] = [hosts, sprayed, twoCookies];
