@@ -21,6 +21,8 @@ export interface Config {
     /** Without a slash at its end. */
     readonly baseUrl: string;
     readonly allowedOrigins: readonly string[];
+    /** Under which it is administered, besides that of `baseUrl` and loopback names. */
+    readonly allowedHosts: readonly string[];
     readonly trustedProxies: readonly Cidr[];
     readonly checksCertificates: boolean;
     readonly connections: {
@@ -242,6 +244,7 @@ function assemble(values: Values): Config {
       port,
       baseUrl: address,
       allowedOrigins: values.ALLOWED_ORIGINS ?? [ownOrigin, 'http://localhost:5173'],
+      allowedHosts: values.ALLOWED_HOSTS ?? [],
       trustedProxies: values.TRUSTED_PROXIES ?? [],
       checksCertificates: values.EDGE_CHECKS_CERTIFICATES,
       connections: {

@@ -54,6 +54,7 @@ export const VARIABLES = {
   PORT: { parse: wholeNumber(0, 65_535), otherwise: '8080; with ROLE=worker and verifier any free one', means: 'the port it listens on; 0 takes any free one' },
   BASE_URL: { parse: baseUrl, otherwise: 'http://localhost:PORT', means: 'its address from outside, for webhook URLs and mails' },
   ALLOWED_ORIGINS: { parse: listOf(origin), otherwise: 'BASE_URL and http://localhost:5173', means: 'origins whose pages may use the API with credentials, separated by commas' },
+  ALLOWED_HOSTS: { parse: listOf(host), otherwise: 'none', means: "names besides BASE_URL's host and loopback names under which /setup, /deployment and /metrics answer, without a port, separated by commas" },
   TRUSTED_PROXIES: { parse: listOf(cidr), otherwise: 'none', means: 'CIDR blocks of your proxies; the client IP is the rightmost address of X-Forwarded-For that is not in them. Where a proxy names no valid client (in production also where it names none at all), the client counts as no admin and is on no list' },
   EDGE_CHECKS_CERTIFICATES: { parse: yesOrNo, fallback: 'false', means: "true: the proxy in TRUSTED_PROXIES checks the charting platform's client certificate, says so in X-Charting-Client-Cert, and strips what clients say there, as deploy/edge does; accounts may then require it" },
   MAX_CONNECTIONS: { parse: count(1), fallback: '900', means: 'connections at once, not counting those from TRUSTED_PROXIES; each is a file handle (ulimit -n)' },

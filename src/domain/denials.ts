@@ -1,6 +1,8 @@
 // Every refusal of ours, in one closed table: its code, its status, its audit action, whether it is a classified
 // attack that alerts the user, and what it tells the person. (A refusal of the broker's is a rejection: rejection.ts.)
 
+import { IDENTITY_DENIALS } from './identity/denials.ts';
+
 export interface DenialRule {
   readonly status: number;
   readonly title: string;
@@ -138,6 +140,12 @@ export const DENIALS = {
     advice:
       'Call from a page of an allowed origin (ALLOWED_ORIGINS), or with Authorization: Bearer and without cookies.',
   },
+  /** A name that leads here and is not ours may be a page's own: it could read us in its visitor's browser (DNS rebinding). */
+  wrong_host: {
+    status: 421,
+    title: 'The service is not administered under this name',
+    advice: 'Use the address in BASE_URL, or add the name to ALLOWED_HOSTS.',
+  },
   edge_rate_limited: {
     status: 429,
     title: 'Too many requests from this address',
@@ -192,77 +200,7 @@ export const DENIALS = {
     reason: 'A text that people have accepted is never changed.',
     advice: 'Publish the text as a new version.',
   },
-  invalid_credentials: {
-    status: 401,
-    title: 'The email address or the password is wrong',
-    // The same words whether or not there is such a user.
-    advice:
-      'Check the email address and the password and try again, or ask for a new password under /auth/forgot-password.',
-  },
-  /** After a right password: whoever guesses codes knows that one already. */
-  login_code_wrong: {
-    status: 401,
-    title: 'The code of the second factor is wrong',
-    reason: 'The password was right; the code is wrong, or was used before.',
-    advice:
-      'Type the code that the authenticator app shows now, or a recovery code. If none is accepted, check the clock of the device with the app.',
-  },
-  login_locked: {
-    status: 429,
-    title: 'Too many failed attempts for this account',
-    advice: 'Wait for the time given in Retry-After, or set a new password by mail, which ends the wait.',
-  },
-  passwords_busy: {
-    status: 503,
-    title: 'Too many passwords are being checked',
-    reason: 'It does not count as a failed attempt.',
-    advice: 'Try again after the time given in Retry-After.',
-  },
-  login_token_invalid: {
-    status: 401,
-    title: 'This login has expired',
-    advice: 'Begin again with email and password.',
-  },
-  /** Of somebody who is logged in: not 401, which would tell the client that its session has ended. */
-  password_wrong: { status: 403, title: 'The password is wrong', advice: 'Give your current password.' },
-  password_weak: {
-    status: 400,
-    title: 'This password is too weak',
-    advice: 'Choose a password of 8 to 256 characters that is not a common one.',
-  },
-  reset_token_invalid: {
-    status: 400,
-    title: 'This link is used up or has expired',
-    reason: 'A link for a new password works once, for 30 minutes.',
-    advice: 'Ask for another under /auth/forgot-password.',
-  },
-  totp_code_wrong: {
-    status: 400,
-    title: 'The code of the second factor is wrong',
-    advice:
-      'Type the code that the authenticator app shows now; each code works once. If none is accepted, check the clock of the device with the app.',
-  },
-  totp_already_enabled: {
-    status: 409,
-    title: 'The second factor is already on',
-    advice: 'Turn it off first to enrol another authenticator.',
-  },
-  totp_not_enrolled: {
-    status: 409,
-    title: 'There is no second factor',
-    advice: 'Enrol an authenticator first with POST /auth/totp/enrol.',
-  },
-  captcha_failed: {
-    status: 403,
-    title: 'The bot challenge was not passed',
-    advice: 'Load the page again and solve the challenge once more; each answer works once.',
-  },
-  captcha_unavailable: {
-    status: 503,
-    title: 'The bot challenge cannot be verified',
-    reason: 'The provider of the challenge does not answer.',
-    advice: 'Try again in a moment.',
-  },
+  ...IDENTITY_DENIALS,
   account_halted: {
     status: 403,
     title: 'The account is halted',

@@ -109,6 +109,7 @@ export const DENIED: Readonly<Record<DenialCode, Answer>> = {
   reset_token_invalid: LOGIN,
   session_required: ADMINISTRATION,
   admin_required: ADMINISTRATION,
+  wrong_host: ADMINISTRATION,
   admin_exists: ADMINISTRATION,
   email_taken: ADMINISTRATION,
   own_deactivation: ADMINISTRATION,

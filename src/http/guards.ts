@@ -7,6 +7,7 @@ import type { AuditEvent, RequestContext } from '../app/audit/audit.ts';
 import { type Caller, type Credentials, isCsrfProven } from '../app/identity/access.ts';
 import { type Denial, deny, isDenial } from '../domain/denial.ts';
 import { docProblem, type RouteDoc } from './docs/route-doc.ts';
+import { wrongHost } from './hosts.ts';
 import { sendDenial } from './problem.ts';
 import type { Schema } from './schemas/named.ts';
 
@@ -56,6 +57,8 @@ export interface Guard {
   audit(context: RequestContext, event: AuditEvent): Promise<void>;
   contextOf(request: FastifyRequest): RequestContext;
   readonly adminIps: IpList;
+  /** Of the Host header: whether it is a name under which the service is administered. */
+  isOwnHost(host: string | undefined): boolean;
   isForwardedByStranger(request: FastifyRequest): boolean;
 }
 
@@ -124,6 +127,7 @@ async function refuse(guard: Guard, access: Access, request: FastifyRequest): Pr
         detail: `${ip} is not one of the addresses in ADMIN_IPS.`,
         advice: 'Administer from an address in ADMIN_IPS, or add this one to it.',
       });
+    if (!guard.isOwnHost(request.headers.host)) return wrongHost(request.headers.host);
     if (access === 'admin_ip') return null;
   }
   const { cookies, headers } = request;

@@ -58,6 +58,7 @@ import { type TradingRoutes, tradingRoutes } from './routes/trading.ts';
 import { type WebhookRoutes, webhookRoutes } from './routes/webhook.ts';
 import { Health as HealthSchema, Live } from './schemas/identity-answers.ts';
 import { readText, type TextSchema } from './schemas/requests.ts';
+import { cookieTwice } from './session-cookies.ts';
 import { explain } from './validation.ts';
 
 /** What every route module has at hand. */
@@ -292,10 +293,17 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   return server;
 }
 
-/** What HTTP asks of every request, whatever it is for; null: nothing is wrong. */
+/** What is asked of every request, whatever it is for; null: nothing is wrong. */
 function protocolProblem({ headers, httpVersion }: IncomingMessage) {
   if (headers.host === undefined && httpVersion !== '1.0')
     return { status: 400, detail: 'The Host header is missing.', advice: 'Send a Host header.' };
+  const twice = headers.cookie === undefined ? undefined : cookieTwice(headers.cookie);
+  if (twice !== undefined)
+    return {
+      status: 400,
+      detail: `The request has the cookie "${twice}" twice: which of them is ours cannot be told.`,
+      advice: 'Delete the cookies of this site and of its domain in the browser, then log in again.',
+    };
   if (headers.expect === undefined || /^100-continue$/i.test(headers.expect)) return null;
   return {
     status: 417,

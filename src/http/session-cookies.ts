@@ -15,6 +15,17 @@ const ACCESS_COOKIE = 'access_token';
 export const REFRESH_COOKIE = 'refresh_token';
 export const DEVICE_COOKIE = 'known_device';
 
+const OURS: readonly string[] = [ACCESS_COOKIE, REFRESH_COOKIE, DEVICE_COOKIE];
+
+/**
+ * The name of ours that a Cookie header has twice. Another host of our domain can set one beside ours, and which of them
+ * comes first is its choice.
+ */
+export function cookieTwice(header: string): string | undefined {
+  const names = header.split(';').map((pair) => pair.replace(/=.*$/s, '').trim());
+  return OURS.find((name) => names.indexOf(name) !== names.lastIndexOf(name));
+}
+
 const FLAGS = { httpOnly: true, secure: true, sameSite: 'strict' } as const;
 
 const accessFlags = ({ cookieDomain }: CookieSettings) => ({

@@ -91,6 +91,7 @@ import { keptKey, sealingKeyOf } from '../config/keys.ts';
 import { restoredAt } from '../data/orders/restored.ts';
 import type { Counters } from '../domain/counters.ts';
 import { millis } from '../domain/ids.ts';
+import { ownHosts } from '../http/hosts.ts';
 import { buildServer } from '../http/server.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { openOutbox } from '../mail/outbox.ts';
@@ -198,6 +199,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       authenticate: bind(authenticate),
       audit: bind(writeAudit),
       adminIps: blockList(config.edge.adminIps),
+      isOwnHost: ownHosts(config.http),
     },
     webhook: { receive: bind(receiveTraced) },
     auth: {

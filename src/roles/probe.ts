@@ -9,6 +9,7 @@ import type { Sealer } from '../app/audit/sealing.ts';
 import { readHealth } from '../app/operation/health.ts';
 import { readFigures } from '../app/operation/metrics.ts';
 import { type Denial, deny } from '../domain/denial.ts';
+import { isAddress, ownHosts, wrongHost } from '../http/hosts.ts';
 import { errorsPageOf, problemOf, problemText } from '../http/problem.ts';
 import { METRICS_TYPE } from '../telemetry/prometheus.ts';
 import type { Foundation } from './foundation.ts';
@@ -23,7 +24,12 @@ export async function openProbe(
   const errorsPage = errorsPageOf(config.http.baseUrl);
   const deps = { ...base, sealer, role: config.role };
 
-  async function answer(path: string, ip: string): Promise<Answer> {
+  const isOwnHost = ownHosts(config.http);
+
+  async function answer(
+    path: string,
+    { ip, host }: { ip: string; host: string | undefined },
+  ): Promise<Answer> {
     if (path === '/health/live') return json(200, { status: 'up', version: base.version });
     if (path === '/health') {
       const health = await readHealth(deps);
@@ -32,12 +38,14 @@ export async function openProbe(
     if (path !== '/metrics') return refusal(deny('not_found', NOTHING_ELSE), errorsPage);
     if (!readers.has(canonicalIp(ip) ?? ''))
       return refusal(deny('ip_not_allowed', ASK_FROM_ADMIN), errorsPage);
+    // Monitoring comes by addresses as well, as those of pods.
+    if (!isOwnHost(host) && !isAddress(host)) return refusal(wrongHost(host), errorsPage);
     return { status: 200, type: METRICS_TYPE, text: await base.counters.expose(await readFigures(deps)) };
   }
 
   const server = createServer((request, response) => {
     const path = (request.url ?? '/').replace(/\?.*$/s, '');
-    answer(path, request.socket.remoteAddress ?? '')
+    answer(path, { ip: request.socket.remoteAddress ?? '', host: request.headers.host })
       .catch((fault: unknown) => {
         log.error({ fault, path }, 'a probe failed');
         return json(503, { status: 'down' });

@@ -14,6 +14,7 @@ import { connections, readers } from './exhaustion.ts';
 import { figuresTable } from './figures.ts';
 import { forEver, forgedAnswers, forgedLog, liftedLock, movedSecret } from './inside.ts';
 import { deletedPosition, guesses, keyAfterReset, lapsed, stolenKey, usedUpSignal } from './owners.ts';
+import { ofPrincipals } from './principals.ts';
 import { type Setting, startProduct } from './product.ts';
 import { diary, ipv6Site, oddities, passwordFlood, rehearsals, rubbish, tokenLimit } from './strangers.ts';
 import { plantedBackup } from './theft.ts';
@@ -51,6 +52,7 @@ const EACH = [
     diary,
   ],
   ...[plantedBackup],
+  ...ofPrincipals,
   ...[forgedAnswers, liftedLock, forgedLog],
 ];
 

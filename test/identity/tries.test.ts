@@ -195,3 +195,58 @@ describe('tries in the database', () => {
     assert.deepEqual(await guess(world, 'nobody@example.com', 1), [429]);
   });
 });
+
+describe('wrong passwords at /auth/token', () => {
+  const MALLORY = '203.0.113.66';
+  const spray = (world: World, email: string, password = WRONG, remoteAddress = MALLORY) =>
+    world.request<{ error: string; error_description: string }>({
+      method: 'POST',
+      url: '/auth/token',
+      body: { grant_type: 'password', username: email, password },
+      remoteAddress,
+    });
+
+  test('are ten of one address over all accounts in 15 minutes; a right one counts for nothing and forgives none', async (t) => {
+    const clock = settableClock();
+    const world = await open(t, { clock });
+    const [own, other] = [await world.register(), await world.register()];
+    for (let n = 0; n < 9; n++) {
+      assert.equal((await spray(world, `user-${n}@example.com`)).status, 400);
+      for (let right = 0; right < 3; right++)
+        assert.equal((await spray(world, own.email, PASSWORD)).status, 200);
+    }
+    assert.equal((await spray(world, other.email)).status, 400);
+    const locked = await spray(world, own.email, PASSWORD);
+    assert.deepEqual([locked.status, locked.body.error], [429, 'temporarily_unavailable']);
+    assert.match(locked.body.error_description, /from your address/);
+    assert.equal(locked.headers['retry-after'], '900');
+    assert.equal((await spray(world, own.email, PASSWORD, '198.51.100.1')).status, 200, 'another address');
+    assert.equal((await tryFrom(world.visitor(), own.email, PASSWORD)).status, 200, 'a login');
+    clock.advance(15 * MINUTE);
+    assert.equal((await spray(world, own.email, PASSWORD)).status, 200);
+  });
+
+  test('are no more than ten when sixty come at once', async (t) => {
+    const hasher = countingHasher();
+    const world = await open(t, { hasher, clock: settableClock() });
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, n) => spray(world, `user-${n}@example.com`)),
+    );
+    const wrong = answers.filter(({ status }) => status === 400).length;
+    assert.ok(
+      wrong <= 10 && hasher.verified.length <= 10,
+      `${wrong} tried, ${hasher.verified.length} checked`,
+    );
+  });
+
+  test('count together for a /64 of IPv6, and are counted for the alarm', async (t) => {
+    const world = await open(t);
+    for (let n = 0; n < 11; n++)
+      await spray(world, `user-${n}@example.com`, WRONG, `2001:db8:1:2::${n.toString(16)}`);
+    assert.equal((await spray(world, 'one@example.com', WRONG, '2001:db8:1:2:ffff::1')).status, 429);
+    assert.equal((await spray(world, 'one@example.com', WRONG, '2001:db8:1:3::1')).status, 400);
+    const { body } = await world.request<string>({ method: 'GET', url: '/metrics' });
+    assert.match(body, /fillpath_denials_total\{code="invalid_credentials"\} 11\n/);
+    assert.match(body, /fillpath_denials_total\{code="login_locked"\} 2\n/);
+  });
+});

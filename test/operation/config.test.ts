@@ -40,6 +40,7 @@ const DEFAULTS: readonly (readonly [string, (config: Config) => unknown, unknown
   ['MAX_CONNECTIONS_PER_IP', (config) => config.http.connections.perAddress, 100],
   ['HEADERS_TIMEOUT_SECONDS', (config) => config.http.connections.headersMs, 10_000],
   ['SEND_TIMEOUT_SECONDS', (config) => config.http.connections.sendMs, 20_000],
+  ['ALLOWED_HOSTS', (config) => config.http.allowedHosts, []],
   ['TRUSTED_PROXIES', (config) => config.http.trustedProxies, []],
   ['EDGE_CHECKS_CERTIFICATES', (config) => config.http.checksCertificates, false],
   [

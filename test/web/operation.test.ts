@@ -78,6 +78,7 @@ test('Who may not look is told why', () => {
   assert.match(whyNot({ ...admin, is_admin: false }, null) ?? '', /ada@example\.com is not an admin/);
   assert.match(whyNot(admin, { status: 403, code: 'admin_required' }) ?? '', /is not an admin/);
   assert.match(whyNot(admin, { status: 403, code: 'ip_not_allowed' }) ?? '', /ADMIN_IPS/);
+  assert.match(whyNot(admin, { status: 421, code: 'wrong_host' }) ?? '', /ALLOWED_HOSTS/);
   assert.ok(whyNot(admin, { status: 403, code: 'user_deactivated' }));
 });
 

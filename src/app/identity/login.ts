@@ -15,7 +15,7 @@ import { deviceToken, knownDevice, stampOf } from './devices.ts';
 import { type CheckPasswordDeps, checkPassword } from './passwords.ts';
 import { type CodeProof, hasSecondFactor, proofByCode } from './second-factor.ts';
 import { newAccessToken, newRefreshToken, type SessionDeps } from './sessions.ts';
-import { byDevice, byStrangers, forgive, takeTry } from './tries.ts';
+import { byClient, byDevice, byStrangers, forgive, giveBack, takeTry } from './tries.ts';
 
 export interface LoginDeps extends SessionDeps, CheckPasswordDeps {
   readonly secrets: SecretBox;
@@ -129,8 +129,7 @@ export function loginAtOnce(
   { email, password, code, context }: PasswordGrant,
 ): Promise<Denial | Entered | { codeMissing: true }> {
   return audited<Entered | { codeMissing: true }>(deps, context, async (findings) => {
-    // Programs keep no cookies: they try with the strangers.
-    const proven = await provePassword(deps, { email, password, deviceToken: undefined }, findings);
+    const proven = await proveUnchallenged(deps, { email, password, context }, findings);
     if (isDenial(proven)) return proven;
     if (!(await hasSecondFactor(deps, proven.user.id))) return enter(deps, proven, null, context);
     if (code !== undefined) return enterByCode(deps, proven, code, context);
@@ -138,6 +137,27 @@ export function loginAtOnce(
     return { codeMissing: true };
   });
 }
+
+/** No bot challenge stands before it, so that wrong passwords count against the client too, whosever accounts they are tried on. */
+async function proveUnchallenged(
+  deps: LoginDeps,
+  { email, password, context }: Omit<PasswordGrant, 'code'>,
+  findings: Findings,
+): Promise<Denial | Proven> {
+  const client = byClient(context.ip);
+  const locked = await takeTry(deps, client);
+  if (locked) return deny('login_locked', { ...FROM_HERE, retryAfter: locked.retryAfter ?? 1 });
+  // Programs keep no cookies: they try with the strangers.
+  const proven = await provePassword(deps, { email, password, deviceToken: undefined }, findings);
+  const isWrong = isDenial(proven) && proven.code === 'invalid_credentials';
+  if (!isWrong) await deps.db.commit(giveBack(client));
+  return proven;
+}
+
+const FROM_HERE = {
+  detail: 'Too many wrong passwords came from your address.',
+  advice: 'Wait for the time given in Retry-After; an API key needs no password.',
+};
 
 /** From where a try is made, and with which others it counts. */
 interface From {

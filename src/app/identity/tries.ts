@@ -3,9 +3,16 @@
 // locks out strangers: a device that the user has logged in with, and whoever has a session.
 
 import type { Db, Statement } from '../../data/engine/db.ts';
-import { decidingTry, forgetTries, type Tried, takeTry as takeOne } from '../../data/identity/tries.ts';
+import {
+  decidingTry,
+  forgetTries,
+  giveBackTry,
+  type Tried,
+  takeTry as takeOne,
+} from '../../data/identity/tries.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
 import { millis, timestamp, type UserId } from '../../domain/ids.ts';
+import { canonicalBlock } from '../accounts/ip-block.ts';
 import { hashToken } from './tokens.ts';
 
 export interface TryDeps {
@@ -24,6 +31,12 @@ const guesses = (subject: string): Tried => ({ subject, most: 10 });
 export const byStrangers = (email: string): Tried => guesses(`password ${hashToken(email)}`);
 export const byDevice = (device: string): Tried => guesses(`device ${device}`);
 export const bySession = (user: UserId): Tried => guesses(`session ${user}`);
+/**
+ * Of one client over all accounts, where no bot challenge stands before the password: whoever has one IPv6 address has a
+ * whole /64 of them.
+ */
+export const byClient = (ip: string): Tried =>
+  guesses(`client ${(ip.includes(':') ? canonicalBlock(`${ip}/64`) : null) ?? ip}`);
 /** Nobody's mailbox is to be flooded by strangers. */
 export const resetMails = (user: UserId): Tried => ({ subject: `reset mail ${user}`, most: 3 });
 
@@ -48,3 +61,6 @@ export async function takeTry(deps: TryDeps, tried: Tried): Promise<Denial | nul
 
 /** After a success: earlier mistakes no longer count. */
 export const forgive = ({ subject }: Tried): Statement => forgetTries(subject);
+
+/** It was no guess: the others go on counting, so that one's own right password buys no more guesses at others'. */
+export const giveBack = ({ subject }: Tried): Statement[] => giveBackTry(subject);

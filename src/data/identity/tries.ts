@@ -44,3 +44,11 @@ export const takeTry = ({ subject, most }: Tried, now: Timestamp, since: Timesta
   );
 
 export const forgetTries = (subject: string): Statement => sql`delete from tries where subject = ${subject}`;
+
+/** As if the newest had not been made; the others go on counting. */
+export const giveBackTry = (subject: string): Statement[] => [
+  sql`delete from tries where subject = ${subject} and try_2 is null`,
+  sql`update tries set try_1 = try_2, try_2 = try_3, try_3 = try_4, try_4 = try_5, try_5 = try_6, try_6 = try_7,
+        try_7 = try_8, try_8 = try_9, try_9 = try_10, try_10 = null
+      where subject = ${subject} and try_2 is not null`,
+];

@@ -46,7 +46,7 @@ export function failuresOf(route: Route): Failure[] {
 
 function byAccess({ access, method }: Route): DenialCode[] {
   if (access === 'open') return [];
-  if (access === 'admin_ip') return ['ip_not_allowed'];
+  if (access === 'admin_ip') return ['wrong_host', 'ip_not_allowed'];
   return [
     'unauthenticated',
     'user_deactivated',
@@ -55,7 +55,7 @@ function byAccess({ access, method }: Route): DenialCode[] {
     // What acts has a limit of its own; what reads, one of how much is under way.
     ...(CHANGING.has(method) ? (['csrf_validation_failed'] as const) : (['too_many_at_once'] as const)),
     ...(access === 'session' ? (['session_required'] as const) : []),
-    ...(access === 'admin' ? (['ip_not_allowed', 'admin_required'] as const) : []),
+    ...(access === 'admin' ? (['wrong_host', 'ip_not_allowed', 'admin_required'] as const) : []),
   ];
 }
 

@@ -48,7 +48,7 @@ export function tokenRoutes(server: FastifyInstance, deps: TokenRoutes): void {
           tag: 'Authentication',
           summary: 'Get tokens for a program',
           description:
-            "OAuth2's token endpoint (RFC 6749, 4.3 and 6), as a form or as JSON. Unknown parameters are ignored. Where the user has a second factor and `totp_code` is missing, the answer is `invalid_grant` with the description `totp_required`.",
+            "OAuth2's token endpoint (RFC 6749, 4.3 and 6), as a form or as JSON. Unknown parameters are ignored. After 10 wrong passwords from one address in 15 minutes, on whichever accounts, further requests from it are refused for that time; right ones do not count. Where the user has a second factor and `totp_code` is missing, the answer is `invalid_grant` with the description `totp_required`.",
           bodyTypes: ['application/x-www-form-urlencoded', 'application/json'],
           needsBody: true,
           answers: {
@@ -56,7 +56,10 @@ export function tokenRoutes(server: FastifyInstance, deps: TokenRoutes): void {
             400: { text: 'The request, or what it proves, is wrong.', schema: OAuthErrorSchema },
             413: { text: 'The body is too large.', schema: OAuthErrorSchema },
             415: { text: 'The body is neither a form nor JSON.', schema: OAuthErrorSchema },
-            429: { text: 'Too many failed attempts for this account.', schema: OAuthErrorSchema },
+            429: {
+              text: 'Too many failed attempts for this account, or from this address.',
+              schema: OAuthErrorSchema,
+            },
             500: { text: 'Something went wrong on our side.', schema: OAuthErrorSchema },
             503: { text: 'A part of the service is unavailable. Try again.', schema: OAuthErrorSchema },
           },
@@ -136,6 +139,8 @@ const invalid = (reply: FastifyReply, description: string) =>
 /** Who may not have a token gets 400 invalid_grant, as RFC 6749, 5.2 says; what will pass keeps its own status. */
 function sendDenial(reply: FastifyReply, { code, detail, retryAfter }: Denial): FastifyReply {
   const { status } = ruleOf(code);
+  // What it is called in the log and in the metrics, whatever its shape.
+  reply.problemCode = code;
   if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter));
   if (status === 429 || status === 503) return sendError(reply, status, 'temporarily_unavailable', detail);
   return sendError(reply, 400, 'invalid_grant', detail);

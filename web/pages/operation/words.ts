@@ -112,6 +112,8 @@ export function whyNot(
 ): string | null {
   if (!user.is_admin || refusal?.code === 'admin_required')
     return `This page is for those who run the service. ${user.email} is not an admin of it.`;
+  if (refusal?.code === 'wrong_host')
+    return 'The service is not administered under the name in your address bar. Open it under BASE_URL, or add this name to ALLOWED_HOSTS.';
   if (refusal?.status !== 403) return null;
   return refusal.code === 'ip_not_allowed'
     ? 'The service is administered from its admin addresses only, and yours is not one of them. ADMIN_IPS sets them; without it, only the machine itself is one.'
