@@ -54,9 +54,11 @@ async function columnsOf(db: Db, table: string): Promise<string[]> {
 async function copier(db: Db, owner: string) {
   const uuid = db.dialect === 'sqlite' ? 'text' : 'uuid';
   const nth = `substr(cast(10000 + n.nth as text), 2)`;
-  // Decimal digits in the place of random ones: another id, and still one.
-  const copied = (id: string) =>
-    `cast(substr(cast(${id} as text), 1, 24) || ${nth} || substr(cast(${id} as text), 29) as ${uuid})`;
+  // Its number in the place of random digits, and another version than ours: an id, and nobody else's.
+  const copied = (id: string) => {
+    const part = (from: number, length: number) => `substr(cast(${id} as text), ${from}, ${length})`;
+    return `cast(${part(1, 14)} || '4' || ${part(16, 9)} || ${nth} || ${part(29, 8)} as ${uuid})`;
+  };
   const tables: Readonly<Record<string, { own: Record<string, string>; of: string }>> = {
     order_history: {
       own: { order_id: copied('order_id') },
