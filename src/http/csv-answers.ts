@@ -53,8 +53,7 @@ function sendCsv<Row>(
 ): FastifyReply {
   reply
     .type('text/csv; charset=utf-8; header=present')
-    .header('content-disposition', `attachment; filename="fillpath-${csv.name}.csv"`)
-    .header('cache-control', 'no-store');
+    .header('content-disposition', `attachment; filename="fillpath-${csv.name}.csv"`);
   if (request.method === 'HEAD') return reply.send('');
   return reply.send(Readable.from(withHeader(), { objectMode: false }));
 

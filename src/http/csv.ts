@@ -1,4 +1,5 @@
-// CSV as RFC 4180 has it. A spreadsheet would run a text that begins as a formula: an apostrophe keeps it text.
+// CSV as RFC 4180 has it. A spreadsheet would run a text that begins as a formula: an apostrophe keeps it text. Where semicolons
+// or tabs divide, as many countries' spreadsheets have it, our quotes are letters, and a cell begins after each of those too.
 
 import { decimal } from '../domain/decimal.ts';
 
@@ -20,6 +21,7 @@ function cell(value: unknown): string {
   // A number is no formula, also below zero.
   if (typeof value === 'number') return decimal(value);
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+  const begun = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  const harmless = begun.replace(/[;\t\r\n]["\s]*(?=[=+\-@])/g, "$&'");
+  return /[",;\t\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }

@@ -36,6 +36,8 @@ const CAPTCHA_HOSTS: Record<CaptchaProvider, readonly string[]> = {
 export function securityHeaders(captcha: CaptchaProvider | null): Readonly<Record<string, string>> {
   const hosts = captcha ? ` ${CAPTCHA_HOSTS[captcha].join(' ')}` : '';
   return {
+    // What is somebody's belongs in no cache. What is for everybody, as the pages' files are, says so itself.
+    'cache-control': 'no-store',
     'strict-transport-security': 'max-age=31536000; includeSubDomains; preload',
     'content-security-policy': [
       "default-src 'none'",

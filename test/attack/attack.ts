@@ -13,6 +13,7 @@ import { firstAdmin, lockFile, packages } from './doors.ts';
 import { connections, readers } from './exhaustion.ts';
 import { figuresTable } from './figures.ts';
 import { forEver, forgedAnswers, forgedLog, liftedLock, movedSecret } from './inside.ts';
+import { neighbours } from './neighbours.ts';
 import { deletedPosition, guesses, keyAfterReset, lapsed, stolenKey, usedUpSignal } from './owners.ts';
 import { ofPrincipals } from './principals.ts';
 import { type Setting, startProduct } from './product.ts';
@@ -76,7 +77,12 @@ async function rounds(): Promise<Round[]> {
     setting: { mode: 'default', env: CARELESS },
     attacks: [firstAdmin],
   };
-  return [...embedded, careless, ...(await overServers())];
+  const million: Round = {
+    name: 'default, a long history',
+    setting: { mode: 'default', env: OFTEN },
+    attacks: [neighbours],
+  };
+  return [...embedded, careless, million, ...(await overServers())];
 }
 
 const stops: (() => Promise<void>)[] = [];
@@ -86,7 +92,17 @@ async function overServers(): Promise<Round[]> {
     const [postgres, redis] = [await startPostgres(), await startRedis()];
     stops.push(postgres.stop, redis.stop);
     const env = { ...PLANS, DATABASE_URL: postgres.url, REDIS_URL: redis.url, RESPONSE_WAIT_SECONDS: '4' };
-    return [{ name: 'PostgreSQL and Redis', setting: { mode: 'servers', env }, attacks: EACH }];
+    const [own, ownRedis] = [await startPostgres(), await startRedis()];
+    stops.push(own.stop, ownRedis.stop);
+    const million = { ...OFTEN, DATABASE_URL: own.url, REDIS_URL: ownRedis.url };
+    return [
+      {
+        name: 'PostgreSQL and Redis, a long history',
+        setting: { mode: 'servers', env: million },
+        attacks: [neighbours],
+      },
+      { name: 'PostgreSQL and Redis', setting: { mode: 'servers', env }, attacks: EACH },
+    ];
   } catch (fault) {
     if (!(fault instanceof PostgresMissing || fault instanceof RedisMissing)) throw fault;
     console.log(`Nothing is done over PostgreSQL and Redis: ${fault.message}`);

@@ -14,6 +14,8 @@ export interface Figures {
   readonly failed: number;
   /** The most, in MB. */
   readonly memory: number;
+  /** Of each that was answered, in ms. */
+  readonly times: readonly number[];
 }
 
 const PAUSE_MS = 20;
@@ -58,6 +60,7 @@ export async function observe(
     p99: percentile(times, 99),
     failed,
     memory,
+    times,
   };
 }
 

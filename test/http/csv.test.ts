@@ -6,6 +6,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { describe, test } from 'node:test';
 import { sql } from '../../src/data/engine/db.ts';
 import { timestamp } from '../../src/domain/ids.ts';
+import { type Csv, rowLine } from '../../src/http/csv.ts';
 import { openWorld, type Problem, type Trader, type World } from '../world.ts';
 
 const CSV = { accept: 'text/csv' };
@@ -29,7 +30,7 @@ function rowsOf(text: string): string[][] {
   );
   return rows;
 }
-const quotedAgain = (cell: string) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+const quotedAgain = (cell: string) => (/[",;\t\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
 
 async function csv(world: World, trader: Trader, url: string) {
   const { status, headers, body } = await world.as<string>(trader, 'GET', url, undefined, CSV);
@@ -142,6 +143,16 @@ describe('GET /trading/orders as CSV', () => {
     await world.send(other);
     assert.deepEqual((await csv(world, trader, '/trading/orders')).records, []);
   });
+});
+
+test('nothing is run by a spreadsheet that divides by semicolons or tabs, where our quotes are letters', () => {
+  const CELL: Csv<string> = { name: 'x', columns: [['text', (text) => text]] };
+  for (const evil of ['a;=1+1', 'a; =1+1', 'a;"=1+1', 'a\t@SUM(A1)', 'a\r\n+1', 'a\n-1', ';;=1', '=1;=2;+3'])
+    for (const cell of rowLine(CELL, evil).split(/[;\t\r\n]/))
+      assert.doesNotMatch(cell, /^["\s]*[=+\-@]/, JSON.stringify(rowLine(CELL, evil)));
+  assert.equal(rowLine(CELL, 'a;b'), '"a;b"\r\n');
+  assert.equal(rowLine(CELL, 'a;=b'), '"a;\'=b"\r\n');
+  assert.equal(rowLine(CELL, 'a-b = c'), 'a-b = c\r\n');
 });
 
 describe('The other lists as CSV', () => {

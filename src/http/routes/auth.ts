@@ -92,11 +92,6 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
   const { contextOf, cookies } = deps;
   const expires_in = seconds(cookies.accessTokenMs);
 
-  // Tokens and codes belong in no cache.
-  server.addHook('onRequest', async (_request, reply) => {
-    reply.header('cache-control', 'no-store');
-  });
-
   server.post<{ Body: Static<typeof RegisterBody> }>(
     '/auth/register',
     {

@@ -69,7 +69,6 @@ export function orderStreamRoutes(server: FastifyInstance, deps: OrderStreamRout
     async (request, reply) => {
       reply
         .type('text/event-stream')
-        .header('cache-control', 'no-store')
         // For a proxy in front that would collect the events.
         .header('x-accel-buffering', 'no')
         .header('connection', 'close');
