@@ -16,7 +16,7 @@ import { forEver, forgedAnswers, forgedLog, liftedLock, movedSecret } from './in
 import { deletedPosition, guesses, keyAfterReset, lapsed, stolenKey, usedUpSignal } from './owners.ts';
 import { type Setting, startProduct } from './product.ts';
 import { diary, ipv6Site, oddities, passwordFlood, rehearsals, rubbish, tokenLimit } from './strangers.ts';
-import { plantedBackup } from './theft.ts';
+import { noticedThief, plantedBackup, revivedKey } from './theft.ts';
 
 const { values } = parseArgs({ options: { against: { type: 'string' }, items: { type: 'string' } } });
 const checkout = values.against ?? join(import.meta.dirname, '../..');
@@ -50,7 +50,7 @@ const EACH = [
     oddities,
     diary,
   ],
-  ...[plantedBackup],
+  ...[noticedThief, revivedKey, plantedBackup],
   ...[forgedAnswers, liftedLock, forgedLog],
 ];
 
