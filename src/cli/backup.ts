@@ -109,7 +109,13 @@ export const restore: AddCommands = (noun, { output, config, does }) => {
               ? 'Every account is halted: exits pass, entries do not. Compare the positions at the brokers before you resume one.'
               : 'The accounts were not halted.',
           );
-          output.print('Everybody is logged out, and signals from before this moment are refused.');
+          output.print('Signals from before this moment are refused.');
+          output.print(
+            'What was revoked or changed since the backup is not known here. So every session, API key and password has ended, and notification destinations wait to be confirmed.',
+          );
+          output.print(
+            'Everybody sets a new password: by mail (Forgot password), or you set it with `npx fillpath user password EMAIL`, your own first.',
+          );
           output.print(
             `Start it with DATA_DIR=${report.folder}${report.has_keys ? '' : ' and the keys of this environment'}.`,
           );

@@ -1,5 +1,6 @@
 // Users, for the operator at the machine.
 
+import { secureEverybody, secureUser } from '../app/identity/after-theft.ts';
 import { argon2id } from '../app/identity/passwords.ts';
 import { changeUserAsAdmin, readUser, readUsers, type UserChange } from '../app/operation/admin.ts';
 import { addUser, findUser, removeSecondFactor, replacePassword } from '../app/operation/operator.ts';
@@ -162,26 +163,63 @@ export const user: AddCommands = (noun, desk) => {
     );
 
   noun
-    .command('reset-password')
-    .description('set a new password; every session of the user ends, and every API key is revoked')
+    .command('password')
+    .alias('reset-password')
+    .description('set a new password; every session and API key of the user ends, as with `secure`')
     .argument('<user>', WHOM)
     .option(...PASSWORD_STDIN)
     .option(...JSON_OPTION)
-    .addHelpText('after', examples('user reset-password ann@example.com'))
+    .addHelpText('after', examples('user password ann@example.com'))
     .action(
       does(async (whom: string, { passwordStdin, json }: WithJson & { passwordStdin?: true }) => {
         const password = passwordStdin ? await desk.input.read() : randomToken();
-        return ofUser(desk, 'user reset-password', whom, async (operator, found) => {
+        return ofUser(desk, 'user password', whom, async (operator, found) => {
           const denial = await replacePassword({ ...operator, hasher: argon2id }, found, password);
           if (denial) return refused(output, denial);
           const made = passwordStdin ? {} : { password };
           if (json) output.json({ id: found.id, email: found.email, ...made });
           else {
             output.print(
-              `The password of ${visible(found.email)} is set; every session has ended, and every API key is revoked.`,
+              `The password of ${visible(found.email)} is set; every session has ended, every API key is revoked, and notification destinations wait to be confirmed.`,
             );
             if (!passwordStdin) output.print(`password ${password}`);
           }
+          return 0;
+        });
+      }),
+    );
+
+  noun
+    .command('secure')
+    .description(
+      'somebody else may have been in: end every session, API key and known device of a user, and pause notifications until they are confirmed; webhooks go on',
+    )
+    .argument('[user]', WHOM)
+    .option(
+      '--after-restore',
+      'of every user, and end their passwords too: for a PostgreSQL database that was brought back to an earlier moment',
+    )
+    .addHelpText('after', examples('user secure ann@example.com', 'user secure --after-restore'))
+    .action(
+      does(async (whom: string | undefined, { afterRestore = false }: { afterRestore?: boolean }) => {
+        if ((whom === undefined) !== afterRestore) {
+          output.complain('Name one user, or give --after-restore for all of them.');
+          return 2;
+        }
+        if (whom === undefined)
+          return asOperator<ExitCode>(config(), 'user secure', async (operator) => {
+            await secureEverybody({ ...operator, hasher: argon2id });
+            output.print(
+              'Every session, API key, known device and password has ended. Users set a new password by mail; yours, and where there is no mail, with `npx fillpath user password EMAIL`.',
+            );
+            return 0;
+          });
+        return ofUser(desk, 'user secure', whom, async (operator, found) => {
+          const denial = await secureUser(operator, { id: null, context: operator.context }, found.id);
+          if (denial) return refused(output, denial);
+          output.print(
+            `Every session, API key and known device of ${visible(found.email)} has ended. The password stays: if somebody else knows it, \`npx fillpath user password\` sets another.`,
+          );
           return 0;
         });
       }),

@@ -44,6 +44,7 @@ import { limitReadsOfCredential, limitReadsOfUser } from './reads-at-once.ts';
 import { logRequests } from './request-log.ts';
 import { type AccountRoutes, accountRoutes } from './routes/accounts.ts';
 import { type AdminRoutes, adminRoutes } from './routes/admin.ts';
+import { type AfterTheftRoutes, afterTheftRoutes } from './routes/after-theft.ts';
 import { type AuthRoutes, authRoutes } from './routes/auth.ts';
 import { type LookRoutes, lookRoutes } from './routes/look.ts';
 import { type NotificationRoutes, notificationRoutes } from './routes/notifications.ts';
@@ -84,6 +85,7 @@ export interface ServerDeps {
   readonly open: PublicRoutes;
   readonly admin: Omit<AdminRoutes, keyof Ambient>;
   readonly auth: Omit<AuthRoutes, keyof Ambient>;
+  readonly afterTheft: Omit<AfterTheftRoutes, keyof Ambient | 'cookies'>;
   /** null: a front does it. */
   readonly edge: Omit<Edge, 'ipOf'> | null;
   readonly middleware: Middleware;
@@ -286,6 +288,9 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     settleRoutes(scope, { ...deps.settle, ...ambient });
   });
   server.register(async (scope) => authRoutes(scope, { ...deps.auth, ...ambient }));
+  server.register(async (scope) =>
+    afterTheftRoutes(scope, { ...deps.afterTheft, cookies: deps.auth.cookies, ...ambient }),
+  );
   server.register(async (scope) => settingsRoutes(scope, { ...deps.settings, ...ambient }));
   server.register(async (scope) => notificationRoutes(scope, { ...deps.notifications, ...ambient }));
   server.register(async (scope) => publicRoutes(scope, deps.open));

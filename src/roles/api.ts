@@ -34,6 +34,7 @@ import type { Sealer } from '../app/audit/sealing.ts';
 import { countStrangers } from '../app/audit/strangers.ts';
 import { afterwards, every } from '../app/background.ts';
 import { admitTradingRequest, authenticate, isStillIn } from '../app/identity/access.ts';
+import { logoutEverywhere, readAfterTheft, secureUser } from '../app/identity/after-theft.ts';
 import { createCaptcha } from '../app/identity/captcha.ts';
 import { changePassword } from '../app/identity/change-password.ts';
 import { completeLogin, login, loginAtOnce } from '../app/identity/login.ts';
@@ -222,6 +223,10 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       },
       cookies: config.auth,
     },
+    afterTheft: {
+      logoutEverywhere: bind(logoutEverywhere),
+      readAfterTheft: bind(readAfterTheft),
+    },
     admin: {
       makeFirstAdmin: bind(makeFirstAdmin),
       readWorkers: bind(readWorkers),
@@ -232,6 +237,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       readUsers: reading.users,
       readUser: bind(readUser),
       changeUser: bind(changeUserAsAdmin),
+      secureUser: bind(secureUser),
       revokeSession: bind(revokeSessionAsAdmin),
       publishTerms: bind(publishTerms),
     },

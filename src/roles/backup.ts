@@ -16,6 +16,7 @@ import {
 import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import { auditKeyOf, type ChainReport, verifyAuditLog } from '../app/audit/chain.ts';
+import { argon2id } from '../app/identity/passwords.ts';
 import { isAppKeyOf } from '../app/operation/app-key.ts';
 import { type Settled, settleRestored } from '../app/operation/settle-restored.ts';
 import type { Config } from '../config/config.ts';
@@ -175,7 +176,7 @@ export async function restoreBackup(
         const worker = await chooseWorkerKeys(db, config, { keys, loseCredentials });
         const madeAt = (await backupMadeAt(db)) ?? timestamp(statSync(file).mtimeMs);
         const settled = await settleRestored(
-          { db, clock: { now: () => Date.now() } },
+          { db, clock: { now: () => Date.now() }, hasher: argon2id },
           { madeAt, halt, hasLedger: hasOwnLedger(config) },
         );
         return { madeAt, settled, worker, admins: await adminEmails(db) };

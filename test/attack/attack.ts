@@ -18,7 +18,7 @@ import { deletedPosition, guesses, keyAfterReset, lapsed, stolenKey, usedUpSigna
 import { ofPrincipals } from './principals.ts';
 import { type Setting, startProduct } from './product.ts';
 import { diary, ipv6Site, oddities, passwordFlood, rehearsals, rubbish, tokenLimit } from './strangers.ts';
-import { plantedBackup } from './theft.ts';
+import { noticedThief, plantedBackup, revivedKey } from './theft.ts';
 
 const { values } = parseArgs({ options: { against: { type: 'string' }, items: { type: 'string' } } });
 const checkout = values.against ?? join(import.meta.dirname, '../..');
@@ -52,8 +52,8 @@ const EACH = [
     oddities,
     diary,
   ],
-  ...[plantedBackup],
   ...ofPrincipals,
+  ...[noticedThief, revivedKey, plantedBackup],
   ...[forgedAnswers, liftedLock, forgedLog],
 ];
 

@@ -27,7 +27,7 @@ const CONTRACT: readonly (readonly [pattern: RegExp, access: Access])[] = [
   [/^GET \/auth\/public-key$/, 'open'],
   // An API key manages neither sessions nor keys nor passwords, and what would outlive it or undo its limits.
   [/^\w+ \/auth\//, 'session'],
-  [/^\w+ \/settings\/api-keys/, 'session'],
+  [/^\w+ \/settings\/(api-keys|after-theft)/, 'session'],
   [/^\w+ \/trading\/accounts\/:id\/webhook-(secret|token)$/, 'session'],
   [/^POST \/trading\/orders\/:id\/settle$/, 'session'],
   [/^(POST|DELETE) \/settings\/allowed-ips/, 'session'],

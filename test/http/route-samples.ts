@@ -255,6 +255,7 @@ export const SAMPLES: Readonly<Record<string, MakeSample>> = {
     ...(await otherUser(owner)),
     body: { plan: 'pro' },
   }),
+  'POST /deployment/users/:id/secure': otherUser,
   'DELETE /deployment/sessions/:id': async ({ world }) => {
     const { user } = await world.makeTrader();
     return { params: { id: (await makeSession(world, user)).id } };

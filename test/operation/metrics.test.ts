@@ -13,6 +13,7 @@ import { timestamp } from '../../src/domain/ids.ts';
 import { openFillpath } from '../../src/main.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
+import { countingHasher } from '../http/visitor.ts';
 import { scriptedBroker } from '../worker/scripted-broker.ts';
 import { logbook, openWorld, type World } from '../world.ts';
 
@@ -106,7 +107,10 @@ describe('Prometheus reads', () => {
       sql`update order_history set status = 'queued', unsettled = ${true} where order_id = ${body.order_id}`,
     ]);
     const madeAt = timestamp(world.clock.now());
-    const settled = await settleRestored(world, { madeAt, hasLedger: () => false, halt: false });
+    const settled = await settleRestored(
+      { ...world, hasher: countingHasher() },
+      { madeAt, hasLedger: () => false, halt: false },
+    );
     assert.deepEqual(settled, { unknown: 1, expired: 0 });
     await world.restart();
     assert.equal(sample(await scrape(world), 'fillpath_orders_unknown'), 1);

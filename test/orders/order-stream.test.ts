@@ -7,7 +7,6 @@ import fc from 'fast-check';
 import { journalOf } from '../../src/app/orders/changes.ts';
 import { openOrderStream, type StreamDeps } from '../../src/app/orders/stream-orders.ts';
 import { sql } from '../../src/data/engine/db.ts';
-import { revokeApiKeysOf } from '../../src/data/identity/api-keys.ts';
 import { isDenial } from '../../src/domain/denial.ts';
 import { timestamp, type UserId } from '../../src/domain/ids.ts';
 import type { OrderRecord } from '../../src/domain/orders/result.ts';
@@ -272,7 +271,7 @@ describe('With every comment of the stream of orders', { concurrency: true }, ()
     await world.db.commit([
       sql`update refresh_tokens set expires_at = ${now} where session_id = ${expired.id}`,
       // By somebody who does not say so.
-      revokeApiKeysOf(trader.user.id, now),
+      sql`update api_keys set revoked_at = ${now} where user_id = ${trader.user.id}`,
     ]);
     await Promise.all([ending.ended, byKey.ended]);
     await going.until('a comment', () => going.comments() > 0, A_COMMENT_MS);

@@ -14,7 +14,7 @@ const CHANGES_NOTHING = new Set(['GET', 'HEAD']);
 const WITHOUT_SESSION =
   /^\/(?:auth\/(?:login|register|forgot-password|reset-password|silent-refresh)|public)\b/;
 
-const LOGOUT = /\/auth\/logout$/;
+const LOGOUT = /\/auth\/logout(?:-everywhere)?$/;
 /** For what is being asked at the moment of a logout. */
 const PATIENCE_MS = 2_000;
 
@@ -42,9 +42,12 @@ const underWay = new Set<Promise<unknown>>();
 let leaving: Promise<boolean> | null = null;
 
 /** After what was asked before it has been answered, and before anything else: none of it finds the session gone. */
-export async function logOut(): Promise<void> {
+export async function logOut({ everywhere = false } = {}): Promise<void> {
   const wait = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
-  const left = Promise.race([Promise.allSettled(underWay), wait]).then(() => api.POST('/auth/logout'));
+  const left = Promise.race([Promise.allSettled(underWay), wait]).then(() =>
+    // One that is over anyhow is no trouble; one of which nobody knows whether it ended the others is.
+    everywhere ? read(api.POST('/auth/logout-everywhere')) : api.POST('/auth/logout'),
+  );
   leaving = left.then(
     () => true,
     () => false,

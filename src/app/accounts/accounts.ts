@@ -295,7 +295,10 @@ export async function regenerateSecret(
 ): Promise<WithSecret | Denial> {
   const secret = randomToken();
   const shown = await changeOwn(deps, owner, id, 'webhook_secret_regenerated', (account) =>
-    changeAccount(account, { webhookSecret: deps.secrets.seal(secret, account) }),
+    changeAccount(account, {
+      webhookSecret: deps.secrets.seal(secret, account),
+      madeAt: timestamp(deps.clock.now()),
+    }),
   );
   return isDenial(shown) ? shown : { ...shown, webhook_secret: secret };
 }
@@ -303,7 +306,7 @@ export async function regenerateSecret(
 /** The old one, and with it the old URL, stops at once. */
 export function regenerateToken(deps: AccountDeps, owner: Owner, id: string): Promise<ShownAccount | Denial> {
   return changeOwn(deps, owner, id, 'webhook_token_regenerated', (account) =>
-    changeAccount(account, { webhookToken: randomToken() }),
+    changeAccount(account, { webhookToken: randomToken(), madeAt: timestamp(deps.clock.now()) }),
   );
 }
 

@@ -9,7 +9,7 @@ type Words = Omit<Mail, 'to'>;
 export function resetMail({ link, minutes }: { link: string; minutes: number }): Words {
   const before =
     'Somebody, probably you, asked for a new password for your Fillpath account. Choose it here:';
-  const after = `The link works once, for ${minutes} minutes. Setting a new password ends every session and revokes every API key. If it was not you, do nothing: your password stays as it is.`;
+  const after = `The link works once, for ${minutes} minutes. Setting a new password ends every session and revokes every API key, and pauses notifications until you confirm them; your webhooks go on. If it was not you, do nothing: your password stays as it is.`;
   return {
     subject: 'Choose a new password',
     text: `${wrapped(before)}\n\n${link}\n\n${wrapped(after)}\n`,

@@ -1,5 +1,6 @@
 // A device that its user has logged in with before carries a token that says so. It opens nothing. It only has tries of
-// its own, so that strangers who guess cannot lock its user out; and it ends with the password that was right then.
+// its own, so that strangers who guess cannot lock its user out; and it ends with the password that was right then, or when
+// everything does that opens the user's doors.
 
 import { randomUUID } from 'node:crypto';
 import type { UserCredentials } from '../../data/accounts/credentials.ts';
@@ -7,8 +8,9 @@ import { hashToken, type Tokens } from './tokens.ts';
 
 export const DEVICE_MS = 180 * 86_400_000;
 
-/** Which password was right: with another one since then, what was proven by it is worth nothing. */
-export const stampOf = ({ passwordHash }: UserCredentials): string => hashToken(passwordHash).slice(0, 32);
+/** Which password was right, and since when: with another one, or another day, what was proven by it is worth nothing. */
+export const stampOf = ({ passwordHash, securedAt }: UserCredentials): string =>
+  hashToken(passwordHash + (securedAt ?? '')).slice(0, 32);
 
 /** The device's id; null: a stranger, as far as this user is concerned. */
 export function knownDevice(

@@ -1,6 +1,7 @@
 // Logging in: a right password, and a code where the user has a second factor, begin a session.
 
 import { credentialsByEmail, credentialsOf, type UserCredentials } from '../../data/accounts/credentials.ts';
+import { passwordsEndedAt } from '../../data/identity/after-theft.ts';
 import { insertSession, type Session } from '../../data/identity/sessions.ts';
 import type { Tried } from '../../data/identity/tries.ts';
 import type { User } from '../../data/identity/users.ts';
@@ -188,9 +189,21 @@ async function provePassword(
   if (found) findings.user = found.user;
   const from = cameFrom(deps, email, { found, deviceToken });
   const denial = await checkPassword(deps, { tried: from.tried, password, found });
+  if (denial?.code === 'invalid_credentials') return wrongPassword(deps);
   if (denial) return denial;
   // Only now: a stranger does not learn that the user exists.
   return found?.user.isActive ? { ...found, ...from } : deny('user_deactivated');
+}
+
+/** After a restore the same words for everybody, whether or not there is such a user: every password has ended with it. */
+async function wrongPassword({ db }: LoginDeps): Promise<Denial> {
+  const endedAt = await passwordsEndedAt(db);
+  if (endedAt === null) return deny('invalid_credentials');
+  return deny('invalid_credentials', {
+    detail: `The email address or the password is wrong, or the password is from before ${endedAt}: then this service was restored from a backup, and every password ended.`,
+    advice:
+      'If you have not set a new password since then, ask for one under /auth/forgot-password, or ask the operator, who sets one with `npx fillpath user password`.',
+  });
 }
 
 const wrongCode = (): Denial => deny('login_code_wrong');

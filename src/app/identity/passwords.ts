@@ -12,8 +12,6 @@ import {
   userOfPasswordReset,
 } from '../../data/accounts/credentials.ts';
 import type { Db, Statement } from '../../data/engine/db.ts';
-import { revokeApiKeysOf } from '../../data/identity/api-keys.ts';
-import { revokeSessionsOf } from '../../data/identity/sessions.ts';
 import type { Tried } from '../../data/identity/tries.ts';
 import { currentTermsVersion, insertUser, type User } from '../../data/identity/users.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
@@ -27,6 +25,7 @@ import type { Strangers } from '../audit/strangers.ts';
 import { newId } from '../new-id.ts';
 import type { Changes } from '../orders/changes.ts';
 import { randomToken } from '../secret-box.ts';
+import { secured } from './after-theft.ts';
 import type { Captcha } from './captcha.ts';
 import { hashToken } from './tokens.ts';
 import { bySession, byStrangers, forgive, resetMails, type TryDeps, takeIfFree, takeTry } from './tries.ts';
@@ -243,7 +242,7 @@ export async function resetPassword(
   return null;
 }
 
-/** Every session and API key ends with it: whoever knew the old one may have made it. */
+/** Everything else that opens a door ends with it: whoever knew the old one may have made it. */
 export const passwordReplaced = (
   { id, email }: User,
   passwordHash: string,
@@ -251,8 +250,7 @@ export const passwordReplaced = (
   now: number,
 ): Statement[] => [
   setPassword(id, passwordHash),
-  revokeSessionsOf(id),
-  revokeApiKeysOf(id, timestamp(now)),
+  ...secured(id, 'password_reset', now),
   forgive(byStrangers(email)),
   audit(
     context,

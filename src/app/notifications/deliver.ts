@@ -53,7 +53,7 @@ const CLAIM_MS = 60_000;
 /** With one claim: chats take about one in a second. */
 const MOST_IN_A_ROW = 3;
 
-/** Messages that somebody waits for: to the paused and the dead too, and behind no other. One that arrives revives. */
+/** Messages that somebody waits for: to those that their owners paused and to the dead too, and behind no other. One that arrives revives. */
 export async function deliverTrials(deps: DeliverDeps): Promise<void> {
   await Promise.all((await waitingTrials(deps.db, AT_ONCE)).map((trial) => deliverTrial(deps, trial)));
 }
@@ -63,8 +63,12 @@ async function deliverTrial(deps: DeliverDeps, trial: Trial): Promise<void> {
   if ((await db.commit([claimTrial(trial)])) !== null) return;
   const destination = await destinationById(db, trial.destinationId);
   if (!destination) return;
-  const attempt = await send(deps, destination, messageOf(trial));
   const now = timestamp(clock.now());
+  if (destination.pausedBecause) {
+    await db.commit([endDelivery(trial.id, 'given_up', 'It is paused until you confirm it.', now)]);
+    return;
+  }
+  const attempt = await send(deps, destination, messageOf(trial));
   await db.commit(
     attempt.outcome === 'delivered'
       ? [endDelivery(trial.id, 'delivered', null, now), ...reviveDestination(destination, now)]

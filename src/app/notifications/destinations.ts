@@ -77,6 +77,7 @@ const show = (destination: Destination, own: ReadonlySet<AccountId>) => ({
   trading_account_ids: destination.accountIds?.filter((id) => own.has(id)) ?? null,
   summary_hour: destination.summaryHour,
   ...stateOf(destination),
+  paused_because: destination.pausedBecause,
   last_success_at: destination.lastSuccessAt,
   last_error: destination.failingSince || destination.deadSince ? destination.lastError : null,
   dropped: destination.dropped,
@@ -213,6 +214,9 @@ export interface TrialDeps {
   readonly baseUrl: string;
 }
 
+const UNCONFIRMED =
+  'It is paused until you confirm it, because somebody else may have been in your account: nothing was sent.';
+
 /** Of one user: a trial is a request to a stranger, at once. */
 const MOST_TRIALS = 5;
 const TRIALS_MS = 60_000;
@@ -228,6 +232,7 @@ export async function tryDestination(deps: TrialDeps, owner: Owner, id: string) 
   const { db, clock, store, baseUrl, wait } = deps;
   const destination = isUuid(id) ? await findDestination(db, owner.id, id) : null;
   if (!destination) return noSuch();
+  if (destination.pausedBecause) return { delivered: false, error: UNCONFIRMED };
   const refusal = await countTrial(store, owner.id);
   if (refusal) return refusal;
   const now = clock.now();

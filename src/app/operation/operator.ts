@@ -1,14 +1,14 @@
 // What only the operator at the machine does: there nobody proves to be somebody, because who is there has the database.
 // Every deed leaves its audit entry, and a password that is set ends what the old one opened, as a reset by mail does.
 
-import { credentialsByEmail, credentialsOf, useUpPasswordResets } from '../../data/accounts/credentials.ts';
+import { credentialsByEmail, credentialsOf } from '../../data/accounts/credentials.ts';
 import type { Db } from '../../data/engine/db.ts';
 import { deleteSecondFactor } from '../../data/identity/second-factors.ts';
 import type { User } from '../../data/identity/users.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
 import { isEmail, normalEmail } from '../../domain/identity/email.ts';
 import { weakness } from '../../domain/identity/password.ts';
-import { isUuid, type Timestamp, timestamp, type UserId } from '../../domain/ids.ts';
+import { isUuid, type Timestamp, type UserId } from '../../domain/ids.ts';
 import type { Plans } from '../../domain/orders/entitlement.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
 import { keepUser, type PasswordHasher, passwordReplaced } from '../identity/passwords.ts';
@@ -70,10 +70,7 @@ export async function replacePassword(
   if (weak) return weak;
   const passwordHash = await hasher.hash(password);
   const now = clock.now();
-  await db.commit([
-    useUpPasswordResets(user.id, timestamp(now)),
-    ...passwordReplaced(user, passwordHash, context, now),
-  ]);
+  await db.commit(passwordReplaced(user, passwordHash, context, now));
   changes.ofAccess(user.id);
   return null;
 }

@@ -1,17 +1,13 @@
 // Makes a restored database safe to start on: nothing that may have been sent since its backup is sent again, no signal of
-// before the restoration is taken, and what was revoked since the backup does not open anything.
+// before the restoration is taken, and what was revoked or changed since the backup does not open anything.
 
 import { insertAuditEntry } from '../../data/audit/log.ts';
 import type { Db } from '../../data/engine/db.ts';
-import {
-  endEverySession,
-  haltEverybody,
-  markRestored,
-  ordersUnderWay,
-  settleOrder,
-} from '../../data/orders/restored.ts';
-import { timestamp, type UserId } from '../../domain/ids.ts';
+import { haltEverybody, markRestored, ordersUnderWay, settleOrder } from '../../data/orders/restored.ts';
+import { millis, timestamp, type UserId } from '../../domain/ids.ts';
 import { afterRestore, type Backup } from '../../domain/orders/restored.ts';
+import { securedAfterRestore } from '../identity/after-theft.ts';
+import type { PasswordHasher } from '../identity/passwords.ts';
 
 export interface Settled {
   /** Looked for at their brokers from the first start on. */
@@ -21,7 +17,11 @@ export interface Settled {
 }
 
 export async function settleRestored(
-  { db, clock }: { readonly db: Db; readonly clock: { now(): number } },
+  {
+    db,
+    clock,
+    hasher,
+  }: { readonly db: Db; readonly clock: { now(): number }; readonly hasher: Pick<PasswordHasher, 'hash'> },
   { halt, ...backup }: Backup & { readonly halt: boolean },
 ): Promise<Settled> {
   const now = timestamp(clock.now());
@@ -50,7 +50,7 @@ export async function settleRestored(
   }
   await db.commit([
     markRestored(now),
-    endEverySession(),
+    ...(await securedAfterRestore({ hasher }, millis(now))),
     ...(halt ? [haltEverybody(now)] : []),
     entry('database_restored', null, null, { ...settled, halted: halt }),
   ]);

@@ -191,6 +191,8 @@ export interface AccountChange {
   readonly webhookToken?: string;
   /** Encrypted under APP_KEY. */
   readonly webhookSecret?: string;
+  /** With either of those. */
+  readonly madeAt?: Timestamp;
   readonly credentials?: CheckedCredentials;
   /** Since when; null: no longer. */
   readonly haltedAt?: Timestamp | null;
@@ -222,7 +224,7 @@ export function changeAccountAt(id: AccountId, version: number, change: AccountC
 
 function setting(change: AccountChange): Statement {
   const { name, maxRequestAge, allowedSymbols, outOfSync, marginMode, webhookToken, webhookSecret } = change;
-  const { credentials, haltedAt, guards, silenceAfter, requirePlatformCertificate } = change;
+  const { madeAt = null, credentials, haltedAt, guards, silenceAfter, requirePlatformCertificate } = change;
   const changes = [
     ...(name === undefined ? [] : [sql`name = ${name}`]),
     ...(maxRequestAge === undefined ? [] : [sql`max_request_age = ${maxRequestAge}`]),
@@ -234,8 +236,10 @@ function setting(change: AccountChange): Statement {
     ...(requirePlatformCertificate === undefined
       ? []
       : [sql`require_platform_certificate = ${requirePlatformCertificate}`]),
-    ...(webhookToken === undefined ? [] : [sql`webhook_token = ${webhookToken}`]),
-    ...(webhookSecret === undefined ? [] : [sql`webhook_secret = ${webhookSecret}`]),
+    ...(webhookToken === undefined ? [] : [sql`webhook_token = ${webhookToken}, token_made_at = ${madeAt}`]),
+    ...(webhookSecret === undefined
+      ? []
+      : [sql`webhook_secret = ${webhookSecret}, secret_made_at = ${madeAt}`]),
     ...(credentials === undefined ? [] : checked(credentials)),
     ...(haltedAt === undefined ? [] : halting(haltedAt)),
     sql`revision = revision + 1`,

@@ -7,12 +7,14 @@ import { toUser, type User, type UserRow } from '../identity/users.ts';
 export interface UserCredentials {
   readonly user: User;
   readonly passwordHash: string;
+  /** When everything that opened this user's doors was last ended; null: never. */
+  readonly securedAt: Timestamp | null;
 }
 
-type CredentialsRow = UserRow & { password_hash: string };
+type CredentialsRow = UserRow & { password_hash: string; secured_at: Timestamp | null };
 
 const toCredentials = (row: CredentialsRow | undefined): UserCredentials | null =>
-  row ? { user: toUser(row), passwordHash: row.password_hash } : null;
+  row ? { user: toUser(row), passwordHash: row.password_hash, securedAt: row.secured_at } : null;
 
 export const credentialsByEmail = async (db: Db, email: string): Promise<UserCredentials | null> =>
   toCredentials(await db.get<CredentialsRow>(sql`select * from users where email = ${email}`));

@@ -90,9 +90,6 @@ export const revokeApiKey = (user: UserId, id: string, now: Timestamp): Statemen
     sql`update api_keys set revoked_at = ${now} where id = ${id} and user_id = ${user} and revoked_at is null`,
   );
 
-export const revokeApiKeysOf = (user: UserId, now: Timestamp): Statement =>
-  sql`update api_keys set revoked_at = ${now} where user_id = ${user} and revoked_at is null`;
-
 export function touchApiKey(keyId: string, now: Timestamp): Statement {
   return sql`update api_keys set last_used_at = ${now} where id = ${keyId}`;
 }

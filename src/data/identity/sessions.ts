@@ -106,9 +106,6 @@ export const revokeOwnSession = (id: SessionId, user: UserId): Statement =>
 export const revokeSession = (id: SessionId): Statement =>
   must('active', sql`update user_sessions set is_active = ${false} where id = ${id} and is_active = ${true}`);
 
-export const revokeSessionsOf = (user: UserId): Statement =>
-  sql`update user_sessions set is_active = ${false} where user_id = ${user} and is_active = ${true}`;
-
 export const revokeAllSessions = (): Statement =>
   sql`update user_sessions set is_active = ${false} where is_active = ${true}`;
 

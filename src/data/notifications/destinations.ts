@@ -1,5 +1,6 @@
 // notification_destinations: where users want to be told, and how that goes.
 
+import type { Cause } from '../../domain/identity/after-theft.ts';
 import type { AccountId, Timestamp, UserId } from '../../domain/ids.ts';
 import type { DestinationKind, EventKind, Filter, Health } from '../../domain/told/notification.ts';
 import { MOST_DESTINATIONS } from '../../domain/told/notification.ts';
@@ -19,6 +20,8 @@ export interface Destination extends Filter, Health {
   readonly lastSuccessAt: Timestamp | null;
   readonly lastError: string | null;
   readonly dropped: number;
+  /** Not by its owner: nothing is sent there, no trial either, until the owner confirms it. */
+  readonly pausedBecause: Cause | null;
 }
 
 interface Row {
@@ -43,6 +46,7 @@ interface Row {
   paused_at: Timestamp | null;
   dead_since: Timestamp | null;
   dropped: number;
+  paused_because: Cause | null;
 }
 
 const toDestination = (row: Row): Destination => ({
@@ -67,11 +71,19 @@ const toDestination = (row: Row): Destination => ({
   pausedAt: row.paused_at,
   deadSince: row.dead_since,
   dropped: row.dropped,
+  pausedBecause: row.paused_because,
 });
 
 type New = Omit<
   Destination,
-  keyof Health | 'listensSince' | 'version' | 'failures' | 'lastSuccessAt' | 'lastError' | 'dropped'
+  | keyof Health
+  | 'listensSince'
+  | 'version'
+  | 'failures'
+  | 'lastSuccessAt'
+  | 'lastError'
+  | 'dropped'
+  | 'pausedBecause'
 > &
   Pick<Destination, 'createdAt'>;
 
@@ -155,7 +167,7 @@ export interface DestinationChange {
   /** With either of those. */
   readonly nextSummaryAt?: Timestamp | null;
   readonly pausedAt?: Timestamp;
-  /** No longer paused, and a dead one has another chance. */
+  /** No longer paused, whoever paused it, and a dead one has another chance. */
   readonly resumedAt?: Timestamp;
 }
 
@@ -169,7 +181,9 @@ export function changeDestination(user: UserId, id: string, change: DestinationC
     ...(summaryHour === undefined ? [] : [sql`summary_hour = ${summaryHour}`]),
     ...(nextSummaryAt === undefined ? [] : [sql`next_summary_at = ${nextSummaryAt}`]),
     ...(pausedAt === undefined ? [] : [sql`paused_at = ${pausedAt}`]),
-    ...(resumedAt === undefined ? [] : [sql`paused_at = null, listens_since = ${resumedAt}`, REVIVED]),
+    ...(resumedAt === undefined
+      ? []
+      : [sql`paused_at = null, paused_because = null, listens_since = ${resumedAt}`, REVIVED]),
     sql`version = version + 1`,
   ];
   const changed = join(

@@ -39,9 +39,6 @@ export const haltEverybody = (at: Timestamp): Statement =>
   sql`update trading_accounts set halted = ${true}, halted_at = ${at}, revision = revision + 1
       where halted = ${false} and deleted_at is null`;
 
-export const endEverySession = (): Statement =>
-  sql`update user_sessions set is_active = ${false} where is_active = ${true}`;
-
 /** Of the accounts that are not deleted. */
 export async function sealedCredentials(db: Db): Promise<string[]> {
   const rows = await db.all<{ sealed_credentials: string }>(

@@ -42,6 +42,7 @@ export interface AdminRoutes {
   readonly readUsers: JsonReader<[page: PageRequest & { email: string | null }]>;
   readUser(id: string): Promise<Denial | object>;
   changeUser(by: Admin, id: string, change: UserChange): Promise<Denial | object>;
+  secureUser(by: Admin, id: string): Promise<Denial | null>;
   revokeSession(by: Admin, id: string): Promise<Denial | null>;
   publishTerms(by: Admin, terms: { version: string; text: string }): Promise<Denial | object>;
   contextOf(request: FastifyRequest): RequestContext;
@@ -194,6 +195,20 @@ export function adminRoutes(server: FastifyInstance, deps: AdminRoutes): void {
       });
       return answer(request, reply, outcome);
     },
+  );
+
+  server.post<{ Params: { id: string } }>(
+    '/deployment/users/:id/secure',
+    action({
+      id: 'secureUser',
+      summary: 'End everything that opens a user’s doors',
+      description:
+        'Somebody else may have been in. Every session, API key and known device ends, and notification destinations pause until the user confirms them. Webhooks go on, and the password stays; the user’s GET /settings/after-theft lists what to replace.',
+      params: { id: 'Of the user.' },
+      answers: { 204: null },
+      denials: ['not_found'],
+    }),
+    async (request, reply) => answer(request, reply, await deps.secureUser(byOf(request), request.params.id)),
   );
 
   server.delete<{ Params: { id: string } }>(

@@ -280,7 +280,7 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
         id: 'resetPassword',
         summary: 'Set a new password',
         description:
-          'Ends all sessions of the user and revokes all API keys. The token from the mail works once, for 30 minutes.',
+          'Ends all sessions, API keys and known devices of the user, and pauses notification destinations until they are confirmed; GET /settings/after-theft lists what to replace. The token from the mail works once, for 30 minutes.',
         answers: { 204: null },
         denials: ['reset_token_invalid', 'password_weak', 'passwords_busy'],
       }),

@@ -111,8 +111,9 @@ export function notificationRoutes(server: FastifyInstance, deps: NotificationRo
     {
       ...session({
         id: 'changeNotificationDestination',
-        summary: 'Change, pause or resume a destination',
-        description: 'Its address is not changed: remove it and add another.',
+        summary: 'Change, pause, resume or confirm a destination',
+        description:
+          'Its address is not changed: remove it and add another. One that was paused because somebody else may have been in your account is confirmed by {"paused": false}.',
         params,
         answers: { 200: Destination },
         denials: ['not_found'],

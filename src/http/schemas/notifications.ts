@@ -1,6 +1,7 @@
 // What is read and answered about notifications.
 
 import { Type } from 'typebox';
+import { CAUSES } from '../../domain/identity/after-theft.ts';
 import { DESTINATION_KINDS, DESTINATION_STATES, EVENTS } from '../../domain/told/notification.ts';
 import { count, flag, id, orNull, saying, text, time } from './parts.ts';
 import { oneOf } from './requests.ts';
@@ -88,6 +89,15 @@ const destination = {
     ),
   ),
   since: time('of the state'),
+  paused_because: orNull(
+    oneOf(
+      CAUSES,
+      saying(
+        'somebody else may have been in the account: nothing is sent there, no test either, until a session confirms it with {"paused": false}; null: only its owner pauses it',
+      ),
+    ),
+    { examples: [null] },
+  ),
   last_success_at: orNull(time('when something last arrived there')),
   last_error: orNull(text('why what was sent last did not arrive; null: it did, or nothing was sent'), {
     examples: [null],

@@ -33,7 +33,8 @@ export default function Login() {
 
 const ARRIVALS: Readonly<Record<NonNullable<Arrival['said']>, string>> = {
   registered: 'You are registered. Log in to begin.',
-  password_set: 'The new password is set. All sessions have ended, and all API keys are revoked.',
+  password_set:
+    'The new password is set. All sessions have ended, and all API keys are revoked. Security says what to replace.',
 };
 
 function FirstStep({ onAsked }: { readonly onAsked: (asked: Schemas['TotpAsked']) => void }) {

@@ -23,10 +23,10 @@ import {
 
 export function DestinationRow({ destination }: { readonly destination: Destination }) {
   const readAgain = useReadAgain();
-  const { id, name, kind, address, state, since, last_error, dropped } = destination;
+  const { id, name, kind, address, state, since, last_error, dropped, paused_because } = destination;
   const [open, setOpen] = useState<'events' | 'sent' | 'removal' | null>(null);
   const path = { params: { path: { id } } };
-  const onSettled = () => readAgain(destinations.queryKey, ['overview']);
+  const onSettled = () => readAgain(destinations.queryKey, ['overview'], ['after-theft']);
   const { choice, choose, fault: notChosen } = useChoice(destination);
   const pause = useMutation({
     mutationFn: (paused: boolean) =>
@@ -70,7 +70,12 @@ export function DestinationRow({ destination }: { readonly destination: Destinat
         {destination.trading_account_ids === null ? 'all' : destination.trading_account_ids.length}.
       </p>
       <div className={styles.ways}>
-        <button type="button" className="button" disabled={test.isPending} onClick={() => test.mutate()}>
+        <button
+          type="button"
+          className="button"
+          disabled={test.isPending || paused_because !== null}
+          onClick={() => test.mutate()}
+        >
           Send a test<span className="unseen"> to {name}</span>
         </button>
         <button
@@ -79,7 +84,7 @@ export function DestinationRow({ destination }: { readonly destination: Destinat
           disabled={pause.isPending}
           onClick={() => pause.mutate(!isStopped)}
         >
-          {isStopped ? 'Resume' : 'Pause'}
+          {paused_because ? 'Confirm that it is yours' : isStopped ? 'Resume' : 'Pause'}
           <span className="unseen"> {name}</span>
         </button>
         <button

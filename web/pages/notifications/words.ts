@@ -112,7 +112,13 @@ export const STATE: Readonly<Record<Destination['state'], string>> = {
 };
 
 /** null: nothing. */
-export function whatToDo({ state, kind }: Pick<Destination, 'state' | 'kind'>): string | null {
+export function whatToDo({
+  state,
+  kind,
+  paused_because,
+}: Pick<Destination, 'state' | 'kind'> & Partial<Pick<Destination, 'paused_because'>>): string | null {
+  if (paused_because)
+    return 'Nothing is sent there until you confirm it: somebody else may have been in your account, and may have added it. If it is not yours, remove it.';
   if (state === 'failing')
     return kind === 'telegram'
       ? 'Events are tried again by themselves, for a day; a test is not. Look whether the bot may write to the chat, then send a test; if the token or the chat is wrong, remove it and add it anew.'

@@ -30,6 +30,15 @@ export function Own() {
               <Logout />
             </dd>
           </div>
+          <div>
+            <dt>Somebody was in?</dt>
+            <dd className="quiet">
+              End every session, API key and known device, and pause notifications; webhooks go on.
+            </dd>
+            <dd>
+              <LogoutEverywhere />
+            </dd>
+          </div>
           {session && <Password email={session.user.email} hasSecondFactor={session.totp_enabled} />}
           <div>
             <dt id="theme">Theme</dt>
@@ -43,13 +52,13 @@ export function Own() {
   );
 }
 
-function Logout() {
+function useLogout({ everywhere = false } = {}) {
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const logout = useMutation({
+  return useMutation({
     mutationFn() {
       hangUp();
-      return logOut();
+      return logOut({ everywhere });
     },
     async onSuccess() {
       leave();
@@ -58,6 +67,10 @@ function Logout() {
       queries.clear();
     },
   });
+}
+
+function Logout() {
+  const logout = useLogout();
   return (
     <>
       {logout.error && <ProblemNote fault={logout.error} />}
@@ -65,6 +78,29 @@ function Logout() {
         Log out
       </button>
     </>
+  );
+}
+
+/** It ends programs too: the second press says what happens. */
+function LogoutEverywhere() {
+  const [isAsking, setAsking] = useState(false);
+  const logout = useLogout({ everywhere: true });
+  if (!isAsking)
+    return (
+      <button type="button" className="link" onClick={() => setAsking(true)}>
+        Log out everywhere…
+      </button>
+    );
+  return (
+    <span className={styles.sure}>
+      {logout.error && <ProblemNote fault={logout.error} />}
+      <button type="button" className="link" disabled={logout.isPending} onClick={() => logout.mutate()}>
+        End all of them, this session too
+      </button>
+      <button type="button" className="link quiet" onClick={() => setAsking(false)}>
+        Keep
+      </button>
+    </span>
   );
 }
 

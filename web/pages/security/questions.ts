@@ -64,6 +64,12 @@ export const sessions = queryOptions({
   queryFn: () => everyPage((cursor) => read(api.GET('/auth/sessions', pageAt(cursor)))),
 });
 
+/** What a thief may have seen, and what is left to replace. */
+export const afterTheft = queryOptions({
+  queryKey: ['after-theft'],
+  queryFn: () => read(api.GET('/settings/after-theft')),
+});
+
 export const subscription = queryOptions({
   queryKey: ['subscription'],
   queryFn: () => read(api.GET('/settings/subscription')),

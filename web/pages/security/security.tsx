@@ -8,6 +8,7 @@ import { Page } from '../../parts/page.tsx';
 import { ageInWords } from '../../parts/times.ts';
 import { isCharting } from './addresses.ts';
 import { Addresses } from './addresses.tsx';
+import { AfterTheft } from './after-theft.tsx';
 import { ApiKeys } from './api-keys.tsx';
 import { answerOf } from './attacks.ts';
 import { Attempts } from './attempts.tsx';
@@ -35,6 +36,7 @@ export default function Security() {
       }
       facts={<Facts />}
     >
+      <AfterTheft />
       <Attempts />
       <div className="columns even">
         <Addresses />

@@ -32,6 +32,21 @@ export function deviceInWords(userAgent: string): string {
   return userAgent.length > LONGEST ? `${userAgent.slice(0, LONGEST)}…` : userAgent;
 }
 
+type Found = components['schemas']['AfterTheft'];
+
+/** Why everything was ended; a time follows. */
+export const BECAUSE: Readonly<Record<NonNullable<Found['because']>, string>> = {
+  password_reset: 'A new password was set',
+  logout_everywhere: 'You logged out everywhere',
+  administrator: 'An administrator secured your account',
+  restore: 'This service was restored from a backup',
+};
+
+export const OFFERED: Readonly<Record<Found['replace'][number]['kind'], string>> = {
+  webhook_secret: 'webhook secret',
+  webhook_token: 'webhook address',
+};
+
 type Entry = components['schemas']['AuditEntry'];
 
 /** What an entry is about: the names that we know, else what it was asked for, and why it failed. */
