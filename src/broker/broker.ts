@@ -175,6 +175,8 @@ export interface Broker {
   readonly capabilities: Capabilities;
   /** Whom the broker counts together when it limits the rate and does not say whom: connections with the same word share one gate. */
   readonly limits: string;
+  /** Connections with the same word find the same instruments; without one they may differ. */
+  readonly listing?: string;
   /**
    * Throws AccountUnfit where the account cannot be traded as it is. `symbols`: some that are to be traded, of which it may be
    * good to know how the broker would trade them.
@@ -216,6 +218,14 @@ export interface Broker {
   close(): Promise<void>;
 }
 
+/** What leaves us for the broker is counted here, whoever sends it: reading must not use up what orders need. */
+export interface Meter {
+  /** A request leaves, of that weight by the broker's own count; without a word 1. */
+  sent(weight?: number): void;
+  /** The broker says how much of its rate is used by now, by all who ask from here. */
+  told(used: number): void;
+}
+
 export interface BrokerAccount {
   readonly id: AccountId;
   /** `live`, or what else the connector offers. */
@@ -226,6 +236,8 @@ export interface BrokerAccount {
   readonly paper: unknown;
   /** What the user sealed for this broker, opened; null where the account has none. */
   readonly credentials?: unknown;
+  /** Without one nobody counts. */
+  readonly meter?: Meter;
 }
 
 /** A broker's market, to look at: what a simulation trades in. */

@@ -109,6 +109,8 @@ export interface Config {
   };
   readonly brokers: {
     readonly timeoutMs: number;
+    /** Of one user, on behalf of what is only read. */
+    readonly readsPerMinute: number;
     readonly urls: BrokerUrls;
   };
   readonly timings: {
@@ -313,7 +315,11 @@ function assemble(values: Values): Config {
       hostName: values.HOST_NAME,
       envFile: values.WORKER_ENV_FILE,
     },
-    brokers: { timeoutMs: values.BROKER_TIMEOUT_SECONDS, urls: values.BROKER_URLS },
+    brokers: {
+      timeoutMs: values.BROKER_TIMEOUT_SECONDS,
+      readsPerMinute: values.BROKER_READS_PER_MINUTE,
+      urls: values.BROKER_URLS,
+    },
     timings: {
       responseWaitMs: values.RESPONSE_WAIT_SECONDS,
       entryDeadlineMs: values.ENTRY_DEADLINE_SECONDS,

@@ -118,6 +118,7 @@ export const VARIABLES = {
   HOST_NAME: { parse: text, otherwise: "the machine's own", means: 'what a worker host is called, with its process id, in the log and in /deployment' },
   WORKER_ENV_FILE: { parse: text, otherwise: 'none: an API process starts no worker host', means: 'with ROLE=api: a file with the settings, WORKER_KEY among them, of a worker host that is started here when no other takes a user' },
   BROKER_TIMEOUT_SECONDS: { parse: seconds, fallback: '10', means: 'a broker that has not answered by then is not waited for' },
+  BROKER_READS_PER_MINUTE: { parse: count(1), fallback: '240', means: 'calls that reach a broker and do not trade (balance, positions, symbols, plans, looks, verification) of one user in a minute, over all processes: 429 beyond that. Orders, the kill switch and looks at what may have to be closed are not counted' },
   BROKER_URLS: { parse: brokerUrls, fallback: '{}', means: "JSON, broker → base address in place of the broker's own: a gateway in your network, or a stub; the broker's websockets are not used then" },
 
   OTEL_EXPORTER_OTLP_ENDPOINT: { heading: 'Traces', parse: baseUrl, otherwise: 'none: nothing is traced', means: 'an OpenTelemetry collector that speaks OTLP over HTTP (JSON), such as http://localhost:4318; /v1/traces is appended' },

@@ -43,6 +43,15 @@ interface Quirks {
   readonly hasAliases?: boolean;
 }
 
+/** What the broker publishes that it takes, as far as whoever only reads could use it up for an order. */
+interface PublishedRate {
+  /** So much in any window; a request is 1, unless its connector knows better. */
+  readonly weight: number;
+  readonly windowMs: number;
+  /** Whose requests it counts together: all from our address, or each account's own. */
+  readonly countedBy: 'address' | 'account';
+}
+
 interface BrokerDescription {
   readonly title: string;
   /** What its accounts are kept in: profits and fees are in it. */
@@ -55,6 +64,8 @@ interface BrokerDescription {
   readonly quirks: Quirks;
   /** null: it has no such thing. */
   readonly margin: Margin | null;
+  /** null: it has no limit. */
+  readonly rate: PublishedRate | null;
   /** For a person who writes an alert: which symbols it takes. */
   readonly symbolsHelp: string;
 }
@@ -64,7 +75,8 @@ const complete = <Name extends string>(
   descriptions: Record<Name, BrokerDescription>,
 ): Readonly<Record<Name, BrokerDescription>> => descriptions;
 
-const DAY_MS = 24 * 60 * 60_000;
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /** A crypto exchange. Ids are unique among open orders only, if at all: a second market order under one is a second order. */
 const exchange = (findsByClientIdMs: number): Capabilities => ({
@@ -130,6 +142,7 @@ export const BROKERS = complete({
       fractionalQuantities: true,
     },
     quirks: { perpetualIsSpot: true },
+    rate: null,
     margin: null,
     symbolsHelp:
       'Its own list of crypto pairs, futures and stocks, such as BTCUSDT, ES1! and AAPL. Any exchange in front and any .P ' +
@@ -148,6 +161,8 @@ export const BROKERS = complete({
     }),
     // Orders that ended unfilled are forgotten after 3 days, the others after 90.
     capabilities: exchange(3 * DAY_MS),
+    // By the weight of each request; placing an order has none.
+    rate: { weight: 2_400, windowMs: MINUTE_MS, countedBy: 'address' },
     margin: keptThere('Binance', 'symbol by symbol'),
     symbolsHelp: perpetuals('BINANCE'),
   },
@@ -165,6 +180,8 @@ export const BROKERS = complete({
     }),
     // Cancelled and rejected orders are kept for 24 hours.
     capabilities: exchange(DAY_MS),
+    // Beyond it, it takes nothing from the address for ten minutes.
+    rate: { weight: 600, windowMs: 5_000, countedBy: 'address' },
     margin: keptThere('Bybit', 'for the whole account; for a classic one symbol by symbol'),
     symbolsHelp: perpetuals('BYBIT'),
   },
@@ -183,6 +200,8 @@ export const BROKERS = complete({
     }),
     // Orders that were cancelled unfilled are kept for 2 hours.
     capabilities: exchange(2 * 60 * 60_000),
+    // Of each list by itself: of what is held, and of what there is.
+    rate: { weight: 10, windowMs: 2_000, countedBy: 'account' },
     margin: asked('OKX'),
     symbolsHelp: perpetuals('OKX'),
   },
@@ -200,6 +219,8 @@ export const BROKERS = complete({
     }),
     // While it is open, and 60 s after its end.
     capabilities: exchange(60_000),
+    // Of each list by itself.
+    rate: { weight: 200, windowMs: 10_000, countedBy: 'account' },
     margin: keptThere('Gate', 'symbol by symbol, as its leverage'),
     symbolsHelp: perpetuals('GATE'),
   },
@@ -218,6 +239,7 @@ export const BROKERS = complete({
     }),
     // Nobody states it; a day is well within every list that it keeps.
     capabilities: exchange(DAY_MS),
+    rate: { weight: 6_000, windowMs: MINUTE_MS, countedBy: 'address' },
     margin: asked('Bitget'),
     symbolsHelp: perpetuals('BITGET'),
   },
@@ -251,6 +273,7 @@ export const BROKERS = complete({
       fractionalQuantities: true,
     },
     quirks: { perpetualIsSpot: false },
+    rate: { weight: 200, windowMs: MINUTE_MS, countedBy: 'account' },
     margin: null,
     symbolsHelp:
       'American shares and funds: AAPL, NASDAQ:AAPL, NYSE:BRK.B. Quantities are shares; many can be traded in fractions, ' +
@@ -287,6 +310,8 @@ export const BROKERS = complete({
       fractionalQuantities: false,
     },
     quirks: { perpetualIsSpot: false, hasAliases: true },
+    // Of what is held and what there is; orders are counted apart.
+    rate: { weight: 25, windowMs: 5_000, countedBy: 'account' },
     margin: null,
     symbolsHelp:
       'Futures of TAIFEX and shares of TWSE and TPEX: TAIFEX:TXF1! (the front month), TXFR1, MXF2!, TXFL6, TWSE:2330. ' +

@@ -10,7 +10,7 @@ export const CHANNELS = ['mail', 'telegram', 'discord', 'slack', 'webhook'] as c
 type Channel = (typeof CHANNELS)[number];
 
 /** Where something is let through because what decides it is away. */
-export const FAIL_OPENS = ['rate_limit'] as const;
+export const FAIL_OPENS = ['rate_limit', 'broker_reads'] as const;
 type FailOpen = (typeof FAIL_OPENS)[number];
 
 /** How a webhook was answered: the order's result, a 202, a refusal, or a fault of ours. */

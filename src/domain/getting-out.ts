@@ -35,7 +35,7 @@ const UNREADABLE = holds(
   'what is not understood is not guessed: it might open. The answer says what is wrong, `check` says it before, and the platform shows it',
 );
 const RATE = holds(
-  'the spec’s limit, which counts exits too: 60 a minute of the user’s own, with Retry-After. Strangers are counted apart, and the kill switch is not counted',
+  'the spec’s limit, which counts exits too: 60 a minute of the user’s own, with Retry-After. Strangers are counted apart, and the kill switch is not counted. What is read of brokers is counted apart, and no exit, flatten or look at one is among it',
 );
 const OURS = holds(
   'nothing was accepted, and nothing of the signal is used up: a platform that repeats after a 5xx gets out with the repeat',

@@ -10,6 +10,8 @@ import type { Brokers } from '../broker/broker.ts';
 import type { Config } from '../config/config.ts';
 import type { Db } from '../data/engine/db.ts';
 import { migrate } from '../data/engine/migrate.ts';
+import type { WindowCount } from '../domain/call-log.ts';
+import type { UserId } from '../domain/ids.ts';
 import { STALE_MS } from '../domain/orders/fill.ts';
 import { type Tracing, UNTRACED } from '../domain/tracing.ts';
 import { openLog } from '../log.ts';
@@ -62,12 +64,16 @@ export interface Foundation {
   readonly mailbox: Mailbox;
   readonly pool: Pool & Placement;
   readonly hosts: Hosts;
+  /** One call that reaches a broker, out of what a user has for reading in a minute, over all processes. */
+  takeRead(user: UserId): Promise<WindowCount>;
   /** Told of every order that is saved. */
   readonly changes: Changes;
   readonly version: string;
   /** What is to be closed; the last one first. */
   readonly closers: (() => unknown)[];
 }
+
+const MINUTE_MS = 60_000;
 
 export const steady = { now: () => performance.timeOrigin + performance.now() };
 
@@ -109,6 +115,18 @@ export async function layFoundation(
     mailbox: createMailbox({ store, pool, roster, tracing, log }),
     pool,
     hosts: createHosts({ store }),
+    takeRead: (user) =>
+      store
+        .countInWindow(`broker-reads:{${user}}`, config.brokers.readsPerMinute, MINUTE_MS)
+        .catch((fault: unknown) => {
+          // What is kept for orders is kept all the same.
+          counters.failedOpen('broker_reads');
+          log.warn(
+            { fault, user_id: user },
+            'what is read of brokers is not counted: the store does not answer',
+          );
+          return { allowed: true, retryAfterMs: 0 };
+        }),
     changes,
     version: packageJson.version,
     closers,

@@ -14,6 +14,8 @@ import { type Host, startHost } from '../worker/host/host.ts';
 import { startWorker, type WorkerDeps } from '../worker/host/worker.ts';
 import { credentialsOpener } from '../worker/line/credentials.ts';
 import { createGates } from '../worker/line/gate.ts';
+import { createRates } from '../worker/line/rates.ts';
+import { createYoung } from '../worker/line/young.ts';
 import { type Foundation, giveUpMs } from './foundation.ts';
 
 /** A broker that acknowledges with an id is asked for the fill for so long before the sender is answered. */
@@ -65,6 +67,9 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
       lagMs: timings.positionLagMs,
     },
     gates: createGates(),
+    rates: createRates(),
+    listings: createYoung(),
+    takeRead: base.takeRead,
     idleMs: workers.idleMs,
     brokerTimeoutMs: timeoutMs,
   };

@@ -8,6 +8,7 @@ import { DEFAULT_PLANS } from '../../src/domain/orders/entitlement.ts';
 import { PostgresMissing, startPostgres } from '../servers/postgres.ts';
 import { RedisMissing, startRedis } from '../servers/redis.ts';
 import type { Attack, Outcome } from './attacks.ts';
+import { openBrokerCapacity } from './broker-capacity.ts';
 import { openDesk } from './desk.ts';
 import { firstAdmin, lockFile, packages } from './doors.ts';
 import { connections, readers } from './exhaustion.ts';
@@ -82,7 +83,8 @@ async function rounds(): Promise<Round[]> {
     setting: { mode: 'default', env: OFTEN },
     attacks: [neighbours],
   };
-  return [...embedded, careless, million, ...(await overServers())];
+  const servers = await overServers();
+  return [...embedded, careless, million, ...servers, ...(await atABroker(servers))];
 }
 
 const stops: (() => Promise<void>)[] = [];
@@ -108,6 +110,19 @@ async function overServers(): Promise<Round[]> {
     console.log(`Nothing is done over PostgreSQL and Redis: ${fault.message}`);
     return [];
   }
+}
+
+/** Each over an exchange that counts what it is asked. */
+async function atABroker(servers: readonly Round[]): Promise<Round[]> {
+  const settings = [{ mode: 'default', env: {} } as const, ...servers.slice(-1).map(({ setting }) => setting)];
+  return Promise.all(
+    settings.map(async ({ mode, env }): Promise<Round> => {
+      const broker = await openBrokerCapacity();
+      stops.push(broker.stop);
+      const setting = { mode, env: { ...env, ...OFTEN, ...broker.env } };
+      return { name: `${mode}, at a broker that counts`, setting, attacks: [broker.attack] };
+    }),
+  );
 }
 
 const isChosen = ({ item }: Attack): boolean => items?.includes(item) ?? true;

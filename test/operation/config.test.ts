@@ -85,6 +85,7 @@ const DEFAULTS: readonly (readonly [string, (config: Config) => unknown, unknown
   ['POSITION_LAG_SECONDS', (config) => config.timings.positionLagMs, 30_000],
   ['WORKER_LEASE_SECONDS', (config) => config.workers.leaseMs, 1_500],
   ['BROKER_TIMEOUT_SECONDS', (config) => config.brokers.timeoutMs, 10_000],
+  ['BROKER_READS_PER_MINUTE', (config) => config.brokers.readsPerMinute, 240],
   ['SIGNAL_DAYS', (config) => config.retention.signalMs, 90 * 86_400_000],
   ['BROKER_URLS', (config) => config.brokers.urls, {}],
   ['ALERT_INTERVAL_MINUTES', (config) => config.mail.alertIntervalMs, 30 * 60_000],

@@ -16,6 +16,7 @@ import { openTrades } from '../../src/worker/lane/trades.ts';
 import { workOff } from '../../src/worker/lane/work-off.ts';
 import { createConnections } from '../../src/worker/line/connections.ts';
 import { createGates } from '../../src/worker/line/gate.ts';
+import { createRates } from '../../src/worker/line/rates.ts';
 import { die } from '../orders/recovery-desk.ts';
 import { logbook, openWorld, settableClock, type Trader, type World } from '../world.ts';
 import { scriptedBroker } from './scripted-broker.ts';
@@ -422,6 +423,7 @@ describe('An order whose outcome could not be saved', () => {
       wait: pass,
       brokerTimeoutMs: 1_000,
       gates: createGates(),
+      rates: createRates(),
       counters: UNCOUNTED,
       tracing: UNTRACED,
     });

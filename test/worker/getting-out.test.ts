@@ -42,6 +42,7 @@ import { openTrades } from '../../src/worker/lane/trades.ts';
 import { workOff } from '../../src/worker/lane/work-off.ts';
 import { createConnections } from '../../src/worker/line/connections.ts';
 import { createGates } from '../../src/worker/line/gate.ts';
+import { createRates } from '../../src/worker/line/rates.ts';
 
 class Crash extends Error {}
 
@@ -233,6 +234,7 @@ function scene(day: Day) {
         wait,
         brokerTimeoutMs: 10_000,
         gates: createGates(clock.now),
+        rates: createRates(),
         counters: UNCOUNTED,
         tracing: UNTRACED,
       },

@@ -45,6 +45,7 @@ import { openTrades } from '../../src/worker/lane/trades.ts';
 import { workOff } from '../../src/worker/lane/work-off.ts';
 import { type BrokerAccess, createConnections } from '../../src/worker/line/connections.ts';
 import { createGates } from '../../src/worker/line/gate.ts';
+import { createRates } from '../../src/worker/line/rates.ts';
 
 /** The process is gone: nothing that it was about to do happens. */
 class Crash extends Error {}
@@ -271,6 +272,7 @@ function model(capabilities: Capabilities, start: number, luck: readonly Luck[],
       wait,
       brokerTimeoutMs: 10_000,
       gates: createGates(clock.now),
+      rates: createRates(),
       counters: UNCOUNTED,
       tracing: UNTRACED,
     };

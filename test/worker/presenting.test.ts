@@ -11,6 +11,7 @@ import { type Connections, createConnections } from '../../src/worker/line/conne
 import { CredentialsUnreadable } from '../../src/worker/line/credentials.ts';
 import { createGates } from '../../src/worker/line/gate.ts';
 import type { Line } from '../../src/worker/line/line.ts';
+import { createRates } from '../../src/worker/line/rates.ts';
 import { scriptedBroker } from './scripted-broker.ts';
 
 const ACCOUNT = '0190a000-0000-7000-8000-00000000000a' as AccountId;
@@ -66,6 +67,7 @@ function desk(t: TestContext, { unreadable = false } = {}) {
         },
         brokerTimeoutMs: 1_000,
         gates: createGates(),
+        rates: createRates(),
         counters: UNCOUNTED,
         tracing: UNTRACED,
       });

@@ -103,6 +103,8 @@ export function scriptedBroker(t: TestContext, capabilities: Partial<Capabilitie
     fills: 'at once' as 'at once' | 'later',
     /** Whether it tells of orders by itself; a function is what becomes of each stream. */
     tells: false as boolean | (() => Promise<void>),
+    /** Whether what can be traded there is said to be the same for all. */
+    listing: undefined as string | undefined,
     /** Who listens, by account. */
     ears,
     streams: 0,
@@ -202,6 +204,7 @@ export function scriptedBroker(t: TestContext, capabilities: Partial<Capabilitie
     return {
       capabilities: able,
       limits: `scripted:${id}`,
+      ...(broker.listing !== undefined && { listing: broker.listing }),
       verify: (signal) => answer(on('verify'), null, () => ({ warnings: [] }), signal),
       resolve: (symbol, signal) => answer(on('resolve'), symbol, () => instrumentOf(symbol), signal),
       position: (instrument, signal) =>

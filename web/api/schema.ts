@@ -356,7 +356,7 @@ responses: { 200: { headers: Record<string, unknown>; content: { "application/js
 401: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "unauthenticated"; }); } };
 403: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "origin_not_allowed" | "user_deactivated"; }); } };
 404: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "not_found"; }); } };
-429: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "edge_rate_limited" | "too_many_at_once"; }); } };
+429: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "edge_rate_limited" | "rate_limited" | "too_many_at_once"; }); } };
 500: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "internal_error"; }); } };
 503: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "broker_unavailable" | "database_unavailable" | "store_unavailable" | "worker_unavailable"; }); } }; }; }; };
 "/trading/accounts/{id}/simulation/positions": { get: { parameters: { "query"?: never;
@@ -369,7 +369,7 @@ responses: { 200: { headers: Record<string, unknown>; content: { "application/js
 401: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "unauthenticated"; }); } };
 403: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "origin_not_allowed" | "user_deactivated"; }); } };
 404: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "not_found"; }); } };
-429: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "edge_rate_limited" | "too_many_at_once"; }); } };
+429: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "edge_rate_limited" | "rate_limited" | "too_many_at_once"; }); } };
 500: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "internal_error"; }); } };
 503: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "broker_unavailable" | "database_unavailable" | "store_unavailable" | "worker_unavailable"; }); } }; }; }; };
 "/trading/accounts/{id}/align": { post: { parameters: { "query"?: never;
@@ -416,7 +416,7 @@ responses: { 200: { headers: Record<string, unknown>; content: { "application/js
 401: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "unauthenticated"; }); } };
 403: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "origin_not_allowed" | "user_deactivated"; }); } };
 404: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "not_found"; }); } };
-429: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "edge_rate_limited" | "too_many_at_once"; }); } };
+429: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "edge_rate_limited" | "rate_limited" | "too_many_at_once"; }); } };
 500: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "internal_error"; }); } };
 503: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "broker_unavailable" | "database_unavailable" | "store_unavailable" | "worker_unavailable"; }); } }; }; }; };
 "/trading/accounts/{id}/symbols": { get: { parameters: { "query"?: { "limit"?: number;
@@ -431,7 +431,7 @@ responses: { 200: { headers: Record<string, unknown>; content: { "application/js
 401: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "unauthenticated"; }); } };
 403: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "origin_not_allowed" | "user_deactivated"; }); } };
 404: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "not_found"; }); } };
-429: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "edge_rate_limited" | "too_many_at_once"; }); } };
+429: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "edge_rate_limited" | "rate_limited" | "too_many_at_once"; }); } };
 500: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "internal_error"; }); } };
 503: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "broker_unavailable" | "database_unavailable" | "list_too_slow" | "store_unavailable" | "worker_unavailable"; }); } }; }; }; };
 "/trading/accounts/{id}/halt": { post: { parameters: { "query"?: never;
@@ -532,7 +532,7 @@ responses: { 200: { headers: Record<string, unknown>; content: { "application/js
 404: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "not_found"; }); } };
 413: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "payload_too_large"; }); } };
 415: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "request_invalid"; }); } };
-429: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "edge_rate_limited"; }); } };
+429: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "edge_rate_limited" | "rate_limited"; }); } };
 500: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "internal_error"; }); } };
 503: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "broker_unavailable" | "database_unavailable" | "store_unavailable" | "worker_unavailable"; }); } }; }; }; };
 "/trading/performance": { get: { parameters: { "query"?: { "trading_account_id"?: string;

@@ -25,6 +25,13 @@ type Enquiry = 'verify' | 'positions' | 'balance' | 'flatten' | 'symbols' | 'pla
 /** Nothing was ordered: what asks may ask again. */
 const AGAIN = { advice: 'Try again in a moment.' };
 
+/** Nobody who trades is held back by it. */
+export const LESS = {
+  advice: 'Ask less often, and again after the time given in Retry-After. Orders are not held back.',
+};
+
+export const secondsOf = (ms: number): number => Math.max(1, Math.ceil(ms / 1000));
+
 export async function askWorker<K extends Enquiry>(
   { pool, mailbox, responseWaitMs }: AskDeps,
   user: UserId,
@@ -42,11 +49,13 @@ export async function askWorker<K extends Enquiry>(
       detail: 'The trading worker did not answer in time.',
     });
   if ('unavailable' in answer) {
-    const { unavailable, retryAfterMs } = answer;
+    const { unavailable, retryAfterMs, isLimited = false } = answer;
+    const retryAfter = retryAfterMs === undefined ? {} : { retryAfter: secondsOf(retryAfterMs) };
+    if (isLimited) return deny('rate_limited', { ...LESS, ...retryAfter, detail: `${unavailable}.` });
     return deny('broker_unavailable', {
       ...AGAIN,
+      ...retryAfter,
       detail: `The broker cannot be reached: ${unavailable.replace(/[.\s]+$/, '')}.`,
-      ...(retryAfterMs !== undefined && { retryAfter: Math.max(1, Math.ceil(retryAfterMs / 1000)) }),
     });
   }
   return answer as Exclude<Work[K]['answer'], { readonly unavailable: string }>;
@@ -84,7 +93,11 @@ async function verify(
 ): Promise<Denial | Pick<VerifiedAccount, 'warnings'>> {
   if (NEEDS_CREDENTIALS[account.brokerName] && account.sealedCredentials === null)
     return deny('credentials_missing');
-  const verdict = await askWorker(deps, owner.id, { kind: 'verify', accountId: account.id });
+  const verdict = await askWorker(deps, owner.id, {
+    kind: 'verify',
+    accountId: account.id,
+    version: account.connectionVersion,
+  });
   if (isDenial(verdict)) return verdict;
   const now = deps.clock.now();
   if ('verified' in verdict) {
@@ -122,10 +135,10 @@ export const clearEntries = (deps: AskDeps, user: UserId, accountId: AccountId) 
 export async function heldPositions(
   deps: AskDeps,
   user: UserId,
-  account: AccountId,
+  { id: accountId, connectionVersion: version }: Pick<Account, 'id' | 'connectionVersion'>,
   { simulation }: { readonly simulation: boolean } = { simulation: false },
 ) {
-  const answer = await askWorker(deps, user, { kind: 'positions', accountId: account, simulation });
+  const answer = await askWorker(deps, user, { kind: 'positions', accountId, simulation, version });
   // A worker of the release before lists only what can be traded, and does not say so.
   return isDenial(answer) ? answer : answer.positions.map((position) => ({ ...TRADABLE, ...position }));
 }
@@ -156,7 +169,8 @@ const stillSimulating = (): Denial =>
 export async function readBalance(deps: AskDeps & { readonly db: Db }, user: UserId, id: string) {
   const account = await ownAccount(deps, user, id);
   if (isDenial(account)) return account;
-  const answer = await askWorker(deps, user, { kind: 'balance', accountId: account.id });
+  const { id: accountId, connectionVersion: version } = account;
+  const answer = await askWorker(deps, user, { kind: 'balance', accountId, version });
   if (isDenial(answer)) return answer;
   const { currency, equity, cash, available } = answer.balance;
   return {

@@ -31,13 +31,13 @@ export async function beginningOfDay(
 
 async function equityOf(
   deps: AskDeps,
-  { id, userId }: Account,
+  { id, userId, connectionVersion: version }: Account,
   simulation: boolean,
 ): Promise<Balance | Denial> {
   const detail = (why: string) =>
     `max_daily_loss counts from the equity of now on the day on which it is set, and that could not be read: ${why}`;
   try {
-    const answer = await askWorker(deps, userId, { kind: 'balance', accountId: id, simulation });
+    const answer = await askWorker(deps, userId, { kind: 'balance', accountId: id, simulation, version });
     if (!isDenial(answer)) return answer.balance;
     return { ...answer, detail: detail(answer.detail) };
   } catch (fault) {

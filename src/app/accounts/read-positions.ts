@@ -20,7 +20,7 @@ export async function readPositions(
 ) {
   const account = await ownAccount(deps, user, id);
   if (isDenial(account)) return account;
-  const positions = await heldPositions(deps, user, account.id, book);
+  const positions = await heldPositions(deps, user, account, book);
   if (isDenial(positions)) return positions;
   const strategies = new Map(
     (await strategiesOf(deps.db.lists, account.id, book)).map((state) => [state.key.symbol, state]),

@@ -36,7 +36,7 @@ export async function removeAccount(
   // Without credentials nothing was ever traded there, and nobody can be asked.
   const canHold = !NEEDS_CREDENTIALS[account.brokerName] || account.sealedCredentials !== null;
   const mustBeFlat = canHold && !keepPositions;
-  const held = mustBeFlat ? await positionsOpen(deps, owner, account.id) : null;
+  const held = mustBeFlat ? await positionsOpen(deps, owner, account) : null;
   if (held) return held;
 
   const now = clock.now();

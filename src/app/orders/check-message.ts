@@ -72,7 +72,11 @@ export async function checkMessage(
     intent: intentOf(deps, target, signal, simulation),
   };
   const plan = wish ? await planFor(deps, account, wish) : null;
-  if (plan && isDenial(plan)) found.set('worker', plan.detail);
+  if (plan && isDenial(plan)) {
+    // It says nothing of the message.
+    if (plan.code === 'rate_limited') return plan;
+    found.set('worker', plan.detail);
+  }
   if (turned && found.has('secret'))
     found.set('secret', 'Put your webhook secret into the message that works.');
 

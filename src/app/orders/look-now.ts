@@ -10,12 +10,17 @@ import {
   shownVerification,
 } from '../../data/orders/fill-checks.ts';
 import { findOrder, saveOrder } from '../../data/orders/orders.ts';
+import type { WindowCount } from '../../domain/call-log.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
-import { isUuid, type OrderId } from '../../domain/ids.ts';
+import { isUuid, type OrderId, type UserId } from '../../domain/ids.ts';
 import { afterLook, type FillRules } from '../../domain/orders/fill.ts';
 import { namesOf } from '../../domain/orders/log-line.ts';
+import { type Order, openLeg } from '../../domain/orders/order.ts';
+import { isExit } from '../../domain/orders/patience.ts';
 import type { Verification } from '../../domain/orders/result.ts';
+import { isSettleable } from '../../domain/orders/settle.ts';
 import type { Store } from '../../store/store.ts';
+import { LESS, secondsOf } from '../accounts/account-broker.ts';
 import type { Owner } from '../accounts/accounts.ts';
 import { writeAudit } from '../audit/audit.ts';
 import type { Afterwards } from '../background.ts';
@@ -32,6 +37,7 @@ export interface LookingDeps
 
 interface LookDeps extends LookingDeps {
   readonly later: Pick<Afterwards, 'begin'>;
+  takeRead(user: UserId): Promise<WindowCount>;
 }
 
 export interface LookBegun {
@@ -44,6 +50,11 @@ export async function lookNow(deps: LookDeps, owner: Owner, id: string): Promise
   // Another user's order does not exist for this one.
   if (order?.userId !== owner.id) return deny('not_found', { detail: 'You have no such order.' });
   const check = await findOpenCheck(deps.db, order.id);
+  // One that is under way is the look that was asked for.
+  const isBegun = check !== null && check.state !== 'running';
+  const isReading = isBegun && !isWayOut(order, check, deps.clock.now());
+  const limited = isReading ? await tooMany(deps, owner.id) : null;
+  if (limited) return limited;
   const denial = check ? null : deny('nothing_to_look_for');
   await writeAudit(deps, owner.context, {
     userId: owner.id,
@@ -53,22 +64,46 @@ export async function lookNow(deps: LookDeps, owner: Owner, id: string): Promise
     metadata: { trading_account_id: order.accountId, ...(denial ? { code: denial.code } : {}) },
   });
   if (!check) return denial ?? deny('nothing_to_look_for');
-  // One that is under way is the look that was asked for.
-  if (check.state !== 'running') deps.later.begin(async () => void (await lookAlone(deps, check)));
+  if (isBegun) deps.later.begin(async () => void (await lookAlone(deps, check, { isReading })));
   return {
     order_id: order.id,
     verification: shownVerification({ ...check, next_at: check.nextAt }),
   };
 }
 
+/** What became of a close, or of an order that its owner has to settle, is asked for as often as he likes: he wants to be out. */
+const isWayOut = (order: Order, { state }: OpenCheck, now: number): boolean =>
+  isExit(order) ||
+  openLeg(order)?.leg === 'exit' ||
+  isSettleable(order, { isDeadLetter: state === 'dead_letter' }, now);
+
+async function tooMany({ takeRead }: LookDeps, user: UserId): Promise<Denial | null> {
+  const { allowed, retryAfterMs } = await takeRead(user);
+  if (allowed) return null;
+  return deny('rate_limited', {
+    ...LESS,
+    retryAfter: secondsOf(retryAfterMs),
+    detail: 'You have asked brokers too often within a minute.',
+  });
+}
+
+interface Looking {
+  /** For a user who only wants to know. */
+  readonly isReading?: boolean;
+}
+
 /** false: the account is being looked at already. */
-export async function lookAlone(deps: LookingDeps, check: OpenCheck): Promise<boolean> {
+export async function lookAlone(
+  deps: LookingDeps,
+  check: OpenCheck,
+  looking: Looking = {},
+): Promise<boolean> {
   const order = await findOrder(deps.db, check.orderId);
   if (!order) return true;
   const claim = `look:{${check.userId}}:${order.accountId}`;
   if (!(await deps.store.claim(claim, deps.visibilityMs))) return false;
   try {
-    await look(deps, check);
+    await look(deps, check, looking);
   } finally {
     await deps.store.release(claim);
   }
@@ -76,9 +111,9 @@ export async function lookAlone(deps: LookingDeps, check: OpenCheck): Promise<bo
 }
 
 /** It only ever ends a check: a look that finds no end leaves the tries, and the time of the next one, as they are. */
-async function look(deps: LookingDeps, check: OpenCheck): Promise<void> {
+async function look(deps: LookingDeps, check: OpenCheck, as: Looking): Promise<void> {
   const { db, clock, log, looking } = deps;
-  const seen = await lookAt(deps, check);
+  const seen = await lookAt(deps, check, as);
   const order = await findOrder(db, check.orderId);
   if (!order) return;
   const now = clock.now();

@@ -121,11 +121,12 @@ export const heldNow =
 /** A worker that cannot be started, or does not answer, is a look without an answer: it uses up a try. */
 export async function lookAt(
   { pool, mailbox, visibilityMs }: Pick<VerifyDeps, 'pool' | 'mailbox' | 'visibilityMs'>,
-  check: Pick<FillCheck, 'userId' | 'orderId'>,
+  { userId, orderId }: Pick<FillCheck, 'userId' | 'orderId'>,
+  { isReading = false }: { readonly isReading?: boolean } = {},
 ): Promise<Look> {
   try {
-    if (!(await pool.ensure(check.userId))) return { seen: 'failure', reason: 'no worker could be started' };
-    const look = await mailbox.ask(check.userId, { kind: 'look', orderId: check.orderId }, visibilityMs / 2);
+    if (!(await pool.ensure(userId))) return { seen: 'failure', reason: 'no worker could be started' };
+    const look = await mailbox.ask(userId, { kind: 'look', orderId, isReading }, visibilityMs / 2);
     return look ?? { seen: 'failure', reason: 'the worker did not answer' };
   } catch (fault) {
     return {

@@ -66,9 +66,9 @@ const CLOSING_MS = 15_000;
 
 export function openAlpaca(options: AlpacaOptions): OpenBroker {
   const lists = createShared<Assets>();
-  return async ({ environment, credentials }, signal) => {
+  return async ({ environment, credentials, meter }, signal) => {
     const keys = readKeys(credentials, { key: 'API Key ID', secret: 'Secret Key' });
-    const api = openApi(keys, environment, options);
+    const api = openApi(keys, environment, { ...options, meter });
     const answer = await ask((init) => api.accounts.getAccountRaw(init), signal);
     if (answer.kind !== 'answer' || !ACCOUNT.Check(answer.body)) throw unanswered(answer, environment);
     const own = { id: answer.body.id, environment, keys };
@@ -226,6 +226,7 @@ function connection(
     capabilities: BROKERS.alpaca.capabilities,
     // It counts by the account.
     limits: `alpaca:${environment}:${id}`,
+    listing: `alpaca ${api.market}`,
 
     async verify(signal) {
       const seen = await account(signal);

@@ -2,7 +2,7 @@
 // not used: they make of any answer what it should have been.
 
 import { ApiError, marketData, trading } from '@alpacahq/alpaca-trade-api/rest';
-import { BrokerBusy, BrokerUnavailable, CredentialsRejected } from '../broker.ts';
+import { BrokerBusy, BrokerUnavailable, CredentialsRejected, type Meter } from '../broker.ts';
 import type { Keys } from '../keys.ts';
 import { baseAddress, type Fetch, isUnsent, wholeAnswers } from '../wire.ts';
 import { REFUSAL } from './answers.ts';
@@ -37,8 +37,24 @@ type Call = (init: RequestInit) => Promise<{ readonly raw: Response }>;
 
 export type Api = ReturnType<typeof openApi>;
 
-export function openApi(keys: Keys, environment: string, options: AlpacaOptions) {
-  const { url, fetch = globalThis.fetch } = options;
+/** Alpaca says how many are left of the account's minute. */
+const counted =
+  (fetch: Fetch, meter: Meter): Fetch =>
+  async (url, init) => {
+    meter.sent();
+    const response = await fetch(url, init);
+    const [limit, left] = ['limit', 'remaining'].map((what) => response.headers.get(`x-ratelimit-${what}`));
+    if (limit && left) meter.told(Number(limit) - Number(left));
+    return response;
+  };
+
+export function openApi(
+  keys: Keys,
+  environment: string,
+  { meter, ...options }: AlpacaOptions & { readonly meter?: Meter | undefined },
+) {
+  const { url, fetch: asked = globalThis.fetch } = options;
+  const fetch = meter ? counted(asked, meter) : asked;
   const common = {
     keyId: keys.apiKey,
     secret: keys.apiSecret,
@@ -55,7 +71,12 @@ export function openApi(keys: Keys, environment: string, options: AlpacaOptions)
     fetchApi: wholeAnswers(fetch, MOST_LIST_BYTES),
     basePath: base as string,
   });
-  const data = new marketData.Configuration({ ...common, basePath: replaced ?? DATA_HOST });
+  // Prices are counted apart.
+  const data = new marketData.Configuration({
+    ...common,
+    fetchApi: wholeAnswers(asked),
+    basePath: replaced ?? DATA_HOST,
+  });
   return {
     /** Where it tells of orders. */
     stream: `${(base as string).replace(/^http/, 'ws')}/stream`,

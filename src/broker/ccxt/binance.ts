@@ -81,6 +81,18 @@ function readHeld(row: Row): Held | undefined {
   };
 }
 
+/** By its documents. What goes to another of its hosts is counted there. */
+const WEIGHTS: Readonly<Record<string, number>> = {
+  createOrder: 0,
+  fetchPositionMode: 30,
+  fetchPositions: 5,
+  fetchBalance: 5,
+  fetchOpenOrders: 40,
+  fetchOrders: 5,
+  fapiPublicGetTickerBookTicker: 2,
+  sapiGetAccountApiRestrictions: 0,
+};
+
 const refusal = ({ status, body }: Heard): Refusal | null => {
   const code = word(body, 'code');
   if (code === undefined || !/^-?\d+$/.test(code)) return null;
@@ -171,6 +183,11 @@ export const binance: Profile = {
   delayMs: ({ headers }) => {
     const seconds = Number(headers.get('retry-after') ?? '');
     return seconds > 0 ? seconds * 1000 : null;
+  },
+  weightOf: (method) => WEIGHTS[method] ?? 1,
+  usedWeight: (headers) => {
+    const used = Number(headers.get('x-mbx-used-weight-1m') ?? '');
+    return used > 0 ? used : null;
   },
   deadline: (left) => ({ windowMs: Math.min(left, 60_000) }),
 

@@ -287,6 +287,7 @@ export function connect({ venue, credentials, capabilities, marginMode }: Connec
   return {
     capabilities,
     limits: `${profile.name}:${environment}`,
+    listing: `${profile.name}:${environment}:${kind}`,
 
     async verify(signal, symbols = []) {
       checkOpen(signal);

@@ -1,7 +1,7 @@
 // One exchange in one environment, for all its users in this process: ccxt's class, loaded with the first of them, one object
 // of it, the exchange's clock, and the calls. Nothing of a user stays in it: the keys come with each call.
 
-import { BrokerUnavailable } from '../broker.ts';
+import { BrokerUnavailable, type Meter } from '../broker.ts';
 import type { AccountKind, ListedMarket, Profile, Question } from './profile.ts';
 import type { Lineage } from './refusals.ts';
 import { Answered, type Call, currentCall, type Heard, inCall, type Send, Unanswered } from './wire.ts';
@@ -172,6 +172,19 @@ export async function makeExchange(making: Making): Promise<Exchange> {
     },
   };
 }
+
+/** As one account asks there: what it asks is counted. */
+export const metered = (exchange: Exchange, meter: Meter): Exchange => ({
+  ...exchange,
+  async call(question, call) {
+    const { weightOf = () => 1, usedWeight = () => null } = exchange.profile;
+    meter.sent(weightOf(question.method));
+    const heard = await exchange.call(question, call);
+    const used = usedWeight(heard.headers);
+    if (used !== null) meter.told(used);
+    return heard;
+  },
+});
 
 /** Whoever has no time left leaves it to the others. */
 async function endOrAbort(promise: Promise<void>, signal: AbortSignal): Promise<void> {

@@ -191,6 +191,8 @@ export const okx: Profile = {
     '51149': 'unsaid',
     '51412': 'unsaid',
   },
+  // Of whatever else an account asks for it takes several times as much.
+  weightOf: (method) => (method === 'fetchPositions' || method === 'fetchBalance' ? 1 : 0),
   deadline: (_left, at) => ({ headers: { expTime: String(at) } }),
 
   time: question('publicGetPublicTime', [], (body) => {

@@ -8,7 +8,7 @@ import type { Fetch } from '../wire.ts';
 import { faultOf, refusedBy, unansweredBy } from './answers.ts';
 import { asker } from './asking.ts';
 import { connect, type Venue } from './connector.ts';
-import { type Clock, type Exchange, makeExchange, newClock } from './exchange.ts';
+import { type Clock, type Exchange, makeExchange, metered, newClock } from './exchange.ts';
 import { createMarkets } from './markets.ts';
 import type { AccountKind } from './profile.ts';
 import { PROFILES } from './profiles.ts';
@@ -44,15 +44,17 @@ export function openCcxt(name: keyof typeof PROFILES, { url, fetch }: CcxtDeps =
     return making;
   }
 
-  return async ({ environment, marginMode = 'cross', credentials: opened }, signal) => {
+  return async ({ environment, marginMode = 'cross', credentials: opened, meter }, signal) => {
+    const counted = (exchange: Exchange) => (meter ? metered(exchange, meter) : exchange);
     const credentials = readCredentials(opened, name);
     if (signal.aborted) throw new BrokerUnavailable(`${profile.title} was not asked in time.`);
     // Any kind will do to ask which one it is.
     const { exchange } = await venueOf(environment, 'classic');
     await exchange.knowClock(signal);
-    const kind = await profile.identify(asker(exchange, credentials, signal), environment);
-    const venue = await venueOf(environment, kind);
-    await venue.markets.all(signal);
+    const kind = await profile.identify(asker(counted(exchange), credentials, signal), environment);
+    const { markets, ...own } = await venueOf(environment, kind);
+    await markets.all(signal);
+    const venue = { markets, exchange: counted(own.exchange) };
     return connect({ venue, credentials, marginMode, capabilities: BROKERS[name].capabilities });
   };
 }

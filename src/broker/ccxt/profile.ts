@@ -206,6 +206,10 @@ export interface Profile {
   refusedWithoutCode?(heard: Heard): Meaning | null;
   /** How long a refusal for the rate asks to wait; null: it does not say. `now` is by the exchange's clock. */
   delayMs?(heard: Heard, now: number): number | null;
+  /** What a question counts of the exchange's published rate (domain/brokers.ts), by ccxt's method; where nothing is said 1. */
+  weightOf?(method: string): number;
+  /** How much of it is used by now, where the exchange says; null: it does not. */
+  usedWeight?(headers: Headers): number | null;
   /** The order's deadline by the exchange's own means. `left`: until then, in ms; `at`: then, by the exchange's clock. */
   deadline(left: number, at: number): Pick<Call, 'headers' | 'windowMs' | 'agedMs'>;
 

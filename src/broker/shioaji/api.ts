@@ -1,6 +1,6 @@
 // Shioaji's own HTTP server, as it is asked: JSON under /api/v1, the keys as a bearer, faults as {code, message, details}.
 
-import { AccountUnfit, BrokerBusy, BrokerUnavailable, CredentialsRejected } from '../broker.ts';
+import { AccountUnfit, BrokerBusy, BrokerUnavailable, CredentialsRejected, type Meter } from '../broker.ts';
 import type { Keys } from '../keys.ts';
 import { baseAddress, type Fetch, isUnsent, wholeAnswers } from '../wire.ts';
 import { FAULT } from './answers.ts';
@@ -13,6 +13,7 @@ export interface ApiOptions {
   /** There is no public one. */
   readonly url: string;
   readonly fetch?: Fetch;
+  readonly meter?: Meter | undefined;
 }
 
 export type Answer =
@@ -32,13 +33,15 @@ export interface Api {
 
 const NAME = 'the Shioaji server';
 
-export function openApi(own: Keys, { url, fetch = globalThis.fetch }: ApiOptions): Api {
+export function openApi(own: Keys, { url, fetch = globalThis.fetch, meter }: ApiOptions): Api {
   const address = baseAddress(url);
   const askOnce = wholeAnswers(fetch, MOST_BYTES);
   return {
     address,
     async ask(signal, path, body, keys = own) {
       if (signal.aborted) return { kind: 'silence', why: `${NAME} was not asked in time`, isUnsent: true };
+      // What is held and what there is: SinoPac counts these apart, and takes few of them.
+      if (path.startsWith('portfolio/')) meter?.sent();
       try {
         const response = await askOnce(`${address}/api/v1/${path}`, {
           method: body ? 'POST' : 'GET',

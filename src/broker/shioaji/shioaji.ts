@@ -80,14 +80,14 @@ interface Server {
 
 export function openShioaji({ clock, url, ...options }: ShioajiOptions): OpenBroker {
   const lists: Lists = { contracts: createShared(), months: createShared() };
-  return async ({ environment, credentials }, signal) => {
+  return async ({ environment, credentials, meter }, signal) => {
     const keys: Keys = readKeys(credentials, { key: 'API Key', secret: 'Secret Key' });
     // Never one that merely listens on this machine: it may be anybody, and checks no keys, so that every user could trade there.
     if (url === undefined)
       throw new AccountUnfit(
         'The operator of this service has named no Shioaji server: its address has to stand in BROKER_URLS, as {"shioaji": "http://10.0.0.5:8080"}.',
       );
-    const api = openApi(keys, { ...options, url });
+    const api = openApi(keys, { ...options, url, meter });
     await mustBe(environment, api, signal);
     const answer = await api.ask(signal, 'auth/accounts');
     if (answer.kind !== 'answer' || !ACCOUNTS.Check(answer.body)) throw unanswered(answer);
@@ -224,6 +224,7 @@ function connection({ api, signed, lists, now }: Server): Broker {
     capabilities: BROKERS.shioaji.capabilities,
     // It counts by the person, and a server is logged in as one.
     limits: `shioaji:${api.address}`,
+    listing: `shioaji:${api.address}`,
 
     async verify(signal) {
       checkOpen(signal);

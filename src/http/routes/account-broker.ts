@@ -68,7 +68,8 @@ export function accountBrokerRoutes(server: FastifyInstance, deps: AccountBroker
       ofOne({
         id: 'listPositions',
         summary: 'List the positions',
-        description: 'As the broker holds them now.',
+        description:
+          'As the broker holds them now, or held them less than a second ago if no order or fill came since.',
         answers: { 200: Positions },
         denials: ASKS_BROKER,
       }),
@@ -139,7 +140,8 @@ export function accountBrokerRoutes(server: FastifyInstance, deps: AccountBroker
       ofOne({
         id: 'readBalance',
         summary: 'Read the balance',
-        description: 'As the broker has it now.',
+        description:
+          'As the broker has it now, or had it less than a second ago if no order or fill came since.',
         answers: { 200: Balance },
         denials: ASKS_BROKER,
       }),

@@ -22,8 +22,13 @@ export const ofOne = (doc: Doc): RouteDoc =>
     params: { id: 'Of the trading account.' },
     denials: ['not_found', ...(doc.denials ?? [])],
   });
-/** Of a route that asks the broker, through the worker. */
-export const ASKS_BROKER = ['worker_unavailable', 'broker_unavailable', 'store_unavailable'] as const;
+/** Of a route that asks the broker, through the worker: so many times in a minute, and not where the rest is kept for orders. */
+export const ASKS_BROKER = [
+  'rate_limited',
+  'worker_unavailable',
+  'broker_unavailable',
+  'store_unavailable',
+] as const;
 
 export const user = (doc: RouteDoc) => ({ config: { access: 'user', doc } }) as const;
 export const session = (doc: RouteDoc) => ({ config: { access: 'session', doc } }) as const;

@@ -18,18 +18,20 @@ import type { Roster } from './roster.ts';
 /** What a worker can be asked, and what it answers. */
 export interface Work {
   execute: { request: { orderId: OrderId; accountId: AccountId }; answer: Order | null };
-  look: { request: { orderId: OrderId }; answer: Look };
+  /** `isReading`: its user only wants to know, and has paid for it. */
+  look: { request: { orderId: OrderId; isReading?: boolean }; answer: Look };
   /** Takes back the entries that rest, and reads what is held. */
   flatten: { request: { accountId: AccountId }; answer: Cleared | Unavailable };
   recover: { request: Record<never, never>; answer: null };
-  verify: { request: { accountId: AccountId }; answer: Verdict };
+  /** `version`, here and below: of the account's connection, as who asks has read it. What was answered of another is of no use. */
+  verify: { request: { accountId: AccountId; version?: number }; answer: Verdict };
   positions: {
-    request: { accountId: AccountId; simulation: boolean };
+    request: { accountId: AccountId; simulation: boolean; version?: number };
     answer: { readonly positions: readonly Position[] } | Unavailable;
   };
   /** Of the simulated book, where that is asked for. */
   balance: {
-    request: { accountId: AccountId; simulation?: boolean };
+    request: { accountId: AccountId; simulation?: boolean; version?: number };
     answer: { readonly balance: Balance } | Unavailable;
   };
   symbols: { request: { accountId: AccountId } & SymbolSearch; answer: SymbolPage | Unavailable };
@@ -43,6 +45,17 @@ export interface Work {
 type Kind = keyof Work;
 
 export type WorkRequest = { [K in Kind]: { kind: K } & Work[K]['request'] }[Kind];
+
+/** For the log; a draft, a search or whatever else it carries is not. */
+export function namesOf(request: WorkRequest | string): object {
+  if (typeof request === 'string') return { request };
+  const { kind, ...ids } = request as { kind: string; orderId?: OrderId; accountId?: AccountId };
+  return {
+    request: kind,
+    ...(ids.orderId ? { order_id: ids.orderId } : {}),
+    ...(ids.accountId ? { trading_account_id: ids.accountId } : {}),
+  };
+}
 
 export interface Envelope {
   readonly replyTo: string | null;

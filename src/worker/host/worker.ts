@@ -23,26 +23,25 @@ import {
   resetSimulation,
   searchSymbols,
   type Unavailable,
-  unavailable,
   verifyCredentials,
 } from '../lane/enquiries.ts';
 import { type Execution, OrderTaken } from '../lane/execute.ts';
 import { equityNotes, judgeGuards } from '../lane/guarding.ts';
 import { createLanes, type Turn } from '../lane/lanes.ts';
-import { planAhead } from '../lane/plan-ahead.ts';
+import { answerPlan } from '../lane/plan-ahead.ts';
+import { createReadings, type TakeRead } from '../lane/readings.ts';
 import { createResting, type Resting } from '../lane/resting.ts';
-import { openTrades, type Trades } from '../lane/trades.ts';
+import { openTrades, readTrades, type Trades } from '../lane/trades.ts';
 import { livelyClock } from '../lane/watches.ts';
 import { Interrupted, workOff } from '../lane/work-off.ts';
 import { type BrokerAccess, type Connections, createConnections } from '../line/connections.ts';
 import { createListening } from '../line/listening.ts';
 import { RefusedBefore } from '../line/presenting.ts';
+import type { Young } from '../line/young.ts';
 import type { WorkerOrders } from '../orders.ts';
-import type { Envelope, Mailbox, WorkRequest } from './mailbox.ts';
+import { type Envelope, type Mailbox, namesOf, type Work, type WorkRequest } from './mailbox.ts';
 
 const BEGIN_AGAIN_MS = 500;
-/** Orders that were accepted longer ago have nothing to do with what lags now. */
-const RECENT_MS = 15 * 60_000;
 /** Instead of an answer: the request is for the next worker of this user. */
 const LEFT = Symbol('left to the next worker');
 
@@ -60,6 +59,10 @@ export interface WorkerDeps {
   flattenSimulated(account: AccountId): Promise<void>;
   readonly openCredentials: BrokerAccess['openCredentials'];
   readonly gates: BrokerAccess['gates'];
+  readonly rates: BrokerAccess['rates'];
+  /** What all users find at a broker. */
+  readonly listings: Young;
+  readonly takeRead: TakeRead;
   readonly clock: { now(): number };
   wait(ms: number): Promise<void>;
   /** Patience: by the clock on the wall, and ended by the signal. */
@@ -89,6 +92,12 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     refuseCredentials,
     sentAround,
   });
+  const readings = createReadings(user, deps.takeRead);
+  /** What was read of the account before is no longer so. */
+  const traded = <Of extends Pick<Order, 'accountId'>>(order: Of): Of => {
+    readings.forget(order.accountId);
+    return order;
+  };
   /** Whoever began last has the user. */
   const token = randomUUID();
   const execution: Execution = {
@@ -111,16 +120,16 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         .forgetMonth(order, instrument)
         .catch((fault: unknown) => log.warn({ fault, user_id: user }, 'a month could not be forgotten')),
     save: async (order, options = { settled: false }) =>
-      mine(order, await orders.save(order, token, options)),
+      mine(order, await orders.save(traded(order), token, options)),
     async saveSending(order, revision) {
-      const saved = mine(order, await orders.saveSending(order, token, revision));
+      const saved = mine(order, await orders.saveSending(traded(order), token, revision));
       // Another was refused with them, or they were replaced, after this entry was accepted: it is not tried with them.
       if (saved === 'unverified')
         throw new RefusedBefore('the account’s credentials are not verified any more');
       return saved;
     },
     async saveSeen(order) {
-      const saved = await orders.save(order, token, { settled: false });
+      const saved = await orders.save(traded(order), token, { settled: false });
       if (saved !== 'taken') return saved;
       const current = await orders.find(order.id);
       // A poll that saw less came between: the end that was seen here is the end.
@@ -138,7 +147,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   /** What each account should hold, and what of it waits; by account, and by account and mode. */
   const trades = new Map<string, Promise<Trades>>();
   const resting = new Map<AccountId, Resting>();
-  const lively = livelyClock(clock);
+  const tradesClock = { now: livelyClock(clock), lagMs: deps.rules.lagMs };
   const faults = new Map<OrderId, number>();
   /** Accounts that are to be recovered, and whose turn has not come. */
   const recovering = new Set<AccountId>();
@@ -246,17 +255,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     }
   }
 
-  /** A draft, a search or whatever else it carries is not for the log. */
-  function named(request: WorkRequest | string): object {
-    if (typeof request === 'string') return { user_id: user, request };
-    const { kind, ...ids } = request as { kind: string; orderId?: OrderId; accountId?: AccountId };
-    return {
-      user_id: user,
-      request: kind,
-      ...(ids.orderId ? { order_id: ids.orderId } : {}),
-      ...(ids.accountId ? { trading_account_id: ids.accountId } : {}),
-    };
-  }
+  const named = (request: WorkRequest | string) => ({ user_id: user, ...namesOf(request) });
 
   async function work(request: WorkRequest) {
     switch (request.kind) {
@@ -273,28 +272,26 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         const { accountId } = request;
         const known = await tradesNow({ accountId, simulation: false });
         const own = { ...deps, connections, trades: known, signal: stopping.signal };
-        return inTurn(`flatten ${accountId}`, () => clearEntries(own, user, accountId));
+        return inTurn(`flatten ${accountId}`, () => clearEntries(own, user, traded(request).accountId));
       }
       case 'look':
-        return look(request.orderId);
+        return look(request);
       case 'verify':
-        return asking(request.accountId, () => verifyCredentials(connections, request.accountId));
+        return reading(request, () => verifyCredentials(connections, request.accountId));
       case 'positions':
-        return asking(request.accountId, () => readPositions(connections, request));
+        return reading(request, () => readPositions(connections, request));
       case 'symbols':
-        return asking(request.accountId, () => searchSymbols(connections, request.accountId, request));
+        return reading(request, () => searchSymbols({ ...deps, connections }, request.accountId, request));
       case 'balance':
-        return asking(request.accountId, () => readBalance(connections, request));
-      case 'plan':
-        return asking(request.accountId, async () => {
-          try {
-            const unsettled = () => orders.unsettled(user, request.accountId);
-            const besides = { trades: await tradesNow(request.draft), unsettled, signal: stopping.signal };
-            return { planned: await planAhead({ ...execution, judge: foresee }, request, besides) };
-          } catch (fault) {
-            return unavailable(fault);
-          }
-        });
+        return reading(request, () => readBalance(connections, request));
+      case 'plan': {
+        const { accountId, draft, isProof } = request;
+        const unsettled = () => orders.unsettled(user, accountId);
+        const besides = async () => ({ trades: await tradesNow(draft), unsettled, signal: stopping.signal });
+        const plan = () => answerPlan({ ...execution, judge: foresee }, request, besides);
+        // What is proven is for an order, or for what one has made of the position.
+        return asking(accountId, () => (isProof ? plan() : readings.asReader(plan)));
+      }
       case 'resetSimulation':
         return startOver(request.accountId);
     }
@@ -310,6 +307,19 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     inTurn(`orders ${account}`, does);
   const asking = <T>(account: AccountId, does: () => Promise<T>) => inTurn(`enquiries ${account}`, does);
 
+  /** For a user who looks; what is asked is all of the request. */
+  const reading = <T extends object>(
+    request: WorkRequest & { readonly accountId: AccountId },
+    ask: () => Promise<T>,
+  ): Promise<T> =>
+    readings.answer(
+      request.accountId,
+      JSON.stringify(request),
+      () => asking(request.accountId, ask),
+      // Whoever verifies has changed something: what was so a moment ago is no answer to him.
+      (answer) => request.kind !== 'verify' && !('unavailable' in answer),
+    );
+
   async function recover(account: AccountId): Promise<void> {
     // One that waits for its turn will see everything that there is by then.
     if (recovering.has(account)) return;
@@ -323,7 +333,9 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   /** Of the account, or of its simulated book: from what is saved at first, and as this worker sees it from then on. */
   function tradesOf({ accountId, simulation }: Book): Promise<Trades> {
     const book = `${accountId} ${simulation}`;
-    const known = trades.get(book) ?? readTrades(accountId, simulation);
+    const known =
+      trades.get(book) ??
+      readTrades({ orders, clock: tradesClock }, { user, accountId, simulation }, clock.now());
     trades.set(book, known);
     // A database that is away is asked again by the next order.
     known.catch(() => trades.delete(book));
@@ -348,18 +360,6 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     );
   }
 
-  async function readTrades(accountId: AccountId, simulation: boolean): Promise<Trades> {
-    const recent = await orders.recent(user, accountId, clock.now() - RECENT_MS);
-    const { orders: unsettled } = await orders.unsettled(user, accountId);
-    const known = new Set(recent.map(({ id }) => id));
-    const saved = [...recent, ...unsettled.filter(({ id }) => !known.has(id))];
-    const clocked = { now: lively, lagMs: deps.rules.lagMs };
-    return openTrades(
-      clocked,
-      saved.filter((order) => order.simulation === simulation),
-    );
-  }
-
   function workOffAccount(account: AccountId, upTo: OrderId | null, turn: Turn): Promise<Order | null> {
     const read = () => orders.unsettled(user, account);
     const inHand = resting.get(account) ?? createResting();
@@ -378,20 +378,22 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       const { orders: unsettled } = await orders.unsettled(user, id);
       const isWanted = unsettled.some(({ simulation, status }) => simulation && isUnderWay(status));
       if (isWanted) return { reset: false };
-      const outcome = await resetSimulation(deps.flattenSimulated, id);
+      const outcome = await resetSimulation(deps.flattenSimulated, traded({ accountId: id }).accountId);
       // What was filled before is in no position any more.
-      trades.set(`${id} ${true}`, Promise.resolve(openTrades({ now: lively, lagMs: deps.rules.lagMs })));
+      trades.set(`${id} ${true}`, Promise.resolve(openTrades(tradesClock)));
       return outcome;
     });
   }
 
-  async function look(id: OrderId): Promise<Look> {
-    const order = await ownOrder(id);
+  async function look({ orderId, isReading = false }: Work['look']['request']): Promise<Look> {
+    const order = await ownOrder(orderId);
     if (!order) return { seen: 'failure', reason: 'there is no such order' };
     const leg = openLeg(order);
-    const seen = await inTurn(`looks ${order.accountId}`, () => lookAtOrder({ connections, clock }, order));
+    const looking = () =>
+      inTurn(`looks ${order.accountId}`, () => lookAtOrder({ connections, clock }, order));
+    const seen = await (isReading ? readings.asPaid(looking) : looking());
     if (seen.seen === 'state' && leg)
-      (await tradesOf(order)).seen({ ...leg, fillQuantity: seen.state.fillQuantity });
+      (await tradesOf(traded(order))).seen({ ...leg, fillQuantity: seen.state.fillQuantity });
     if (seen.seen === 'state' && hasEnded(seen.state.status)) listening.forget(order);
     else listening.note(order);
     return seen;

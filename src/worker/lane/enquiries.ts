@@ -16,11 +16,15 @@ import { keyOf, type Order, openLeg } from '../../domain/orders/order.ts';
 import type { Connections } from '../line/connections.ts';
 import { CredentialsUnreadable } from '../line/credentials.ts';
 import { queryOf, whyDoubt } from '../line/leg-at-broker.ts';
+import { ReadsLimited } from '../line/reader.ts';
+import type { Young } from '../line/young.ts';
 
 export interface Unavailable {
   readonly unavailable: string;
   /** Where the broker says when it may be asked again. */
   readonly retryAfterMs?: number;
+  /** It was not asked: who asks has asked too often, or has to leave the rest to orders. */
+  readonly isLimited?: true;
 }
 
 /** `verified`: the connection version of the account whose credentials the broker took. */
@@ -83,15 +87,21 @@ export async function readBalance(
   }
 }
 
+/** `listings`: of all users, because a broker's list of instruments is the same for all of them. */
 export async function searchSymbols(
-  connections: Connections,
+  { connections, listings }: { readonly connections: Connections; readonly listings: Young },
   account: AccountId,
   { query, after, limit }: SymbolSearch,
 ): Promise<SymbolPage | Unavailable> {
   try {
     // One more than is asked for tells whether there are more.
     const search = { query, after, limit: limit + 1 };
-    const found = await connections.use(real(account), (broker) => broker.instruments(search));
+    const found = await connections.use(real(account), (broker) => {
+      const ask = () => broker.instruments(search);
+      if (broker.listing === undefined) return ask();
+      // Whatever went wrong with another's connection, or budget, is no word about this one.
+      return listings.get(JSON.stringify([broker.listing, search]), ask, { isTheirs: () => true });
+    });
     return { instruments: found.slice(0, limit), hasMore: found.length > limit };
   } catch (fault) {
     return unavailable(fault);
@@ -131,7 +141,8 @@ export async function lookAtOrder(
       { retries: 1, mayTryRefused: leg.leg === 'exit' },
     );
   } catch (fault) {
-    if (fault instanceof BrokerBusy) return { seen: 'busy', retryAfterMs: fault.retryAfterMs };
+    if (fault instanceof BrokerBusy || fault instanceof ReadsLimited)
+      return { seen: 'busy', retryAfterMs: fault.retryAfterMs };
     return {
       seen: 'failure',
       reason: fault instanceof Error ? fault.message : 'the broker cannot be reached',
@@ -142,6 +153,8 @@ export async function lookAtOrder(
 const real = (accountId: AccountId) => ({ accountId, simulation: false });
 
 export function unavailable(fault: unknown): Unavailable {
+  if (fault instanceof ReadsLimited)
+    return { unavailable: fault.message, retryAfterMs: fault.retryAfterMs, isLimited: true };
   if (!(fault instanceof BrokerUnavailable)) throw fault;
   return {
     unavailable: fault.message,

@@ -8,6 +8,7 @@ import { wouldWait } from '../../domain/orders/outcome.ts';
 import { plannedPosition } from '../../domain/orders/position.ts';
 import type { Line } from '../line/line.ts';
 import type { Unsettled } from '../orders.ts';
+import { type Unavailable, unavailable } from './enquiries.ts';
 import { type Execution, executeOrder } from './execute.ts';
 import { onlyLooking, type Trades } from './trades.ts';
 
@@ -44,8 +45,21 @@ class WouldWait extends Error {
 const PLAN_PATIENCE_MS = 3_000;
 const PROOF_PATIENCE_MS = 20_000;
 
+/** Where the broker cannot be asked, that is the answer. */
+export async function answerPlan(
+  execution: Execution,
+  draft: Draft,
+  besides: () => Promise<Besides>,
+): Promise<{ readonly planned: Order } | Unavailable> {
+  try {
+    return { planned: await planAhead(execution, draft, await besides()) };
+  } catch (fault) {
+    return unavailable(fault);
+  }
+}
+
 /** The order as it would be sent, or as it would end. */
-export async function planAhead(
+async function planAhead(
   execution: Execution,
   { draft, guards, isProof }: Draft,
   { trades, unsettled, signal }: Besides,

@@ -2,9 +2,10 @@
 // worker first meets the account, and up to date from then on, since nobody else executes this user's orders.
 
 import { type Decimal, sign } from '../../domain/decimal.ts';
-import type { OrderId } from '../../domain/ids.ts';
+import type { AccountId, OrderId, UserId } from '../../domain/ids.ts';
 import { agreedOn, expectedOf, type Known, knownFrom, withFill } from '../../domain/orders/expected.ts';
 import { type Leg, type Order, openLeg, type Side } from '../../domain/orders/order.ts';
+import type { WorkerOrders } from '../orders.ts';
 
 /** Of one account and mode. */
 export interface Trades {
@@ -63,6 +64,28 @@ export function openTrades({ now, lagMs }: TradesClock, saved: readonly Order[] 
       return last !== undefined && sign(last.quantity) === (side === 'buy' ? -1 : 1);
     },
   };
+}
+
+/** Orders that were accepted longer ago have nothing to do with what lags now. */
+const RECENT_MS = 15 * 60_000;
+
+/** From what is saved. `now`: by the clock with which it was saved. */
+export async function readTrades(
+  {
+    orders,
+    clock,
+  }: { readonly orders: Pick<WorkerOrders, 'recent' | 'unsettled'>; readonly clock: TradesClock },
+  { user, accountId, simulation }: { user: UserId; accountId: AccountId; simulation: boolean },
+  now: number,
+): Promise<Trades> {
+  const recent = await orders.recent(user, accountId, now - RECENT_MS);
+  const { orders: unsettled } = await orders.unsettled(user, accountId);
+  const known = new Set(recent.map(({ id }) => id));
+  const saved = [...recent, ...unsettled.filter(({ id }) => !known.has(id))];
+  return openTrades(
+    clock,
+    saved.filter((order) => order.simulation === simulation),
+  );
 }
 
 /** It is looked at, and nothing is learnt by it. */

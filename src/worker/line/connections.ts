@@ -25,6 +25,8 @@ import { discretion } from './discretion.ts';
 import type { Gates } from './gate.ts';
 import { inTime, type Line, openLine, told } from './line.ts';
 import { createPresenting, type Presented, RefusedBefore, refusalIn } from './presenting.ts';
+import type { Rates } from './rates.ts';
+import { admitReader, currentReader, onBehalfOf, ReadsLimited } from './reader.ts';
 import { watched } from './watched-calls.ts';
 
 export interface BrokerAccess {
@@ -42,6 +44,7 @@ export interface BrokerAccess {
   readonly brokerTimeoutMs: number;
   /** Of this process, and not of this worker alone. */
   readonly gates: Gates;
+  readonly rates: Rates;
   readonly counters: Pick<Counters, 'brokerCalled'>;
   readonly tracing: Pick<Tracing, 'during'>;
 }
@@ -98,6 +101,8 @@ export function createConnections(access: BrokerAccess): Connections {
     const opened = await underWay.catch((fault: unknown) => {
       // Begun by one who may not present them.
       if (target.mayTryRefused && fault instanceof RefusedBefore) return connect(target);
+      // Begun by one who has read enough: who trades does not wait for that.
+      if (fault instanceof ReadsLimited && !currentReader()) return connect(target);
       throw fault;
     });
     // Begun before the account was changed: not for who has read it since.
@@ -133,7 +138,12 @@ export function createConnections(access: BrokerAccess): Connections {
       address: isSimulated ? 'simulated' : `${brokerName} ${environment}`,
     });
 
+  const rateOf = ({ id, brokerName, environment }: Account) =>
+    access.rates({ broker: brokerName, environment, account: id });
+
   async function openAccount(account: Account, { simulation }: Target): Promise<Connection> {
+    const reader = simulation ? undefined : currentReader();
+    if (reader) await admitReader(reader, rateOf(account));
     // Where even connecting is limited: whom the broker counts together is known only from there on.
     const opening = `open ${account.brokerName} ${simulation ? 'simulated' : account.id}`;
     const gate = gateOf(account, simulation, opening);
@@ -163,10 +173,18 @@ export function createConnections(access: BrokerAccess): Connections {
   };
 
   /** What the account's own broker has. A simulation needs no credentials: without good ones there is nobody to ask. */
-  function marketOf({ id, brokerName, sealedCredentials, connectionVersion: version }: Account): Market {
+  function marketOf(account: Account): Market {
+    const { id, userId, brokerName, sealedCredentials, connectionVersion: version } = account;
     const isUsable = !NEEDS_CREDENTIALS[brokerName] || sealedCredentials !== null;
+    /** Who rehearses trades nothing there: he leaves to orders what is kept for them, and waits as at a busy broker. */
+    const rehearsing = { user: userId, pay: async () => {} };
     const ask = <T>(task: (line: Line) => Promise<T>) =>
-      patiently(id, () => attempt({ accountId: id, simulation: false, version }, task));
+      onBehalfOf(currentReader() ?? rehearsing, () =>
+        patiently(id, () => attempt({ accountId: id, simulation: false, version }, task)),
+      ).catch((fault: unknown) => {
+        if (!(fault instanceof ReadsLimited) || currentReader()) throw fault;
+        throw new BrokerBusy(fault.message, fault.retryAfterMs);
+      });
     return {
       async resolve(symbol) {
         if (!isUsable) return null;
@@ -185,11 +203,12 @@ export function createConnections(access: BrokerAccess): Connections {
     const { id, environment, marginMode, paper, brokerName, sealedCredentials: sealed } = account;
     const credentials = sealed === null ? null : await openCredentials(sealed, account);
     const discreet = discretion(credentials);
+    const meter = rateOf(account);
     // A paper account rehearses a slow broker, not one that hangs.
     const timeoutMs = access.brokerTimeoutMs + latencyOf(paper);
     try {
       const opened = await openInTime(
-        (signal) => brokers[brokerName]({ id, environment, marginMode, paper, credentials }, signal),
+        (signal) => brokers[brokerName]({ id, environment, marginMode, paper, credentials, meter }, signal),
         timeoutMs,
       );
       const credentialsVersion = NEEDS_CREDENTIALS[brokerName] ? account.credentialsVersion : 0;
@@ -197,6 +216,7 @@ export function createConnections(access: BrokerAccess): Connections {
         credentialsVersion,
         discreet,
         gate: gateOf(account, false, opened.limits),
+        rate: meter,
         timeoutMs,
         ...watched(access, brokerName),
         rivals: ({ sentAt }) => access.sentAround(brokerName, sentAt),
@@ -298,7 +318,7 @@ async function unlistedOf(line: Line, symbols: readonly string[] = []): Promise<
     }
   } catch (fault) {
     // The credentials are good all the same.
-    if (!(fault instanceof BrokerUnavailable)) throw fault;
+    if (!(fault instanceof BrokerUnavailable || fault instanceof ReadsLimited)) throw fault;
   }
   return warnings;
 }

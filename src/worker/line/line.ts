@@ -26,11 +26,15 @@ import type { Decimal } from '../../domain/decimal.ts';
 import type { OrderError } from '../../domain/orders/order.ts';
 import type { Discretion } from './discretion.ts';
 import type { Gate } from './gate.ts';
+import type { Rate } from './rates.ts';
+import { admitReader, currentReader, ReadsLimited } from './reader.ts';
 
 export interface Line {
   readonly capabilities: Capabilities;
   /** The version of the credentials that it was opened with. */
   readonly credentialsVersion: number;
+  /** Lines with the same word find the same instruments; without one they may differ. */
+  readonly listing?: string;
   /** Until the broker takes calls again; before, every call ends with BrokerBusy and reaches nobody. */
   busyMs(): number;
   verify(symbols?: readonly string[]): Promise<Fitness>;
@@ -54,6 +58,8 @@ export interface LineOptions {
   readonly credentialsVersion: number;
   readonly discreet: Discretion;
   readonly gate: Gate;
+  /** What whoever only reads leaves to the others; without it nobody is asked for anything. */
+  readonly rate?: Rate;
   readonly timeoutMs: number;
   /** Stands around every call that reaches the broker. */
   around?<Answer>(call: BrokerCall, make: () => Promise<Answer>): Promise<Answer>;
@@ -66,7 +72,7 @@ const SHORT_DELAY_S = 1;
 
 export function openLine(
   broker: Broker,
-  { credentialsVersion, discreet, gate, timeoutMs, rivals, ...options }: LineOptions,
+  { credentialsVersion, discreet, gate, rate, timeoutMs, rivals, ...options }: LineOptions,
 ): Line {
   const mustBeFree = () => {
     const busyMs = gate.busyMs();
@@ -80,15 +86,21 @@ export function openLine(
   const { around = (_call, make) => make() } = options;
   const ask = async <Answer>(
     question: (signal: AbortSignal) => Promise<Answer>,
-    withinMs?: number,
-    kind: BrokerCall = 'ask',
+    {
+      withinMs,
+      kind = 'ask',
+      isFree,
+    }: { readonly withinMs?: number | undefined; readonly kind?: BrokerCall; readonly isFree?: boolean } = {},
   ): Promise<Answer> => {
     mustBeFree();
+    const reader = rate && currentReader();
+    if (reader) await admitReader(reader, rate, { isFree });
     try {
       return await around(kind, () => inTime(question, timeoutMs, withinMs));
     } catch (fault) {
       if (fault instanceof BrokerBusy) throw shut(fault);
-      throw told(fault, discreet);
+      // Of a simulated book, for which the market was to be asked.
+      throw fault instanceof ReadsLimited ? fault : told(fault, discreet);
     }
   };
   const said = (error: OrderError): OrderError => ({ ...error, message: discreet(error.message) });
@@ -98,13 +110,15 @@ export function openLine(
   return {
     capabilities: broker.capabilities,
     credentialsVersion,
+    ...(broker.listing !== undefined && { listing: broker.listing }),
     busyMs: () => gate.busyMs(),
     async verify(symbols) {
       const { warnings } = await ask((signal) => broker.verify(signal, symbols));
       return { warnings: warnings.map(discreet) };
     },
     async resolve(symbol) {
-      const found = await ask((signal) => broker.resolve(symbol, signal));
+      // From a list that the connector has, as a rule.
+      const found = await ask((signal) => broker.resolve(symbol, signal), { isFree: true });
       return 'rejection' in found ? { rejection: said(found.rejection) } : found;
     },
     position: (instrument) => ask((signal) => broker.position(instrument, signal)),
@@ -137,7 +151,7 @@ export function openLine(
     async find(order, withinMs) {
       const isCompared = rivals !== undefined && broker.capabilities.findsByClientIdMs === 0;
       const query = isCompared ? { ...order, rivals: () => rivals(order) } : order;
-      const state = await ask((signal) => broker.find(query, signal), withinMs, 'find');
+      const state = await ask((signal) => broker.find(query, signal), { withinMs, kind: 'find' });
       return state && seen(state);
     },
     openOrders: () => ask((signal) => broker.openOrders(signal)),
