@@ -31,7 +31,7 @@ import { createLanes, type Turn } from '../lane/lanes.ts';
 import { answerPlan } from '../lane/plan-ahead.ts';
 import { createReadings, type TakeRead } from '../lane/readings.ts';
 import { createResting, type Resting } from '../lane/resting.ts';
-import { openTrades, readTrades, type Trades } from '../lane/trades.ts';
+import { openBooks } from '../lane/trades.ts';
 import { livelyClock } from '../lane/watches.ts';
 import { Interrupted, workOff } from '../lane/work-off.ts';
 import { type BrokerAccess, type Connections, createConnections } from '../line/connections.ts';
@@ -44,9 +44,6 @@ import { type Envelope, type Mailbox, namesOf, type Work, type WorkRequest } fro
 const BEGIN_AGAIN_MS = 500;
 /** Instead of an answer: the request is for the next worker of this user. */
 const LEFT = Symbol('left to the next worker');
-
-/** An account, or its simulated book. */
-type Book = Pick<Order, 'accountId' | 'simulation'>;
 
 type Log = Record<'info' | 'warn' | 'error', (context: object, text: string) => void>;
 
@@ -144,10 +141,10 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   const foresee: Execution['judge'] = (entry) =>
     judgeGuards({ ...deps, orders: { ...orders, firstEquity: orders.knownEquity } }, entry);
   const lanes = createLanes();
-  /** What each account should hold, and what of it waits; by account, and by account and mode. */
-  const trades = new Map<string, Promise<Trades>>();
+  /** What of each account waits. */
   const resting = new Map<AccountId, Resting>();
   const tradesClock = { now: livelyClock(clock), lagMs: deps.rules.lagMs };
+  const books = openBooks({ orders, clock, tradesClock }, user);
   const faults = new Map<OrderId, number>();
   /** Accounts that are to be recovered, and whose turn has not come. */
   const recovering = new Set<AccountId>();
@@ -270,7 +267,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         return null;
       case 'flatten': {
         const { accountId } = request;
-        const known = await tradesNow({ accountId, simulation: false });
+        const known = await books.asOfNow({ accountId, simulation: false });
         const own = { ...deps, connections, trades: known, signal: stopping.signal };
         return inTurn(`flatten ${accountId}`, () => clearEntries(own, user, traded(request).accountId));
       }
@@ -287,7 +284,11 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       case 'plan': {
         const { accountId, draft, isProof } = request;
         const unsettled = () => orders.unsettled(user, accountId);
-        const besides = async () => ({ trades: await tradesNow(draft), unsettled, signal: stopping.signal });
+        const besides = async () => ({
+          trades: await books.asOfNow(draft),
+          unsettled,
+          signal: stopping.signal,
+        });
         const plan = () => answerPlan({ ...execution, judge: foresee }, request, besides);
         // What is proven is for an order, or for what one has made of the position.
         return asking(accountId, () => (isProof ? plan() : readings.asReader(plan)));
@@ -330,42 +331,12 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     }).finally(() => recovering.delete(account));
   }
 
-  /** Of the account, or of its simulated book: from what is saved at first, and as this worker sees it from then on. */
-  function tradesOf({ accountId, simulation }: Book): Promise<Trades> {
-    const book = `${accountId} ${simulation}`;
-    const known =
-      trades.get(book) ??
-      readTrades({ orders, clock: tradesClock }, { user, accountId, simulation }, clock.now());
-    trades.set(book, known);
-    // A database that is away is asked again by the next order.
-    known.catch(() => trades.delete(book));
-    return known;
-  }
-
-  /** What has ended since, whoever saw and saved it, is in it. `open`: what has not. */
-  async function upToDate(of: Book, open: readonly Order[]): Promise<Trades> {
-    const known = await tradesOf(of);
-    for (const id of known.left(open)) {
-      const ended = await orders.find(id);
-      if (ended && !ended.settledBy) for (const leg of ended.legs) known.seen(leg);
-    }
-    return known;
-  }
-
-  async function tradesNow(of: Book): Promise<Trades> {
-    const { orders: unsettled } = await orders.unsettled(user, of.accountId);
-    return upToDate(
-      of,
-      unsettled.filter((order) => order.simulation === of.simulation && openLeg(order)),
-    );
-  }
-
   function workOffAccount(account: AccountId, upTo: OrderId | null, turn: Turn): Promise<Order | null> {
     const read = () => orders.unsettled(user, account);
     const inHand = resting.get(account) ?? createResting();
     resting.set(account, inHand);
     return workOff(execution, read, {
-      ...{ upTo, turn, resting: inHand, tradesOf: upToDate, faults, log },
+      ...{ upTo, turn, resting: inHand, tradesOf: books.upToDate, faults, log },
       onDone: listening.note,
       signal: stopping.signal,
     });
@@ -380,7 +351,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       if (isWanted) return { reset: false };
       const outcome = await resetSimulation(deps.flattenSimulated, traded({ accountId: id }).accountId);
       // What was filled before is in no position any more.
-      trades.set(`${id} ${true}`, Promise.resolve(openTrades(tradesClock)));
+      books.beginAnew({ accountId: id, simulation: true });
       return outcome;
     });
   }

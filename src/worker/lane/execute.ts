@@ -12,7 +12,6 @@ import { nextStep } from '../../domain/orders/next-step.ts';
 import {
   type GuardVerdict,
   isLate,
-  isOpenLeg,
   keyOf,
   type Leg,
   mainLeg,
@@ -24,7 +23,6 @@ import {
   type Side,
   wasSent,
 } from '../../domain/orders/order.ts';
-import { isForgotten } from '../../domain/orders/other-legs.ts';
 import {
   givenUp,
   late,
@@ -34,7 +32,7 @@ import {
   unreachable,
 } from '../../domain/orders/outcome.ts';
 import { beforeRound, isExit, isWorthWaiting, patienceOf } from '../../domain/orders/patience.ts';
-import type { Facts, Held, Judgement, Pause, Rules } from '../../domain/orders/step.ts';
+import type { Facts, Judgement, Pause, Rules } from '../../domain/orders/step.ts';
 import type { Tracing } from '../../domain/tracing.ts';
 import type { Connections } from '../line/connections.ts';
 import { CredentialsUnreadable } from '../line/credentials.ts';
@@ -43,7 +41,8 @@ import type { Line } from '../line/line.ts';
 import type { Guarding } from '../orders.ts';
 import type { GuardedEntry } from './guarding.ts';
 import { type Instruments, resolveAll } from './instruments.ts';
-import { lookElsewhere, type OpenElsewhere, openElsewhere, refreshed } from './open-elsewhere.ts';
+import { lookElsewhere, openElsewhere, refreshed } from './open-elsewhere.ts';
+import { readHeld } from './read-held.ts';
 import { type Sending, sendLeg } from './send-leg.ts';
 import type { Trades } from './trades.ts';
 import { stopwatch } from './watches.ts';
@@ -97,11 +96,6 @@ class Replaced extends Error {}
 const SPREAD_MS = 100;
 /** After a wait. A broker that never lets us look holds nothing up for ever. */
 const MOST_LOOKS_AGAIN = 2;
-/** Of the position, where something was filled meanwhile: an order that is filled bit by bit keeps no exit from being planned. */
-const MOST_READS_AGAIN = 2;
-
-const fillsOf = (open: readonly OpenElsewhere[]): ReadonlyMap<string, string> =>
-  new Map(open.map(({ leg }) => [leg.clientOrderId, leg.fillQuantity ?? ZERO]));
 
 export async function executeOrder(
   deps: Execution,
@@ -268,7 +262,7 @@ export async function executeOrder(
             await pass(step);
             // Beside it, and not waited for: what the day began with.
             if (guards?.max_daily_loss !== undefined) deps.noteEquity(current, line);
-            position = await readHeld();
+            position = await positionNow();
             watches.position.looked();
             break;
           case 'look':
@@ -332,16 +326,9 @@ export async function executeOrder(
       return instruments;
     }
 
-    async function readHeld(again = MOST_READS_AGAIN): Promise<Facts['position']> {
-      const { all } = tradable();
-      const quantities = await Promise.all(all.map((instrument) => line.position(instrument)));
-      const held = all.map(({ symbol: instrument }, index) => ({
-        instrument,
-        quantity: quantities[index] ?? ZERO,
-        expected: trades.expected(instrument),
-      }));
-      const isStill = await whatStoodStill(held);
-      if (again > 0 && !held.every(isStill)) return readHeld(again - 1);
+    async function positionNow(): Promise<Facts['position']> {
+      const reading = { line, trades, open: () => open, lookAgain, now };
+      const { held, isStill } = await readHeld(reading, tradable().all);
       for (const each of held)
         if (agrees(each) && isStill(each)) {
           const there = open.map(({ leg }) => leg).filter(({ instrument }) => instrument === each.instrument);
@@ -353,30 +340,12 @@ export async function executeOrder(
       return { held, readAt: now() };
     }
 
-    /**
-     * What was filled while the position was read is in it, or is not. Where nothing else tells, as nothing was filled of late, what is
-     * open there is looked at before and after: later fills are added to what was read, and this one would count twice.
-     */
-    async function whatStoodStill(held: readonly Held[]): Promise<(each: Held) => boolean> {
-      const isOpenThere = (each: Held) =>
-        each.expected === null &&
-        open.some(
-          ({ instrument, leg }) =>
-            instrument === each.instrument && isOpenLeg(leg) && !isForgotten(leg, now()),
-        );
-      if (!held.some(isOpenThere)) return () => true;
-      const before = fillsOf(open);
+    async function lookAgain(): Promise<boolean> {
       let isAnswered = true;
       open = await lookAt(deps.rules.settleMs, () => {
         isAnswered = false;
       });
-      const after = fillsOf(open);
-      const moved = new Set(
-        open
-          .filter(({ leg }) => before.get(leg.clientOrderId) !== after.get(leg.clientOrderId))
-          .map(({ instrument }) => instrument),
-      );
-      return ({ instrument }) => isAnswered && !moved.has(instrument);
+      return isAnswered;
     }
 
     async function lookAt(withinMs: number, onUnanswered = () => {}) {

@@ -2,7 +2,7 @@
 // worker first meets the account, and up to date from then on, since nobody else executes this user's orders.
 
 import { type Decimal, sign } from '../../domain/decimal.ts';
-import type { AccountId, OrderId, UserId } from '../../domain/ids.ts';
+import type { OrderId, UserId } from '../../domain/ids.ts';
 import { agreedOn, expectedOf, type Known, knownFrom, withFill } from '../../domain/orders/expected.ts';
 import { type Leg, type Order, openLeg, type Side } from '../../domain/orders/order.ts';
 import type { WorkerOrders } from '../orders.ts';
@@ -66,26 +66,74 @@ export function openTrades({ now, lagMs }: TradesClock, saved: readonly Order[] 
   };
 }
 
+/** An account, or its simulated book. */
+type Book = Pick<Order, 'accountId' | 'simulation'>;
+
+/** What each account of a user should hold. */
+export interface Books {
+  /** From what is saved at first, and as its worker sees it from then on. */
+  of(book: Book): Promise<Trades>;
+  /** With what has ended since, whoever saw and saved it. `open`: its orders with an open leg, as they stand now. */
+  upToDate(book: Book, open: readonly Order[]): Promise<Trades>;
+  /** The same, for whoever has not read them. */
+  asOfNow(book: Book): Promise<Trades>;
+  /** What was filled there before is in no position any more. */
+  beginAnew(book: Book): void;
+}
+
+interface BooksDeps {
+  readonly orders: Pick<WorkerOrders, 'recent' | 'unsettled' | 'find'>;
+  /** With which orders are saved. */
+  readonly clock: { now(): number };
+  readonly tradesClock: TradesClock;
+}
+
 /** Orders that were accepted longer ago have nothing to do with what lags now. */
 const RECENT_MS = 15 * 60_000;
 
-/** From what is saved. `now`: by the clock with which it was saved. */
-export async function readTrades(
-  {
-    orders,
-    clock,
-  }: { readonly orders: Pick<WorkerOrders, 'recent' | 'unsettled'>; readonly clock: TradesClock },
-  { user, accountId, simulation }: { user: UserId; accountId: AccountId; simulation: boolean },
-  now: number,
-): Promise<Trades> {
-  const recent = await orders.recent(user, accountId, now - RECENT_MS);
-  const { orders: unsettled } = await orders.unsettled(user, accountId);
-  const known = new Set(recent.map(({ id }) => id));
-  const saved = [...recent, ...unsettled.filter(({ id }) => !known.has(id))];
-  return openTrades(
-    clock,
-    saved.filter((order) => order.simulation === simulation),
-  );
+export function openBooks({ orders, clock, tradesClock }: BooksDeps, user: UserId): Books {
+  const books = new Map<string, Promise<Trades>>();
+  const nameOf = ({ accountId, simulation }: Book) => `${accountId} ${simulation}`;
+
+  async function read({ accountId, simulation }: Book): Promise<Trades> {
+    const recent = await orders.recent(user, accountId, clock.now() - RECENT_MS);
+    const { orders: unsettled } = await orders.unsettled(user, accountId);
+    const known = new Set(recent.map(({ id }) => id));
+    const saved = [...recent, ...unsettled.filter(({ id }) => !known.has(id))];
+    return openTrades(
+      tradesClock,
+      saved.filter((order) => order.simulation === simulation),
+    );
+  }
+
+  function of(book: Book): Promise<Trades> {
+    const known = books.get(nameOf(book)) ?? read(book);
+    books.set(nameOf(book), known);
+    // A database that is away is asked again by the next order.
+    known.catch(() => books.delete(nameOf(book)));
+    return known;
+  }
+
+  async function upToDate(book: Book, open: readonly Order[]): Promise<Trades> {
+    const known = await of(book);
+    for (const id of known.left(open)) {
+      const ended = await orders.find(id);
+      // What a person settled was traded long before, and is in every position.
+      if (ended && !ended.settledBy) for (const leg of ended.legs) known.seen(leg);
+    }
+    return known;
+  }
+
+  return {
+    of,
+    upToDate,
+    async asOfNow(book) {
+      const { orders: unsettled } = await orders.unsettled(user, book.accountId);
+      const open = unsettled.filter((order) => order.simulation === book.simulation && openLeg(order));
+      return upToDate(book, open);
+    },
+    beginAnew: (book) => void books.set(nameOf(book), Promise.resolve(openTrades(tradesClock))),
+  };
 }
 
 /** It is looked at, and nothing is learnt by it. */

@@ -1,0 +1,64 @@
+// What is held of an order's instruments, and whether something of ours was filled there while it was read.
+
+import type { Instrument } from '../../broker/broker.ts';
+import { ZERO } from '../../domain/decimal.ts';
+import { isOpenLeg } from '../../domain/orders/order.ts';
+import { isForgotten } from '../../domain/orders/other-legs.ts';
+import type { Held } from '../../domain/orders/step.ts';
+import type { Line } from '../line/line.ts';
+import type { OpenElsewhere } from './open-elsewhere.ts';
+import type { Trades } from './trades.ts';
+
+interface Reading {
+  readonly line: Pick<Line, 'position'>;
+  readonly trades: Pick<Trades, 'expected'>;
+  /** What else is open, as it was seen last. */
+  open(): readonly OpenElsewhere[];
+  /** Looks at it once more; false: not everything was answered. */
+  lookAgain(): Promise<boolean>;
+  now(): number;
+}
+
+interface Read {
+  readonly held: readonly Held[];
+  /** Nothing of ours was filled there meanwhile. */
+  isStill(each: Held): boolean;
+}
+
+/** An order that is filled bit by bit keeps no exit from being planned. */
+const MOST_READS_AGAIN = 2;
+
+export async function readHeld(
+  reading: Reading,
+  instruments: readonly Instrument[],
+  again = MOST_READS_AGAIN,
+): Promise<Read> {
+  const quantities = await Promise.all(instruments.map((instrument) => reading.line.position(instrument)));
+  const held = instruments.map(({ symbol: instrument }, index) => ({
+    instrument,
+    quantity: quantities[index] ?? ZERO,
+    expected: reading.trades.expected(instrument),
+  }));
+  const isStill = await whatStoodStill(reading, held);
+  return again > 0 && !held.every(isStill) ? readHeld(reading, instruments, again - 1) : { held, isStill };
+}
+
+/**
+ * What was filled while the position was read is in it, or is not. Where nothing else tells, as nothing was filled of late, what is
+ * open there is looked at before and after: later fills are added to what was read, and this one would count twice.
+ */
+async function whatStoodStill(
+  { open, lookAgain, now }: Reading,
+  held: readonly Held[],
+): Promise<Read['isStill']> {
+  const isOpenThere = ({ instrument, expected }: Held) =>
+    expected === null &&
+    open().some(
+      (other) => other.instrument === instrument && isOpenLeg(other.leg) && !isForgotten(other.leg, now()),
+    );
+  if (!held.some(isOpenThere)) return () => true;
+  const before = new Map(open().map(({ leg }) => [leg.clientOrderId, leg.fillQuantity ?? ZERO]));
+  const isAnswered = await lookAgain();
+  const moved = open().filter(({ leg }) => before.get(leg.clientOrderId) !== (leg.fillQuantity ?? ZERO));
+  return ({ instrument }) => isAnswered && !moved.some((other) => other.instrument === instrument);
+}
