@@ -364,7 +364,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       inTurn(`looks ${order.accountId}`, () => lookAtOrder({ connections, clock }, order));
     const seen = await (isReading ? readings.asPaid(looking) : looking());
     if (seen.seen === 'state' && leg)
-      (await tradesOf(traded(order))).seen({ ...leg, fillQuantity: seen.state.fillQuantity });
+      (await books.of(traded(order))).seen({ ...leg, fillQuantity: seen.state.fillQuantity });
     if (seen.seen === 'state' && hasEnded(seen.state.status)) listening.forget(order);
     else listening.note(order);
     return seen;
