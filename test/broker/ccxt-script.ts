@@ -77,7 +77,7 @@ async function answered({ status = 200, body, text, headers, afterMs = 0 }: Answ
 
 const isClock = ({ pathname }: URL): boolean => pathname.endsWith('/time');
 
-const MARKETS: Readonly<Record<ExchangeName, object>> = {
+export const MARKETS: Readonly<Record<ExchangeName, object>> = {
   binance: {
     symbol: 'BTCUSDT',
     contractType: 'PERPETUAL',

@@ -71,8 +71,8 @@ export const inCall = <T>(call: Call, work: () => Promise<T>): Promise<T> => cal
 /** Whose library it is, as it would tell the exchange: nobody's commission stands on a user's orders. */
 const MARKS = ['referer', 'x-gate-channel-id', 'x-channel-api-code', 'user-agent'];
 
-/** Of lists of markets too. */
-const MOST_BYTES = 32 * 1024 * 1024;
+/** Of lists of markets, which ccxt reads; what else is so long is no answer. */
+const MOST_LIST_BYTES = 32 * 1024 * 1024;
 
 interface Request {
   readonly method: string;
@@ -91,13 +91,14 @@ export function createWire({
   readonly fetch?: Fetch | undefined;
 }): Send {
   const readdressed = readdress(base);
-  const ask = wholeAnswers(fetch, MOST_BYTES);
+  const [askShort, askLong] = [wholeAnswers(fetch), wholeAnswers(fetch, MOST_LIST_BYTES)];
   return async (url, { method, headers = {}, body }) => {
     const call = currentCall();
     if (call.signal.aborted) throw new Unanswered('It was not asked in time', true);
     const sent = { ...unmarked(headers), ...call.headers };
     let heard: Heard;
     try {
+      const ask = call.isForCcxt ? askLong : askShort;
       const response = await ask(readdressed(url), {
         method,
         signal: call.signal,

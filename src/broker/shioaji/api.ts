@@ -6,8 +6,11 @@ import { baseAddress, type Fetch, isUnsent, wholeAnswers } from '../wire.ts';
 import { FAULT } from './answers.ts';
 import { brief } from './refusals.ts';
 
-/** The lists of contracts are long. */
-const MOST_BYTES = 32 * 1_048_576;
+/** What may be long: the lists of contracts, and the orders of a day, among which ours is looked for. */
+const LONG: readonly (readonly [path: RegExp, bytes: number])[] = [
+  [/^data\/contracts/, 32 * 1_048_576],
+  [/^order\/trades$/, 8 * 1_048_576],
+];
 
 export interface ApiOptions {
   /** There is no public one. */
@@ -35,7 +38,7 @@ const NAME = 'the Shioaji server';
 
 export function openApi(own: Keys, { url, fetch = globalThis.fetch, meter }: ApiOptions): Api {
   const address = baseAddress(url);
-  const askOnce = wholeAnswers(fetch, MOST_BYTES);
+  const askAt = (path: string) => wholeAnswers(fetch, LONG.find(([long]) => long.test(path))?.[1]);
   return {
     address,
     async ask(signal, path, body, keys = own) {
@@ -43,7 +46,7 @@ export function openApi(own: Keys, { url, fetch = globalThis.fetch, meter }: Api
       // What is held and what there is: SinoPac counts these apart, and takes few of them.
       if (path.startsWith('portfolio/')) meter?.sent();
       try {
-        const response = await askOnce(`${address}/api/v1/${path}`, {
+        const response = await askAt(path)(`${address}/api/v1/${path}`, {
           method: body ? 'POST' : 'GET',
           signal,
           headers: {

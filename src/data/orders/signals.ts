@@ -111,8 +111,8 @@ const STEP = 250;
 const PAGE_MS = 400;
 
 /**
- * Newest first; `after` is the last one of the page before. Without their messages, which can be large. What orders and
- * accounts tell is no index's: signals that do not fit are passed over in steps. `lookedBackTo`: the last one that was looked
+ * Newest first; `after` is the last one of the page before. Without their messages, which can be large. Of several filters one
+ * leads, by its index; what the others, orders and accounts tell is no index's: signals that do not fit are passed over in steps. `lookedBackTo`: the last one that was looked
  * at, where there may be more behind it.
  */
 export async function listSignals(
@@ -121,10 +121,10 @@ export async function listSignals(
   { filter, after, limit }: { filter: SignalFilter; after: string | null; limit: number },
 ): Promise<{ readonly found: ListedSignal[]; readonly lookedBackTo: string | null }> {
   const begun = performance.now();
-  const found = foundBy(user, filter);
+  const { found, others } = foundBy(user, filter);
   const realAccounts = filter.realMoney === undefined ? new Set<AccountId>() : await realMoneyOf(db, user);
   if (filter.realMoney && realAccounts.size === 0) return { found: [], lookedBackTo: null };
-  const fits = [...orderFits(filter), ...moneyFits(filter, realAccounts)];
+  const fits = [...others, ...orderFits(filter), ...moneyFits(filter, realAccounts)];
   const step = fits.length === 0 ? limit : STEP;
   const read = (last: string | null) =>
     db.all<SeenRow>(
@@ -155,16 +155,20 @@ export async function listSignals(
 const isEnd = (outcome: SignalOutcome | SignalEnd | undefined): outcome is SignalEnd =>
   SIGNAL_ENDS.some((end) => end === outcome);
 
-/** Of what stands in the signals themselves. */
-const foundBy = (user: UserId, { accountId, outcome, code, symbol, from, to }: SignalFilter): Statement[] => [
-  sql`user_id = ${user}`,
-  ...(accountId === undefined ? [] : [sql`trading_account_id = ${accountId}`]),
-  ...(outcome === undefined || isEnd(outcome) ? [] : [sql`outcome = ${outcome}`]),
-  ...(code === undefined ? [] : [sql`code = ${code}`]),
-  ...(symbol === undefined ? [] : [sql`symbol = ${symbol}`]),
-  ...(from === undefined ? [] : [sql`arrived_at >= ${from}`]),
-  ...(to === undefined ? [] : [sql`arrived_at <= ${to}`]),
-];
+/** Of what stands in the signals themselves. What tells most leads: a code more than a symbol, a symbol more than an outcome. */
+function foundBy(user: UserId, { accountId, outcome, code, symbol, from, to }: SignalFilter) {
+  const [leading, ...others] = [
+    ...(code === undefined ? [] : [sql`code = ${code}`]),
+    ...(symbol === undefined ? [] : [sql`symbol = ${symbol}`]),
+    ...(outcome === undefined || isEnd(outcome) ? [] : [sql`outcome = ${outcome}`]),
+    ...(accountId === undefined ? [] : [sql`trading_account_id = ${accountId}`]),
+  ];
+  const times = [
+    ...(from === undefined ? [] : [sql`arrived_at >= ${from}`]),
+    ...(to === undefined ? [] : [sql`arrived_at <= ${to}`]),
+  ];
+  return { found: [sql`user_id = ${user}`, ...(leading ? [leading] : []), ...times], others };
+}
 
 const behind = (user: UserId, last: string): Statement =>
   sql`(arrived_at, id) < (select arrived_at, id from signals where id = ${last} and user_id = ${user})`;
