@@ -120,7 +120,7 @@ async function atABroker(servers: readonly Round[]): Promise<Round[]> {
       const broker = await openBrokerCapacity();
       stops.push(broker.stop);
       const setting = { mode, env: { ...env, ...OFTEN, ...broker.env } };
-      return { name: `${mode}, at a broker that counts`, setting, attacks: [broker.attack] };
+      return { name: `${mode}, at a broker that counts`, setting, attacks: broker.attacks };
     }),
   );
 }

@@ -14,6 +14,8 @@ import type { Answer, Desk, Person, TradingAccount } from './desk.ts';
 const READS = 500;
 const WITHIN_MS = 6_000;
 const READ_ACCOUNTS = 10;
+/** So long the exchange takes nothing. */
+const LAST_OF_MINUTE_MS = 12_000;
 /** What is read in turn. */
 const PATHS = ['balance', 'positions'];
 
@@ -94,8 +96,36 @@ export async function openBrokerCapacity() {
     },
   };
 
+  const gateClosed: Attack = {
+    item: 13,
+    title: 'another program at our address uses up the exchange’s weight; then a user exits',
+    before: 'the exit was refused “for 55 seconds”, and the position kept',
+    modes: EVERYWHERE,
+    async run(desk) {
+      const owner = await desk.person('desk');
+      const account = await open(desk, owner);
+      const signal = { symbol: 'BTCUSDT.P', quantity: 0.05 };
+      await desk.must(200, desk.webhook(account, desk.signal(account, signal)));
+      await pause(Math.max(0, 60_000 - (Date.now() % 60_000) - LAST_OF_MINUTE_MS));
+      weighed.useUp(WEIGHT_A_MINUTE);
+      const begun = performance.now();
+      const exit = await desk.webhook(account, desk.signal(account, { ...signal, action: 'long_exit' }));
+      let order = exit;
+      while (!['filled', 'rejected', 'expired', 'failed'].includes(order.body.status)) {
+        if (performance.now() - begun > 120_000) break;
+        await pause(250);
+        order = await desk.must(200, owner.ask('GET', `/trading/orders/${exit.body.order_id}`));
+      }
+      const seconds = (performance.now() - begun) / 1000;
+      return {
+        got: `the exit is ${told(exit)}, and ${order.body.status} after ${seconds.toFixed(1)} s`,
+        isClosed: order.body.status === 'filled',
+      };
+    },
+  };
+
   return {
-    attack: usedUp,
+    attacks: [usedUp, gateClosed],
     env: { BROKER_URLS: JSON.stringify({ binance: exchange.url }) },
     async stop() {
       await exchange.close();

@@ -9,6 +9,7 @@ import { openExchange } from '../../chaos/exchange.ts';
 import { openCcxt } from '../../src/broker/ccxt/open.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import type { AccountId, ClientOrderId, Timestamp } from '../../src/domain/ids.ts';
+import type { OrderResult } from '../../src/domain/orders/result.ts';
 import { weighedBinance } from '../stubs/binance-weighed.ts';
 import type { Problem } from '../world.ts';
 import { journey } from './journey.ts';
@@ -94,6 +95,12 @@ describe('Binance’s weight', () => {
       JSON.stringify(refused.body),
     );
     assert.ok(Number(refused.headers['retry-after']) >= 1);
+    // A rehearsal asks there for prices, and trades nothing.
+    const rehearsed = await world.as<OrderResult>(trader, 'POST', '/trading/order', {
+      ...{ trading_account_id: trader.account.id, symbol: 'BTCUSDT.P', action: 'buy' },
+      ...{ quantity: 0.05, simulation: true },
+    });
+    assert.equal(rehearsed.body.error?.code, 'broker_rate_limited', JSON.stringify(rehearsed.body));
     assert.equal(weighed.used(), used);
     const exit = await world.send(trader, { symbol: 'BTCUSDT.P', action: 'long_exit' });
     await until(trader, exit.body.order_id, ({ status }) => status === 'filled');

@@ -120,7 +120,10 @@ describe('What a user may read in a minute', () => {
       assertLimited(await read(world, trader, what));
     const draft = { trading_account_id: trader.account.id, action: 'buy', symbol: 'BTCUSDT', quantity: 1 };
     assertLimited(await world.as<Problem>(trader, 'POST', '/trading/order/plan', draft));
-    assertLimited(await world.as<Problem>(trader, 'POST', `/trading/accounts/${trader.account.id}/verify`));
+    const path = `/trading/accounts/${trader.account.id}`;
+    const message = JSON.stringify({ ...draft, timestamp: new Date().toISOString(), secret: trader.secret });
+    assertLimited(await world.as<Problem>(trader, 'POST', `${path}/check`, { message }));
+    assertLimited(await world.as<Problem>(trader, 'POST', `${path}/verify`));
     assert.equal(
       broker.calls.slice(calls).filter(({ call }) => call !== 'resolve').length,
       0,

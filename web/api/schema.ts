@@ -512,7 +512,7 @@ responses: { 200: { headers: Record<string, unknown>; content: { "application/js
 404: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "not_found"; }); } };
 413: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "payload_too_large"; }); } };
 415: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "request_invalid"; }); } };
-429: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "edge_rate_limited"; }); } };
+429: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "edge_rate_limited" | "rate_limited"; }); } };
 500: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "internal_error"; }); } };
 503: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "database_unavailable"; }); } }; }; }; };
 "/trading/order/plan": { post: { parameters: { "query"?: never;

@@ -91,7 +91,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   });
   const readings = createReadings(user, deps.takeRead);
   /** What was read of the account before is no longer so. */
-  const traded = <Of extends Pick<Order, 'accountId'>>(order: Of): Of => {
+  const traded = (order: Order): Order => {
     readings.forget(order.accountId);
     return order;
   };
@@ -269,7 +269,8 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         const { accountId } = request;
         const known = await books.asOfNow({ accountId, simulation: false });
         const own = { ...deps, connections, trades: known, signal: stopping.signal };
-        return inTurn(`flatten ${accountId}`, () => clearEntries(own, user, traded(request).accountId));
+        const clear = () => clearEntries(own, user, accountId).finally(() => readings.forget(accountId));
+        return inTurn(`flatten ${accountId}`, clear);
       }
       case 'look':
         return look(request);
@@ -349,7 +350,8 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       const { orders: unsettled } = await orders.unsettled(user, id);
       const isWanted = unsettled.some(({ simulation, status }) => simulation && isUnderWay(status));
       if (isWanted) return { reset: false };
-      const outcome = await resetSimulation(deps.flattenSimulated, traded({ accountId: id }).accountId);
+      const outcome = await resetSimulation(deps.flattenSimulated, id);
+      readings.forget(id);
       // What was filled before is in no position any more.
       books.beginAnew({ accountId: id, simulation: true });
       return outcome;
