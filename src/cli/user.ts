@@ -162,32 +162,36 @@ export const user: AddCommands = (noun, desk) => {
       }),
     );
 
-  noun
-    .command('password')
-    .alias('reset-password')
-    .description('set a new password; every session and API key of the user ends, as with `secure`')
-    .argument('<user>', WHOM)
-    .option(...PASSWORD_STDIN)
-    .option(...JSON_OPTION)
-    .addHelpText('after', examples('user password ann@example.com'))
-    .action(
-      does(async (whom: string, { passwordStdin, json }: WithJson & { passwordStdin?: true }) => {
-        const password = passwordStdin ? await desk.input.read() : randomToken();
-        return ofUser(desk, 'user password', whom, async (operator, found) => {
-          const denial = await replacePassword({ ...operator, hasher: argon2id }, found, password);
-          if (denial) return refused(output, denial);
-          const made = passwordStdin ? {} : { password };
-          if (json) output.json({ id: found.id, email: found.email, ...made });
-          else {
-            output.print(
-              `The password of ${visible(found.email)} is set; every session has ended, every API key is revoked, and notification destinations wait to be confirmed.`,
-            );
-            if (!passwordStdin) output.print(`password ${password}`);
-          }
-          return 0;
-        });
-      }),
-    );
+  // The second name is what it was called at first.
+  for (const [name, hidden] of [
+    ['password', false],
+    ['reset-password', true],
+  ] as const)
+    noun
+      .command(name, { hidden })
+      .description('set a new password; every session and API key of the user ends, as with `secure`')
+      .argument('<user>', WHOM)
+      .option(...PASSWORD_STDIN)
+      .option(...JSON_OPTION)
+      .addHelpText('after', examples('user password ann@example.com'))
+      .action(
+        does(async (whom: string, { passwordStdin, json }: WithJson & { passwordStdin?: true }) => {
+          const password = passwordStdin ? await desk.input.read() : randomToken();
+          return ofUser(desk, 'user password', whom, async (operator, found) => {
+            const denial = await replacePassword({ ...operator, hasher: argon2id }, found, password);
+            if (denial) return refused(output, denial);
+            const made = passwordStdin ? {} : { password };
+            if (json) output.json({ id: found.id, email: found.email, ...made });
+            else {
+              output.print(
+                `The password of ${visible(found.email)} is set; every session has ended, every API key is revoked, and notification destinations wait to be confirmed.`,
+              );
+              if (!passwordStdin) output.print(`password ${password}`);
+            }
+            return 0;
+          });
+        }),
+      );
 
   noun
     .command('secure')

@@ -5,10 +5,13 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { createApiKey } from '../../src/app/accounts/settings.ts';
 import { secureEverybody } from '../../src/app/identity/after-theft.ts';
+import { addDestination, changeUserDestination } from '../../src/app/notifications/destinations.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { sql } from '../../src/data/engine/db.ts';
-import { timestamp } from '../../src/domain/ids.ts';
+import { findUserRecord } from '../../src/data/identity/users.ts';
+import { timestamp, type UserId } from '../../src/domain/ids.ts';
 import type { Mail } from '../../src/mail/mailer.ts';
 import { makeBackup } from '../../src/roles/backup.ts';
 import { makeSession } from '../accounts/credentials.ts';
@@ -232,6 +235,24 @@ test('a known device is a stranger afterwards, and one that logs in then is know
   await again();
   for (let guesses = 0; guesses < 11; guesses++) await guess();
   await again();
+});
+
+test('what was under way in a session that has ended makes no key, and neither adds nor confirms a destination', async (t) => {
+  const { world, owner, destination } = await openHouse(t);
+  const found = await findUserRecord(world.db, owner.user.id as UserId);
+  assert.ok(found);
+  // Let in before the session ended, and at work after it.
+  const { id: sessionId } = await makeSession(world, found, { isActive: false });
+  const context = { requestId: '1', ip: '127.0.0.1', userAgent: null, path: '/', method: 'POST' };
+  const late = { id: found.id, user: found, sessionId, context };
+  const deps = { ...world, plans: world.config.plans, privateNetworks: [] };
+  const spy = { kind: 'webhook', name: 'Spy', events: [], accountIds: null, summaryHour: 7 } as const;
+  for (const outcome of [
+    await createApiKey(deps, late, { name: 'last', expiresInDays: null }),
+    await addDestination(deps, late, { ...spy, url: 'https://example.com/spy' }),
+    await changeUserDestination(deps, late, destination.id, { paused: false }),
+  ])
+    assert.ok('code' in outcome && outcome.code === 'unauthenticated', JSON.stringify(outcome));
 });
 
 test('an API key can neither log out everywhere nor read what is left to do, and a user secures nobody else', async (t) => {

@@ -132,14 +132,14 @@ await onStage('a first day', ({ stage, visitor, page }) => {
     await page.getByText('The second factor is on.').waitFor();
     assertClean(visitor.watched, stage.url);
 
-    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByRole('button', { name: 'Log out', exact: true }).click();
     await page.waitForURL(/\/(login|welcome)/);
     await page.goto(`${stage.url}/security`);
     await enter(page, { email: EMAIL, password: PASSWORD });
     await page.getByLabel('Six digits from your authenticator app').fill(code(1));
     await page.getByLabel('Six digits from your authenticator app').press('Enter');
     await page.waitForURL('**/security');
-    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByRole('button', { name: 'Log out', exact: true }).click();
     await page.waitForURL(/\/(login|welcome)/);
   });
 

@@ -145,7 +145,7 @@ async function badDays({ stage, browser, visitor, page }: Scene): Promise<void> 
     await other.goto(`${stage.url}/positions`);
     await other.getByRole('heading', { level: 1 }).waitFor();
     await page.goto(`${stage.url}/security`);
-    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByRole('button', { name: 'Log out', exact: true }).click();
     await page.waitForURL(/\/login/);
     // Where this one was is nobody's business: another may log in next.
     await other.waitForURL(`${stage.url}/login`);

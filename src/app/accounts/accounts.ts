@@ -24,7 +24,7 @@ import {
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { mergeGuards, showGuards } from '../../domain/guards/settings.ts';
 import { type SealingKey, sealProblem } from '../../domain/identity/sealed.ts';
-import { type AccountId, isUuid, timestamp, type UserId } from '../../domain/ids.ts';
+import { type AccountId, isUuid, type SessionId, timestamp, type UserId } from '../../domain/ids.ts';
 import { mergePaperSettings, type PaperSettings, readPaperSettings } from '../../domain/paper-settings.ts';
 import type { OutOfSync } from '../../domain/signals/strategy.ts';
 import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
@@ -44,6 +44,8 @@ export interface AccountDeps {
 export interface Owner {
   readonly id: UserId;
   readonly context: RequestContext;
+  /** In which session, where it is one. */
+  readonly sessionId?: SessionId;
 }
 
 /** One who makes something of which the plan has room for so many. */

@@ -4,6 +4,7 @@ import { deleteAllowedIp, insertAllowedIp, listAllowedIps } from '../../data/acc
 import type { Db, Statement } from '../../data/engine/db.ts';
 import { insertApiKey, listApiKeys, revokeApiKey } from '../../data/identity/api-keys.ts';
 import { roomFor } from '../../data/identity/room.ts';
+import { sessionHolds } from '../../data/identity/sessions.ts';
 import { acceptTerms, currentTerms, type Terms } from '../../data/identity/users.ts';
 import { ordersOn } from '../../data/orders/limits.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
@@ -72,12 +73,18 @@ export async function createApiKey(
   const lost = await perform(
     deps,
     owner,
-    [...roomFor('api_keys', owner.id, roomOfUser(deps, owner.user)), insertApiKey(made)],
+    [
+      ...roomFor('api_keys', owner.id, roomOfUser(deps, owner.user)),
+      // A thief who makes one after the other is not to be left with the last.
+      ...(owner.sessionId ? [sessionHolds(owner.sessionId)] : []),
+      insertApiKey(made),
+    ],
     {
       action: 'api_key_created',
       resource,
     },
   );
+  if (lost === 'session') return deny('unauthenticated');
   if (lost !== null) return deny('too_many');
   return { id: made.id, name, key, expires_at: made.expiresAt, created_at: made.createdAt };
 }

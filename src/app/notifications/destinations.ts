@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import type { Db, Reads, Statement } from '../../data/engine/db.ts';
+import { sessionHolds } from '../../data/identity/sessions.ts';
 import { endOfDelivery, insertDelivery, listDeliveries } from '../../data/notifications/deliveries.ts';
 import {
   changeDestination,
@@ -124,8 +125,10 @@ export async function addDestination(deps: DestinationDeps, owner: Owner, given:
       nextSummaryAt: events.includes('daily_summary') ? timestamp(nextSummary(summaryHour, now)) : null,
       createdAt: timestamp(now),
     }),
+    ...(owner.sessionId ? [sessionHolds(owner.sessionId)] : []),
     entry(owner, 'added', id, now, { kind, address: read.shownAs, events }),
   ]);
+  if (lost === 'session') return deny('unauthenticated');
   if (lost !== null) return deny('too_many');
   const made = await readDestination(deps, owner.id, id);
   return secret === null ? made : { ...made, secret };
@@ -189,9 +192,11 @@ export async function changeUserDestination(
   };
   const { name: _name, ...told } = given;
   const lost = await db.commit([
+    ...(owner.sessionId ? [sessionHolds(owner.sessionId)] : []),
     ...changeDestination(owner.id, id, change),
     entry(owner, 'changed', id, now, told),
   ]);
+  if (lost === 'session') return deny('unauthenticated');
   return lost === null ? readDestination(deps, owner.id, id) : noSuch();
 }
 

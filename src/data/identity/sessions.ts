@@ -94,6 +94,10 @@ export async function isSessionLive(db: Reads, id: SessionId, now: Timestamp): P
   return row !== undefined;
 }
 
+/** Guarded by `session`: what outlives a session is made while it is open. Whoever ends it comes before, and is seen, or after. */
+export const sessionHolds = (id: SessionId): Statement =>
+  must('session', sql`select 1 from user_sessions where id = ${id} and is_active = ${true}`);
+
 /** Guarded by `active`: nobody revokes what is another's. */
 export const revokeOwnSession = (id: SessionId, user: UserId): Statement =>
   must(

@@ -43,6 +43,7 @@ export function notificationRoutes(server: FastifyInstance, deps: NotificationRo
   const ownerOf = (request: FastifyRequest): Owner => ({
     id: request.caller.user.id,
     context: deps.contextOf(request),
+    ...(request.caller.via === 'session' ? { sessionId: request.caller.session.id } : {}),
   });
   const params = { id: 'Of the destination.' };
 

@@ -55,6 +55,7 @@ export function settingsRoutes(server: FastifyInstance, deps: SettingsRoutes): v
     id: request.caller.user.id,
     user: request.caller.user,
     context: deps.contextOf(request),
+    ...(request.caller.via === 'session' ? { sessionId: request.caller.session.id } : {}),
   });
 
   server.get<{ Querystring: Static<typeof PageQuery> }>(

@@ -11,7 +11,6 @@ import { Section } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { useReadAgain } from '../../parts/read-again.ts';
 import { When } from '../../parts/when.tsx';
-import { kindInWords } from '../notifications/words.ts';
 import { afterTheft } from './questions.ts';
 import styles from './security.module.css';
 import { BECAUSE, deviceInWords, OFFERED } from './words.ts';
@@ -150,8 +149,8 @@ function DestinationRow({ destination }: { readonly destination: Found['destinat
         {name}
       </dt>
       <dd>
-        notifications to {kindInWords(kind)}, {address}, added <When at={created_at} />: paused until you
-        confirm that it is yours
+        notifications by {kind}, {address}, added <When at={created_at} />: paused until you confirm that it
+        is yours
         {fault && <ProblemNote fault={fault} />}
       </dd>
       <dd className={styles.sure}>
