@@ -2,7 +2,13 @@
 
 import { argon2id } from '../app/identity/passwords.ts';
 import { changeUserAsAdmin, readUser, readUsers, type UserChange } from '../app/operation/admin.ts';
-import { addUser, findUser, removeSecondFactor, replacePassword } from '../app/operation/operator.ts';
+import {
+  addUser,
+  confirmAddress,
+  findUser,
+  removeSecondFactor,
+  replacePassword,
+} from '../app/operation/operator.ts';
 import { randomToken } from '../app/secret-box.ts';
 import type { User } from '../data/identity/users.ts';
 import { isDenial } from '../domain/denial.ts';
@@ -183,6 +189,22 @@ export const user: AddCommands = (noun, desk) => {
           return 0;
         });
       }),
+    );
+
+  noun
+    .command('verify')
+    .description("count a user's email address as confirmed, where the link does not reach them")
+    .argument('<user>', WHOM)
+    .addHelpText('after', examples('user verify ann@example.com'))
+    .action(
+      does(async (whom: string) =>
+        ofUser(desk, 'user verify', whom, async (operator, found) => {
+          const denial = await confirmAddress(operator, found);
+          if (denial) return refused(output, denial);
+          output.print(`The address of ${visible(found.email)} counts as confirmed.`);
+          return 0;
+        }),
+      ),
     );
 
   noun

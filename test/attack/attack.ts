@@ -14,7 +14,7 @@ import { connections, readers } from './exhaustion.ts';
 import { figuresTable } from './figures.ts';
 import { forEver, forgedAnswers, forgedLog, liftedLock, movedSecret } from './inside.ts';
 import { deletedPosition, guesses, keyAfterReset, lapsed, stolenKey, usedUpSignal } from './owners.ts';
-import { ofPrincipals } from './principals.ts';
+import { CONFIRMING, ofAddresses, ofPrincipals } from './principals.ts';
 import { type Setting, startProduct } from './product.ts';
 import { diary, ipv6Site, oddities, passwordFlood, rehearsals, rubbish, tokenLimit } from './strangers.ts';
 
@@ -68,6 +68,7 @@ async function rounds(): Promise<Round[]> {
       // With the defaults there is an admin from the start.
       attacks: mode === 'production' ? EACH : EACH.filter((attack) => attack !== firstAdmin),
     },
+    { name: `${mode}, confirming addresses`, setting: { mode, env: CONFIRMING }, attacks: ofAddresses },
   ]);
   const careless: Round = {
     name: 'default, behind a proxy',
@@ -84,7 +85,14 @@ async function overServers(): Promise<Round[]> {
     const [postgres, redis] = [await startPostgres(), await startRedis()];
     stops.push(postgres.stop, redis.stop);
     const env = { ...PLANS, DATABASE_URL: postgres.url, REDIS_URL: redis.url, RESPONSE_WAIT_SECONDS: '4' };
-    return [{ name: 'PostgreSQL and Redis', setting: { mode: 'servers', env }, attacks: EACH }];
+    return [
+      { name: 'PostgreSQL and Redis', setting: { mode: 'servers', env }, attacks: EACH },
+      {
+        name: 'PostgreSQL and Redis, confirming addresses',
+        setting: { mode: 'servers', env: { ...env, ...CONFIRMING } },
+        attacks: ofAddresses,
+      },
+    ];
   } catch (fault) {
     if (!(fault instanceof PostgresMissing || fault instanceof RedisMissing)) throw fault;
     console.log(`Nothing is done over PostgreSQL and Redis: ${fault.message}`);

@@ -31,6 +31,7 @@ import { gettingOut } from '../migrations/018-getting-out.ts';
 import { openedMonths } from '../migrations/019-opened-months.ts';
 import { halfDone } from '../migrations/021-half-done.ts';
 import { owedComparisons } from '../migrations/022-owed-comparisons.ts';
+import { addresses } from '../migrations/025-addresses.ts';
 import { type Db, type Reads, type Scripts, ScriptsUnderWay, sql } from './db.ts';
 
 export interface Migration {
@@ -78,6 +79,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '019-opened-months', script: openedMonths, besideOthers: true },
   { name: '021-half-done', script: halfDone, besideOthers: true },
   { name: '022-owed-comparisons', script: owedComparisons },
+  { name: '025-addresses', script: addresses },
 ];
 
 const TYPES: Record<Db['dialect'], Record<string, string>> = {
