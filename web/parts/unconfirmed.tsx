@@ -11,9 +11,8 @@ export function Unconfirmed({ className }: { readonly className: string | undefi
   if (session?.email_verified !== false) return null;
   return (
     <div className={className} role="status">
-      <span className="wait">Confirm your address.</span> Follow the link that was mailed to{' '}
-      <b>{session.user.email}</b>. Until then there are no second factor, API keys and notifications;
-      rehearsals and paper accounts work.{' '}
+      <b>Confirm your address.</b> Follow the link that was mailed to <b>{session.user.email}</b>. Until then
+      there are no second factor, API keys and notifications; rehearsals and paper accounts work.{' '}
       {resend.isSuccess ? (
         'Another one is on its way.'
       ) : (
