@@ -180,6 +180,7 @@ export async function openWorld(
       plan: 'desk',
       planExpiresAt: null,
       termsVersion: '1',
+      emailVerified: true,
       ...user,
     };
     const accountId = account.id ?? newAccountId();

@@ -68,6 +68,7 @@ const tree = root.addChildren([
   outside('/register', () => import('./pages/enter/register.tsx')),
   outside('/forgot-password', () => import('./pages/enter/forgot-password.tsx')),
   outside('/reset-password', () => import('./pages/enter/reset-password.tsx')),
+  outside('/verify-email', () => import('./pages/enter/verify-email.tsx')),
   outside('/terms', () => import('./pages/enter/terms.tsx')),
 ]);
 

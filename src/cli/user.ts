@@ -3,7 +3,13 @@
 import { secureEverybody, secureUser } from '../app/identity/after-theft.ts';
 import { argon2id } from '../app/identity/passwords.ts';
 import { changeUserAsAdmin, readUser, readUsers, type UserChange } from '../app/operation/admin.ts';
-import { addUser, findUser, removeSecondFactor, replacePassword } from '../app/operation/operator.ts';
+import {
+  addUser,
+  confirmAddress,
+  findUser,
+  removeSecondFactor,
+  replacePassword,
+} from '../app/operation/operator.ts';
 import { pagesOf } from '../app/pages.ts';
 import { randomToken } from '../app/secret-box.ts';
 import type { User } from '../data/identity/users.ts';
@@ -227,6 +233,22 @@ export const user: AddCommands = (noun, desk) => {
           return 0;
         });
       }),
+    );
+
+  noun
+    .command('verify')
+    .description("count a user's email address as confirmed, where the link does not reach them")
+    .argument('<user>', WHOM)
+    .addHelpText('after', examples('user verify ann@example.com'))
+    .action(
+      does(async (whom: string) =>
+        ofUser(desk, 'user verify', whom, async (operator, found) => {
+          const denial = await confirmAddress(operator, found);
+          if (denial) return refused(output, denial);
+          output.print(`The address of ${visible(found.email)} counts as confirmed.`);
+          return 0;
+        }),
+      ),
     );
 
   noun

@@ -90,6 +90,8 @@ export interface Config {
     readonly smtpUrl: string | undefined;
     readonly from: string;
     readonly alertIntervalMs: number;
+    /** Who registers has to show that the address is theirs. */
+    readonly verifyEmail: boolean;
   };
   readonly notify: {
     readonly privateNetworks: readonly Cidr[];
@@ -301,6 +303,7 @@ function assemble(values: Values): Config {
       smtpUrl: values.SMTP_URL,
       from: values.MAIL_FROM ?? `fillpath@${mailHost}`,
       alertIntervalMs: values.ALERT_INTERVAL_MINUTES,
+      verifyEmail: values.VERIFY_EMAIL ?? values.SMTP_URL !== undefined,
     },
     notify: {
       privateNetworks: values.NOTIFY_PRIVATE_NETWORKS ?? [],

@@ -103,6 +103,7 @@ export const VARIABLES = {
 
   SMTP_URL: { heading: 'Mail', secret: true, parse: addressOf('smtp', 'smtps'), otherwise: 'none: each mail is one .eml file in DATA_DIR/outbox', means: 'smtp://user:password@host:587' },
   MAIL_FROM: { parse: sender, otherwise: "none: fillpath@ and BASE_URL's host", means: 'the sender of mails' },
+  VERIFY_EMAIL: { parse: yesOrNo, otherwise: 'true where SMTP_URL is set', means: 'who registers has to follow a link that is mailed to their address before they have a second factor, API keys and notifications' },
   ALERT_INTERVAL_MINUTES: { parse: duration('minutes', TIMER_MS), fallback: '30', means: 'at most one alert mail per user in this time' },
   NOTIFY_PRIVATE_NETWORKS: { parse: listOf(cidr), otherwise: 'none', means: "CIDR blocks of your own network that users' notifications may be sent to, also by http and to any port; all other private addresses are refused" },
   TELEGRAM_URL: { parse: baseUrl, fallback: 'https://api.telegram.org', means: 'the Bot API server for notifications by Telegram' },

@@ -48,7 +48,7 @@ export interface Counters {
   workerStarted(): void;
   takenOver(what: Takeover): void;
 
-  notified(channel: Channel, outcome: 'sent' | 'failed'): void;
+  notified(channel: Channel, outcome: 'sent' | 'failed' | 'dropped'): void;
 
   /** A unit waited so long for its turn to be committed. */
   commitWaited(ms: number): void;

@@ -5,6 +5,8 @@ export interface Mail {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
+  /** Alerts of attacks have a rule of their own on how many there are; a verification goes to an address that is nobody's yet. */
+  readonly purpose?: 'alert' | 'verification';
 }
 
 export interface Mailer {

@@ -31,9 +31,10 @@ import {
 import { writeAudit } from '../app/audit/audit.ts';
 import { auditKeyOf } from '../app/audit/chain.ts';
 import type { Sealer } from '../app/audit/sealing.ts';
-import { countStrangers } from '../app/audit/strangers.ts';
+import { countOverLimit, countStrangers } from '../app/audit/strangers.ts';
 import { afterwards, every } from '../app/background.ts';
 import { admitTradingRequest, authenticate, isStillIn } from '../app/identity/access.ts';
+import { resendVerification, verifyEmail } from '../app/identity/addresses.ts';
 import { logoutEverywhere, readAfterTheft, secureUser } from '../app/identity/after-theft.ts';
 import { createCaptcha } from '../app/identity/captcha.ts';
 import { changePassword } from '../app/identity/change-password.ts';
@@ -49,6 +50,7 @@ import {
 } from '../app/identity/sessions.ts';
 import { createTokens } from '../app/identity/tokens.ts';
 import { createTurns } from '../app/identity/turns.ts';
+import { boundMails } from '../app/notifications/bounded-mail.ts';
 import {
   addDestination,
   changeUserDestination,
@@ -132,7 +134,11 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
   const later = afterwards(log);
   // A mail server that hangs is not waited for: it is cut off, and what waited for it may note that in the database.
   closers.push(() => later.settled(MAIL_PATIENCE_MS));
-  const mailer = countedMailer(parts.mailer ?? openMailer(config, closers), counters);
+  const { verifyEmail: mustVerify } = config.mail;
+  const mailer = boundMails({
+    ...{ db, clock, counters, verifyEmail: mustVerify },
+    mailer: countedMailer(parts.mailer ?? openMailer(config, closers), counters),
+  });
   closers.push(() => later.settled(MAIL_PATIENCE_MS));
   const notices = { db, clock, log, mailer, baseUrl };
   const telling = [
@@ -142,7 +148,8 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
   ];
   closers.push(async () => void (await Promise.all(telling.map((round) => round.stop()))));
   const strangers = countStrangers({ db, clock, log });
-  closers.push(() => strangers.stop());
+  const overLimit = countOverLimit({ db, clock, log });
+  closers.push(async () => void (await Promise.all([strangers.stop(), overLimit.stop()])));
   const tokens = createTokens({ secret: config.keys.jwt ?? keptKey(config.data.dir, 'JWT_SECRET'), clock });
 
   const feeds = openFeeds(base);
@@ -156,7 +163,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
 
   // What the service's functions take their dependencies from; each names the few that it uses.
   const deps = {
-    ...{ ...base, secrets, tokens, strangers, feeds, plans, rateLimit, ...timings },
+    ...{ ...base, secrets, tokens, strangers, overLimit, feeds, plans, rateLimit, ...timings },
     ...{ hasher, turns: createTurns(), decoyHash, captcha, mailer, later, baseUrl, lifetimes: config.auth },
     role: config.role,
     restoredAt: restored === null ? 0 : millis(restored),
@@ -165,6 +172,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     looking: { requeueMs: timings.fillRequeueMs, giveUpMs: giveUpMs(config) },
     visibilityMs: timings.fillVisibilityMs,
     alertIntervalMs: config.mail.alertIntervalMs,
+    verifyEmail: mustVerify,
     auditKey: auditKeyOf(appKey),
     sealingKey: sealingKeyOf(config),
     checksCertificates: config.http.checksCertificates,
@@ -215,6 +223,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       readOwnSession: bind(readOwnSession),
       readSessions: bind(readSessions),
       revokeSession: bind(revokeUserSession),
+      verifyEmail: { verify: bind(verifyEmail), resend: bind(resendVerification) },
       token: { loginAtOnce: bind(loginAtOnce) },
       secondFactor: {
         enrol: bind(enrolTotp),
@@ -304,6 +313,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       readTerms: bind(readTerms),
       captcha: config.captcha,
       canMail: config.mail.smtpUrl !== undefined,
+      verifyEmail: mustVerify,
       demo: parts.demo ?? null,
       sealingKey: deps.sealingKey,
     },

@@ -56,7 +56,11 @@ export async function prepareDemo(
   print(`Fillpath plays the last ${PAST_DAYS} days of its demo; this takes some seconds.`);
 
   // Mails to an invented user go to the outbox, whatever is configured.
-  const config: Config = { ...given, seedUser: false, mail: { ...given.mail, smtpUrl: undefined } };
+  const config: Config = {
+    ...given,
+    seedUser: false,
+    mail: { ...given.mail, smtpUrl: undefined, verifyEmail: false },
+  };
   const login: Login = { email: 'demo@fillpath.local', password: randomBytes(9).toString('base64url') };
   const parts: Parts = { brokers: onlyPaper(), demo: login };
   const chance = createChance(SEED);

@@ -57,7 +57,7 @@ describe('on PostgreSQL', () => {
       const now = timestamp(Date.now());
       const user = { id: userId, email: 'a@example.com', isAdmin: false, isActive: true, plan: 'desk' };
       await db.commit([
-        insertUser({ ...user, planExpiresAt: null, termsVersion: null }, 'none', now),
+        insertUser({ ...user, planExpiresAt: null, termsVersion: null, emailVerified: true }, 'none', now),
         insertApiKey({
           id: randomUUIDv7(),
           userId,

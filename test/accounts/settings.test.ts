@@ -482,12 +482,14 @@ describe('open to everybody', () => {
       captcha: { provider: 'turnstile', site_key: 'site-1' },
       demo: null,
       mail: false,
+      verify_email: false,
     });
     const without = await openWorld(t);
     assert.deepEqual((await get(without, '/public/config')).body, {
       captcha: null,
       demo: null,
       mail: false,
+      verify_email: false,
     });
   });
 

@@ -16,7 +16,7 @@ import { figuresTable } from './figures.ts';
 import { forEver, forgedAnswers, forgedLog, liftedLock, movedSecret } from './inside.ts';
 import { neighbours } from './neighbours.ts';
 import { deletedPosition, guesses, keyAfterReset, lapsed, stolenKey, usedUpSignal } from './owners.ts';
-import { ofPrincipals } from './principals.ts';
+import { CONFIRMING, ofAddresses, ofPrincipals } from './principals.ts';
 import { type Setting, startProduct } from './product.ts';
 import { diary, ipv6Site, oddities, passwordFlood, rehearsals, rubbish, tokenLimit } from './strangers.ts';
 import { noticedThief, plantedBackup, revivedKey } from './theft.ts';
@@ -72,6 +72,7 @@ async function rounds(): Promise<Round[]> {
       // With the defaults there is an admin from the start.
       attacks: mode === 'production' ? EACH : EACH.filter((attack) => attack !== firstAdmin),
     },
+    { name: `${mode}, confirming addresses`, setting: { mode, env: CONFIRMING }, attacks: ofAddresses },
   ]);
   const careless: Round = {
     name: 'default, behind a proxy',
@@ -104,6 +105,11 @@ async function overServers(): Promise<Round[]> {
         attacks: [neighbours],
       },
       { name: 'PostgreSQL and Redis', setting: { mode: 'servers', env }, attacks: EACH },
+      {
+        name: 'PostgreSQL and Redis, confirming addresses',
+        setting: { mode: 'servers', env: { ...env, ...CONFIRMING } },
+        attacks: ofAddresses,
+      },
     ];
   } catch (fault) {
     if (!(fault instanceof PostgresMissing || fault instanceof RedisMissing)) throw fault;

@@ -11,6 +11,11 @@ const at = '2026-11-16T14:30:00.000Z';
 
 const EVERY: Readonly<Record<keyof typeof mails, readonly { text: string; html: string }[]>> = {
   resetMail: [mails.resetMail({ link: `${baseUrl}/reset-password?token=x`, minutes: 30 })],
+  verificationMail: [true, false].map((isTaken) =>
+    mails.verificationMail({
+      ...{ link: `${baseUrl}/verify-email?token=x`, email: 'ann@example.com', hours: 24, isTaken },
+    }),
+  ),
   passwordChangedMail: [mails.passwordChangedMail({ at, ip: '203.0.113.7', baseUrl })],
   alertMail: [
     mails.alertMail({

@@ -254,7 +254,7 @@ describe('the answers of the service', () => {
   }
 
   test('are as described, for every route, down to the last field', async (t) => {
-    const world = await openWorld(t, { env: SIGNED, hasher });
+    const world = await openWorld(t, { env: { ...SIGNED, VERIFY_EMAIL: 'true' }, hasher });
     await world.server.ready();
     const document = openApi(world.server.routeTable, { version: '1', baseUrl: 'http://localhost' });
     for (const route of world.server.routeTable.filter(({ method }) => method !== 'HEAD'))

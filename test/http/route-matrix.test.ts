@@ -23,7 +23,10 @@ const CONTRACT: readonly (readonly [pattern: RegExp, access: Access])[] = [
   [/^\w+ \/(setup|deployment)\//, 'admin'],
   [/^POST \/webhook\//, 'open'],
   [/^GET \/(public\/.+|health(\/live)?|docs.*|openapi\.json|static\/.+)$/, 'open'],
-  [/^POST \/auth\/(register|login|login\/totp|token|silent-refresh|forgot-password|reset-password)$/, 'open'],
+  [
+    /^POST \/auth\/(register|login|login\/totp|token|silent-refresh|forgot-password|reset-password|verify-email)$/,
+    'open',
+  ],
   [/^GET \/auth\/public-key$/, 'open'],
   // An API key manages neither sessions nor keys nor passwords, and what would outlive it or undo its limits.
   [/^\w+ \/auth\//, 'session'],
@@ -305,7 +308,7 @@ async function checkStrangers(world: World, route: Route): Promise<void> {
 }
 
 async function openMatrix(t: TestContext) {
-  const env = { ...SIGNED, EDGE: 'external', WORKER_POOL_SIZE: '8' };
+  const env = { ...SIGNED, EDGE: 'external', WORKER_POOL_SIZE: '8', VERIFY_EMAIL: 'true' };
   const world = await openWorld(t, { env, hasher });
   await world.makeTrader({ isAdmin: true });
   await world.server.ready();

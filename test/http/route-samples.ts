@@ -218,6 +218,20 @@ export const SAMPLES: Readonly<Record<string, MakeSample>> = {
     ]);
     return { body: { token, password: NEW_PASSWORD } };
   },
+  'POST /auth/verify-email': async ({ world, trader }) => {
+    const token = randomUUIDv7();
+    const { id, email } = trader.user;
+    await world.db.commit([
+      sql`update users set email_verified = ${false} where id = ${id}`,
+      sql`insert into email_claims (token_hash, email, user_id, expires_at)
+          values (${hashToken(token)}, ${email}, ${id}, ${timestamp(world.clock.now() + 60_000)})`,
+    ]);
+    return { body: { token } };
+  },
+  'POST /auth/verify-email/resend': async ({ world, trader }) => {
+    await world.db.commit([sql`update users set email_verified = ${false} where id = ${trader.user.id}`]);
+    return {};
+  },
   'DELETE /auth/sessions/:id': async ({ world, trader }) => ({
     params: { id: (await makeSession(world, trader.user)).id },
   }),

@@ -245,7 +245,7 @@ test('what was under way in a session that has ended makes no key, and neither a
   const { id: sessionId } = await makeSession(world, found, { isActive: false });
   const context = { requestId: '1', ip: '127.0.0.1', userAgent: null, path: '/', method: 'POST' };
   const late = { id: found.id, user: found, sessionId, context };
-  const deps = { ...world, plans: world.config.plans, privateNetworks: [] };
+  const deps = { ...world, plans: world.config.plans, privateNetworks: [], verifyEmail: false };
   const spy = { kind: 'webhook', name: 'Spy', events: [], accountIds: null, summaryHour: 7 } as const;
   for (const outcome of [
     await createApiKey(deps, late, { name: 'last', expiresInDays: null }),

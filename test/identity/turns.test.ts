@@ -15,12 +15,12 @@ describe('turns', () => {
     const begun: number[] = [];
     const work = Array.from({ length: 5 }, () => Promise.withResolvers<string>());
     const answers = work.map(({ promise }, index) =>
-      turns.take(() => {
+      turns.take('one', () => {
         begun.push(index);
         return promise;
       }),
     );
-    const refused = await turns.take(async () => 'never');
+    const refused = await turns.take('one', async () => 'never');
     assert.ok(typeof refused === 'object' && isDenial(refused));
     assert.deepEqual([refused.code, refused.retryAfter], ['passwords_busy', 1]);
     assert.deepEqual(begun, [0, 1]);
@@ -28,7 +28,7 @@ describe('turns', () => {
     assert.equal(await answers[1], 'second');
     assert.deepEqual(begun, [0, 1, 2]);
     // A place in the queue is free again.
-    const late = turns.take(async () => 'late');
+    const late = turns.take('one', async () => 'late');
     for (const each of [0, 2, 3, 4]) work[each]?.resolve(`${each}`);
     assert.deepEqual(await Promise.all([answers[0], ...answers.slice(2)]), ['0', '2', '3', '4']);
     assert.equal(await late, 'late');
@@ -38,10 +38,39 @@ describe('turns', () => {
     const turns = createTurns({ atOnce: 1, waiting: 1 });
     for (let round = 0; round < 5; round++)
       await assert.rejects(
-        turns.take(() => Promise.reject(new Error('broken'))) as Promise<unknown>,
+        turns.take('one', () => Promise.reject(new Error('broken'))) as Promise<unknown>,
         /broken/,
       );
-    assert.equal(await turns.take(async () => 1), 1);
+    assert.equal(await turns.take('one', async () => 1), 1);
+  });
+});
+
+describe('lines', () => {
+  test('take turns: who asks again and again waits behind themselves', async () => {
+    const turns = createTurns({ atOnce: 1, waiting: 20 });
+    const begun: string[] = [];
+    const held = Promise.withResolvers<void>();
+    const taken = ['mallory', 'mallory', 'mallory', 'eve', 'eve', 'alice'].map((who) =>
+      turns.take(who, async () => {
+        begun.push(who);
+        await held.promise;
+      }),
+    );
+    held.resolve();
+    await Promise.all(taken);
+    assert.deepEqual(begun, ['mallory', 'mallory', 'eve', 'alice', 'mallory', 'eve']);
+  });
+
+  test('give way where there is no room left: the longest loses its last one', async () => {
+    const turns = createTurns({ atOnce: 1, waiting: 4 });
+    const held = Promise.withResolvers<string>();
+    const loop = Array.from({ length: 6 }, () => turns.take('mallory', () => held.promise));
+    const alice = turns.take('alice', () => held.promise);
+    const refused = await Promise.all([loop[5], loop[4]]);
+    for (const each of refused) assert.ok(typeof each === 'object' && isDenial(each));
+    held.resolve('done');
+    assert.equal(await alice, 'done');
+    assert.deepEqual(await Promise.all(loop.slice(0, 4)), ['done', 'done', 'done', 'done']);
   });
 });
 

@@ -142,6 +142,35 @@ describe('Besides orders', () => {
     assert.doesNotMatch(JSON.stringify(sent.map(({ message }) => message)), new RegExp(trader.secret));
   });
 
+  test('of what whoever knows the URL does, attacks are told of once in half an hour, and rehearsals never', async (t) => {
+    const clock = settableClock();
+    const { world, add, until, settled, sent, kinds } = await openDesk(t, { clock });
+    const trader = await world.makeTrader();
+    await add(trader);
+    const rehearse = (symbol: string) =>
+      world.webhook(trader, { action: 'buy', symbol, quantity: 1 }, { query: '?simulation=true' });
+    for (let n = 0; n < 9; n++) {
+      await rehearse('BTCUSDT');
+      await rehearse(`CALL-555-${n}-NOW`);
+      await world.send(trader, { secret: 'wrong' });
+    }
+    await until(() => sent.length > 0);
+    await settled();
+    assert.deepEqual(kinds(), ['attack']);
+    clock.advance(1_800_000);
+    await world.send(trader, { secret: 'wrong' });
+    await until(() => sent.length > 1);
+    await settled();
+    assert.deepEqual(kinds(), ['attack', 'attack']);
+    // The owner's own, with the secret, is told of; and quotes no symbol that the broker does not have.
+    await world.send(trader, {}, { query: '?simulation=true' });
+    await world.send(trader, { symbol: 'CALL-555-NOW' });
+    await until(() => sent.length > 3);
+    await settled();
+    assert.deepEqual(kinds().toSorted(), ['attack', 'attack', 'fill', 'order_failed']);
+    assert.doesNotMatch(JSON.stringify(sent.map(({ message }) => message)), /CALL-555/);
+  });
+
   test('silence, refused credentials and a limit that is near are told of once', async (t) => {
     const clock = settableClock();
     const { world, add, until, settled, sent, kinds } = await openDesk(t, { clock });

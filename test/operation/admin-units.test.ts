@@ -85,6 +85,7 @@ for (const [name, open] of Object.entries(DATABASES))
         plan: 'desk',
         planExpiresAt: null,
         termsVersion: null,
+        emailVerified: true,
         ...more,
       };
       assert.equal(await db.commit([insertUser(user, 'x', timestamp(Date.now()))]), null);

@@ -88,6 +88,7 @@ const DEFAULTS: readonly (readonly [string, (config: Config) => unknown, unknown
   ['BROKER_READS_PER_MINUTE', (config) => config.brokers.readsPerMinute, 240],
   ['SIGNAL_DAYS', (config) => config.retention.signalMs, 90 * 86_400_000],
   ['BROKER_URLS', (config) => config.brokers.urls, {}],
+  ['VERIFY_EMAIL', (config) => config.mail.verifyEmail, false],
   ['ALERT_INTERVAL_MINUTES', (config) => config.mail.alertIntervalMs, 30 * 60_000],
   ['NOTIFY_PRIVATE_NETWORKS', (config) => config.notify.privateNetworks, []],
   ['TELEGRAM_URL', (config) => config.notify.telegramUrl, 'https://api.telegram.org'],

@@ -116,6 +116,7 @@ export async function makeTrader(db: Db, paper: unknown, of?: User, elsewhere?: 
     plan: 'desk',
     planExpiresAt: null,
     termsVersion: '1',
+    emailVerified: true,
   };
   const secret = randomToken();
   const id = randomUUIDv7() as AccountId;

@@ -143,6 +143,7 @@ const OUTSIDE: Readonly<Record<string, Place>> = {
   registration: { path: '/register' },
   'a forgotten password': { path: '/forgot-password' },
   'a new password': { path: '/reset-password?token=none' },
+  'an address to confirm': { path: '/verify-email?token=none' },
   terms: { path: '/terms' },
 };
 const EMPTY = [

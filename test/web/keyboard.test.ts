@@ -45,7 +45,14 @@ const PAGES = [
     '/operation',
     '/notifications',
   ],
-  ...['/welcome', '/register', '/forgot-password', '/reset-password?token=none', '/terms'],
+  ...[
+    '/welcome',
+    '/register',
+    '/forgot-password',
+    '/reset-password?token=none',
+    '/verify-email?token=none',
+    '/terms',
+  ],
 ];
 
 await onStage('by keyboard alone', async ({ stage, visitor, page }) => {

@@ -91,6 +91,7 @@ describe('A user', () => {
     plan: 'starter',
     effective_plan: 'starter',
     plan_expires_at: '2026-11-20T23:59:59.000Z',
+    email_verified: true,
     terms_version: '3',
     terms_accepted_at: null,
     created_at: '2026-01-01T00:00:00.000Z',

@@ -98,6 +98,7 @@ const OUTSIDE: readonly Sitting[] = [
   { name: 'register', path: '/register' },
   { name: 'forgot-password', path: '/forgot-password' },
   { name: 'reset-password', path: '/reset-password?token=0123456789abcdef' },
+  { name: 'verify-email', path: '/verify-email?token=0123456789abcdef' },
   { name: 'terms', path: '/terms' },
   { name: 'no-such-page', path: '/nowhere' },
 ];

@@ -12,7 +12,7 @@ export type Schemas = components['schemas'];
 const CHANGES_NOTHING = new Set(['GET', 'HEAD']);
 /** They answer 401 for reasons of their own. */
 const WITHOUT_SESSION =
-  /^\/(?:auth\/(?:login|register|forgot-password|reset-password|silent-refresh)|public)\b/;
+  /^\/(?:auth\/(?:login|register|forgot-password|reset-password|verify-email$|silent-refresh)|public)\b/;
 
 const LOGOUT = /\/auth\/logout(?:-everywhere)?$/;
 /** For what is being asked at the moment of a logout. */

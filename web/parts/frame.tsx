@@ -10,6 +10,7 @@ import styles from './frame.module.css';
 import { Keys, openSearch } from './keys.tsx';
 import { Mark } from './marks.tsx';
 import { OverPages, useOver } from './over.tsx';
+import { Unconfirmed } from './unconfirmed.tsx';
 import { clockTime } from './when.tsx';
 
 const PAGES = [
@@ -39,6 +40,7 @@ export function Frame({ children = <Outlet /> }: { readonly children?: ReactNode
         </a>
         <Masthead />
         <Banner />
+        <Unconfirmed className={styles.banner} />
         <main id="content" className={styles.main} tabIndex={-1}>
           {children}
         </main>

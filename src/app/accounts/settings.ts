@@ -12,6 +12,7 @@ import { isUuid, millis, timestamp, type UserId } from '../../domain/ids.ts';
 import { dayOf, effectivePlan, type Plans } from '../../domain/orders/entitlement.ts';
 import { audit } from '../audit/audit.ts';
 import type { User } from '../identity/access.ts';
+import { checkAddress, type Verifying } from '../identity/addresses.ts';
 import { hashToken } from '../identity/tokens.ts';
 import { newId } from '../new-id.ts';
 import type { Changes } from '../orders/changes.ts';
@@ -55,10 +56,12 @@ export async function readApiKeys({ db }: Pick<SettingsDeps, 'db'>, user: UserId
 
 /** The key itself is in this answer and nowhere else. */
 export async function createApiKey(
-  deps: SettingsDeps & RoomDeps,
+  deps: SettingsDeps & RoomDeps & Verifying,
   owner: Maker,
   { name, expiresInDays }: { name: string; expiresInDays: number | null },
 ) {
+  const unshown = checkAddress(deps, owner.user);
+  if (unshown) return unshown;
   const now = deps.clock.now();
   const key = randomToken();
   const made = {

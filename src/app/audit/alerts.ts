@@ -38,6 +38,6 @@ export function alertUser(deps: AlertDeps, attack: Attack): void {
     if ((await deps.db.commit([claim])) !== null) return;
     const { baseUrl, alertIntervalMs: intervalMs } = deps;
     const words = alertMail({ ...attack, attackType, at: timestamp(at), baseUrl, intervalMs });
-    await deps.mailer.send({ to: attack.user.email, ...words });
+    await deps.mailer.send({ to: attack.user.email, purpose: 'alert', ...words });
   });
 }

@@ -4,7 +4,7 @@ import { ATTACK_WORDS } from '../../domain/told/events.ts';
 import { NOTICE_TITLES, type NoticeKind } from '../../domain/told/notice.ts';
 import type { Mail } from '../../mail/mailer.ts';
 
-type Words = Omit<Mail, 'to'>;
+type Words = Omit<Mail, 'to' | 'purpose'>;
 
 export function resetMail({ link, minutes }: { link: string; minutes: number }): Words {
   const before =
@@ -14,6 +14,26 @@ export function resetMail({ link, minutes }: { link: string; minutes: number }):
     subject: 'Choose a new password',
     text: `${wrapped(before)}\n\n${link}\n\n${wrapped(after)}\n`,
     html: `<p>${before}</p><p><a href="${escaped(link)}">${escaped(link)}</a></p><p>${after}</p>`,
+  };
+}
+
+/** `isTaken`: somebody else registered the address before. */
+export function verificationMail(verification: {
+  readonly link: string;
+  readonly email: string;
+  readonly hours: number;
+  readonly isTaken: boolean;
+}): Words {
+  const { link, email, hours } = verification;
+  const before = `Somebody, probably you, registered ${email} at Fillpath. If it was you, confirm that the address is yours:`;
+  const taken = verification.isTaken
+    ? ' Somebody registered it before and did not confirm it: with this link it is yours, with the password of this registration, and what was made under it before is gone.'
+    : '';
+  const after = `The link works once, for ${hours} hours.${taken} If it was not you, do nothing: nobody is written to again before the address is confirmed.`;
+  return {
+    subject: 'Confirm your address',
+    text: `${wrapped(before)}\n\n${link}\n\n${wrapped(after)}\n`,
+    html: `<p>${escaped(before)}</p><p><a href="${escaped(link)}">${escaped(link)}</a></p><p>${escaped(after)}</p>`,
   };
 }
 

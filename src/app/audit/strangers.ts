@@ -19,14 +19,35 @@ export interface StrangersDeps {
 }
 
 const EVERY_MS = 60_000;
-const BOUNDS: Bounds = { ofAddress: 30, inAll: 300, addresses: 10_000 };
+/** Who is counted together, how many of them have an entry of their own in a minute, and what the one for the others says. */
+interface Kind {
+  readonly bounds: Bounds;
+  readonly action: string;
+  words(count: number): string;
+}
+
+const STRANGERS: Kind = {
+  bounds: { ofAddress: 30, inAll: 300, addresses: 10_000 },
+  action: 'strangers_counted',
+  words: (count) => `${count} more attempts of strangers in the last minute.`,
+};
+
+/** A user's own requests beyond the limit: one tells all that there is to tell. */
+const OVER_LIMIT: Kind = {
+  bounds: { ofAddress: 1, inAll: 1, addresses: 100 },
+  action: 'over_limit_counted',
+  words: (count) => `${count} more requests beyond your limit in the last minute.`,
+};
+
+export const countOverLimit = (deps: StrangersDeps): Strangers & Background => count(deps, OVER_LIMIT);
+export const countStrangers = (deps: StrangersDeps): Strangers & Background => count(deps, STRANGERS);
 
 interface Counted {
   readonly attempts: StrangerCount;
   last: RequestContext;
 }
 
-export function countStrangers(deps: StrangersDeps): Strangers & Background {
+function count(deps: StrangersDeps, { bounds, action, words }: Kind): Strangers & Background {
   const byTarget = new Map<UserId | null, Counted>();
 
   async function settle(): Promise<void> {
@@ -37,8 +58,8 @@ export function countStrangers(deps: StrangersDeps): Strangers & Background {
       const { count, kinds, addresses, loudest } = untold;
       const event = {
         userId: target,
-        action: 'strangers_counted',
-        failure: `${count} more attempts of strangers in the last minute.`,
+        action,
+        failure: words(count),
         metadata: { attempts: count, codes: kinds, addresses, loudest },
       };
       return [audit({ ...last, ip: loudest[0]?.ip ?? last.ip }, event, now)];
@@ -50,7 +71,7 @@ export function countStrangers(deps: StrangersDeps): Strangers & Background {
   const rounds = every(EVERY_MS, settle, deps.log);
   return {
     count(context, { code, target }) {
-      const counted = byTarget.get(target) ?? { attempts: new StrangerCount(BOUNDS), last: context };
+      const counted = byTarget.get(target) ?? { attempts: new StrangerCount(bounds), last: context };
       counted.last = context;
       byTarget.set(target, counted);
       return counted.attempts.count(context.ip, code);

@@ -13,6 +13,7 @@ import type { Store } from '../../store/store.ts';
 import { ipList } from '../accounts/ip-list.ts';
 import { type AlertDeps, alertUser } from '../audit/alerts.ts';
 import { type RequestContext, writeAudit } from '../audit/audit.ts';
+import type { Strangers } from '../audit/strangers.ts';
 import { hashToken, type Tokens } from './tokens.ts';
 
 export type { Session, User };
@@ -64,7 +65,10 @@ export async function checkRate(
 export const isAllowedIp = (allowed: readonly string[], ip: string): boolean =>
   allowed.length === 0 || ipList(allowed).has(ip);
 
-export interface AdmitDeps extends RateDeps, AlertDeps {}
+export interface AdmitDeps extends RateDeps, AlertDeps {
+  /** Of requests beyond the limit: the first of a minute has an entry, the others are counted. */
+  readonly overLimit: Strangers;
+}
 
 export interface TradingRequest {
   readonly user: User;
@@ -79,7 +83,8 @@ export interface TradingRequest {
 export async function admitTradingRequest(deps: AdmitDeps, request: TradingRequest): Promise<Denial | null> {
   const tooMany = await checkRate(deps, request.user.id, 'own');
   if (!tooMany) return admitAddress(deps, request);
-  await noteRefusal(deps, request, tooMany);
+  if (deps.overLimit.count(request.context, { code: tooMany.code, target: request.user.id }))
+    await noteRefusal(deps, request, tooMany);
   return tooMany;
 }
 

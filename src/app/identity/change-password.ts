@@ -72,18 +72,18 @@ async function checkAndChange(
   if (password === current)
     return deny('password_weak', { detail: 'The new password is the current one. Choose another.' });
 
-  const tried = bySession(user.id);
   const found = await credentialsOf(db, user.id);
-  const denial = await checkPassword(deps, { tried, password: current, found });
+  const tried = bySession(session.id);
+  const denial = await checkPassword(deps, { who: user.id, tried, password: current, found });
   if (denial && denial.code !== 'invalid_credentials') return denial;
   if (denial || !found) return deny('password_wrong');
-  // The try stays counted until the code is right too: a known password buys no endless guessing of codes.
+  // The try stays counted, also where the code is right: a known password buys no endless guessing of codes.
   const needsCode = await hasSecondFactor(deps, user.id);
   if (needsCode && code === undefined) return codeMissing();
   const proof = needsCode ? await proofByCode(deps, user.id, code ?? '') : null;
   if (needsCode && !proof) return deny('totp_code_wrong');
 
-  const passwordHash = await turns.take(() => hasher.hash(password));
+  const passwordHash = await turns.take(user.id, () => hasher.hash(password));
   if (typeof passwordHash !== 'string') return passwordHash;
   const now = clock.now();
   const lost = await db.commit([
@@ -91,7 +91,6 @@ async function checkAndChange(
     ...(proof ? [proof.use] : []),
     revokeOtherSessions(user.id, session.id),
     useUpPasswordResets(user.id, timestamp(now)),
-    forgive(tried),
     forgive(byStrangers(user.email)),
     audit(
       context,

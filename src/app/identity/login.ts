@@ -16,7 +16,7 @@ import { deviceToken, knownDevice, stampOf } from './devices.ts';
 import { type CheckPasswordDeps, checkPassword } from './passwords.ts';
 import { type CodeProof, hasSecondFactor, proofByCode } from './second-factor.ts';
 import { newAccessToken, newRefreshToken, type SessionDeps } from './sessions.ts';
-import { byClient, byDevice, byStrangers, forgive, giveBack, takeTry } from './tries.ts';
+import { byClient, byDevice, byStrangers, clientOf, forgive, giveBack, takeTry } from './tries.ts';
 
 export interface LoginDeps extends SessionDeps, CheckPasswordDeps {
   readonly secrets: SecretBox;
@@ -79,7 +79,7 @@ export function login(
   return audited(deps, context, async (findings) => {
     const bot = await deps.captcha.verify({ token: captchaToken, action: 'login', context });
     if (bot) return bot;
-    const proven = await provePassword(deps, typed, findings);
+    const proven = await provePassword(deps, { ...typed, context }, findings);
     if (isDenial(proven)) return proven;
     if (!(await hasSecondFactor(deps, proven.user.id))) return enter(deps, proven, null, context);
 
@@ -149,7 +149,7 @@ async function proveUnchallenged(
   const locked = await takeTry(deps, client);
   if (locked) return deny('login_locked', { ...FROM_HERE, retryAfter: locked.retryAfter ?? 1 });
   // Programs keep no cookies: they try with the strangers.
-  const proven = await provePassword(deps, { email, password, deviceToken: undefined }, findings);
+  const proven = await provePassword(deps, { email, password, deviceToken: undefined, context }, findings);
   const isWrong = isDenial(proven) && proven.code === 'invalid_credentials';
   if (!isWrong) await deps.db.commit(giveBack(client));
   return proven;
@@ -180,7 +180,7 @@ type Proven = UserCredentials & From;
 
 async function provePassword(
   deps: LoginDeps,
-  typed: Pick<LoginAttempt, 'email' | 'password' | 'deviceToken'>,
+  typed: Pick<LoginAttempt, 'email' | 'password' | 'deviceToken' | 'context'>,
   findings: Findings,
 ): Promise<Denial | Proven> {
   const { password, deviceToken } = typed;
@@ -188,7 +188,8 @@ async function provePassword(
   const found = await credentialsByEmail(deps.db, email);
   if (found) findings.user = found.user;
   const from = cameFrom(deps, email, { found, deviceToken });
-  const denial = await checkPassword(deps, { tried: from.tried, password, found });
+  const who = clientOf(typed.context.ip);
+  const denial = await checkPassword(deps, { who, tried: from.tried, password, found });
   if (denial?.code === 'invalid_credentials') return wrongPassword(deps);
   if (denial) return denial;
   // Only now: a stranger does not learn that the user exists.

@@ -13,11 +13,11 @@ import {
 } from '../../data/accounts/credentials.ts';
 import type { Db, Statement } from '../../data/engine/db.ts';
 import type { Tried } from '../../data/identity/tries.ts';
-import { currentTermsVersion, insertUser, type User } from '../../data/identity/users.ts';
+import { currentTermsVersion, findUserByEmail, insertUser, type User } from '../../data/identity/users.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { isEmail, normalEmail } from '../../domain/identity/email.ts';
 import { weakness } from '../../domain/identity/password.ts';
-import { timestamp, type UserId } from '../../domain/ids.ts';
+import { type SessionId, timestamp, type UserId } from '../../domain/ids.ts';
 import type { Mailer } from '../../mail/mailer.ts';
 import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import { resetMail } from '../audit/mails.ts';
@@ -25,10 +25,20 @@ import type { Strangers } from '../audit/strangers.ts';
 import { newId } from '../new-id.ts';
 import type { Changes } from '../orders/changes.ts';
 import { randomToken } from '../secret-box.ts';
+import { type ClaimDeps, checkAddress, newClaim, type Verifying } from './addresses.ts';
 import { secured } from './after-theft.ts';
 import type { Captcha } from './captcha.ts';
 import { hashToken } from './tokens.ts';
-import { bySession, byStrangers, forgive, resetMails, type TryDeps, takeIfFree, takeTry } from './tries.ts';
+import {
+  bySession,
+  byStrangers,
+  clientOf,
+  forgive,
+  resetMails,
+  type TryDeps,
+  takeIfFree,
+  takeTry,
+} from './tries.ts';
 import type { Turns } from './turns.ts';
 
 /** A port, so that a test can count the work. */
@@ -58,9 +68,14 @@ export interface CheckPasswordDeps extends TryDeps {
 /** The same work, one verification, whether or not there is such a user. The try stays counted until forgiven. */
 export async function checkPassword(
   deps: CheckPasswordDeps,
-  { tried, password, found }: { tried: Tried; password: string; found: UserCredentials | null },
+  {
+    who,
+    tried,
+    password,
+    found,
+  }: { who: string; tried: Tried; password: string; found: UserCredentials | null },
 ): Promise<Denial | null> {
-  return deps.turns.take(async () => {
+  return deps.turns.take(who, async () => {
     // In its turn: who is sent away without a check has used up no try.
     const locked = await takeTry(deps, tried);
     if (locked) return locked;
@@ -72,19 +87,16 @@ export async function checkPassword(
 /** Of somebody who has a session and must prove once more to be the one who began it. */
 export async function checkOwnPassword(
   deps: CheckPasswordDeps,
-  { id }: User,
+  { user: { id }, session }: { readonly user: User; readonly session: SessionId },
   password: string,
 ): Promise<Denial | null> {
-  const tried = bySession(id);
-  const denial = await checkPassword(deps, { tried, password, found: await credentialsOf(deps.db, id) });
-  if (denial?.code === 'invalid_credentials') return deny('password_wrong');
-  if (!denial) await deps.db.commit([forgive(tried)]);
-  return denial;
+  const found = await credentialsOf(deps.db, id);
+  const denial = await checkPassword(deps, { who: id, tried: bySession(session), password, found });
+  return denial?.code === 'invalid_credentials' ? deny('password_wrong') : denial;
 }
 
-export interface RegisterDeps {
+export interface RegisterDeps extends ClaimDeps, Verifying {
   readonly db: Db;
-  readonly clock: { now(): number };
   readonly hasher: PasswordHasher;
   readonly turns: Turns;
   readonly captcha: Captcha;
@@ -111,9 +123,10 @@ export async function register(deps: RegisterDeps, registration: Registration): 
 }
 
 async function checkAndRegister(
-  { db, clock, hasher, turns, captcha }: RegisterDeps,
+  deps: RegisterDeps,
   { password, captchaToken, acceptTerms, context, ...given }: Registration,
 ): Promise<Denial | User> {
+  const { db, hasher, turns, captcha } = deps;
   const email = normalEmail(given.email);
   if (!isEmail(email)) return deny('request_invalid', { detail: '"email" must be an email address.' });
   const weak = weakness(password, email);
@@ -122,7 +135,7 @@ async function checkAndRegister(
   const bot = await captcha.verify({ token: captchaToken, action: 'register', context });
   if (bot) return bot;
 
-  const passwordHash = await turns.take(() => hasher.hash(password));
+  const passwordHash = await turns.take(clientOf(context.ip), () => hasher.hash(password));
   if (typeof passwordHash !== 'string') return passwordHash;
   const user: User = {
     id: newId() as UserId,
@@ -132,8 +145,33 @@ async function checkAndRegister(
     plan: 'free',
     planExpiresAt: null,
     termsVersion: acceptTerms ? await currentTermsVersion(db) : null,
+    // Where nobody is asked to show it, nobody is asked later either.
+    emailVerified: !deps.verifyEmail,
   };
-  return keepUser({ db, clock, context }, user, passwordHash, { terms_version: user.termsVersion });
+  const kept = { ...deps, context };
+  const metadata = { terms_version: user.termsVersion };
+  if (!deps.verifyEmail) return keepUser(kept, user, passwordHash, metadata);
+  const own = newClaim(deps, user, null);
+  const outcome = await keepUser(kept, user, passwordHash, metadata, [own.keep]);
+  if (isDenial(outcome)) return claimTaken(deps, user, passwordHash, context);
+  own.mail();
+  return outcome;
+}
+
+/** Of an address that is registered: whoever has shown that it is theirs keeps it; else the first link that is followed decides. */
+async function claimTaken(
+  deps: RegisterDeps,
+  user: User,
+  passwordHash: string,
+  context: RequestContext,
+): Promise<Denial | User> {
+  const registered = await findUserByEmail(deps.db, user.email);
+  if (!registered || registered.emailVerified || !registered.isActive) return deny('email_taken');
+  const claim = newClaim(deps, user, { passwordHash, termsVersion: user.termsVersion });
+  const event = { userId: null, action: 'register', failure: null, metadata: { claims: registered.id } };
+  await deps.db.commit([claim.keep, audit(context, event, deps.clock.now())]);
+  claim.mail();
+  return user;
 }
 
 /** What is noted of a user besides is what whoever made it decided. */
@@ -142,17 +180,19 @@ export async function keepUser(
   user: User,
   passwordHash: string,
   metadata: Readonly<Record<string, unknown>>,
+  along: readonly Statement[] = [],
 ): Promise<Denial | User> {
   const now = clock.now();
   const resource = { type: 'user', id: user.id };
   const lost = await db.commit([
     insertUser(user, passwordHash, timestamp(now)),
+    ...along,
     audit(context, { userId: user.id, action: 'register', failure: null, resource, metadata }, now),
   ]);
   return lost === null ? user : deny('email_taken');
 }
 
-export interface ForgotPasswordDeps {
+export interface ForgotPasswordDeps extends Verifying {
   readonly db: Db;
   readonly clock: { now(): number };
   readonly mailer: Mailer;
@@ -174,6 +214,8 @@ export async function forgotPassword(
     writeAudit(deps, context, { userId: user?.id ?? null, action: 'forgot_password', failure });
   if (!user) return refuse('There is no user with this address.');
   if (!user.isActive) return refuse('The user is deactivated.');
+  // Who has forgotten the password of one registers it again.
+  if (checkAddress(deps, user)) return refuse('The address is not confirmed.');
   if ((await takeIfFree(deps, resetMails(user.id))) > 0)
     return refuse('The user was sent enough mails for now.');
 
@@ -230,7 +272,7 @@ export async function resetPassword(
   const weak = weakness(password, user.email);
   if (weak) return refuse(weak);
 
-  const passwordHash = await turns.take(() => hasher.hash(password));
+  const passwordHash = await turns.take(user.id, () => hasher.hash(password));
   if (typeof passwordHash !== 'string') return refuse(passwordHash);
   const now = clock.now();
   const lost = await db.commit([

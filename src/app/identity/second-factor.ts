@@ -22,14 +22,15 @@ import {
   plainRecoveryCode,
   recoveryCode,
 } from '../../domain/identity/totp.ts';
-import { timestamp, type UserId } from '../../domain/ids.ts';
+import { type SessionId, timestamp, type UserId } from '../../domain/ids.ts';
 import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import type { SecretBox } from '../secret-box.ts';
+import { checkAddress, type Verifying } from './addresses.ts';
 import { type CheckPasswordDeps, checkOwnPassword } from './passwords.ts';
 import { hashToken } from './tokens.ts';
-import { bySession, forgive, takeTry } from './tries.ts';
+import { bySession, takeTry } from './tries.ts';
 
-export interface SecondFactorDeps extends CheckPasswordDeps {
+export interface SecondFactorDeps extends CheckPasswordDeps, Verifying {
   readonly secrets: SecretBox;
 }
 
@@ -40,6 +41,7 @@ const RECOVERY_CODE_BYTES = 10;
 /** A user who acts on the own second factor, and by which request. */
 export interface Owner {
   readonly user: User;
+  readonly session: SessionId;
   readonly context: RequestContext;
 }
 
@@ -57,8 +59,10 @@ export async function enrolTotp(
   const { db, clock, secrets } = deps;
   const { user, context } = by;
   const action = 'totp_enrol';
+  const unshown = checkAddress(deps, user);
+  if (unshown) return refuse(deps, by, action, unshown);
   if (await hasSecondFactor(deps, user.id)) return refuse(deps, by, action, deny('totp_already_enabled'));
-  const denial = await checkOwnPassword(deps, user, password);
+  const denial = await checkOwnPassword(deps, by, password);
   if (denial) return refuse(deps, by, action, denial);
 
   const secret = randomBytes(SECRET_BYTES);
@@ -80,11 +84,12 @@ export async function confirmTotp(
   const { db, clock } = deps;
   const { user, context } = by;
   const action = 'totp_confirm';
+  const unshown = checkAddress(deps, user);
+  if (unshown) return refuse(deps, by, action, unshown);
   const factor = await findSecondFactor(db, user.id);
   if (!factor) return refuse(deps, by, action, deny('totp_not_enrolled'));
   if (factor.confirmed) return refuse(deps, by, action, deny('totp_already_enabled'));
-  const tried = bySession(user.id);
-  const locked = await takeTry(deps, tried);
+  const locked = await takeTry(deps, bySession(by.session));
   if (locked) return refuse(deps, by, action, locked);
   const now = clock.now();
   const step = matchingStep(secretOf(deps, user.id, factor.totpSecret), code.trim(), now);
@@ -94,7 +99,6 @@ export async function confirmTotp(
   const lost = await db.commit([
     confirmSecondFactor(user.id, factor.totpSecret, step, timestamp(now)),
     ...codes.map((made) => insertRecoveryCode(user.id, hashToken(plainRecoveryCode(made)))),
-    forgive(tried),
     audit(context, { userId: user.id, action, failure: null }, now),
   ]);
   // Another enrolment came between.
@@ -111,7 +115,9 @@ export async function disableTotp(
   const { db, clock } = deps;
   const { user, context } = by;
   const action = 'totp_disable';
-  const denial = await checkOwnPassword(deps, user, password);
+  // Before the password, which is work.
+  if (!(await findSecondFactor(db, user.id))) return refuse(deps, by, action, deny('totp_not_enrolled'));
+  const denial = await checkOwnPassword(deps, by, password);
   if (denial) return refuse(deps, by, action, denial);
   const lost = await db.commit([
     ...deleteSecondFactor(user.id),

@@ -20,6 +20,7 @@ import { effectivePlan, type Plans } from '../../domain/orders/entitlement.ts';
 import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import type { Changes } from '../orders/changes.ts';
 import { onePage, type Page, type PageRequest, pageOf } from '../pages.ts';
+import { isAddressShown, type Verifying } from './addresses.ts';
 import { hasSecondFactor } from './second-factor.ts';
 import { hashToken, type Tokens } from './tokens.ts';
 
@@ -165,7 +166,7 @@ export async function readSessions(
 
 /** What a client asks after a reload: who am I, and with which CSRF token? */
 export async function readOwnSession(
-  deps: { readonly db: Db; readonly clock: { now(): number }; readonly plans: Plans },
+  deps: Verifying & { readonly db: Db; readonly clock: { now(): number }; readonly plans: Plans },
   user: User,
   session: Session,
 ): Promise<object> {
@@ -183,6 +184,7 @@ export async function readOwnSession(
     csrf_token: session.csrfToken,
     terms: { current_version: termsVersion, accepted_version: user.termsVersion },
     totp_enabled: totpEnabled,
+    email_verified: isAddressShown(deps, user),
   };
 }
 

@@ -11,7 +11,7 @@ import {
   takeTry as takeOne,
 } from '../../data/identity/tries.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
-import { millis, timestamp, type UserId } from '../../domain/ids.ts';
+import { millis, type SessionId, timestamp, type UserId } from '../../domain/ids.ts';
 import { canonicalBlock } from '../accounts/ip-block.ts';
 import { hashToken } from './tokens.ts';
 
@@ -30,13 +30,13 @@ const guesses = (subject: string): Tried => ({ subject, most: 10 });
 /** Of anybody, on an address that may or may not be somebody's. */
 export const byStrangers = (email: string): Tried => guesses(`password ${hashToken(email)}`);
 export const byDevice = (device: string): Tried => guesses(`device ${device}`);
-export const bySession = (user: UserId): Tried => guesses(`session ${user}`);
-/**
- * Of one client over all accounts, where no bot challenge stands before the password: whoever has one IPv6 address has a
- * whole /64 of them.
- */
-export const byClient = (ip: string): Tried =>
-  guesses(`client ${(ip.includes(':') ? canonicalBlock(`${ip}/64`) : null) ?? ip}`);
+/** Right ones too, and never forgiven: whoever proves to be the same over and over keeps others' passwords waiting. */
+export const bySession = (session: SessionId): Tried => guesses(`session ${session}`);
+/** Whoever has one IPv6 address has a whole /64 of them. */
+export const clientOf = (ip: string): string =>
+  `client ${(ip.includes(':') ? canonicalBlock(`${ip}/64`) : null) ?? ip}`;
+/** Over all accounts, where no bot challenge stands before the password. */
+export const byClient = (ip: string): Tried => guesses(clientOf(ip));
 /** Nobody's mailbox is to be flooded by strangers. */
 export const resetMails = (user: UserId): Tried => ({ subject: `reset mail ${user}`, most: 3 });
 

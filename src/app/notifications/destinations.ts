@@ -19,8 +19,9 @@ import { type AccountId, isUuid, timestamp, type UserId } from '../../domain/ids
 import { type GivenAddress, readAddress } from '../../domain/told/destination-address.ts';
 import { type EventKind, nextSummary, stateOf } from '../../domain/told/notification.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
-import type { Owner } from '../accounts/accounts.ts';
+import type { Maker, Owner } from '../accounts/accounts.ts';
 import { audit } from '../audit/audit.ts';
+import { checkAddress, type Verifying } from '../identity/addresses.ts';
 import { newId } from '../new-id.ts';
 import { onePage, type PageRequest, pageOf } from '../pages.ts';
 import type { SecretBox } from '../secret-box.ts';
@@ -104,8 +105,10 @@ export async function readDestination({ db }: Pick<DestinationDeps, 'db'>, user:
 }
 
 /** A webhook's signing secret is in this answer and nowhere else. */
-export async function addDestination(deps: DestinationDeps, owner: Owner, given: NewDestination) {
+export async function addDestination(deps: DestinationDeps & Verifying, owner: Maker, given: NewDestination) {
   const { db, clock, secrets } = deps;
+  const unshown = checkAddress(deps, owner.user);
+  if (unshown) return unshown;
   const read = readAddress(given, { mayBePlain: deps.privateNetworks.length > 0 });
   if ('problem' in read) return deny('notification_address_invalid', { detail: read.problem });
   const accountIds = await meant(db, owner.id, given.accountIds);

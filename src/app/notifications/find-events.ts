@@ -50,8 +50,12 @@ const MOST_STEPS = 20;
 const FAR_BEHIND = 10_000;
 const MOST_CHANGED = 200;
 const HOUR_MS = 3_600_000;
-/** A broker that does not answer is told of once in this time. */
-const OUTAGE_MS = HOUR_MS / 2;
+/** A broker that does not answer, and an attack, is told of once in this time, of each account. */
+const FOLD_MS = HOUR_MS / 2;
+const FOLDED: { readonly [kind in Event['kind']]?: string } = {
+  broker_disconnected: 'outage',
+  attack: 'attack',
+};
 
 /** What was written since the last look, and what became of orders meanwhile. */
 export async function findEvents(deps: EventDeps): Promise<void> {
@@ -106,7 +110,7 @@ async function unitOf(deps: EventDeps, after: number, upTo: number): Promise<Sta
     const events = orderEvents(order, nameIn(names, order.accountId) ?? '', seen);
     return events.map((event) => ({ event, begunAt: order.submittedAt }));
   });
-  const { told, marks } = await outagesOnce(deps, [...ofEntries, ...ofOrders]);
+  const { told, marks } = await foldedOnce(deps, [...ofEntries, ...ofOrders]);
   return [
     ...marks,
     ...orders
@@ -147,8 +151,8 @@ async function findChanges(deps: EventDeps): Promise<void> {
     const events = orderEvents(order, nameIn(names, order.accountId) ?? '', seen);
     occurrences.push(...events.map((event) => ({ event, begunAt: now })));
   }
-  const outages = await outagesOnce(deps, occurrences);
-  await db.commit([...marks, ...outages.marks, ...(await tell(deps, outages.told))]);
+  const folded = await foldedOnce(deps, occurrences);
+  await db.commit([...marks, ...folded.marks, ...(await tell(deps, folded.told))]);
 }
 
 async function namesOf({ db }: EventDeps, of: readonly { readonly accountId: AccountId | null }[]) {
@@ -159,11 +163,11 @@ async function namesOf({ db }: EventDeps, of: readonly { readonly accountId: Acc
 const nameIn = (names: ReadonlyMap<AccountId, string>, id: AccountId | null): string | null =>
   id === null ? null : (names.get(id) ?? null);
 
-/** Of an account that fails with every order, one. */
-async function outagesOnce({ db, clock }: EventDeps, occurrences: readonly Occurrence[]) {
+/** Of an account that fails with every order, or is attacked again and again, one. */
+async function foldedOnce({ db, clock }: EventDeps, occurrences: readonly Occurrence[]) {
   const now = clock.now();
-  const markOf = ({ kind, accountId }: Event): string | null =>
-    kind === 'broker_disconnected' ? `outage:${accountId}:${Math.floor(now / OUTAGE_MS)}` : null;
+  const markOf = ({ kind, userId, accountId }: Event): string | null =>
+    FOLDED[kind] ? `${FOLDED[kind]}:${accountId ?? userId}:${Math.floor(now / FOLD_MS)}` : null;
   const known = await marksAmong(db, [...new Set(occurrences.flatMap(({ event }) => markOf(event) ?? []))]);
   const fresh = new Set<string>();
   const told = occurrences.filter(({ event }) => {

@@ -122,6 +122,7 @@ export async function makeFirstAdmin(
     plan: 'desk',
     planExpiresAt: null,
     termsVersion: null,
+    emailVerified: true,
   };
   const deed: Deed = { action: 'first_admin' };
   if (!isEmail(user.email)) return deny('request_invalid', { detail: '"email" must be an email address.' });
@@ -283,6 +284,7 @@ const shownRecord = (user: UserRecord, plans: Plans, now: number) => {
     effective_plan: effectivePlan(plans, { plan: user.plan, planExpiresAt }, now),
     plan_expires_at: user.planExpiresAt,
     terms_version: user.termsVersion,
+    email_verified: user.emailVerified,
     terms_accepted_at: user.termsAcceptedAt,
     created_at: user.createdAt,
   };

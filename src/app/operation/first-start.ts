@@ -76,6 +76,7 @@ export async function seedFirstUser(deps: FirstStartDeps, termsVersion: string):
         plan: 'desk',
         planExpiresAt: null,
         termsVersion,
+        emailVerified: true,
       },
       passwordHash,
       now,

@@ -8,6 +8,7 @@ import { cutChain, readCheckpoint, sealedEntries, straySeal } from '../../data/a
 import type { Db, Statement } from '../../data/engine/db.ts';
 import {
   type Batch,
+  expiredClaims,
   expiredResets,
   expiredTokens,
   notePruned,
@@ -16,6 +17,7 @@ import {
   oldDayEquity,
   oldDeliveries,
   oldIdempotencyKeys,
+  oldMailed,
   oldMarks,
   oldNotices,
   oldOrders,
@@ -28,6 +30,7 @@ import {
 } from '../../data/engine/pruning.ts';
 import { type ChainHead, checkpointMac, GENESIS } from '../../domain/audit-chain.ts';
 import { earliestId, type OrderId, timestamp } from '../../domain/ids.ts';
+import { MAILS_LIFE_MS } from '../../domain/told/mail-bound.ts';
 import type { Store } from '../../store/store.ts';
 import { isOurs, nextLink } from '../audit/chain.ts';
 import { readChainKeys } from '../audit/eras.ts';
@@ -112,6 +115,8 @@ function kindsOf(deps: RetentionDeps): Record<string, Next> {
     refresh_tokens: until(() => expiredTokens(db, ago(deps.accessTokenMs), ROWS)),
     tries: until(() => oldTries(db, ago(TRIES_LIFE_MS), ROWS)),
     password_resets: until(() => expiredResets(db, ago(0), ROWS)),
+    email_claims: until(() => expiredClaims(db, ago(0), ROWS)),
+    mailed: until(() => oldMailed(db, ago(MAILS_LIFE_MS), ROWS)),
     alert_mails: until(() => oldAlerts(db, ago(deps.alertIntervalMs + DAY_MS), ROWS)),
     api_keys: until(() => revokedApiKeys(db, ago(REVOKED_LIFE_MS), ROWS)),
     daily_order_counts: until(() => oldDayCounts(db, ago(COUNTS_LIFE_MS).slice(0, 10), ROWS)),

@@ -26,6 +26,8 @@ export interface Findings {
   account?: Account;
   /** Whoever it is had no secret, and was not even listened to. */
   isStranger?: boolean;
+  /** The user's own, and more than the user may send. */
+  isOverLimit?: boolean;
   metadata: Readonly<Record<string, unknown>>;
   /** Where its code does not say it. */
   refusedBy?: Check;
@@ -38,7 +40,7 @@ export interface Findings {
 export function arrivedSignal(
   { secrets, clock }: { readonly secrets: SecretBox; readonly clock: { now(): number } },
   { body, arrivedAt, context }: Arrival,
-  { user, account, signal, simulation, refusedBy }: Findings,
+  { user, account, signal, simulation, refusedBy, isStranger }: Findings,
   end: OrderId | 'sync' | Denial,
 ): ArrivedSignal | null {
   if (!user || !account) return null;
@@ -59,8 +61,11 @@ export function arrivedSignal(
     orderId: denial || end === 'sync' ? null : (end as OrderId),
     totalMs: denial || end === 'sync' ? Math.max(0, clock.now() - arrivedAt) : null,
     ip: context.ip,
+    // Of a stranger beyond the limit: it was not listened to, and nobody is to fill the disk with it.
     message:
-      body && storable(maskMessage(body, [secrets.open(account.webhookSecret, account.id)]), MOST_CHARACTERS),
+      isStranger || !body
+        ? null
+        : storable(maskMessage(body, [secrets.open(account.webhookSecret, account.id)]), MOST_CHARACTERS),
     understood: signal ? understanding(signal) : null,
     ignored: signal?.ignored ?? [],
   };

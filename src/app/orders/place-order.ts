@@ -72,6 +72,8 @@ export interface NewOrder extends Placing {
   readonly symbol: string;
   readonly quantity: Decimal;
   readonly notes?: SignalNotes;
+  /** A rehearsal of whoever knows the URL: it is kept, and nobody is told of it. */
+  readonly isUnproven?: boolean;
   /** Outside the daily limit: not refused for it, and none of what it allows is used up. */
   readonly isUncounted?: boolean;
   readonly arrivedAt: number;
@@ -143,6 +145,7 @@ export async function placeOrder(
           trading_account_id: account.id,
           simulation: request.simulation,
           ...(limits ? {} : { kill_switch: true }),
+          ...(request.isUnproven ? { unproven: true } : {}),
         },
       },
       clock.now(),

@@ -44,6 +44,8 @@ export interface WebhookDeps extends PlaceOrderDeps, AlertDeps, JudgeDeps {
   readonly store: OnceDeps['store'] & Pick<Store, 'countInWindow'>;
   readonly rateLimit: RateLimit;
   readonly strangers: Strangers;
+  /** Of requests beyond their user's own limit: the first of a minute is kept, the others are counted. */
+  readonly overLimit: Strangers;
   readonly counters: Pick<Counters, 'failedOpen'>;
   readonly tracing: Pick<Tracing, 'during' | 'begin'>;
 }
@@ -75,10 +77,10 @@ export async function receiveWebhook(
   const checks = deps.tracing.begin('checks');
   const outcome = await checkAndPlace(deps, request, findings, checks).finally(() => checks.end());
   if (isDenial(outcome)) {
-    const { user, account, isStranger, metadata } = findings;
-    const { code } = outcome;
-    if (isStranger && !deps.strangers.count(request.context, { code, target: user?.id ?? null }))
-      return outcome;
+    const { user, account, isStranger, isOverLimit, metadata } = findings;
+    const attempt = { code: outcome.code, target: user?.id ?? null };
+    if (isStranger && !deps.strangers.count(request.context, attempt)) return outcome;
+    if (isOverLimit && !deps.overLimit.count(request.context, attempt)) return outcome;
     const entry = audit(
       request.context,
       {
@@ -136,6 +138,7 @@ async function checkAndPlace(
   const tooMany = await checkRate(deps, user.id, sender);
   if (tooMany) {
     findings.isStranger = sender === 'other';
+    findings.isOverLimit = sender === 'own';
     return tooMany;
   }
 
@@ -184,6 +187,7 @@ async function checkAndPlace(
       quantity: signal.quantity,
       notes,
       isUncounted: signal.action === 'sync',
+      isUnproven: simulation && sender === 'other',
       arrivedAt,
       context,
       fingerprint: simulation ? null : print,

@@ -32,6 +32,7 @@ import { openedMonths } from '../migrations/019-opened-months.ts';
 import { halfDone } from '../migrations/021-half-done.ts';
 import { owedComparisons } from '../migrations/022-owed-comparisons.ts';
 import { afterTheft } from '../migrations/023-after-theft.ts';
+import { addresses } from '../migrations/025-addresses.ts';
 import { type Db, type Reads, type Scripts, ScriptsUnderWay, sql } from './db.ts';
 
 export interface Migration {
@@ -80,6 +81,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '021-half-done', script: halfDone, besideOthers: true },
   { name: '022-owed-comparisons', script: owedComparisons },
   { name: '023-after-theft', script: afterTheft },
+  { name: '025-addresses', script: addresses },
 ];
 
 const TYPES: Record<Db['dialect'], Record<string, string>> = {

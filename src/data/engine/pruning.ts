@@ -58,6 +58,24 @@ export async function expiredResets(db: Db, before: Timestamp, limit: number): P
   return { rows: rows.length, unit: [mustDelete('password_resets', among('token_hash', tokens))] };
 }
 
+export async function expiredClaims(db: Db, before: Timestamp, limit: number): Promise<Batch> {
+  const rows = await db.all<{ token_hash: string }>(
+    sql`select token_hash from email_claims where expires_at < ${before} order by expires_at limit ${limit}`,
+  );
+  const tokens = rows.map(({ token_hash }) => token_hash);
+  return { rows: rows.length, unit: [mustDelete('email_claims', among('token_hash', tokens))] };
+}
+
+export async function oldMailed(db: Db, before: Timestamp, limit: number): Promise<Batch> {
+  const rows = await db.all<{ address_hash: string }>(
+    sql`select address_hash from mailed where last_at < ${before} order by last_at limit ${limit}`,
+  );
+  const addresses = rows.map(({ address_hash }) => address_hash);
+  // By the time too: one that was written to since is none of these.
+  const where = join([among('address_hash', addresses), sql`and last_at < ${before}`], ' ');
+  return { rows: rows.length, unit: [mustDelete('mailed', where)] };
+}
+
 export async function oldTries(db: Db, before: Timestamp, limit: number): Promise<Batch> {
   const rows = await db.all<{ subject: string }>(
     sql`select subject from tries where try_1 < ${before} order by try_1 limit ${limit}`,

@@ -7,16 +7,24 @@ import { keepFact, readFact } from '../engine/facts.ts';
 
 export type Whose = UserId | 'everybody';
 
+const of = (whose: Whose, statement: Statement): Statement =>
+  whose === 'everybody' ? statement : join([statement, sql` and user_id = ${whose}`], '');
+
+/** Sessions with their known devices, API keys and links for a new password end. */
+export const endDoors = (whose: Whose, now: Timestamp): Statement[] => [
+  of(whose, sql`update user_sessions set is_active = ${false} where is_active = ${true}`),
+  of(whose, sql`update api_keys set revoked_at = ${now} where revoked_at is null`),
+  of(whose, sql`update password_resets set used_at = ${now} where used_at is null`),
+];
+
 /**
- * Sessions, API keys, links for a new password and known devices end; destinations pause. Webhook secrets and tokens stay: by
- * them positions are closed. `recently`: who was secured since then is still in the same trouble, which began when that did.
+ * Every door ends, and destinations pause. Webhook secrets and tokens stay: by them positions are closed. `recently`: who was
+ * secured since then is still in the same trouble, which began when that did.
  */
 export function endAccess(
   whose: Whose,
   { because, now, recently }: { because: Cause; now: Timestamp; recently: Timestamp },
 ): Statement[] {
-  const of = (statement: Statement): Statement =>
-    whose === 'everybody' ? statement : join([statement, sql` and user_id = ${whose}`], '');
   return [
     // First, while it can be seen what was open.
     join(
@@ -32,10 +40,9 @@ export function endAccess(
       ],
       '',
     ),
-    of(sql`update user_sessions set is_active = ${false} where is_active = ${true}`),
-    of(sql`update api_keys set revoked_at = ${now} where revoked_at is null`),
-    of(sql`update password_resets set used_at = ${now} where used_at is null`),
+    ...endDoors(whose, now),
     of(
+      whose,
       sql`update notification_destinations set paused_at = coalesce(paused_at, ${now}), paused_because = ${because},
             version = version + 1 where true`,
     ),

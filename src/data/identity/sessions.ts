@@ -50,7 +50,7 @@ export async function findSession(db: Db, id: SessionId): Promise<{ session: Ses
   const row = await db.get<
     SessionRow & Omit<UserRow, 'id' | 'is_active'> & { is_user_active: number | boolean }
   >(
-    sql`select s.*, u.email, u.is_admin, u.is_active as is_user_active, u.plan, u.plan_expires_at, u.terms_version
+    sql`select s.*, u.email, u.is_admin, u.is_active as is_user_active, u.plan, u.plan_expires_at, u.terms_version, u.email_verified
         from user_sessions s join users u on u.id = s.user_id where s.id = ${id}`,
   );
   if (!row) return null;

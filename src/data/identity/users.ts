@@ -11,6 +11,8 @@ export interface User {
   readonly plan: string;
   readonly planExpiresAt: Timestamp | null;
   readonly termsVersion: string | null;
+  /** Shown to be the user's, by a link that was mailed to it. */
+  readonly emailVerified: boolean;
 }
 
 export interface UserRow {
@@ -21,6 +23,7 @@ export interface UserRow {
   plan: string;
   plan_expires_at: Timestamp | null;
   terms_version: string | null;
+  email_verified: number | boolean;
 }
 
 export const toUser = (row: UserRow): User => ({
@@ -31,6 +34,7 @@ export const toUser = (row: UserRow): User => ({
   plan: row.plan,
   planExpiresAt: row.plan_expires_at,
   termsVersion: row.terms_version,
+  emailVerified: Boolean(row.email_verified),
 });
 
 /** What everybody has who has nothing else. */
@@ -41,12 +45,23 @@ export function insertUser(user: User, passwordHash: string, now: Timestamp): St
   return must(
     'email',
     sql`insert into users (id, email, password_hash, is_admin, is_active, plan, plan_expires_at, terms_version,
-          terms_accepted_at, created_at, had_plan)
+          terms_accepted_at, created_at, had_plan, email_verified)
         values (${user.id}, ${user.email}, ${passwordHash}, ${user.isAdmin}, ${user.isActive}, ${user.plan},
           ${user.planExpiresAt}, ${user.termsVersion}, ${user.termsVersion === null ? null : now}, ${now},
-          ${user.plan !== FREE})
+          ${user.plan !== FREE}, ${user.emailVerified})
         on conflict (email) do nothing`,
   );
+}
+
+export async function findUserByEmail(db: Db, email: string): Promise<User | null> {
+  const row = await db.get<UserRow>(sql`select * from users where email = ${email}`);
+  return row ? toUser(row) : null;
+}
+
+/** Whether it is a user's who has not shown that it is. */
+export async function isUnverified(db: Db, email: string): Promise<boolean> {
+  const row = await db.get(sql`select id from users where email = ${email} and email_verified = ${false}`);
+  return row !== undefined;
 }
 
 export async function hasAdmin(db: Db): Promise<boolean> {

@@ -54,7 +54,7 @@ async function find(db: Db, { day, key = null }: Moment, where: Statement): Prom
   const row = await db.get<TargetRow>(
     join(
       [
-        sql`select a.*, u.email, u.is_admin, u.is_active, u.plan, u.plan_expires_at, u.terms_version, u.had_plan,
+        sql`select a.*, u.email, u.is_admin, u.is_active, u.plan, u.plan_expires_at, u.terms_version, u.email_verified, u.had_plan,
               (select string_agg(ip_address, ' ') from user_allowed_ips where user_id = u.id) as allowed_ips,
               (select version from terms order by published_at desc, version desc limit 1) as current_terms,
               c.orders, c.simulated, k.body_hash as earlier_hash, k.order_id as earlier_order

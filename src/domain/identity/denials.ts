@@ -45,6 +45,23 @@ export const IDENTITY_DENIALS = {
     reason: 'A link for a new password works once, for 30 minutes.',
     advice: 'Ask for another under /auth/forgot-password.',
   },
+  verify_token_invalid: {
+    status: 400,
+    title: 'This link is used up or has expired',
+    reason: 'A link that confirms an address works once, for 24 hours.',
+    advice: 'Log in and ask for another, or register again.',
+  },
+  email_not_verified: {
+    status: 403,
+    title: 'Your email address is not confirmed',
+    reason: 'Until it is, there are no second factor, API keys and notifications.',
+    advice: 'Follow the link that was mailed to it; POST /auth/verify-email/resend sends another.',
+  },
+  email_already_verified: {
+    status: 409,
+    title: 'Your email address is confirmed',
+    advice: 'Nothing needs doing.',
+  },
   totp_code_wrong: {
     status: 400,
     title: 'The code of the second factor is wrong',

@@ -143,7 +143,9 @@ const bySettling = ({ settledBy }: Order): string => (settledBy === 'user' ? ', 
 
 /** With what it means where a reversal closed and did not open. */
 function reasonOf(order: Order): string {
-  const why = order.error ? ` ${oneLine(order.error.message, MOST_OF_A_REASON)}` : '';
+  // Which symbol it was stands there, and is whoever's who sent it.
+  const isForeign = isUnknownSymbol(order);
+  const why = order.error && !isForeign ? ` ${oneLine(order.error.message, MOST_OF_A_REASON)}` : '';
   const half = isHalfDone(order) ? ' The position was closed, and what was to be opened is not.' : '';
   const said =
     order.settledBy === 'user' && order.status === 'cancelled' ? ' You said that it was not filled.' : '';
@@ -159,12 +161,16 @@ const FAILED = {
 const isFailure = (status: OrderStatus): status is keyof typeof FAILED => Object.hasOwn(FAILED, status);
 
 /** "Buy 2 BTCUSDT". Who closes or aligns names no quantity. */
-function asked({ action, quantity, symbol }: Order): string {
+function asked({ action, quantity, ...order }: Order): string {
   const words = ACTION_WORDS[action];
+  const symbol = isUnknownSymbol(order) ? 'of a symbol that the broker does not have' : order.symbol;
   return quantity === ZERO || action === 'sync'
     ? `${words} ${oneLine(symbol)}`
     : `${words} ${quantity} ${oneLine(symbol)}`;
 }
+
+/** Nobody's but the sender's: it is quoted to nobody. */
+const isUnknownSymbol = ({ error }: Pick<Order, 'error'>): boolean => error?.code === 'invalid_symbol';
 
 const ACTION_WORDS: Readonly<Record<Action, string>> = {
   buy: 'Buy',
@@ -199,14 +205,17 @@ function orderData(order: Order): Readonly<Record<string, unknown>> {
   return {
     order_id: order.id,
     trading_account_id: order.accountId,
-    symbol: order.symbol,
+    symbol: isUnknownSymbol(order) ? null : order.symbol,
     action: order.action,
     status: order.status,
     simulation: order.simulation,
     half_done: isHalfDone(order),
     fill_price: toNumberOrNull(main?.fillPrice ?? null),
     fill_quantity: toNumberOrNull(main?.fillQuantity ?? null),
-    error: order.error && { code: order.error.code, message: order.error.message },
+    error: order.error && {
+      code: order.error.code,
+      message: isUnknownSymbol(order) ? null : order.error.message,
+    },
   };
 }
 

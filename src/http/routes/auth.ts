@@ -44,6 +44,7 @@ import {
 import { type PasswordRoutes, passwordRoutes } from './password.ts';
 import { type SecondFactorRoutes, secondFactorRoutes } from './second-factor.ts';
 import { type TokenRoutes, tokenRoutes } from './token.ts';
+import { type VerifyEmailRoutes, verifyEmailRoutes } from './verify-email.ts';
 
 export interface AuthRoutes {
   register(registration: Registration): Promise<Denial | User>;
@@ -65,6 +66,7 @@ export interface AuthRoutes {
   readOwnSession(user: User, session: Session): Promise<object>;
   readSessions(current: Session, page: PageRequest): Promise<object>;
   revokeSession(user: UserId, id: string, context: RequestContext): Promise<Denial | null>;
+  readonly verifyEmail: Omit<VerifyEmailRoutes, 'contextOf'>;
   readonly token: Omit<TokenRoutes, 'contextOf' | 'refresh' | 'accessTokenMs'>;
   readonly secondFactor: Omit<SecondFactorRoutes, 'contextOf'>;
   readonly cookies: CookieSettings;
@@ -98,7 +100,8 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
       ...open({
         id: 'register',
         summary: 'Register',
-        description: 'A new user has the plan `free`.',
+        description:
+          'A new user has the plan `free`. Where addresses have to be confirmed (VERIFY_EMAIL) a link is mailed; an address that is registered and not confirmed gets the same answer, and whoever follows a link first has it.',
         answers: { 201: Registered },
         denials: [
           'password_weak',
@@ -346,6 +349,7 @@ export function authRoutes(server: FastifyInstance, deps: AuthRoutes): void {
   );
 
   passwordRoutes(server, { change: deps.changePassword, contextOf });
+  verifyEmailRoutes(server, { ...deps.verifyEmail, contextOf });
   secondFactorRoutes(server, { ...deps.secondFactor, contextOf });
   server.register(async (scope) =>
     tokenRoutes(scope, {

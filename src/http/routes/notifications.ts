@@ -3,7 +3,7 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
-import type { Owner } from '../../app/accounts/accounts.ts';
+import type { Maker, Owner } from '../../app/accounts/accounts.ts';
 import type { RequestContext } from '../../app/audit/audit.ts';
 import type { NewDestination as Given, GivenChange } from '../../app/notifications/destinations.ts';
 import type { PageRequest } from '../../app/pages.ts';
@@ -25,7 +25,7 @@ import { NoBody, PageQuery } from '../schemas/requests.ts';
 export interface NotificationRoutes {
   readDestinations(user: UserId): Promise<object>;
   readDestination(user: UserId, id: string): Promise<Denial | object>;
-  addDestination(owner: Owner, given: Given): Promise<Denial | object>;
+  addDestination(owner: Maker, given: Given): Promise<Denial | object>;
   changeDestination(owner: Owner, id: string, change: GivenChange): Promise<Denial | object>;
   removeDestination(owner: Owner, id: string): Promise<Denial | null>;
   tryDestination(owner: Owner, id: string): Promise<Denial | object>;
@@ -40,8 +40,9 @@ export function notificationRoutes(server: FastifyInstance, deps: NotificationRo
   const documented = (doc: Doc): RouteDoc => ({ tag: 'Notifications', ...doc });
   const user = (doc: Doc) => ({ config: { access: 'user', doc: documented(doc) } }) as const;
   const session = (doc: Doc) => ({ config: { access: 'session', doc: documented(doc) } }) as const;
-  const ownerOf = (request: FastifyRequest): Owner => ({
+  const ownerOf = (request: FastifyRequest): Maker => ({
     id: request.caller.user.id,
+    user: request.caller.user,
     context: deps.contextOf(request),
     ...(request.caller.via === 'session' ? { sessionId: request.caller.session.id } : {}),
   });
@@ -67,7 +68,7 @@ export function notificationRoutes(server: FastifyInstance, deps: NotificationRo
         description:
           'Telegram takes bot_token and chat_id, the others a url. A webhook is signed as Standard Webhooks says, with the secret that only this answer shows. Addresses outside the public internet are refused when something is sent there, unless the operator allows them.',
         answers: { 201: NewDestination },
-        denials: ['notification_address_invalid', 'too_many'],
+        denials: ['notification_address_invalid', 'too_many', 'email_not_verified'],
       }),
       schema: { body: DestinationBody },
     },

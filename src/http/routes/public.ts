@@ -17,6 +17,7 @@ export interface PublicRoutes {
   readonly demo: { readonly email: string; readonly password: string } | null;
   /** The operator has a mail server; without one a mail is a file on the service's disk. */
   readonly canMail: boolean;
+  readonly verifyEmail: boolean;
   /** To which clients seal broker credentials. */
   readonly sealingKey: SealingKey;
 }
@@ -65,6 +66,7 @@ export function publicRoutes(server: FastifyInstance, deps: PublicRoutes): void 
       captcha: captcha && { provider: captcha.provider, site_key: captcha.siteKey },
       demo: demo && { email: demo.email, password: demo.password },
       mail: canMail,
+      verify_email: deps.verifyEmail,
     }),
   );
 

@@ -17,7 +17,7 @@ export interface SecondFactorRoutes {
   contextOf(request: FastifyRequest): RequestContext;
 }
 
-/** Each of them counts as a try, and a user’s sessions have ten in a quarter of an hour, apart from those of the login. */
+/** Each of them counts as a try, right or wrong, and a session has ten in a quarter of an hour, apart from those of the login. */
 const session = (doc: Omit<RouteDoc, 'tag'>) =>
   ({
     config: {
@@ -32,10 +32,11 @@ const session = (doc: Omit<RouteDoc, 'tag'>) =>
 
 export function secondFactorRoutes(server: FastifyInstance, deps: SecondFactorRoutes): void {
   const { enrol, confirm, disable, contextOf } = deps;
-  const owner = (request: FastifyRequest): Owner => ({
-    user: request.caller.user,
-    context: contextOf(request),
-  });
+  const owner = (request: FastifyRequest): Owner => {
+    const { caller } = request;
+    if (caller.via !== 'session') throw new Error('the guard of this route admits sessions only');
+    return { user: caller.user, session: caller.session.id, context: contextOf(request) };
+  };
 
   server.post<{ Body: Static<typeof PasswordBody> }>(
     '/auth/totp/enrol',
@@ -45,7 +46,7 @@ export function secondFactorRoutes(server: FastifyInstance, deps: SecondFactorRo
         summary: 'Start using an authenticator app',
         description: 'Login asks for no code until POST /auth/totp/confirm proves that the app works.',
         answers: { 200: EnrolmentSchema },
-        denials: ['totp_already_enabled', 'password_wrong', 'passwords_busy'],
+        denials: ['totp_already_enabled', 'password_wrong', 'passwords_busy', 'email_not_verified'],
       }),
       schema: { body: PasswordBody },
     },
@@ -59,7 +60,7 @@ export function secondFactorRoutes(server: FastifyInstance, deps: SecondFactorRo
         id: 'confirmTotp',
         summary: 'Turn the second factor on',
         answers: { 200: RecoveryCodes },
-        denials: ['totp_not_enrolled', 'totp_already_enabled', 'totp_code_wrong'],
+        denials: ['totp_not_enrolled', 'totp_already_enabled', 'totp_code_wrong', 'email_not_verified'],
       }),
       schema: { body: CodeBody },
     },

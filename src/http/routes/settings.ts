@@ -79,7 +79,7 @@ export function settingsRoutes(server: FastifyInstance, deps: SettingsRoutes): v
         id: 'createApiKey',
         summary: 'Make an API key',
         answers: { 201: NewApiKey },
-        denials: ['too_many'],
+        denials: ['too_many', 'email_not_verified'],
       }),
       schema: { body: ApiKeyBody },
     },

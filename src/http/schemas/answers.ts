@@ -348,6 +348,7 @@ export const PublicConfig = Type.Object(
       ),
     ),
     mail: flag('mails are sent; false: the operator has set no mail server, and none reaches you', true),
+    verify_email: flag('who registers has to follow a link that is mailed to the address', true),
   },
   { title: 'PublicConfig' },
 );

@@ -46,6 +46,10 @@ export const ResetPasswordBody = Type.Object(
   { token: text(256, { description: 'the token from the mail' }), password: newPassword },
   strict,
 );
+export const VerifyEmailBody = Type.Object(
+  { token: text(256, { description: 'the token from the mail' }) },
+  strict,
+);
 export const ChangePasswordBody = Type.Object(
   {
     current_password: password,

@@ -68,6 +68,10 @@ export const OwnSession = Type.Object(
       accepted_version: orNull(text('by this user; null: none', ['1'])),
     }),
     totp_enabled: flag('true: login asks for a code'),
+    email_verified: flag(
+      'false: until the link that was mailed is followed there are no second factor, API keys and notifications',
+      true,
+    ),
   },
   { title: 'OwnSession', description: 'Who is logged in, and with which CSRF token.' },
 );
@@ -160,6 +164,7 @@ const recordFields = {
   is_active: flag('false: nobody gets in as this user', true),
   effective_plan,
   terms_version: orNull(text('accepted; null: none', ['1'])),
+  email_verified: flag('false: the user has not followed the link that was mailed', true),
   terms_accepted_at: orNull(time('null: never')),
   created_at: time('when the user registered'),
 };

@@ -9,7 +9,7 @@ import { wayOn } from './ways.ts';
 /** What another page of entry tells the login, in the history's state: in no address. */
 export interface Arrival {
   readonly email?: string;
-  readonly said?: 'registered' | 'password_set';
+  readonly said?: 'registered' | 'check_mail' | 'password_set';
 }
 
 export function useWayOn(): string {

@@ -33,6 +33,8 @@ export default function Login() {
 
 const ARRIVALS: Readonly<Record<NonNullable<Arrival['said']>, string>> = {
   registered: 'You are registered. Log in to begin.',
+  check_mail:
+    'Check your mail: a link that confirms your address is on its way. Log in once you have followed it.',
   password_set:
     'The new password is set. All sessions have ended, and all API keys are revoked. Security says what to replace.',
 };

@@ -4,6 +4,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { api, read } from '../../api/client.ts';
+import { publicConfig } from '../../api/queries.ts';
 import { Outside } from '../../parts/outside.tsx';
 import { useTitle } from '../../parts/page.tsx';
 import { useChallenge } from './challenge.tsx';
@@ -33,6 +34,7 @@ function Registration() {
   const [password, setPassword] = useState('');
   const [accepts, setAccepts] = useState(false);
   const terms = useQuery(publishedTerms);
+  const config = useQuery(publicConfig);
   const enterWith = useEntry();
   const challenge = useChallenge('register');
   const navigate = useNavigate();
@@ -50,7 +52,8 @@ function Registration() {
     onError: challenge.again,
     onSuccess(answer) {
       if (answer && 'csrf_token' in answer) return enterWith(answer.csrf_token);
-      const state: Arrival = { email, said: 'registered' };
+      const said = config.data?.verify_email ? 'check_mail' : 'registered';
+      const state: Arrival = { email, said };
       void navigate({ to: '/login', search: search as never, state: state as never });
     },
   });
@@ -67,6 +70,7 @@ function Registration() {
         autoComplete="username"
         required
         autoFocus
+        hint={config.data?.verify_email ? 'A link is mailed there, to confirm that it is yours.' : undefined}
         value={email}
         onChange={({ target }) => setEmail(target.value)}
         refusal={refusalAt(register.error, 'email')}

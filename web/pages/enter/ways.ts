@@ -1,7 +1,7 @@
 // What the pages of entry decide: where somebody goes on, beside which field a refusal stands, and in which words.
 
 /** Whoever would come from there could only come back. */
-const OUTSIDE = /^\/(?:login|register|forgot-password|reset-password|welcome)\/?$/;
+const OUTSIDE = /^\/(?:login|register|forgot-password|reset-password|verify-email|welcome)\/?$/;
 
 /**
  * Where an entry leads: a path of our own, whatever the address asked for. Browsers read `\` as `/` and skip tabs and line
@@ -62,6 +62,8 @@ const FOR_PEOPLE: Readonly<Record<string, string>> = {
   passwords_busy: 'Try again in a moment. It does not count as a failed attempt.',
   edge_rate_limited: 'Too many requests came from your address.',
   unreachable: 'Either your network or the service is down. Try again in a moment.',
+  verify_token_invalid:
+    'A link that confirms an address works once, for 24 hours. Log in and ask for another, or register again.',
   reset_token_invalid: 'A link for a new password works once, for 30 minutes. Ask for another.',
 };
 
