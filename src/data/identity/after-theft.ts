@@ -10,7 +10,7 @@ export type Whose = UserId | 'everybody';
 const of = (whose: Whose, statement: Statement): Statement =>
   whose === 'everybody' ? statement : join([statement, sql` and user_id = ${whose}`], '');
 
-/** Sessions with their known devices, API keys and links for a new password end. */
+/** Sessions, API keys and links for a new password end. */
 export const endDoors = (whose: Whose, now: Timestamp): Statement[] => [
   of(whose, sql`update user_sessions set is_active = ${false} where is_active = ${true}`),
   of(whose, sql`update api_keys set revoked_at = ${now} where revoked_at is null`),
@@ -18,7 +18,7 @@ export const endDoors = (whose: Whose, now: Timestamp): Statement[] => [
 ];
 
 /**
- * Every door ends, and destinations pause. Webhook secrets and tokens stay: by them positions are closed. `recently`: who was
+ * Every door ends, known devices too (by `secured_at`), and destinations pause. Webhook secrets and tokens stay: by them positions are closed. `recently`: who was
  * secured since then is still in the same trouble, which began when that did.
  */
 export function endAccess(
