@@ -1,7 +1,7 @@
 // The thread that reads: it has its own connections to the database, which it cannot write to, and a heap of its own.
 // roles/reading.ts starts it.
 
-import { constants, setPriority } from 'node:os';
+import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Config } from '../config/config.ts';
 import { openSqlite } from '../data/engine/sqlite.ts';
@@ -26,8 +26,10 @@ export interface Answered {
   readonly fault?: { readonly name: string; readonly message: string; readonly stack: string | undefined };
 }
 
-// Where there are fewer processors than there is to do, it gives way. Elsewhere this would be about the whole process.
-if (process.platform === 'linux') setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL);
+/** Half as much of a processor as others where there is too little for all; with less, a busy machine would show nothing. */
+const NICE = 3;
+// Elsewhere this would be about the whole process.
+if (process.platform === 'linux') setPriority(0, NICE);
 
 const { databaseUrl, file, ...setting } = workerData as ThreadSetting;
 

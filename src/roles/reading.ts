@@ -13,7 +13,7 @@ import { type Answer, answer, type Question, type ReadDeps, type Readers, readNa
 type Ask = (question: Question) => Promise<Answer>;
 
 /** Longer than the longest of them takes: one statement is at it for ever. */
-const SILENT_MS = 15_000;
+const SILENT_MS = 30_000;
 /** Of the thread's heap. Beyond it the thread ends, and nothing else. */
 const MOST_MB = 512;
 

@@ -16,6 +16,8 @@ export interface Figures {
   readonly memory: number;
   /** Of each that was answered, in ms. */
   readonly times: readonly number[];
+  /** That the thread that trades had meanwhile. */
+  readonly processorMs: number;
 }
 
 const PAUSE_MS = 20;
@@ -37,6 +39,7 @@ export async function observe(
     memory = Math.max(memory, desk.product.memory());
   }, 100);
   const begun = performance.now();
+  const processed = desk.product.processorMs();
   const elapsed = () => performance.now() - begun;
   const isEnough = () => elapsed() > LONGEST_MS || (elapsed() > forMs && times.length + failed >= LEAST);
   for (let index = 0; !isEnough(); index++) {
@@ -61,21 +64,23 @@ export async function observe(
     failed,
     memory,
     times,
+    processorMs: desk.product.processorMs() - processed,
   };
 }
 
-const COLUMNS = ['', 'signals', 'p50 ms', 'p99 ms', 'failed', 'memory MB'];
+const COLUMNS = ['', 'signals', 'p50 ms', 'p99 ms', 'failed', 'memory MB', 'processor ms a signal'];
 
 export const figuresTable = (figures: readonly Figures[]): string =>
   table(
     COLUMNS,
-    figures.map(({ when, signals, p50, p99, failed, memory }) => [
+    figures.map(({ when, signals, p50, p99, failed, memory, processorMs }) => [
       when,
       `${signals}`,
       signals === 0 ? 'none' : p50.toFixed(1),
       signals === 0 ? 'none' : p99.toFixed(1),
       `${failed}`,
       `${memory}`,
+      signals === 0 ? 'none' : (processorMs / signals).toFixed(1),
     ]),
   );
 
