@@ -92,8 +92,8 @@ const stops: (() => Promise<void>)[] = [];
 
 async function overServers(): Promise<Round[]> {
   try {
-    const [postgres, redis] = [await startPostgres(), await startRedis()];
-    stops.push(postgres.stop, redis.stop);
+    const [postgres, own, redis] = [await startPostgres(), await startPostgres(), await startRedis()];
+    stops.push(postgres.stop, own.stop, redis.stop);
     const env = { ...PLANS, DATABASE_URL: postgres.url, REDIS_URL: redis.url, RESPONSE_WAIT_SECONDS: '4' };
     const [own, ownRedis] = [await startPostgres(), await startRedis()];
     stops.push(own.stop, ownRedis.stop);
@@ -107,7 +107,10 @@ async function overServers(): Promise<Round[]> {
       { name: 'PostgreSQL and Redis', setting: { mode: 'servers', env }, attacks: EACH },
       {
         name: 'PostgreSQL and Redis, confirming addresses',
-        setting: { mode: 'servers', env: { ...env, ...CONFIRMING } },
+        setting: {
+          mode: 'servers',
+          env: { ...env, ...CONFIRMING, DATABASE_URL: own.url, REDIS_URL: `${redis.url}/1` },
+        },
         attacks: ofAddresses,
       },
     ];

@@ -200,7 +200,7 @@ const keptRefusals: Attack = {
 
 const starvedLogins: Attack = {
   item: 27,
-  title: 'three users turn off a second factor that they do not have, again and again',
+  title: 'three users turn a second factor on and off again and again, each time with their password',
   before: 'everybody’s login got 503',
   modes: EVERYWHERE,
   async run(desk) {
@@ -210,7 +210,10 @@ const starvedLogins: Attack = {
     let asked = 0;
     const loops = users.flatMap((user) =>
       Array.from({ length: 12 }, async () => {
-        for (; !isOver; asked++) await user.ask('POST', '/auth/totp/enrol', { password: PASSWORD });
+        for (; !isOver; asked++)
+          await user.ask('POST', asked % 2 ? '/auth/totp/enrol' : '/auth/totp/disable', {
+            password: PASSWORD,
+          });
       }),
     );
     const statuses: number[] = [];
