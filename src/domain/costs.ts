@@ -29,13 +29,15 @@ const MAILS = 8;
 const CHECKS = 20;
 /** BROKER_READS_PER_MINUTE, of one user however they ask. */
 const BROKER_READS = 240;
+/** A price for each rehearsal of a minute. */
+const REHEARSALS = 60;
 /** A page of 200, and what belongs to it. */
 const PAGE = 1_000;
 
 /** From one address. */
 export const MOST: Readonly<Record<Principal, Readonly<Record<Cost, number>>>> = {
   stranger: { bytes: 256 * KIB, messages: 5, passwords: 200, broker: 0, rows: 20 },
-  url: { bytes: 1_536 * KIB, messages: 3, passwords: 0, broker: BROKER_READS, rows: 20 },
+  url: { bytes: 1_536 * KIB, messages: 3, passwords: 0, broker: REHEARSALS, rows: 20 },
   free: { bytes: OF_USER, messages: MAILS, passwords: CHECKS, broker: BROKER_READS, rows: PAGE },
   user: { bytes: OF_USER, messages: MAILS, passwords: CHECKS, broker: BROKER_READS, rows: PAGE },
   api_key: { bytes: OF_USER, messages: MAILS, passwords: 0, broker: BROKER_READS, rows: PAGE },

@@ -9,7 +9,7 @@ import { hashToken } from '../../src/app/identity/tokens.ts';
 import { type Attack, EVERYWHERE, WITHOUT_SERVERS } from './attacks.ts';
 
 export const noticedThief: Attack = {
-  item: 23,
+  item: 14,
   title:
     'a thief with a session, an API key and a destination of their own is noticed, and the owner logs out everywhere',
   before: 'there was no such thing; after a new password the destination was told everything as before',
@@ -46,7 +46,7 @@ export const noticedThief: Attack = {
 };
 
 export const revivedKey: Attack = {
-  item: 23,
+  item: 14,
   title: 'a key and a password that were in a backup are used after it was restored',
   before: 'both are good again, although they were revoked and changed since',
   modes: WITHOUT_SERVERS,
@@ -92,7 +92,7 @@ const PLANTED_TRIGGER = `create trigger planted after insert on user_sessions
   begin update users set is_admin = 1 where id = new.user_id; end`;
 
 export const plantedBackup: Attack = {
-  item: 24,
+  item: 15,
   title: "an administrator's key and a trigger are planted in a backup",
   before: 'restored without a word: the key is good, and every login makes an administrator',
   modes: WITHOUT_SERVERS,

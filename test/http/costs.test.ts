@@ -8,17 +8,21 @@ import { describe, type TestContext, test } from 'node:test';
 import { type Db, sql } from '../../src/data/engine/db.ts';
 import { COSTS, type Cost, costsTable, MOST, type Principal } from '../../src/domain/costs.ts';
 import type { Mail } from '../../src/mail/mailer.ts';
+import { scriptedBroker } from '../worker/scripted-broker.ts';
 import { openWorld, PASSWORD, settableClock, type World } from '../world.ts';
 import { countingHasher, type Visitor } from './visitor.ts';
 
 const ADDRESS = '203.0.113.66';
 const LARGE = 'x'.repeat(15_000);
 
+/** What an order asks of its broker is another matter. */
+const READS = new Set(['balance', 'positions', 'instruments', 'verify', 'quote']);
+
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** Measures what is done between its making and `measured`. */
 async function openScales(t: TestContext) {
-  const [clock, hasher] = [settableClock(), countingHasher()];
+  const [clock, hasher, broker] = [settableClock(), countingHasher(), scriptedBroker(t)];
   const mails: Mail[] = [];
   /** Of the request that is under way, and not of what the service does besides. */
   const reading = new AsyncLocalStorage<{ rows: number }>();
@@ -39,7 +43,7 @@ async function openScales(t: TestContext) {
   });
   const world = await openWorld(t, {
     env: { EDGE: 'builtin', VERIFY_EMAIL: 'true' },
-    ...{ clock, hasher },
+    ...{ clock, hasher, brokers: broker.brokers },
     mailer: {
       async send(mail) {
         mails.push(mail);
@@ -64,14 +68,14 @@ async function openScales(t: TestContext) {
         bytes += JSON.stringify(Object.values(row as object)).length;
     return bytes;
   };
-  let before = { bytes: await stored(), mails: 0, checks: 0 };
+  let before = { bytes: await stored(), mails: 0, checks: 0, calls: 0 };
   let mostRows = 0;
   const checks = () => hasher.hashed + hasher.verified.length;
   return {
     world,
     clock,
     async begin() {
-      before = { bytes: await stored(), mails: mails.length, checks: checks() };
+      before = { bytes: await stored(), mails: mails.length, checks: checks(), calls: broker.calls.length };
       mostRows = 0;
     },
     /** As often as is said, one after the other. */
@@ -82,13 +86,14 @@ async function openScales(t: TestContext) {
         mostRows = Math.max(mostRows, request.rows);
       }
     },
-    async measured(): Promise<Readonly<Record<Exclude<Cost, 'broker'>, number>>> {
+    async measured(): Promise<Readonly<Record<Cost, number>>> {
       const ofAddress = new Map<string, number>();
       for (const { to } of mails.slice(before.mails)) ofAddress.set(to, (ofAddress.get(to) ?? 0) + 1);
       return {
         bytes: (await stored()) - before.bytes,
         messages: Math.max(0, ...ofAddress.values()),
         passwords: checks() - before.checks,
+        broker: broker.calls.slice(before.calls).filter(({ call }) => READS.has(call)).length,
         rows: mostRows,
       };
     },
@@ -149,6 +154,14 @@ async function asUser(
   for (const list of ['/trading/orders', '/trading/signals', '/settings/audit-log', '/trading/accounts'])
     await ask(5, () => call('GET', `${list}?limit=200`));
   await ask(5, () => call('GET', '/trading/overview'));
+  for (const what of ['balance', 'positions']) await ask(20, () => call('GET', ofAccount(what)));
+  await ask(20, () => call('POST', ofAccount('verify')));
+  // No two ask the same, so that nobody is answered with what is young.
+  await ask(300, (n) => call('GET', ofAccount(`symbols?q=${n}`)));
+
+  function ofAccount(what: string): string {
+    return `/trading/accounts/${account.id}/${what}`;
+  }
 }
 
 /** What only a session does: passwords, and the mails about them. */
@@ -222,6 +235,10 @@ describe('the most that it costs', () => {
       }
       // A bound that nobody comes near would say nothing.
       assert.ok(measured.bytes > MOST[principal].bytes / 10, `only ${measured.bytes} bytes were stored`);
+      assert.ok(
+        measured.broker >= MOST[principal].broker / 10,
+        `only ${measured.broker} calls to the broker`,
+      );
       assert.ok(measured.rows > 0);
     });
 
