@@ -125,21 +125,21 @@ describe('what strangers did', () => {
 });
 
 describe('what is no stranger’s', () => {
-  test('has its line and its entry, but for what comes beyond the own limit: of that the first, and a count', async (t) => {
+  test('has its line and its entry, but for what comes beyond the own limit: of that the first ten, and a count', async (t) => {
     const { log, lines } = logbook();
     const world = await openWorld(t, { log, env: { RATE_LIMIT_REQUESTS: '3' } });
     const trader = await world.makeTrader();
     for (let index = 0; index < 30; index++) await world.send(trader);
     for (let index = 0; index < 30; index++) await world.as(trader, 'GET', '/trading/orders/none');
-    assert.equal((await world.audits(trader)).length, 3 + 1);
+    assert.equal((await world.audits(trader)).length, 3 + 10);
     const kept = await world.db.all(sql`select id from signals where code = 'rate_limited'`);
-    assert.equal(kept.length, 1);
+    assert.equal(kept.length, 10);
     // Refused webhooks are among those of which the first five have lines.
     assert.equal(lines.filter(({ msg }) => msg === 'request').length, 3 + 5 + 30);
     await world.stop();
     const counted = (await world.audits(trader)).at(-1);
     assert.equal(counted?.action, 'over_limit_counted');
-    assert.deepEqual(JSON.parse(counted?.metadata ?? '').codes, { rate_limited: 26 });
+    assert.deepEqual(JSON.parse(counted?.metadata ?? '').codes, { rate_limited: 17 });
   });
 
   test('is a fault of ours: it is always told', async (t) => {

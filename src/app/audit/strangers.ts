@@ -32,9 +32,9 @@ const STRANGERS: Kind = {
   words: (count) => `${count} more attempts of strangers in the last minute.`,
 };
 
-/** A user's own requests beyond the limit: one tells all that there is to tell. */
+/** A user's own requests beyond the limit: a few tell all that there is to tell. */
 const OVER_LIMIT: Kind = {
-  bounds: { ofAddress: 1, inAll: 1, addresses: 100 },
+  bounds: { ofAddress: 10, inAll: 10, addresses: 100 },
   action: 'over_limit_counted',
   words: (count) => `${count} more requests beyond your limit in the last minute.`,
 };

@@ -66,7 +66,7 @@ export const isAllowedIp = (allowed: readonly string[], ip: string): boolean =>
   allowed.length === 0 || ipList(allowed).has(ip);
 
 export interface AdmitDeps extends RateDeps, AlertDeps {
-  /** Of requests beyond the limit: the first of a minute has an entry, the others are counted. */
+  /** Of requests beyond the limit: the first few of a minute have an entry, the others are counted. */
   readonly overLimit: Strangers;
 }
 

@@ -44,7 +44,7 @@ export interface WebhookDeps extends PlaceOrderDeps, AlertDeps, JudgeDeps {
   readonly store: OnceDeps['store'] & Pick<Store, 'countInWindow'>;
   readonly rateLimit: RateLimit;
   readonly strangers: Strangers;
-  /** Of requests beyond their user's own limit: the first of a minute is kept, the others are counted. */
+  /** Of requests beyond their user's own limit: the first few of a minute are kept, the others are counted. */
   readonly overLimit: Strangers;
   readonly counters: Pick<Counters, 'failedOpen'>;
   readonly tracing: Pick<Tracing, 'during' | 'begin'>;
