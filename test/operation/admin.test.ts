@@ -519,6 +519,7 @@ describe('users', () => {
       'effective_plan',
       'plan_expires_at',
       'terms_version',
+      'email_verified',
       'terms_accepted_at',
       'created_at',
       'sessions',
