@@ -311,7 +311,7 @@ describe('a flatten after which something is held is no success', () => {
     const broker = scriptedBroker(t, { reduceOnly: false, refusesDuplicateIds: false });
     const world = await openWorld(t, {
       brokers: broker.brokers,
-      env: { RESPONSE_WAIT_SECONDS: '0.3', EXIT_DEADLINE_SECONDS: '2' },
+      env: { RESPONSE_WAIT_SECONDS: '1', EXIT_DEADLINE_SECONDS: '6' },
     });
     const trader = await world.makeTrader();
     broker.give(trader.account.id, 2);

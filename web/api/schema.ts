@@ -1332,6 +1332,7 @@ responses: { 204: { headers: Record<string, unknown>; content: never };
 404: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "not_found"; }); } };
 413: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "payload_too_large"; }); } };
 415: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "request_invalid"; }); } };
+421: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "wrong_host"; }); } };
 429: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "edge_rate_limited"; }); } };
 500: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "internal_error"; }); } };
 503: { headers: Record<string, unknown>; content: { "application/problem+json": (components['schemas']["Problem"]) & ({ "code"?: "database_unavailable"; }); } }; }; }; };
