@@ -120,6 +120,7 @@ export async function executeOrder(
   const gone = new Set<string>();
   /** A look that fails may fail by the connection: that is tried once. */
   let hasReconnected = false;
+  let isLookAnswered = true;
   const isSaved = () => order.version !== accepted.version || accepted.status !== 'queued';
   /** Saves as `deps` does, and remembers what was saved last. */
   const saving: Execution = {
@@ -340,12 +341,13 @@ export async function executeOrder(
       return { held, readAt: now() };
     }
 
+    /** Where the broker lets nobody look, it is not tried over and over: nothing is to be held up by that. */
     async function lookAgain(): Promise<boolean> {
-      let isAnswered = true;
+      if (!isLookAnswered) return false;
       open = await lookAt(deps.rules.settleMs, () => {
-        isAnswered = false;
+        isLookAnswered = false;
       });
-      return isAnswered;
+      return isLookAnswered;
     }
 
     async function lookAt(withinMs: number, onUnanswered = () => {}) {

@@ -14,7 +14,7 @@ interface Reading {
   readonly trades: Pick<Trades, 'expected'>;
   /** What else is open, as it was seen last. */
   open(): readonly OpenElsewhere[];
-  /** Looks at it once more; false: not everything was answered. */
+  /** Looks at it once more; false: not everything was answered, and the next time it is not tried. */
   lookAgain(): Promise<boolean>;
   now(): number;
 }
@@ -39,18 +39,21 @@ export async function readHeld(
     quantity: quantities[index] ?? ZERO,
     expected: reading.trades.expected(instrument),
   }));
-  const isStill = await whatStoodStill(reading, held);
-  return again > 0 && !held.every(isStill) ? readHeld(reading, instruments, again - 1) : { held, isStill };
+  const stood = await whatStoodStill(reading, held);
+  const isStill = (each: Held) => stood !== null && stood(each);
+  const isMoved = stood !== null && !held.every(stood);
+  return isMoved && again > 0 ? readHeld(reading, instruments, again - 1) : { held, isStill };
 }
 
 /**
  * What was filled while the position was read is in it, or is not. Where nothing else tells, as nothing was filled of late, what is
- * open there is looked at before and after: later fills are added to what was read, and this one would count twice.
+ * open there is looked at before and after: later fills are added to what was read, and this one would count twice. null: nobody
+ * can tell, and it is planned all the same.
  */
 async function whatStoodStill(
   { open, lookAgain, now }: Reading,
   held: readonly Held[],
-): Promise<Read['isStill']> {
+): Promise<Read['isStill'] | null> {
   const isOpenThere = ({ instrument, expected }: Held) =>
     expected === null &&
     open().some(
@@ -58,7 +61,7 @@ async function whatStoodStill(
     );
   if (!held.some(isOpenThere)) return () => true;
   const before = new Map(open().map(({ leg }) => [leg.clientOrderId, leg.fillQuantity ?? ZERO]));
-  const isAnswered = await lookAgain();
+  if (!(await lookAgain())) return null;
   const moved = open().filter(({ leg }) => before.get(leg.clientOrderId) !== (leg.fillQuantity ?? ZERO));
-  return ({ instrument }) => isAnswered && !moved.some((other) => other.instrument === instrument);
+  return ({ instrument }) => !moved.some((other) => other.instrument === instrument);
 }
