@@ -40,7 +40,7 @@ export async function readHeld(
     expected: reading.trades.expected(instrument),
   }));
   const stood = await whatStoodStill(reading, held);
-  const isStill = (each: Held) => stood !== null && stood(each);
+  const isStill = (each: Held) => stood?.(each) ?? false;
   const isMoved = stood !== null && !held.every(stood);
   return isMoved && again > 0 ? readHeld(reading, instruments, again - 1) : { held, isStill };
 }
