@@ -17,10 +17,6 @@ export function answer(
   return isDenial(outcome) ? sendDenial(request, reply, outcome) : reply.code(status).send(outcome);
 }
 
-/** With something in it that no cache between us and the client may keep. */
-export const secretAnswer: typeof answer = (request, reply, outcome, status) =>
-  answer(request, reply.header('cache-control', 'no-store'), outcome, status);
-
 /** Of a list that is ordered by id. */
 export function pageOf(
   { limit = 50, cursor }: { limit?: number; cursor?: string },

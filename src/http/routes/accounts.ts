@@ -8,7 +8,7 @@ import type { PageRequest } from '../../app/pages.ts';
 import type { JsonReader } from '../../app/reading.ts';
 import type { Denial } from '../../domain/denial.ts';
 import type { UserId } from '../../domain/ids.ts';
-import { answer, pageOf, secretAnswer } from '../answers.ts';
+import { answer, pageOf } from '../answers.ts';
 import { Account, AccountWithSecret, Resumed, WebhookSecret } from '../schemas/answers.ts';
 import { Halted } from '../schemas/halt-answers.ts';
 import { pageOf as pageSchema } from '../schemas/parts.ts';
@@ -100,7 +100,7 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
         silenceAfter: silence_after ?? null,
         paper,
       });
-      return secretAnswer(request, reply, made, 201);
+      return answer(request, reply, made, 201);
     },
   );
 
@@ -179,7 +179,7 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
       }),
     ),
     async (request, reply) =>
-      secretAnswer(request, reply, await deps.revealSecret(ownerOf(request), request.params.id)),
+      answer(request, reply, await deps.revealSecret(ownerOf(request), request.params.id)),
   );
 
   server.post<OfAccount>(
@@ -196,7 +196,7 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
       schema: { body: NoBody },
     },
     async (request, reply) =>
-      secretAnswer(request, reply, await deps.regenerateSecret(ownerOf(request), request.params.id)),
+      answer(request, reply, await deps.regenerateSecret(ownerOf(request), request.params.id)),
   );
 
   server.post<OfAccount>(

@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { RequestContext } from '../../app/audit/audit.ts';
 import type { User } from '../../app/identity/access.ts';
-import { secretAnswer } from '../answers.ts';
+import { answer } from '../answers.ts';
 import { AfterTheft } from '../schemas/after-theft.ts';
 import { NoBody } from '../schemas/requests.ts';
 import { type CookieSettings, clearSessionCookies } from '../session-cookies.ts';
@@ -37,7 +37,7 @@ export function afterTheftRoutes(server: FastifyInstance, deps: AfterTheftRoutes
     async (request, reply) => {
       await deps.logoutEverywhere(request.caller.user, contextOf(request));
       clearSessionCookies(reply, cookies);
-      return reply.code(204).header('cache-control', 'no-store').send();
+      return reply.code(204).send();
     },
   );
 
@@ -56,6 +56,6 @@ export function afterTheftRoutes(server: FastifyInstance, deps: AfterTheftRoutes
         },
       },
     },
-    async (request, reply) => secretAnswer(request, reply, await deps.readAfterTheft(request.caller.user)),
+    async (request, reply) => answer(request, reply, await deps.readAfterTheft(request.caller.user)),
   );
 }

@@ -9,7 +9,7 @@ import type { NewDestination as Given, GivenChange } from '../../app/notificatio
 import type { PageRequest } from '../../app/pages.ts';
 import type { Denial } from '../../domain/denial.ts';
 import type { UserId } from '../../domain/ids.ts';
-import { answer, pageOf, secretAnswer } from '../answers.ts';
+import { answer, pageOf } from '../answers.ts';
 import type { RouteDoc } from '../docs/route-doc.ts';
 import {
   Delivery,
@@ -91,7 +91,7 @@ export function notificationRoutes(server: FastifyInstance, deps: NotificationRo
         ...(bot_token === undefined ? {} : { botToken: bot_token }),
         ...(chat_id === undefined ? {} : { chatId: chat_id }),
       });
-      return secretAnswer(request, reply, made, 201);
+      return answer(request, reply, made, 201);
     },
   );
 

@@ -9,7 +9,7 @@ import type { PageRequest } from '../../app/pages.ts';
 import type { ListReader } from '../../app/reading.ts';
 import type { Denial, SecurityEvent } from '../../domain/denial.ts';
 import type { OrderId, UserId } from '../../domain/ids.ts';
-import { answer, pageOf, secretAnswer } from '../answers.ts';
+import { answer, pageOf } from '../answers.ts';
 import { sendList, wantsCsv } from '../csv-answers.ts';
 import { ATTACKS_CSV, AUDIT_CSV } from '../csv-columns.ts';
 import type { RouteDoc } from '../docs/route-doc.ts';
@@ -86,7 +86,7 @@ export function settingsRoutes(server: FastifyInstance, deps: SettingsRoutes): v
     async (request, reply) => {
       const { name, expires_in_days: expiresInDays = null } = request.body;
       const made = await deps.createApiKey(ownerOf(request), { name, expiresInDays });
-      return secretAnswer(request, reply, made, 201);
+      return answer(request, reply, made, 201);
     },
   );
 
