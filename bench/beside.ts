@@ -5,10 +5,8 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import type * as Migrate from '../src/data/engine/migrate.ts';
-import type * as Sqlite from '../src/data/engine/sqlite.ts';
-import type * as Harness from '../test/orders/kill-harness.ts';
+import type { Trader } from '../test/orders/kill-harness.ts';
+import { load } from './checkout.ts';
 import { openConnection, percentile } from './client.ts';
 import { cpuMs, FILLED, signalsOf } from './orders.ts';
 
@@ -24,17 +22,10 @@ if (other === undefined || !existsSync(join(other, 'src/main.ts'))) {
 
 /** A program of one checkout, with a database that its own code made. */
 async function start(checkout: string) {
-  const load = <Module>(...paths: string[]) => {
-    const path = paths.map((each) => join(checkout, each)).find((each) => existsSync(each)) ?? '';
-    return import(pathToFileURL(path).href) as Promise<Module>;
-  };
-  const { openSqlite } = await load<typeof Sqlite>('src/data/engine/sqlite.ts', 'src/data/sqlite.ts');
-  const { migrate } = await load<typeof Migrate>('src/data/engine/migrate.ts', 'src/data/migrate.ts');
-  const { makeTrader, startProgram } = await load<typeof Harness>('test/orders/kill-harness.ts');
+  const { openFresh, makeTrader, startProgram } = await load(checkout);
   const dir = mkdtempSync(join(tmpdir(), 'fillpath-beside-'));
-  const db = openSqlite({ file: join(dir, 'fillpath.sqlite') });
-  await migrate(db, Date.now());
-  const traders: Harness.Trader[] = [];
+  const db = await openFresh(dir);
+  const traders: Trader[] = [];
   for (let n = 0; n < 16; n++) traders.push(await makeTrader(db, PAPER));
   await db.close();
   const program = startProgram(dir, {});
@@ -56,10 +47,12 @@ async function start(checkout: string) {
     times,
     cpu,
     async round(isMeasured: boolean): Promise<void> {
-      // A server hangs up on who says nothing for a while.
-      connections = await Promise.all(traders.map(() => openConnection(address)));
+      // A server hangs up on who says nothing for a while: each part opens what it uses.
+      connections = [await openConnection(address)];
       const before = cpuMs(program.pid);
       for (let n = 0; n < PER_ROUND; n++) await send(0);
+      connections[0]?.close();
+      connections = await Promise.all(traders.map(() => openConnection(address)));
       const between = cpuMs(program.pid);
       const kept = { entry: times.entry.length, exit: times.exit.length };
       await Promise.all(

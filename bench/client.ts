@@ -34,6 +34,8 @@ export async function openConnection(address: string): Promise<Connection> {
   return {
     post(path, body) {
       waiting = Promise.withResolvers<string>();
+      // It hung up while nothing was asked.
+      if (socket.closed) fail();
       socket.write(
         `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\n` +
           `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,

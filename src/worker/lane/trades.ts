@@ -13,6 +13,8 @@ export interface Trades {
   agreed(instrument: string, position: Decimal, open: readonly Leg[]): void;
   /** As it was seen, by whomever and however often: only what is new counts. */
   seen(leg: Leg): void;
+  /** As its own execution left it: whether it has ended need not be asked for. */
+  executed(order: Order): void;
   /** Orders that had an open leg when this was last asked, and are not among these: whoever saw their end, it is to be `seen`. */
   left(open: readonly Order[]): readonly OrderId[];
   /** null: nothing was filled of late. */
@@ -36,13 +38,19 @@ export function openTrades({ now, lagMs }: TradesClock, saved: readonly Order[] 
   const names = new Map<string, string>();
   let unsettled: readonly OrderId[] = saved.filter(openLeg).map(({ id }) => id);
   const change = (instrument: string, to: Known) => known.set(instrument, to);
+  function seen(leg: Leg): void {
+    const before = leg.instrument === null ? undefined : known.get(leg.instrument);
+    if (leg.instrument !== null && before) change(leg.instrument, withFill(before, leg, now()));
+  }
   return {
     agreed(instrument, position, open) {
       change(instrument, agreedOn(position, known.get(instrument), open));
     },
-    seen(leg) {
-      const before = leg.instrument === null ? undefined : known.get(leg.instrument);
-      if (leg.instrument !== null && before) change(leg.instrument, withFill(before, leg, now()));
+    seen,
+    executed(order) {
+      // What a person settled was traded long before, and is in every position.
+      if (!order.settledBy) order.legs.forEach(seen);
+      if (!openLeg(order)) unsettled = unsettled.filter((id) => id !== order.id);
     },
     left(open) {
       const still = open.map(({ id }) => id);
@@ -118,8 +126,7 @@ export function openBooks({ orders, clock, tradesClock }: BooksDeps, user: UserI
     const known = await of(book);
     for (const id of known.left(open)) {
       const ended = await orders.find(id);
-      // What a person settled was traded long before, and is in every position.
-      if (ended && !ended.settledBy) for (const leg of ended.legs) known.seen(leg);
+      if (ended) known.executed(ended);
     }
     return known;
   }
@@ -137,4 +144,10 @@ export function openBooks({ orders, clock, tradesClock }: BooksDeps, user: UserI
 }
 
 /** It is looked at, and nothing is learnt by it. */
-export const onlyLooking = (trades: Trades): Trades => ({ ...trades, agreed() {}, seen() {}, named() {} });
+export const onlyLooking = (trades: Trades): Trades => ({
+  ...trades,
+  agreed() {},
+  seen() {},
+  executed() {},
+  named() {},
+});

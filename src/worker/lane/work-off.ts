@@ -88,6 +88,7 @@ export async function workOff(
         },
       };
       const done = await traced(order, () => executeOrder(execution, task));
+      task.trades.executed(done);
       onDone?.(done);
       // Of one that has ended, whoever saved the end tells.
       if (!hasEnded(done.status)) log.info(orderLine(done, clock.now()), 'order left to fill verification');
