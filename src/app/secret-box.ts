@@ -42,5 +42,28 @@ export function createSecretBox(key: Buffer): SecretBox {
   };
 }
 
+/** For so many webhooks, each of which is asked for with every signal. */
+const MOST_OPENED = 4_096;
+
+/**
+ * Opens each but once. What is remembered cannot become old: a secret that is replaced is sealed anew, and that is another text.
+ */
+export function openingOnce(box: SecretBox): SecretBox {
+  const opened = new Map<string, string>();
+  return {
+    ...box,
+    open(sealed, owner) {
+      const name = `${owner} ${sealed}`;
+      const known = opened.get(name);
+      if (known !== undefined) return known;
+      const plain = box.open(sealed, owner);
+      const [oldest] = opened.keys();
+      if (opened.size === MOST_OPENED && oldest !== undefined) opened.delete(oldest);
+      opened.set(name, plain);
+      return plain;
+    },
+  };
+}
+
 /** 256 bits of entropy, URL-safe: webhook tokens and secrets, API keys, CSRF tokens. */
 export const randomToken = (): string => randomBytes(32).toString('base64url');

@@ -16,6 +16,9 @@ const NUMERAL = /^-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?$/;
 /** A number as one writes it, whether or not we can carry it. */
 export const isNumeral = (text: string): boolean => NUMERAL.test(text);
 
+/** A decimal as it is kept already: most values are read back, and need no arithmetic. */
+const KEPT = /^(?:0|-?(?:[1-9]\d*|(?:0|[1-9]\d*)\.\d*[1-9]))$/;
+
 export const canonical = (value: Big): Decimal => {
   const text = value.toFixed();
   return (text === '-0' ? '0' : text) as Decimal;
@@ -31,7 +34,8 @@ export function parseDecimal(text: string): Decimal | null {
 }
 
 /** For literals and values read back from the database, which are decimals by construction. */
-export const decimal = (value: string | number | Big): Decimal => canonical(new Big(value));
+export const decimal = (value: string | number | Big): Decimal =>
+  typeof value === 'string' && KEPT.test(value) ? (value as Decimal) : canonical(new Big(value));
 
 export const decimalOrNull = (text: string | null): Decimal | null => (text === null ? null : decimal(text));
 
@@ -40,10 +44,12 @@ export const ZERO = decimal(0);
 export const add = (a: Decimal, b: Decimal): Decimal => canonical(new Big(a).plus(b));
 export const subtract = (a: Decimal, b: Decimal): Decimal => canonical(new Big(a).minus(b));
 export const multiply = (a: Decimal, b: Decimal): Decimal => canonical(new Big(a).times(b));
-export const negate = (a: Decimal): Decimal => canonical(new Big(a).times(-1));
-export const absolute = (a: Decimal): Decimal => canonical(new Big(a).abs());
-export const sign = (a: Decimal): -1 | 0 | 1 => new Big(a).cmp(0);
-export const compare = (a: Decimal, b: Decimal): -1 | 0 | 1 => new Big(a).cmp(b);
+// The text of a decimal tells its sign: "0" is the one zero.
+export const sign = (a: Decimal): -1 | 0 | 1 => (a === ZERO ? 0 : a.startsWith('-') ? -1 : 1);
+export const negate = (a: Decimal): Decimal =>
+  (a === ZERO ? a : a.startsWith('-') ? a.slice(1) : `-${a}`) as Decimal;
+export const absolute = (a: Decimal): Decimal => (sign(a) < 0 ? negate(a) : a);
+export const compare = (a: Decimal, b: Decimal): -1 | 0 | 1 => (a === b ? 0 : new Big(a).cmp(b));
 export const isWhole = (a: Decimal): boolean => new Big(a).mod(1).eq(0);
 /** Where both are positive. */
 export const isOnStep = (amount: Decimal, step: Decimal): boolean => new Big(amount).mod(step).eq(0);

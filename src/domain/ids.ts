@@ -12,7 +12,14 @@ export type SessionId = Id<'session'>;
 /** RFC 3339 in UTC with milliseconds and Z: sorts as text, and is what the API shows. */
 export type Timestamp = Id<'timestamp'>;
 
-export const timestamp = (ms: number): Timestamp => new Date(ms).toISOString() as Timestamp;
+let last = { ms: 0, text: new Date(0).toISOString() as Timestamp };
+
+/** Of one millisecond many are asked for. */
+export function timestamp(ms: number): Timestamp {
+  if (ms !== last.ms) last = { ms, text: new Date(ms).toISOString() as Timestamp };
+  return last.text;
+}
+
 export const millis = (time: Timestamp): number => Date.parse(time);
 
 /** No UUIDv7 that is made at this time or later is smaller. */

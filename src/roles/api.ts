@@ -88,7 +88,7 @@ import { readSignal } from '../app/orders/read-signals.ts';
 import { settleOrder } from '../app/orders/settle-order.ts';
 import { openOrderStream } from '../app/orders/stream-orders.ts';
 import { placeTraced, receiveTraced } from '../app/orders/traced.ts';
-import { createSecretBox, randomToken } from '../app/secret-box.ts';
+import { createSecretBox, openingOnce, randomToken } from '../app/secret-box.ts';
 import type { Config } from '../config/config.ts';
 import { keptKey, sealingKeyOf } from '../config/keys.ts';
 import { restoredAt } from '../data/orders/restored.ts';
@@ -183,6 +183,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     (...args: Args) =>
       does(deps, ...args);
 
+  const atWebhook = { ...deps, secrets: openingOnce(secrets) };
   const reading = openReading(base, deps);
   const server = buildServer({
     clock,
@@ -210,7 +211,7 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       adminIps: blockList(config.edge.adminIps),
       isOwnHost: ownHosts(config.http),
     },
-    webhook: { receive: bind(receiveTraced) },
+    webhook: { receive: (request) => receiveTraced(atWebhook, request) },
     auth: {
       register: bind(register),
       login: bind(login),

@@ -7,7 +7,7 @@ import { toNumberOrNull } from '../../domain/decimal.ts';
 import { type Denial, toldOf } from '../../domain/denial.ts';
 import { type OrderId, timestamp } from '../../domain/ids.ts';
 import { maskMessage } from '../../domain/signals/masking.ts';
-import type { Signal } from '../../domain/signals/signal.ts';
+import { type BodyReading, readBody, type Signal } from '../../domain/signals/signal.ts';
 import { positionOf } from '../../domain/signals/strategy.ts';
 import { type Check, checkOf } from '../../domain/signals/webhook-checks.ts';
 import { type RequestContext, storable } from '../audit/audit.ts';
@@ -31,6 +31,8 @@ export interface Findings {
   metadata: Readonly<Record<string, unknown>>;
   /** Where its code does not say it. */
   refusedBy?: Check;
+  /** The body, where it was looked at. */
+  reading?: BodyReading;
   signal?: Signal;
   /** It asked for a rehearsal, plainly: so it is shown, however early it was refused. */
   readonly simulation: boolean;
@@ -40,7 +42,7 @@ export interface Findings {
 export function arrivedSignal(
   { secrets, clock }: { readonly secrets: SecretBox; readonly clock: { now(): number } },
   { body, arrivedAt, context }: Arrival,
-  { user, account, signal, simulation, refusedBy, isStranger }: Findings,
+  { user, account, reading, signal, simulation, refusedBy, isStranger }: Findings,
   end: OrderId | 'sync' | Denial,
 ): ArrivedSignal | null {
   if (!user || !account) return null;
@@ -65,7 +67,10 @@ export function arrivedSignal(
     message:
       isStranger || !body
         ? null
-        : storable(maskMessage(body, [secrets.open(account.webhookSecret, account.id)]), MOST_CHARACTERS),
+        : storable(
+            maskMessage(body, [secrets.open(account.webhookSecret, account.id)], reading ?? readBody(body)),
+            MOST_CHARACTERS,
+          ),
     understood: signal ? understanding(signal) : null,
     ignored: signal?.ignored ?? [],
   };

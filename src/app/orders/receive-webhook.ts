@@ -134,6 +134,7 @@ async function checkAndPlace(
   const { user, account } = target;
 
   const reading = readBody(body);
+  findings.reading = reading;
   const sender = senderOf(deps, account, proofIn(reading), arrivedAt);
   const tooMany = await checkRate(deps, user.id, sender);
   if (tooMany) {

@@ -10,6 +10,8 @@ import { type Db, NotCommitted, type Reads, type SqlValue, type Statement } from
 import { groupCommit, holds, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
 
 const MOST_UNITS = 256;
+/** Of a unit. */
+const DONE: Outcome = { guard: null };
 /** Only a backup or a curious shell can hold the file: lockDataDir keeps other servers out. The wait blocks us whole. */
 const BUSY_MS = 1_000;
 /** Texts put together by `join` are few; lists of changing length could make them many. */
@@ -54,6 +56,7 @@ export function openSqlite({
   const begin = db.prepare('begin immediate');
   const commit = db.prepare('commit');
   const savepoint = db.prepare('savepoint unit');
+  const rollback = db.prepare('rollback');
   const undo = db.prepare('rollback to unit');
   const release = db.prepare('release unit');
 
@@ -64,34 +67,53 @@ export function openSqlite({
     return prepared(statement).run(...values).changes > 0;
   }
 
-  function runUnit(unit: Unit): Outcome {
-    savepoint.run();
-    let outcome: Outcome = { guard: null };
-    for (const { parts, values, guard } of unit) {
+  /** What it wrote before it failed is still there. */
+  function attempt(unit: Unit): Outcome {
+    for (const statement of unit) {
+      const { guard } = statement;
       try {
-        const touched = touch({ parts, values });
-        if (guard === undefined || touched) continue;
-        outcome = { guard };
+        if (!touch(statement) && guard !== undefined) return { guard };
       } catch (error) {
         // A full disk, for one, makes SQLite roll back the whole transaction: the neighbours are lost as well.
         if (!db.isTransaction) throw error;
-        outcome = guard !== undefined && isDuplicate(error) ? { guard } : { fault: fault(error) };
+        return guard !== undefined && isDuplicate(error) ? { guard } : { fault: fault(error) };
       }
-      undo.run();
-      break;
     }
+    return DONE;
+  }
+
+  /** One that fails leaves nothing. */
+  function attemptAlone(unit: Unit): Outcome {
+    savepoint.run();
+    const outcome = attempt(unit);
+    if (outcome !== DONE) undo.run();
     release.run();
     return outcome;
   }
 
+  /** null: one of them failed, and nothing is written. */
+  function attemptTogether(group: readonly Waiting[]): readonly Outcome[] | null {
+    for (const { unit } of group)
+      if (attempt(unit) !== DONE) {
+        rollback.run();
+        return null;
+      }
+    return group.map(() => DONE);
+  }
+
+  /** Most groups hold none that fails: only where one did, each is kept apart from its neighbours. */
   function runGroup(group: readonly Waiting[]): void {
-    let outcomes: Outcome[];
+    let outcomes: readonly Outcome[] | null;
     try {
       begin.run();
-      outcomes = group.map(({ unit }) => runUnit(unit));
+      outcomes = attemptTogether(group);
+      if (!outcomes) {
+        begin.run();
+        outcomes = group.map(({ unit }) => attemptAlone(unit));
+      }
       commit.run();
     } catch (error) {
-      if (db.isTransaction) db.exec('rollback');
+      if (db.isTransaction) rollback.run();
       throw fault(error);
     }
     for (const [index, outcome] of outcomes.entries()) group[index]?.settle(outcome);

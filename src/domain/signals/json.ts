@@ -32,7 +32,8 @@ export function readJson(bytes: Uint8Array): Reading {
   }
   if (text.trim() === '') return { problem: 'The body is empty; send a JSON object.' };
   // Before parsing: the parser's own answer to deep nesting is a stack overflow.
-  if (depth(text) > MAX_DEPTH) return { problem: `The body is nested deeper than ${MAX_DEPTH} levels.` };
+  const { depth, twice } = structureOf(text);
+  if (depth > MAX_DEPTH) return { problem: `The body is nested deeper than ${MAX_DEPTH} levels.` };
   let value: JsonValue;
   try {
     value = JSON.parse(text, (_key, part, context?: { source?: string }) =>
@@ -41,7 +42,6 @@ export function readJson(bytes: Uint8Array): Reading {
   } catch {
     return notJson(text);
   }
-  const twice = duplicateKey(text);
   if (twice !== null) return { problem: `The key ${JSON.stringify(twice.slice(0, 64))} is given twice.` };
   return { value };
 }
@@ -78,29 +78,32 @@ export function plainJson(value: JsonValue): { readonly plain: unknown } | null 
 /** A string that nobody closed is a token too: to try again at each of its quotes would take quadratic time. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?$)|[{}[\]:]/gs;
 
-function depth(text: string): number {
-  let open = 0;
-  let deepest = 0;
-  for (const [token] of text.matchAll(TOKENS)) {
-    if (token === '{' || token === '[') deepest = Math.max(deepest, ++open);
-    else if (token === '}' || token === ']') open--;
-  }
-  return deepest;
-}
-
-/** Of a text that is known to be valid JSON. */
-function duplicateKey(text: string): string | null {
+/** How deep it is nested and, where it is JSON, the first key that is given twice in one object. */
+function structureOf(text: string): { readonly depth: number; readonly twice: string | null } {
   const scopes: Set<string>[] = [];
+  let depth = 0;
+  let twice: string | null = null;
   let last = '';
-  for (const [token] of text.matchAll(TOKENS)) {
-    if (token === '{' || token === '[') scopes.push(new Set());
+  TOKENS.lastIndex = 0;
+  for (let token = TOKENS.exec(text)?.[0]; token !== undefined; token = TOKENS.exec(text)?.[0]) {
+    if (token === '{' || token === '[') depth = Math.max(depth, scopes.push(new Set()));
     else if (token === '}' || token === ']') scopes.pop();
     else if (token === ':') {
-      const key = JSON.parse(last) as string;
+      const key = keyOf(last);
       const scope = scopes.at(-1);
-      if (scope?.has(key)) return key;
+      if (scope?.has(key)) twice ??= key;
       scope?.add(key);
     } else last = token;
   }
-  return null;
+  return { depth, twice };
+}
+
+/** Of what stands before a colon: where that is no JSON string, the text is no JSON. */
+function keyOf(token: string): string {
+  if (!token.includes('\\')) return token.slice(1, -1);
+  try {
+    return JSON.parse(token) as string;
+  } catch {
+    return token;
+  }
 }

@@ -1,6 +1,7 @@
 // A message as it was received, with the secret's value masked wherever it stands, whether or not it is the right one.
 
-import { type JsonObject, NumberText, readJson } from './json.ts';
+import { type JsonObject, NumberText } from './json.ts';
+import type { BodyReading } from './signal.ts';
 
 export const MASK = '••••••';
 const MOST_CHARACTERS = 16_384;
@@ -9,10 +10,9 @@ const MOST_CHARACTERS = 16_384;
 const NAMED =
   /(["']?(?:secret|password|passphrase|api_?key|token)["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|\[[^\]]*\]?|[^\n,;}\]]+)/gi;
 
-export function maskMessage(body: Uint8Array, known: readonly string[]): string {
+export function maskMessage(body: Uint8Array, known: readonly string[], reading: BodyReading): string {
   const text = new TextDecoder().decode(body).replaceAll('\0', '\ufffd').slice(0, MOST_CHARACTERS);
-  const json = readJson(body);
-  const given = 'value' in json && isObject(json.value) ? secretIn(json.value) : null;
+  const given = 'fields' in reading ? secretIn(reading.fields) : null;
   const values = [...known, ...(given === null ? [] : [given])].filter((value) => value.length > 0);
   const masked = values
     .flatMap((value) => [value, JSON.stringify(value).slice(1, -1)])
@@ -28,6 +28,3 @@ function secretIn({ secret }: JsonObject): string | null {
   if (secret instanceof NumberText) return secret.text;
   return typeof secret === 'string' ? secret : null;
 }
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof NumberText);

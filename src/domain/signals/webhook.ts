@@ -1,6 +1,6 @@
 // Levels 2 to 4 of the webhook's validation, as pure functions.
 
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import type { UserId } from '../ids.ts';
 import type { Proof, Signal } from './signal.ts';
 
@@ -39,7 +39,7 @@ export function fingerprint(userId: UserId, signal: Signal): string | null {
     .slice(0, 32);
 }
 
-const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
+const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer');
 
 /**
  * For how long a signal is remembered: as long as it would still be fresh, and longer for one from the future, but no
