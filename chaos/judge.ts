@@ -337,7 +337,9 @@ function judgeOverlaps(
     const firsts = new Map<string, (typeof own)[number]>();
     for (const request of own) {
       const order = legOf.get(request.client_order_id)?.order_id;
-      if (order && !firsts.has(order)) firsts.set(order, request);
+      // One that a busy exchange turned away is planned anew.
+      const isTurnedAway = request.outcome === 'rejected' && request.code === 'broker_rate_limited';
+      if (order && !isTurnedAway && !firsts.has(order)) firsts.set(order, request);
     }
     const taken = own.filter(({ outcome }) => outcome === 'accepted');
     for (const [order, first] of firsts) {

@@ -1,7 +1,6 @@
 // From a validated signal to an order with its answer; shared by the webhook and the dashboard. The order's row and
 // its audit entry are committed before anything is queued: from then on the order is never lost.
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Account, accountStands } from '../../data/accounts/accounts.ts';
 import { DatabaseUnavailable, type Db, NotCommitted, type Statement } from '../../data/engine/db.ts';
 import type { User } from '../../data/identity/users.ts';
@@ -260,35 +259,43 @@ async function takenBack(
 /** The worker's word, by its reply or, where that was lost, by what it saved; null: not in time. */
 async function answerOf(deps: PlaceOrderDeps, order: Order): Promise<Order | 'not_queued' | null> {
   const { db, mailbox, log, responseWaitMs } = deps;
-  const over = new AbortController();
+  const saved = lookForEnd(db, order.id);
   try {
     const reply = mailbox.ask(
       order.userId,
       { kind: 'execute', orderId: order.id, accountId: order.accountId },
       responseWaitMs,
     );
-    return await Promise.race([reply, settledOrder(db, order.id, over.signal)]);
+    return await Promise.race([reply, saved.order]);
   } catch (fault) {
     // The order stands in the database: it will be found there and executed, or expire, where nobody takes it back.
     log.warn({ fault, ...namesOf(order) }, 'the order could not be queued');
     return fault instanceof StoreUnavailable ? 'not_queued' : null;
   } finally {
-    over.abort();
+    saved.stop();
   }
 }
 
 const LOOK_EVERY_MS = 1_000;
 
-/** Ends when the order's worker is done with it, or never. A worker that died may have been followed by another. */
-async function settledOrder(db: Db, id: OrderId, signal: AbortSignal): Promise<Order> {
-  for (;;) {
-    await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
-    // Nobody waits any more: whatever this ends with is not looked at.
-    const order = signal.aborted ? null : await findOrder(db, id).catch(() => null);
+/** How the order stands when its worker is done with it. A worker that died may have been followed by another. */
+function lookForEnd(db: Db, id: OrderId): { readonly order: Promise<Order>; stop(): void } {
+  const { promise, resolve } = Promise.withResolvers<Order>();
+  let isOver = false;
+  let timer = setTimeout(look, LOOK_EVERY_MS);
+  async function look(): Promise<void> {
+    const order = await findOrder(db, id).catch(() => null);
     // A worker that has its acknowledgement may still wait for the fill.
-    if (order && (hasEnded(order.status) || 'answered' in order.trace)) return order;
-    if (signal.aborted) return new Promise(() => {});
+    if (order && (hasEnded(order.status) || 'answered' in order.trace)) resolve(order);
+    else if (!isOver) timer = setTimeout(look, LOOK_EVERY_MS);
   }
+  return {
+    order: promise,
+    stop() {
+      isOver = true;
+      clearTimeout(timer);
+    },
+  };
 }
 
 function accept(deps: PlaceOrderDeps, request: NewOrder): Order {
