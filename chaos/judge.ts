@@ -352,10 +352,20 @@ function judgeOverlaps(
       // It was planned by another worker, which is gone: this one found its leg and sent it again.
       if (planned.at < firstSent(row)) continue;
       checked++;
-      const between = taken.filter(
-        ({ seq, arrived_at, client_order_id: id }) =>
-          seq < accepted.seq && arrived_at > planned.at && legOf.get(id)?.order_id !== order,
-      );
+      // An exit of something else need not wait for one that rests.
+      const mayPass = (other: OrderRow | undefined) =>
+        other !== undefined &&
+        other.symbol !== row.symbol &&
+        (JSON.parse(other.intent) as OrderIntent).operation !== 'PLACE_ENTRY_ORDER';
+      const between = taken.filter(({ seq, arrived_at, client_order_id: id }) => {
+        const other = legOf.get(id)?.order_id;
+        return (
+          seq < accepted.seq &&
+          arrived_at > planned.at &&
+          other !== order &&
+          !mayPass(orderOf.get(other ?? ''))
+        );
+      });
       for (const other of between)
         problems.push(
           `order ${order} of ${account} was planned, then ${other.client_order_id} of ${other.asker} was traded, then its first leg by ${first.asker}`,

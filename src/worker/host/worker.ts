@@ -105,7 +105,8 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     monthsUnder: (order) => orders.monthsUnder(order),
     isAgainstRecord: async ({ accountId, brokerName, symbol, simulation }, side) => {
       if (simulation) return false;
-      const held = await orders.heldByRecord(user, accountId).catch(() => []);
+      const held = await orders.heldByRecord(user, accountId).catch(() => null);
+      if (!held) return null;
       const meant = canonicalSymbol(brokerName, symbol);
       return held.some(
         ([instrument, quantity]) =>

@@ -60,8 +60,8 @@ export interface Execution extends Sending {
   /** Months in which something was opened under the order's symbol, and that nothing is held in one any more. */
   monthsUnder(order: Order): Promise<readonly string[]>;
   forgetMonth(order: Order, instrument: string): void;
-  /** By what is saved, something is held that an entry on this side would have to close first. Asked for where the broker cannot be. */
-  isAgainstRecord(order: Order, side: Side): Promise<boolean>;
+  /** By what is saved, an entry on this side has something to close first; null: it cannot be read. Asked where the broker cannot be. */
+  isAgainstRecord(order: Order, side: Side): Promise<boolean | null>;
   /** What the account's guards say of an entry that is about to be sent. */
   judge(entry: GuardedEntry): Promise<readonly GuardVerdict[]>;
   /** Of the day's first order, whatever it is. Never in its way. */
@@ -138,7 +138,10 @@ export async function executeOrder(
   async function learnWhetherItReverses(): Promise<void> {
     const { intent, symbol } = order;
     if (isAgainst !== null || intent.operation !== 'PLACE_ENTRY_ORDER') return;
-    isAgainst = trades.isAgainst(symbol, intent.side) || (await deps.isAgainstRecord(order, intent.side));
+    const { side } = intent;
+    // What was sent the other way, and of which nobody knows the end, may be held by now.
+    const mayBeAgainst = open.some(({ order: other, leg }) => other.symbol === symbol && leg.side !== side);
+    isAgainst = mayBeAgainst || trades.isAgainst(symbol, side) || (await deps.isAgainstRecord(order, side));
   }
   if (!wasSent(order) && isLate(order, now())) return end(late(order));
   for (const leg of order.legs) trades.seen(leg);
