@@ -10,9 +10,10 @@ export function wholeAnswers(fetch: Fetch, most: number = MOST_BYTES): Fetch {
   return async (url, init) => {
     // Nobody is followed elsewhere, least of all with credentials.
     const response = await fetch(url, { ...init, redirect: 'error', ...once(init) });
-    const bytes = await readAtMost(most, response);
-    const { status, headers } = response;
-    return new Response(bytes.length > 0 ? bytes : null, { status, headers });
+    const { status, headers, ok } = response;
+    // What is long is what was asked for: a refusal never is.
+    const bytes = await readAtMost(ok ? most : MOST_BYTES, response);
+    return new Response(bytes.length > 0 ? streamOf(bytes) : null, { status, headers });
   };
 }
 
@@ -27,14 +28,44 @@ function once({ body, headers }: RequestInit): RequestInit {
 }
 
 async function readAtMost(most: number, { body }: Response): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array[] = [];
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
-  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array<ArrayBuffer>>) {
     length += chunk.length;
     if (length > most) throw new Error(`an answer of more than ${most} bytes`);
     chunks.push(chunk);
   }
-  return new Uint8Array(Buffer.concat(chunks));
+  const [only] = chunks;
+  if (only && chunks.length === 1 && only.length === only.buffer.byteLength) return only;
+  const bytes = new Uint8Array(length);
+  let filled = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, filled);
+    filled += chunk.length;
+  }
+  return bytes;
+}
+
+/** Of megabytes each copy is felt: a stream passes them on as they are. */
+const streamOf = (bytes: Uint8Array): ReadableStream =>
+  new ReadableStream({
+    start(stream) {
+      stream.enqueue(bytes);
+      stream.close();
+    },
+  });
+
+/** Of an answer that is whole: the bytes themselves, which may be given away. */
+export const bytesOf = async (response: Response): Promise<ArrayBuffer> =>
+  (await readAtMost(Number.POSITIVE_INFINITY, response)).buffer;
+
+/** undefined: it is not JSON. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Where no connection came about, nothing was written to one. */

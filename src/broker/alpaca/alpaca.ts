@@ -24,7 +24,6 @@ import { talkTo } from '../stream.ts';
 import {
   ACCOUNT,
   type Account,
-  ASSETS,
   balanceOf,
   CLOCK,
   type Clock,
@@ -50,11 +49,12 @@ import {
   busy,
   isAboutKeys,
   keysRefused,
+  loadAssets,
   notAsAgreed,
   openApi,
   unanswered,
 } from './api.ts';
-import { type Assets, assetsOf, findAsset, instrumentOf, search } from './assets.ts';
+import { type Assets, findAsset, instrumentOf, search } from './assets.ts';
 import { DUPLICATE, isAboutTheId, type Refusal, rejectionOf } from './refusals.ts';
 import { updatesOf } from './updates.ts';
 
@@ -79,13 +79,6 @@ export function openAlpaca(options: AlpacaOptions): OpenBroker {
       }),
     );
   };
-}
-
-async function loadAssets(api: Api, environment: string, signal: AbortSignal): Promise<Assets> {
-  const wanted = { status: 'active', assetClass: 'us_equity' };
-  const answer = await ask((init) => api.assets.getV2AssetsRaw(wanted, init), signal);
-  if (answer.kind !== 'answer' || !ASSETS.Check(answer.body)) throw unanswered(answer, environment);
-  return assetsOf(answer.body);
 }
 
 type AssetList = (maxAgeMs: number, signal: AbortSignal) => Promise<Assets>;

@@ -4,8 +4,10 @@
 import { ApiError, marketData, trading } from '@alpacahq/alpaca-trade-api/rest';
 import { BrokerBusy, BrokerUnavailable, CredentialsRejected, type Meter } from '../broker.ts';
 import type { Keys } from '../keys.ts';
-import { baseAddress, type Fetch, isUnsent, wholeAnswers } from '../wire.ts';
+import { readList } from '../lists.ts';
+import { baseAddress, bytesOf, type Fetch, isUnsent, jsonOf, wholeAnswers } from '../wire.ts';
 import { REFUSAL } from './answers.ts';
+import { type Assets, assetsOf } from './assets.ts';
 import { brief, type Refusal } from './refusals.ts';
 
 const HOSTS: Readonly<Record<string, string>> = {
@@ -24,9 +26,9 @@ export interface AlpacaOptions {
   readonly fetch?: Fetch;
 }
 
-export type Answer =
+export type Answer<Body = unknown> =
   /** 2xx; undefined: not JSON. */
-  | { readonly kind: 'answer'; readonly status: number; readonly body: unknown }
+  | { readonly kind: 'answer'; readonly status: number; readonly body: Body }
   /** Alpaca's own word that it did nothing. */
   | ({ readonly kind: 'refusal' } & Refusal)
   | { readonly kind: 'busy'; readonly retryAfterMs: number }
@@ -91,11 +93,22 @@ export function openApi(
   };
 }
 
-export async function ask(call: Call, signal: AbortSignal): Promise<Answer> {
+export const ask = (call: Call, signal: AbortSignal): Promise<Answer> =>
+  hear(call, signal, async (raw) => jsonOf(await raw.text()));
+
+/** The answer is not read here: it may be long. */
+const askForList = (call: Call, signal: AbortSignal): Promise<Answer<ArrayBuffer>> =>
+  hear(call, signal, bytesOf);
+
+async function hear<Body>(
+  call: Call,
+  signal: AbortSignal,
+  read: (raw: Response) => Promise<Body>,
+): Promise<Answer<Body>> {
   if (signal.aborted) return { kind: 'silence', why: 'Alpaca was not asked in time', isUnsent: true };
   try {
     const { raw } = await call({ signal });
-    return { kind: 'answer', status: raw.status, body: jsonOf(await raw.text()) };
+    return { kind: 'answer', status: raw.status, body: await read(raw) };
   } catch (fault) {
     if (fault instanceof ApiError) return refusalOf(fault);
     const why = signal.aborted ? 'Alpaca did not answer in time' : 'the connection to Alpaca broke off';
@@ -105,7 +118,7 @@ export async function ask(call: Call, signal: AbortSignal): Promise<Answer> {
   }
 }
 
-async function refusalOf({ status, response, retryAfterMs }: ApiError): Promise<Answer> {
+async function refusalOf({ status, response, retryAfterMs }: ApiError): Promise<Answer<never>> {
   if (status === 429) return { kind: 'busy', retryAfterMs: delayOf(retryAfterMs) };
   const body = jsonOf(await response.text());
   // Above 499 nobody says that nothing was done.
@@ -124,12 +137,13 @@ const delayOf = (retryAfterMs: number | undefined): number =>
 export const notAsAgreed = (status: number): string =>
   `Alpaca answered with status ${status}, and not as agreed`;
 
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+/** All that there is. It is read by a thread of its own. */
+export async function loadAssets(api: Api, environment: string, signal: AbortSignal): Promise<Assets> {
+  const wanted = { status: 'active', assetClass: 'us_equity' };
+  const answer = await askForList((init) => api.assets.getV2AssetsRaw(wanted, init), signal);
+  const read = answer.kind === 'answer' ? await readList('alpacaAssets', answer.body) : undefined;
+  if (!read) throw unanswered(answer, environment);
+  return assetsOf(read);
 }
 
 /** Of a question that got no answer which can be believed. */

@@ -6,18 +6,60 @@ import { didYouMean, nearest } from '../../domain/nearest.ts';
 import type { OrderError } from '../../domain/orders/order.ts';
 import { readSymbol } from '../../domain/signals/symbol.ts';
 import type { Instrument } from '../broker.ts';
-import type { Asset, Clock } from './answers.ts';
+import { jsonOf } from '../wire.ts';
+import { ASSETS, type Asset, type Clock } from './answers.ts';
 
-export type Assets = ReadonlyMap<string, Asset>;
+type Listed = Pick<Asset, 'symbol' | 'name' | 'tradable' | 'fractionable'>;
 
-/** In the order of their names. */
-export const assetsOf = (list: readonly Asset[]): Assets =>
-  new Map(
+/** What is kept of them, in the order of their symbols: by columns, as what is handed from thread to thread costs by the object. */
+export interface AssetColumns {
+  readonly symbols: readonly string[];
+  readonly names: readonly string[];
+  readonly tradable: readonly boolean[];
+  readonly fractionable: readonly boolean[];
+}
+
+/** undefined: it is not as agreed. Run by the thread that reads lists (broker/lists.ts). */
+export function readAssets(bytes: ArrayBuffer): AssetColumns | undefined {
+  const list = jsonOf(new TextDecoder().decode(bytes));
+  if (!ASSETS.Check(list)) return undefined;
+  const traded = new Map(
     list
       .filter((asset) => asset.class === 'us_equity' && asset.status === 'active')
       .toSorted((a, b) => (a.symbol < b.symbol ? -1 : 1))
       .map((asset) => [asset.symbol, asset]),
   );
+  const kept = [...traded.values()];
+  return {
+    symbols: kept.map(({ symbol }) => symbol),
+    names: kept.map(({ name }) => name),
+    tradable: kept.map(({ tradable }) => tradable),
+    fractionable: kept.map(({ fractionable }) => fractionable),
+  };
+}
+
+export interface Assets {
+  get(symbol: string): Listed | undefined;
+  /** In order. */
+  readonly symbols: readonly string[];
+}
+
+export function assetsOf({ symbols, names, tradable, fractionable }: AssetColumns): Assets {
+  const places = new Map(symbols.map((symbol, place) => [symbol, place]));
+  return {
+    symbols,
+    get(symbol) {
+      const at = places.get(symbol);
+      if (at === undefined) return undefined;
+      return {
+        symbol,
+        name: names[at] ?? '',
+        tradable: tradable[at] === true,
+        fractionable: fractionable[at] === true,
+      };
+    },
+  };
+}
 
 /** As the platform names those on which the same share is the same. A share of this name elsewhere is another one. */
 const AMERICAN = new Set([
@@ -34,14 +76,14 @@ const AMERICAN = new Set([
   'ALPACA',
 ]);
 
-export type Found = { readonly asset: Asset } | { readonly rejection: OrderError };
+export type Found = { readonly asset: Listed } | { readonly rejection: OrderError };
 
 export function findAsset(symbol: string, assets: Assets): Found {
   const { exchange, ticker, market } = readSymbol(symbol);
   const asset = assets.get(ticker);
   const isOurs = market.kind === 'spot' && (exchange === null || AMERICAN.has(exchange));
   if (!isOurs || !asset) {
-    const near = isOurs ? nearest(ticker, assets.keys()) : asset ? [ticker] : [];
+    const near = isOurs ? nearest(ticker, assets.symbols) : asset ? [ticker] : [];
     return { rejection: unlisted(symbol, didYouMean(near)) };
   }
   if (!asset.tradable)
@@ -59,7 +101,7 @@ const ONE = decimal(1);
 const FRACTION = decimal('0.000000001');
 const CENT = decimal('0.01');
 
-export function instrumentOf({ symbol, name, fractionable }: Asset, clock: Clock): Instrument {
+export function instrumentOf({ symbol, name, fractionable }: Listed, clock: Clock): Instrument {
   const step = fractionable ? FRACTION : ONE;
   return {
     symbol,
@@ -73,13 +115,19 @@ export function instrumentOf({ symbol, name, fractionable }: Asset, clock: Clock
   };
 }
 
-export function search(assets: Assets, query: string, after: string | null, limit: number): readonly Asset[] {
+export function search(
+  assets: Assets,
+  query: string,
+  after: string | null,
+  limit: number,
+): readonly Listed[] {
   const wanted = query.trim().toUpperCase();
-  const found: Asset[] = [];
-  for (const asset of assets.values()) {
+  const found: Listed[] = [];
+  for (const symbol of assets.symbols) {
     if (found.length === limit) break;
-    if (after !== null && asset.symbol <= after) continue;
-    if (!asset.tradable) continue;
+    if (after !== null && symbol <= after) continue;
+    const asset = assets.get(symbol);
+    if (!asset?.tradable) continue;
     if (asset.symbol.includes(wanted) || asset.name.toUpperCase().includes(wanted)) found.push(asset);
   }
   return found;

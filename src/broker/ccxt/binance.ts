@@ -122,6 +122,7 @@ export const binance: Profile = {
     // ccxt advises demo trading instead; who has keys of the testnet knows what they are for.
     disableFuturesSandboxWarning: true,
   }),
+  rowKept: ['orderTypes'],
 
   refusal,
   codes: {

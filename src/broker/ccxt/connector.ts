@@ -20,16 +20,9 @@ import { faultOf, hedged, notAsAgreed, refusedBy, rejectionOf } from './answers.
 import { asker, isGood } from './asking.ts';
 import type { Exchange } from './exchange.ts';
 import { createHoldings } from './holdings.ts';
+import type { Market } from './listing.ts';
 import { marginWarnings, modesToTry } from './margin.ts';
-import {
-  contractsOf,
-  findMarket,
-  type Market,
-  type Markets,
-  marketOf,
-  marketsOf,
-  unknownSymbol,
-} from './markets.ts';
+import { contractsOf, findMarket, type Markets, marketOf, marketsOf, unknownSymbol } from './markets.ts';
 import { stateOf } from './orders.ts';
 import type { Page, Question, SeenOrder } from './profile.ts';
 import { listen } from './stream.ts';

@@ -2,29 +2,14 @@
 // of it, the exchange's clock, and the calls. Nothing of a user stays in it: the keys come with each call.
 
 import { BrokerUnavailable, type Meter } from '../broker.ts';
-import type { AccountKind, ListedMarket, Profile, Question } from './profile.ts';
+import { readList } from '../lists.ts';
+import type { ListRequest } from '../lists-thread.ts';
+import { bytesOf, jsonOf } from '../wire.ts';
+import { type Ccxt, environmentOf, makeCcxt } from './library.ts';
+import type { Listed } from './listing.ts';
+import type { AccountKind, Profile, Question } from './profile.ts';
 import type { Lineage } from './refusals.ts';
 import { Answered, type Call, currentCall, type Heard, inCall, type Send, Unanswered } from './wire.ts';
-
-/** ccxt's exchange, as far as we use it; its methods are called by name. */
-interface Ccxt extends Record<string, unknown> {
-  readonly options: Record<string, unknown>;
-  fetchMarkets(): Promise<readonly ListedMarket[]>;
-  setMarkets(markets: readonly ListedMarket[]): unknown;
-  setSandboxMode(on: boolean): void;
-  enableDemoTrading(on: boolean): void;
-  handleErrors(
-    status: number,
-    reason: string,
-    url: string,
-    method: string,
-    headers: unknown,
-    body: string,
-    response: unknown,
-  ): unknown;
-}
-
-type CcxtClass = new (settings: Readonly<Record<string, unknown>>) => Ccxt;
 
 export interface Exchange {
   readonly profile: Profile;
@@ -32,8 +17,8 @@ export interface Exchange {
   readonly kind: AccountKind;
   /** What was heard; throws Unanswered. */
   call(question: Pick<Question<unknown>, 'method' | 'args'>, call: Call): Promise<Heard>;
-  /** What `read` makes of the list. Where it throws, calls go on with the markets that there were. */
-  listMarkets<T>(read: (listed: readonly ListedMarket[]) => T, signal: AbortSignal): Promise<T>;
+  /** Those that it lists now. Where this throws, calls go on with the markets that there were. */
+  listMarkets(signal: AbortSignal): Promise<Pick<Listed, 'markets' | 'ids'>>;
   /** Of the error that ccxt makes of it. */
   lineageOf(heard: Heard): Lineage;
   /** By the exchange's clock, in ms. */
@@ -76,25 +61,12 @@ interface Making {
   readonly streams: Pick<Exchange['streams'], 'at' | 'turn'>;
 }
 
-/** Longer than any call: each has a limit of its own, over its body too. */
-const NEVER_MS = 2_000_000_000;
 /** For all who want the clocks compared: it is nobody's call. */
 const COMPARE_MS = 10_000;
 
 export async function makeExchange(making: Making): Promise<Exchange> {
   const { profile, clock, environment, kind, send } = making;
-  const described = profile.environments[environment];
-  if (!described) throw new BrokerUnavailable(`${profile.title} has no environment ${environment}.`);
-  const ccxt = new (await loadClass(described.exchange))({
-    enableRateLimit: false,
-    timeout: NEVER_MS,
-    number: String,
-    fetchImplementation: send,
-    options: { ...profile.options(kind), adjustForTimeDifference: false, timeDifference: 0 },
-  });
-  if (described.mode === 'sandbox') ccxt.setSandboxMode(true);
-  if (described.mode === 'demo') ccxt.enableDemoTrading(true);
-  profile.prepare?.(ccxt);
+  const ccxt = await makeCcxt(profile, { environment, kind, send });
   // A quantity is sent as it stands: what is beside the step was refused before, or is the exchange's own to refuse.
   ccxt.amountToPrecision = (_symbol: string, amount: string) => amount;
   lendKeys(ccxt);
@@ -141,13 +113,15 @@ export async function makeExchange(making: Making): Promise<Exchange> {
     environment,
     kind,
     call,
-    async listMarkets(read, signal) {
+    async listMarkets(signal) {
+      const call = { signal, credentials: null, isList: true };
+      const ask = ({ url, ...request }: ListRequest) =>
+        inCall(call, async () => bytesOf(await send(url, request)));
       try {
-        const call = { signal, credentials: null, isForCcxt: true };
-        const listed = await inCall(call, () => ccxt.fetchMarkets());
-        const markets = read(listed);
-        ccxt.setMarkets(listed);
-        return markets;
+        const listing = await readList('ccxtMarkets', { name: profile.name, environment, kind }, ask);
+        if ('problem' in listing) throw new BrokerUnavailable(`${profile.title} ${listing.problem}.`);
+        know(ccxt, listing);
+        return listing;
       } catch (fault) {
         if ([Answered, Unanswered, BrokerUnavailable].some((kind) => fault instanceof kind)) throw fault;
         throw new Unanswered('Its list of markets is not as agreed', false);
@@ -156,7 +130,7 @@ export async function makeExchange(making: Making): Promise<Exchange> {
     lineageOf({ status, headers, text, url }) {
       try {
         // Its tables are asked with plain numbers: a code as it was written is none that it knows.
-        ccxt.handleErrors(status, '', url, '', headers, text, plain(text));
+        ccxt.handleErrors(status, '', url, '', headers, text, jsonOf(text));
         return [];
       } catch (fault) {
         return ancestors(fault);
@@ -165,7 +139,7 @@ export async function makeExchange(making: Making): Promise<Exchange> {
     now: () => Date.now() - clock.aheadMs,
     aheadMs: () => clock.aheadMs,
     doubtMs: () => clock.doubtMs,
-    streams: { ...making.streams, url: described.stream },
+    streams: { ...making.streams, url: environmentOf(profile, environment).stream },
     compareClocks,
     async knowClock(signal) {
       if (!clock.isCompared) await compareClocks(signal);
@@ -196,25 +170,19 @@ async function endOrAbort(promise: Promise<void>, signal: AbortSignal): Promise<
   signal.removeEventListener('abort', leave);
 }
 
-const plain = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
-
-const classes = new Map<string, Promise<CcxtClass>>();
-
-/** By its file: the whole package is a hundred exchanges. */
-function loadClass(name: string): Promise<CcxtClass> {
-  const known = classes.get(name);
-  if (known) return known;
-  const file = new URL(`./src/${name}.js`, import.meta.resolve('ccxt'));
-  const loading = import(file.href).then((module: { default: CcxtClass }) => module.default);
-  classes.set(name, loading);
-  loading.catch(() => classes.delete(name));
-  return loading;
+/**
+ * A market is made of its text when a request is composed: to have ccxt look through all of them at once would keep everybody
+ * waiting.
+ */
+function know(ccxt: Ccxt, { markets, composable }: Listed): void {
+  const known: Record<string, unknown> = {};
+  markets.forEach(({ symbol }, index) => {
+    const get = () => jsonOf(composable[index] ?? '');
+    Object.defineProperty(known, symbol, { get, enumerable: true, configurable: true });
+  });
+  // It would load them itself where it believes to have none.
+  ccxt.setMarkets([]);
+  ccxt.markets = known;
 }
 
 /** Whoever signs does so with the keys of the call, and outside of a call with none. */

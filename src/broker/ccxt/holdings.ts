@@ -5,7 +5,8 @@ import type { MarginMode } from '../../domain/brokers.ts';
 import { type Decimal, multiply, sign, ZERO } from '../../domain/decimal.ts';
 import { AccountUnfit, BrokerUnavailable, type Position } from '../broker.ts';
 import { hedged } from './answers.ts';
-import { type Market, type MarketList, type Markets, marketsOf } from './markets.ts';
+import type { Market } from './listing.ts';
+import { type MarketList, type Markets, marketsOf } from './markets.ts';
 import type { Held, Profile } from './profile.ts';
 
 /** A position's margin mode is believed for so long after it was read. */

@@ -3,7 +3,8 @@
 
 import type { MarginMode } from '../../domain/brokers.ts';
 import { sign } from '../../domain/decimal.ts';
-import { findMarket, type Market, type MarketList } from './markets.ts';
+import type { Market } from './listing.ts';
+import { findMarket, type MarketList } from './markets.ts';
 import type { AccountKind, Asking, Held, Profile } from './profile.ts';
 
 const OTHER: Readonly<Record<MarginMode, MarginMode>> = { cross: 'isolated', isolated: 'cross' };

@@ -2,18 +2,14 @@
 // day and where a symbol is missing, and shared by all its users.
 
 import Big from 'big.js';
-import { absolute, type Decimal, decimal, multiply, parseDecimal, sign } from '../../domain/decimal.ts';
+import { absolute, type Decimal, decimal } from '../../domain/decimal.ts';
 import { didYouMean, nearest } from '../../domain/nearest.ts';
 import type { OrderError } from '../../domain/orders/order.ts';
 import { readSymbol } from '../../domain/signals/symbol.ts';
-import { BrokerUnavailable, type Instrument } from '../broker.ts';
 import { createShared } from '../shared.ts';
 import type { Exchange } from './exchange.ts';
-import type { CcxtMarket, ListedMarket, Profile } from './profile.ts';
-
-export interface Market extends CcxtMarket {
-  readonly instrument: Instrument;
-}
+import type { Listed, Market } from './listing.ts';
+import type { CcxtMarket } from './profile.ts';
 
 export interface Markets {
   /** Those known; loads them where nobody has. */
@@ -42,7 +38,7 @@ export function createMarkets(exchange: Exchange, told: (fault: unknown) => unkn
 
   async function load(signal: AbortSignal): Promise<MarketList> {
     try {
-      list = await exchange.listMarkets((listed) => readMarkets(listed, exchange.profile), signal);
+      list = listOf(await exchange.listMarkets(signal));
       loadedAt = performance.now();
       return list;
     } catch (fault) {
@@ -63,55 +59,12 @@ export function createMarkets(exchange: Exchange, told: (fault: unknown) => unkn
   };
 }
 
-/** Throws where there is none: an exchange without markets is an answer that went wrong. */
-function readMarkets(listed: readonly ListedMarket[], profile: Profile): MarketList {
-  const markets = listed.flatMap((market) => readMarket(market, profile) ?? []);
-  if (markets.length === 0)
-    throw new BrokerUnavailable(`${profile.title} lists no markets that could be read.`);
-  const byName = new Map<string, Market>();
-  for (const market of markets.toSorted((a, b) => (a.instrument.symbol < b.instrument.symbol ? -1 : 1))) {
-    const known = byName.get(market.instrument.symbol);
-    if (!known || (!known.instrument.open && market.instrument.open))
-      byName.set(market.instrument.symbol, market);
-  }
-  return {
-    byName,
-    byId: new Map([...byName.values()].map((market) => [market.id, market])),
-    listed: new Set(listed.map(({ id }) => id)),
-    names: [...byName.keys()],
-  };
-}
-
-/** null: it is no perpetual in USDT, or it cannot be counted exactly. */
-function readMarket(listed: ListedMarket, profile: Profile): Market | null {
-  const { id, symbol, baseId, quoteId, swap, linear, settle, quote, active } = listed;
-  if (!swap || !linear || settle !== 'USDT' || quote !== 'USDT' || !id || !baseId) return null;
-  const own = profile.sizes?.(listed) ?? {};
-  const contractSize = size(own.contractSize ?? listed.contractSize);
-  const step = size(own.step ?? listed.precision.amount);
-  const min = size(own.min ?? listed.limits.amount.min) ?? step;
-  const tickSize = size(listed.precision.price);
-  if (!contractSize || !step || !min || !tickSize) return null;
-  const instrument: Instrument = {
-    symbol: `${baseId}${quoteId}.P`.toUpperCase(),
-    description: `${baseId} / ${quoteId} perpetual`.toUpperCase().replace('PERPETUAL', 'perpetual'),
-    // Quantities are in the base asset, whatever a contract is.
-    contractSize: ONE,
-    quantityStep: multiply(step, contractSize),
-    minQuantity: multiply(min, contractSize),
-    tickSize,
-    open: active !== false,
-    nextOpen: null,
-  };
-  return { id, symbol, contractSize, instrument };
-}
-
-const ONE = decimal(1);
-
-function size(value: unknown): Decimal | null {
-  const read = typeof value === 'string' || typeof value === 'number' ? parseDecimal(String(value)) : null;
-  return read !== null && sign(read) > 0 ? read : null;
-}
+const listOf = ({ markets, ids }: Pick<Listed, 'markets' | 'ids'>): MarketList => ({
+  byName: new Map(markets.map((market) => [market.instrument.symbol, market])),
+  byId: new Map(markets.map((market) => [market.id, market])),
+  listed: new Set(ids),
+  names: markets.map(({ instrument }) => instrument.symbol),
+});
 
 export function findMarket({ byName }: MarketList, symbol: string): Market | undefined {
   const { ticker, market } = readSymbol(symbol);

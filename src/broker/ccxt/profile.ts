@@ -12,6 +12,8 @@ import type { Call, Credentials, Heard } from './wire.ts';
 /** Asked once, when a connection is opened: ccxt would guess, and remember its guess. */
 export type AccountKind = 'unified' | 'classic';
 
+export type ExchangeName = 'binance' | 'bybit' | 'okx' | 'gate' | 'bitget';
+
 /** ccxt's method, unified or one of the exchange's own endpoints, and what it is given. */
 export interface Question<T> {
   readonly method: string;
@@ -138,7 +140,7 @@ interface Standing {
   readonly warnings: readonly string[];
 }
 
-interface Environment {
+export interface Environment {
   /** ccxt's class. */
   readonly exchange: string;
   readonly mode: 'live' | 'sandbox' | 'demo';
@@ -187,7 +189,7 @@ export interface Feed {
 }
 
 export interface Profile {
-  readonly name: string;
+  readonly name: ExchangeName;
   /** As people call it. */
   readonly title: string;
   readonly environments: Readonly<Record<string, Environment>>;
@@ -198,6 +200,8 @@ export interface Profile {
   prepare?(ccxt: Record<string, unknown>): void;
   /** Contract size, step and least quantity, in contracts, where ccxt's own are not to be trusted. */
   sizes?(market: ListedMarket): Partial<Readonly<Record<'contractSize' | 'step' | 'min', unknown>>>;
+  /** What ccxt looks up in the exchange's own row of a market when it composes a request; where nothing is said nothing. */
+  readonly rowKept?: readonly string[];
 
   /** null: the answer is not a refusal by code. */
   refusal(heard: Heard): Refusal | null;

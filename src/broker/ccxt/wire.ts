@@ -22,8 +22,8 @@ export interface Call {
   readonly windowMs?: number;
   /** It is signed as if it were so much earlier, in ms: an exchange with a fixed window then refuses it so much sooner. */
   readonly agedMs?: number;
-  /** ccxt reads the answer itself. */
-  readonly isForCcxt?: boolean;
+  /** The answer is a list of markets: it may be long, and is not read here. */
+  readonly isList?: boolean;
 }
 
 /** What the exchange said. */
@@ -71,10 +71,10 @@ export const inCall = <T>(call: Call, work: () => Promise<T>): Promise<T> => cal
 /** Whose library it is, as it would tell the exchange: nobody's commission stands on a user's orders. */
 const MARKS = ['referer', 'x-gate-channel-id', 'x-channel-api-code', 'user-agent'];
 
-/** Of lists of markets, which ccxt reads; what else is so long is no answer. */
+/** Of lists of markets; what else is so long is no answer. */
 const MOST_LIST_BYTES = 32 * 1024 * 1024;
 
-interface Request {
+export interface Request {
   readonly method: string;
   readonly headers?: Readonly<Record<string, string | undefined>>;
   readonly body?: string;
@@ -98,16 +98,16 @@ export function createWire({
     const sent = { ...unmarked(headers), ...call.headers };
     let heard: Heard;
     try {
-      const ask = call.isForCcxt ? askLong : askShort;
+      const ask = call.isList ? askLong : askShort;
       const response = await ask(readdressed(url), {
         method,
         signal: call.signal,
         headers: sent,
         ...(body !== undefined && { body }),
       });
-      const text = await response.text();
       const { status } = response;
-      if (call.isForCcxt && status === 200 && isJson(text)) return new Response(text);
+      if (call.isList && status === 200) return response;
+      const text = await response.text();
       heard = { status, headers: response.headers, body: parseExactly(text), text, url };
     } catch (fault) {
       throw unanswered(fault, call.signal);
@@ -150,15 +150,5 @@ export const parseExactly = (text: string): unknown => {
     );
   } catch {
     return undefined;
-  }
-};
-
-/** Of what is long: without looking at each number. */
-const isJson = (text: string): boolean => {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
   }
 };

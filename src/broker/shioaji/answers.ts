@@ -18,6 +18,7 @@ import {
 } from '../../domain/decimal.ts';
 import type { Side } from '../../domain/orders/order.ts';
 import { type Balance, type BrokerOrderState, type Position, TRADABLE } from '../broker.ts';
+import { jsonOf } from '../wire.ts';
 
 const text = Type.String({ minLength: 1 });
 const amount = Type.Number({ minimum: -1e15, maximum: 1e15 });
@@ -53,7 +54,19 @@ const Contract = Type.Object({
 });
 export type Contract = Static<typeof Contract>;
 export const CONTRACT = Compile(Contract);
-export const CONTRACTS = Compile(Type.Object({ contracts: Type.Array(Contract, { minItems: 1 }) }));
+const CONTRACTS = Compile(Type.Object({ contracts: Type.Array(Contract, { minItems: 1 }) }));
+
+/** What is kept of each of a list. */
+export interface ListedContract extends Pick<Contract, 'security_type' | 'code'> {
+  readonly name: string | null;
+}
+
+/** Run by the thread that reads lists; undefined: it is not as agreed. */
+export function readContracts(bytes: ArrayBuffer): readonly ListedContract[] | undefined {
+  const body = jsonOf(new TextDecoder().decode(bytes));
+  if (!CONTRACTS.Check(body)) return undefined;
+  return body.contracts.map(({ security_type, code, name = null }) => ({ security_type, code, name }));
+}
 
 const size = Type.Number({ exclusiveMinimum: 0, maximum: 1e9 });
 const Month = Type.Object({
@@ -65,7 +78,13 @@ const Month = Type.Object({
   tick: orNull(size),
 });
 export type Month = Static<typeof Month>;
-export const MONTHS = Compile(Type.Array(Month));
+const MONTHS = Compile(Type.Array(Month));
+
+/** Run by the thread that reads lists; undefined: it is not as agreed. */
+export function readMonths(bytes: ArrayBuffer): readonly Month[] | undefined {
+  const body = jsonOf(new TextDecoder().decode(bytes));
+  return MONTHS.Check(body) ? body : undefined;
+}
 
 const Deal = Type.Object({ seq: orNull(Type.Union([text, Type.Number()])), price: size, quantity: count });
 const Status = Type.Object({

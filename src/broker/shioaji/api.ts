@@ -2,7 +2,7 @@
 
 import { AccountUnfit, BrokerBusy, BrokerUnavailable, CredentialsRejected, type Meter } from '../broker.ts';
 import type { Keys } from '../keys.ts';
-import { baseAddress, type Fetch, isUnsent, wholeAnswers } from '../wire.ts';
+import { baseAddress, bytesOf, type Fetch, isUnsent, jsonOf, wholeAnswers } from '../wire.ts';
 import { FAULT } from './answers.ts';
 import { brief } from './refusals.ts';
 
@@ -19,9 +19,9 @@ export interface ApiOptions {
   readonly meter?: Meter | undefined;
 }
 
-export type Answer =
+export type Answer<Body = unknown> =
   /** 200; undefined: not JSON. */
-  | { readonly kind: 'answer'; readonly body: unknown }
+  | { readonly kind: 'answer'; readonly body: Body }
   /** The server's own word, in its own format. */
   | { readonly kind: 'fault'; readonly status: number; readonly message: string }
   | { readonly kind: 'busy'; readonly retryAfterMs: number }
@@ -32,6 +32,15 @@ export interface Api {
   readonly address: string;
   /** `keys` null: as somebody without any. */
   ask(signal: AbortSignal, path: string, body?: object, keys?: Keys | null): Promise<Answer>;
+  /** The answer is not read here: it may be long. */
+  askForList(signal: AbortSignal, path: string): Promise<Answer<ArrayBuffer>>;
+}
+
+interface Asked {
+  readonly signal: AbortSignal;
+  readonly path: string;
+  readonly body?: object | undefined;
+  readonly keys?: Keys | null | undefined;
 }
 
 const NAME = 'the Shioaji server';
@@ -39,30 +48,39 @@ const NAME = 'the Shioaji server';
 export function openApi(own: Keys, { url, fetch = globalThis.fetch, meter }: ApiOptions): Api {
   const address = baseAddress(url);
   const askAt = (path: string) => wholeAnswers(fetch, LONG.find(([long]) => long.test(path))?.[1]);
+  async function hear<Body>(
+    { signal, path, body, keys = own }: Asked,
+    read: (response: Response) => Promise<Body>,
+  ): Promise<Answer<Body>> {
+    if (signal.aborted) return { kind: 'silence', why: `${NAME} was not asked in time`, isUnsent: true };
+    // What is held and what there is: SinoPac counts these apart, and takes few of them.
+    if (path.startsWith('portfolio/')) meter?.sent();
+    try {
+      const response = await askAt(path)(`${address}/api/v1/${path}`, {
+        method: body ? 'POST' : 'GET',
+        signal,
+        headers: {
+          accept: 'application/json',
+          ...(keys && { authorization: `Bearer ${keys.apiKey}:${keys.apiSecret}` }),
+          ...(body && { 'content-type': 'application/json' }),
+        },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      return response.status === 200
+        ? { kind: 'answer', body: await read(response) }
+        : refusalOf(response.status, response.headers, jsonOf(await response.text()));
+    } catch (fault) {
+      if (isUnsent(fault)) return { kind: 'silence', why: `${NAME} cannot be reached`, isUnsent: true };
+      const why = signal.aborted ? `${NAME} did not answer in time` : `the connection to ${NAME} broke off`;
+      return { kind: 'silence', why, isUnsent: false };
+    }
+  }
+
   return {
     address,
-    async ask(signal, path, body, keys = own) {
-      if (signal.aborted) return { kind: 'silence', why: `${NAME} was not asked in time`, isUnsent: true };
-      // What is held and what there is: SinoPac counts these apart, and takes few of them.
-      if (path.startsWith('portfolio/')) meter?.sent();
-      try {
-        const response = await askAt(path)(`${address}/api/v1/${path}`, {
-          method: body ? 'POST' : 'GET',
-          signal,
-          headers: {
-            accept: 'application/json',
-            ...(keys && { authorization: `Bearer ${keys.apiKey}:${keys.apiSecret}` }),
-            ...(body && { 'content-type': 'application/json' }),
-          },
-          ...(body && { body: JSON.stringify(body) }),
-        });
-        return read(response.status, response.headers, jsonOf(await response.text()));
-      } catch (fault) {
-        if (isUnsent(fault)) return { kind: 'silence', why: `${NAME} cannot be reached`, isUnsent: true };
-        const why = signal.aborted ? `${NAME} did not answer in time` : `the connection to ${NAME} broke off`;
-        return { kind: 'silence', why, isUnsent: false };
-      }
-    },
+    ask: (signal, path, body, keys) =>
+      hear({ signal, path, body, keys }, async (response) => jsonOf(await response.text())),
+    askForList: (signal, path) => hear({ signal, path }, bytesOf),
   };
 }
 
@@ -71,8 +89,7 @@ const SHORT_MS = 1_000;
 /** "Something is wrong with what you do: log in again in a minute." */
 const MINUTE_MS = 60_000;
 
-function read(status: number, headers: Headers, body: unknown): Answer {
-  if (status === 200) return { kind: 'answer', body };
+function refusalOf(status: number, headers: Headers, body: unknown): Answer<never> {
   const retryAfter = headers.get('retry-after') ?? '';
   if (status === 429)
     return { kind: 'busy', retryAfterMs: SECONDS.test(retryAfter) ? Number(retryAfter) * 1000 : SHORT_MS };
@@ -82,14 +99,6 @@ function read(status: number, headers: Headers, body: unknown): Answer {
 }
 
 const notAsAgreed = (status: number): string => `${NAME} answered with status ${status}, and not as agreed`;
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 /**
  * What a fault says of an order that it answers. 4xx: it was not taken on, but for a time-out. 451 (too many connections) and

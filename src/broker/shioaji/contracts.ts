@@ -7,15 +7,19 @@ import { didYouMean, nearest } from '../../domain/nearest.ts';
 import type { OrderError } from '../../domain/orders/order.ts';
 import { type PlatformSymbol, readSymbol } from '../../domain/signals/symbol.ts';
 import type { Instrument } from '../broker.ts';
+import { readList } from '../lists.ts';
+import type { Readers } from '../lists-thread.ts';
 import type { Shared } from '../shared.ts';
-import { CONTRACT, CONTRACTS, type Contract, MONTHS, type Month } from './answers.ts';
+import { CONTRACT, type Contract, type ListedContract, type Month } from './answers.ts';
 import { type Api, unanswered } from './api.ts';
 import { isOpen, type Market, nextOpen } from './hours.ts';
 
 export interface Lists {
-  readonly contracts: Shared<readonly Contract[]>;
+  readonly contracts: Shared<readonly ListedContract[]>;
   readonly months: Shared<readonly Month[]>;
 }
+
+type Named = Pick<Contract, 'security_type' | 'code' | 'name'>;
 
 /** What is sent with an order, and what the user sees of it. */
 export interface Listed {
@@ -34,8 +38,7 @@ const EXCHANGES: Readonly<Record<Market, ReadonlySet<string>>> = {
   stocks: new Set(['TWSE', 'TSE', 'TPEX', 'OTC']),
 };
 
-const isMonth = ({ security_type, code }: Contract): boolean =>
-  security_type === 'FUT' && !isContinuous(code);
+const isMonth = ({ security_type, code }: Named): boolean => security_type === 'FUT' && !isContinuous(code);
 const isContinuous = (code: string): boolean => /R[1-9]$/.test(code);
 const rootOf = (code: string): string => code.slice(0, -2);
 
@@ -46,34 +49,33 @@ const LETTERS = 'FGHJKMNQUVXZ';
 export function openContracts(api: Api, lists: Lists, now: () => number) {
   const at = (what: string) => `${api.address} ${what}`;
 
-  async function get<Value>(
-    signal: AbortSignal,
+  async function list<Name extends 'shioajiContracts' | 'shioajiMonths'>(
+    name: Name,
     path: string,
-    read: (body: unknown) => Value | undefined,
-  ): Promise<Value> {
-    const answer = await api.ask(signal, `data/contracts${path}`);
-    const value = answer.kind === 'answer' ? read(answer.body) : undefined;
-    if (value === undefined) throw unanswered(answer);
-    return value;
+    signal: AbortSignal,
+  ): Promise<NonNullable<ReturnType<Readers[Name]>>> {
+    const answer = await api.askForList(signal, `data/contracts${path}`);
+    const rows = answer.kind === 'answer' ? await readList(name, answer.body) : undefined;
+    if (!rows) throw unanswered(answer);
+    return rows;
   }
 
   const monthsOf = (root: string, maxAgeMs: number, signal: AbortSignal): Promise<readonly Month[]> =>
     lists.months.get(
       at(root),
-      (own) =>
-        get(own, `/futures?root=${encodeURIComponent(root)}`, (body) =>
-          MONTHS.Check(body) ? body : undefined,
-        ),
+      (own) => list('shioajiMonths', `/futures?root=${encodeURIComponent(root)}`, own),
       { signal, maxAgeMs },
     );
 
-  const all = (type: 'FUT' | 'STK', maxAgeMs: number, signal: AbortSignal): Promise<readonly Contract[]> =>
-    lists.contracts.get(
-      at(type),
-      (own) =>
-        get(own, `?security_type=${type}`, (body) => (CONTRACTS.Check(body) ? body.contracts : undefined)),
-      { signal, maxAgeMs },
-    );
+  const all = (
+    type: 'FUT' | 'STK',
+    maxAgeMs: number,
+    signal: AbortSignal,
+  ): Promise<readonly ListedContract[]> =>
+    lists.contracts.get(at(type), (own) => list('shioajiContracts', `?security_type=${type}`, own), {
+      signal,
+      maxAgeMs,
+    });
 
   /** null: the server's own word that there is none. */
   async function contractOf(code: string, signal: AbortSignal): Promise<Contract | null> {
@@ -91,11 +93,16 @@ export function openContracts(api: Api, lists: Lists, now: () => number) {
     return among(await monthsOf(root, DAY_MS, signal)) ?? among(await monthsOf(root, MINUTE_MS, signal));
   }
 
-  async function listed(contract: Contract, signal: AbortSignal): Promise<Listed | null> {
-    if (contract.security_type === 'STK') return { contract, instrument: lotsOf(contract, now()) };
+  async function instrumentOf(contract: Named, signal: AbortSignal): Promise<Instrument | null> {
+    if (contract.security_type === 'STK') return lotsOf(contract, now());
     if (!isMonth(contract)) return null;
     const month = await monthOf(contract.code, signal);
-    return month ? { contract, instrument: monthly(contract, month, now()) } : null;
+    return month ? monthly(contract, month, now()) : null;
+  }
+
+  async function listed(contract: Contract, signal: AbortSignal): Promise<Listed | null> {
+    const instrument = await instrumentOf(contract, signal);
+    return instrument && { contract, instrument };
   }
 
   /** The broker's own code for it, where it has one. */
@@ -157,8 +164,8 @@ export function openContracts(api: Api, lists: Lists, now: () => number) {
         .filter(({ code }) => after === null || code > after)
         .toSorted((a, b) => (a.code < b.code ? -1 : 1))
         .slice(0, limit);
-      const found = await Promise.all(page.map((contract) => listed(contract, signal)));
-      return found.flatMap((each) => each?.instrument ?? []);
+      const found = await Promise.all(page.map((contract) => instrumentOf(contract, signal)));
+      return found.filter((instrument) => instrument !== null);
     },
   };
 }
@@ -177,7 +184,7 @@ const terms = (market: Market, now: number) => {
   return { quantityStep: ONE, minQuantity: ONE, open, nextOpen: open ? null : nextOpen(market, now) };
 };
 
-const monthly = ({ code, name }: Contract, month: Month, now: number): Instrument => ({
+const monthly = ({ code, name }: Named, month: Month, now: number): Instrument => ({
   symbol: code,
   description: month.name ?? name ?? code,
   contractSize: decimal(month.multiplier),
@@ -185,7 +192,7 @@ const monthly = ({ code, name }: Contract, month: Month, now: number): Instrumen
   ...terms('futures', now),
 });
 
-const lotsOf = ({ code, name }: Contract, now: number): Instrument => ({
+const lotsOf = ({ code, name }: Named, now: number): Instrument => ({
   symbol: code,
   description: name ?? code,
   contractSize: decimal(1000),
