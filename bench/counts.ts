@@ -5,6 +5,7 @@
 
 import {
   closeSync,
+  existsSync,
   globSync,
   mkdtempSync,
   openSync,
@@ -160,6 +161,31 @@ async function watchServers(urls: Servers): Promise<Source> {
   };
 }
 
+export interface TableUpdates {
+  readonly table: string;
+  readonly updates: number;
+  readonly hot: number;
+}
+
+/** Since there is a database. A session tells of its last seconds later: the shares are right, the sums are a little low. */
+export async function tableUpdates(url: string): Promise<TableUpdates[]> {
+  const database = new Client(url);
+  await database.connect();
+  try {
+    const { rows } = await database.query<Record<'name' | 'updates' | 'hot', string>>(
+      `select relname as name, n_tup_upd as updates, n_tup_hot_upd as hot from pg_stat_user_tables
+       where n_tup_upd > 0 order by n_tup_upd desc, relname`,
+    );
+    return rows.map(({ name, updates, hot }) => ({
+      table: name,
+      updates: Number(updates),
+      hot: Number(hot),
+    }));
+  } finally {
+    await database.end();
+  }
+}
+
 /** By their first word. */
 export const statementsIn = (log: string): Counts =>
   summed(
@@ -189,7 +215,8 @@ export interface TallyPlace {
 
 /** For one process with its database in a file. */
 export function openTally(): TallyPlace {
-  const dir = mkdtempSync(join(tmpdir(), 'fillpath-tally-'));
+  // In memory, where there is such a place: what is told several times a second must not keep the database from its disk.
+  const dir = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'fillpath-tally-'));
   return {
     nodeOptions: () => ['--import', join(import.meta.dirname, 'sqlite-tally.ts')],
     env: { TALLY_DIR: dir },
@@ -223,7 +250,9 @@ function watchFile(file: string, tallies: string): Source {
   // was in the database already.
   db.exec('begin');
   db.prepare('select count(*) from sqlite_schema').get();
-  const begun = logState(`${file}-shm`);
+  // Open as long as the reader is: to close a file frees all locks that this process has on it.
+  const index = openSync(`${file}-shm`, 'r');
+  const begun = logState(index);
   const pageBytes = Number(db.prepare('pragma page_size').get()?.page_size);
   const planned = new Map<string, number>();
   const insertionsOf = (text: string): number => {
@@ -245,13 +274,14 @@ function watchFile(file: string, tallies: string): Source {
           add('index insertions', rows * insertionsOf(text));
         }
       }
-      const { frames, salt } = logState(`${file}-shm`);
+      const { frames, salt } = logState(index);
       // Each page with a head of 24 bytes.
       add('log bytes', (salt === begun.salt ? frames : begun.frames + frames) * (pageBytes + 24));
       return counts;
     },
     async close() {
       db.close();
+      closeSync(index);
     },
   };
 }
@@ -271,13 +301,8 @@ interface LogState {
 }
 
 /** As the index beside the log says. */
-function logState(index: string): LogState {
-  const handle = openSync(index, 'r');
-  try {
-    const head = Buffer.alloc(36);
-    readSync(handle, head, 0, head.length, 0);
-    return { frames: head.readUInt32LE(16), salt: head.readUInt32LE(32) };
-  } finally {
-    closeSync(handle);
-  }
+function logState(index: number): LogState {
+  const head = Buffer.alloc(36);
+  readSync(index, head, 0, head.length, 0);
+  return { frames: head.readUInt32LE(16), salt: head.readUInt32LE(32) };
 }

@@ -11,7 +11,7 @@ import { RedisMissing } from '../test/servers/redis.ts';
 import { burst } from './burst.ts';
 import { type Checkout, HERE, load } from './checkout.ts';
 import { atRandom, type Load, measure, sendWhenDue, summary } from './client.ts';
-import { costAtServers, openTally } from './counts.ts';
+import { costAtServers, openTally, type TableUpdates, tableUpdates } from './counts.ts';
 import { FILLED, nobodysSignals, signalsOf } from './orders.ts';
 import { type Counted, markdown, provenance, type Results, type Timed } from './results.ts';
 import { type System, startApart, startEmbedded, startFloor, startFloorApart } from './systems.ts';
@@ -109,7 +109,7 @@ async function within<T>(starting: Promise<System>, task: (system: System) => Pr
   }
 }
 
-type Part = Pick<Results, 'timed' | 'counted' | 'bursts'>;
+type Part = Pick<Results, 'timed' | 'counted' | 'bursts' | 'updates'>;
 
 async function embedded(code: Checkout): Promise<Part> {
   const floor = { who: 'floor', mode: 'embedded' } as const;
@@ -131,12 +131,13 @@ async function embedded(code: Checkout): Promise<Part> {
     tally.close();
     counted.push(...rows);
   }
-  return { timed, counted, bursts: [await burst(code, 'embedded', size.burstMs)] };
+  return { timed, counted, bursts: [await burst(code, 'embedded', size.burstMs)], updates: [] };
 }
 
 async function apart(code: Checkout): Promise<Part> {
   const timed: Timed[] = [];
   const counted: Counted[] = [];
+  let updates: TableUpdates[] = [];
   for (const [who, start] of [
     ['floor', () => startFloorApart(code)],
     ['ours', () => startApart(code, { users: MOST_AT_ONCE })],
@@ -148,8 +149,9 @@ async function apart(code: Checkout): Promise<Part> {
       counted.push(
         ...(await count({ who, mode: 'apart' }, system, (place) => costAtServers(servers, place))),
       );
+      if (who === 'ours') updates = await tableUpdates(servers.postgres);
     });
-  return { timed, counted, bursts: [await burst(code, 'apart', size.burstMs)] };
+  return { timed, counted, bursts: [await burst(code, 'apart', size.burstMs)], updates };
 }
 
 async function run(): Promise<void> {
@@ -166,6 +168,7 @@ async function run(): Promise<void> {
     timed: parts.flatMap(({ timed }) => timed),
     counted: parts.flatMap(({ counted }) => counted),
     bursts: parts.flatMap(({ bursts }) => bursts),
+    updates: parts.flatMap(({ updates }) => updates),
   };
   const table = markdown(results);
   console.log(`\n${table}`);

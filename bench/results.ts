@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import type { Burst } from './burst.ts';
 import type { Measured } from './client.ts';
-import type { Cost } from './counts.ts';
+import type { Cost, TableUpdates } from './counts.ts';
 import type { Usage } from './usage.ts';
 
 export interface Timed {
@@ -36,6 +36,8 @@ export interface Results extends Provenance {
   readonly timed: readonly Timed[];
   readonly counted: readonly Counted[];
   readonly bursts: readonly Burst[];
+  /** Of PostgreSQL, with the roles apart. */
+  readonly updates: readonly TableUpdates[];
 }
 
 export function provenance(checkout: string): Provenance {
@@ -70,9 +72,10 @@ export function markdown(results: Results): string {
   return `# What an order costs\n\n${head.join('\n')}\n${sections}`;
 }
 
+const SHOWN_TABLES = 8;
 const TITLES = { embedded: 'In one process', apart: 'Roles apart, over PostgreSQL and Redis' };
 
-function sectionOf(mode: Timed['mode'], { timed, counted, bursts }: Results): string[] {
+function sectionOf(mode: Timed['mode'], { timed, counted, bursts, updates }: Results): string[] {
   const rows = timed.filter((row) => row.mode === mode);
   if (rows.length === 0) return [];
   const processes = [...new Set(rows.flatMap(({ cpu }) => Object.keys(cpu)))];
@@ -123,7 +126,12 @@ function sectionOf(mode: Timed['mode'], { timed, counted, bursts }: Results): st
       ({ users, p99, lastMs }) =>
         `The close of a bar: ${users} users, one signal each in one second, 99 % filled and answered within 3 s (p99 ${p99.toFixed(0)} ms, the last after ${lastMs.toFixed(0)} ms).`,
     );
-  return ['', `## ${TITLES[mode]}`, '', times, '', costs, '', ...told, ''];
+  const hot = updates
+    .slice(0, SHOWN_TABLES)
+    .map(({ table, updates, hot }) => `${table} ${hot} of ${updates}`)
+    .join(', ');
+  if (mode === 'apart' && hot !== '') told.push(`HOT updates by table: ${hot}.`);
+  return ['', `## ${TITLES[mode]}`, '', times, '', costs, ...told.flatMap((line) => ['', line]), ''];
 }
 
 /** Null and what nobody knows is a dash. */
