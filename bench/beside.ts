@@ -1,106 +1,119 @@
-// This checkout beside another one, in one run: node bench/beside.ts ../another-checkout
-// A plain entry and a plain exit, one at a time and sixteen at once, embedded. The two take turns, so that what else the machine does
-// meets both. Times differ from machine to machine: the ratios are what counts.
+// This checkout beside another one, in one run: node bench/beside.ts ../another-checkout [apart]
+// A plain entry and a plain exit, one at a time and sixteen at once, in one process or with the roles apart. The two take
+// turns, so that what else the machine does meets both. Times differ from machine to machine: the ratios are what counts.
 
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import type { Trader } from '../test/orders/kill-harness.ts';
-import { load } from './checkout.ts';
+import { HERE, load, otherCheckout } from './checkout.ts';
 import { openConnection, percentile } from './client.ts';
-import { cpuMs, FILLED, signalsOf } from './orders.ts';
+import { FILLED, signalsOf } from './orders.ts';
+import { startApart, startEmbedded } from './systems.ts';
+import { type Usage, usedPerOrder } from './usage.ts';
 
 const ROUNDS = 4;
 const PER_ROUND = 320;
-const PAPER = { latency_ms: 0, starting_cash: 1e12 };
+/** One part of a round takes no longer. */
+const MOST_MS = 4_000;
+const AT_ONCE = [1, 16];
 
-const other = process.argv[2];
-if (other === undefined || !existsSync(join(other, 'src/main.ts'))) {
-  console.error('node bench/beside.ts PATH: the path of another checkout, with its packages installed');
-  process.exit(2);
+export type Mode = 'embedded' | 'apart';
+
+export interface Side {
+  /** At one connection. */
+  readonly times: { readonly entry: readonly number[]; readonly exit: readonly number[] };
+  /** Milliseconds of processor time an order, by what was measured. */
+  readonly cpu: Usage;
+  /** How many orders each of these is of. */
+  readonly orders: Usage;
 }
 
 /** A program of one checkout, with a database that its own code made. */
-async function start(checkout: string) {
-  const { openFresh, makeTrader, startProgram } = await load(checkout);
-  const dir = mkdtempSync(join(tmpdir(), 'fillpath-beside-'));
-  const db = await openFresh(dir);
-  const traders: Trader[] = [];
-  for (let n = 0; n < 16; n++) traders.push(await makeTrader(db, PAPER));
-  await db.close();
-  const program = startProgram(dir, {});
-  const address = await program.ready;
-  const next = signalsOf(traders);
-  let connections: Awaited<ReturnType<typeof openConnection>>[] = [];
+async function start(checkout: string, mode: Mode) {
+  const code = await load(checkout);
+  const system = await (mode === 'embedded' ? startEmbedded : startApart)(code, { users: 16 });
+  const next = signalsOf(system.traders);
   const times = { entry: [] as number[], exit: [] as number[] };
-  const cpu = { one: 0, sixteen: 0 };
+  const used: Record<string, number> = {};
+  const orders: Record<string, number> = {};
 
-  async function send(index: number): Promise<void> {
-    const { path, body } = next(index);
+  /** A server hangs up on who says nothing for a while: each part opens what it uses. */
+  async function part(connections: number, isMeasured: boolean): Promise<void> {
+    const opened = await Promise.all(
+      Array.from({ length: connections }, () => openConnection(system.address)),
+    );
+    const before = system.usage();
     const begun = performance.now();
-    const answer = await connections[index]?.post(path, body);
-    if (!FILLED.test(answer ?? '')) throw new Error(`not filled: ${answer}`);
-    times[body.includes('"exit"') ? 'exit' : 'entry'].push(performance.now() - begun);
+    let left = PER_ROUND;
+    let placed = 0;
+    await Promise.all(
+      opened.map(async (connection, index) => {
+        while (left-- > 0 && performance.now() - begun < MOST_MS) {
+          const { path, body } = next(index);
+          const sent = performance.now();
+          const answer = await connection.post(path, body);
+          if (!FILLED.test(answer)) throw new Error(`not filled: ${answer}`);
+          placed++;
+          // Of many at once the processor's time counts, and not the latency.
+          if (isMeasured && connections === 1)
+            times[body.includes('"exit"') ? 'exit' : 'entry'].push(performance.now() - sent);
+        }
+      }),
+    );
+    for (const connection of opened) connection.close();
+    if (!isMeasured) return;
+    for (const [name, ms] of Object.entries(usedPerOrder(before, system.usage(), 1))) {
+      const what = `${mode}, ${connections} at once, ${name}`;
+      used[what] = (used[what] ?? 0) + ms;
+      orders[what] = (orders[what] ?? 0) + placed;
+    }
   }
 
   return {
-    times,
-    cpu,
     async round(isMeasured: boolean): Promise<void> {
-      // A server hangs up on who says nothing for a while: each part opens what it uses.
-      connections = [await openConnection(address)];
-      const before = cpuMs(program.pid);
-      for (let n = 0; n < PER_ROUND; n++) await send(0);
-      connections[0]?.close();
-      connections = await Promise.all(traders.map(() => openConnection(address)));
-      const between = cpuMs(program.pid);
-      const kept = { entry: times.entry.length, exit: times.exit.length };
-      await Promise.all(
-        connections.map(async (_, index) => {
-          for (let n = 0; n < PER_ROUND / 16; n++) await send(index);
-        }),
-      );
-      for (const connection of connections) connection.close();
-      // Of many at once the processor's time counts, and not the latency.
-      times.entry.length = isMeasured ? kept.entry : 0;
-      times.exit.length = isMeasured ? kept.exit : 0;
-      if (!isMeasured) return;
-      cpu.one += between - before;
-      cpu.sixteen += cpuMs(program.pid) - between;
+      for (const connections of AT_ONCE) await part(connections, isMeasured);
     },
-    async stop(): Promise<void> {
-      await program.kill();
-      rmSync(dir, { recursive: true, force: true });
-    },
+    measured: (): Side => ({
+      times,
+      orders,
+      cpu: Object.fromEntries(Object.entries(used).map(([what, ms]) => [what, ms / (orders[what] ?? 1)])),
+    }),
+    stop: () => system.stop(),
   };
 }
 
-const here = await start(resolve(import.meta.dirname, '..'));
-const there = await start(resolve(other));
-try {
-  for (const each of [there, here]) await each.round(false);
-  for (let round = 0; round < ROUNDS; round++)
-    for (const each of round % 2 === 0 ? [there, here] : [here, there]) await each.round(true);
+export async function beside(other: string, mode: Mode): Promise<{ here: Side; there: Side }> {
+  const here = await start(HERE, mode);
+  try {
+    const there = await start(other, mode);
+    try {
+      for (const each of [there, here]) await each.round(false);
+      for (let round = 0; round < ROUNDS; round++)
+        for (const each of round % 2 === 0 ? [there, here] : [here, there]) await each.round(true);
+      return { here: here.measured(), there: there.measured() };
+    } finally {
+      await there.stop();
+    }
+  } finally {
+    await here.stop();
+  }
+}
+
+export function tell({ here, there }: { here: Side; there: Side }): void {
   const line = (what: string, before: number, after: number) =>
     console.log(
       `${what.padEnd(48)} ${before.toFixed(3).padStart(8)} ${after.toFixed(3).padStart(8)} ${(after / before).toFixed(2).padStart(6)}`,
     );
   console.log(`${'ms'.padEnd(48)}    there     here  ratio`);
   for (const kind of ['entry', 'exit'] as const)
-    for (const part of [0.5, 0.99])
+    for (const part of [50, 99])
       line(
-        `a plain ${kind}, one connection, p${part * 100}`,
-        percentile(there.times[kind], part * 100),
-        percentile(here.times[kind], part * 100),
+        `a plain ${kind}, one connection, p${part}`,
+        percentile(there.times[kind], part),
+        percentile(here.times[kind], part),
       );
-  const orders = ROUNDS * PER_ROUND;
-  line('processor time an order, one connection', there.cpu.one / orders, here.cpu.one / orders);
-  line(
-    'processor time an order, sixteen connections',
-    there.cpu.sixteen / (ROUNDS * Math.floor(PER_ROUND / 16 + 1) * 16),
-    here.cpu.sixteen / (ROUNDS * Math.floor(PER_ROUND / 16 + 1) * 16),
-  );
-} finally {
-  await here.stop();
-  await there.stop();
+  for (const [what, ms] of Object.entries(here.cpu))
+    line(`processor: ${what}`, there.cpu[what] ?? Number.NaN, ms);
+}
+
+if (import.meta.main) {
+  const other = otherCheckout(process.argv[2], 'node bench/beside.ts PATH [apart]');
+  tell(await beside(other, process.argv[3] === 'apart' ? 'apart' : 'embedded'));
 }

@@ -71,14 +71,16 @@ export interface Measured {
   readonly requests: number;
   readonly p50: number;
   readonly p99: number;
+  readonly p999: number;
   readonly perSecond: number;
 }
 
+const openAll = (address: string, connections: number): Promise<Connection[]> =>
+  Promise.all(Array.from({ length: connections }, () => openConnection(address)));
+
 /** Every connection sends its next request as soon as the last one is answered. */
 export async function measure(address: string, load: Load): Promise<Measured> {
-  const connections = await Promise.all(
-    Array.from({ length: load.connections }, () => openConnection(address)),
-  );
+  const connections = await openAll(address, load.connections);
   const run = async (requests: number, mostMs: number): Promise<Measured> => {
     const times: number[] = [];
     const begun = performance.now();
@@ -102,11 +104,71 @@ export async function measure(address: string, load: Load): Promise<Measured> {
   return measured;
 }
 
+export interface Schedule {
+  readonly connections: number;
+  /** When each request is due, in milliseconds from the beginning, in rising order. */
+  readonly due: readonly number[];
+  next(connection: number): Request;
+}
+
+export interface Answered {
+  /** From when it was due: what waits for a free connection, or for this client, waits all the same. */
+  readonly ms: number;
+  readonly answer: string;
+}
+
+/** Sends each request when it is due, whatever became of those before it. What the server hangs up on is answered with nothing. */
+export async function sendWhenDue(
+  address: string,
+  { connections, due, next }: Schedule,
+): Promise<Answered[]> {
+  const opened = await openAll(address, connections);
+  const free = opened.map((_, index) => index);
+  const answered: Answered[] = [];
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const begun = performance.now();
+  const since = (at: number) => performance.now() - begun - at;
+  let sent = 0;
+
+  async function send(at: number, index: number): Promise<void> {
+    const { path, body } = next(index);
+    const answer = await opened[index]?.post(path, body).catch(() => '');
+    answered.push({ ms: since(at), answer: answer ?? '' });
+    free.push(index);
+    if (answered.length === due.length) resolve();
+    else sendDue();
+  }
+  function sendDue(): void {
+    for (let at = due[sent]; at !== undefined && since(at) >= 0; at = due[sent]) {
+      const index = free.shift();
+      if (index === undefined) return;
+      sent++;
+      void send(at, index);
+    }
+  }
+  const clock = setInterval(sendDue, 1);
+  if (due.length > 0) await promise;
+  clearInterval(clock);
+  for (const connection of opened) connection.close();
+  return answered;
+}
+
+/** As many a second on the average as are asked for, at moments that know nothing of each other. */
+export function atRandom(perSecond: number, forMs: number, chance: () => number): number[] {
+  const due: number[] = [];
+  for (let at = 0; ; ) {
+    at += (-Math.log(1 - chance()) / perSecond) * 1_000;
+    if (at >= forMs) return due;
+    due.push(at);
+  }
+}
+
 export function summary(times: readonly number[], elapsedMs: number): Measured {
   return {
     requests: times.length,
     p50: percentile(times, 50),
     p99: percentile(times, 99),
+    p999: percentile(times, 99.9),
     perSecond: (times.length / elapsedMs) * 1000,
   };
 }

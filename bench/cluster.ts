@@ -1,6 +1,6 @@
-// What the service costs with its roles apart, over a real PostgreSQL and a real Redis on this machine: orders, by the
-// clock and by the servers' own count, claiming a worker, starting a host directly, and the memory of a worker that has
-// nothing to do. The exchange is a process of its own, with a ledger of its own: what is counted is ours.
+// What workers cost with the roles apart, over a real PostgreSQL and a real Redis on this machine: the memory of an API and
+// a verifier after orders, claiming a worker, starting a host directly, and the memory of a worker that has nothing to do.
+// `node bench/cluster.ts`, a minute; what an order costs there, order-path.ts tells.
 
 import { generateKeyPairSync, randomUUIDv7 } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,31 +9,24 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { readConfig } from '../src/config/config.ts';
-import { migrate } from '../src/data/engine/migrate.ts';
-import { openPostgres } from '../src/data/engine/postgres.ts';
 import type { UserId } from '../src/domain/ids.ts';
 import { childLauncher } from '../src/roles/launch.ts';
 import { openRedisStore } from '../src/store/redis/adapter.ts';
 import { createHosts } from '../src/worker/host/hosts.ts';
 import { createPool } from '../src/worker/host/pool.ts';
 import { announcedHosts, watchHosts } from '../src/worker/host/roster.ts';
-import { APP_KEY, MESSAGES, makeTrader, startProgram, type Trader } from '../test/orders/kill-harness.ts';
+import { APP_KEY, MESSAGES, startProgram } from '../test/orders/kill-harness.ts';
 import { PostgresMissing, startPostgres } from '../test/servers/postgres.ts';
 import { RedisMissing, startRedis } from '../test/servers/redis.ts';
+import { HERE, load } from './checkout.ts';
 import { measure, percentile } from './client.ts';
-import { BEFORE, type Cost, costOfOrder } from './counts.ts';
-import { FILLED, LOADS, ms, signalsOf } from './orders.ts';
+import { FILLED, ms, signalsOf } from './orders.ts';
 
-const PAPER = { latency_ms: 0, starting_cash: 1e12 };
 const CLAIMS = 300;
 const DIRECT_STARTS = 5;
 const IDLE_USERS = 10_000;
 const CLAIMED_AT_ONCE = 200;
-/** Fewer connections share fewer commits: by one, everything is counted as it is. */
-const COUNTED = [
-  { connections: 1, requests: 1_000 },
-  { connections: 64, requests: 3_000 },
-];
+const LOAD = { connections: 64, requests: 3_000, warmUp: 0, mostMs: 10_000, expected: FILLED };
 /** The default. */
 const LEASE_MS = 1_500;
 
@@ -55,20 +48,11 @@ async function run(): Promise<void> {
   };
   const start = (role: string, env: Record<string, string> = {}) =>
     startProgram(join(dir, role), { ...shared, ROLE: role, ...env });
-  const db = await openPostgres({ url: postgres.url });
+  const { openFreshPostgres, makeTraders } = await load(HERE);
+  const db = await openFreshPostgres(postgres.url);
   const store = await openRedisStore({ url: redis.url, ...MESSAGES });
   try {
-    await migrate(db, Date.now());
-    const traders: Trader[] = [];
-    for (let n = 0; n < 64; n++) traders.push(await makeTrader(db, PAPER));
-
-    const floor = startProgram(join(dir, 'floor'), shared, ['bench/floor-servers.ts']);
-    const floors = [];
-    for (const load of LOADS) {
-      const next = () => ({ path: '/', body: JSON.stringify({ action: 'buy', quantity: 0.01 }) });
-      floors.push(await measure(await floor.ready, { ...load, mostMs: 1_500, next, expected: FILLED }));
-    }
-    await floor.kill();
+    const traders = await makeTraders(db, 64);
 
     const exchange = startProgram(join(dir, 'exchange'), {}, [
       'chaos/exchange.ts',
@@ -80,29 +64,14 @@ async function run(): Promise<void> {
     const verifier = start('verifier');
     const api = start('api', { WORKER_PUBLIC_KEY });
     await Promise.all([host.ready, verifier.ready]);
-    console.log(
-      '\nroles apart, over PostgreSQL and Redis      p50          p99   orders/s    floor p50   × floor',
-    );
-    const next = signalsOf(traders);
-    for (const [index, load] of LOADS.entries()) {
-      const measured = await measure(await api.ready, { ...load, next, expected: FILLED });
-      const least = floors[index]?.p50 ?? Number.NaN;
-      line(
-        `${load.connections} connection${load.connections > 1 ? 's' : ''}`,
-        `${ms(measured.p50)}   ${ms(measured.p99)}   ${measured.perSecond.toFixed(0).padStart(8)}`,
-        `${ms(least)}   ${(measured.p50 / least).toFixed(1).padStart(7)}`,
-      );
-    }
-    console.log('\nwhat an order costs, by the servers’ own count');
-    const servers = { postgres: postgres.url, redis: redis.url };
-    for (const { connections, requests } of COUNTED) {
-      const load = { connections, requests, warmUp: 0, mostMs: 30_000, next, expected: FILLED };
-      const address = await api.ready;
-      const cost = await costOfOrder(servers, async () => (await measure(address, load)).requests);
-      tell(`${connections} connection${connections > 1 ? 's' : ''}`, cost);
-    }
+    console.log('\nroles apart, over PostgreSQL and Redis');
+    const { requests } = await measure(await api.ready, { ...LOAD, next: signalsOf(traders) });
     const megabytes = (pid: number) => `${(residentKb(pid) / 1024).toFixed(0).padStart(7)} MB`;
-    line('memory after all this', megabytes(api.pid), `API; verifier ${megabytes(verifier.pid).trim()}`);
+    line(
+      `memory after ${requests} orders`,
+      megabytes(api.pid),
+      `API; verifier ${megabytes(verifier.pid).trim()}`,
+    );
     await Promise.all([api.kill(), verifier.kill(), exchange.kill()]);
 
     console.log('\nworkers');
@@ -193,23 +162,6 @@ async function run(): Promise<void> {
     await postgres.stop();
     rmSync(dir, { recursive: true, force: true });
   }
-}
-
-function tell(what: string, cost: Cost): void {
-  const figure = (name: keyof typeof BEFORE) => `${cost[name].toFixed(1)} (${BEFORE[name]})`;
-  line(
-    what,
-    figure('transactions'),
-    `transactions (before): ${figure('reads')} reads, ${figure('commits')} commits`,
-  );
-  line(
-    '',
-    figure('inserts'),
-    `rows inserted, ${figure('updates')} updated, ${cost.deletes.toFixed(1)} deleted`,
-  );
-  line('', figure('redis'), 'Redis commands');
-  line('', '', cost.tables.join(', '));
-  line('', '', cost.commands.join(', '));
 }
 
 /** For how long a host was still believed, at the least, until it is stopped. */

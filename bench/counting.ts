@@ -10,7 +10,8 @@ import { type Counters, UNCOUNTED } from '../src/domain/counters.ts';
 import { openPrometheus } from '../src/telemetry/prometheus.ts';
 import { makeTrader, startProgram } from '../test/orders/kill-harness.ts';
 import { measure } from './client.ts';
-import { cpuMs, FILLED, signalsOf } from './orders.ts';
+import { FILLED, signalsOf } from './orders.ts';
+import { cpuMs } from './usage.ts';
 
 const TIMES = 100_000;
 const MOST_PERCENT = 3;

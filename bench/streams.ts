@@ -15,7 +15,8 @@ import { insertApiKey } from '../src/data/identity/api-keys.ts';
 import { timestamp } from '../src/domain/ids.ts';
 import { makeTrader, startProgram, type Trader } from '../test/orders/kill-harness.ts';
 import { measure, percentile } from './client.ts';
-import { cpuMs, FILLED, ms, signalsOf } from './orders.ts';
+import { FILLED, ms, signalsOf } from './orders.ts';
+import { cpuMs } from './usage.ts';
 
 const STREAMS = 200;
 const ROUNDS = 8;

@@ -1,5 +1,5 @@
 // How long the users of a worker host that is killed cannot trade: roles apart, over a real PostgreSQL and a real Redis,
-// with orders under way. `node bench/takeover.ts`, a minute and a half; it is the last part of `npm run bench`.
+// with orders under way. `node bench/takeover.ts`, a minute and a half.
 
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
