@@ -10,6 +10,8 @@ import type * as Sqlite from '../src/data/engine/sqlite.ts';
 import type * as Harness from '../test/orders/kill-harness.ts';
 import type { Program, Trader } from '../test/orders/kill-harness.ts';
 
+/** Each transaction ends well before a busy database would be given up. */
+const AT_ONCE = 256;
 const PAPER = { latency_ms: 0, starting_cash: 1e12 };
 
 export const HERE = resolve(import.meta.dirname, '..');
@@ -17,7 +19,7 @@ export const HERE = resolve(import.meta.dirname, '..');
 export interface Checkout {
   startProgram: typeof Harness.startProgram;
   makeTrader: typeof Harness.makeTrader;
-  /** So many users with a paper account each, in one transaction. */
+  /** So many users with a paper account each, hundreds in one transaction. */
   makeTraders(db: Db, users: number): Promise<Trader[]>;
   /** In a folder. */
   openFresh(dir: string): Promise<Db>;
@@ -44,7 +46,7 @@ export async function load(checkout: string): Promise<Checkout> {
     makeTrader,
     startProgram,
     async makeTraders(db, users) {
-      const unit: Statement[] = [];
+      let unit: Statement[] = [];
       const gathering: Db = {
         ...db,
         async commit(statements) {
@@ -53,8 +55,12 @@ export async function load(checkout: string): Promise<Checkout> {
         },
       };
       const traders: Trader[] = [];
-      for (let n = 0; n < users; n++) traders.push(await makeTrader(gathering, PAPER));
-      await db.commit(unit);
+      while (traders.length < users) {
+        traders.push(await makeTrader(gathering, PAPER));
+        if (traders.length % AT_ONCE !== 0 && traders.length < users) continue;
+        await db.commit(unit);
+        unit = [];
+      }
       return traders;
     },
     openFresh: (dir) => migrated(openSqlite({ file: join(dir, 'fillpath.sqlite') })),

@@ -108,6 +108,8 @@ export interface Schedule {
   readonly connections: number;
   /** When each request is due, in milliseconds from the beginning, in rising order. */
   readonly due: readonly number[];
+  /** Who has no answer by then gets none. */
+  readonly mostMs: number;
   next(connection: number): Request;
 }
 
@@ -120,7 +122,7 @@ export interface Answered {
 /** Sends each request when it is due, whatever became of those before it. What the server hangs up on is answered with nothing. */
 export async function sendWhenDue(
   address: string,
-  { connections, due, next }: Schedule,
+  { connections, due, mostMs, next }: Schedule,
 ): Promise<Answered[]> {
   const opened = await openAll(address, connections);
   const free = opened.map((_, index) => index);
@@ -147,10 +149,13 @@ export async function sendWhenDue(
     }
   }
   const clock = setInterval(sendDue, 1);
-  if (due.length > 0) await promise;
+  const end = setTimeout(resolve, due.length > 0 ? mostMs : 0);
+  await promise;
   clearInterval(clock);
+  clearTimeout(end);
   for (const connection of opened) connection.close();
-  return answered;
+  const unanswered = Array.from({ length: due.length - answered.length }, () => ({ ms: mostMs, answer: '' }));
+  return [...answered, ...unanswered];
 }
 
 /** As many a second on the average as are asked for, at moments that know nothing of each other. */

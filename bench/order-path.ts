@@ -59,7 +59,12 @@ async function time(who: Who, system: System): Promise<Timed[]> {
   const due = atRandom(half, size.openMs, seeded(1));
   await used(async () => {
     const begun = performance.now();
-    const answered = await sendWhenDue(system.address, { connections: MOST_AT_ONCE, due, next });
+    const answered = await sendWhenDue(system.address, {
+      connections: MOST_AT_ONCE,
+      due,
+      mostMs: size.openMs + 10_000,
+      next,
+    });
     const wrong = answered.find(({ answer }) => !FILLED.test(answer));
     if (wrong) throw new Error(`not what was expected:\n${wrong.answer}`);
     return {

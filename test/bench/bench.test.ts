@@ -44,11 +44,12 @@ async function openServer(t: TestContext) {
 }
 
 const next = () => ({ path: '/', body: '{}' });
+const mostMs = 60_000;
 
 describe('Requests that are due', () => {
   test('are sent though those before them are not answered', async (t) => {
     const server = await openServer(t);
-    const sending = sendWhenDue(server.address, { connections: 3, due: [0, 1, 2], next });
+    const sending = sendWhenDue(server.address, { connections: 3, due: [0, 1, 2], mostMs, next });
     await server.until(3);
     for (const answer of server.held.splice(0)) answer();
     assert.equal((await sending).filter(({ answer }) => answer.endsWith('ok')).length, 3);
@@ -56,7 +57,7 @@ describe('Requests that are due', () => {
 
   test('wait for a free connection, and the wait is counted', async (t) => {
     const server = await openServer(t);
-    const sending = sendWhenDue(server.address, { connections: 1, due: [0, 0], next });
+    const sending = sendWhenDue(server.address, { connections: 1, due: [0, 0], mostMs, next });
     await server.until(1);
     const [answerFirst] = server.held.splice(0);
     answerFirst?.();
@@ -71,8 +72,18 @@ describe('Requests that are due', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     t.after(() => server.close());
     const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const [only] = await sendWhenDue(address, { connections: 1, due: [0], next });
+    const [only] = await sendWhenDue(address, { connections: 1, due: [0], mostMs, next });
     assert.equal(only?.answer, '');
+  });
+
+  test('have no answer where none came in time', async (t) => {
+    const { address } = await openServer(t);
+    const answered = await sendWhenDue(address, { connections: 1, due: [0, 0], mostMs: 50, next });
+    assert.deepEqual(
+      answered,
+      Array(2).fill({ ms: 50, answer: '' }),
+      'neither the one that was sent nor the one that waited',
+    );
   });
 
   test('come as many as asked for on the average, in rising order', () => {
