@@ -136,6 +136,25 @@ describe('Planned on a wrong position', () => {
     assert.equal(broker.position(trader.account.id), '-1');
   });
 
+  test('an entry against one that rests, and may be filled by now, is as patient with a busy broker as an exit', async (t) => {
+    const broker = scriptedBroker(t);
+    const world = await openWorld(t, { brokers: broker.brokers, wait: pass });
+    const trader = await world.makeTrader();
+    broker.fills = 'later';
+    const { body: resting } = await world.send(trader, { action: 'long_entry' });
+    assert.equal(resting.status, 'placed');
+    broker.settle(broker.ledger[0], 'filled');
+    broker.fills = 'at once';
+    let busy = 8;
+    for (const call of ['find', 'position'] as const)
+      broker.script(call, (goodAnswer) =>
+        busy-- > 0 ? Promise.reject(new BrokerBusy('slow down', 20)) : goodAnswer(),
+      );
+    const { body } = await world.send(trader, { action: 'short_entry' });
+    assert.equal(body.status, 'filled', body.error?.message ?? '');
+    assert.equal(broker.position(trader.account.id), '-1');
+  });
+
   test('without reduce-only, an old exit that has long been filled does not keep a new position from being closed', async (t) => {
     const broker = scriptedBroker(t, { reduceOnly: false });
     const clock = settableClock();
