@@ -2,7 +2,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { availableParallelism, cpus, loadavg } from 'node:os';
-import type { Burst } from './burst.ts';
+import { type Burst, told } from './burst.ts';
 import type { Measured } from './client.ts';
 import type { Cost, TableUpdates } from './counts.ts';
 import type { Usage } from './usage.ts';
@@ -120,18 +120,15 @@ function sectionOf(mode: Timed['mode'], { timed, counted, bursts, updates }: Res
         figure(cost.redisCommands, 1),
       ]),
   );
-  const told = bursts
+  const notes = bursts
     .filter((burst) => burst.mode === mode)
-    .map(
-      ({ users, p99, lastMs }) =>
-        `The close of a bar: ${users} users, one signal each in one second, 99 % filled and answered within 3 s (p99 ${p99.toFixed(0)} ms, the last after ${lastMs.toFixed(0)} ms).`,
-    );
+    .map((burst) => `The close of a bar: ${told(burst)}.`);
   const hot = updates
     .slice(0, SHOWN_TABLES)
     .map(({ table, updates, hot }) => `${table} ${hot} of ${updates}`)
     .join(', ');
-  if (mode === 'apart' && hot !== '') told.push(`HOT updates by table: ${hot}.`);
-  return ['', `## ${TITLES[mode]}`, '', times, '', costs, ...told.flatMap((line) => ['', line]), ''];
+  if (mode === 'apart' && hot !== '') notes.push(`HOT updates by table: ${hot}.`);
+  return ['', `## ${TITLES[mode]}`, '', times, '', costs, ...notes.flatMap((line) => ['', line]), ''];
 }
 
 /** Null and what nobody knows is a dash. */
