@@ -19,17 +19,33 @@ function distance(a: string, b: string, most: number): number {
   return last[b.length] ?? most + 1;
 }
 
+/** Which letters are in it, as bits: some share one. */
+function lettersOf(text: string): number {
+  let letters = 0;
+  for (let index = 0; index < text.length; index++) letters |= 1 << (text.charCodeAt(index) & 31);
+  return letters;
+}
+
+function bitsIn(number: number): number {
+  let bits = 0;
+  for (let left = number; left !== 0; left &= left - 1) bits++;
+  return bits;
+}
+
 const FAR = 2;
 const COUNT = 3;
 
 /** At most three, the nearest first; all in the names' own spelling. */
 export function nearest(wanted: string, names: Iterable<string>): readonly string[] {
   const target = wanted.toUpperCase();
+  const letters = lettersOf(target);
   const found: { readonly name: string; readonly far: number }[] = [];
   for (const name of names) {
     const spelling = name.toUpperCase();
+    // One change brings a letter and takes one away: of thousands of names most are too far by that alone.
+    const mayBeNear = bitsIn(letters ^ lettersOf(spelling)) <= 2 * FAR;
     const far = Math.min(
-      distance(target, spelling, FAR),
+      mayBeNear ? distance(target, spelling, FAR) : FAR + 1,
       target.length >= 2 && spelling.startsWith(target) ? FAR : FAR + 1,
     );
     if (far <= FAR && far < Math.max(target.length, 2)) found.push({ name, far });
