@@ -49,8 +49,8 @@ export const beforeRound = (rounds: number): number => ROUNDS_MS[rounds - 1] ?? 
 export const isExit = ({ intent }: Pick<Order, 'intent'>): boolean => !isEntry(intent);
 
 /**
- * A reversal has an exit's patience until its close is filled. Before it is planned nobody knows that it is one, but what was
- * held when it was last read.
+ * A reversal has an exit's patience until its close is filled. Before it is planned nobody knows that it is one: what was held
+ * when it was last read tells, and what was sent the other way and has no end yet.
  */
 export function patienceOf(order: Order, { mayReverse = false } = {}): Patience {
   if (isExit(order)) return PATIENCE.exit;
