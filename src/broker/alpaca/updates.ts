@@ -5,6 +5,7 @@ import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { Keys } from '../keys.ts';
 import type { Said, Talk } from '../stream.ts';
+import { jsonOf } from '../wire.ts';
 
 const Update = Type.Object({
   stream: Type.Literal('trade_updates'),
@@ -46,13 +47,5 @@ function readMessage(message: unknown): Said | undefined {
       const { id, client_order_id } = told.data.order;
       return { orders: [{ clientOrderId: client_order_id, brokerRef: id }] };
     }
-  }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
