@@ -40,18 +40,27 @@ whenSessionEnds(() => {
   leave('over');
   void goToLogin({ comesBack: true });
 });
+/** One word after the other: who logs in while this tab is still on its way to the login is heard there. */
+let heard: Promise<void> = Promise.resolve();
 onOtherTabs((word) => {
+  heard = heard.then(() => follow(word));
+});
+
+async function follow(word: 'in' | 'out' | 'over'): Promise<void> {
   if (word !== 'in') {
     forget();
-    void goToLogin({ comesBack: word === 'over' });
+    await goToLogin({ comesBack: word === 'over' });
     return;
   }
   // Somebody logged in: this tab waits no longer. What another tab shows is of whoever was in before, and is read anew.
   const { pathname, search } = router.state.location;
   if (pathname === '/login')
-    void router.navigate({ href: wayOn((search as { next?: string }).next, location.origin), replace: true });
+    await router.navigate({
+      href: wayOn((search as { next?: string }).next, location.origin),
+      replace: true,
+    });
   else if (router.state.matches.some(({ routeId }) => routeId === '/inside')) location.reload();
-});
+}
 
 const place = document.getElementById('app');
 if (place)

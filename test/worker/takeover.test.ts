@@ -19,7 +19,7 @@ const newUser = () => randomUUIDv7() as UserId;
 const POSITIONS = { kind: 'positions', accountId: randomUUIDv7() as AccountId, simulation: false } as const;
 
 async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
-  const giveUp = performance.now() + 10_000;
+  const giveUp = performance.now() + 60_000;
   while (!(await holds())) {
     assert.ok(performance.now() < giveUp, `waited in vain for ${holds}`);
     await pause(5);
@@ -46,7 +46,7 @@ describe('A host that falls silent', () => {
     const late = openWays(t, store, LEASE);
     const begun = performance.now();
     assert.equal(await late.pool.ensure(two), true);
-    assert.ok(performance.now() - begun < 1_000, 'it did not wait for anything');
+    assert.ok(performance.now() - begun < 4_000, 'it did not wait for an answer of the silent one');
     assert.deepEqual(
       heir.workers.map(({ user }) => user),
       [one, two],
@@ -98,6 +98,8 @@ describe('A host that falls silent', () => {
     const [kept, taken] = [newUser(), newUser()];
     for (const user of [kept, taken]) await pool.ensure(user);
     const lease = await store.leaseHolder(leaseOf(kept));
+    // Nobody misses whom they never heard of.
+    await until(() => roster.hosts().length === 1);
     const gone = new Promise((resolve) => roster.onGone(resolve));
     process.cutOff();
     await gone;
