@@ -89,7 +89,7 @@ async function hear(db: Db, hearing: Hearing, { isAgain }: { isAgain: boolean })
     outOfTurn: isLate,
     // Who asks for an amount, or to close, is not told where to stop by a later word.
     superseded:
-      isLate && signal.after !== null && signal.intent.target !== undefined && !leadsOut(signal, last),
+      isLate && signal.after !== null && signal.intent.target !== undefined && !leadsOut(signal, known),
   };
   if (known && (isLate || isRepeated(known.word, word)))
     return { notes, unit: [strategyStands(known), ...(gap ? missed(word) : [])] };
@@ -160,9 +160,10 @@ async function hear(db: Db, hearing: Hearing, { isAgain }: { isAgain: boolean })
   }
 }
 
-/** An exit to where the strategy still stands by its later word, which may have been a mere report: late, and as right as ever. */
-function leadsOut({ intent }: Signal, last: StrategyWord | null): boolean {
-  const stands = last?.after ? positionOf(last.after) : null;
+/** An exit that only a report has overtaken, to where that says the strategy stands: nothing else has made it meanwhile. */
+function leadsOut({ intent }: Signal, known: StrategyState | null): boolean {
+  const after = known && known.owed !== null ? known.word.after : null;
+  const stands = after && positionOf(after);
   return !isEntry(intent) && stands !== null && stands === intent.target?.position;
 }
 
