@@ -23,7 +23,7 @@ import {
   judgeStrategies,
 } from './judge-positions.ts';
 import { type Finding, firstDeliveries, type LegRow, type OrderRow, type Records } from './records.ts';
-import type { Delivery, Signal } from './traffic.ts';
+import { type Delivery, isToComeAgain, type Signal } from './traffic.ts';
 
 export interface Evidence extends ExitEvidence {
   /** Legs that the exchange cannot tell us about any more, by client order id. */
@@ -114,7 +114,7 @@ function excuses({ flattens, ledger }: Evidence): (signal: Signal, delivery: Del
   return (signal, { sentAt, ms, answer }) => {
     const code = (answer?.body as { code?: string } | undefined)?.code;
     if (code === 'credentials_not_verified') return forGood.has(signal.accountId);
-    const isUntold = (answer === null || answer.status >= 500) && !getsOut(signal);
+    const isUntold = (answer === null || isToComeAgain(answer)) && !getsOut(signal);
     if (code !== 'account_halted' && !isUntold) return false;
     const isOf = ({ desk }: (typeof flattens)[number]) => desk.trader.account.id === signal.accountId;
     return flattens.some((each) => isOf(each) && each.sentAt < sentAt + ms && each.resumedAt > sentAt);
@@ -143,7 +143,7 @@ function judgeLost(
         return rows.length > 0 || signal.deliveries.some((other) => isExcused(signal, other))
           ? []
           : [`${nameOf(signal)} was called a replay and has no order`];
-      return answer.status >= 500
+      return isToComeAgain(answer)
         ? []
         : [`${nameOf(signal)} was answered ${answer.status} ${JSON.stringify(answer.body)}`];
     }),
@@ -337,9 +337,10 @@ function judgeOverlaps(
     const firsts = new Map<string, (typeof own)[number]>();
     for (const request of own) {
       const order = legOf.get(request.client_order_id)?.order_id;
-      // One that a busy exchange turned away is planned anew.
+      // One that a busy exchange turned away, or that did not reach it, may be planned anew.
       const isTurnedAway = request.outcome === 'rejected' && request.code === 'broker_rate_limited';
-      if (order && !isTurnedAway && !firsts.has(order)) firsts.set(order, request);
+      const isPlannedAnew = isTurnedAway || request.outcome === 'not_taken';
+      if (order && !isPlannedAnew && !firsts.has(order)) firsts.set(order, request);
     }
     const taken = own.filter(({ outcome }) => outcome === 'accepted');
     for (const [order, first] of firsts) {

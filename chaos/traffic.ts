@@ -1,4 +1,4 @@
-// The users and their signals, sent as a charting platform sends them: an alert without an answer, or with a 5xx, is
+// The users and their signals, sent as a charting platform sends them: an alert without an answer, or with one that asks for it, is
 // sent again as it was; some are delivered twice at once, and some once more long after.
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -72,6 +72,10 @@ const OUT_OF_SHORT = [
 ];
 const outOf = ({ action }: Signal) =>
   action === 'buy' || action === 'long_entry' ? OUT_OF_LONG : OUT_OF_SHORT;
+
+/** Nobody has judged it: the service was at fault, or had not got all of it in time. */
+export const isToComeAgain = ({ status }: { readonly status: number }): boolean =>
+  status >= 500 || status === 408;
 
 /**
  * Most brokers are well; of some the answers are lost, some rest, cancel or refuse. Half of the users are at the distant
@@ -206,7 +210,7 @@ export function startTraffic({ desks, apis, random, rate, venue }: TrafficOption
     const giveUp = Date.now() + PATIENCE_MS;
     while (Date.now() < giveUp) {
       const { answer } = await post(signal);
-      if (answer && answer.status < 500) return;
+      if (answer && !isToComeAgain(answer)) return;
       await sleep(150 + random() * 600);
     }
   }
