@@ -39,6 +39,8 @@ export function openWriter(file: string): Writer {
       waiting?.reject(new DatabaseUnavailable('the thread that writes has ended', { cause }));
     };
     worker.on('message', (words: FromWriter) => {
+      // Of one that has ended since: whoever waits now waits for another.
+      if (running?.worker !== worker) return;
       if ('fault' in words) waiting?.reject(revived(words.fault));
       else
         waiting?.resolve(

@@ -345,9 +345,9 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   }
 
   /** Not where an order waits that was sent on the book as it is. */
-  async function startOver(id: AccountId): Promise<Reset | Unavailable> {
-    if (!(await findAccount(id))) return { unavailable: 'the trading account was deleted' };
+  function startOver(id: AccountId): Promise<Reset | Unavailable> {
     return trading(id, async () => {
+      if (!(await findAccount(id))) return { unavailable: 'the trading account was deleted' };
       const { orders: unsettled } = await orders.unsettled(user, id);
       const isWanted = unsettled.some(({ simulation, status }) => simulation && isUnderWay(status));
       if (isWanted) return { reset: false };
