@@ -57,6 +57,9 @@ function start(): Worker {
   const worker = new Worker(new URL('./lists-thread.ts', import.meta.url), {
     // What the process was started with is for its first thread.
     execArgv: [],
+    // It says nothing; and a pipe from it to ours would end the process where nobody reads that any more.
+    stdout: true,
+    stderr: true,
     resourceLimits: { maxOldGenerationSizeMb: MOST_MB },
   });
   worker.on('message', (said: FromThread) => {

@@ -54,6 +54,9 @@ function threadOf(
       workerData: setting,
       // What the process was started with is for its first thread.
       execArgv: [],
+      // It says nothing; and a pipe from it to ours would end the process where nobody reads that any more.
+      stdout: true,
+      stderr: true,
       resourceLimits: { maxOldGenerationSizeMb: MOST_MB },
     });
     worker.unref();

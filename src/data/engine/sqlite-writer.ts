@@ -31,6 +31,9 @@ export function openWriter(file: string): Writer {
       workerData: file,
       // What the process was started with is for its first thread.
       execArgv: [],
+      // It says nothing; and a pipe from it to ours would end the process where nobody reads that any more.
+      stdout: true,
+      stderr: true,
     });
     const leave = (cause?: Error) => {
       // One that fails is heard of twice, and by then another may be writing.
