@@ -73,7 +73,7 @@ export function logbook() {
     log: pino({ level: 'info' }, { write }),
     lines,
     /** The first line with this text, once it is written; fails after `patienceMs`. */
-    line: (text: string, patienceMs = 10_000) =>
+    line: (text: string, patienceMs = 60_000) =>
       new Promise<(typeof lines)[number]>((resolve, reject) => {
         const listen = () => {
           const line = lines.find(({ msg }) => msg === text);
@@ -442,7 +442,7 @@ export async function openWorld(
     async eventually<T>(
       read: () => Promise<T>,
       holds: (value: T) => boolean,
-      patienceMs = 10_000,
+      patienceMs = 60_000,
     ): Promise<T> {
       const deadline = Date.now() + patienceMs;
       for (;;) {

@@ -90,7 +90,7 @@ export async function until<T>(
   what: string,
   read: () => Promise<T> | T,
   holds: (value: T) => boolean = Boolean,
-  patienceMs = 20_000,
+  patienceMs = 60_000,
 ): Promise<T> {
   const giveUp = performance.now() + patienceMs;
   for (;;) {

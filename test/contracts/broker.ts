@@ -738,7 +738,7 @@ async function becomes(
     const state = await broker.find(order, { brokerRef });
     assert.ok(state, `the broker has no order ${order.clientOrderId}`);
     if (isSo(state)) return state;
-    if (Date.now() - begun > 5_000) assert.fail(`the order ${order.clientOrderId} stays ${state.status}`);
+    if (Date.now() - begun > 60_000) assert.fail(`the order ${order.clientOrderId} stays ${state.status}`);
   }
 }
 

@@ -9,7 +9,7 @@ import type { Shared } from './store.ts';
 
 const LONG = 60_000;
 const SHORT = 40;
-const DEADLINE = 5_000;
+const DEADLINE = 30_000;
 /** More than a journal has room for. */
 const FLOOD = 4_500;
 

@@ -7,7 +7,7 @@ import type { Shared } from './store.ts';
 import { sharedJournalContract } from './store-journals.ts';
 
 const LONG = 60_000;
-const DEADLINE = 5_000;
+const DEADLINE = 30_000;
 
 export function sharingContract({
   store,

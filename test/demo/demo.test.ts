@@ -83,7 +83,7 @@ async function visitor(address: string) {
 
 /** Asks until it is so. */
 async function eventually(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 45_000; Date.now() < deadline; await sleep(200))
+  for (const deadline = Date.now() + 120_000; Date.now() < deadline; await sleep(200))
     if (await isSo()) return;
   assert.fail(`not within 45 s: ${what}`);
 }

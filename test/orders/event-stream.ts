@@ -27,7 +27,7 @@ export interface EventStream {
   close(): void;
 }
 
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 60_000;
 
 /** Resolves with the head of the answer. */
 export function openEventStream(

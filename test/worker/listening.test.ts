@@ -36,7 +36,7 @@ async function restingOrder(
 
 async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
   for (const start = Date.now(); !(await isSo()); await sleep(5))
-    assert.ok(Date.now() - start < 10_000, 'it does not happen');
+    assert.ok(Date.now() - start < 60_000, 'it does not happen');
 }
 
 describe('What a broker tells', () => {
