@@ -83,7 +83,7 @@ const KILL_AFTER_MS = { least: 20, most: 400, slow: 2_000 };
 const ENDING_MS = 45_000;
 
 test('killed at random moments in a burst of signals, no order is made twice, none is lost and every one ends', {
-  timeout: 120_000,
+  timeout: 480_000,
 }, async (t) => {
   t.diagnostic(`KILL_SEED=${SEED} KILLS=${KILLS}`);
   const story = await openStory(t);
