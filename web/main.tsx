@@ -5,7 +5,7 @@ import { createRoot } from 'react-dom/client';
 import './theme/base.css';
 import { whenSessionEnds } from './api/client.ts';
 import { isRefusal } from './api/problem.ts';
-import { forget, leave, onOtherTabs } from './api/session.ts';
+import { forget, leave, onOtherTabs, type Word } from './api/session.ts';
 import { wayOn } from './pages/enter/ways.ts';
 import { keepFocus } from './parts/keep-focus.ts';
 import { router } from './routes.tsx';
@@ -43,12 +43,14 @@ whenSessionEnds(() => {
 /** One word after the other: who logs in while this tab is still on its way to the login is heard there. */
 let heard: Promise<void> = Promise.resolve();
 onOtherTabs((word) => {
-  heard = heard.then(() => follow(word));
+  // At once: later it would forget whoever has logged in since.
+  if (word !== 'in') forget();
+  // A way that could not be gone keeps nobody from the next.
+  heard = heard.then(() => follow(word)).catch(() => {});
 });
 
-async function follow(word: 'in' | 'out' | 'over'): Promise<void> {
+async function follow(word: Word['said']): Promise<void> {
   if (word !== 'in') {
-    forget();
     await goToLogin({ comesBack: word === 'over' });
     return;
   }

@@ -15,7 +15,7 @@ export const csrf = (): string | null => csrfToken;
 export const mayBeLoggedIn = (): boolean => readHint() !== null;
 
 /** `out`: somebody left on purpose; `over`: the session ended by itself, and whoever was in may want to go on. */
-type Word = { readonly said: 'in' | 'out' | 'over' };
+export type Word = { readonly said: 'in' | 'out' | 'over' };
 const channel = new BroadcastChannel(CHANNEL);
 
 export function enter(token: string): void {
