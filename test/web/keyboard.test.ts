@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Locator } from 'playwright-core';
-import { assertClean, onStage } from './stage.ts';
+import { assertClean, chord, onStage } from './stage.ts';
 
 /**
  * From here on the page notes what the focus reaches, and what of it shows no ring: on itself, or around it where the control
@@ -104,7 +104,7 @@ await onStage('by keyboard alone', async ({ stage, visitor, page }) => {
   });
 
   test('one goes to the signals, from row to row, into a story and to the ones beside it', async () => {
-    await press('g', 's');
+    await chord(page, 'g', 's');
     await page.waitForURL(`${stage.url}/signals`);
     // Today has such rows too, and stands until this page is there.
     await page.locator('table[aria-rowcount]').waitFor();
@@ -134,7 +134,7 @@ await onStage('by keyboard alone', async ({ stage, visitor, page }) => {
   });
 
   test('one opens an order and leaves it, and is back where one was', async () => {
-    await press('g', 'h');
+    await chord(page, 'g', 'h');
     await focused(page.locator('#halt'));
     await press('t');
     const drawer = page.getByRole('complementary', { name: 'Trade' });
@@ -145,7 +145,8 @@ await onStage('by keyboard alone', async ({ stage, visitor, page }) => {
   });
 
   test('one halts: the first press is on the button that trades nothing', async () => {
-    await press('g', 'h', 'Enter');
+    await chord(page, 'g', 'h');
+    await press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Halt' });
     await focused(dialog.getByRole('button', { name: /^Halt/ }));
     await press('Escape');
@@ -160,7 +161,7 @@ await onStage('by keyboard alone', async ({ stage, visitor, page }) => {
     await dialog.getByRole('row', { name: 'g o go to Operation' }).waitFor();
     await press('Escape');
     await dialog.waitFor({ state: 'detached' });
-    await press('g', 'o');
+    await chord(page, 'g', 'o');
     await page.waitForURL(`${stage.url}/operation`);
   });
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertClean, barriers, logIn, onStage, scrollsSideways } from './stage.ts';
+import { assertClean, barriers, chord, logIn, onStage, scrollsSideways } from './stage.ts';
 
 /** As an administrator sees them: nobody has more. */
 const PAGES = [
@@ -45,7 +45,8 @@ await onStage('from wherever one is', async ({ stage, visitor, page, open }) => 
       await page.keyboard.press('Enter');
       await page.waitForURL(`${stage.url}/signals?search=BTC`);
       assert.equal(await field.isVisible(), width > 944, 'it goes away with the search');
-      for (const key of ['Escape', 'g', 'h']) await page.keyboard.press(key);
+      await page.keyboard.press('Escape');
+      await chord(page, 'g', 'h');
       await page.getByRole('button', { name: /Halt/ }).and(page.locator(':focus')).waitFor();
     });
 

@@ -244,6 +244,11 @@ export async function register(page: Page, { url }: Stage, email: string): Promi
   await page.waitForURL(`${url}/`);
 }
 
+/** As quickly one after the other as a hand does it: the second waits for no answer of the page to the first. */
+export async function chord(page: Page, first: string, second: string): Promise<void> {
+  await Promise.all([page.keyboard.press(first), page.keyboard.press(second)]);
+}
+
 /** The drawer, with an order in it whose plan is there. */
 export async function planOrder(page: Page): Promise<Locator> {
   await page.keyboard.press('t');

@@ -68,12 +68,13 @@ export function Keys() {
     const press = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyped(event.target)) return;
       if (document.querySelector('dialog[open]')) return;
-      const { key } = event;
-      const goes = performance.now() < goesUntil;
+      // By when it was pressed: a page that is busy hears of it later.
+      const { key, timeStamp } = event;
+      const goes = timeStamp < goesUntil;
       goesUntil = 0;
       if (goes && key === 'h') haltButton()?.focus();
       else if (goes && places[key]) void navigate({ to: places[key].to });
-      else if (key === 'g') goesUntil = performance.now() + SECOND_KEY_MS;
+      else if (key === 'g') goesUntil = timeStamp + SECOND_KEY_MS;
       else if (key === '/') openSearch();
       else if (key === 't') openTrade();
       else if (key === '?') setShown(true);
