@@ -1,6 +1,6 @@
 // Everything that an attack once got, done again from outside against the product as it is run: `npm run test:attack`.
-// It prints what each gets now, and fails where one is open. `-- --items 1,5` does only those; `-- --against DIR` does it to
-// another checkout, which need not withstand.
+// It prints what each gets now, and fails where one is open. `-- --items 1,5` does only those, `-- --where PostgreSQL` only
+// what is done there; `-- --against DIR` does it to another checkout, which need not withstand.
 
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -21,7 +21,9 @@ import { type Setting, startProduct } from './product.ts';
 import { diary, ipv6Site, oddities, passwordFlood, rehearsals, rubbish, tokenLimit } from './strangers.ts';
 import { noticedThief, plantedBackup, revivedKey } from './theft.ts';
 
-const { values } = parseArgs({ options: { against: { type: 'string' }, items: { type: 'string' } } });
+const { values } = parseArgs({
+  options: { against: { type: 'string' }, items: { type: 'string' }, where: { type: 'string' } },
+});
 const checkout = values.against ?? join(import.meta.dirname, '../..');
 const items = values.items?.split(',').map(Number);
 
@@ -141,6 +143,7 @@ const isChosen = ({ item }: Attack): boolean => items?.includes(item) ?? true;
 const results: { round: string; attack: Attack; outcome: Outcome }[] = [];
 
 async function carryOut({ name, setting, attacks }: Round): Promise<void> {
+  if (!name.startsWith(values.where ?? '')) return;
   const chosen = attacks.filter((attack) => attack.modes.includes(setting.mode) && isChosen(attack));
   if (chosen.length === 0) return;
   console.log(`\n## ${name}\n`);
