@@ -443,12 +443,13 @@ describe('a deletion', () => {
   });
 
   test('is 409 while an order is followed by fill verification, and passes when that has given up', async (t) => {
-    const env = { FILL_FIRST_POLL_SECONDS: '1.5', FILL_REQUEUE_SECONDS: '0.1', FILL_RETRIES: '0' };
+    const env = { FILL_FIRST_POLL_SECONDS: '600', FILL_REQUEUE_SECONDS: '0.1', FILL_RETRIES: '0' };
     const world = await openWorld(t, { env });
     const trader = await world.makeTrader({}, { paper: { latency_ms: 0, fill: 'never' } });
     const { body: order } = await world.send(trader);
     assert.equal(order.status, 'placed');
     assert.equal((await remove(world, trader, '')).body?.code, 'orders_under_way');
+    await world.db.commit([sql`update fill_checks set next_at = ${timestamp(Date.now())}`]);
     const state = async () => (await world.order(trader, order.order_id)).verification.state;
     await world.eventually(state, (seen) => seen === 'dead_letter');
     assert.equal((await remove(world, trader)).status, 204);

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { stopwatch } from '../stopwatch.ts';
 import {
   assertFilled,
   type Cluster,
@@ -93,11 +94,11 @@ describe('no worker host at all', skip, () => {
     assert.deepEqual(await cluster.orders(trader), []);
 
     await cluster.startHost();
-    const begun = performance.now();
+    const passed = stopwatch();
     const repeats = await Promise.all(
       Array.from({ length: 4 }, () => cluster.deliver(plain, trader, signal)),
     );
-    assert.ok(performance.now() - begun < 6_000);
+    assert.ok(passed() < 6_000);
     assert.deepEqual(repeats.map(({ status }) => status).sort(), [200, 409, 409, 409]);
     assertFilled(repeats.filter(({ status }) => status === 200));
     assert.equal((await cluster.ledger(trader)).length, 1);
