@@ -163,9 +163,10 @@ describe('an address that nobody has confirmed', () => {
 
   test('keeps nobody whom an administrator deactivated from staying so', async (t) => {
     const { world } = await open(t);
-    await register(world);
+    assert.equal((await register(world)).status, 201);
     await world.db.commit([sql`update users set is_active = ${false} where email = ${VICTIM}`]);
-    assert.equal((await register(world, VICTIM, OWN_PASSWORD)).body.code, 'email_taken');
+    const taken = await register(world, VICTIM, OWN_PASSWORD);
+    assert.deepEqual([taken.status, taken.body.code], [409, 'email_taken']);
   });
 
   test('is confirmed by a link of the last 24 hours, of which another can be asked for', async (t) => {
