@@ -431,8 +431,8 @@ describe('a flatten that fails leaves the account halted, and says so', () => {
     const world = await openWorld(t, {
       brokers: broker.brokers,
       wait: async () => {},
-      // A little longer than the broker is waited for before its positions count as not read.
-      env: { RESPONSE_WAIT_SECONDS: '9' },
+      // Longer than the broker is waited for before its positions count as not read.
+      env: { RESPONSE_WAIT_SECONDS: '15' },
     });
     const trader = await world.makeTrader();
     await world.send(trader, { quantity: 2 });
