@@ -208,7 +208,6 @@ function readFrom(file: string, offset: number): string {
 export interface TallyPlace {
   /** For the process that is to be counted. */
   readonly env: Record<string, string>;
-  nodeOptions(): readonly string[];
   costInFile(file: string, place: () => Promise<number>): Promise<Cost>;
   close(): void;
 }
@@ -218,8 +217,8 @@ export function openTally(): TallyPlace {
   // In memory, where there is such a place: what is told several times a second must not keep the database from its disk.
   const dir = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'fillpath-tally-'));
   return {
-    nodeOptions: () => ['--import', join(import.meta.dirname, 'sqlite-tally.ts')],
-    env: { TALLY_DIR: dir },
+    // Its threads are counted too: they do not have the options of its command line.
+    env: { TALLY_DIR: dir, NODE_OPTIONS: `--import ${join(import.meta.dirname, 'sqlite-tally.ts')}` },
     async costInFile(file, place) {
       const source = watchFile(file, dir);
       try {

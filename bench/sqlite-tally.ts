@@ -1,4 +1,4 @@
-// Loaded before a program whose statements are to be counted: TALLY_DIR=folder node --import ./bench/sqlite-tally.ts program.ts
+// Loaded before a program whose statements are to be counted: TALLY_DIR=folder NODE_OPTIONS='--import ./bench/sqlite-tally.ts' node program.ts
 // Every thread tells in a file of its own in that folder, a few times a second, what it has asked of SQLite so far.
 
 import { renameSync, writeFileSync } from 'node:fs';

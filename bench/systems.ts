@@ -49,9 +49,9 @@ export async function startEmbedded(code: Checkout, wanted: Wanted): Promise<Sys
   return oneProcess(program, traders, dir, 'fillpath.sqlite');
 }
 
-export async function startFloor(code: Checkout, { nodeOptions, env }: Omit<Wanted, 'users'> = {}) {
+export async function startFloor(code: Checkout, { env }: Pick<Wanted, 'env'> = {}) {
   const dir = folder();
-  const command = [...(nodeOptions?.('all') ?? []), 'bench/floor.ts', join(dir, 'floor.sqlite')];
+  const command = ['bench/floor.ts', join(dir, 'floor.sqlite')];
   return oneProcess(code.startProgram(dir, env, command), [], dir, 'floor.sqlite');
 }
 

@@ -42,7 +42,7 @@ export async function openDatabase(
     closers.push(() => lock.release());
     refuseDamaged(file);
   } else if (!readOnly) refuseDamagedUnlessServed(data.dir, file);
-  const db = openSqlite({ file, readOnly, ...counted });
+  const db = openSqlite({ file, readOnly, ownThread: alone, ...counted });
   closers.push(() => db.close());
   return db;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -28,6 +28,9 @@ const folder = mkdtempSync(join(tmpdir(), 'fillpath-data-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 dbContract('SQLite', async () => openSqlite({ file: join(folder, 'contract.db') }));
+dbContract('SQLite, written by a thread of its own', async () =>
+  openSqlite({ file: join(folder, 'contract-apart.db'), ownThread: true }),
+);
 
 describe('SQLite, beyond the contract', () => {
   /** Runs a module in a process of its own; `lines` are what it prints. */
@@ -96,17 +99,50 @@ describe('SQLite, beyond the contract', () => {
     await db.close();
   });
 
-  test('a unit that reaches a file held by someone else rejects as unavailable, and later ones commit', async () => {
-    const file = join(folder, 'held.db');
-    const db = openSqlite({ file });
+  for (const ownThread of [false, true]) {
+    const how = ownThread ? ', with a thread that writes' : '';
+
+    test(`a unit that reaches a file held by someone else rejects as unavailable, and later ones commit${how}`, async () => {
+      const file = join(folder, `held-${ownThread}.db`);
+      const db = openSqlite({ file, ownThread });
+      await db.script('create table kept (id text)');
+      const holder = openSqlite({ file });
+      await holder.script('begin immediate');
+      await assert.rejects(db.commit([sql`insert into kept (id) values ('a')`]), NotCommitted);
+      await holder.script('rollback');
+      assert.equal(await db.commit([sql`insert into kept (id) values ('b')`]), null);
+      assert.deepEqual(await db.all(sql`select id from kept`), [{ id: 'b' }]);
+      await Promise.all([db.close(), holder.close()]);
+    });
+  }
+
+  test('a thread that cannot write leaves open whether it did, and the next unit starts another', async () => {
+    const dir = mkdtempSync(join(folder, 'moved-'));
+    const [file, away] = [join(dir, 'kept.db'), join(dir, 'away.db')];
+    const db = openSqlite({ file, ownThread: true });
     await db.script('create table kept (id text)');
-    const holder = openSqlite({ file });
-    await holder.script('begin immediate');
-    await assert.rejects(db.commit([sql`insert into kept (id) values ('a')`]), NotCommitted);
-    await holder.script('rollback');
+    renameSync(file, away);
+    mkdirSync(file);
+    await assert.rejects(db.commit([sql`insert into kept (id) values ('a')`]), DatabaseUnavailable);
+    rmdirSync(file);
+    renameSync(away, file);
     assert.equal(await db.commit([sql`insert into kept (id) values ('b')`]), null);
     assert.deepEqual(await db.all(sql`select id from kept`), [{ id: 'b' }]);
-    await Promise.all([db.close(), holder.close()]);
+    await db.close();
+  });
+
+  test('a thread that writes holds nobody’s process: one that is done ends by itself', async (t) => {
+    const file = join(folder, 'done.db');
+    const { process: running, lines } = child(
+      t,
+      `const db = openSqlite({ file: ${JSON.stringify(file)}, ownThread: true });
+       await db.script('create table kept (id text)');
+       await db.commit([{ parts: ["insert into kept (id) values ('a')"], values: [] }]);
+       console.log('committed');`,
+    );
+    const ended = once(running, 'exit');
+    assert.equal((await lines.next()).value, 'committed');
+    assert.deepEqual(await ended, [0, null]);
   });
 
   test('a data folder has one process, until that one ends, even by SIGKILL', async (t) => {
@@ -131,14 +167,15 @@ describe('SQLite, beyond the contract', () => {
     lockDataDir(dir).release();
   });
 
-  test('a process that is killed while it commits has lost no unit that it acknowledged, and left no half of one', async (t) => {
-    const file = join(folder, 'killed.db');
-    const db = openSqlite({ file });
-    await db.script('create table halves (unit integer, half text)');
-    const writer = child(
-      t,
-      `
-      const db = openSqlite({ file: ${JSON.stringify(file)} });
+  for (const ownThread of [false, true])
+    test(`a process that is killed while it commits has lost no unit that it acknowledged, and left no half of one${ownThread ? ', with a thread that writes' : ''}`, async (t) => {
+      const file = join(folder, `killed-${ownThread}.db`);
+      const db = openSqlite({ file });
+      await db.script('create table halves (unit integer, half text)');
+      const writer = child(
+        t,
+        `
+      const db = openSqlite({ file: ${JSON.stringify(file)}, ownThread: ${ownThread} });
       let next = 0;
       const write = async () => {
         for (;;) {
@@ -149,21 +186,21 @@ describe('SQLite, beyond the contract', () => {
         }
       };
       for (let parallel = 0; parallel < 16; parallel++) write();`,
-    );
-    const acknowledged: number[] = [];
-    for await (const line of writer.lines) {
-      acknowledged.push(Number(line));
-      if (acknowledged.length === 1_000) void kill(writer.process);
-    }
-    const rows = await db.all<{ unit: number; halves: number }>(
-      sql`select unit, count(*) as halves from halves group by unit`,
-    );
-    const kept = new Map(rows.map(({ unit, halves }) => [unit, halves]));
-    assert.ok(acknowledged.length >= 1_000);
-    for (const unit of acknowledged) assert.equal(kept.get(unit), 2);
-    assert.ok([...kept.values()].every((halves) => halves === 2));
-    await db.close();
-  });
+      );
+      const acknowledged: number[] = [];
+      for await (const line of writer.lines) {
+        acknowledged.push(Number(line));
+        if (acknowledged.length === 1_000) void kill(writer.process);
+      }
+      const rows = await db.all<{ unit: number; halves: number }>(
+        sql`select unit, count(*) as halves from halves group by unit`,
+      );
+      const kept = new Map(rows.map(({ unit, halves }) => [unit, halves]));
+      assert.ok(acknowledged.length >= 1_000);
+      for (const unit of acknowledged) assert.equal(kept.get(unit), 2);
+      assert.ok([...kept.values()].every((halves) => halves === 2));
+      await db.close();
+    });
 });
 
 const server = await startPostgres().catch((error) => {

@@ -1,125 +1,55 @@
-// SQLite, in one file and in this process. Everything here is synchronous: a group runs from BEGIN to COMMIT without
-// a break, so no read ever sees a half-written unit, and the wait is that for the disk alone.
+// SQLite, in one file. Reads are synchronous and in this thread: none ever sees a half-written unit. A service has its units
+// written by a thread of their own, so that nobody waits for the disk who has something else to do.
 
 import { chmodSync, closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { CannotStart } from '../../domain/cannot-start.ts';
 import { type Counters, UNCOUNTED } from '../../domain/counters.ts';
-import { type Db, NotCommitted, type Reads, type SqlValue, type Statement } from './db.ts';
-import { groupCommit, holds, type Outcome, type Unit, type Waiting, withoutNul } from './group-commit.ts';
+import type { Db, Reads, Statement } from './db.ts';
+import { groupCommit, holds, type Unit } from './group-commit.ts';
+import { openFile, type SqliteFile } from './sqlite-file.ts';
+import { type Act, encode, fault, openUnits } from './sqlite-units.ts';
+import { openWriter, type Writer } from './sqlite-writer.ts';
 
 const MOST_UNITS = 256;
-/** Of a unit. */
-const DONE: Outcome = { guard: null };
-/** Only a backup or a curious shell can hold the file: lockDataDir keeps other servers out. The wait blocks us whole. */
-const BUSY_MS = 1_000;
-/** Texts put together by `join` are few; lists of changing length could make them many. */
-const MOST_TEXTS = 500;
 
-/** `readOnly`: for who only looks. What a killed process left beside the file stays there. */
+/** `readOnly`: for who only looks. What a killed process left beside the file stays there. `ownThread`: that of the units. */
 export function openSqlite({
   file,
   readOnly = false,
+  ownThread = false,
   counters = UNCOUNTED,
 }: {
   file: string;
   readOnly?: boolean;
+  ownThread?: boolean;
   counters?: Counters;
 }): Db {
   // Created by us, because SQLite would let everybody on the machine read it. WAL files take over the mode.
   if (file !== ':memory:' && !readOnly) closeSync(openSync(file, 'a', 0o600));
-  const db = new DatabaseSync(file, { timeout: BUSY_MS, enableForeignKeyConstraints: true, readOnly });
-  if (!readOnly) db.exec('pragma journal_mode = wal; pragma synchronous = full');
-  db.exec('pragma cache_size = -32768');
-  // Savepoints keep what they may have to undo in memory and not in a file: a third faster in large groups.
-  db.exec('pragma temp_store = memory');
-
+  const here = openFile(file, { readOnly });
+  const { db } = here;
   const byParts = new WeakMap<readonly string[], StatementSync>();
-  const byText = new Map<string, StatementSync>();
-
   function prepared({ parts }: Statement): StatementSync {
-    const known = byParts.get(parts);
-    if (known) return known;
-    const text = parts.join('?');
-    let statement = byText.get(text);
+    let statement = byParts.get(parts);
     if (!statement) {
-      statement = db.prepare(text);
-      const [oldest] = byText.keys();
-      if (byText.size === MOST_TEXTS && oldest !== undefined) byText.delete(oldest);
-      byText.set(text, statement);
+      statement = here.prepared(parts.join('?'));
+      byParts.set(parts, statement);
     }
-    byParts.set(parts, statement);
     return statement;
   }
 
-  const begin = db.prepare('begin immediate');
-  const commit = db.prepare('commit');
-  const savepoint = db.prepare('savepoint unit');
-  const rollback = db.prepare('rollback');
-  const undo = db.prepare('rollback to unit');
-  const release = db.prepare('release unit');
-
-  /** Whether it changed, or found, a row. What is found is held anyhow: there is one writer. */
-  function touch(statement: Statement): boolean {
-    const values = statement.values.map(encode);
-    if (holds(statement)) return prepared(statement).get(...values) !== undefined;
-    return prepared(statement).run(...values).changes > 0;
-  }
-
-  /** What it wrote before it failed is still there. */
-  function attempt(unit: Unit): Outcome {
-    for (const statement of unit) {
-      const { guard } = statement;
-      try {
-        if (!touch(statement) && guard !== undefined) return { guard };
-      } catch (error) {
-        // A full disk, for one, makes SQLite roll back the whole transaction: the neighbours are lost as well.
-        if (!db.isTransaction) throw error;
-        return guard !== undefined && isDuplicate(error) ? { guard } : { fault: fault(error) };
-      }
-    }
-    return DONE;
-  }
-
-  /** One that fails leaves nothing. */
-  function attemptAlone(unit: Unit): Outcome {
-    savepoint.run();
-    const outcome = attempt(unit);
-    if (outcome !== DONE) undo.run();
-    release.run();
-    return outcome;
-  }
-
-  /** null: one of them failed, and nothing is written. */
-  function attemptTogether(group: readonly Waiting[]): readonly Outcome[] | null {
-    for (const { unit } of group)
-      if (attempt(unit) !== DONE) {
-        rollback.run();
-        return null;
-      }
-    return group.map(() => DONE);
-  }
-
-  /** Most groups hold none that fails: only where one did, each is kept apart from its neighbours. */
-  function runGroup(group: readonly Waiting[]): void {
-    let outcomes: readonly Outcome[] | null;
-    try {
-      begin.run();
-      outcomes = attemptTogether(group);
-      if (!outcomes) {
-        begin.run();
-        outcomes = group.map(({ unit }) => attemptAlone(unit));
-      }
-      commit.run();
-    } catch (error) {
-      if (db.isTransaction) rollback.run();
-      throw fault(error);
-    }
-    for (const [index, outcome] of outcomes.entries()) group[index]?.settle(outcome);
-  }
-
-  const groups = groupCommit({ most: MOST_UNITS, lanes: 1, run: runGroup, counters });
+  const writer = ownThread ? openWriter(file) : writerHere(here);
+  const groups = groupCommit({
+    most: MOST_UNITS,
+    lanes: 1,
+    async run(group) {
+      const outcomes = await writer.write(group.map(({ unit }) => actsOf(unit)));
+      for (const [index, outcome] of outcomes.entries()) group[index]?.settle(outcome);
+    },
+    counters,
+  });
 
   const reads: Reads = {
     async all<Row>(query: Statement): Promise<Row[]> {
@@ -161,52 +91,25 @@ export function openSqlite({
     script,
     async close() {
       await groups.close();
+      await writer.close();
       if (db.isOpen) db.close();
     },
   };
 }
 
-function encode(value: SqlValue): string | number | bigint | null {
-  switch (typeof value) {
-    case 'string':
-      return withoutNul(value);
-    case 'boolean':
-      return value ? 1 : 0;
-    case 'number':
-      // A number is bound as a double, and a double that meets a text column becomes "5.0".
-      return Number.isSafeInteger(value) ? BigInt(value) : value;
-    default:
-      return value;
-  }
-}
+const writerHere = (file: SqliteFile): Writer => ({ write: openUnits(file), async close() {} });
 
-/** Of a unique index or a primary key. */
-const isDuplicate = (error: unknown): boolean =>
-  [2067, 1555].includes((error as { errcode?: number }).errcode ?? 0);
+const forms = new WeakMap<readonly string[], Pick<Act, 'text' | 'holds'>>();
 
-/** Result codes that speak of the file or the disk and not of the statement. */
-const UNAVAILABLE = new Set([
-  5, // busy
-  6, // locked
-  7, // out of memory
-  8, // read-only
-  10, // input or output
-  11, // corrupt
-  13, // full
-  14, // cannot open
-  15, // locking protocol
-  26, // not a database
-]);
-
-function fault(error: unknown): Error {
-  const { code, errcode, message } = error as Error & { code?: string; errcode?: number };
-  const unavailable =
-    // extended codes carry the plain one in their low byte
-    (errcode !== undefined && UNAVAILABLE.has(errcode & 0xff)) ||
-    // "database is not open", "statement has been finalized"
-    code === 'ERR_INVALID_STATE';
-  // There is no way on which an answer could be lost.
-  return unavailable ? new NotCommitted(message, { cause: error }) : (error as Error);
+function actsOf(unit: Unit): Act[] {
+  return unit.map(({ parts, values, guard }) => {
+    let form = forms.get(parts);
+    if (!form) {
+      form = { text: parts.join('?'), holds: holds({ parts }) };
+      forms.set(parts, form);
+    }
+    return { text: form.text, values, guard, holds: form.holds };
+  });
 }
 
 /** Referred to from here until released: a handle that nobody holds would be closed by the garbage collector. */

@@ -1,0 +1,35 @@
+// A connection to SQLite's file, and the statements that are prepared on it.
+
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+
+/** Only a backup or a curious shell can hold the file: lockDataDir keeps other servers out. The wait blocks its thread whole. */
+const BUSY_MS = 1_000;
+/** Texts put together by `join` are few; lists of changing length could make them many. */
+const MOST_TEXTS = 500;
+
+export interface SqliteFile {
+  readonly db: DatabaseSync;
+  prepared(text: string): StatementSync;
+}
+
+export function openFile(file: string, { readOnly = false } = {}): SqliteFile {
+  const db = new DatabaseSync(file, { timeout: BUSY_MS, enableForeignKeyConstraints: true, readOnly });
+  if (!readOnly) db.exec('pragma journal_mode = wal; pragma synchronous = full');
+  db.exec('pragma cache_size = -32768');
+  // Savepoints keep what they may have to undo in memory and not in a file: a third faster in large groups.
+  db.exec('pragma temp_store = memory');
+  const known = new Map<string, StatementSync>();
+  return {
+    db,
+    prepared(text) {
+      let statement = known.get(text);
+      if (!statement) {
+        statement = db.prepare(text);
+        const [oldest] = known.keys();
+        if (known.size === MOST_TEXTS && oldest !== undefined) known.delete(oldest);
+        known.set(text, statement);
+      }
+      return statement;
+    },
+  };
+}

@@ -1,0 +1,68 @@
+// The thread that writes to SQLite: it runs groups of units on a connection of its own and waits for the disk, while the one that
+// trades goes on. sqlite-writer.ts starts it.
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { NotCommitted, type SqlValue } from './db.ts';
+import { holds } from './group-commit.ts';
+import { openFile } from './sqlite-file.ts';
+import { type Act, openUnits } from './sqlite-units.ts';
+
+/** One text, because that passes between threads for a quarter of what objects cost. */
+export interface ToWriter {
+  /** Texts of statements that were not told before: they go by their numbers, and these are the next. */
+  readonly texts: readonly string[];
+  readonly group: readonly (readonly (readonly [
+    nth: number,
+    guard: string | null,
+    ...values: SqlValue[],
+  ])[])[];
+}
+
+/** An error as it passes between threads, which know no classes. */
+export interface Told {
+  readonly message: string;
+  readonly stack: string | undefined;
+  readonly isNotCommitted: boolean;
+}
+
+/** `outcomes`: null where every unit was committed. `fault`: of them all. */
+export type FromWriter =
+  | { readonly outcomes: readonly ({ readonly guard: string | null } | { readonly fault: Told })[] | null }
+  | { readonly fault: Told };
+
+/** Nothing more is written. */
+const CLOSE = '';
+
+const file = openFile(workerData as string);
+const write = openUnits(file);
+const forms: Pick<Act, 'text' | 'holds'>[] = [];
+
+const told = (error: Error): Told => ({
+  message: error.message,
+  stack: error.stack,
+  isNotCommitted: error instanceof NotCommitted,
+});
+
+function answer({ texts, group }: ToWriter): FromWriter {
+  forms.push(...texts.map((text) => ({ text, holds: holds({ parts: [text] }) })));
+  try {
+    const outcomes = write(
+      group.map((unit) =>
+        unit.map(([nth, guard, ...values]) => {
+          const { text, holds } = forms[nth] as (typeof forms)[number];
+          return { text, values, guard: guard ?? undefined, holds };
+        }),
+      ),
+    );
+    if (outcomes.every((outcome) => 'guard' in outcome && outcome.guard === null)) return { outcomes: null };
+    return { outcomes: outcomes.map((each) => ('fault' in each ? { fault: told(each.fault) } : each)) };
+  } catch (error) {
+    return { fault: told(error as Error) };
+  }
+}
+
+parentPort?.on('message', (words: string) => {
+  if (words !== CLOSE) return parentPort?.postMessage(answer(JSON.parse(words) as ToWriter));
+  file.db.close();
+  parentPort?.close();
+});

@@ -1,0 +1,105 @@
+// Who has units written by a thread of its own: it is started by the first of them. Where it ends in the middle of a group,
+// nobody knows whether that was committed, and the next group starts another.
+
+import { Worker } from 'node:worker_threads';
+import { DatabaseUnavailable, NotCommitted } from './db.ts';
+import type { Outcome } from './group-commit.ts';
+import type { Acts } from './sqlite-units.ts';
+import type { FromWriter, Told, ToWriter } from './sqlite-writer-thread.ts';
+
+/** Of a unit. */
+const DONE: Outcome = { guard: null };
+
+interface Running {
+  readonly worker: Worker;
+  /** The numbers of the texts that it was told. */
+  readonly numbers: Map<string, number>;
+}
+
+export interface Writer {
+  /** One group at a time. Throws what befell all of it. */
+  write(group: Acts): readonly Outcome[] | Promise<readonly Outcome[]>;
+  close(): Promise<void>;
+}
+
+export function openWriter(file: string): Writer {
+  let running: Running | null = null;
+  let waiting: PromiseWithResolvers<readonly Outcome[] | null> | null = null;
+
+  function start(): Running {
+    const worker = new Worker(new URL('./sqlite-writer-thread.ts', import.meta.url), {
+      workerData: file,
+      // What the process was started with is for its first thread.
+      execArgv: [],
+      // It says nothing; and a pipe from it to ours would end the process where nobody reads that any more.
+      stdout: true,
+      stderr: true,
+    });
+    const leave = (cause?: Error) => {
+      // One that fails is heard of twice, and by then another may be writing.
+      if (running?.worker !== worker) return;
+      running = null;
+      waiting?.reject(new DatabaseUnavailable('the thread that writes has ended', { cause }));
+    };
+    worker.on('message', (words: FromWriter) => {
+      // Of one that has ended since: whoever waits now waits for another.
+      if (running?.worker !== worker) return;
+      if ('fault' in words) waiting?.reject(revived(words.fault));
+      else
+        waiting?.resolve(
+          words.outcomes?.map((each) => ('fault' in each ? { fault: revived(each.fault) } : each)) ?? null,
+        );
+    });
+    worker.on('error', leave);
+    worker.on('exit', () => leave());
+    return { worker, numbers: new Map() };
+  }
+
+  return {
+    async write(group) {
+      running ??= start();
+      const { worker, numbers } = running;
+      waiting = Promise.withResolvers();
+      // A process lives as long as somebody waits for a commit.
+      worker.ref();
+      worker.postMessage(JSON.stringify(numbered(group, numbers)));
+      try {
+        return (await waiting.promise) ?? group.map(() => DONE);
+      } finally {
+        waiting = null;
+        worker.unref();
+      }
+    },
+    async close() {
+      if (!running) return;
+      const { worker } = running;
+      const ended = new Promise((resolve) => worker.once('exit', resolve));
+      worker.ref();
+      worker.postMessage('');
+      await ended;
+    },
+  };
+}
+
+function numbered(group: Acts, numbers: Map<string, number>): ToWriter {
+  const texts: string[] = [];
+  const numberOf = (text: string): number => {
+    let nth = numbers.get(text);
+    if (nth === undefined) {
+      nth = numbers.size;
+      numbers.set(text, nth);
+      texts.push(text);
+    }
+    return nth;
+  };
+  const acts = group.map((unit) =>
+    unit.map(({ text, values, guard = null }) => [numberOf(text), guard, ...values] as const),
+  );
+  return { texts, group: acts };
+}
+
+function revived({ message, stack, isNotCommitted }: Told): Error {
+  const fault = isNotCommitted ? new NotCommitted(message) : new Error(message);
+  if (stack !== undefined) fault.stack = stack;
+  return fault;
+}
