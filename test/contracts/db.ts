@@ -193,6 +193,11 @@ export function dbContract(name: string, open: () => Promise<Db>): void {
       await assert.rejects(db.commit([must('made', sql`values (1)`)]), TypeError);
     });
 
+    test('a value that is none is refused, and not written as null', async () => {
+      for (const nothing of [undefined, Number.NaN, Number.POSITIVE_INFINITY] as number[])
+        await assert.rejects(db.commit([sql`update terms set content = ${nothing}`]), TypeError);
+    });
+
     test('a unit whose statement is wrong is undone and rejects', async () => {
       const id = randomUUID();
       await assert.rejects(db.commit([book(id), book(id)]), /unique/i);

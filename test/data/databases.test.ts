@@ -116,18 +116,29 @@ describe('SQLite, beyond the contract', () => {
     });
   }
 
-  test('a thread that cannot write leaves open whether it did, and the next unit starts another', async () => {
+  test('a thread that cannot start has written nothing, and the next unit starts another', async () => {
     const dir = mkdtempSync(join(folder, 'moved-'));
     const [file, away] = [join(dir, 'kept.db'), join(dir, 'away.db')];
     const db = openSqlite({ file, ownThread: true });
     await db.script('create table kept (id text)');
     renameSync(file, away);
     mkdirSync(file);
-    await assert.rejects(db.commit([sql`insert into kept (id) values ('a')`]), DatabaseUnavailable);
+    await assert.rejects(db.commit([sql`insert into kept (id) values ('a')`]), NotCommitted);
     rmdirSync(file);
     renameSync(away, file);
     assert.equal(await db.commit([sql`insert into kept (id) values ('b')`]), null);
     assert.deepEqual(await db.all(sql`select id from kept`), [{ id: 'b' }]);
+    await db.close();
+  });
+
+  test('a thread that writes keeps up with statements of whatever text, however many there were', async () => {
+    const db = openSqlite({ file: join(folder, 'texts.db'), ownThread: true });
+    await db.script('create table kept (id integer)');
+    const insert = (text: string): Statement => ({ parts: [text], values: [] });
+    for (let n = 0; n < 2_500; n++)
+      assert.equal(await db.commit([insert(`insert into kept (id) values (${n % 2_100})`)]), null);
+    const [found] = await db.all(sql`select count(*) as count, count(distinct id) as ids from kept`);
+    assert.deepEqual(found, { count: 2_500, ids: 2_100 });
     await db.close();
   });
 

@@ -9,6 +9,8 @@ import { type Act, openUnits } from './sqlite-units.ts';
 
 /** One text, because that passes between threads for a quarter of what objects cost. */
 export interface ToWriter {
+  /** The texts that it was told so far are forgotten. */
+  readonly isAfresh: boolean;
   /** Texts of statements that were not told before: they go by their numbers, and these are the next. */
   readonly texts: readonly string[];
   readonly group: readonly (readonly (readonly [
@@ -25,8 +27,9 @@ export interface Told {
   readonly isNotCommitted: boolean;
 }
 
-/** `outcomes`: null where every unit was committed. `fault`: of them all. */
+/** `open`: it is ready. `outcomes`: null where every unit was committed. `fault`: of them all. */
 export type FromWriter =
+  | 'open'
   | { readonly outcomes: readonly ({ readonly guard: string | null } | { readonly fault: Told })[] | null }
   | { readonly fault: Told };
 
@@ -43,7 +46,8 @@ const told = (error: Error): Told => ({
   isNotCommitted: error instanceof NotCommitted,
 });
 
-function answer({ texts, group }: ToWriter): FromWriter {
+function answer({ isAfresh, texts, group }: ToWriter): FromWriter {
+  if (isAfresh) forms.length = 0;
   forms.push(...texts.map((text) => ({ text, holds: holds({ parts: [text] }) })));
   try {
     const outcomes = write(
@@ -66,3 +70,4 @@ parentPort?.on('message', (words: string) => {
   file.db.close();
   parentPort?.close();
 });
+parentPort?.postMessage('open' satisfies FromWriter);

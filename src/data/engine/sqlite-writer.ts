@@ -1,5 +1,5 @@
-// Who has units written by a thread of its own: it is started by the first of them. Where it ends in the middle of a group,
-// nobody knows whether that was committed, and the next group starts another.
+// Who has units written by a thread of its own: it is started by the first of them. One that cannot start has written nothing;
+// where it ends in the middle of a group, nobody knows whether that was committed. The next group starts another.
 
 import { Worker } from 'node:worker_threads';
 import { DatabaseUnavailable, NotCommitted } from './db.ts';
@@ -9,9 +9,13 @@ import type { FromWriter, Told, ToWriter } from './sqlite-writer-thread.ts';
 
 /** Of a unit. */
 const DONE: Outcome = { guard: null };
+/** Statements are few; lists of changing length could make them many. With one more, both sides begin anew. */
+const MOST_TEXTS = 1_000;
 
 interface Running {
   readonly worker: Worker;
+  /** Null once it has the file open. */
+  opening: PromiseWithResolvers<void> | null;
   /** The numbers of the texts that it was told. */
   readonly numbers: Map<string, number>;
 }
@@ -35,16 +39,21 @@ export function openWriter(file: string): Writer {
       stdout: true,
       stderr: true,
     });
+    const started: Running = { worker, opening: Promise.withResolvers(), numbers: new Map() };
     const leave = (cause?: Error) => {
       // One that fails is heard of twice, and by then another may be writing.
-      if (running?.worker !== worker) return;
+      if (running !== started) return;
       running = null;
+      started.opening?.reject(new NotCommitted('the thread that writes cannot start', { cause }));
       waiting?.reject(new DatabaseUnavailable('the thread that writes has ended', { cause }));
     };
     worker.on('message', (words: FromWriter) => {
       // Of one that has ended since: whoever waits now waits for another.
-      if (running?.worker !== worker) return;
-      if ('fault' in words) waiting?.reject(revived(words.fault));
+      if (running !== started) return;
+      if (words === 'open') {
+        started.opening?.resolve();
+        started.opening = null;
+      } else if ('fault' in words) waiting?.reject(revived(words.fault));
       else
         waiting?.resolve(
           words.outcomes?.map((each) => ('fault' in each ? { fault: revived(each.fault) } : each)) ?? null,
@@ -52,18 +61,19 @@ export function openWriter(file: string): Writer {
     });
     worker.on('error', leave);
     worker.on('exit', () => leave());
-    return { worker, numbers: new Map() };
+    return started;
   }
 
   return {
     async write(group) {
       running ??= start();
-      const { worker, numbers } = running;
-      waiting = Promise.withResolvers();
+      const { worker, opening, numbers } = running;
       // A process lives as long as somebody waits for a commit.
       worker.ref();
-      worker.postMessage(JSON.stringify(numbered(group, numbers)));
       try {
+        await opening?.promise;
+        waiting = Promise.withResolvers();
+        worker.postMessage(JSON.stringify(numbered(group, numbers)));
         return (await waiting.promise) ?? group.map(() => DONE);
       } finally {
         waiting = null;
@@ -82,6 +92,8 @@ export function openWriter(file: string): Writer {
 }
 
 function numbered(group: Acts, numbers: Map<string, number>): ToWriter {
+  const isAfresh = numbers.size > MOST_TEXTS;
+  if (isAfresh) numbers.clear();
   const texts: string[] = [];
   const numberOf = (text: string): number => {
     let nth = numbers.get(text);
@@ -95,7 +107,7 @@ function numbered(group: Acts, numbers: Map<string, number>): ToWriter {
   const acts = group.map((unit) =>
     unit.map(({ text, values, guard = null }) => [numberOf(text), guard, ...values] as const),
   );
-  return { texts, group: acts };
+  return { isAfresh, texts, group: acts };
 }
 
 function revived({ message, stack, isNotCommitted }: Told): Error {
