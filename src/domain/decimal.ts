@@ -1,5 +1,6 @@
 // Exact decimals. Inside the service a quantity or a price is a canonical decimal string ("1", "0.05", "-3"):
-// it can be stored, compared for equality and shown as it stands. Arithmetic goes through Big.
+// it can be stored, compared for equality and shown as it stands. Arithmetic goes through whole numbers where those of a
+// double are enough, as nearly always, and else through Big: exact either way.
 
 import Big from 'big.js';
 
@@ -26,6 +27,7 @@ export const canonical = (value: Big): Decimal => {
 
 /** Reads a number's source text; null where it is no number that we can carry exactly. */
 export function parseDecimal(text: string): Decimal | null {
+  if (text.length <= MAX_SIGNIFICANT_DIGITS && KEPT.test(text)) return text as Decimal;
   if (text.length > 64 || !NUMERAL.test(text)) return null;
   const value = new Big(text);
   if (value.c.length > MAX_SIGNIFICANT_DIGITS) return null;
@@ -41,22 +43,71 @@ export const decimalOrNull = (text: string | null): Decimal | null => (text === 
 
 export const ZERO = decimal(0);
 
-export const add = (a: Decimal, b: Decimal): Decimal => canonical(new Big(a).plus(b));
-export const subtract = (a: Decimal, b: Decimal): Decimal => canonical(new Big(a).minus(b));
-export const multiply = (a: Decimal, b: Decimal): Decimal => canonical(new Big(a).times(b));
+/** So long a text has no more digits than a double keeps apart. */
+const isShort = (a: Decimal): boolean => a.length <= MAX_SIGNIFICANT_DIGITS;
+/** Up to here a double is nearer to the whole number that is meant than to any other. */
+const MOST = 1e15;
+const POWERS = Array.from({ length: 2 * MAX_SIGNIFICANT_DIGITS }, (_, places) => Number(`1e${places}`));
+
+/** Behind the point. */
+function placesOf(a: Decimal): number {
+  const point = a.indexOf('.');
+  return point === -1 ? 0 : a.length - point - 1;
+}
+
+/** How many there are of the smallest unit with so many places. */
+const unitsOf = (a: Decimal, places: number): number => Math.round(Number(a) * (POWERS[places] as number));
+
+/** null: too many to be exact. */
+function ofUnits(units: number, places: number): Decimal | null {
+  if (units > MOST || units < -MOST) return null;
+  let [left, behind] = [Math.abs(units), places];
+  if (left === 0) return ZERO;
+  for (; behind > 0 && left % 10 === 0; behind--) left /= 10;
+  const digits = `${left}`.padStart(behind + 1, '0');
+  const point = digits.length - behind;
+  const text = behind === 0 ? digits : `${digits.slice(0, point)}.${digits.slice(point)}`;
+  return (units < 0 ? `-${text}` : text) as Decimal;
+}
+
+/** In units of both, where they are exact. */
+function inUnits(a: Decimal, b: Decimal, sum: (a: number, b: number) => number): Decimal | null {
+  if (!isShort(a) || !isShort(b)) return null;
+  const places = Math.max(placesOf(a), placesOf(b));
+  const [units, others] = [unitsOf(a, places), unitsOf(b, places)];
+  return Math.abs(units) > MOST || Math.abs(others) > MOST ? null : ofUnits(sum(units, others), places);
+}
+
+export const add = (a: Decimal, b: Decimal): Decimal =>
+  inUnits(a, b, (units, others) => units + others) ?? canonical(new Big(a).plus(b));
+export const subtract = (a: Decimal, b: Decimal): Decimal =>
+  inUnits(a, b, (units, others) => units - others) ?? canonical(new Big(a).minus(b));
+
+export function multiply(a: Decimal, b: Decimal): Decimal {
+  const [places, others] = [placesOf(a), placesOf(b)];
+  const units = isShort(a) && isShort(b) ? unitsOf(a, places) * unitsOf(b, others) : Number.POSITIVE_INFINITY;
+  return ofUnits(units, places + others) ?? canonical(new Big(a).times(b));
+}
+
 // The text of a decimal tells its sign: "0" is the one zero.
 export const sign = (a: Decimal): -1 | 0 | 1 => (a === ZERO ? 0 : a.startsWith('-') ? -1 : 1);
 export const negate = (a: Decimal): Decimal =>
   (a === ZERO ? a : a.startsWith('-') ? a.slice(1) : `-${a}`) as Decimal;
 export const absolute = (a: Decimal): Decimal => (sign(a) < 0 ? negate(a) : a);
-export const compare = (a: Decimal, b: Decimal): -1 | 0 | 1 => (a === b ? 0 : new Big(a).cmp(b));
-export const isWhole = (a: Decimal): boolean => new Big(a).mod(1).eq(0);
+export function compare(a: Decimal, b: Decimal): -1 | 0 | 1 {
+  if (a === b) return 0;
+  if (!isShort(a) || !isShort(b)) return new Big(a).cmp(b);
+  return Number(a) < Number(b) ? -1 : 1;
+}
+export const isWhole = (a: Decimal): boolean => !a.includes('.');
 /** Where both are positive. */
-export const isOnStep = (amount: Decimal, step: Decimal): boolean => new Big(amount).mod(step).eq(0);
+export const isOnStep = (amount: Decimal, step: Decimal): boolean =>
+  (inUnits(amount, step, (units, others) => units % others) ?? canonical(new Big(amount).mod(step))) === ZERO;
 export const smaller = (a: Decimal, b: Decimal): Decimal => (compare(a, b) <= 0 ? a : b);
 
 /** So that a double shows it exactly. */
 export const rounded = (value: Decimal | Big): Decimal => {
+  if (typeof value === 'string' && isShort(value)) return value;
   const exact = new Big(value);
   return canonical(exact.c.length > MAX_SIGNIFICANT_DIGITS ? exact.prec(MAX_SIGNIFICANT_DIGITS) : exact);
 };
