@@ -7,7 +7,7 @@ import { type Denial, deny, ruleOf } from '../../domain/denial.ts';
 import { type OrderId, type Timestamp, timestamp } from '../../domain/ids.ts';
 import { isEntry } from '../../domain/orders/entitlement.ts';
 import type { OrderIntent } from '../../domain/orders/order.ts';
-import { type BodyReading, proofIn, readSignal, type Signal } from '../../domain/signals/signal.ts';
+import { type BodyReading, readSignal, type Signal } from '../../domain/signals/signal.ts';
 import { isAllowedSymbol } from '../../domain/signals/symbol.ts';
 import { isFresh, isSameSecret } from '../../domain/signals/webhook.ts';
 import type { Check } from '../../domain/signals/webhook-checks.ts';
@@ -46,7 +46,7 @@ export function judgeMessage(
   if ('problem' in read) refusals.push(malformed(read.problem));
   if (signal && !leaves(signal) && !isListed(account, signal)) refusals.push(notAllowed(signal.symbol));
   if (!simulation) {
-    const { timestamp: said, secret } = proofIn(reading);
+    const { timestamp: said, secret } = reading.proof;
     const attack = said === null ? null : tooOld(deps, said, now, account.maxRequestAge);
     if (attack) refusals.push(attack);
     if (!isSecretOf(deps, account, secret ?? ''))

@@ -14,7 +14,6 @@ import {
   type BodyReading,
   type Mapping,
   type Proof,
-  proofIn,
   readBody,
   type Signal,
 } from '../../domain/signals/signal.ts';
@@ -135,7 +134,7 @@ async function checkAndPlace(
 
   const reading = readBody(body);
   findings.reading = reading;
-  const sender = senderOf(deps, account, proofIn(reading), arrivedAt);
+  const sender = senderOf(deps, account, reading.proof, arrivedAt);
   const tooMany = await checkRate(deps, user.id, sender);
   if (tooMany) {
     findings.isStranger = sender === 'other';

@@ -6,6 +6,7 @@ import { parseDecimal, toNumber } from '../decimal.ts';
 import { jsonFault, placeIn } from './json-fault.ts';
 
 const MAX_DEPTH = 32;
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /** A JSON number as it was written. */
 export class NumberText {
@@ -26,7 +27,7 @@ export type Reading = { readonly value: JsonValue } | { readonly problem: string
 export function readJson(bytes: Uint8Array): Reading {
   let text: string;
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    text = UTF8.decode(bytes);
   } catch {
     return { problem: 'The body is not valid UTF-8.' };
   }

@@ -65,12 +65,17 @@ const MOST_IGNORED = 20;
 export type SignalReading = { readonly signal: Signal } | { readonly problem: string };
 
 /** A webhook's body, as far as it can be read without knowing what it should say. */
-export type BodyReading = { readonly fields: JsonObject } | { readonly problem: string };
+export type BodyReading =
+  | { readonly fields: JsonObject; readonly proof: Proof }
+  | { readonly problem: string; readonly proof: Proof };
+
+const NO_PROOF: Proof = { timestamp: null, secret: null };
 
 export function readBody(body: Uint8Array): BodyReading {
   const json = readJson(body);
-  if ('problem' in json) return { problem: unfilledIn(body, json.at) ?? json.problem };
-  return isObject(json.value) ? { fields: json.value } : { problem: 'The body must be a JSON object.' };
+  if ('problem' in json) return { problem: unfilledIn(body, json.at) ?? json.problem, proof: NO_PROOF };
+  if (!isObject(json.value)) return { problem: 'The body must be a JSON object.', proof: NO_PROOF };
+  return { fields: json.value, proof: proofIn(json.value) };
 }
 
 /** What shows that a request is the owner's, whatever else is right or wrong with it. */
@@ -80,11 +85,10 @@ export interface Proof {
   readonly secret: string | null;
 }
 
-export function proofIn(reading: BodyReading): Proof {
-  if ('problem' in reading) return { timestamp: null, secret: null };
-  const secret = field(reading.fields, 'secret');
+function proofIn(fields: JsonObject): Proof {
+  const secret = field(fields, 'secret');
   return {
-    timestamp: readTimestamp(field(reading.fields, 'timestamp')),
+    timestamp: readTimestamp(field(fields, 'timestamp')),
     secret: typeof secret === 'string' ? secret : null,
   };
 }
@@ -101,7 +105,7 @@ export function readSignal(
   { simulation, follow = false }: ReadingOptions,
 ): SignalReading {
   if ('problem' in reading) return reading;
-  const { fields } = reading;
+  const { fields, proof } = reading;
   const wrongField = unfilledOrRefused(fields);
   if (wrongField) return wrongField;
 
@@ -152,7 +156,7 @@ export function readSignal(
     return { problem: '"id" must be a string of 1 to 64 characters.' };
 
   const timestampField = field(fields, 'timestamp');
-  const timestamp = readTimestamp(timestampField);
+  const { timestamp } = proof;
   if (timestampField !== null && timestamp === null)
     return {
       problem: '"timestamp" must be ISO 8601 in UTC or with an offset, or epoch seconds or milliseconds.',

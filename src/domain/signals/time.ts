@@ -20,8 +20,9 @@ export function readTimestamp(value: JsonValue): number | null {
     const epoch = Number(text);
     return Math.trunc(epoch < FIRST_MILLISECONDS ? epoch * 1000 : epoch);
   }
-  const zone = ISO.exec(text)?.[1];
-  if (typeof value !== 'string' || !ISO.test(text)) return null;
+  const iso = typeof value === 'string' ? ISO.exec(text) : null;
+  if (!iso) return null;
+  const zone = iso[1];
   const local = text
     .slice(0, zone ? -zone.length : undefined)
     .replace(' ', 'T')
@@ -29,7 +30,7 @@ export function readTimestamp(value: JsonValue): number | null {
     .replace(',', '.');
   const asUtc = Date.parse(`${local}Z`);
   // The parser rolls the 30th of February over into March; such a day is no day.
-  if (Number.isNaN(asUtc) || new Date(asUtc).toISOString().slice(0, 10) !== local.slice(0, 10)) return null;
+  if (Number.isNaN(asUtc) || new Date(asUtc).getUTCDate() !== Number(local.slice(8, 10))) return null;
   const offset = zone ? offsetMinutes(zone) : 0;
   const at = offset === null ? null : asUtc - offset * 60_000;
   // By its offset, a time may lie beyond what any database keeps.
