@@ -194,7 +194,7 @@ export function dbContract(name: string, open: () => Promise<Db>): void {
     });
 
     test('a value that is none is refused, and not written as null', async () => {
-      for (const nothing of [undefined, Number.NaN, Number.POSITIVE_INFINITY] as number[])
+      for (const nothing of [undefined, Number.NaN, Number.POSITIVE_INFINITY, 1n] as number[])
         await assert.rejects(db.commit([sql`update terms set content = ${nothing}`]), TypeError);
     });
 

@@ -2,7 +2,17 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -125,6 +135,9 @@ describe('SQLite, beyond the contract', () => {
     mkdirSync(file);
     await assert.rejects(db.commit([sql`insert into kept (id) values ('a')`]), NotCommitted);
     rmdirSync(file);
+    // Nor does it write to one that has the file's name since.
+    closeSync(openSync(file, 'a'));
+    await assert.rejects(db.commit([sql`insert into kept (id) values ('a')`]), NotCommitted);
     renameSync(away, file);
     assert.equal(await db.commit([sql`insert into kept (id) values ('b')`]), null);
     assert.deepEqual(await db.all(sql`select id from kept`), [{ id: 'b' }]);

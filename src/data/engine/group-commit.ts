@@ -2,7 +2,7 @@
 // Each unit keeps its own fate in there: see the adapters. This file only decides who waits and who goes.
 
 import type { Counters } from '../../domain/counters.ts';
-import { NotCommitted, type SqlValue, type Statement } from './db.ts';
+import { NotCommitted, type Statement } from './db.ts';
 
 export type Unit = readonly Statement[];
 
@@ -79,7 +79,7 @@ export function groupCommit(options: {
       if (closed) return Promise.reject(new NotCommitted('The database is closed.'));
       for (const { guard, parts, values } of unit) {
         // A driver may make NULL of it without a word.
-        if (values.some(isNothing)) return Promise.reject(new TypeError(`No value: ${parts.join('?')}`));
+        if (values.some(isNothing)) return Promise.reject(new TypeError(`No value for ${parts.join('?')}`));
         if (guard === undefined || WRITES.test(parts[0] ?? '') || holds({ parts })) continue;
         return Promise.reject(
           new TypeError(`The guard ${guard} neither writes nor holds a row: ${parts.join('?')}`),
@@ -100,8 +100,8 @@ export function groupCommit(options: {
   };
 }
 
-const isNothing = (value: SqlValue | undefined): boolean =>
-  value === undefined || (typeof value === 'number' && !Number.isFinite(value));
+const isNothing = (value: unknown): boolean =>
+  value === undefined || typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value));
 
 /** PostgreSQL's text cannot hold NUL, and a stranger's NUL must not turn an audit entry into a fault. */
 export const withoutNul = (text: string): string =>

@@ -1,11 +1,13 @@
 // The thread that writes to SQLite: it runs groups of units on a connection of its own and waits for the disk, while the one that
 // trades goes on. sqlite-writer.ts starts it.
 
+import { statSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { NotCommitted, type SqlValue } from './db.ts';
 import { holds } from './group-commit.ts';
 import { openFile } from './sqlite-file.ts';
 import { type Act, openUnits } from './sqlite-units.ts';
+import type { SameFile } from './sqlite-writer.ts';
 
 /** One text, because that passes between threads for a quarter of what objects cost. */
 export interface ToWriter {
@@ -36,7 +38,10 @@ export type FromWriter =
 /** Nothing more is written. */
 const CLOSE = '';
 
-const file = openFile(workerData as string);
+const { path, inode } = workerData as SameFile;
+// Before it is opened: that alone would harm what lies beside the first one.
+if (statSync(path).ino !== inode) throw new Error(`${path} is another file by now`);
+const file = openFile(path);
 const write = openUnits(file);
 const forms: Pick<Act, 'text' | 'holds'>[] = [];
 

@@ -1,6 +1,7 @@
 // Who has units written by a thread of its own: it is started by the first of them. One that cannot start has written nothing;
 // where it ends in the middle of a group, nobody knows whether that was committed. The next group starts another.
 
+import { statSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { DatabaseUnavailable, NotCommitted } from './db.ts';
 import type { Outcome } from './group-commit.ts';
@@ -26,19 +27,19 @@ export interface Writer {
   close(): Promise<void>;
 }
 
-export function openWriter(file: string): Writer {
+/** A thread that is started later must not find another one under the name. */
+export interface SameFile {
+  readonly path: string;
+  readonly inode: number;
+}
+
+export function openWriter(path: string): Writer {
+  const file: SameFile = { path, inode: statSync(path).ino };
   let running: Running | null = null;
   let waiting: PromiseWithResolvers<readonly Outcome[] | null> | null = null;
 
   function start(): Running {
-    const worker = new Worker(new URL('./sqlite-writer-thread.ts', import.meta.url), {
-      workerData: file,
-      // What the process was started with is for its first thread.
-      execArgv: [],
-      // It says nothing; and a pipe from it to ours would end the process where nobody reads that any more.
-      stdout: true,
-      stderr: true,
-    });
+    const worker = threadFor(file);
     const started: Running = { worker, opening: Promise.withResolvers(), numbers: new Map() };
     const leave = (cause?: Error) => {
       // One that fails is heard of twice, and by then another may be writing.
@@ -89,6 +90,21 @@ export function openWriter(file: string): Writer {
       await ended;
     },
   };
+}
+
+function threadFor(file: SameFile): Worker {
+  try {
+    return new Worker(new URL('./sqlite-writer-thread.ts', import.meta.url), {
+      workerData: file,
+      // What the process was started with is for its first thread.
+      execArgv: [],
+      // It says nothing; and a pipe from it to ours would end the process where nobody reads that any more.
+      stdout: true,
+      stderr: true,
+    });
+  } catch (cause) {
+    throw new NotCommitted('the thread that writes cannot be had', { cause });
+  }
 }
 
 function numbered(group: Acts, numbers: Map<string, number>): ToWriter {
