@@ -5,7 +5,7 @@ import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import type { AssetColumns } from './alpaca/assets.ts';
 import type { Listing, ListingOf } from './ccxt/listing.ts';
-import type { ListedContract, Month } from './shioaji/answers.ts';
+import type { ListedContract, Month, Trade } from './shioaji/answers.ts';
 
 export type Bytes = ArrayBuffer;
 
@@ -25,6 +25,7 @@ export interface Readers {
   alpacaAssets(bytes: Bytes): AssetColumns | undefined;
   shioajiContracts(bytes: Bytes): readonly ListedContract[] | undefined;
   shioajiMonths(bytes: Bytes): readonly Month[] | undefined;
+  shioajiTrades(bytes: Bytes): readonly Trade[] | undefined;
 }
 
 export type ToThread =
@@ -42,6 +43,7 @@ const READERS: { readonly [Name in keyof Readers]: () => Promise<Readers[Name]> 
   alpacaAssets: async () => (await import('./alpaca/assets.ts')).readAssets,
   shioajiContracts: async () => (await import('./shioaji/answers.ts')).readContracts,
   shioajiMonths: async () => (await import('./shioaji/answers.ts')).readMonths,
+  shioajiTrades: async () => (await import('./shioaji/answers.ts')).readTrades,
 };
 
 /** Half as much of a processor as others where there is too little for all. */

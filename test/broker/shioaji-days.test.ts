@@ -500,6 +500,17 @@ describe('an order at SinoPac', () => {
     assert.equal((await broker.find(order(), { rivals: async () => [], brokerRef: 'b' }))?.brokerRef, 'b');
   });
 
+  it('is found among the orders of a long day too', async () => {
+    const others = Array.from({ length: 4_000 }, (_, nth) => {
+      const id = `other-${nth}`;
+      return trade({ id }, { id, custom_field: 'none' });
+    });
+    assert.ok(JSON.stringify(others).length > 1_048_576);
+    const { broker } = await opened({ 'POST order/trades': json([...others, trade()]) });
+    const found = await broker.find(order(), { rivals: async () => [], brokerRef: '531e27af' });
+    assert.equal(found?.brokerRef, '531e27af');
+  });
+
   it('is compared with what else was sent only after the list was read', async () => {
     const seen: string[] = [];
     const { broker, asked } = await opened({ 'POST order/trades': json([trade()]) });

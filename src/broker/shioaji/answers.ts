@@ -120,7 +120,13 @@ const Trade = Type.Object({
 });
 export type Trade = Static<typeof Trade>;
 export const TRADE = Compile(Trade);
-export const TRADES = Compile(Type.Array(Trade));
+const TRADES = Compile(Type.Array(Trade));
+
+/** Those of a busy day are read by the thread that reads lists; undefined: it is not as agreed. */
+export function readTrades(bytes: ArrayBuffer): readonly Trade[] | undefined {
+  const body = jsonOf(new TextDecoder().decode(bytes));
+  return TRADES.Check(body) ? body : undefined;
+}
 
 export const sideOf = ({ order }: Trade): Side => (order.action === 'Buy' ? 'buy' : 'sell');
 export const quantityOf = ({ order }: Trade): Decimal => exact(order.quantity);

@@ -33,7 +33,7 @@ export interface Api {
   /** `keys` null: as somebody without any. */
   ask(signal: AbortSignal, path: string, body?: object, keys?: Keys | null): Promise<Answer>;
   /** The answer is not read here: it may be long. */
-  askForList(signal: AbortSignal, path: string): Promise<Answer<ArrayBuffer>>;
+  askForList(signal: AbortSignal, path: string, body?: object): Promise<Answer<ArrayBuffer>>;
 }
 
 interface Asked {
@@ -80,7 +80,7 @@ export function openApi(own: Keys, { url, fetch = globalThis.fetch, meter }: Api
     address,
     ask: (signal, path, body, keys) =>
       hear({ signal, path, body, keys }, async (response) => jsonOf(await response.text())),
-    askForList: (signal, path) => hear({ signal, path }, bytesOf),
+    askForList: (signal, path, body) => hear({ signal, path, body }, bytesOf),
   };
 }
 

@@ -7,12 +7,11 @@ import { didYouMean, nearest } from '../../domain/nearest.ts';
 import type { OrderError } from '../../domain/orders/order.ts';
 import { type PlatformSymbol, readSymbol } from '../../domain/signals/symbol.ts';
 import type { Instrument } from '../broker.ts';
-import { readList } from '../lists.ts';
-import type { Readers } from '../lists-thread.ts';
 import type { Shared } from '../shared.ts';
 import { CONTRACT, type Contract, type ListedContract, type Month } from './answers.ts';
 import { type Api, unanswered } from './api.ts';
 import { isOpen, type Market, nextOpen } from './hours.ts';
+import { askForMany } from './long-answers.ts';
 
 export interface Lists {
   readonly contracts: Shared<readonly ListedContract[]>;
@@ -49,21 +48,13 @@ const LETTERS = 'FGHJKMNQUVXZ';
 export function openContracts(api: Api, lists: Lists, now: () => number) {
   const at = (what: string) => `${api.address} ${what}`;
 
-  async function list<Name extends 'shioajiContracts' | 'shioajiMonths'>(
-    name: Name,
-    path: string,
-    signal: AbortSignal,
-  ): Promise<NonNullable<ReturnType<Readers[Name]>>> {
-    const answer = await api.askForList(signal, `data/contracts${path}`);
-    const rows = answer.kind === 'answer' ? await readList(name, answer.body) : undefined;
-    if (!rows) throw unanswered(answer);
-    return rows;
-  }
-
   const monthsOf = (root: string, maxAgeMs: number, signal: AbortSignal): Promise<readonly Month[]> =>
     lists.months.get(
       at(root),
-      (own) => list('shioajiMonths', `/futures?root=${encodeURIComponent(root)}`, own),
+      (own) => {
+        const path = `data/contracts/futures?root=${encodeURIComponent(root)}`;
+        return askForMany(api, 'shioajiMonths', { signal: own, path });
+      },
       { signal, maxAgeMs },
     );
 
@@ -72,10 +63,14 @@ export function openContracts(api: Api, lists: Lists, now: () => number) {
     maxAgeMs: number,
     signal: AbortSignal,
   ): Promise<readonly ListedContract[]> =>
-    lists.contracts.get(at(type), (own) => list('shioajiContracts', `?security_type=${type}`, own), {
-      signal,
-      maxAgeMs,
-    });
+    lists.contracts.get(
+      at(type),
+      (own) => {
+        const path = `data/contracts?security_type=${type}`;
+        return askForMany(api, 'shioajiContracts', { signal: own, path });
+      },
+      { signal, maxAgeMs },
+    );
 
   /** null: the server's own word that there is none. */
   async function contractOf(code: string, signal: AbortSignal): Promise<Contract | null> {

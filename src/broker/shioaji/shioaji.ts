@@ -44,7 +44,6 @@ import {
   stateOf,
   stocksBalance,
   TRADE,
-  TRADES,
   type Trade,
 } from './answers.ts';
 import {
@@ -59,6 +58,7 @@ import {
 } from './api.ts';
 import { type Lists, marketOf, openContracts } from './contracts.ts';
 import type { Market } from './hours.ts';
+import { askForMany } from './long-answers.ts';
 import { isNamed, recognise, wordOf } from './recognise.ts';
 import { rejectionOf } from './refusals.ts';
 
@@ -137,10 +137,11 @@ function connection({ api, signed, lists, now }: Server): Broker {
   }
 
   /** Those of the day: the server asks SinoPac anew. */
-  const trades = (market: Market, signal: AbortSignal): Promise<readonly Trade[]> =>
-    question(signal, 'order/trades', { account_type: ACCOUNT_TYPES[market] }, (body) =>
-      TRADES.Check(body) ? body : undefined,
-    );
+  async function trades(market: Market, signal: AbortSignal): Promise<readonly Trade[]> {
+    checkOpen(signal);
+    const body = { account_type: ACCOUNT_TYPES[market] };
+    return askForMany(api, 'shioajiTrades', { signal, path: 'order/trades', body });
+  }
 
   async function held(signal: AbortSignal, only?: Market): Promise<Held[]> {
     checkOpen(signal);

@@ -7,7 +7,12 @@ import { NotCommitted, type SqlValue } from './db.ts';
 import { holds } from './group-commit.ts';
 import { openFile } from './sqlite-file.ts';
 import { type Act, openUnits } from './sqlite-units.ts';
-import type { SameFile } from './sqlite-writer.ts';
+
+/** A thread that is started later must not find another one under the name. */
+export interface SameFile {
+  readonly path: string;
+  readonly inode: number;
+}
 
 /** One text, because that passes between threads for a quarter of what objects cost. */
 export interface ToWriter {

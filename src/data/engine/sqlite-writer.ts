@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { DatabaseUnavailable, NotCommitted } from './db.ts';
 import type { Outcome } from './group-commit.ts';
 import type { Acts } from './sqlite-units.ts';
-import type { FromWriter, Told, ToWriter } from './sqlite-writer-thread.ts';
+import type { FromWriter, SameFile, Told, ToWriter } from './sqlite-writer-thread.ts';
 
 /** Of a unit. */
 const DONE: Outcome = { guard: null };
@@ -25,12 +25,6 @@ export interface Writer {
   /** One group at a time. Throws what befell all of it. */
   write(group: Acts): readonly Outcome[] | Promise<readonly Outcome[]>;
   close(): Promise<void>;
-}
-
-/** A thread that is started later must not find another one under the name. */
-export interface SameFile {
-  readonly path: string;
-  readonly inode: number;
 }
 
 export function openWriter(path: string): Writer {
