@@ -182,13 +182,12 @@ describe('the client’s address', () => {
     const trader = await world.makeTrader();
     await world.server.listen({ port: 0, host: '127.0.0.1' });
     const { port } = world.server.server.address() as AddressInfo;
-    const order = { trading_account_id: trader.account.id, action: 'buy', symbol: 'BTCUSDT', quantity: 1 };
-    const body = JSON.stringify(order);
     for (let index = 0; index < 10; index++) {
+      const body = JSON.stringify(world.signal(trader, { quantity: index + 1 }));
       const socket = connect(port, '127.0.0.1');
       await once(socket, 'connect');
       socket.end(
-        `POST /trading/order HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${trader.apiKey}\r\n` +
+        `POST /webhook/${trader.account.webhookToken}/order HTTP/1.1\r\nHost: x\r\n` +
           `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
         () => socket.destroy(),
       );

@@ -2,8 +2,11 @@
 
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 
-/** Only a backup or a curious shell can hold the file: lockDataDir keeps other servers out. The wait blocks its thread whole. */
-const BUSY_MS = 1_000;
+/**
+ * Only a backup, a command of ours or a curious shell can hold the file: lockDataDir keeps other servers out. The wait blocks
+ * its thread whole, which in a service is the one that writes: a disk that is slow for a moment refuses nobody.
+ */
+const BUSY_MS = 3_000;
 /** Texts put together by `join` are few; lists of changing length could make them many. */
 const MOST_TEXTS = 500;
 
