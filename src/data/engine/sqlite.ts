@@ -1,5 +1,5 @@
 // SQLite, in one file. Reads are synchronous and in this thread: none ever sees a half-written unit. A service has its units
-// written by a thread of their own, so that nobody waits for the disk who has something else to do.
+// written by a thread of their own where several wait, so that nobody waits for the disk who has something else to do.
 
 import { chmodSync, closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ export function openSqlite({
     return statement;
   }
 
-  const writer = ownThread ? openWriter(file) : writerHere(here);
+  const writer = ownThread ? besideOthers(here, openWriter(file)) : writerHere(here);
   const groups = groupCommit({
     most: MOST_UNITS,
     lanes: 1,
@@ -98,6 +98,12 @@ export function openSqlite({
 }
 
 const writerHere = (file: SqliteFile): Writer => ({ write: openUnits(file), async close() {} });
+
+/** A unit alone is written here: the way to a thread and back would take as long again, and there is nobody who could wait. */
+function besideOthers(file: SqliteFile, apart: Writer): Writer {
+  const alone = writerHere(file);
+  return { ...apart, write: (group) => (group.length === 1 ? alone : apart).write(group) };
+}
 
 const forms = new WeakMap<readonly string[], Pick<Act, 'text' | 'holds'>>();
 
