@@ -356,7 +356,7 @@ describe('A stop', () => {
     assert.deepEqual(await world.db.all(sql`select status from order_history`), [{ status: 'filled' }]);
   });
 
-  test('with an order still waiting for its worker: it is executed after the next start', async (t) => {
+  test('with an order still waiting for its worker: it is executed once, before the end or after the next start', async (t) => {
     const { broker, world, trader } = await scriptedWorld(t);
     const place = broker.hold('place');
     const first = world.send(trader, { quantity: 1 });
@@ -371,7 +371,8 @@ describe('A stop', () => {
     await restarted;
     assert.equal((await first).body.status, 'filled');
     const { status, body } = await second;
-    assert.equal(status, 202);
+    // By which of them is up to how far the stop has come when the first one ends.
+    assert.ok(status === 200 || status === 202, `${status}`);
     await world.eventually(
       () => world.order(trader, body.order_id),
       (record) => record.status === 'filled',
