@@ -47,7 +47,7 @@ export const ZERO = decimal(0);
 const isShort = (a: Decimal): boolean => a.length <= MAX_SIGNIFICANT_DIGITS;
 /** Up to here a double is nearer to the whole number that is meant than to any other. */
 const MOST = 1e15;
-const POWERS = Array.from({ length: 2 * MAX_SIGNIFICANT_DIGITS }, (_, places) => Number(`1e${places}`));
+const POWERS = Array.from({ length: MAX_SIGNIFICANT_DIGITS }, (_, places) => Number(`1e${places}`));
 
 /** Behind the point. */
 function placesOf(a: Decimal): number {

@@ -27,6 +27,9 @@ const orNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema:
   Type.Optional(Type.Union([schema, Type.Null()]));
 const action = Type.Enum(['Buy', 'Sell']);
 
+/** undefined: none. */
+const jsonIn = (bytes: ArrayBuffer): unknown => jsonOf(new TextDecoder().decode(bytes));
+
 const exact = (value: number): Decimal => rounded(decimal(value));
 
 export const FAULT = Compile(
@@ -63,7 +66,7 @@ export interface ListedContract extends Pick<Contract, 'security_type' | 'code'>
 
 /** Run by the thread that reads lists; undefined: it is not as agreed. */
 export function readContracts(bytes: ArrayBuffer): readonly ListedContract[] | undefined {
-  const body = jsonOf(new TextDecoder().decode(bytes));
+  const body = jsonIn(bytes);
   if (!CONTRACTS.Check(body)) return undefined;
   return body.contracts.map(({ security_type, code, name = null }) => ({ security_type, code, name }));
 }
@@ -82,7 +85,7 @@ const MONTHS = Compile(Type.Array(Month));
 
 /** Run by the thread that reads lists; undefined: it is not as agreed. */
 export function readMonths(bytes: ArrayBuffer): readonly Month[] | undefined {
-  const body = jsonOf(new TextDecoder().decode(bytes));
+  const body = jsonIn(bytes);
   return MONTHS.Check(body) ? body : undefined;
 }
 
@@ -124,7 +127,7 @@ const TRADES = Compile(Type.Array(Trade));
 
 /** Those of a busy day are read by the thread that reads lists; undefined: it is not as agreed. */
 export function readTrades(bytes: ArrayBuffer): readonly Trade[] | undefined {
-  const body = jsonOf(new TextDecoder().decode(bytes));
+  const body = jsonIn(bytes);
   return TRADES.Check(body) ? body : undefined;
 }
 

@@ -99,7 +99,7 @@ export function openSqlite({
 
 const writerHere = (file: SqliteFile): Writer => ({ write: openUnits(file), async close() {} });
 
-/** A unit alone is written here: the way to a thread and back would take as long again, and there is nobody who could wait. */
+/** A unit alone is written here: the way to the thread and back would take it up to a millisecond, and nobody else waits yet. */
 function besideOthers(file: SqliteFile, apart: Writer): Writer {
   const alone = writerHere(file);
   return { ...apart, write: (group) => (group.length === 1 ? alone : apart).write(group) };
