@@ -10,6 +10,7 @@
 //    - an order: `{ what: 'order', account, order, tell }`. The engine takes it, or not, and `tell` says what became of it,
 //      in the wire's format. Every refusal has one word (RefusalCode): a complete record from these to the broker's own
 //      codes is what `tell` looks them up in, so that the compiler finds what is missing.
+//    - a stop that is to stand, or to stand elsewhere: `{ what: 'stop', account, stop, tell }`, the same way.
 //    - anything else: `{ what, account, answer }`. `look_up` is what became of orders, `positions` is written down as a look
 //      at the account, `other` the rest. `answer` asks the office and says it on the wire.
 //    - what is refused at the door (`turnedAway`): wrong signature, unknown key, stale time, no permission, another address.
@@ -63,7 +64,60 @@ export interface AskedOrder {
   readonly isHedged?: boolean;
   /** Where the order names one: a close in the wrong one finds no position. */
   readonly marginMode?: MarginMode;
+  /** Fills at this price or better, and rests until then. */
+  readonly limit?: Decimal;
+  /** Beside `limit`: a stop of the same quantity, found by this order's id, that ends with it, as it ends with the stop. */
+  readonly stop?: Decimal;
 }
+
+/** A stop that is to stand. */
+export interface AskedStop {
+  readonly clientOrderId: string;
+  /** On the wire. */
+  readonly symbol: string;
+  /** Of the order that it becomes. */
+  readonly side: Side;
+  /** In what the wire counts in; null: all that is held when it triggers. */
+  readonly quantity: Decimal | null;
+  readonly price: Decimal;
+  readonly triggerBy: 'last' | 'mark';
+  /** Where the broker names one: a stop in the wrong one finds no position. */
+  readonly marginMode?: MarginMode;
+}
+
+/** A stop as the exchange has it, in what the wire counts in. */
+export interface SeenStop extends AskedStop {
+  readonly ref: string;
+  /** `rejected`: it triggered, and its order was not taken. */
+  readonly status: 'standing' | 'triggered' | 'cancelled' | 'expired' | 'rejected';
+  /** What it became; null: nothing yet, or ever. */
+  readonly order: SeenOrder | null;
+  readonly acceptedAt: number;
+  readonly updatedAt: number;
+}
+
+/** Why a stop is not taken. */
+export const STOP_REFUSALS = [
+  /** The price is beyond it already. */
+  'would_trigger',
+  /** Nothing is held that it could close. */
+  'no_position',
+  'invalid_symbol',
+  'off_tick',
+  'off_step',
+  'market_closed',
+  'broker_rate_limited',
+  'duplicate',
+  /** Of one that is to be moved: there is none that stands under that name. */
+  'not_found',
+  /** The account's settings say so (`paper.protection: refuse`): the broker's own code for "refused", whatever it is. */
+  'refused',
+] as const;
+export type StopRefusalCode = (typeof STOP_REFUSALS)[number];
+
+export type StopTaken =
+  | { readonly outcome: 'accepted'; readonly stop: SeenStop }
+  | { readonly outcome: 'refused'; readonly code: StopRefusalCode; readonly message: string };
 
 /** An order as the exchange has it, in what the wire counts in. */
 export interface SeenOrder {
@@ -79,6 +133,8 @@ export interface SeenOrder {
   readonly fillPrice: Decimal | null;
   readonly fee: Decimal | null;
   readonly reason: string | null;
+  /** null: at the market. */
+  readonly limit: Decimal | null;
   readonly acceptedAt: number;
   readonly updatedAt: number;
 }
@@ -136,7 +192,16 @@ export interface OtherVisit {
   answer(): Promise<Answer>;
 }
 
-export type Visit = OrderVisit | OtherVisit;
+/** Faults and lost answers befall it as they do an order. */
+export interface StopVisit {
+  readonly what: 'stop';
+  readonly account: AccountId;
+  /** `moves`: the exchange's id of the one that stands and is to be so from now on; without it a new one. */
+  readonly stop: AskedStop & { readonly moves?: string };
+  tell(taken: StopTaken): Answer;
+}
+
+export type Visit = OrderVisit | StopVisit | OtherVisit;
 
 export const turnedAway = (answer: Answer): OtherVisit => ({
   what: 'other',
@@ -204,6 +269,10 @@ export interface Office {
   orders(account: AccountId): Promise<readonly SeenOrder[]>;
   /** Ends an order that rests; false: it does not. */
   cancel(account: AccountId, ref: string): Promise<boolean>;
+  /** The last ones, newest first, those that have ended too. */
+  stops(account: AccountId): Promise<readonly SeenStop[]>;
+  /** Removes one that stands; false: it does not. */
+  removeStop(account: AccountId, ref: string): Promise<boolean>;
   /** What is held; what is flat is not there. */
   positions(account: AccountId): Promise<readonly SeenPosition[]>;
   balance(

@@ -72,6 +72,103 @@ export interface BrokerOrder {
   readonly reduceOnly: boolean;
   /** A broker that can refuse what arrives later is told; nobody else can stop it then. */
   readonly sendBefore: Timestamp;
+  /** Fills at this price or better, and rests until then; without it at the market. A multiple of the tick. */
+  readonly limit?: Decimal;
+  /**
+   * Beside `limit`, where the broker reserves what an order would close (Capabilities.reserves): a stop of the same quantity
+   * stands with it, and whichever comes first ends the other. It is found by this order's id among the stops.
+   */
+  readonly stop?: Decimal;
+}
+
+/** Which price a stop watches: of the last trade, or the one that the exchange computes. */
+export type TriggerBy = 'last' | 'mark';
+
+/** Becomes an order at the market once the price is there. It can only reduce. */
+export interface StopOrder {
+  readonly clientOrderId: ClientOrderId;
+  readonly instrument: Instrument;
+  /** Of the order that it becomes: a sell protects a long position. */
+  readonly side: Side;
+  /** What is to be closed. Where the broker's stops are of the position (Capabilities.stop), all that is held is. */
+  readonly quantity: Decimal;
+  /** A multiple of the tick. */
+  readonly price: Decimal;
+  readonly triggerBy: TriggerBy;
+}
+
+/** All that is known of a stop that was sent: a broker without our ids compares the rest. */
+export interface SentStop {
+  readonly clientOrderId: ClientOrderId;
+  /** The broker's own id, where it gave one. */
+  readonly brokerRef: string | null;
+  /** As of SentOrder. */
+  readonly symbol: string;
+  readonly side: Side;
+  readonly quantity: Decimal;
+  readonly price: Decimal;
+  readonly sentAt: Timestamp;
+}
+
+/** A stop that stands at the broker now, whoever set it. */
+export interface StandingStop {
+  /** null: not one of ours, or the broker takes no ids of stops. With a target that was placed with it: the target's. */
+  readonly clientOrderId: ClientOrderId | null;
+  /** null: it has none, because it is a part of the position. */
+  readonly brokerRef: string | null;
+  readonly side: Side;
+  readonly price: Decimal;
+  /** null: all that is held when it triggers. */
+  readonly quantity: Decimal | null;
+}
+
+/** What has become of a stop. */
+export interface StopState {
+  readonly brokerRef: string | null;
+  /** `ended`: removed, expired, or refused when it triggered; nothing of it is filled, unless `order` says so. */
+  readonly status: 'standing' | 'triggered' | 'ended';
+  /** What it became when it triggered; null: it has not, or the broker does not say yet. */
+  readonly order: BrokerOrderState | null;
+  /** Why it ended, in the broker's words. */
+  readonly reason: string | null;
+}
+
+export type StopOutcome =
+  /** Taken. Whether it stands is seen by looking. `clientOrderId`: under which of our ids; of a stop that was moved it may be the first. */
+  | {
+      readonly outcome: 'accepted';
+      readonly clientOrderId: ClientOrderId;
+      readonly brokerRef: string | null;
+    }
+  /**
+   * `passed`: the price is beyond it already. `no_position`: nothing is held that it could close. `gone`: of a stop that was to be
+   * moved, it does not stand there any more. `words`: the broker's.
+   */
+  | {
+      readonly outcome: 'rejected';
+      readonly why: 'passed' | 'no_position' | 'gone' | 'refused';
+      readonly words: string;
+    }
+  | { readonly outcome: 'unknown'; readonly reason: string };
+
+/**
+ * What protects a position, at the broker. Every call but `place` and `move` may throw BrokerUnavailable or one of its kinds; those two
+ * as `Broker.place` does. No call here ever makes an order at the market.
+ */
+export interface Stops {
+  /**
+   * Where the broker has one stop of the position and takes another in its place (Capabilities.moves is `set`), it moves the one that is there,
+   * whoever set it; where it refuses a second one, this one is of the quantity, beside it.
+   */
+  place(stop: StopOrder, signal: AbortSignal): Promise<StopOutcome>;
+  /** Where Capabilities.moves is `amend`: the same stop, with this price and quantity from now on. */
+  move?(stop: SentStop, to: StopOrder, signal: AbortSignal): Promise<StopOutcome>;
+  /** One that has ended is no error. Of a target's stop: with the target, by `Broker.cancel`. */
+  remove(stop: SentStop, signal: AbortSignal): Promise<void>;
+  /** All that stand for the instrument, whoever set them. */
+  standing(instrument: Instrument, signal: AbortSignal): Promise<readonly StandingStop[]>;
+  /** null: the broker has none. */
+  find(stop: SentStop, signal: AbortSignal): Promise<StopState | null>;
 }
 
 /** All that is known of an order that was sent: a broker without our ids compares the rest. */
@@ -203,6 +300,8 @@ export interface Broker {
   /** The order, or null where the broker has none. */
   find(order: OrderQuery, signal: AbortSignal): Promise<BrokerOrderState | null>;
   openOrders(signal: AbortSignal): Promise<readonly OpenOrder[]>;
+  /** Without it the broker keeps no stops (Capabilities.stop is `none`). */
+  readonly stops?: Stops;
   /** Asks for the end of an order that rests. What became of it is found by looking; one that has ended is no error. */
   cancel(
     order: Pick<OpenOrder, 'clientOrderId' | 'brokerRef' | 'symbol'>,

@@ -12,7 +12,23 @@ export interface Capabilities {
   readonly findsByClientIdMs: number;
   readonly reduceOnly: boolean;
   readonly fractionalQuantities: boolean;
+  /** What a stop at the broker closes: all that is held, or the quantity that it was given. */
+  readonly stop: 'position' | 'sized' | 'none';
+  /** How a stop gets another price: the same call overwrites it, it is changed where it stands, or a new one takes its place. */
+  readonly moves: 'set' | 'amend' | 'replace';
+  /** What an order that rests would close is kept for it, and nothing else can close that. */
+  readonly reserves: boolean;
+  /** Stops are taken for whole quantities only. */
+  readonly wholeStops?: boolean;
+  /** Entries that wait for a price to be reached. */
+  readonly stopEntries: boolean;
+  /** Of orders that rest. */
+  readonly timeInForce: readonly TimeInForce[];
 }
+
+export const TIMES_IN_FORCE = ['gtc', 'day', 'ioc', 'fok'] as const;
+export type TimeInForce = (typeof TIMES_IN_FORCE)[number];
+
 
 export const MARGIN_MODES = ['cross', 'isolated'] as const;
 export type MarginMode = (typeof MARGIN_MODES)[number];
@@ -79,11 +95,17 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /** A crypto exchange. Ids are unique among open orders only, if at all: a second market order under one is a second order. */
-const exchange = (findsByClientIdMs: number): Capabilities => ({
+const exchange = (
+  findsByClientIdMs: number,
+  stops: Pick<Capabilities, 'stop' | 'moves' | 'stopEntries'>,
+): Capabilities => ({
   refusesDuplicateIds: false,
   findsByClientIdMs,
   reduceOnly: true,
   fractionalQuantities: true,
+  reserves: false,
+  timeInForce: ['gtc', 'ioc', 'fok'],
+  ...stops,
 });
 
 const PERPETUALS = { quirks: { perpetualIsSpot: false } } as const;
@@ -140,6 +162,11 @@ export const BROKERS = complete({
       findsByClientIdMs: Number.POSITIVE_INFINITY,
       reduceOnly: true,
       fractionalQuantities: true,
+      stop: 'position',
+      moves: 'amend',
+      reserves: false,
+      stopEntries: true,
+      timeInForce: TIMES_IN_FORCE,
     },
     quirks: { perpetualIsSpot: true },
     rate: null,
@@ -160,7 +187,7 @@ export const BROKERS = complete({
       permissions: 'Enable Reading and Enable Futures, no withdrawals, restricted to this server’s IP',
     }),
     // Orders that ended unfilled are forgotten after 3 days, the others after 90.
-    capabilities: exchange(3 * DAY_MS),
+    capabilities: exchange(3 * DAY_MS, { stop: 'sized', moves: 'replace', stopEntries: true }),
     // By the weight of each request; placing an order has none.
     rate: { weight: 2_400, windowMs: MINUTE_MS, countedBy: 'address' },
     margin: keptThere('Binance', 'symbol by symbol'),
@@ -179,7 +206,7 @@ export const BROKERS = complete({
         'Read-Write with Orders and Positions of Contract, no withdrawals, bound to this server’s IP',
     }),
     // Cancelled and rejected orders are kept for 24 hours.
-    capabilities: exchange(DAY_MS),
+    capabilities: exchange(DAY_MS, { stop: 'position', moves: 'set', stopEntries: true }),
     // Beyond it, it takes nothing from the address for ten minutes.
     rate: { weight: 600, windowMs: 5_000, countedBy: 'address' },
     margin: keptThere('Bybit', 'for the whole account; for a classic one symbol by symbol'),
@@ -199,7 +226,7 @@ export const BROKERS = complete({
       permissions: 'Read and Trade, no Withdraw, linked to this server’s IP',
     }),
     // Orders that were cancelled unfilled are kept for 2 hours.
-    capabilities: exchange(2 * 60 * 60_000),
+    capabilities: exchange(2 * 60 * 60_000, { stop: 'position', moves: 'amend', stopEntries: true }),
     // Of each list by itself: of what is held, and of what there is.
     rate: { weight: 10, windowMs: 2_000, countedBy: 'account' },
     margin: asked('OKX'),
@@ -218,7 +245,7 @@ export const BROKERS = complete({
         'Perpetual Futures with Read And Write, Account with Read Only, no Withdraw, this server in the IP whitelist',
     }),
     // While it is open, and 60 s after its end.
-    capabilities: exchange(60_000),
+    capabilities: exchange(60_000, { stop: 'position', moves: 'replace', stopEntries: false }),
     // Of each list by itself.
     rate: { weight: 200, windowMs: 10_000, countedBy: 'account' },
     margin: keptThere('Gate', 'symbol by symbol, as its leverage'),
@@ -238,7 +265,7 @@ export const BROKERS = complete({
         'Read-write with Futures orders and holdings (for a unified account: Unified account trade), no Withdraw, bound to this server’s IP',
     }),
     // Nobody states it; a day is well within every list that it keeps.
-    capabilities: exchange(DAY_MS),
+    capabilities: exchange(DAY_MS, { stop: 'position', moves: 'set', stopEntries: true }),
     rate: { weight: 6_000, windowMs: MINUTE_MS, countedBy: 'address' },
     margin: asked('Bitget'),
     symbolsHelp: perpetuals('BITGET'),
@@ -271,6 +298,13 @@ export const BROKERS = complete({
       findsByClientIdMs: Number.POSITIVE_INFINITY,
       reduceOnly: false,
       fractionalQuantities: true,
+      stop: 'sized',
+      moves: 'amend',
+      reserves: true,
+      // Fractions are orders of the day.
+      wholeStops: true,
+      stopEntries: true,
+      timeInForce: TIMES_IN_FORCE,
     },
     quirks: { perpetualIsSpot: false },
     rate: { weight: 200, windowMs: MINUTE_MS, countedBy: 'account' },
@@ -308,6 +342,11 @@ export const BROKERS = complete({
       findsByClientIdMs: 0,
       reduceOnly: false,
       fractionalQuantities: false,
+      stop: 'none',
+      moves: 'replace',
+      reserves: false,
+      stopEntries: false,
+      timeInForce: [],
     },
     quirks: { perpetualIsSpot: false, hasAliases: true },
     // Of what is held and what there is; orders are counted apart.
@@ -347,6 +386,7 @@ export const isRealMoney = (broker: BrokerName, environment: string): boolean =>
 export const showBroker = (name: BrokerName) => {
   const { title, environments, credentials, capabilities, margin, symbolsHelp } = BROKERS[name];
   const { refusesDuplicateIds, findsByClientIdMs, reduceOnly, fractionalQuantities } = capabilities;
+  const { stop, moves, reserves, stopEntries, timeInForce } = capabilities;
   return {
     name,
     title,
@@ -359,6 +399,11 @@ export const showBroker = (name: BrokerName) => {
       reduce_only: reduceOnly,
       fractional_quantities: fractionalQuantities,
       margin_mode: takesMarginMode(name),
+      stop,
+      moves,
+      reserves,
+      stop_entries: stopEntries,
+      time_in_force: timeInForce,
     },
     margin_help: margin?.help ?? null,
     symbols_help: symbolsHelp,
