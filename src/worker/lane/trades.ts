@@ -12,7 +12,7 @@ export interface Trades {
   /** The broker's position agrees with what was expected, or is believed. The fills of these legs are in it, as far as they are known. */
   agreed(instrument: string, position: Decimal, open: readonly Leg[]): void;
   /** As it was seen, by whomever and however often: only what is new counts. */
-  seen(leg: Leg): void;
+  seen(leg: Pick<Leg, 'clientOrderId' | 'instrument' | 'side' | 'fillQuantity'>): void;
   /** As its own execution left it: whether it has ended need not be asked for. */
   executed(order: Order): void;
   /** Orders that had an open leg when this was last asked, and are not among these: whoever saw their end, it is to be `seen`. */
@@ -38,10 +38,10 @@ export function openTrades({ now, lagMs }: TradesClock, saved: readonly Order[] 
   const names = new Map<string, string>();
   let unsettled: readonly OrderId[] = saved.filter(openLeg).map(({ id }) => id);
   const change = (instrument: string, to: Known) => known.set(instrument, to);
-  function seen(leg: Leg): void {
+  const seen: Trades['seen'] = (leg) => {
     const before = leg.instrument === null ? undefined : known.get(leg.instrument);
     if (leg.instrument !== null && before) change(leg.instrument, withFill(before, leg, now()));
-  }
+  };
   return {
     agreed(instrument, position, open) {
       change(instrument, agreedOn(position, known.get(instrument), open));

@@ -20,6 +20,12 @@ import {
   type Position,
   type Quote,
   type SentOrder,
+  type SentStop,
+  type StandingStop,
+  type StopOrder,
+  type StopOutcome,
+  type StopState,
+  type Stops,
 } from '../../broker/broker.ts';
 import type { BrokerCall } from '../../domain/counters.ts';
 import type { Decimal } from '../../domain/decimal.ts';
@@ -47,11 +53,22 @@ export interface Line {
   place(order: BrokerOrder): Promise<PlaceOutcome>;
   find(order: OrderQuery, withinMs?: number): Promise<BrokerOrderState | null>;
   openOrders(): Promise<readonly OpenOrder[]>;
+  /** Missing: the broker keeps none. */
+  readonly stops?: LineStops;
   cancel(order: Parameters<Broker['cancel']>[0]): Promise<void>;
   /** Until the signal aborts; without a limit of time. Throws where it ends sooner. Missing: the broker tells nothing. */
   watch?(tell: (hint: OrderHint | null) => void, signal: AbortSignal): Promise<void>;
   /** Not waited for: a connection that hangs delays nobody. */
   close(): void;
+}
+
+/** As of the port; what is refused is an outcome, as there. */
+export interface LineStops {
+  place(stop: StopOrder): Promise<StopOutcome>;
+  move?(stop: SentStop, to: StopOrder): Promise<StopOutcome>;
+  remove(stop: SentStop): Promise<void>;
+  standing(instrument: Instrument): Promise<readonly StandingStop[]>;
+  find(stop: SentStop): Promise<StopState | null>;
 }
 
 export interface LineOptions {
@@ -103,6 +120,28 @@ export function openLine(
       throw fault instanceof ReadsLimited ? fault : told(fault, discreet);
     }
   };
+  /** What may open or close something: whoever was cut off cannot know that nothing had been sent by then. */
+  const send = async <Sent extends { readonly outcome: string }>(
+    sending: (signal: AbortSignal) => Promise<Sent>,
+  ): Promise<Sent | { readonly outcome: 'unknown'; readonly reason: string }> => {
+    mustBeFree();
+    let handedOver: AbortSignal | undefined;
+    try {
+      const sent = await around('place', () =>
+        inTime((signal) => {
+          handedOver = signal;
+          return sending(signal);
+        }, timeoutMs),
+      );
+      const retryAfter = retryAfterOf(sent);
+      if (retryAfter) throw new BrokerBusy(discreet(retryAfter.message), retryAfter.seconds * 1000);
+      return isUnknown(sent) ? { outcome: 'unknown', reason: discreet(sent.reason) } : sent;
+    } catch (fault) {
+      if (fault instanceof BrokerBusy) throw shut(fault);
+      if (fault instanceof BrokerUnavailable && !handedOver?.aborted) throw told(fault, discreet);
+      return { outcome: 'unknown', reason: discreet(messageOf(fault)) };
+    }
+  };
   const said = (error: OrderError): OrderError => ({ ...error, message: discreet(error.message) });
   const seen = (state: BrokerOrderState): BrokerOrderState =>
     state.reason === null ? state : { ...state, reason: discreet(state.reason) };
@@ -127,26 +166,9 @@ export function openLine(
     balance: () => ask((signal) => broker.balance(signal)),
     quote: (instrument) => ask((signal) => broker.quote(instrument, signal)),
     async place(order) {
-      mustBeFree();
-      let handedOver: AbortSignal | undefined;
-      try {
-        const placed = await around('place', () =>
-          inTime((signal) => {
-            handedOver = signal;
-            return broker.place(order, signal);
-          }, timeoutMs),
-        );
-        if (placed.outcome === 'accepted') return { ...placed, state: seen(placed.state) };
-        if (placed.outcome === 'unknown') return { ...placed, reason: discreet(placed.reason) };
-        const { code, message, retry_after = SHORT_DELAY_S } = placed.error;
-        if (code === 'broker_rate_limited') throw new BrokerBusy(discreet(message), retry_after * 1000);
-        return { ...placed, error: said(placed.error) };
-      } catch (fault) {
-        if (fault instanceof BrokerBusy) throw shut(fault);
-        // Whoever was cut off cannot know that nothing had been sent by then.
-        if (fault instanceof BrokerUnavailable && !handedOver?.aborted) throw told(fault, discreet);
-        return { outcome: 'unknown', reason: discreet(messageOf(fault)) };
-      }
+      const placed = await send((signal) => broker.place(order, signal));
+      if (placed.outcome === 'accepted') return { ...placed, state: seen(placed.state) };
+      return placed.outcome === 'rejected' ? { ...placed, error: said(placed.error) } : placed;
     },
     async find(order, withinMs) {
       const isCompared = rivals !== undefined && broker.capabilities.findsByClientIdMs === 0;
@@ -156,6 +178,7 @@ export function openLine(
     },
     openOrders: () => ask((signal) => broker.openOrders(signal)),
     cancel: (order) => ask((signal) => broker.cancel(order, signal)),
+    ...(broker.stops && { stops: stopsOf(broker.stops, { ask, send, discreet, seen }) }),
     ...(broker.watch && {
       async watch(tell, signal) {
         mustBeFree();
@@ -169,6 +192,42 @@ export function openLine(
     close() {
       // A connection that is broken may not close cleanly either; it is gone for us in any case.
       Promise.try(() => broker.close()).catch(() => {});
+    },
+  };
+}
+
+/** A refusal for the rate that came as one of the order. */
+function retryAfterOf(sent: object): { readonly message: string; readonly seconds: number } | null {
+  if (!('error' in sent)) return null;
+  const { code, message, retry_after: seconds = SHORT_DELAY_S } = sent.error as OrderError;
+  return code === 'broker_rate_limited' ? { message, seconds } : null;
+}
+
+const isUnknown = (sent: {
+  readonly outcome: string;
+}): sent is { readonly outcome: string; readonly reason: string } => sent.outcome === 'unknown';
+
+interface Ways {
+  ask<Answer>(question: (signal: AbortSignal) => Promise<Answer>): Promise<Answer>;
+  send(sending: (signal: AbortSignal) => Promise<StopOutcome>): Promise<StopOutcome>;
+  readonly discreet: Discretion;
+  seen(state: BrokerOrderState): BrokerOrderState;
+}
+
+function stopsOf(stops: Stops, { ask, send, discreet, seen }: Ways): LineStops {
+  const told = (outcome: StopOutcome): StopOutcome =>
+    outcome.outcome === 'rejected' ? { ...outcome, words: discreet(outcome.words) } : outcome;
+  const { move } = stops;
+  return {
+    place: async (stop) => told(await send((signal) => stops.place(stop, signal))),
+    ...(move && { move: async (stop, to) => told(await send((signal) => move(stop, to, signal))) }),
+    remove: (stop) => ask((signal) => stops.remove(stop, signal)),
+    standing: (instrument) => ask((signal) => stops.standing(instrument, signal)),
+    async find(stop) {
+      const state = await ask((signal) => stops.find(stop, signal));
+      if (state === null) return null;
+      const reason = state.reason === null ? null : discreet(state.reason);
+      return { ...state, reason, order: state.order && seen(state.order) };
     },
   };
 }

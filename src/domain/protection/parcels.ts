@@ -1,0 +1,70 @@
+// What is wanted at the broker, in quantities: the stop of what is held, and the targets' parts of it. Where the broker reserves what an
+// order would close, each target has its own part of the stop beside it, and the stop alone has the rest.
+
+import { add, compare, type Decimal, decimal, multiply, smaller, subtract, ZERO } from '../decimal.ts';
+import { closedBy, isPositive, type Protection } from './protection.ts';
+import { roundedDown } from './steps.ts';
+
+/** Of one order at the broker. */
+export interface Parcel {
+  /** 0: the stop; 1 to 5: that target. */
+  readonly level: number;
+  readonly quantity: Decimal;
+  readonly limit: Decimal | null;
+  readonly stop: Decimal | null;
+}
+
+export interface Terms {
+  readonly quantityStep: Decimal;
+  readonly minQuantity: Decimal;
+  readonly reserves: boolean;
+}
+
+const HUNDRED = decimal(100);
+const PERCENT = decimal('0.01');
+
+export function parcels(protection: Protection, held: Decimal, terms: Terms): readonly Parcel[] {
+  if (!isPositive(held)) return [];
+  const { stop } = protection;
+  const price = stop?.price ?? null;
+  const targets = targetParcels(protection, held, terms);
+  const parts = targets.reduce<Decimal>((sum, { quantity }) => add(sum, quantity), ZERO);
+  const rest = terms.reserves ? subtract(held, parts) : held;
+  return [
+    ...(price === null || !isPositive(rest) ? [] : [{ level: 0, quantity: rest, limit: null, stop: price }]),
+    ...targets.map((target) => ({ ...target, stop: terms.reserves ? price : null })),
+  ];
+}
+
+/** Of what is held and what they have closed; below the least quantity a level joins the next. */
+function targetParcels(
+  protection: Protection,
+  held: Decimal,
+  { quantityStep, minQuantity }: Terms,
+): readonly Parcel[] {
+  const { targets } = protection;
+  const base = targets.reduce<Decimal>((sum, _, index) => add(sum, closedBy(protection, index + 1)), held);
+  const isAll = compare(
+    targets.reduce<Decimal>((sum, { percent }) => add(sum, percent), ZERO),
+    HUNDRED,
+  );
+  let free = held;
+  let joined = ZERO;
+  const wanted: Parcel[] = [];
+  for (const [index, { price, percent, isFilled }] of targets.entries()) {
+    if (isFilled) continue;
+    const closed = closedBy(protection, index + 1);
+    const isLast = targets.slice(index + 1).every((later) => later.isFilled);
+    const own = subtract(roundedDown(multiply(multiply(base, percent), PERCENT), quantityStep), closed);
+    const asked = isLast && isAll === 0 ? free : smaller(add(isPositive(own) ? own : ZERO, joined), free);
+    if (!isPositive(asked)) continue;
+    if (compare(asked, minQuantity) < 0) {
+      joined = asked;
+      continue;
+    }
+    joined = ZERO;
+    free = subtract(free, asked);
+    wanted.push({ level: index + 1, quantity: asked, limit: price, stop: null });
+  }
+  return wanted;
+}

@@ -1,0 +1,182 @@
+// What protects a position: where its stop and its targets are to stand (the wanted state), and what was done about that at
+// the broker (the legs). One per account, instrument, mode and side. next-protection.ts decides what to do next.
+
+import { createHash } from 'node:crypto';
+import type { BrokerName } from '../brokers.ts';
+import { add, compare, type Decimal, sign, subtract, ZERO } from '../decimal.ts';
+import type { AccountId, ClientOrderId, OrderId, Timestamp, UserId } from '../ids.ts';
+import type { Direction, Side } from '../orders/order.ts';
+
+export const EXIT_REASONS = [
+  'stop_loss',
+  'trailing_stop',
+  'break_even',
+  'take_profit',
+  'time_stop',
+  'unprotected',
+] as const;
+export type ExitReason = (typeof EXIT_REASONS)[number];
+
+/** What set the stop where it stands. */
+export type StopKind = Extract<ExitReason, 'stop_loss' | 'trailing_stop' | 'break_even'>;
+
+export const PROTECTION_STATES = [
+  /** Wanted, and not seen to stand yet. */
+  'armed',
+  'standing',
+  /** Taken away for an exit that needs what it reserves. */
+  'suspended',
+  'unprotected',
+  /** It stands, and nobody can look: the broker refuses the credentials. */
+  'unwatched',
+  /** It stands at an account that is not connected any more. */
+  'left',
+  'ended',
+] as const;
+export type ProtectionState = (typeof PROTECTION_STATES)[number];
+
+export interface WantedStop {
+  readonly price: Decimal;
+  readonly kind: StopKind;
+}
+
+export interface WantedTarget {
+  readonly price: Decimal;
+  /** Of the position. */
+  readonly percent: Decimal;
+  /** What it has closed so far. */
+  readonly closed: Decimal;
+  /** It has closed all that it was to close, and stays filled. */
+  readonly isFilled: boolean;
+}
+
+export interface Trail {
+  /** In units of the price. */
+  readonly distance: Decimal;
+  /** It follows once the price was here; null: from the first price that is better than the entry. */
+  readonly activateAt: Decimal | null;
+  /** The best price seen since; the entry's at first. */
+  readonly best: Decimal;
+}
+
+export interface BreakEven {
+  /** A price, or when the first target is filled. */
+  readonly at: Decimal | 'tp1';
+  /** Where the stop goes then. */
+  readonly to: Decimal;
+}
+
+/** `sending`: it may be there, only the broker knows; `taken`: the broker says so; `standing`: the broker shows it. */
+export type ProtectiveStatus = 'sending' | 'taken' | 'standing';
+
+/** One order of ours at the broker: a stop, a target, or, where the broker reserves, a target with a stop beside it. */
+export interface ProtectiveLeg {
+  /** 0: the stop; 1 to 5: that target. */
+  readonly level: number;
+  readonly revision: number;
+  readonly clientOrderId: ClientOrderId;
+  readonly brokerRef: string | null;
+  readonly status: ProtectiveStatus;
+  readonly quantity: Decimal;
+  /** Of a target; null: of a stop. */
+  readonly limit: Decimal | null;
+  /** null: of a target that has none beside it. */
+  readonly stop: Decimal | null;
+  /** Of a target, as far as it is known while it rests. */
+  readonly filled: Decimal;
+  readonly sentAt: Timestamp;
+  /** We have asked for its end, or another takes its place. */
+  readonly isLeaving: boolean;
+}
+
+/** How often the broker has refused the stop, in a row, and in which words. */
+export interface Refused {
+  readonly times: number;
+  readonly firstAt: Timestamp;
+  readonly lastAt: Timestamp;
+  readonly words: string;
+}
+
+export interface Protection {
+  readonly id: string;
+  readonly version: number;
+  readonly userId: UserId;
+  readonly accountId: AccountId;
+  readonly brokerName: BrokerName;
+  readonly simulation: boolean;
+  /** As the order that set it had it. */
+  readonly symbol: string;
+  /** The broker's own, pinned. */
+  readonly instrument: string;
+  readonly side: Direction;
+  readonly state: ProtectionState;
+  /** Why, for a person; null where there is nothing to say. */
+  readonly reason: string | null;
+  /** The order that set it last. */
+  readonly setBy: OrderId;
+  readonly stop: WantedStop | null;
+  readonly targets: readonly WantedTarget[];
+  readonly trail: Trail | null;
+  readonly breakEven: BreakEven | null;
+  readonly timeStopAt: Timestamp | null;
+  /** Of the next leg: no two have the same. */
+  readonly revision: number;
+  readonly legs: readonly ProtectiveLeg[];
+  readonly refused: Refused | null;
+  /** When it was put back after somebody else had taken it away or changed it; of the last hour. */
+  readonly restoredAt: readonly Timestamp[];
+  /** When the stop was last moved by itself. */
+  readonly movedAt: Timestamp | null;
+  /** A target was refused: it is tried again after this. */
+  readonly targetsAgainAt: Timestamp | null;
+  /** Since when an exit has what it reserves. */
+  readonly suspendedAt: Timestamp | null;
+  /** What is still held is to be closed at the market, for this reason; null: it is protected. */
+  readonly closesFor: ExitReason | null;
+  /** The order that closes the position for it, and when it was asked for. */
+  readonly closing: { readonly order: OrderId; readonly at: Timestamp } | null;
+  readonly unprotectedSince: Timestamp | null;
+  /** From the first fill that was known until its stop was first seen. */
+  readonly unprotectedMs: number | null;
+  readonly seenAt: Timestamp | null;
+  readonly dueAt: Timestamp | null;
+}
+
+/** What closes the position. */
+export const closingSide = ({ side }: Pick<Protection, 'side'>): Side => (side === 'long' ? 'sell' : 'buy');
+
+/** For who is long a higher price is better, for who is short a lower one. */
+export const isBetter = (side: Direction, price: Decimal, than: Decimal): boolean =>
+  compare(price, than) === (side === 'long' ? 1 : -1);
+
+const PREFIXES = { stop: 'fs', target: 'fp' } as const;
+
+/** Derived, never drawn, as an order's legs are: whoever takes over asks for the very id that was used. */
+export function protectiveId(protection: string, level: number, revision: number): ClientOrderId {
+  const digest = createHash('sha256').update(`${protection}:${level}:${revision}`).digest('hex');
+  const tail = BigInt(`0x${digest}`).toString(36).padStart(50, '0').slice(-22);
+  return `${level === 0 ? PREFIXES.stop : PREFIXES.target}${tail}` as ClientOrderId;
+}
+
+/** Of a stop or an order at the broker, whoever sent it. */
+export const isProtective = (id: string): boolean => /^f[sp][0-9a-z]{22}$/.test(id);
+
+/** What a target has closed so far, with what it has filled and not ended. */
+export const closedBy = ({ targets, legs }: Pick<Protection, 'targets' | 'legs'>, level: number): Decimal =>
+  legs.reduce<Decimal>(
+    (sum, leg) => (leg.level === level ? add(sum, leg.filled) : sum),
+    targets[level - 1]?.closed ?? ZERO,
+  );
+
+/** Of an order that rests. */
+export const leftOf = ({ quantity, filled }: Pick<ProtectiveLeg, 'quantity' | 'filled'>): Decimal =>
+  subtract(quantity, filled);
+
+export const isWatched = ({ state }: Pick<Protection, 'state'>): boolean =>
+  state !== 'ended' && state !== 'left';
+
+/** Something is wanted at the broker, or by the clock. */
+export const wantsSomething = ({ stop, targets, timeStopAt }: Protection): boolean =>
+  stop !== null || timeStopAt !== null || targets.some(({ isFilled }) => !isFilled);
+
+export const isPositive = (amount: Decimal): boolean => sign(amount) > 0;

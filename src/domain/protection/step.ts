@@ -1,0 +1,112 @@
+// The words of the decision: what it is decided on, and what there is to do. next-protection.ts decides.
+
+import type { Capabilities } from '../brokers.ts';
+import type { Decimal } from '../decimal.ts';
+import type { ClientOrderId } from '../ids.ts';
+import type { BrokerOrderState } from '../orders/fill.ts';
+import type { Side } from '../orders/order.ts';
+import type { Quoted } from './follow.ts';
+import type { ExitReason, Protection, ProtectiveLeg } from './protection.ts';
+
+/** A stop that stands at the broker; see the port. */
+export interface ShownStop {
+  readonly clientOrderId: ClientOrderId | null;
+  readonly brokerRef: string | null;
+  readonly side: Side;
+  readonly price: Decimal;
+  /** null: all that is held. */
+  readonly quantity: Decimal | null;
+}
+
+/** What a leg has closed: as a target, or as a stop. */
+export interface LegFill {
+  readonly by: 'stop' | 'target';
+  readonly order: BrokerOrderState;
+}
+
+/** What became of a leg, as the broker says when it is asked for that one. */
+export interface Fate {
+  readonly brokerRef: string | null;
+  /** `triggered`: it has become an order that has not ended. */
+  readonly status: 'standing' | 'triggered' | 'ended';
+  /** So far. A target with a stop beside it may have been filled in part before the stop came. */
+  readonly fills: readonly LegFill[];
+  /** It triggered, and its order ended before it had closed all that it was to close. */
+  readonly hasDied: boolean;
+}
+
+export interface Held {
+  /** On the protected side; zero where the other one is held. */
+  readonly quantity: Decimal;
+  /** It is what our own fills make of it, or they say nothing. */
+  readonly isAgreed: boolean;
+}
+
+export interface Rules {
+  /** So long after its first refusal a stop is tried, and then what the account's `unprotected` says is done. */
+  readonly protectMs: number;
+  readonly sweepMs: number;
+  readonly followMs: number;
+  /** What is not shown so long after it was sent is sent again: a stop can only reduce. */
+  readonly lostMs: number;
+  /** And a target so long after, where the broker's word can be believed. */
+  readonly giveUpMs: number;
+}
+
+export interface Facts {
+  readonly now: number;
+  readonly able: Pick<Capabilities, 'moves' | 'reserves'>;
+  readonly tickSize: Decimal;
+  readonly quantityStep: Decimal;
+  readonly minQuantity: Decimal;
+  /** null: to be read. */
+  readonly held: Held | null;
+  /** Those on the closing side, whoever set them; null: to be looked at. */
+  readonly stops: readonly ShownStop[] | null;
+  /** Of legs that were asked for in this pass; null: the broker has none. */
+  readonly fates: ReadonlyMap<ClientOrderId, Fate | null>;
+  readonly quoted: Quoted | null;
+  /** An order of ours may yet bring or take something on this side. */
+  readonly isUnsettled: boolean;
+  /** The order that closes the position for it is under way. */
+  readonly isClosing: boolean;
+  /** What to do where the broker refuses the stop. */
+  readonly unprotected: 'close' | 'alert';
+  /** How often this pass has waited for the broker to show what it was asked for. */
+  readonly waits: number;
+  /** What this pass has asked to leave, by the ids or references that it has at the broker. */
+  readonly asked: ReadonlySet<string>;
+}
+
+/** `protection`: how it stands by then; it is saved before anything is sent. */
+export type Step =
+  | { readonly do: 'read the position' }
+  | { readonly do: 'look at the stops' }
+  | { readonly do: 'find'; readonly leg: ProtectiveLeg }
+  | { readonly do: 'ask for the price' }
+  /** `leg`: the last of its legs, as it stands there. */
+  | { readonly do: 'place'; readonly protection: Protection; readonly leg: ProtectiveLeg }
+  /** `from`: as it stands at the broker. */
+  | {
+      readonly do: 'move';
+      readonly protection: Protection;
+      readonly from: ProtectiveLeg;
+      readonly leg: ProtectiveLeg;
+    }
+  | { readonly do: 'remove'; readonly protection: Protection; readonly leg: ProtectiveLeg }
+  /** One that stands there and is in none of our records: a leg that was given up, or an ended protection's. */
+  | { readonly do: 'clear'; readonly protection: Protection; readonly stop: ShownStop }
+  /** What a leg has filled is written down, once. */
+  | {
+      readonly do: 'record';
+      readonly protection: Protection;
+      readonly leg: ProtectiveLeg;
+      readonly fills: readonly { readonly reason: ExitReason; readonly order: BrokerOrderState }[];
+    }
+  /** What is held is closed at the market. */
+  | { readonly do: 'close'; readonly protection: Protection; readonly reason: ExitReason }
+  /** Looked at again soon, within this pass. */
+  | { readonly do: 'wait'; readonly protection: Protection; readonly ms: number }
+  /** All is as it is wanted, or nothing can be done before then. */
+  | { readonly do: 'rest'; readonly protection: Protection; readonly untilMs: number }
+  | { readonly do: 'end'; readonly protection: Protection };

@@ -1,0 +1,263 @@
+// Keeps what is wanted of a position's protection true at the broker. domain/protection/next-protection.ts decides what to do
+// next; this is the driver that does it, on the account's own lane. Each leg is saved as `sending` before it is sent, so that
+// whoever takes over after a crash looks for it first.
+
+import {
+  BrokerBusy,
+  BrokerUnavailable,
+  CredentialsRejected,
+  type Instrument,
+  type TriggerBy,
+} from '../../broker/broker.ts';
+import { type Decimal, negate, sign, ZERO } from '../../domain/decimal.ts';
+import { type ClientOrderId, timestamp } from '../../domain/ids.ts';
+import { agrees } from '../../domain/orders/expected.ts';
+import { refused, taken, unasked, unsent } from '../../domain/protection/answers.ts';
+import type { Quoted } from '../../domain/protection/follow.ts';
+import { nextProtection } from '../../domain/protection/next-protection.ts';
+import {
+  closingSide,
+  type ExitReason,
+  type Protection,
+  type ProtectiveLeg,
+} from '../../domain/protection/protection.ts';
+import type { Facts, Fate, Held, Rules, ShownStop, Step } from '../../domain/protection/step.ts';
+import type { Line } from '../line/line.ts';
+import {
+  sentStop,
+  stopFate,
+  stopOrder,
+  strayedStop,
+  targetFate,
+  targetOrder,
+} from '../line/protective-leg.ts';
+import type { Trades } from './trades.ts';
+
+/** Each saves the protection as it stands by then, in one unit with what else it says; `changed`: somebody else has saved it since. */
+export interface ProtectionSaves {
+  save(protection: Protection): Promise<Protection | 'changed'>;
+  /** What the leg has closed enters the history of orders, once. */
+  record(
+    protection: Protection,
+    leg: ProtectiveLeg,
+    fills: Extract<Step, { do: 'record' }>['fills'],
+  ): Promise<Protection | 'changed'>;
+  /** An order that closes what is held is accepted for it. */
+  close(protection: Protection, reason: ExitReason, held: Decimal): Promise<Protection | 'changed'>;
+}
+
+export interface Keeping {
+  readonly saves: ProtectionSaves;
+  readonly clock: { now(): number };
+  wait(ms: number): Promise<void>;
+  readonly rules: Rules;
+  /** One for the whole process, whoever asks for the price of this instrument. */
+  quote(line: Line, instrument: Instrument): Promise<Quoted>;
+}
+
+export interface ToKeep {
+  readonly protection: Protection;
+  readonly instrument: Instrument;
+  readonly trades: Pick<Trades, 'expected' | 'seen'>;
+  readonly triggerBy: TriggerBy;
+  readonly unprotected: 'close' | 'alert';
+  /** An order of ours may yet bring or take something on this side. */
+  readonly isUnsettled: boolean;
+  /** The order that closes the position for it is under way. */
+  readonly isClosing: boolean;
+}
+
+/** `changed`: it is to be read again. `closing`: an order is to be worked off. */
+export type Kept = { readonly protection: Protection; readonly is: 'kept' | 'changed' | 'closing' };
+
+/** So many steps are no pass any more: something goes round in a circle, and the next sweep goes on. */
+const MOST_STEPS = 200;
+const AWAY_MS = 2_000;
+
+export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): Promise<Kept> {
+  const { saves, clock, rules } = deps;
+  const { instrument, trades } = task;
+  const { stops: port } = line;
+  const at = { instrument, side: closingSide(task.protection), triggerBy: task.triggerBy };
+  let saved = task.protection;
+  let current = saved;
+  let held: Held | null = null;
+  let stops: readonly ShownStop[] | null = null;
+  let fates = new Map<ClientOrderId, Fate | null>();
+  let quoted: Quoted | null = null;
+  let waits = 0;
+  const asked = new Set<string>();
+
+  const factsNow = (): Facts => ({
+    ...{ now: clock.now(), able: line.capabilities, held, stops, fates, quoted, waits, asked },
+    ...{ tickSize: instrument.tickSize, quantityStep: instrument.quantityStep },
+    minQuantity: instrument.minQuantity,
+    isUnsettled: task.isUnsettled,
+    isClosing: task.isClosing,
+    unprotected: task.unprotected,
+  });
+  /** What was seen before something was sent is no longer so. */
+  const lookAgain = () => {
+    stops = null;
+    fates = new Map();
+  };
+  const kept = (protection: Protection, is: Kept['is'] = 'kept'): Kept => ({ protection, is });
+
+  try {
+    for (let steps = 0; steps < MOST_STEPS; steps++) {
+      const step = nextProtection(current, factsNow(), rules);
+      switch (step.do) {
+        case 'read the position':
+          held = await readHeld();
+          break;
+        case 'look at the stops':
+          stops = port ? (await port.standing(instrument)).filter(({ side }) => side === at.side) : [];
+          break;
+        case 'find':
+          fates.set(step.leg.clientOrderId, await find(step.leg));
+          break;
+        case 'ask for the price':
+          quoted = await deps.quote(line, instrument);
+          break;
+        case 'place':
+        case 'move': {
+          if ((await saving(step.protection)) === 'changed') return kept(saved, 'changed');
+          const next = await send(step);
+          lookAgain();
+          if ('close' in next) return await close(next.protection, next.close);
+          current = next.protection;
+          break;
+        }
+        case 'remove':
+          if ((await saving(step.protection)) === 'changed') return kept(saved, 'changed');
+          asked.add(step.leg.clientOrderId);
+          await remove(step.leg);
+          lookAgain();
+          break;
+        case 'clear':
+          current = step.protection;
+          if (step.stop.clientOrderId !== null) asked.add(step.stop.clientOrderId);
+          await port?.remove(strayedStop(step.stop, at));
+          lookAgain();
+          break;
+        case 'record': {
+          const { leg, fills } = step;
+          for (const { order } of fills)
+            trades.seen({
+              ...sentStop(leg, at),
+              instrument: instrument.symbol,
+              fillQuantity: order.fillQuantity,
+            });
+          const after = await saves.record(step.protection, leg, fills);
+          if (after === 'changed') return kept(saved, 'changed');
+          saved = current = after;
+          held = null;
+          lookAgain();
+          break;
+        }
+        case 'close':
+          return await close(step.protection, step.reason);
+        case 'wait':
+          current = step.protection;
+          waits++;
+          await deps.wait(step.ms);
+          held = null;
+          lookAgain();
+          break;
+        case 'rest':
+        case 'end':
+          if (step.protection !== saved && (await saving(step.protection)) === 'changed')
+            return kept(saved, 'changed');
+          return kept(saved);
+      }
+    }
+    throw new BrokerUnavailable('what was asked of the broker does not come about');
+  } catch (fault) {
+    if (!(fault instanceof BrokerUnavailable)) throw fault;
+    const now = clock.now();
+    const ms = fault instanceof BrokerBusy ? Math.max(100, fault.retryAfterMs) : AWAY_MS;
+    const without = unasked(current, fault.message, { now, untilMs: now + ms, protectMs: rules.protectMs });
+    const isRefused = fault instanceof CredentialsRejected;
+    const after = await saving(
+      isRefused ? { ...without, state: 'unwatched', reason: fault.message } : without,
+    );
+    return kept(saved, after === 'changed' ? 'changed' : 'kept');
+  }
+
+  async function saving(protection: Protection): Promise<'saved' | 'changed'> {
+    const after = await saves.save(protection);
+    if (after === 'changed') return 'changed';
+    saved = current = after;
+    return 'saved';
+  }
+
+  async function close(protection: Protection, reason: ExitReason): Promise<Kept> {
+    const after = await saves.close(protection, reason, held?.quantity ?? ZERO);
+    return after === 'changed' ? kept(saved, 'changed') : kept(after, 'closing');
+  }
+
+  async function readHeld(): Promise<Held> {
+    const quantity = await line.position(instrument);
+    const isAgreed = agrees({ quantity, expected: trades.expected(instrument.symbol) });
+    const onSide = current.side === 'long' ? quantity : negate(quantity);
+    return { quantity: sign(onSide) > 0 ? onSide : ZERO, isAgreed };
+  }
+
+  async function send(
+    step: Extract<Step, { do: 'place' | 'move' }>,
+  ): Promise<{ readonly protection: Protection; readonly close?: ExitReason }> {
+    const { leg } = step;
+    const from = step.do === 'move' ? step.from : null;
+    try {
+      if (leg.limit !== null && from === null) return await placeTarget(leg);
+      const stop = stopOrder(leg, at);
+      const outcome =
+        from && port?.move ? await port.move(sentStop(from, at), stop) : await port?.place(stop);
+      if (!outcome) throw new Error('the broker keeps no stops');
+      if (outcome.outcome === 'accepted') return { protection: taken(current, leg, outcome, from) };
+      if (outcome.outcome === 'unknown') return { protection: current };
+      const without = unsent(current, leg);
+      if (outcome.why === 'passed') return { protection: without, close: current.stop?.kind ?? 'stop_loss' };
+      if (outcome.why === 'gone') return { protection: without };
+      return { protection: refused(current, leg, outcome.words, clock.now(), rules) };
+    } catch (fault) {
+      // The connector's word that nothing was sent.
+      if (fault instanceof BrokerUnavailable) current = unsent(current, leg);
+      throw fault;
+    }
+  }
+
+  async function placeTarget(leg: ProtectiveLeg): Promise<{ readonly protection: Protection }> {
+    const outcome = await line.place({
+      ...targetOrder(leg, at),
+      reduceOnly: line.capabilities.reduceOnly,
+      sendBefore: timestamp(clock.now() + rules.giveUpMs),
+    });
+    switch (outcome.outcome) {
+      case 'accepted': {
+        const { brokerRef } = outcome.state;
+        return { protection: taken(current, leg, { clientOrderId: leg.clientOrderId, brokerRef }) };
+      }
+      case 'unknown':
+        return { protection: current };
+      case 'rejected':
+        return { protection: refused(current, leg, outcome.error.message, clock.now(), rules) };
+    }
+  }
+
+  async function remove(leg: ProtectiveLeg): Promise<void> {
+    if (leg.limit === null) return port?.remove(sentStop(leg, at));
+    const { clientOrderId, brokerRef } = leg;
+    // One that was never seen has no name there yet: it is looked for again.
+    if (brokerRef === null) return;
+    return line.cancel({ clientOrderId, brokerRef, symbol: instrument.symbol });
+  }
+
+  async function find(leg: ProtectiveLeg): Promise<Fate | null> {
+    if (leg.limit === null) return stopFate((await port?.find(sentStop(leg, at))) ?? null);
+    const order = await line.find(sentStop(leg, at));
+    // Where a stop stands beside it, either may have come first.
+    const beside = leg.stop === null ? null : ((await port?.find(sentStop(leg, at))) ?? null);
+    return targetFate(order, beside);
+  }
+}

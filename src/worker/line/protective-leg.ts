@@ -1,0 +1,85 @@
+// A leg that protects, in the words of the port: what is sent, what is asked for, and what the answer means.
+
+import type {
+  BrokerOrder,
+  Instrument,
+  SentStop,
+  StopOrder,
+  StopState,
+  TriggerBy,
+} from '../../broker/broker.ts';
+import { ZERO } from '../../domain/decimal.ts';
+import { type ClientOrderId, timestamp } from '../../domain/ids.ts';
+import type { BrokerOrderState } from '../../domain/orders/fill.ts';
+import { hasEnded, type Side } from '../../domain/orders/order.ts';
+import type { ProtectiveLeg } from '../../domain/protection/protection.ts';
+import type { Fate, LegFill, ShownStop } from '../../domain/protection/step.ts';
+
+/** Where a leg stands. */
+export interface Place {
+  readonly instrument: Instrument;
+  /** Of what closes. */
+  readonly side: Side;
+  readonly triggerBy: TriggerBy;
+}
+
+export const stopOrder = (
+  { clientOrderId, quantity, stop }: ProtectiveLeg,
+  { instrument, side, triggerBy }: Place,
+): StopOrder => ({ clientOrderId, instrument, side, quantity, price: stop ?? ZERO, triggerBy });
+
+export const targetOrder = (
+  { clientOrderId, quantity, limit, stop }: ProtectiveLeg,
+  { instrument, side }: Place,
+): Omit<BrokerOrder, 'reduceOnly' | 'sendBefore'> => ({
+  ...{ clientOrderId, instrument, side, quantity },
+  ...(limit !== null && { limit }),
+  ...(stop !== null && { stop }),
+});
+
+export const sentStop = (
+  { clientOrderId, brokerRef, quantity, stop, limit, sentAt }: ProtectiveLeg,
+  { instrument, side }: Place,
+): SentStop => ({
+  ...{ clientOrderId, brokerRef, symbol: instrument.symbol, side, quantity, sentAt },
+  price: stop ?? limit ?? ZERO,
+});
+
+/** One of ours of which no record tells when it was sent. */
+export const strayedStop = (
+  { clientOrderId, brokerRef, price, quantity }: ShownStop,
+  { instrument, side }: Place,
+): SentStop => ({
+  ...{ clientOrderId: clientOrderId as ClientOrderId, brokerRef, symbol: instrument.symbol, side, price },
+  quantity: quantity ?? ZERO,
+  sentAt: timestamp(0),
+});
+
+const filled = (by: LegFill['by'], order: BrokerOrderState | null): LegFill[] =>
+  order === null || order.fillQuantity === ZERO ? [] : [{ by, order }];
+
+export function stopFate(state: StopState | null): Fate | null {
+  if (state === null) return null;
+  const { brokerRef, status, order } = state;
+  const isUnderWay = status === 'triggered' && (order === null || !hasEnded(order.status));
+  return {
+    brokerRef,
+    fills: filled('stop', order),
+    status: status === 'standing' ? status : isUnderWay ? 'triggered' : 'ended',
+    hasDied: status === 'triggered' && !isUnderWay && order?.status !== 'filled',
+  };
+}
+
+/** `beside`: the stop that was placed with it. */
+export function targetFate(order: BrokerOrderState | null, beside: StopState | null): Fate | null {
+  const stop = stopFate(beside);
+  const hasTriggered =
+    stop !== null && (stop.status === 'triggered' || stop.fills.length > 0 || stop.hasDied);
+  if (order === null) return hasTriggered ? stop : null;
+  return {
+    brokerRef: order.brokerRef,
+    fills: [...filled('target', order), ...(hasTriggered ? stop.fills : [])],
+    status: hasTriggered ? stop.status : hasEnded(order.status) ? 'ended' : 'standing',
+    hasDied: stop?.hasDied ?? false,
+  };
+}

@@ -1,0 +1,364 @@
+// An exchange that keeps stops and targets, in as many ways as there are, with misfortunes; and the life of a position there.
+
+import type { StopOutcome, StopState } from '../../src/broker/broker.ts';
+import { BrokerBusy, BrokerUnavailable, type Instrument } from '../../src/broker/broker.ts';
+import type { Capabilities } from '../../src/domain/brokers.ts';
+import { add, compare, type Decimal, decimal, smaller, subtract, ZERO } from '../../src/domain/decimal.ts';
+import type { ClientOrderId } from '../../src/domain/ids.ts';
+import type { BrokerOrderState } from '../../src/domain/orders/fill.ts';
+import type { Line } from '../../src/worker/line/line.ts';
+
+export class Crash extends Error {}
+
+export const INSTRUMENT: Instrument = {
+  symbol: 'BTCUSDT',
+  description: 'a model',
+  contractSize: decimal(1),
+  quantityStep: decimal(1),
+  minQuantity: decimal(2),
+  tickSize: decimal(1),
+  open: true,
+  nextOpen: null,
+};
+
+export interface Ways {
+  readonly stop: 'position' | 'sized';
+  readonly moves: 'set' | 'amend' | 'replace';
+  readonly reserves: boolean;
+  /** It repeats our ids of stops. */
+  readonly hasIds: boolean;
+  /** Moved, a stop is another one. */
+  readonly renames: boolean;
+}
+
+export const LUCK = [
+  'well',
+  'crash before',
+  'crash after',
+  'lose the request',
+  'lose the answer',
+  'unavailable',
+  'busy',
+  'refuse',
+  'show it late',
+] as const;
+export type Luck = (typeof LUCK)[number];
+
+interface ModelStop {
+  id: ClientOrderId | null;
+  readonly ref: string;
+  price: Decimal;
+  /** null: all that is held. */
+  quantity: Decimal | null;
+  status: StopState['status'];
+  order: BrokerOrderState | null;
+  /** The target that it stands beside. */
+  readonly beside: ModelTarget | null;
+  /** Looks until it is shown. */
+  hiddenFor: number;
+}
+
+interface ModelTarget {
+  readonly id: ClientOrderId;
+  readonly ref: string;
+  readonly limit: Decimal;
+  readonly quantity: Decimal;
+  state: BrokerOrderState;
+}
+
+/** Of a long position: a short one is its mirror, and the decision's own affair. */
+export function modelExchange(ways: Ways, draw: () => Luck) {
+  let held: Decimal = ZERO;
+  let price: Decimal = decimal(100);
+  let names = 0;
+  const stops: ModelStop[] = [];
+  const targets: ModelTarget[] = [];
+  /** What was closed by protective orders, as the exchange has it. */
+  const fills = new Map<string, { quantity: Decimal; price: Decimal }>();
+  const breaches: string[] = [];
+  /** Each time that more than one stop of the whole stands. */
+  const capabilities = {
+    ...{ stop: ways.stop, moves: ways.moves, reserves: ways.reserves, reduceOnly: !ways.reserves },
+    ...{
+      refusesDuplicateIds: true,
+      findsByClientIdMs: Number.POSITIVE_INFINITY,
+      fractionalQuantities: false,
+    },
+    ...{ stopEntries: true, timeInForce: ['gtc'] },
+  } satisfies Capabilities;
+
+  const standing = () => stops.filter(({ status }) => status === 'standing');
+  const resting = () => targets.filter(({ state }) => isOpen(state));
+  const isOpen = ({ status }: BrokerOrderState) => status === 'placed' || status === 'partially_filled';
+  const reserved = () =>
+    [
+      ...resting().map(({ quantity, state }) => subtract(quantity, state.fillQuantity)),
+      ...standing().flatMap(({ quantity, beside }) => (beside || quantity === null ? [] : [quantity])),
+    ].reduce<Decimal>(add, ZERO);
+
+  function take(id: string, asked: Decimal, at: Decimal, before: BrokerOrderState | null): BrokerOrderState {
+    const quantity = smaller(asked, held);
+    held = subtract(held, quantity);
+    const total = add(before?.fillQuantity ?? ZERO, quantity);
+    if (total !== ZERO) fills.set(id, { quantity: total, price: at });
+    return {
+      brokerRef: `order-${++names}`,
+      status: compare(quantity, asked) === 0 ? 'filled' : 'cancelled',
+      fillQuantity: total,
+      fillPrice: total === ZERO ? null : at,
+      fee: null,
+      reason: null,
+    };
+  }
+
+  /** What the price, and the position, do to what stands. */
+  function settle(): void {
+    for (const target of resting())
+      if (compare(price, target.limit) >= 0 && held !== ZERO) {
+        const left = subtract(target.quantity, target.state.fillQuantity);
+        const ref = target.ref;
+        target.state = { ...take(target.id, left, target.limit, target.state), brokerRef: ref };
+        end(stops.find(({ beside, status }) => beside === target && status === 'standing'));
+      }
+    for (const stop of standing()) if (compare(price, stop.price) <= 0 && held !== ZERO) trigger(stop);
+    if (held !== ZERO) return;
+    // What only reduces ends with the position; but for what stands by itself at some exchanges.
+    if (ways.stop === 'position') for (const stop of standing()) end(stop);
+  }
+
+  function trigger(stop: ModelStop, part: Decimal | null = null): void {
+    const asked = stop.quantity ?? held;
+    stop.status = 'triggered';
+    const name = stop.beside ? `${stop.beside.id} stop` : (stop.id ?? stop.ref);
+    const order = take(name, part ?? asked, stop.price, null);
+    stop.order = part === null ? order : { ...order, status: 'cancelled' };
+    if (stop.beside && isOpen(stop.beside.state))
+      stop.beside.state = { ...stop.beside.state, status: 'cancelled' };
+  }
+
+  const end = (stop: ModelStop | undefined) => {
+    if (stop) stop.status = 'ended';
+  };
+
+  async function question<Answer>(answer: () => Answer): Promise<Answer> {
+    settle();
+    switch (draw()) {
+      case 'crash before':
+      case 'crash after':
+        throw new Crash();
+      case 'busy':
+        throw new BrokerBusy('busy', 500);
+      case 'unavailable':
+      case 'lose the request':
+      case 'lose the answer':
+        throw new BrokerUnavailable('away');
+      default:
+        return answer();
+    }
+  }
+
+  type Unknown = { readonly outcome: 'unknown'; readonly reason: string };
+  const UNKNOWN: Unknown = { outcome: 'unknown', reason: 'no answer' };
+
+  async function sending<Outcome>(
+    perform: (hiddenFor: number) => Outcome,
+    refusal: Outcome,
+  ): Promise<Outcome | Unknown> {
+    settle();
+    const luck = draw();
+    if (luck === 'crash before') throw new Crash();
+    if (luck === 'unavailable') throw new BrokerUnavailable('away');
+    if (luck === 'busy') throw new BrokerBusy('busy', 500);
+    if (luck === 'lose the request') return UNKNOWN;
+    if (luck === 'refuse') return refusal;
+    const outcome = perform(luck === 'show it late' ? 2 : 0);
+    settle();
+    if (luck === 'crash after') throw new Crash();
+    return luck === 'lose the answer' ? UNKNOWN : outcome;
+  }
+
+  const refusal: StopOutcome = { outcome: 'rejected', why: 'refused', words: 'Not today.' };
+
+  function put(
+    stop: { clientOrderId: ClientOrderId; quantity: Decimal; price: Decimal },
+    hiddenFor: number,
+  ): StopOutcome {
+    if (held === ZERO) return { outcome: 'rejected', why: 'no_position', words: 'Nothing is held.' };
+    if (compare(price, stop.price) <= 0)
+      return { outcome: 'rejected', why: 'passed', words: 'It would trigger at once.' };
+    const quantity = ways.stop === 'position' && !ways.reserves ? null : stop.quantity;
+    if (ways.reserves && compare(add(reserved(), stop.quantity), held) > 0)
+      return { outcome: 'rejected', why: 'refused', words: 'Insufficient quantity.' };
+    if (ways.moves === 'set') for (const old of standing()) end(old);
+    const ref = `stop-${++names}`;
+    const id = ways.hasIds ? stop.clientOrderId : null;
+    stops.push({
+      ...{ id, ref, price: stop.price, quantity, status: 'standing', order: null, beside: null, hiddenFor },
+    });
+    return { outcome: 'accepted', clientOrderId: stop.clientOrderId, brokerRef: ways.hasIds ? ref : null };
+  }
+
+  const idOf = ({ id, beside }: ModelStop) => beside?.id ?? id;
+  const named = (id: ClientOrderId) => stops.find((stop) => idOf(stop) === id);
+
+  const line: Pick<Line, 'capabilities' | 'position' | 'place' | 'find' | 'cancel' | 'stops'> = {
+    capabilities,
+    position: () => question(() => held),
+    place: async ({ clientOrderId, quantity, limit = ZERO, stop }) => {
+      const rejected = (message: string) =>
+        ({ outcome: 'rejected', error: { code: 'invalid_quantity', message } }) as const;
+      return sending<Awaited<ReturnType<Line['place']>>>((hiddenFor) => {
+        if (held === ZERO) return rejected('Nothing is held.');
+        if (ways.reserves && compare(add(reserved(), quantity), held) > 0) return rejected('Insufficient.');
+        if (targets.some(({ id }) => id === clientOrderId)) breaches.push('a target was placed twice');
+        const ref = `target-${++names}`;
+        const state: BrokerOrderState = {
+          ...{
+            brokerRef: ref,
+            status: 'placed',
+            fillQuantity: ZERO,
+            fillPrice: null,
+            fee: null,
+            reason: null,
+          },
+        };
+        const target: ModelTarget = { id: clientOrderId, ref, limit, quantity, state };
+        targets.push(target);
+        if (stop !== undefined)
+          stops.push({
+            ...{
+              id: clientOrderId,
+              ref: `${ref}-stop`,
+              price: stop,
+              quantity,
+              status: 'standing',
+              order: null,
+            },
+            ...{ beside: target, hiddenFor },
+          });
+        settle();
+        return { outcome: 'accepted', state: target.state };
+      }, rejected('Not today.'));
+    },
+    find: ({ clientOrderId }) =>
+      question(() => targets.find(({ id }) => id === clientOrderId)?.state ?? null),
+    cancel: ({ brokerRef }) =>
+      question(() => {
+        const target = resting().find(({ ref }) => ref === brokerRef);
+        if (!target) return;
+        target.state = { ...target.state, status: 'cancelled' };
+        end(standing().find(({ beside }) => beside === target));
+      }),
+    stops: {
+      place: (stop) => sending((hiddenFor) => put(stop, hiddenFor), refusal),
+      ...(ways.moves === 'amend' && {
+        move: (from, to) =>
+          sending<StopOutcome>(() => {
+            const stop = named(from.clientOrderId);
+            if (stop?.status !== 'standing')
+              return { outcome: 'rejected', why: 'gone', words: 'It is gone.' };
+            if (compare(price, to.price) <= 0)
+              return { outcome: 'rejected', why: 'passed', words: 'It would trigger at once.' };
+            stop.price = to.price;
+            if (stop.quantity !== null && !stop.beside) stop.quantity = to.quantity;
+            if (ways.renames && !stop.beside) stop.id = to.clientOrderId;
+            return {
+              outcome: 'accepted',
+              clientOrderId: idOf(stop) ?? from.clientOrderId,
+              brokerRef: stop.ref,
+            };
+          }, refusal),
+      }),
+      remove: ({ clientOrderId, price: at }) =>
+        question(() =>
+          end(standing().find((stop) => (ways.hasIds ? stop.id === clientOrderId : stop.price === at))),
+        ),
+      standing: () =>
+        question(() =>
+          standing()
+            .filter((stop) => stop.hiddenFor-- <= 0)
+            .map((stop) => ({
+              clientOrderId: idOf(stop),
+              brokerRef: ways.hasIds ? stop.ref : null,
+              side: 'sell' as const,
+              price: stop.price,
+              quantity: stop.quantity,
+            })),
+        ),
+      find: ({ clientOrderId, price: at }) =>
+        question((): StopState | null => {
+          const stop = ways.hasIds
+            ? named(clientOrderId)
+            : // By its shape, the last one that had it.
+              stops.findLast((each) => each.price === at && each.status !== 'standing');
+          if (!stop || (stop.status === 'standing' && stop.hiddenFor > 0)) return null;
+          return {
+            brokerRef: ways.hasIds ? stop.ref : null,
+            status: stop.status,
+            order: stop.order,
+            reason: null,
+          };
+        }),
+    },
+  };
+
+  return {
+    line: line as Line,
+    breaches,
+    fills,
+    held: () => held,
+    price: () => price,
+    standing,
+    resting,
+    /** An entry's fill, or somebody else's trade. */
+    trade(change: Decimal) {
+      held = add(held, change);
+      if (compare(held, ZERO) < 0) held = ZERO;
+      // What was reserved was freed first.
+      settle();
+    },
+    /** What an exit at a broker that reserves does before it closes. */
+    free() {
+      for (const stop of standing()) end(stop);
+      for (const target of resting()) target.state = { ...target.state, status: 'cancelled' };
+    },
+    priced(to: Decimal) {
+      price = to;
+      settle();
+    },
+    byHand: {
+      /** Of two that belong together none stays. */
+      remove() {
+        const [stop] = standing();
+        end(stop);
+        if (stop?.beside) stop.beside.state = { ...stop.beside.state, status: 'cancelled' };
+      },
+      move(to: Decimal) {
+        const [stop] = standing();
+        if (stop && compare(to, price) < 0) stop.price = to;
+      },
+      cancelTarget() {
+        const [target] = resting();
+        if (!target) return;
+        target.state = { ...target.state, status: 'cancelled' };
+        end(standing().find(({ beside }) => beside === target));
+      },
+      /** A target is filled in part, and rests. */
+      fillPart() {
+        const [target] = resting();
+        if (!target || held === ZERO) return;
+        if (compare(subtract(target.quantity, target.state.fillQuantity), decimal(2)) < 0) return;
+        held = subtract(held, decimal(1));
+        const fillQuantity = add(target.state.fillQuantity, decimal(1));
+        fills.set(target.id, { quantity: fillQuantity, price: target.limit });
+        target.state = { ...target.state, status: 'partially_filled', fillQuantity, fillPrice: target.limit };
+        settle();
+      },
+      /** The stop triggers, and its order dies when it has filled this much. */
+      triggerAndDie(part: Decimal) {
+        const [stop] = standing();
+        if (stop && compare(part, held) <= 0) trigger(stop, part);
+      },
+    },
+  };
+}

@@ -1,0 +1,333 @@
+// Random lives of a position at every kind of broker: what protects it comes to rest as it is wanted, a stop never loosens by
+// itself, nothing is recorded twice, and nothing of ours is left when the position is gone.
+
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { compare, type Decimal, decimal, ZERO } from '../../src/domain/decimal.ts';
+import { type AccountId, millis, type OrderId, timestamp, type UserId } from '../../src/domain/ids.ts';
+import { parcels } from '../../src/domain/protection/parcels.ts';
+import { isWatched, leftOf, type Protection } from '../../src/domain/protection/protection.ts';
+import { type Keeping, keepProtection, type ToKeep } from '../../src/worker/lane/protect.ts';
+import { Crash, INSTRUMENT, LUCK, type Luck, modelExchange, type Ways } from './protect-model.ts';
+
+const RULES = { protectMs: 10_000, sweepMs: 30_000, followMs: 2_000, lostMs: 2_000, giveUpMs: 30_000 };
+const START = Date.parse('2026-07-15T19:00:00Z');
+
+const WAYS: readonly Ways[] = (['position', 'sized'] as const).flatMap((stop) =>
+  (['set', 'amend', 'replace'] as const).flatMap((moves) =>
+    [true, false].flatMap((reserves): Ways[] =>
+      // Without ids there is one, a part of the position.
+      stop === 'position' && moves === 'set' && !reserves
+        ? [
+            { stop, moves, reserves, hasIds: true, renames: false },
+            { stop, moves, reserves, hasIds: false, renames: false },
+          ]
+        : [{ stop, moves, reserves, hasIds: true, renames: reserves }],
+    ),
+  ),
+);
+
+const wanted = (more: Partial<Protection> = {}): Protection => ({
+  id: '00000000-0000-7000-8000-00000000000a',
+  version: 1,
+  userId: 'u' as UserId,
+  accountId: 'a' as AccountId,
+  brokerName: 'paper',
+  simulation: false,
+  symbol: 'BTCUSDT',
+  instrument: 'BTCUSDT',
+  side: 'long',
+  state: 'armed',
+  reason: null,
+  setBy: 'o' as OrderId,
+  stop: { price: decimal(90), kind: 'stop_loss' },
+  targets: [],
+  trail: null,
+  breakEven: null,
+  timeStopAt: null,
+  revision: 1,
+  legs: [],
+  refused: null,
+  restoredAt: [],
+  movedAt: null,
+  targetsAgainAt: null,
+  suspendedAt: null,
+  closesFor: null,
+  closing: null,
+  unprotectedSince: timestamp(START),
+  unprotectedMs: null,
+  seenAt: null,
+  dueAt: timestamp(START),
+  ...more,
+});
+
+const target = (price: number, percent: number) => ({
+  price: decimal(price),
+  percent: decimal(percent),
+  closed: ZERO,
+  isFilled: false,
+});
+
+type Event =
+  | { readonly kind: 'add' | 'exit' | 'price' | 'hand move' | 'protect' | 'die'; readonly amount: number }
+  | { readonly kind: 'pass' | 'hand remove' | 'hand cancel' | 'fill part' };
+
+function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
+  let now = START;
+  const coming = [...luck];
+  const draw = (): Luck => coming.shift() ?? 'well';
+  const exchange = modelExchange(ways, draw);
+  let saved = first;
+  /** What a person or a signal wants may loosen it. */
+  let isAsked = false;
+  const recorded = new Map<string, Decimal>();
+  const closes: string[] = [];
+
+  const commit = (protection: Protection): Protection => {
+    const misfortune = draw();
+    if (misfortune === 'crash before') throw new Crash();
+    assert.equal(protection.version, saved.version);
+    const [before, after] = [saved.stop, protection.stop];
+    if (before && after && !isAsked)
+      assert.ok(compare(after.price, before.price) >= 0, `the stop loosens: ${before.price} ${after.price}`);
+    saved = { ...protection, version: protection.version + 1 };
+    if (misfortune === 'crash after') throw new Crash();
+    return saved;
+  };
+
+  const deps: Keeping = {
+    clock: { now: () => now },
+    wait: async (ms) => {
+      now += ms;
+    },
+    rules: RULES,
+    quote: async () => ({ bid: exchange.price(), ask: exchange.price() }),
+    saves: {
+      save: async (protection) => commit(protection),
+      async record(protection, leg, fills) {
+        const after = commitWith(protection, () => {
+          for (const { reason, order } of fills) {
+            const name =
+              leg.limit !== null && reason !== 'take_profit'
+                ? `${leg.clientOrderId} stop`
+                : leg.clientOrderId;
+            assert.ok(!recorded.has(name), 'a fill is recorded twice');
+            recorded.set(name, order.fillQuantity);
+          }
+        });
+        return after;
+      },
+      async close(protection, reason) {
+        return commitWith({ ...protection, closing: { order: 'c' as OrderId, at: timestamp(now) } }, () =>
+          closes.push(reason),
+        );
+      },
+    },
+  };
+
+  function commitWith(protection: Protection, besides: () => void): Protection {
+    const misfortune = draw();
+    if (misfortune === 'crash before') throw new Crash();
+    besides();
+    saved = { ...protection, version: protection.version + 1 };
+    if (misfortune === 'crash after') throw new Crash();
+    return saved;
+  }
+
+  const task = (): ToKeep => ({
+    protection: saved,
+    instrument: INSTRUMENT,
+    trades: { expected: () => null, seen: () => {} },
+    triggerBy: 'last',
+    unprotected: 'close',
+    isUnsettled: false,
+    isClosing: false,
+  });
+
+  /** The order that was accepted for it is made, whoever lives. */
+  function makeCloses(): void {
+    if (!saved.closing || !isWatched(saved) || exchange.held() === ZERO) return;
+    if (ways.reserves) exchange.free();
+    exchange.trade(decimal(-Number(exchange.held())));
+  }
+
+  async function pass(): Promise<void> {
+    try {
+      await keepProtection(deps, exchange.line, task());
+    } catch (fault) {
+      if (!(fault instanceof Crash)) throw fault;
+    }
+    if (closes.length > 0) makeCloses();
+    isAsked = false;
+  }
+
+  return {
+    exchange,
+    recorded,
+    closes,
+    saved: () => saved,
+    pass,
+    later(ms: number) {
+      now += ms;
+    },
+    /** As the unit of an order does it. */
+    want(change: Partial<Protection>) {
+      isAsked = true;
+      saved = { ...saved, ...change, version: saved.version + 1 };
+    },
+    async until(isOver: () => boolean) {
+      for (let passes = 0; !isOver(); passes++) {
+        assert.ok(passes < 300, `it does not come to rest: ${JSON.stringify(saved)}`);
+        now = Math.max(now + 1, saved.dueAt ? millis(saved.dueAt) : now);
+        await pass();
+      }
+    },
+  };
+}
+
+function happen({ exchange, want, saved, later }: ReturnType<typeof life>, event: Event, ways: Ways): void {
+  later(200);
+  switch (event.kind) {
+    case 'add':
+      if (exchange.held() !== ZERO) exchange.trade(decimal(event.amount));
+      return;
+    case 'exit': {
+      if (exchange.held() === ZERO) return;
+      if (ways.reserves) exchange.free();
+      exchange.trade(decimal(-event.amount));
+      return;
+    }
+    case 'price':
+      exchange.priced(decimal(event.amount));
+      return;
+    case 'hand remove':
+      exchange.byHand.remove();
+      return;
+    case 'hand move':
+      exchange.byHand.move(decimal(event.amount));
+      return;
+    case 'hand cancel':
+      exchange.byHand.cancelTarget();
+      return;
+    case 'fill part':
+      exchange.byHand.fillPart();
+      return;
+    case 'die':
+      exchange.byHand.triggerAndDie(decimal(event.amount % 3));
+      return;
+    case 'protect':
+      if (isWatched(saved()))
+        want({ stop: { price: decimal(event.amount), kind: 'stop_loss' }, restoredAt: [] });
+      return;
+    case 'pass':
+      return;
+  }
+}
+
+/** As it is wanted, or gone. */
+function isAtRest({ exchange, saved }: ReturnType<typeof life>): boolean {
+  const protection = saved();
+  if (exchange.held() === ZERO)
+    return (
+      protection.state === 'ended' && exchange.standing().length === 0 && exchange.resting().length === 0
+    );
+  if (protection.state !== 'standing') return false;
+  const { reserves } = exchange.line.capabilities;
+  const layout = parcels(protection, exchange.held(), { ...INSTRUMENT, reserves });
+  const legs = protection.legs.map((leg) => ({
+    level: leg.level,
+    left: leftOf(leg),
+    limit: leg.limit,
+    stop: leg.stop,
+  }));
+  return (
+    protection.legs.length === layout.length &&
+    layout.every(({ level, quantity, limit, stop }) =>
+      legs.some(
+        (leg) =>
+          leg.level === level &&
+          leg.limit === limit &&
+          leg.stop === stop &&
+          (leg.left === quantity || (level === 0 && exchange.line.capabilities.stop === 'position')),
+      ),
+    ) &&
+    exchange.standing().length === layout.filter(({ stop }) => stop !== null).length &&
+    exchange.resting().length === layout.filter(({ limit }) => limit !== null).length
+  );
+}
+
+const someEvent: fc.Arbitrary<Event> = fc.oneof(
+  { weight: 3, arbitrary: fc.constant<Event>({ kind: 'pass' }) },
+  fc.record({
+    kind: fc.constantFrom('add' as const, 'exit' as const),
+    amount: fc.integer({ min: 1, max: 12 }),
+  }),
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('price' as const), amount: fc.integer({ min: 80, max: 130 }) }),
+  },
+  fc.record({ kind: fc.constant('hand move' as const), amount: fc.integer({ min: 70, max: 99 }) }),
+  fc.record({ kind: fc.constant('protect' as const), amount: fc.integer({ min: 70, max: 99 }) }),
+  fc.record({ kind: fc.constant('die' as const), amount: fc.integer({ min: 0, max: 6 }) }),
+  fc.constant<Event>({ kind: 'hand remove' }),
+  fc.constant<Event>({ kind: 'hand cancel' }),
+  fc.constant<Event>({ kind: 'fill part' }),
+);
+
+const someLuck = fc.array(
+  fc.oneof({ weight: 6, arbitrary: fc.constant<Luck>('well') }, fc.constantFrom(...LUCK)),
+  { maxLength: 80 },
+);
+
+const someWish: fc.Arbitrary<Partial<Protection>> = fc.record({
+  targets: fc.constantFrom(
+    [],
+    [target(110, 100)],
+    [target(105, 50), target(120, 50)],
+    [target(104, 10), target(108, 20), target(112, 30)],
+  ),
+  trail: fc.constantFrom(null, { distance: decimal(8), activateAt: null, best: decimal(100) }),
+  breakEven: fc.constantFrom(
+    null,
+    { at: 'tp1' as const, to: decimal(100) },
+    { at: decimal(106), to: decimal(101) },
+  ),
+});
+
+const nameOf = (ways: Ways) =>
+  `${ways.stop}, ${ways.moves}${ways.reserves ? ', reserving' : ''}${ways.hasIds ? '' : ', without ids'}`;
+
+describe('what protects a position, through random lives of it', () => {
+  for (const ways of WAYS)
+    it(`comes to rest as it is wanted: ${nameOf(ways)}`, async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          someWish,
+          fc.array(someEvent, { maxLength: 14 }),
+          someLuck,
+          fc.integer({ min: 2, max: 20 }),
+          async (wish, events, luck, quantity) => {
+            const lived = life(ways, wanted(wish), luck);
+            lived.exchange.trade(decimal(quantity));
+            await lived.pass();
+            for (const event of events) {
+              happen(lived, event, ways);
+              await lived.pass();
+            }
+            // Who takes it away again and again is let have his way; after an hour it is put back.
+            await lived.until(() => isAtRest(lived));
+            assert.deepEqual(lived.exchange.breaches, []);
+            const ledger = new Map(
+              [...lived.exchange.fills].map(([id, { quantity: filled }]) => [id, filled]),
+            );
+            // What rests is written down when it has ended.
+            for (const { clientOrderId, filled } of lived.saved().legs)
+              if (filled !== ZERO) lived.recorded.set(clientOrderId, filled);
+            if (ways.hasIds) assert.deepEqual(lived.recorded, ledger);
+          },
+        ),
+        { numRuns: Number(process.env.RUNS ?? 150) },
+      );
+    });
+});
