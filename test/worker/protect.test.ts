@@ -41,6 +41,7 @@ const wanted = (more: Partial<Protection> = {}): Protection => ({
   state: 'armed',
   reason: null,
   setBy: 'o' as OrderId,
+  adopted: null,
   stop: { price: decimal(90), kind: 'stop_loss' },
   targets: [],
   trail: null,

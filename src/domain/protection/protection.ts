@@ -114,6 +114,8 @@ export interface Protection {
   readonly reason: string | null;
   /** The order that set it last. */
   readonly setBy: OrderId;
+  /** Whose wish was taken in last, and from which price its distances count; null: none was yet. */
+  readonly adopted: { readonly order: OrderId; readonly entry: Decimal } | null;
   readonly stop: WantedStop | null;
   readonly targets: readonly WantedTarget[];
   readonly trail: Trail | null;

@@ -1,0 +1,190 @@
+// protections: what is wanted of each, as it was saved last. A change compares its version and sets the next one; an order that fills
+// only adds itself to those whose wish is to be taken in, and the next pass of its worker does that.
+
+import { randomUUIDv7 } from 'node:crypto';
+import type { BrokerName } from '../../domain/brokers.ts';
+import type { Decimal } from '../../domain/decimal.ts';
+import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
+import type { Direction, Leg, Order } from '../../domain/orders/order.ts';
+import type { Protection, ProtectionState } from '../../domain/protection/protection.ts';
+import { type Db, join, must, type Reads, type Statement, sql } from '../engine/db.ts';
+
+/** A protection, and the orders whose wish is yet to be taken in, the first one first. */
+export interface KeptProtection {
+  readonly protection: Protection;
+  readonly wantedBy: readonly OrderId[];
+}
+
+/** What only the decision reads. */
+type Body = Pick<
+  Protection,
+  | 'adopted'
+  | 'stop'
+  | 'targets'
+  | 'trail'
+  | 'breakEven'
+  | 'timeStopAt'
+  | 'revision'
+  | 'legs'
+  | 'refused'
+  | 'restoredAt'
+  | 'movedAt'
+  | 'targetsAgainAt'
+  | 'suspendedAt'
+  | 'closesFor'
+  | 'closing'
+>;
+
+const UNTOUCHED: Body = {
+  adopted: null,
+  stop: null,
+  targets: [],
+  trail: null,
+  breakEven: null,
+  timeStopAt: null,
+  revision: 1,
+  legs: [],
+  refused: null,
+  restoredAt: [],
+  movedAt: null,
+  targetsAgainAt: null,
+  suspendedAt: null,
+  closesFor: null,
+  closing: null,
+};
+
+interface ProtectionRow {
+  id: string;
+  version: number;
+  user_id: UserId;
+  trading_account_id: AccountId;
+  broker_name: BrokerName;
+  simulation: number | boolean;
+  symbol: string;
+  instrument: string;
+  side: Direction;
+  state: ProtectionState;
+  reason: string | null;
+  set_by: OrderId;
+  wanted_by: string | null;
+  body: string | null;
+  unprotected_since: Timestamp | null;
+  unprotected_ms: number | null;
+  seen_at: Timestamp | null;
+  due_at: Timestamp | null;
+  created_at: Timestamp;
+}
+
+/**
+ * In the unit that saves what is known of an entry: from its first fill on, or where nobody knows whether it was filled, its wish is
+ * wanted. Nothing, where the order has none.
+ */
+export function wantProtection(order: Order): Statement[] {
+  const entry = order.legs.findLast(({ leg }) => leg === 'entry');
+  if (!order.wish || !entry || entry.instrument === null || !mayBeHeld(entry)) return [];
+  return [wantedFor(order, entry.instrument, entry.side === 'buy' ? 'long' : 'short', knownAt(entry, order))];
+}
+
+const mayBeHeld = ({ status, fillQuantity }: Leg): boolean =>
+  status === 'unknown' || (fillQuantity !== null && fillQuantity !== '0');
+
+const knownAt = ({ filledAt, ackedAt, sentAt }: Leg, { submittedAt }: Order): Timestamp =>
+  filledAt ?? ackedAt ?? sentAt ?? submittedAt;
+
+/** Where there is one for the position, the order is added to those that it is wanted by. */
+export const wantedFor = (order: Order, instrument: string, side: Direction, at: Timestamp): Statement =>
+  sql`insert into protections (id, version, user_id, trading_account_id, broker_name, simulation, symbol, instrument, side,
+        state, set_by, wanted_by, unprotected_since, due_at, created_at)
+      values (${randomUUIDv7()}, 1, ${order.userId}, ${order.accountId}, ${order.brokerName}, ${order.simulation},
+        ${order.symbol}, ${instrument}, ${side}, 'armed', ${order.id}, ${order.id}, ${at}, ${at}, ${at})
+      on conflict (trading_account_id, instrument, simulation, side) where ended_at is null do update
+        set version = protections.version + 1, due_at = excluded.due_at,
+          wanted_by = case when protections.wanted_by is null then excluded.wanted_by
+            else protections.wanted_by || ' ' || excluded.wanted_by end`;
+
+/** Guarded by `protection`: its version is compared, and the next one set. Whatever it was wanted by is in it by now. */
+export function saveProtection(protection: Protection): Statement {
+  const { id, version, state, reason, setBy, unprotectedSince, unprotectedMs, seenAt, dueAt } = protection;
+  const body = Object.fromEntries(
+    Object.keys(UNTOUCHED).map((key) => [key, protection[key as keyof Body]]),
+  );
+  const isOver = state === 'ended' || state === 'left';
+  return must(
+    'protection',
+    sql`update protections set version = ${version + 1}, state = ${state}, reason = ${reason}, set_by = ${setBy},
+          wanted_by = null, body = ${JSON.stringify(body)}, unprotected_since = ${unprotectedSince},
+          unprotected_ms = ${unprotectedMs}, seen_at = ${seenAt}, due_at = ${isOver ? null : dueAt},
+          ended_at = ${isOver ? (seenAt ?? dueAt) : null}
+        where id = ${id} and version = ${version}`,
+  );
+}
+
+export interface ProtectionEvent {
+  readonly what: string;
+  readonly from: Decimal | null;
+  readonly to: Decimal | null;
+  /** An order's id, or who else. */
+  readonly by: string | null;
+}
+
+export const noteProtection = (
+  id: string,
+  at: Timestamp,
+  { what, from, to, by }: ProtectionEvent,
+): Statement =>
+  sql`insert into protection_history (protection_id, at, what, from_price, to_price, by_whom)
+      values (${id}, ${at}, ${what}, ${from}, ${to}, ${by})`;
+
+/** The user's that are kept, of all accounts or of one. */
+export function keptProtections(
+  db: Reads,
+  user: UserId,
+  account: AccountId | null = null,
+): Promise<KeptProtection[]> {
+  const own = account === null ? sql`` : sql`and trading_account_id = ${account}`;
+  return protectionsWhere(
+    db,
+    join([sql`where user_id = ${user}`, own, sql`and ended_at is null order by created_at, id`], ' '),
+  );
+}
+
+export async function findProtection(db: Reads, id: string): Promise<KeptProtection | null> {
+  const [found] = await protectionsWhere(db, sql`where id = ${id}`);
+  return found ?? null;
+}
+
+/** Users with one that is due, each once. */
+export async function usersWithDueProtection(db: Db, now: Timestamp, limit: number): Promise<UserId[]> {
+  const rows = await db.all<{ user_id: UserId }>(
+    sql`select user_id from protections where ended_at is null and due_at <= ${now} group by user_id limit ${limit}`,
+  );
+  return rows.map((row) => row.user_id);
+}
+
+async function protectionsWhere(db: Reads, where: Statement): Promise<KeptProtection[]> {
+  const rows = await db.all<ProtectionRow>(join([sql`select * from protections`, where], ' '));
+  return rows.map((row) => ({
+    protection: toProtection(row),
+    wantedBy: [...new Set((row.wanted_by ?? '').split(' ').filter(Boolean))] as OrderId[],
+  }));
+}
+
+const toProtection = (row: ProtectionRow): Protection => ({
+  ...(row.body === null ? UNTOUCHED : (JSON.parse(row.body) as Body)),
+  id: row.id,
+  version: row.version,
+  userId: row.user_id,
+  accountId: row.trading_account_id,
+  brokerName: row.broker_name,
+  simulation: Boolean(row.simulation),
+  symbol: row.symbol,
+  instrument: row.instrument,
+  side: row.side,
+  state: row.state,
+  reason: row.reason,
+  setBy: row.set_by,
+  unprotectedSince: row.unprotected_since,
+  unprotectedMs: row.unprotected_ms,
+  seenAt: row.seen_at,
+  dueAt: row.due_at,
+});

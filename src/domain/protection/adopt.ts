@@ -1,0 +1,142 @@
+// What an order asks for becomes what is wanted: levels become prices once it is known what the position was opened at.
+
+import { type Decimal, ZERO } from '../decimal.ts';
+import { type OrderId, timestamp } from '../ids.ts';
+import type { Direction } from '../orders/order.ts';
+import { type Distance, distanceOf, type Entry, type Level, priceOf } from './level.ts';
+import {
+  type BreakEven,
+  isBetter,
+  type Protection,
+  type StopKind,
+  type Trail,
+  type WantedStop,
+  type WantedTarget,
+} from './protection.ts';
+import { timeStopAt } from './time-stop.ts';
+import { breakEvenPrice, isGiven, type Wish } from './wish.ts';
+
+/** What an order asks to protect its position with. */
+export interface OrderWish {
+  readonly own: Wish;
+  /** With the account's defaults: for an entry that opens a position from nothing. */
+  readonly fromFlat: Wish;
+}
+
+/** What it is made of: the order, at which price it was filled, and when first. */
+export interface Ground extends Entry {
+  readonly order: OrderId;
+  readonly filledAt: number;
+}
+
+/** A part that is given replaces, one that is absent leaves what stands, and "none" removes. */
+export function adopt(protection: Protection, wish: Wish, ground: Ground): Protection {
+  const { adopted } = protection;
+  if (adopted?.order === ground.order)
+    return adopted.entry === ground.entry ? protection : adjusted(protection, wish, ground);
+  const { side } = protection;
+  const trail = replaced(wish.trail, protection.trail, (asked) => trailOf(asked, side, ground));
+  const stop = replaced(wish.stop, protection.stop, (level) => stopAt(level, side, ground));
+  const first = stop ?? (trail && wish.stop !== 'none' ? firstOf(trail, side, ground) : null);
+  return {
+    ...protection,
+    setBy: ground.order,
+    adopted: { order: ground.order, entry: ground.entry },
+    stop: first,
+    trail,
+    targets: replaced(wish.targets, protection.targets, (all) => targetsOf(all, side, ground)) ?? [],
+    breakEven: replaced(wish.breakEven, protection.breakEven, (asked) => breakEvenOf(asked, side, ground)),
+    timeStopAt: replaced(wish.timeStop, protection.timeStopAt, (asked) =>
+      timestamp(timeStopAt(asked, ground.filledAt)),
+    ),
+    // Whoever sets it anew has seen what there was.
+    refused: null,
+    restoredAt: [],
+    targetsAgainAt: null,
+  };
+}
+
+/** The same order, at its end: its average has changed a little, and what counts from it does too. What has moved since stays. */
+function adjusted(protection: Protection, wish: Wish, ground: Ground): Protection {
+  const { side, adopted, stop, trail, targets, breakEven } = protection;
+  const before = adopted && { ...ground, entry: adopted.entry };
+  const [was, is] = [before && wantedStop(wish, side, before), wantedStop(wish, side, ground)];
+  const isUnmoved = stop !== null && was !== null && was?.price === stop.price;
+  const prices = isGiven(wish.targets) ? targetsOf(wish.targets, side, ground) : [];
+  return {
+    ...protection,
+    adopted: { order: ground.order, entry: ground.entry },
+    stop: isUnmoved && is ? is : stop,
+    trail: trail && isGiven(wish.trail) ? bestOf(trail, trailOf(wish.trail, side, ground), side) : trail,
+    targets: targets.map((target, index) =>
+      target.isFilled ? target : { ...target, price: prices[index]?.price ?? target.price },
+    ),
+    breakEven:
+      breakEven && isGiven(wish.breakEven) ? breakEvenOf(wish.breakEven, side, ground) : breakEven,
+  };
+}
+
+const wantedStop = (wish: Wish, side: Direction, ground: Ground): WantedStop | null =>
+  isGiven(wish.stop)
+    ? stopAt(wish.stop, side, ground)
+    : isGiven(wish.trail)
+      ? firstOf(trailOf(wish.trail, side, ground), side, ground)
+      : null;
+
+function replaced<Asked, Wanted>(
+  part: Asked | 'none' | undefined,
+  before: Wanted | null,
+  made: (asked: Asked) => Wanted,
+): Wanted | null {
+  if (part === undefined) return before;
+  return isGiven(part) ? made(part) : null;
+}
+
+/** Where the distance leads below zero, as far as it goes. */
+const stopAt = (level: Level, side: Direction, { entry, tick }: Ground): WantedStop => ({
+  price: priceOf(level, { leg: 'stop', side, entry, tick }) ?? tick,
+  kind: 'stop_loss',
+});
+
+const firstOf = ({ distance }: Trail, side: Direction, { entry, tick }: Ground): WantedStop => ({
+  ...stopAt({ unit: 'points', value: distance }, side, { entry, tick } as Ground),
+  kind: 'trailing_stop' satisfies StopKind,
+});
+
+const trailOf = (
+  { distance, activateAt }: { readonly distance: Distance; readonly activateAt: Level | null },
+  side: Direction,
+  { entry, tick }: Ground,
+): Trail => ({
+  distance: distanceOf(distance, { entry, tick }),
+  activateAt: activateAt && priceOf(activateAt, { leg: 'target', side, entry, tick }),
+  best: entry,
+});
+
+/** What was seen since the first fill counts on. */
+const bestOf = (seen: Trail, anew: Trail, side: Direction): Trail => ({
+  ...anew,
+  activateAt: seen.activateAt === null ? null : anew.activateAt,
+  best: isBetter(side, seen.best, anew.best) ? seen.best : anew.best,
+});
+
+const targetsOf = (
+  targets: readonly { readonly at: Level; readonly percent: Decimal }[],
+  side: Direction,
+  { entry, tick }: Ground,
+): readonly WantedTarget[] =>
+  targets.map(({ at, percent }) => ({
+    price: priceOf(at, { leg: 'target', side, entry, tick }) ?? tick,
+    percent,
+    closed: ZERO,
+    isFilled: false,
+  }));
+
+const breakEvenOf = (
+  asked: Parameters<typeof breakEvenPrice>[0],
+  side: Direction,
+  { entry, tick }: Ground,
+): BreakEven => ({
+  at: asked.at === 'tp1' ? 'tp1' : (priceOf(asked.at, { leg: 'target', side, entry, tick }) ?? entry),
+  to: breakEvenPrice(asked, { side, entry, tick }) ?? entry,
+});
