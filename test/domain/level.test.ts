@@ -7,7 +7,6 @@ import fc from 'fast-check';
 import { compare, type Decimal, decimal, isOnStep, sign, subtract } from '../../src/domain/decimal.ts';
 import type { Direction } from '../../src/domain/orders/order.ts';
 import {
-  type Distance,
   distanceOf,
   type Level,
   levelText,
@@ -16,6 +15,7 @@ import {
   readLevel,
 } from '../../src/domain/protection/level.ts';
 import { readJson } from '../../src/domain/signals/json.ts';
+import { anyDistance, anyLevel, positive } from './wishes.ts';
 
 /** As it stands in a message. */
 function written(json: string): unknown {
@@ -96,20 +96,8 @@ describe('A level', () => {
   });
 });
 
-const positive = (most: bigint, places: number) =>
-  fc
-    .tuple(fc.bigInt({ min: 1n, max: most }), fc.nat({ max: places }))
-    .map(([digits, point]) => decimal(new Big(String(digits)).times(new Big(10).pow(-point))));
 const tick = fc.constantFrom(
   ...['0.01', '0.25', '0.1', '1', '5', '0.0001', '0.5', '10', '0.03'].map(decimal),
-);
-const distance: fc.Arbitrary<Distance> = fc.record({
-  unit: fc.constantFrom('percent', 'ticks', 'points'),
-  value: positive(10n ** 6n, 5),
-});
-const level: fc.Arbitrary<Level> = fc.oneof(
-  distance,
-  positive(10n ** 9n, 6).map((value) => ({ unit: 'price' as const, value })),
 );
 const side: fc.Arbitrary<Direction> = fc.constantFrom('long', 'short');
 const leg = fc.constantFrom('stop', 'target');
@@ -118,8 +106,8 @@ const entry = positive(10n ** 9n, 6);
 
 test('a level is read again from its one form', () => {
   fc.assert(
-    fc.property(level, (any) => {
-      assert.deepEqual(readLevel('stop_loss', levelText(any)), { ...any });
+    fc.property(anyLevel, (any) => {
+      assert.deepEqual(readLevel('stop_loss', levelText(any)), any);
     }),
   );
 });
@@ -144,7 +132,7 @@ describe('The price of a level', () => {
 
   test('is above zero and on the tick, or there is none', () => {
     fc.assert(
-      fc.property(level, placing, (any, at) => {
+      fc.property(anyLevel, placing, (any, at) => {
         const price = priceOf(any, at);
         if (price === null) return;
         assert.ok(sign(price) > 0);
@@ -156,7 +144,7 @@ describe('The price of a level', () => {
 
   test('is less than a tick from what was asked', () => {
     fc.assert(
-      fc.property(level, placing, (any, at) => {
+      fc.property(anyLevel, placing, (any, at) => {
         const price = priceOf(any, at);
         if (price !== null) assert.ok(new Big(price).minus(exactly(any, at)).abs().lt(at.tick));
       }),
@@ -166,7 +154,7 @@ describe('The price of a level', () => {
 
   test('lies between what was asked and the entry, unless no tick does', () => {
     fc.assert(
-      fc.property(level, placing, (any, at) => {
+      fc.property(anyLevel, placing, (any, at) => {
         const price = priceOf(any, at);
         const exact = exactly(any, at);
         if (price === null || exact.eq(at.entry)) return;
@@ -184,7 +172,7 @@ describe('The price of a level', () => {
 
   test('of a distance lies on the losing side for a stop and on the winning side for a target, never on the entry', () => {
     fc.assert(
-      fc.property(distance, placing, (any, at) => {
+      fc.property(anyDistance, placing, (any, at) => {
         const price = priceOf(any, at);
         if (price === null) return;
         const isAbove = (at.leg === 'target') === (at.side === 'long');
@@ -196,7 +184,7 @@ describe('The price of a level', () => {
 
   test('stays on the side of the entry on which it was asked', () => {
     fc.assert(
-      fc.property(level, placing, (any, at) => {
+      fc.property(anyLevel, placing, (any, at) => {
         const price = priceOf(any, at);
         const asked = exactly(any, at).cmp(at.entry);
         if (price !== null && asked !== 0) assert.equal(compare(price, at.entry), asked);
@@ -207,7 +195,7 @@ describe('The price of a level', () => {
 
   test('is none exactly where the tick that is meant is not above zero', () => {
     fc.assert(
-      fc.property(level, placing, (any, at) => {
+      fc.property(anyLevel, placing, (any, at) => {
         const isNone = priceOf(any, at) === null;
         const exact = exactly(any, at);
         if (exact.lte(0)) assert.ok(isNone);
@@ -258,7 +246,7 @@ describe('The price of a level', () => {
 describe('A distance in units of the price', () => {
   test('is on the tick, at least a tick, and not more than asked unless that is less than a tick', () => {
     fc.assert(
-      fc.property(distance, entry, tick, (any, from, step) => {
+      fc.property(anyDistance, entry, tick, (any, from, step) => {
         const away = distanceOf(any, { entry: from, tick: step });
         assert.ok(isOnStep(away, step));
         assert.ok(compare(away, step) >= 0);
@@ -276,7 +264,7 @@ describe('A distance in units of the price', () => {
 
   test('is that of the stop, where the entry is on the tick', () => {
     fc.assert(
-      fc.property(distance, fc.integer({ min: 1, max: 10 ** 6 }), tick, (any, ticks, step) => {
+      fc.property(anyDistance, fc.integer({ min: 1, max: 10 ** 6 }), tick, (any, ticks, step) => {
         const from = decimal(new Big(step).times(ticks));
         const price = priceOf(any, { leg: 'stop', side: 'long', entry: from, tick: step });
         if (price !== null) assert.equal(subtract(from, price), distanceOf(any, { entry: from, tick: step }));

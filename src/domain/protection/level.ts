@@ -39,9 +39,9 @@ export const levelText = ({ unit, value }: Level): string =>
 const A_DISTANCE = '"2%" of the entry price, "20t" (ticks), or "150p" (points, units of the price)';
 const A_LEVEL = `a price as a number, or a distance: ${A_DISTANCE}`;
 
-/** `name`: the field, for the words that refuse it. */
-export function readLevel(name: string, value: unknown): Level | Problem {
-  return read(name, value, A_LEVEL);
+/** `name`: the field, for the words that refuse it; `or`: what it may be besides. */
+export function readLevel(name: string, value: unknown, or = ''): Level | Problem {
+  return read(name, value, `${A_LEVEL}${or}`);
 }
 
 export function readDistance(name: string, value: unknown): Distance | Problem {
