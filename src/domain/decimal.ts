@@ -103,6 +103,9 @@ export const isWhole = (a: Decimal): boolean => !a.includes('.');
 /** Where both are positive. */
 export const isOnStep = (amount: Decimal, step: Decimal): boolean =>
   (inUnits(amount, step, (units, others) => units % others) ?? canonical(new Big(amount).mod(step))) === ZERO;
+/** Where both are positive: the greatest multiple of the step that is not above the amount. */
+export const downTo = (amount: Decimal, step: Decimal): Decimal =>
+  subtract(amount, canonical(new Big(amount).mod(step)));
 export const smaller = (a: Decimal, b: Decimal): Decimal => (compare(a, b) <= 0 ? a : b);
 
 /** So that a double shows it exactly. */

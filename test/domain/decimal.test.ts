@@ -10,6 +10,7 @@ import {
   canonical,
   compare,
   decimal,
+  downTo,
   isOnStep,
   isWhole,
   multiply,
@@ -98,4 +99,19 @@ test('what is read is kept as it stands where it is canonical already', () => {
 test('there is one zero', () => {
   for (const text of ['0', '-0', '0.0', '-0.000', '00']) assert.equal(decimal(text), ZERO);
   assert.equal(decimal(-0), ZERO);
+});
+
+test('down to a step is the multiple of it that is not above, and less than a step away', () => {
+  const above = fc
+    .tuple(fc.bigInt({ min: 1n, max: 10n ** 18n }), fc.nat({ max: 18 }))
+    .map(([digits, places]) => decimal(new Big(String(digits)).times(new Big(10).pow(-places))));
+  fc.assert(
+    fc.property(above, above, (whole, step) => {
+      const down = downTo(whole, step);
+      assert.ok(down === ZERO || isOnStep(down, step));
+      assert.ok(compare(down, whole) <= 0);
+      assert.ok(compare(subtract(whole, down), step) < 0);
+    }),
+    { numRuns: 2_000 },
+  );
 });

@@ -136,7 +136,7 @@ const hasOnly = (value: object, names: readonly string[]): boolean =>
 
 const isClock = (value: unknown): boolean => typeof value === 'string' && CLOCK.test(value);
 
-function isTimezone(name: string): boolean {
+export function isTimezone(name: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });
     // Offsets are no places: they know of no daylight saving.

@@ -1,6 +1,6 @@
 // A webhook's body → a Signal, or why it is not one; a signal's action → what to do (the spec's mapping tables).
 
-import { type Decimal, isNumeral, parseDecimal, sign, ZERO } from '../decimal.ts';
+import { type Decimal, sign, ZERO } from '../decimal.ts';
 import {
   ACTIONS,
   type Action,
@@ -11,12 +11,13 @@ import {
   type Side,
 } from '../orders/order.ts';
 import { sideTowards } from '../orders/position.ts';
-import { type JsonObject, type JsonValue, NumberText, readJson } from './json.ts';
+import { type JsonObject, type JsonValue, readJson } from './json.ts';
 import { insteadOf } from './refused-fields.ts';
 import { positionOf, STANCE_SIDES, type Stance } from './strategy.ts';
 import { isSymbol } from './symbol.ts';
 import { readTimestamp, sourceText } from './time.ts';
 import { isUnfilled, notFilledIn, unfilledIn } from './unfilled.ts';
+import { field, inexact, isObject, missing, optional, readNumber, shown } from './values.ts';
 
 export interface Signal {
   readonly action: Action;
@@ -344,35 +345,3 @@ const exit = (direction: Direction): Mapping => ({
   intent: { operation: 'PLACE_EXIT_ORDER', direction },
   orderType: 'exit',
 });
-
-const isObject = (value: JsonValue): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof NumberText);
-
-/** Own fields only; null and absent are the same. */
-const field = (fields: JsonObject, name: string): JsonValue =>
-  Object.hasOwn(fields, name) ? (fields[name] ?? null) : null;
-
-/** Of a field that may be left out; an empty text is the same as none. */
-function optional(fields: JsonObject, name: string): JsonValue {
-  const value = field(fields, name);
-  return typeof value === 'string' && value.trim() === '' ? null : value;
-}
-
-const shown = (value: JsonValue): string =>
-  value instanceof NumberText ? value.text.slice(0, 40) : (JSON.stringify(value)?.slice(0, 40) ?? '');
-
-const missing = (name: string, what: string) => ({ problem: `"${name}" is missing: ${what}.` });
-
-const numberText = (value: JsonValue): string =>
-  value instanceof NumberText ? value.text : typeof value === 'string' ? value.trim() : '';
-
-/** A number, or a text that is one. */
-const readNumber = (value: JsonValue): Decimal | null => parseDecimal(numberText(value));
-
-/** What is wrong with a number that we cannot carry as it is; null: that is not it. */
-const inexact = (name: string, value: JsonValue) =>
-  isNumeral(numberText(value)) && readNumber(value) === null
-    ? {
-        problem: `"${name}" is ${shown(value)}: a number has at most 15 significant digits here, and lies between 1e-15 and 1e16. Send it rounded.`,
-      }
-    : null;
