@@ -81,6 +81,7 @@ export async function openExchange({ file, port = 0, dialect = paper }: Exchange
       body,
       address: request.socket.remoteAddress ?? '',
     });
+    if (visit.what === 'stop') return send(response, NOT_FOUND);
     return visit.what === 'order'
       ? serveOrder(visit, { asker, arrivedAt }, response)
       : serveOther(visit, asker, response);

@@ -2,7 +2,7 @@
 // the clock, and who goes on beyond that is refused, whatever is asked, until the minute is over. Weights are from the exchange's
 // own documents; placing an order has none.
 
-import type { Answer, Dialect, Visit, WireRequest } from '../../chaos/exchange-dialect.ts';
+import type { Answer, Dialect, StopTaken, Taken, Visit, WireRequest } from '../../chaos/exchange-dialect.ts';
 import { turnedAway } from '../../chaos/exchange-dialect.ts';
 import { binance } from './binance.ts';
 
@@ -65,7 +65,8 @@ export function weighedBinance({ now = Date.now }: { now?: () => number } = {}) 
           return turnedAway(told(binance.busy(MINUTE_MS - (now() % MINUTE_MS))));
         }
         const visit = listen(request);
-        if (visit.what === 'order') return { ...visit, tell: (taken) => told(visit.tell(taken)) };
+        if (visit.what === 'order') return { ...visit, tell: (taken: Taken) => told(visit.tell(taken)) };
+        if (visit.what === 'stop') return { ...visit, tell: (taken: StopTaken) => told(visit.tell(taken)) };
         return { ...visit, answer: async () => told(await visit.answer()) };
       };
     },
