@@ -58,6 +58,7 @@ export function openOffice(desk: Desk, { markets, refs }: Dialect, aheadMs: () =
       fillPrice: order.fillPrice,
       fee: order.fee && rounded(order.fee),
       reason: order.reason,
+      limit: null,
       acceptedAt: millis(order.acceptedAt),
       updatedAt: millis(order.updatedAt),
     };
@@ -114,6 +115,8 @@ export function openOffice(desk: Desk, { markets, refs }: Dialect, aheadMs: () =
         .cancel({ clientOrderId: null, brokerRef: order.brokerRef, symbol: '' }, PATIENT);
       return true;
     },
+    stops: async () => [],
+    removeStop: async () => false,
     async positions(account) {
       const { marginMode, stray } = desk.registered(account).standing;
       const held = (await desk.positions(account)).flatMap((position) => {

@@ -44,6 +44,7 @@ export const paper: Dialect = {
       fillPrice: null,
       fee: null,
       reason: null,
+      limit: null,
       acceptedAt: 0,
       updatedAt: 0,
     }),

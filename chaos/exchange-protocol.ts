@@ -62,6 +62,11 @@ export const tellConnected = (able: Capabilities, limits: string | null) => ({
     finds_by_client_id_ms: Number.isFinite(able.findsByClientIdMs) ? able.findsByClientIdMs : null,
     reduce_only: able.reduceOnly,
     fractional_quantities: able.fractionalQuantities,
+    stop: able.stop,
+    moves: able.moves,
+    reserves: able.reserves,
+    stop_entries: able.stopEntries,
+    time_in_force: able.timeInForce,
   },
   limits,
 });

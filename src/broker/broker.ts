@@ -3,7 +3,8 @@
 // one: an answer whose shape is wrong is never "flat", "accepted" or "not found", but BrokerUnavailable for a question and
 // `unknown` for an order.
 
-import type { BrokerName, Capabilities, MarginMode } from '../domain/brokers.ts';
+import type { BrokerName, MarginMode } from '../domain/brokers.ts';
+import type { Capabilities } from '../domain/capabilities.ts';
 import { type Decimal, multiply } from '../domain/decimal.ts';
 import type { AccountId, ClientOrderId, Timestamp } from '../domain/ids.ts';
 import type { BrokerOrderState } from '../domain/orders/fill.ts';

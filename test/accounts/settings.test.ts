@@ -453,6 +453,11 @@ describe('open to everybody', () => {
         reduce_only: true,
         fractional_quantities: true,
         margin_mode: false,
+        stop: 'position',
+        moves: 'amend',
+        reserves: false,
+        stop_entries: true,
+        time_in_force: ['gtc', 'day', 'ioc', 'fok'],
       },
       margin_help: null,
     });

@@ -40,6 +40,11 @@ const CONNECTED = {
     finds_by_client_id_ms: null,
     reduce_only: true,
     fractional_quantities: true,
+    stop: 'none',
+    moves: 'replace',
+    reserves: false,
+    stop_entries: false,
+    time_in_force: [],
   },
   limits: null,
 };

@@ -2,7 +2,7 @@
 // the clock, and who goes on beyond that is refused, whatever is asked, until the minute is over. Weights are from the exchange's
 // own documents; placing an order has none.
 
-import type { Answer, Dialect, Visit, WireRequest } from '../../chaos/exchange-dialect.ts';
+import type { Answer, Dialect, StopTaken, Taken, Visit, WireRequest } from '../../chaos/exchange-dialect.ts';
 import { turnedAway } from '../../chaos/exchange-dialect.ts';
 import { binance } from './binance.ts';
 
@@ -11,6 +11,8 @@ const MINUTE_MS = 60_000;
 
 const WEIGHTS: Readonly<Record<string, number>> = {
   'POST /fapi/v1/order': 0,
+  'POST /fapi/v1/algoOrder': 0,
+  'GET /fapi/v1/allAlgoOrders': 5,
   'GET /fapi/v1/openOrders': 40,
   'GET /fapi/v1/allOrders': 5,
   'GET /fapi/v1/userTrades': 5,
@@ -26,9 +28,12 @@ const WEIGHTS: Readonly<Record<string, number>> = {
   'GET /fapi/v1/ticker/bookTicker': 2,
 };
 
-const weightOf = ({ method, path }: WireRequest): number =>
+function weightOf({ method, path, query }: WireRequest): number {
   // The other hosts of Binance count by themselves.
-  path.startsWith('/fapi/') ? (WEIGHTS[`${method} ${path}`] ?? 1) : 0;
+  if (!path.startsWith('/fapi/')) return 0;
+  if (path === '/fapi/v1/openAlgoOrders' && !query.has('symbol')) return 40;
+  return WEIGHTS[`${method} ${path}`] ?? 1;
+}
 
 /** `now`: by which its minutes are counted. */
 export function weighedBinance({ now = Date.now }: { now?: () => number } = {}) {
@@ -59,13 +64,14 @@ export function weighedBinance({ now = Date.now }: { now?: () => number } = {}) 
     ...binance,
     open(office, desk) {
       const listen = binance.open(office, desk);
-      return (request): Visit => {
+      return async (request): Promise<Visit> => {
         if (count(request) > WEIGHT_A_MINUTE) {
           seen.refused++;
           return turnedAway(told(binance.busy(MINUTE_MS - (now() % MINUTE_MS))));
         }
-        const visit = listen(request);
-        if (visit.what === 'order') return { ...visit, tell: (taken) => told(visit.tell(taken)) };
+        const visit = await listen(request);
+        if (visit.what === 'order') return { ...visit, tell: (taken: Taken) => told(visit.tell(taken)) };
+        if (visit.what === 'stop') return { ...visit, tell: (taken: StopTaken) => told(visit.tell(taken)) };
         return { ...visit, answer: async () => told(await visit.answer()) };
       };
     },

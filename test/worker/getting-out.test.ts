@@ -43,6 +43,7 @@ import { workOff } from '../../src/worker/lane/work-off.ts';
 import { createConnections } from '../../src/worker/line/connections.ts';
 import { createGates } from '../../src/worker/line/gate.ts';
 import { createRates } from '../../src/worker/line/rates.ts';
+import { NO_STOPS } from './scripted-broker.ts';
 
 class Crash extends Error {}
 
@@ -169,7 +170,12 @@ function market(day: Day, clock: { now(): number }, tick: () => void) {
   const open = async (): Promise<Broker> => {
     if (day.outages.some(within)) throw new BrokerUnavailable('away');
     return {
-      capabilities: { ...day.able, findsByClientIdMs: Number.POSITIVE_INFINITY, fractionalQuantities: true },
+      capabilities: {
+        ...day.able,
+        ...NO_STOPS,
+        findsByClientIdMs: Number.POSITIVE_INFINITY,
+        fractionalQuantities: true,
+      },
       limits: 'model',
       verify: async () => ({ warnings: [] }),
       resolve: async () => ask(() => INSTRUMENT),

@@ -46,6 +46,7 @@ import { workOff } from '../../src/worker/lane/work-off.ts';
 import { type BrokerAccess, createConnections } from '../../src/worker/line/connections.ts';
 import { createGates } from '../../src/worker/line/gate.ts';
 import { createRates } from '../../src/worker/line/rates.ts';
+import { NO_STOPS } from './scripted-broker.ts';
 
 /** The process is gone: nothing that it was about to do happens. */
 class Crash extends Error {}
@@ -85,7 +86,7 @@ const RULES = {
   ...{ giveUpMs: 30_000, lagMs: 30_000 },
 };
 
-const ABLE = { findsByClientIdMs: Number.POSITIVE_INFINITY, fractionalQuantities: true };
+const ABLE = { findsByClientIdMs: Number.POSITIVE_INFINITY, fractionalQuantities: true, ...NO_STOPS };
 
 interface LedgerOrder {
   readonly clientOrderId: ClientOrderId;
@@ -543,10 +544,9 @@ describe('any signals, any position, any luck', () => {
       fc.asyncProperty(cases, quiet, async ({ start, signals, reduceOnly, restsFor: looks }, luck) => {
         const restsFor = Math.min(looks, SOON);
         const capabilities = {
+          ...ABLE,
           refusesDuplicateIds: false,
           reduceOnly,
-          findsByClientIdMs: Number.POSITIVE_INFINITY,
-          fractionalQuantities: true,
         };
         const world = model(capabilities, start, luck, restsFor);
         const expected = signals.reduce((at, { intent, quantity }) => tableOf(at, intent, quantity), start);

@@ -65,11 +65,21 @@ export interface Held {
 
 export type ScriptedBroker = ReturnType<typeof scriptedBroker>;
 
+/** Of a broker that keeps nothing for a position. */
+export const NO_STOPS = {
+  stop: 'none',
+  moves: 'replace',
+  reserves: false,
+  stopEntries: false,
+  timeInForce: [],
+} as const satisfies Partial<Capabilities>;
+
 const ABLE: Capabilities = {
   refusesDuplicateIds: true,
   findsByClientIdMs: Number.POSITIVE_INFINITY,
   reduceOnly: true,
   fractionalQuantities: true,
+  ...NO_STOPS,
 };
 
 const PRICE = decimal(100);

@@ -2,6 +2,7 @@
 
 import { type Static, type TProperties, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { MOVES, STOPS, TIMES_IN_FORCE } from '../../domain/capabilities.ts';
 import { type Decimal, parseDecimal, sign } from '../../domain/decimal.ts';
 import { type ClientOrderId, millis, type Timestamp, timestamp } from '../../domain/ids.ts';
 import type { OrderError, RejectionCode } from '../../domain/orders/order.ts';
@@ -37,6 +38,11 @@ const Connected = exactly({
     finds_by_client_id_ms: orNull(Type.Number({ minimum: 0 })),
     reduce_only: Type.Boolean(),
     fractional_quantities: Type.Boolean(),
+    stop: Type.Enum([...STOPS]),
+    moves: Type.Enum([...MOVES]),
+    reserves: Type.Boolean(),
+    stop_entries: Type.Boolean(),
+    time_in_force: Type.Array(Type.Enum([...TIMES_IN_FORCE])),
   }),
   // null: nobody shares this account's limit
   limits: orNull(text),
@@ -48,6 +54,11 @@ export const capabilitiesOf = ({ capabilities }: Static<typeof Connected>): Capa
   findsByClientIdMs: capabilities.finds_by_client_id_ms ?? Number.POSITIVE_INFINITY,
   reduceOnly: capabilities.reduce_only,
   fractionalQuantities: capabilities.fractional_quantities,
+  stop: capabilities.stop,
+  moves: capabilities.moves,
+  reserves: capabilities.reserves,
+  stopEntries: capabilities.stop_entries,
+  timeInForce: capabilities.time_in_force,
 });
 
 const InstrumentAnswer = exactly({

@@ -2,6 +2,7 @@
 
 import { Type } from 'typebox';
 import { BROKER_NAMES, MARGIN_MODES } from '../../domain/brokers.ts';
+import { MOVES, STOPS, TIMES_IN_FORCE } from '../../domain/capabilities.ts';
 import { SECURITY_EVENTS } from '../../domain/denial.ts';
 import { DAYS } from '../../domain/guards/guards.ts';
 import { SEAL_ALGORITHM } from '../../domain/identity/sealed.ts';
@@ -305,6 +306,11 @@ export const Brokers = Type.Object(
               reduce_only: flag('true: what closes can never open the other side', true),
               fractional_quantities: flag('true: parts of one can be traded', true),
               margin_mode: flag('true: an account with it has the setting `margin_mode`'),
+              stop: oneOf(STOPS, saying('what a stop there closes: all that is held, or its quantity')),
+              moves: oneOf(MOVES, saying('how a stop there gets another price')),
+              reserves: flag('true: what an order that rests would close can be closed by nothing else'),
+              stop_entries: flag('true: an entry can wait for a price to be reached', true),
+              time_in_force: Type.Array(oneOf(TIMES_IN_FORCE), saying('of orders that rest')),
             },
             { title: 'Capabilities' },
           ),
