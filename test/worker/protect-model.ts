@@ -2,7 +2,7 @@
 
 import type { StopOutcome, StopState } from '../../src/broker/broker.ts';
 import { BrokerBusy, BrokerUnavailable, type Instrument } from '../../src/broker/broker.ts';
-import type { Capabilities } from '../../src/domain/brokers.ts';
+import type { Capabilities } from '../../src/domain/capabilities.ts';
 import { add, compare, type Decimal, decimal, smaller, subtract, ZERO } from '../../src/domain/decimal.ts';
 import type { ClientOrderId } from '../../src/domain/ids.ts';
 import type { BrokerOrderState } from '../../src/domain/orders/fill.ts';

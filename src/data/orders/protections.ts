@@ -105,9 +105,7 @@ export const wantedFor = (order: Order, instrument: string, side: Direction, at:
 /** Guarded by `protection`: its version is compared, and the next one set. Whatever it was wanted by is in it by now. */
 export function saveProtection(protection: Protection): Statement {
   const { id, version, state, reason, setBy, unprotectedSince, unprotectedMs, seenAt, dueAt } = protection;
-  const body = Object.fromEntries(
-    Object.keys(UNTOUCHED).map((key) => [key, protection[key as keyof Body]]),
-  );
+  const body = Object.fromEntries(Object.keys(UNTOUCHED).map((key) => [key, protection[key as keyof Body]]));
   const isOver = state === 'ended' || state === 'left';
   return must(
     'protection',

@@ -3,6 +3,7 @@
 import { parseDecimal } from '../decimal.ts';
 import { timestamp } from '../ids.ts';
 import { isSymbol } from '../signals/symbol.ts';
+import { isTimezone } from '../timezone.ts';
 import { DAYS, type GuardName, type Guards } from './guards.ts';
 
 type Reading = { readonly guards: Guards } | { readonly problems: readonly string[] };
@@ -135,16 +136,6 @@ const hasOnly = (value: object, names: readonly string[]): boolean =>
   Object.keys(value).every((name) => names.includes(name));
 
 const isClock = (value: unknown): boolean => typeof value === 'string' && CLOCK.test(value);
-
-export function isTimezone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    // Offsets are no places: they know of no daylight saving.
-    return /^[A-Za-z]/.test(name);
-  } catch {
-    return false;
-  }
-}
 
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/;
 

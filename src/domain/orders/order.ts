@@ -11,7 +11,12 @@ import {
   type Timestamp,
   type UserId,
 } from '../ids.ts';
+import type { ExitReason } from '../protection/protection.ts';
+import type { OrderWish } from '../protection/wish.ts';
+import type { Direction, Side } from '../side.ts';
 import type { StanceSide } from '../signals/strategy.ts';
+
+export type { Direction, Side };
 
 export const ACTIONS = [
   'buy',
@@ -30,9 +35,6 @@ export type Action = (typeof ACTIONS)[number];
 export const ORDER_TYPES = ['entry', 'exit'] as const;
 export type OrderType = (typeof ORDER_TYPES)[number];
 
-export type Side = 'buy' | 'sell';
-export type Direction = 'long' | 'short';
-
 /** Where an order is to bring the position, and in which direction it may open something on the way. */
 export interface Target {
   /** Signed. */
@@ -49,7 +51,7 @@ export type OrderIntent = { readonly target?: Target } & (
   | { readonly operation: 'CLOSE_POSITION'; readonly direction: Direction | null }
 );
 
-export const SOURCES = ['webhook', 'dashboard'] as const;
+export const SOURCES = ['webhook', 'dashboard', 'protection'] as const;
 export type Source = (typeof SOURCES)[number];
 
 export const ORDER_STATUSES = [
@@ -268,6 +270,13 @@ export interface Order {
   readonly deadlineAt: Timestamp;
   readonly filledAt: Timestamp | null;
   readonly trace: Trace;
+  /** What is to protect the position that it opens; absent: nothing was asked for. */
+  readonly wish?: OrderWish;
+  /** Of what a protection closed: why, and for which order. */
+  readonly exitReason?: ExitReason;
+  readonly causedBy?: OrderId;
+  /** From its first fill until its stop was seen. */
+  readonly unprotectedMs?: number;
   /** Its owner said what became of it (settle.ts); otherwise what is known of it is the broker's word. */
   readonly settledBy?: 'user';
 }

@@ -1,7 +1,7 @@
 // Whether a broker can keep what a message asks for. What it cannot is refused before anything trades: who asked for a stop
 // must not trade without one.
 
-import type { Capabilities } from '../brokers.ts';
+import type { Capabilities } from '../capabilities.ts';
 import { type Decimal, decimal, downTo, isWhole, sign } from '../decimal.ts';
 import { isGiven, type ProtectionField, type Wish } from './wish.ts';
 

@@ -2,7 +2,7 @@
 
 import { type Decimal, ZERO } from '../decimal.ts';
 import { type OrderId, timestamp } from '../ids.ts';
-import type { Direction } from '../orders/order.ts';
+import type { Direction } from '../side.ts';
 import { type Distance, distanceOf, type Entry, type Level, priceOf } from './level.ts';
 import {
   type BreakEven,
@@ -15,13 +15,6 @@ import {
 } from './protection.ts';
 import { timeStopAt } from './time-stop.ts';
 import { breakEvenPrice, isGiven, type Wish } from './wish.ts';
-
-/** What an order asks to protect its position with. */
-export interface OrderWish {
-  readonly own: Wish;
-  /** With the account's defaults: for an entry that opens a position from nothing. */
-  readonly fromFlat: Wish;
-}
 
 /** What it is made of: the order, at which price it was filled, and when first. */
 export interface Ground extends Entry {
@@ -71,8 +64,7 @@ function adjusted(protection: Protection, wish: Wish, ground: Ground): Protectio
     targets: targets.map((target, index) =>
       target.isFilled ? target : { ...target, price: prices[index]?.price ?? target.price },
     ),
-    breakEven:
-      breakEven && isGiven(wish.breakEven) ? breakEvenOf(wish.breakEven, side, ground) : breakEven,
+    breakEven: breakEven && isGiven(wish.breakEven) ? breakEvenOf(wish.breakEven, side, ground) : breakEven,
   };
 }
 

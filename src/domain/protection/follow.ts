@@ -2,7 +2,7 @@
 
 import { add, compare, type Decimal, decimal, multiply, subtract } from '../decimal.ts';
 import { millis, timestamp } from '../ids.ts';
-import type { Direction } from '../orders/order.ts';
+import type { Direction } from '../side.ts';
 import { isBetter, type Protection, type StopKind } from './protection.ts';
 
 /** A tenth of the distance: less is not worth a call. */

@@ -12,7 +12,7 @@ import {
   sign,
   subtract,
 } from '../decimal.ts';
-import type { Direction } from '../orders/order.ts';
+import type { Direction } from '../side.ts';
 import { isUnfilled, notFilledIn } from '../signals/unfilled.ts';
 import { inexact, isRecord, numberText, type Problem, shown } from '../signals/values.ts';
 

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import type { BrokerName } from '../brokers.ts';
 import { add, compare, type Decimal, sign, subtract, ZERO } from '../decimal.ts';
 import type { AccountId, ClientOrderId, OrderId, Timestamp, UserId } from '../ids.ts';
-import type { Direction, Side } from '../orders/order.ts';
+import type { Direction, Side } from '../side.ts';
 
 export const EXIT_REASONS = [
   'stop_loss',

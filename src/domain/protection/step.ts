@@ -1,10 +1,10 @@
 // The words of the decision: what it is decided on, and what there is to do. next-protection.ts decides.
 
-import type { Capabilities } from '../brokers.ts';
+import type { Capabilities } from '../capabilities.ts';
 import type { Decimal } from '../decimal.ts';
 import type { ClientOrderId } from '../ids.ts';
 import type { BrokerOrderState } from '../orders/fill.ts';
-import type { Side } from '../orders/order.ts';
+import type { Side } from '../side.ts';
 import type { Quoted } from './follow.ts';
 import type { ExitReason, Protection, ProtectiveLeg } from './protection.ts';
 

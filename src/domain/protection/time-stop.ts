@@ -1,9 +1,9 @@
 // When a position is closed by the clock: so long after its first fill, or at a time of day.
 
 import { isWhole } from '../decimal.ts';
-import { isTimezone } from '../guards/settings.ts';
 import { isUnfilled, notFilledIn } from '../signals/unfilled.ts';
 import { numberText, type Problem, readNumber, shown } from '../signals/values.ts';
+import { isTimezone } from '../timezone.ts';
 
 export type TimeStop =
   | { readonly seconds: number }

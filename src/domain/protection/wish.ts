@@ -54,6 +54,13 @@ export interface Wish {
   readonly timeStop?: TimeStop | None;
 }
 
+/** What an order asks for. */
+export interface OrderWish {
+  readonly own: Wish;
+  /** With the account's defaults: for an entry that opens a position from nothing. */
+  readonly fromFlat: Wish;
+}
+
 /** The fields by which a message says it. */
 export const PROTECTION_FIELDS = [
   'stop_loss',
