@@ -4,8 +4,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { BrokerUnavailable } from '../../src/broker/broker.ts';
 import { compare, type Decimal, decimal, ZERO } from '../../src/domain/decimal.ts';
-import { type AccountId, millis, type OrderId, timestamp, type UserId } from '../../src/domain/ids.ts';
+import { type AccountId, type OrderId, timestamp, type UserId } from '../../src/domain/ids.ts';
 import { parcels } from '../../src/domain/protection/parcels.ts';
 import { isWatched, leftOf, type Protection } from '../../src/domain/protection/protection.ts';
 import { type Keeping, keepProtection, type ToKeep } from '../../src/worker/lane/protect.ts';
@@ -40,6 +41,7 @@ const wanted = (more: Partial<Protection> = {}): Protection => ({
   side: 'long',
   state: 'armed',
   reason: null,
+  wantedBy: [],
   setBy: 'o' as OrderId,
   adopted: null,
   stop: { price: decimal(90), kind: 'stop_loss' },
@@ -80,6 +82,7 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
   const draw = (): Luck => coming.shift() ?? 'well';
   const exchange = modelExchange(ways, draw);
   let saved = first;
+  let due = now;
   /** What a person or a signal wants may loosen it. */
   let isAsked = false;
   const recorded = new Map<string, Decimal>();
@@ -106,7 +109,7 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
     quote: async () => ({ bid: exchange.price(), ask: exchange.price() }),
     saves: {
       save: async (protection) => commit(protection),
-      async record(protection, leg, fills) {
+      async record(protection, { leg, fills }) {
         const after = commitWith(protection, () => {
           for (const { reason, order } of fills) {
             const name =
@@ -155,9 +158,11 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
 
   async function pass(): Promise<void> {
     try {
-      await keepProtection(deps, exchange.line, task());
+      ({ untilMs: due } = await keepProtection(deps, exchange.line, task()));
     } catch (fault) {
-      if (!(fault instanceof Crash)) throw fault;
+      if (!(fault instanceof Crash || fault instanceof BrokerUnavailable)) throw fault;
+      // Whoever drives it comes again soon.
+      now += 2_000;
     }
     if (closes.length > 0) makeCloses();
     isAsked = false;
@@ -180,7 +185,7 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
     async until(isOver: () => boolean) {
       for (let passes = 0; !isOver(); passes++) {
         assert.ok(passes < 300, `it does not come to rest: ${JSON.stringify(saved)}`);
-        now = Math.max(now + 1, saved.dueAt ? millis(saved.dueAt) : now);
+        now = Math.max(now + 1, Math.min(due, now + RULES.sweepMs));
         await pass();
       }
     },

@@ -9,12 +9,6 @@ import type { Direction, Leg, Order } from '../../domain/orders/order.ts';
 import type { Protection, ProtectionState } from '../../domain/protection/protection.ts';
 import { type Db, join, must, type Reads, type Statement, sql } from '../engine/db.ts';
 
-/** A protection, and the orders whose wish is yet to be taken in, the first one first. */
-export interface KeptProtection {
-  readonly protection: Protection;
-  readonly wantedBy: readonly OrderId[];
-}
-
 /** What only the decision reads. */
 type Body = Pick<
   Protection,
@@ -102,15 +96,16 @@ export const wantedFor = (order: Order, instrument: string, side: Direction, at:
           wanted_by = case when protections.wanted_by is null then excluded.wanted_by
             else protections.wanted_by || ' ' || excluded.wanted_by end`;
 
-/** Guarded by `protection`: its version is compared, and the next one set. Whatever it was wanted by is in it by now. */
+/** Guarded by `protection`: its version is compared, and the next one set. */
 export function saveProtection(protection: Protection): Statement {
-  const { id, version, state, reason, setBy, unprotectedSince, unprotectedMs, seenAt, dueAt } = protection;
+  const { id, version, state, reason, setBy, wantedBy, unprotectedSince, unprotectedMs, seenAt, dueAt } =
+    protection;
   const body = Object.fromEntries(Object.keys(UNTOUCHED).map((key) => [key, protection[key as keyof Body]]));
   const isOver = state === 'ended' || state === 'left';
   return must(
     'protection',
     sql`update protections set version = ${version + 1}, state = ${state}, reason = ${reason}, set_by = ${setBy},
-          wanted_by = null, body = ${JSON.stringify(body)}, unprotected_since = ${unprotectedSince},
+          wanted_by = ${wantedBy.join(' ') || null}, body = ${JSON.stringify(body)}, unprotected_since = ${unprotectedSince},
           unprotected_ms = ${unprotectedMs}, seen_at = ${seenAt}, due_at = ${isOver ? null : dueAt},
           ended_at = ${isOver ? (seenAt ?? dueAt) : null}
         where id = ${id} and version = ${version}`,
@@ -138,7 +133,7 @@ export function keptProtections(
   db: Reads,
   user: UserId,
   account: AccountId | null = null,
-): Promise<KeptProtection[]> {
+): Promise<Protection[]> {
   const own = account === null ? sql`` : sql`and trading_account_id = ${account}`;
   return protectionsWhere(
     db,
@@ -146,7 +141,7 @@ export function keptProtections(
   );
 }
 
-export async function findProtection(db: Reads, id: string): Promise<KeptProtection | null> {
+export async function findProtection(db: Reads, id: string): Promise<Protection | null> {
   const [found] = await protectionsWhere(db, sql`where id = ${id}`);
   return found ?? null;
 }
@@ -159,12 +154,9 @@ export async function usersWithDueProtection(db: Db, now: Timestamp, limit: numb
   return rows.map((row) => row.user_id);
 }
 
-async function protectionsWhere(db: Reads, where: Statement): Promise<KeptProtection[]> {
+async function protectionsWhere(db: Reads, where: Statement): Promise<Protection[]> {
   const rows = await db.all<ProtectionRow>(join([sql`select * from protections`, where], ' '));
-  return rows.map((row) => ({
-    protection: toProtection(row),
-    wantedBy: [...new Set((row.wanted_by ?? '').split(' ').filter(Boolean))] as OrderId[],
-  }));
+  return rows.map(toProtection);
 }
 
 const toProtection = (row: ProtectionRow): Protection => ({
@@ -180,6 +172,7 @@ const toProtection = (row: ProtectionRow): Protection => ({
   side: row.side,
   state: row.state,
   reason: row.reason,
+  wantedBy: [...new Set((row.wanted_by ?? '').split(' ').filter(Boolean))] as OrderId[],
   setBy: row.set_by,
   unprotectedSince: row.unprotected_since,
   unprotectedMs: row.unprotected_ms,

@@ -46,13 +46,9 @@ export function refused(
 export function unasked(
   protection: Protection,
   words: string,
-  { now, untilMs, protectMs }: { readonly now: number; readonly untilMs: number; readonly protectMs: number },
+  { now, protectMs }: { readonly now: number; readonly protectMs: number },
 ): Protection {
   const { unprotectedSince } = protection;
   const isLong = unprotectedSince !== null && now - millis(unprotectedSince) >= protectMs;
-  return {
-    ...protection,
-    ...(isLong && { state: 'unprotected', reason: words }),
-    dueAt: timestamp(untilMs),
-  };
+  return isLong ? { ...protection, state: 'unprotected', reason: words } : protection;
 }

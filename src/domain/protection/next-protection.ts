@@ -298,11 +298,7 @@ function close(protection: Protection, reason: ExitReason, { now }: Facts, rules
   return now < again ? rest(protection, again) : { do: 'close', protection, reason };
 }
 
-const rest = (protection: Protection, untilMs: number): Step => ({
-  do: 'rest',
-  protection: { ...protection, dueAt: timestamp(untilMs) },
-  untilMs,
-});
+const rest = (protection: Protection, untilMs: number): Step => ({ do: 'rest', protection, untilMs });
 
 function dueAt(protection: Protection, { now, isUnsettled }: Facts, rules: Rules): number {
   const { timeStopAt } = protection;

@@ -112,6 +112,8 @@ export interface Protection {
   readonly state: ProtectionState;
   /** Why, for a person; null where there is nothing to say. */
   readonly reason: string | null;
+  /** Orders whose wish is yet to be taken in, the first one first: as long as nobody knows what became of one, it is among them. */
+  readonly wantedBy: readonly OrderId[];
   /** The order that set it last. */
   readonly setBy: OrderId;
   /** Whose wish was taken in last, and from which price its distances count; null: none was yet. */
@@ -141,6 +143,7 @@ export interface Protection {
   /** From the first fill that was known until its stop was first seen. */
   readonly unprotectedMs: number | null;
   readonly seenAt: Timestamp | null;
+  /** Then somebody looks after it, whose worker is gone; a worker knows better when to look again. */
   readonly dueAt: Timestamp | null;
 }
 

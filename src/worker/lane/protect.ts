@@ -2,22 +2,17 @@
 // next; this is the driver that does it, on the account's own lane. Each leg is saved as `sending` before it is sent, so that
 // whoever takes over after a crash looks for it first.
 
-import {
-  BrokerBusy,
-  BrokerUnavailable,
-  CredentialsRejected,
-  type Instrument,
-  type TriggerBy,
-} from '../../broker/broker.ts';
+import { BrokerUnavailable, type Instrument, type TriggerBy } from '../../broker/broker.ts';
 import { type Decimal, negate, sign, ZERO } from '../../domain/decimal.ts';
-import { type ClientOrderId, timestamp } from '../../domain/ids.ts';
+import { type ClientOrderId, millis, timestamp } from '../../domain/ids.ts';
 import { agrees } from '../../domain/orders/expected.ts';
-import { refused, taken, unasked, unsent } from '../../domain/protection/answers.ts';
+import { refused, taken, unsent } from '../../domain/protection/answers.ts';
 import type { Quoted } from '../../domain/protection/follow.ts';
 import { nextProtection } from '../../domain/protection/next-protection.ts';
 import {
   closingSide,
   type ExitReason,
+  isWatched,
   type Protection,
   type ProtectiveLeg,
 } from '../../domain/protection/protection.ts';
@@ -33,15 +28,18 @@ import {
 } from '../line/protective-leg.ts';
 import type { Trades } from './trades.ts';
 
+/** What a leg has closed, and what is left. */
+export interface LegClosed {
+  readonly leg: ProtectiveLeg;
+  readonly fills: Extract<Step, { do: 'record' }>['fills'];
+  readonly left: Decimal;
+}
+
 /** Each saves the protection as it stands by then, in one unit with what else it says; `changed`: somebody else has saved it since. */
 export interface ProtectionSaves {
   save(protection: Protection): Promise<Protection | 'changed'>;
   /** What the leg has closed enters the history of orders, once. */
-  record(
-    protection: Protection,
-    leg: ProtectiveLeg,
-    fills: Extract<Step, { do: 'record' }>['fills'],
-  ): Promise<Protection | 'changed'>;
+  record(protection: Protection, closed: LegClosed): Promise<Protection | 'changed'>;
   /** An order that closes what is held is accepted for it. */
   close(protection: Protection, reason: ExitReason, held: Decimal): Promise<Protection | 'changed'>;
 }
@@ -67,13 +65,18 @@ export interface ToKeep {
   readonly isClosing: boolean;
 }
 
-/** `changed`: it is to be read again. `closing`: an order is to be worked off. */
-export type Kept = { readonly protection: Protection; readonly is: 'kept' | 'changed' | 'closing' };
+export interface Kept {
+  readonly protection: Protection;
+  /** `changed`: it is to be read again. `closing`: an order is to be worked off. */
+  readonly is: 'kept' | 'changed' | 'closing';
+  /** When to look again. */
+  readonly untilMs: number;
+}
 
 /** So many steps are no pass any more: something goes round in a circle, and the next sweep goes on. */
 const MOST_STEPS = 200;
-const AWAY_MS = 2_000;
 
+/** Throws BrokerUnavailable where the broker cannot be asked: all that was done by then is saved. */
 export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): Promise<Kept> {
   const { saves, clock, rules } = deps;
   const { instrument, trades } = task;
@@ -101,94 +104,94 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     stops = null;
     fates = new Map();
   };
-  const kept = (protection: Protection, is: Kept['is'] = 'kept'): Kept => ({ protection, is });
+  const kept = (protection: Protection, is: Kept['is']): Kept => ({ protection, is, untilMs: clock.now() });
 
-  try {
-    for (let steps = 0; steps < MOST_STEPS; steps++) {
-      const step = nextProtection(current, factsNow(), rules);
-      switch (step.do) {
-        case 'read the position':
-          held = await readHeld();
-          break;
-        case 'look at the stops':
-          stops = port ? (await port.standing(instrument)).filter(({ side }) => side === at.side) : [];
-          break;
-        case 'find':
-          fates.set(step.leg.clientOrderId, await find(step.leg));
-          break;
-        case 'ask for the price':
-          quoted = await deps.quote(line, instrument);
-          break;
-        case 'place':
-        case 'move': {
-          if ((await saving(step.protection)) === 'changed') return kept(saved, 'changed');
-          const next = await send(step);
-          lookAgain();
-          if ('close' in next) return await close(next.protection, next.close);
-          current = next.protection;
-          break;
-        }
-        case 'remove':
-          if ((await saving(step.protection)) === 'changed') return kept(saved, 'changed');
-          asked.add(step.leg.clientOrderId);
-          await remove(step.leg);
-          lookAgain();
-          break;
-        case 'clear':
-          current = step.protection;
-          if (step.stop.clientOrderId !== null) asked.add(step.stop.clientOrderId);
-          await port?.remove(strayedStop(step.stop, at));
-          lookAgain();
-          break;
-        case 'record': {
-          const { leg, fills } = step;
-          for (const { order } of fills)
-            trades.seen({
-              ...sentStop(leg, at),
-              instrument: instrument.symbol,
-              fillQuantity: order.fillQuantity,
-            });
-          const after = await saves.record(step.protection, leg, fills);
-          if (after === 'changed') return kept(saved, 'changed');
-          saved = current = after;
-          held = null;
-          lookAgain();
-          break;
-        }
-        case 'close':
-          return await close(step.protection, step.reason);
-        case 'wait':
-          current = step.protection;
-          waits++;
-          await deps.wait(step.ms);
-          held = null;
-          lookAgain();
-          break;
-        case 'rest':
-        case 'end':
-          if (step.protection !== saved && (await saving(step.protection)) === 'changed')
-            return kept(saved, 'changed');
-          return kept(saved);
+  for (let steps = 0; steps < MOST_STEPS; steps++) {
+    const step = nextProtection(current, factsNow(), rules);
+    switch (step.do) {
+      case 'read the position':
+        held = await readHeld();
+        break;
+      case 'look at the stops':
+        stops = port ? (await port.standing(instrument)).filter(({ side }) => side === at.side) : [];
+        break;
+      case 'find':
+        fates.set(step.leg.clientOrderId, await find(step.leg));
+        break;
+      case 'ask for the price':
+        quoted = await deps.quote(line, instrument);
+        break;
+      case 'place':
+      case 'move': {
+        if ((await saving(step.protection)) === 'changed') return kept(saved, 'changed');
+        const next = await send(step);
+        lookAgain();
+        if ('close' in next) return await close(next.protection, next.close);
+        current = next.protection;
+        break;
       }
+      case 'remove':
+        if ((await saving(step.protection)) === 'changed') return kept(saved, 'changed');
+        asked.add(step.leg.clientOrderId);
+        await remove(step.leg);
+        lookAgain();
+        break;
+      case 'clear':
+        current = step.protection;
+        if (step.stop.clientOrderId !== null) asked.add(step.stop.clientOrderId);
+        await port?.remove(strayedStop(step.stop, at));
+        lookAgain();
+        break;
+      case 'record': {
+        const { leg, fills } = step;
+        for (const { order } of fills)
+          trades.seen({
+            ...sentStop(leg, at),
+            instrument: instrument.symbol,
+            fillQuantity: order.fillQuantity,
+          });
+        // With what is left of it by now the history tells what was held before.
+        const { quantity: left } = await readHeld();
+        const after = await saves.record(step.protection, { leg, fills, left });
+        if (after === 'changed') return kept(saved, 'changed');
+        saved = current = after;
+        held = null;
+        lookAgain();
+        break;
+      }
+      case 'close':
+        return await close(step.protection, step.reason);
+      case 'wait':
+        current = step.protection;
+        waits++;
+        await deps.wait(step.ms);
+        held = null;
+        lookAgain();
+        break;
+      case 'rest':
+      case 'end':
+        return rested(step);
     }
-    throw new BrokerUnavailable('what was asked of the broker does not come about');
-  } catch (fault) {
-    if (!(fault instanceof BrokerUnavailable)) throw fault;
-    const now = clock.now();
-    const ms = fault instanceof BrokerBusy ? Math.max(100, fault.retryAfterMs) : AWAY_MS;
-    const without = unasked(current, fault.message, { now, untilMs: now + ms, protectMs: rules.protectMs });
-    const isRefused = fault instanceof CredentialsRejected;
-    const after = await saving(
-      isRefused ? { ...without, state: 'unwatched', reason: fault.message } : without,
-    );
-    return kept(saved, after === 'changed' ? 'changed' : 'kept');
   }
+  throw new BrokerUnavailable('what was asked of the broker does not come about');
 
   async function saving(protection: Protection): Promise<'saved' | 'changed'> {
     const after = await saves.save(protection);
     if (after === 'changed') return 'changed';
     saved = current = after;
     return 'saved';
+  }
+
+  /** That it was looked at is saved now and then: whoever looks after it where its worker is gone goes by that. */
+  async function rested(step: Extract<Step, { do: 'rest' | 'end' }>): Promise<Kept> {
+    const { protection } = step;
+    const now = clock.now();
+    const untilMs = step.do === 'rest' ? step.untilMs : Number.POSITIVE_INFINITY;
+    const isSeen = saved.dueAt !== null && millis(saved.dueAt) - now > rules.sweepMs / 2;
+    if (isSeen && isSameBut(protection, saved)) return { protection, is: 'kept', untilMs };
+    const due = isWatched(protection) ? timestamp(now + rules.sweepMs) : null;
+    const isChanged = (await saving({ ...protection, dueAt: due })) === 'changed';
+    return { protection: saved, is: isChanged ? 'changed' : 'kept', untilMs };
   }
 
   async function close(protection: Protection, reason: ExitReason): Promise<Kept> {
@@ -221,8 +224,8 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
       if (outcome.why === 'gone') return { protection: without };
       return { protection: refused(current, leg, outcome.words, clock.now(), rules) };
     } catch (fault) {
-      // The connector's word that nothing was sent.
-      if (fault instanceof BrokerUnavailable) current = unsent(current, leg);
+      // The connector's word that nothing was sent: as if it had not been tried.
+      if (fault instanceof BrokerUnavailable) await saves.save(unsent(current, leg));
       throw fault;
     }
   }
@@ -261,3 +264,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     return targetFate(order, beside);
   }
 }
+
+/** But for when it was seen. */
+const isSameBut = (a: Protection, b: Protection): boolean =>
+  JSON.stringify({ ...a, seenAt: null, dueAt: null }) === JSON.stringify({ ...b, seenAt: null, dueAt: null });
