@@ -15,6 +15,7 @@ const PORTS = new Set([
   'notify/channel.ts',
   'store/store.ts',
   'worker/orders.ts',
+  'worker/protections.ts',
 ]);
 const ADAPTERS = new Set(['data/engine/sqlite.ts', 'data/engine/postgres.ts']);
 const isAdapter = (file: string) =>

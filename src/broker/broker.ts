@@ -9,8 +9,9 @@ import { type Decimal, multiply } from '../domain/decimal.ts';
 import type { AccountId, ClientOrderId, Timestamp } from '../domain/ids.ts';
 import type { BrokerOrderState } from '../domain/orders/fill.ts';
 import type { OrderError, Side } from '../domain/orders/order.ts';
+import type { TriggerBy } from '../domain/protection/settings.ts';
 
-export type { BrokerOrderState, Capabilities };
+export type { BrokerOrderState, Capabilities, TriggerBy };
 
 export interface Instrument {
   /** The broker's own name for it: what orders and positions are kept under. Pinned on a leg that is sent. */
@@ -81,9 +82,6 @@ export interface BrokerOrder {
    */
   readonly stop?: Decimal;
 }
-
-/** Which price a stop watches: of the last trade, or the one that the exchange computes. */
-export type TriggerBy = 'last' | 'mark';
 
 /** Becomes an order at the market once the price is there. It can only reduce. */
 export interface StopOrder {

@@ -120,6 +120,9 @@ export interface Config {
     readonly entryDeadlineMs: number;
     readonly exitDeadlineMs: number;
     readonly positionLagMs: number;
+    readonly protectMs: number;
+    readonly protectionSweepMs: number;
+    readonly protectionFollowMs: number;
     readonly reversalPollMs: number;
     readonly fillFirstPollMs: number;
     readonly fillRequeueMs: number;
@@ -328,6 +331,9 @@ function assemble(values: Values): Config {
       entryDeadlineMs: values.ENTRY_DEADLINE_SECONDS,
       exitDeadlineMs: values.EXIT_DEADLINE_SECONDS,
       positionLagMs: values.POSITION_LAG_SECONDS,
+      protectMs: values.PROTECT_SECONDS,
+      protectionSweepMs: values.PROTECTION_SWEEP_SECONDS,
+      protectionFollowMs: values.PROTECTION_FOLLOW_SECONDS,
       reversalPollMs: values.REVERSAL_POLL_MS,
       fillFirstPollMs: values.FILL_FIRST_POLL_SECONDS,
       fillRequeueMs: values.FILL_REQUEUE_SECONDS,

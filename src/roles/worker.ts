@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { noteEnd } from '../app/orders/strategy.ts';
 import { tellEnd } from '../app/orders/tell-end.ts';
+import { workerProtections } from '../app/protection/for-workers.ts';
 import { flattenSimulated } from '../broker/paper/flatten.ts';
 import { openSimulated } from '../broker/paper/paper.ts';
 import { openBrokers } from '../broker/registry.ts';
@@ -22,6 +23,9 @@ import { type Foundation, giveUpMs } from './foundation.ts';
 const FILL_WAIT_MS = 1_000;
 /** An order that follows at once waits so much longer for it: what is not filled by then rests. */
 const SETTLE_MS = 2_000;
+
+/** A stop that nobody sees so long after it was sent is sent again: it can only reduce. */
+const LOST_STOP_MS = 2_000;
 
 /** Patience is by the clock on the wall: whoever shortens waits in a test would make a busy loop of it. */
 const rest = (ms: number, signal: AbortSignal): Promise<void> =>
@@ -48,6 +52,21 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
         return noteEnd({ db, clock, log }, order);
       },
     }),
+    protections: workerProtections({
+      db,
+      clock,
+      exitDeadlineMs: timings.exitDeadlineMs,
+      onEnd(order) {
+        changes.ofOrder(order);
+        tellEnd({ clock, log, counters }, order);
+        return noteEnd({ db, clock, log }, order);
+      },
+    }),
+    protecting: {
+      ...{ protectMs: timings.protectMs, sweepMs: timings.protectionSweepMs },
+      ...{ followMs: timings.protectionFollowMs, lostMs: LOST_STOP_MS, giveUpMs: giveUpMs(config) },
+    },
+    prices: createYoung(),
     brokers: { ...openBrokers({ ledger, clock, wait, urls }), ...parts.brokers },
     simulated: openSimulated({ ledger, clock }),
     flattenSimulated: flattenSimulated({ ledger, clock }),

@@ -1,8 +1,8 @@
 // Trading accounts, as their owner makes, changes and deletes them. Another user's account does not exist here: 404.
 
+import { accountStands } from '../../data/accounts/account-stands.ts';
 import {
   type Account,
-  accountStands,
   changeAccount,
   changePaper,
   findAccount,
@@ -163,6 +163,9 @@ export async function createAccount(
     allowedSymbols: fields.allowedSymbols,
     outOfSync: fields.outOfSync,
     marginMode: fields.marginMode ?? 'cross',
+    protectionDefaults: null,
+    unprotected: 'close',
+    triggerBy: 'last',
     guards: guards.guards,
     silenceAfter: fields.silenceAfter,
     requirePlatformCertificate: false,

@@ -1,7 +1,8 @@
 // Deleting a trading account. Whoever deletes one that holds something would have nothing left to close it with. The broker
 // is asked before, and may be slow: an order that is accepted meanwhile, though it has ended by then, makes the answer void.
 
-import { countRecentOrders, deleteAccount, noOrderSince } from '../../data/accounts/accounts.ts';
+import { countRecentOrders, noOrderSince } from '../../data/accounts/account-stands.ts';
+import { deleteAccount } from '../../data/accounts/accounts.ts';
 import { accountsUnderWay } from '../../data/orders/orders.ts';
 import { NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
 import { sign } from '../../domain/decimal.ts';

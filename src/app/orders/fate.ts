@@ -3,7 +3,7 @@
 // order on it, and lets nobody commit one any more who read the account before. From then on a look decides.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fenceAccount } from '../../data/accounts/accounts.ts';
+import { fenceAccount } from '../../data/accounts/account-stands.ts';
 import { DatabaseUnavailable, type Db } from '../../data/engine/db.ts';
 import { findOrder } from '../../data/orders/orders.ts';
 import type { Order } from '../../domain/orders/order.ts';

@@ -1,7 +1,8 @@
 // From a validated signal to an order with its answer; shared by the webhook and the dashboard. The order's row and
 // its audit entry are committed before anything is queued: from then on the order is never lost.
 
-import { type Account, accountStands } from '../../data/accounts/accounts.ts';
+import { accountStands } from '../../data/accounts/account-stands.ts';
+import type { Account } from '../../data/accounts/accounts.ts';
 import { DatabaseUnavailable, type Db, NotCommitted, type Statement } from '../../data/engine/db.ts';
 import type { User } from '../../data/identity/users.ts';
 import { countOrder, takeBackOrder, uncountOrder } from '../../data/orders/limits.ts';

@@ -3,6 +3,7 @@
 import { type BrokerName, isRealMoney, type MarginMode } from '../../domain/brokers.ts';
 import type { Guards } from '../../domain/guards/guards.ts';
 import { type AccountId, isUuid, type Timestamp, type UserId } from '../../domain/ids.ts';
+import type { TriggerBy, Unprotected } from '../../domain/protection/settings.ts';
 import type { OutOfSync } from '../../domain/signals/strategy.ts';
 import { type Db, join, must, type Reads, type Statement, sql } from '../engine/db.ts';
 
@@ -26,6 +27,11 @@ export interface Account {
   readonly silenceAfter: number | null;
   /** Its webhook is for who shows the charting platform's client certificate. */
   readonly requirePlatformCertificate: boolean;
+  /** What an entry from flat is protected with that does not say, as it was set; null: nothing. */
+  readonly protectionDefaults: unknown;
+  /** What is done where the broker refuses a stop. */
+  readonly unprotected: Unprotected;
+  readonly triggerBy: TriggerBy;
   /** A JWE that only a worker can open; null: none given. */
   readonly sealedCredentials: string | null;
   readonly credentialsVerified: boolean;
@@ -55,6 +61,9 @@ export interface AccountRow {
   guards: string | null;
   silence_after: number | null;
   require_platform_certificate: number | boolean;
+  protection_defaults: string | null;
+  unprotected: Unprotected;
+  trigger_by: TriggerBy;
   sealed_credentials: string | null;
   broker_credentials_verified: number | boolean;
   credentials_refused: number | boolean;
@@ -81,6 +90,9 @@ export const toAccount = (row: AccountRow): Account => ({
   guards: row.guards === null ? {} : (JSON.parse(row.guards) as Guards),
   silenceAfter: row.silence_after,
   requirePlatformCertificate: Boolean(row.require_platform_certificate),
+  protectionDefaults: row.protection_defaults === null ? null : JSON.parse(row.protection_defaults),
+  unprotected: row.unprotected,
+  triggerBy: row.trigger_by,
   sealedCredentials: row.sealed_credentials,
   credentialsVerified: Boolean(row.broker_credentials_verified),
   credentialsRefused: Boolean(row.credentials_refused),
@@ -95,14 +107,19 @@ export const toAccount = (row: AccountRow): Account => ({
 const guardsText = (guards: Guards): string | null =>
   Object.keys(guards).length > 0 ? JSON.stringify(guards) : null;
 
+const defaultsText = (defaults: unknown): string | null =>
+  defaults === null ? null : JSON.stringify(defaults);
+
 export function insertAccount(account: Account): Statement {
   return sql`insert into trading_accounts (id, user_id, name, broker_name, environment, webhook_token, webhook_secret,
-      max_request_age, allowed_symbols, out_of_sync, margin_mode, guards, silence_after, require_platform_certificate, sealed_credentials,
+      max_request_age, allowed_symbols, out_of_sync, margin_mode, guards, silence_after, require_platform_certificate,
+      protection_defaults, unprotected, trigger_by, sealed_credentials,
       broker_credentials_verified, credentials_refused, halted, paper, connection_version, credentials_version, revision, created_at)
     values (${account.id}, ${account.userId}, ${account.name}, ${account.brokerName}, ${account.environment},
       ${account.webhookToken},
       ${account.webhookSecret}, ${account.maxRequestAge}, ${JSON.stringify(account.allowedSymbols)}, ${account.outOfSync},
       ${account.marginMode}, ${guardsText(account.guards)}, ${account.silenceAfter}, ${account.requirePlatformCertificate},
+      ${defaultsText(account.protectionDefaults)}, ${account.unprotected}, ${account.triggerBy},
       ${account.sealedCredentials}, ${account.credentialsVerified}, ${account.credentialsRefused}, ${account.halted},
       ${account.paper === null ? null : JSON.stringify(account.paper)}, ${account.connectionVersion},
       ${account.credentialsVersion}, ${account.revision}, ${account.createdAt})`;
@@ -188,6 +205,9 @@ export interface AccountChange {
   readonly guards?: Guards;
   readonly silenceAfter?: number | null;
   readonly requirePlatformCertificate?: boolean;
+  readonly protectionDefaults?: unknown;
+  readonly unprotected?: Unprotected;
+  readonly triggerBy?: TriggerBy;
   readonly webhookToken?: string;
   /** Encrypted under APP_KEY. */
   readonly webhookSecret?: string;
@@ -225,6 +245,7 @@ export function changeAccountAt(id: AccountId, version: number, change: AccountC
 function setting(change: AccountChange): Statement {
   const { name, maxRequestAge, allowedSymbols, outOfSync, marginMode, webhookToken, webhookSecret } = change;
   const { madeAt = null, credentials, haltedAt, guards, silenceAfter, requirePlatformCertificate } = change;
+  const { protectionDefaults, unprotected, triggerBy } = change;
   const changes = [
     ...(name === undefined ? [] : [sql`name = ${name}`]),
     ...(maxRequestAge === undefined ? [] : [sql`max_request_age = ${maxRequestAge}`]),
@@ -236,6 +257,11 @@ function setting(change: AccountChange): Statement {
     ...(requirePlatformCertificate === undefined
       ? []
       : [sql`require_platform_certificate = ${requirePlatformCertificate}`]),
+    ...(protectionDefaults === undefined
+      ? []
+      : [sql`protection_defaults = ${defaultsText(protectionDefaults)}`]),
+    ...(unprotected === undefined ? [] : [sql`unprotected = ${unprotected}`]),
+    ...(triggerBy === undefined ? [] : [sql`trigger_by = ${triggerBy}`]),
     ...(webhookToken === undefined ? [] : [sql`webhook_token = ${webhookToken}, token_made_at = ${madeAt}`]),
     ...(webhookSecret === undefined
       ? []
@@ -335,59 +361,6 @@ export const deleteAccount = (id: AccountId, now: Timestamp): Statement[] => [
             where o.trading_account_id = ${id} and c.state in ('scheduled', 'running'))`,
   ),
 ];
-
-/** How many real orders of the account have arrived since then. By count: ids and row numbers say nothing of who commits first. */
-export interface RecentOrders {
-  readonly since: Timestamp;
-  readonly count: number;
-}
-
-const countSince = ({ id, userId }: Pick<Account, 'id' | 'userId'>, since: Timestamp): Statement =>
-  sql`select count(*) from order_history where user_id = ${userId} and trading_account_id = ${id}
-      and submitted_at >= ${since} and simulation = ${false}`;
-
-export async function countRecentOrders(
-  db: Db,
-  account: Pick<Account, 'id' | 'userId'>,
-  since: Timestamp,
-): Promise<RecentOrders> {
-  const counted = join([sql`select (`, countSince(account, since), sql`) as orders`], '');
-  return { since, count: (await db.get<{ orders: number }>(counted))?.orders ?? 0 };
-}
-
-/** Guarded by `quiet`: none has come since they were counted. Behind what locks the account's row, as `idle` is. */
-export const noOrderSince = (
-  account: Pick<Account, 'id' | 'userId'>,
-  { since, count }: RecentOrders,
-): Statement =>
-  must(
-    'quiet',
-    join(
-      [
-        sql`update trading_accounts set revision = revision + 1 where id = ${account.id} and ${count} = (`,
-        countSince(account, since),
-        sql`)`,
-      ],
-      '',
-    ),
-  );
-
-/**
- * Guarded by `account`: at the moment in which an order is committed its account is what the order was checked against,
- * and its user active. It holds both rows, so that a halt, a deletion, a deactivation or a fence comes before the order
- * or after it.
- */
-export const accountStands = ({ id, revision, halted }: Account): Statement =>
-  must(
-    'account',
-    sql`select 1 from trading_accounts a join users u on u.id = a.user_id
-        where a.id = ${id} and a.revision = ${revision} and a.halted = ${halted} and a.deleted_at is null
-          and u.is_active = ${true}`,
-  );
-
-/** Waits for whoever is just committing an order on the account; who read it before this commits none any more. */
-export const fenceAccount = (id: AccountId): Statement =>
-  sql`update trading_accounts set revision = revision + 1 where id = ${id}`;
 
 /** Of accounts that are there. */
 export async function brokersInUse(db: Db): Promise<BrokerName[]> {

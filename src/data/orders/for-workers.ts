@@ -118,7 +118,7 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
 }
 
 /** Guarded by `owner`. It holds the row: whoever begins after this sees everything that was saved before. */
-const isOwner = (user: UserId, token: string): Statement =>
+export const isOwner = (user: UserId, token: string): Statement =>
   must('owner', sql`select 1 from worker_owners where user_id = ${user} and token = ${token}`);
 
 const guardingOf = ({ guards, revision }: Account): Guarding => ({

@@ -3,10 +3,10 @@
 
 import { randomUUIDv7 } from 'node:crypto';
 import type { BrokerName } from '../../domain/brokers.ts';
-import type { Decimal } from '../../domain/decimal.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
 import type { Direction, Leg, Order } from '../../domain/orders/order.ts';
 import type { Protection, ProtectionState } from '../../domain/protection/protection.ts';
+import type { HistoryLine } from '../../domain/protection/told.ts';
 import { type Db, join, must, type Reads, type Statement, sql } from '../engine/db.ts';
 
 /** What only the decision reads. */
@@ -97,7 +97,7 @@ export const wantedFor = (order: Order, instrument: string, side: Direction, at:
             else protections.wanted_by || ' ' || excluded.wanted_by end`;
 
 /** Guarded by `protection`: its version is compared, and the next one set. */
-export function saveProtection(protection: Protection): Statement {
+export function saveProtection(protection: Protection, now: Timestamp): Statement {
   const { id, version, state, reason, setBy, wantedBy, unprotectedSince, unprotectedMs, seenAt, dueAt } =
     protection;
   const body = Object.fromEntries(Object.keys(UNTOUCHED).map((key) => [key, protection[key as keyof Body]]));
@@ -107,26 +107,18 @@ export function saveProtection(protection: Protection): Statement {
     sql`update protections set version = ${version + 1}, state = ${state}, reason = ${reason}, set_by = ${setBy},
           wanted_by = ${wantedBy.join(' ') || null}, body = ${JSON.stringify(body)}, unprotected_since = ${unprotectedSince},
           unprotected_ms = ${unprotectedMs}, seen_at = ${seenAt}, due_at = ${isOver ? null : dueAt},
-          ended_at = ${isOver ? (seenAt ?? dueAt) : null}
+          ended_at = ${isOver ? now : null}
         where id = ${id} and version = ${version}`,
   );
 }
 
-export interface ProtectionEvent {
-  readonly what: string;
-  readonly from: Decimal | null;
-  readonly to: Decimal | null;
-  /** An order's id, or who else. */
-  readonly by: string | null;
-}
-
-export const noteProtection = (
-  id: string,
-  at: Timestamp,
-  { what, from, to, by }: ProtectionEvent,
-): Statement =>
+export const noteProtection = (id: string, at: Timestamp, { what, from, to, by }: HistoryLine): Statement =>
   sql`insert into protection_history (protection_id, at, what, from_price, to_price, by_whom)
       values (${id}, ${at}, ${what}, ${from}, ${to}, ${by})`;
+
+/** With the order that set it, too: nobody else writes this of an order. */
+export const noteUnprotected = ({ setBy, unprotectedMs }: Protection): Statement =>
+  sql`update order_history set unprotected_ms = ${unprotectedMs} where order_id = ${setBy}`;
 
 /** The user's that are kept, of all accounts or of one. */
 export function keptProtections(

@@ -7,12 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BrokerUnavailable, type SentOrder } from '../../broker/broker.ts';
 import type { Account } from '../../data/accounts/accounts.ts';
 import type { BrokerName } from '../../domain/brokers.ts';
-import { sign } from '../../domain/decimal.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
 import type { Look } from '../../domain/orders/fill.ts';
 import { hasEnded, isUnderWay, type Order, openLeg } from '../../domain/orders/order.ts';
 import type { Rules } from '../../domain/orders/step.ts';
-import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import type { Tracing } from '../../domain/tracing.ts';
 import { clearEntries } from '../lane/clear-entries.ts';
 import {
@@ -26,9 +24,10 @@ import {
   verifyCredentials,
 } from '../lane/enquiries.ts';
 import { type Execution, OrderTaken } from '../lane/execute.ts';
-import { equityNotes, judgeGuards } from '../lane/guarding.ts';
+import { judgeGuards } from '../lane/guarding.ts';
 import { createLanes, type Turn } from '../lane/lanes.ts';
 import { answerPlan } from '../lane/plan-ahead.ts';
+import { createProtecting, type ProtectingDeps } from '../lane/protecting.ts';
 import { createReadings, type TakeRead } from '../lane/readings.ts';
 import { createResting, type Resting } from '../lane/resting.ts';
 import { openBooks } from '../lane/trades.ts';
@@ -36,9 +35,9 @@ import { livelyClock } from '../lane/watches.ts';
 import { Interrupted, workOff } from '../lane/work-off.ts';
 import { type BrokerAccess, type Connections, createConnections } from '../line/connections.ts';
 import { createListening } from '../line/listening.ts';
-import { RefusedBefore } from '../line/presenting.ts';
 import type { Young } from '../line/young.ts';
 import type { WorkerOrders } from '../orders.ts';
+import { executionOf } from './execution.ts';
 import { type Envelope, type Mailbox, namesOf, type Work, type WorkRequest } from './mailbox.ts';
 
 const BEGIN_AGAIN_MS = 500;
@@ -50,6 +49,7 @@ type Log = Record<'info' | 'warn' | 'error', (context: object, text: string) => 
 export interface WorkerDeps {
   readonly mailbox: Mailbox;
   readonly orders: WorkerOrders;
+  readonly protections: ProtectingDeps['protections'];
   readonly brokers: BrokerAccess['brokers'];
   readonly simulated: BrokerAccess['simulated'];
   /** Makes the account's simulated book what it was at first. */
@@ -68,6 +68,9 @@ export interface WorkerDeps {
   readonly counters: BrokerAccess['counters'] & Execution['counters'];
   readonly tracing: Tracing;
   readonly rules: Rules;
+  readonly protecting: ProtectingDeps['rules'];
+  /** One price of an instrument for all who follow it. */
+  readonly prices: Young;
   readonly idleMs: number;
   readonly brokerTimeoutMs: number;
 }
@@ -97,45 +100,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   };
   /** Whoever began last has the user. */
   const token = randomUUID();
-  const execution: Execution = {
-    ...deps,
-    connections,
-    judge: (entry) => judgeGuards(deps, entry),
-    noteEquity: equityNotes(deps),
-    monthsUnder: (order) => orders.monthsUnder(order),
-    isAgainstRecord: async ({ accountId, brokerName, symbol, simulation }, side) => {
-      if (simulation) return false;
-      const held = await orders.heldByRecord(user, accountId).catch(() => null);
-      if (!held) return null;
-      const meant = canonicalSymbol(brokerName, symbol);
-      return held.some(
-        ([instrument, quantity]) =>
-          canonicalSymbol(brokerName, instrument) === meant && sign(quantity) === (side === 'buy' ? -1 : 1),
-      );
-    },
-    forgetMonth: (order, instrument) =>
-      void orders
-        .forgetMonth(order, instrument)
-        .catch((fault: unknown) => log.warn({ fault, user_id: user }, 'a month could not be forgotten')),
-    save: async (order, options = { settled: false }) =>
-      mine(order, await orders.save(traded(order), token, options)),
-    async saveSending(order, revision) {
-      const saved = mine(order, await orders.saveSending(traded(order), token, revision));
-      // Another was refused with them, or they were replaced, after this entry was accepted: it is not tried with them.
-      if (saved === 'unverified')
-        throw new RefusedBefore('the account’s credentials are not verified any more');
-      return saved;
-    },
-    async saveSeen(order) {
-      const saved = await orders.save(traded(order), token, { settled: false });
-      if (saved !== 'taken') return saved;
-      const current = await orders.find(order.id);
-      // A poll that saw less came between: the end that was seen here is the end.
-      if (!current || hasEnded(current.status) || !hasEnded(order.status)) return current ?? order;
-      const again = await orders.save({ ...order, version: current.version }, token, { settled: false });
-      return again === 'taken' ? current : again;
-    },
-  };
+  const execution = executionOf({ ...deps, connections }, user, { token, traded, mine });
   /** So that fills are not found by the clock alone. */
   const listening = createListening({ connections, askForLook: (order) => mailbox.askForLook(order), log });
   /** As it would be judged; nothing is remembered of it. */
@@ -197,16 +162,18 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       const left = await begin();
       hasBegun = true;
       for (const account of left) void attempt(() => recover(account), 'what was left');
+      void attempt(() => protecting.begin(), 'what is protected');
       ready.resolve();
       while (!stopping.signal.aborted) {
         const envelope = await mailbox.next(user, { timeoutMs: deps.idleMs, signal: stopping.signal });
         lastActiveAt = clock.now();
         if (envelope) void serve(envelope);
-        else if (!lanes.isBusy()) break;
+        else if (!lanes.isBusy() && !protecting.isKeeping()) break;
       }
     } finally {
       ready.resolve();
       listening.close();
+      protecting.close();
       await lanes.drained();
       connections.close();
     }
@@ -266,6 +233,9 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       case 'recover':
         await Promise.all((await orders.accountsUnderWay(user)).map(recover));
         return null;
+      case 'protect':
+        await protecting.begin();
+        return null;
       case 'flatten': {
         const { accountId } = request;
         const known = await books.asOfNow({ accountId, simulation: false });
@@ -323,6 +293,16 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       (answer) => request.kind !== 'verify' && !('unavailable' in answer),
     );
 
+  const protecting = createProtecting(
+    {
+      ...deps,
+      ...{ connections, books, token, trading, rules: deps.protecting },
+      workOff: (account, turn) => workOffAccount(account, null, turn),
+      forget: (account) => readings.forget(account),
+    },
+    user,
+  );
+
   async function recover(account: AccountId): Promise<void> {
     // One that waits for its turn will see everything that there is by then.
     if (recovering.has(account)) return;
@@ -339,7 +319,10 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     resting.set(account, inHand);
     return workOff(execution, read, {
       ...{ upTo, turn, resting: inHand, tradesOf: books.upToDate, faults, log },
-      onDone: listening.note,
+      onDone(order) {
+        listening.note(order);
+        protecting.note(order);
+      },
       signal: stopping.signal,
     });
   }

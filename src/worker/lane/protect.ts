@@ -2,7 +2,7 @@
 // next; this is the driver that does it, on the account's own lane. Each leg is saved as `sending` before it is sent, so that
 // whoever takes over after a crash looks for it first.
 
-import { BrokerUnavailable, type Instrument, type TriggerBy } from '../../broker/broker.ts';
+import { BrokerUnavailable, type Instrument, type TriggerBy, unitValueOf } from '../../broker/broker.ts';
 import { type Decimal, negate, sign, ZERO } from '../../domain/decimal.ts';
 import { type ClientOrderId, millis, timestamp } from '../../domain/ids.ts';
 import { agrees } from '../../domain/orders/expected.ts';
@@ -33,6 +33,8 @@ export interface LegClosed {
   readonly leg: ProtectiveLeg;
   readonly fills: Extract<Step, { do: 'record' }>['fills'];
   readonly left: Decimal;
+  /** Of one, at a price of 1, in the account's currency. */
+  readonly unitValue: Decimal;
 }
 
 /** Each saves the protection as it stands by then, in one unit with what else it says; `changed`: somebody else has saved it since. */
@@ -152,7 +154,12 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
           });
         // With what is left of it by now the history tells what was held before.
         const { quantity: left } = await readHeld();
-        const after = await saves.record(step.protection, { leg, fills, left });
+        const after = await saves.record(step.protection, {
+          leg,
+          fills,
+          left,
+          unitValue: unitValueOf(instrument),
+        });
         if (after === 'changed') return kept(saved, 'changed');
         saved = current = after;
         held = null;

@@ -1,0 +1,154 @@
+// The worker's view of what protects positions: each change is one unit with what is told of it, and with the order that it made.
+
+import type { Db, Statement } from '../../data/engine/db.ts';
+import { isOwner } from '../../data/orders/for-workers.ts';
+import { insertOrder, ordersByIds, saveOrder } from '../../data/orders/orders.ts';
+import {
+  keptProtections,
+  noteProtection,
+  noteUnprotected,
+  saveProtection,
+} from '../../data/orders/protections.ts';
+import { toNumberOrNull } from '../../domain/decimal.ts';
+import { type OrderId, timestamp } from '../../domain/ids.ts';
+import type { Order } from '../../domain/orders/order.ts';
+import { closeOrder, filledOrder } from '../../domain/protection/closing.ts';
+import type { ExitReason, Protection } from '../../domain/protection/protection.ts';
+import { changesOf, type HistoryLine, type ProtectionAction } from '../../domain/protection/told.ts';
+import type { Saved, WorkerProtections } from '../../worker/protections.ts';
+import { audit } from '../audit/audit.ts';
+import { newId } from '../new-id.ts';
+import { OURSELVES } from '../orders/strategy.ts';
+
+export interface ProtectionDeps {
+  readonly db: Db;
+  readonly clock: { now(): number };
+  readonly exitDeadlineMs: number;
+  /** Told of every protection that has changed; nobody waits for it. */
+  onChange?(protection: Protection): void;
+  /** Told of every order that protection has made at the broker. */
+  onEnd?(order: Order): Promise<void>;
+}
+
+export function workerProtections(deps: ProtectionDeps): WorkerProtections {
+  const { db, clock } = deps;
+
+  async function commit(
+    protection: Protection,
+    before: Protection,
+    token: string,
+    besides: readonly Statement[] = [],
+  ): Promise<Saved | 'fingerprint'> {
+    const now = clock.now();
+    const { history, audit: actions } = changesOf(before, protection);
+    const isFirst = before.unprotectedMs === null && protection.unprotectedMs !== null;
+    const failed = await db.commit([
+      isOwner(protection.userId, token),
+      saveProtection(protection, timestamp(now)),
+      ...besides,
+      ...history.map((line) => noteProtection(protection.id, timestamp(now), line)),
+      ...actions.map((action) => audited(protection, action, now)),
+      ...(isFirst ? [noteUnprotected(protection)] : []),
+    ]);
+    if (failed === 'owner') return 'taken';
+    if (failed === 'fingerprint') return 'fingerprint';
+    if (failed !== null) return 'changed';
+    deps.onChange?.(protection);
+    return { ...protection, version: protection.version + 1 };
+  }
+
+  return {
+    kept: (user, account) => keptProtections(db, user, account ?? null),
+    orders: (ids) => ordersByIds(db, ids),
+    async save(protection, before, token) {
+      const saved = await commit(protection, before, token);
+      return saved === 'fingerprint' ? 'changed' : saved;
+    },
+    async record(protection, before, token, { leg, fills, left, unitValue }) {
+      const now = clock.now();
+      const made = fills.map(({ reason, order: fill }) => ({
+        order: filledOrder(protection, {
+          ...{ id: newId() as OrderId, reason, now, leg, fill, left, unitValue },
+        }),
+        print: `protection:${leg.clientOrderId}:${reason === 'take_profit' ? 'target' : 'stop'}`,
+      }));
+      const saved = await commit(protection, before, token, [
+        ...made.flatMap(({ order, print }) => [insertOrder(order, print), ...saveOrder(order)]),
+        ...made.flatMap(({ order }) => told(protection, order, now)),
+      ]);
+      // It stands there already: somebody saved it, and nobody heard of it.
+      if (saved === 'fingerprint') {
+        const after = await commit(protection, before, token);
+        return after === 'fingerprint' ? 'changed' : after;
+      }
+      if (saved !== 'taken' && saved !== 'changed')
+        for (const { order } of made) await deps.onEnd?.({ ...order, version: order.version + 1 });
+      return saved;
+    },
+    async close(protection, before, token, { reason, held }) {
+      const now = clock.now();
+      const order = closeOrder(protection, {
+        ...{ id: newId() as OrderId, reason, now, held, lifeMs: deps.exitDeadlineMs },
+      });
+      const closing = { ...protection, closing: { order: order.id, at: timestamp(now) } };
+      const saved = await commit(closing, before, token, [
+        insertOrder(order, null),
+        noteProtection(protection.id, timestamp(now), closed(reason, order)),
+        audited(protection, reason === 'unprotected' ? 'protection_failed' : 'protection_triggered', now, {
+          order_id: order.id,
+          exit_reason: reason,
+        }),
+      ]);
+      return saved === 'fingerprint' ? 'changed' : saved;
+    },
+  };
+}
+
+const closed = (reason: ExitReason, { id }: Order): HistoryLine => ({
+  what: reason,
+  from: null,
+  to: null,
+  by: id,
+});
+
+/** What the broker has closed by itself. */
+function told(protection: Protection, order: Order, now: number): Statement[] {
+  const [leg] = order.legs;
+  const reason = order.exitReason ?? 'stop_loss';
+  return [
+    noteProtection(protection.id, timestamp(now), {
+      ...{ what: reason, from: null, to: leg?.fillPrice ?? null, by: order.id },
+    }),
+    audited(protection, 'protection_triggered', now, {
+      order_id: order.id,
+      exit_reason: reason,
+      fill_price: toNumberOrNull(leg?.fillPrice ?? null),
+      fill_quantity: toNumberOrNull(leg?.fillQuantity ?? null),
+    }),
+  ];
+}
+
+const audited = (
+  protection: Protection,
+  action: ProtectionAction,
+  now: number,
+  metadata: Readonly<Record<string, unknown>> = {},
+): Statement =>
+  audit(
+    OURSELVES,
+    {
+      userId: protection.userId,
+      action,
+      failure: action === 'protection_failed' ? (protection.refused?.words ?? protection.reason) : null,
+      resource: { type: 'protection', id: protection.id },
+      metadata: {
+        trading_account_id: protection.accountId,
+        symbol: protection.symbol,
+        simulation: protection.simulation,
+        side: protection.side,
+        stop_loss: toNumberOrNull(protection.stop?.price ?? null),
+        ...metadata,
+      },
+    },
+    now,
+  );

@@ -1,0 +1,65 @@
+// What a user's worker executes orders with: everything that it saves is saved in the name of whoever has the user.
+
+import { sign } from '../../domain/decimal.ts';
+import type { UserId } from '../../domain/ids.ts';
+import { hasEnded, type Order } from '../../domain/orders/order.ts';
+import { canonicalSymbol } from '../../domain/signals/symbol.ts';
+import type { Execution } from '../lane/execute.ts';
+import { equityNotes, judgeGuards } from '../lane/guarding.ts';
+import { RefusedBefore } from '../line/presenting.ts';
+import type { WorkerOrders } from '../orders.ts';
+
+interface Owner {
+  readonly token: string;
+  /** What was read of the account before is no longer so. */
+  traded(order: Order): Order;
+  /** Throws where another worker has the user. */
+  mine<Saved>(order: Order, saved: Saved | 'taken'): Saved;
+}
+
+type Given = Pick<Execution, 'connections' | 'counters' | 'tracing' | 'clock' | 'wait' | 'rest' | 'rules'> & {
+  readonly orders: WorkerOrders;
+  readonly log: { warn(context: object, text: string): void };
+};
+
+export function executionOf(deps: Given, user: UserId, { token, traded, mine }: Owner): Execution {
+  const { orders, log } = deps;
+  return {
+    ...deps,
+    judge: (entry) => judgeGuards(deps, entry),
+    noteEquity: equityNotes(deps),
+    monthsUnder: (order) => orders.monthsUnder(order),
+    isAgainstRecord: async ({ accountId, brokerName, symbol, simulation }, side) => {
+      if (simulation) return false;
+      const held = await orders.heldByRecord(user, accountId).catch(() => null);
+      if (!held) return null;
+      const meant = canonicalSymbol(brokerName, symbol);
+      return held.some(
+        ([instrument, quantity]) =>
+          canonicalSymbol(brokerName, instrument) === meant && sign(quantity) === (side === 'buy' ? -1 : 1),
+      );
+    },
+    forgetMonth: (order, instrument) =>
+      void orders
+        .forgetMonth(order, instrument)
+        .catch((fault: unknown) => log.warn({ fault, user_id: user }, 'a month could not be forgotten')),
+    save: async (order, options = { settled: false }) =>
+      mine(order, await orders.save(traded(order), token, options)),
+    async saveSending(order, revision) {
+      const saved = mine(order, await orders.saveSending(traded(order), token, revision));
+      // Another was refused with them, or they were replaced, after this entry was accepted: it is not tried with them.
+      if (saved === 'unverified')
+        throw new RefusedBefore('the account’s credentials are not verified any more');
+      return saved;
+    },
+    async saveSeen(order) {
+      const saved = await orders.save(traded(order), token, { settled: false });
+      if (saved !== 'taken') return saved;
+      const current = await orders.find(order.id);
+      // A poll that saw less came between: the end that was seen here is the end.
+      if (!current || hasEnded(current.status) || !hasEnded(order.status)) return current ?? order;
+      const again = await orders.save({ ...order, version: current.version }, token, { settled: false });
+      return again === 'taken' ? current : again;
+    },
+  };
+}

@@ -1,0 +1,290 @@
+// A user's positions that are protected: which of them is to be looked at, and when. Each account's are kept on its own lane, one after
+// the other; what is wanted of them by orders that were filled since is taken in first.
+
+import { BrokerBusy, BrokerUnavailable, CredentialsRejected, type Instrument } from '../../broker/broker.ts';
+import type { Account } from '../../data/accounts/accounts.ts';
+import { absolute, compare, type Decimal, sign, ZERO } from '../../domain/decimal.ts';
+import { type AccountId, millis, type UserId } from '../../domain/ids.ts';
+import { hasEnded, isOpenLeg, isUnderWay, type Order } from '../../domain/orders/order.ts';
+import { fillOf } from '../../domain/orders/result.ts';
+import { adopt } from '../../domain/protection/adopt.ts';
+import { unasked } from '../../domain/protection/answers.ts';
+import type { Protection } from '../../domain/protection/protection.ts';
+import type { Connections } from '../line/connections.ts';
+import type { Line } from '../line/line.ts';
+import type { Young } from '../line/young.ts';
+import type { WorkerOrders } from '../orders.ts';
+import type { Saved, WorkerProtections } from '../protections.ts';
+import { OrderTaken } from './execute.ts';
+import type { Turn } from './lanes.ts';
+import { type Keeping, type Kept, keepProtection } from './protect.ts';
+import type { Books } from './trades.ts';
+
+export interface ProtectingDeps extends Pick<Keeping, 'clock' | 'wait' | 'rules'> {
+  readonly protections: WorkerProtections;
+  readonly orders: Pick<WorkerOrders, 'unsettled' | 'findAccount'>;
+  readonly connections: Connections;
+  readonly books: Pick<Books, 'asOfNow'>;
+  /** Of this process: one price of an instrument for all who follow it. */
+  readonly prices: Young;
+  /** Whoever began last has the user. */
+  readonly token: string;
+  /** On the account's lane, after what stands there. */
+  trading<T>(account: AccountId, does: (turn: Turn) => Promise<T>): Promise<T>;
+  /** Orders that were accepted meanwhile. */
+  workOff(account: AccountId, turn: Turn): Promise<unknown>;
+  /** What was read of the account before is no longer so. */
+  forget(account: AccountId): void;
+  readonly log: { warn(context: object, text: string): void; error(context: object, text: string): void };
+}
+
+export interface Protecting {
+  /** Everything that the user has is looked at now. */
+  begin(): Promise<void>;
+  /** An order of the account was executed, or its fill was seen. */
+  note(order: Pick<Order, 'accountId' | 'wish'>): void;
+  /** Something is kept: the worker is not idle. */
+  isKeeping(): boolean;
+  close(): void;
+}
+
+/** Where the broker does not answer, it is asked again after this, twice as long each time. */
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 15_000;
+/** What is closed by an order is looked at again so often at once. */
+const MOST_ROUNDS = 8;
+
+export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting {
+  const { protections, clock, rules, log, token } = deps;
+  /** When each account is looked at next. */
+  const timers = new Map<AccountId, NodeJS.Timeout>();
+  /** Accounts that are to be looked at, and whose turn has not come. */
+  const waiting = new Set<AccountId>();
+  const failures = new Map<AccountId, number>();
+  let isClosed = false;
+
+  function soon(account: AccountId): void {
+    if (isClosed || waiting.has(account)) return;
+    clearTimeout(timers.get(account));
+    // It counts as kept until it is known that nothing is.
+    timers.set(
+      account,
+      setTimeout(() => {}, 0),
+    );
+    waiting.add(account);
+    void deps
+      .trading(account, (turn) => {
+        waiting.delete(account);
+        return keepAccount(account, turn);
+      })
+      .catch((fault: unknown) => {
+        waiting.delete(account);
+        if (isClosed || fault instanceof OrderTaken) return;
+        log.error({ fault, user_id: user, trading_account_id: account }, 'protection could not be kept');
+        at(account, clock.now() + LONGEST_RETRY_MS);
+      });
+  }
+
+  function at(account: AccountId, ms: number): void {
+    clearTimeout(timers.get(account));
+    if (isClosed) return;
+    const delay = Math.max(0, Math.min(ms - clock.now(), rules.sweepMs));
+    timers.set(
+      account,
+      setTimeout(() => soon(account), delay),
+    );
+  }
+
+  /** Until all of them rest. */
+  async function keepAccount(account: AccountId, turn: Turn): Promise<void> {
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      const all = await protections.kept(user, account);
+      if (all.length === 0) {
+        clearTimeout(timers.get(account));
+        timers.delete(account);
+        failures.delete(account);
+        return;
+      }
+      const kept: Kept[] = [];
+      for (const protection of all) kept.push(await keepOne(protection));
+      deps.forget(account);
+      if (kept.some(({ is }) => is === 'closing')) await deps.workOff(account, turn);
+      else if (kept.every(({ is }) => is === 'kept'))
+        return at(account, Math.min(...kept.map(({ untilMs }) => untilMs)));
+    }
+    at(account, clock.now() + FIRST_RETRY_MS);
+  }
+
+  async function keepOne(first: Protection): Promise<Kept> {
+    const { accountId, simulation, id } = first;
+    const account = await deps.orders.findAccount(accountId);
+    if (!account) return { protection: first, is: 'kept', untilMs: clock.now() + rules.sweepMs };
+    try {
+      let isFirst = true;
+      const kept = await deps.connections.use({ accountId, simulation }, async (line) => {
+        // Over a new connection what was saved over the last one counts.
+        const protection = isFirst ? first : await reread(first);
+        isFirst = false;
+        return protection === null ? gone(first) : keep(line, protection, account);
+      });
+      failures.delete(accountId);
+      return kept;
+    } catch (fault) {
+      if (!(fault instanceof BrokerUnavailable)) throw fault;
+      log.warn({ fault, user_id: user, trading_account_id: accountId, protection: id }, 'protection waits');
+      return away(first, fault);
+    }
+  }
+
+  const reread = async ({ id, accountId }: Protection): Promise<Protection | null> =>
+    (await protections.kept(user, accountId)).find((each) => each.id === id) ?? null;
+  const gone = (protection: Protection): Kept => ({ protection, is: 'changed', untilMs: clock.now() });
+
+  /** The broker cannot be asked now. */
+  async function away(first: Protection, fault: BrokerUnavailable): Promise<Kept> {
+    const { accountId } = first;
+    const now = clock.now();
+    const times = failures.get(accountId) ?? 0;
+    failures.set(accountId, times + 1);
+    const isRefused = fault instanceof CredentialsRejected;
+    const ms =
+      fault instanceof BrokerBusy
+        ? Math.max(100, fault.retryAfterMs)
+        : isRefused
+          ? rules.sweepMs
+          : Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** times);
+    const current = await reread(first);
+    if (current === null) return gone(first);
+    const told = unasked(current, fault.message, { now, protectMs: rules.protectMs });
+    const after: Protection = isRefused ? { ...told, state: 'unwatched', reason: fault.message } : told;
+    const saved = after === current ? current : mine(current, await protections.save(after, current, token));
+    return saved === 'changed'
+      ? gone(first)
+      : { protection: saved, is: 'kept', untilMs: now + Math.min(ms, rules.sweepMs) };
+  }
+
+  async function keep(line: Line, first: Protection, account: Account): Promise<Kept> {
+    const { accountId, simulation, instrument: name } = first;
+    const found = await line.resolve(name);
+    if ('rejection' in found) return unlisted(first, found.rejection.message);
+    const unsettled = (await deps.orders.unsettled(user, accountId)).orders.filter(
+      (order) => order.simulation === simulation,
+    );
+    const wished = await takenIn(line, found, first);
+    if (wished === 'changed') return gone(first);
+    const keeping: Keeping = {
+      ...deps,
+      quote: (of, instrument) =>
+        deps.prices.get(`${of.listing ?? accountId} ${simulation} ${instrument.symbol}`, () =>
+          of.quote(instrument),
+        ),
+      saves: savesFrom(wished),
+    };
+    const closing = unsettled.find(({ id }) => id === wished.closing?.order);
+    return keepProtection(keeping, line, {
+      protection: wished,
+      instrument: found,
+      trades: await deps.books.asOfNow({ accountId, simulation }),
+      triggerBy: account.triggerBy,
+      unprotected: account.unprotected,
+      isUnsettled: wished.wantedBy.length > 0 || unsettled.some((order) => mayOpen(order, found)),
+      isClosing: closing !== undefined && isUnderWay(closing.status),
+    });
+  }
+
+  /** The instrument is gone: nothing can stand there. */
+  async function unlisted(first: Protection, reason: string): Promise<Kept> {
+    const ended: Protection = { ...first, state: 'ended', reason, dueAt: null };
+    const saved = mine(first, await protections.save(ended, first, token));
+    return {
+      protection: first,
+      is: saved === 'changed' ? 'changed' : 'kept',
+      untilMs: Number.POSITIVE_INFINITY,
+    };
+  }
+
+  function savesFrom(first: Protection): Keeping['saves'] {
+    let before = first;
+    const keepLast = (saved: Saved): Protection | 'changed' => {
+      const after = mine(before, saved);
+      if (after !== 'changed') before = after;
+      return after;
+    };
+    return {
+      save: async (protection) => keepLast(await protections.save(protection, before, token)),
+      record: async (protection, closed) =>
+        keepLast(await protections.record(protection, before, token, closed)),
+      close: async (protection, reason, held) =>
+        keepLast(await protections.close(protection, before, token, { reason, held })),
+    };
+  }
+
+  function mine({ setBy }: Protection, saved: Saved): Protection | 'changed' {
+    if (saved === 'taken') throw new OrderTaken(setBy);
+    return saved;
+  }
+
+  /** With the wishes of orders that were filled since, or of which the position decides. */
+  async function takenIn(
+    line: Line,
+    { symbol, tickSize: tick }: Instrument,
+    first: Protection,
+  ): Promise<Protection | 'changed'> {
+    if (first.wantedBy.length === 0) return first;
+    const orders = await protections.orders(first.wantedBy);
+    let protection: Protection = { ...first, wantedBy: [] };
+    for (const id of first.wantedBy) {
+      const order = orders.find((each) => each.id === id);
+      if (!order?.wish) continue;
+      const wish = protection.adopted === null && opensAnew(order) ? order.wish.fromFlat : order.wish.own;
+      const entry = entryOf(order);
+      const price = entry ?? (await averageOf(line, symbol, first));
+      if (price !== null) {
+        const filledAt = millis(order.filledAt ?? order.submittedAt);
+        protection = adopt(protection, wish, { order: order.id, entry: price, tick, filledAt });
+      }
+      // Until it is known what became of it, the position decides, and then its own fill once more.
+      if (!hasEnded(order.status)) protection = { ...protection, wantedBy: [...protection.wantedBy, id] };
+    }
+    const isSame = JSON.stringify(protection) === JSON.stringify(first);
+    return isSame ? first : mine(first, await protections.save(protection, first, token));
+  }
+
+  /** By the broker's word, where ours says nothing. */
+  async function averageOf(line: Line, symbol: string, { side }: Protection): Promise<Decimal | null> {
+    const held = (await line.positions()).find((position) => position.symbol === symbol);
+    if (!held || sign(held.quantity) !== (side === 'long' ? 1 : -1)) return null;
+    return compare(absolute(held.averagePrice), ZERO) > 0 ? held.averagePrice : null;
+  }
+
+  return {
+    async begin() {
+      for (const account of new Set((await protections.kept(user)).map(({ accountId }) => accountId)))
+        soon(account);
+    },
+    note({ accountId, wish }) {
+      if (wish !== undefined || timers.has(accountId)) soon(accountId);
+    },
+    isKeeping: () => timers.size > 0,
+    close() {
+      isClosed = true;
+      for (const timer of timers.values()) clearTimeout(timer);
+    },
+  };
+}
+
+/** An entry of ours that may yet be filled there. */
+const mayOpen = ({ legs }: Order, { symbol }: Instrument): boolean =>
+  legs.some((leg) => leg.leg === 'entry' && leg.instrument === symbol && isOpenLeg(leg));
+
+/** Nothing was held on its side before. */
+const opensAnew = ({ positionBefore, legs }: Order): boolean => {
+  const side = legs.findLast(({ leg }) => leg === 'entry')?.side;
+  return positionBefore === null || sign(positionBefore) !== (side === 'buy' ? 1 : -1);
+};
+
+/** At which price it was filled so far; null: nothing is known to be. */
+function entryOf(order: Order): Decimal | null {
+  const { price, quantity } = fillOf(order);
+  return quantity !== null && sign(quantity) > 0 ? price : null;
+}
