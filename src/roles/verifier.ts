@@ -9,6 +9,7 @@ import { hearFills } from '../app/orders/hear-fills.ts';
 import { compareOwed } from '../app/orders/owed-comparisons.ts';
 import { rescueOrders } from '../app/orders/rescue-orders.ts';
 import { verifyDueFills } from '../app/orders/verify-fills.ts';
+import { sweepProtections } from '../app/protection/sweep.ts';
 import { keptHead } from '../data/audit/kept-head.ts';
 import { appKeyOf } from './adapters.ts';
 import { type Foundation, giveUpMs } from './foundation.ts';
@@ -18,6 +19,7 @@ const VERIFY_EVERY_MS = 200;
 const RESCUE_EVERY_MS = 2_000;
 const RESCUE_GRACE_MS = 5_000;
 const COMPARE_EVERY_MS = 1_000;
+const SWEEP_EVERY_MS = 1_000;
 const SEAL_EVERY_MS = 1_000;
 const ANNOUNCE_EVERY_MS = 3_600_000;
 /** Whether somebody else is at it, or has been. */
@@ -69,6 +71,7 @@ export async function openVerifying(base: Foundation, sealer: Sealer): Promise<v
       () => compareOwed({ ...base, responseWaitMs: timings.fillVisibilityMs / 2 }),
       log,
     ),
+    every(SWEEP_EVERY_MS, () => sweepProtections(base), log),
     every(SEAL_EVERY_MS, () => sealer.seal(), log),
     every(PRUNE_EVERY_MS, () => prune(pruning, stopping.signal), log),
     every(ANNOUNCE_EVERY_MS, async () => sealer.announce(), log),

@@ -32,6 +32,7 @@ import {
   type SignalNotes,
   type Source,
 } from '../../domain/orders/order.ts';
+import type { OrderWish } from '../../domain/protection/wish.ts';
 import { type Tracing, traceNames } from '../../domain/tracing.ts';
 import { StoreUnavailable } from '../../store/store.ts';
 import type { Mailbox } from '../../worker/host/mailbox.ts';
@@ -72,6 +73,8 @@ export interface NewOrder extends Placing {
   readonly symbol: string;
   readonly quantity: Decimal;
   readonly notes?: SignalNotes;
+  /** What is to protect what it opens, or what is held. */
+  readonly wish?: OrderWish | undefined;
   /** A rehearsal of whoever knows the URL: it is kept, and nobody is told of it. */
   readonly isUnproven?: boolean;
   /** Outside the daily limit: not refused for it, and none of what it allows is used up. */
@@ -329,6 +332,7 @@ function accept(deps: PlaceOrderDeps, request: NewOrder): Order {
     credentialsVersion: null,
     filledAt: null,
     trace: {},
+    ...(request.wish && { wish: request.wish }),
   };
   return passed(passed(order, 'validated', now), 'queued', now);
 }

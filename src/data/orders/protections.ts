@@ -146,6 +146,13 @@ export async function usersWithDueProtection(db: Db, now: Timestamp, limit: numb
   return rows.map((row) => row.user_id);
 }
 
+/** Guarded by `claimed`: somebody else was first. Its version stays: what a worker has in hand is still its own. */
+export const claimDueProtections = (user: UserId, due: Timestamp, until: Timestamp): Statement =>
+  must(
+    'claimed',
+    sql`update protections set due_at = ${until} where user_id = ${user} and ended_at is null and due_at <= ${due}`,
+  );
+
 async function protectionsWhere(db: Reads, where: Statement): Promise<Protection[]> {
   const rows = await db.all<ProtectionRow>(join([sql`select * from protections`, where], ' '));
   return rows.map(toProtection);

@@ -1,0 +1,93 @@
+// An order that sets, moves or removes what protects a position, and trades nothing. It is an exit in every right: whoever wants a
+// stop is waited for as whoever wants to be out.
+
+import { BrokerBusy, BrokerUnavailable, type Instrument, type Position } from '../../broker/broker.ts';
+import { sign, ZERO } from '../../domain/decimal.ts';
+import { timestamp } from '../../domain/ids.ts';
+import { isLate, moveTo, type Order, type OrderError, passed } from '../../domain/orders/order.ts';
+import { late, stopped, unreachable } from '../../domain/orders/outcome.ts';
+import { beforeRound } from '../../domain/orders/patience.ts';
+import { wrongSide } from '../../domain/protection/planned.ts';
+import type { Direction } from '../../domain/side.ts';
+import type { Connections } from '../line/connections.ts';
+import type { Line } from '../line/line.ts';
+import type { Trades } from './trades.ts';
+
+export interface ProtectingOrder {
+  readonly connections: Connections;
+  readonly clock: { now(): number };
+  save(order: Order, options?: { settled: boolean }): Promise<Order>;
+  /** In one unit with its end: it is wanted from now on. */
+  want(order: Order, of: { readonly instrument: string; readonly side: Direction }): Promise<Order>;
+}
+
+interface Task {
+  readonly order: Order;
+  readonly trades: Pick<Trades, 'expected'>;
+  rest(ms: number, fault: BrokerUnavailable | null): Promise<void>;
+}
+
+/** What is held may be shown late. */
+const LOOK_AGAIN_MS = 500;
+
+export async function protectPosition(deps: ProtectingOrder, task: Task): Promise<Order> {
+  const { clock } = deps;
+  let order = passed(task.order, 'taken', clock.now());
+  if (order.status === 'queued') order = moveTo(order, 'executing');
+  let rounds = 0;
+  for (;;) {
+    if (isLate(order, clock.now())) return end(late(order));
+    try {
+      const target = { accountId: order.accountId, simulation: order.simulation };
+      const done = await deps.connections.use(target, judge, { mayTryRefused: true });
+      if (done !== 'not shown yet') return done;
+      await resting(LOOK_AGAIN_MS, null);
+    } catch (fault) {
+      if (!(fault instanceof BrokerUnavailable)) throw fault;
+      if (isLate(order, clock.now())) return end(stopped(order, 'failed', unreachable(fault.message)));
+      await resting(fault instanceof BrokerBusy ? fault.retryAfterMs : beforeRound(++rounds), fault);
+    }
+  }
+
+  async function resting(ms: number, fault: BrokerUnavailable | null): Promise<void> {
+    if (order.version === task.order.version) order = await deps.save(order);
+    await task.rest(ms, fault);
+  }
+
+  async function judge(line: Line): Promise<Order | 'not shown yet'> {
+    const instrument = await line.resolve(order.symbol);
+    if ('rejection' in instrument) return end(stopped(order, 'rejected', instrument.rejection));
+    const held = (await line.positions()).find(({ symbol }) => symbol === instrument.symbol);
+    const quantity = held?.quantity ?? ZERO;
+    const expected = task.trades.expected(instrument.symbol);
+    if (!held || sign(quantity) === 0)
+      return expected !== null && sign(expected) !== 0
+        ? 'not shown yet'
+        : end(stopped(order, 'rejected', nothingHeld(instrument)));
+    const wrong = await wrongIn(line, instrument, held);
+    if (wrong) return end(stopped(order, 'rejected', wrong));
+    const side = sign(quantity) > 0 ? 'long' : 'short';
+    const done = passed(moveTo({ ...order, positionBefore: quantity }, 'done'), 'answered', clock.now());
+    return deps.want({ ...done, filledAt: timestamp(clock.now()) }, { instrument: instrument.symbol, side });
+  }
+
+  async function wrongIn(
+    line: Line,
+    instrument: Instrument,
+    { quantity, averagePrice }: Position,
+  ): Promise<OrderError | null> {
+    if (!order.wish) return null;
+    const { bid, ask } = await line.quote(instrument);
+    return wrongSide(order.wish.own, {
+      ...{ side: sign(quantity) > 0 ? 'long' : 'short', entry: averagePrice, tick: instrument.tickSize, bid, ask },
+    });
+  }
+
+  const end = (ended: Order): Promise<Order> =>
+    deps.save(passed(ended, 'answered', clock.now()), { settled: true });
+}
+
+const nothingHeld = ({ symbol }: Instrument): OrderError => ({
+  code: 'no_position',
+  message: `Nothing is held in ${symbol}: there is nothing to protect.`,
+});
