@@ -6,6 +6,7 @@ import type { ArrivedSignal } from '../../data/orders/signals.ts';
 import { toNumberOrNull } from '../../domain/decimal.ts';
 import { type Denial, toldOf } from '../../domain/denial.ts';
 import { type OrderId, timestamp } from '../../domain/ids.ts';
+import { wishJson } from '../../domain/protection/wish.ts';
 import { maskMessage } from '../../domain/signals/masking.ts';
 import { type BodyReading, readBody, type Signal } from '../../domain/signals/signal.ts';
 import { positionOf } from '../../domain/signals/strategy.ts';
@@ -92,4 +93,5 @@ export const understanding = (signal: Signal) => ({
   prev_strategy_position: signal.before && toNumberOrNull(positionOf(signal.before)),
   price: toNumberOrNull(signal.price),
   signal_time: signal.timestamp === null ? null : timestamp(signal.timestamp),
+  ...(signal.protection && { protection: wishJson(signal.protection) }),
 });

@@ -34,13 +34,17 @@ export interface JudgeDeps {
   readonly restoredAt?: number;
 }
 
+/** Nobody keeps what protects a position yet: whoever asks for it is refused. */
+export const READS_PROTECTION: boolean = false;
+
 export function judgeMessage(
   deps: JudgeDeps,
   account: Account,
   reading: BodyReading,
   { simulation, now }: { readonly simulation: boolean; readonly now: number },
 ): Judged {
-  const read = readSignal(reading, { simulation, follow: account.outOfSync === 'follow' });
+  const follow = account.outOfSync === 'follow';
+  const read = readSignal(reading, { simulation, follow, protection: READS_PROTECTION });
   const signal = 'signal' in read ? read.signal : null;
   const refusals: Refused[] = [];
   if ('problem' in read) refusals.push(malformed(read.problem));

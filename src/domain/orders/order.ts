@@ -30,7 +30,9 @@ export const ACTIONS = [
   'close',
   'sync',
 ] as const;
-export type Action = (typeof ACTIONS)[number];
+/** Sets, moves and removes what protects a position. It joins the others once somebody keeps that. */
+export const PROTECT = 'protect';
+export type Action = (typeof ACTIONS)[number] | typeof PROTECT;
 
 export const ORDER_TYPES = ['entry', 'exit'] as const;
 export type OrderType = (typeof ORDER_TYPES)[number];
@@ -49,6 +51,8 @@ export type OrderIntent = { readonly target?: Target } & (
   | { readonly operation: 'PLACE_EXIT_ORDER'; readonly direction: Direction }
   /** null: whichever side is held. */
   | { readonly operation: 'CLOSE_POSITION'; readonly direction: Direction | null }
+  /** Trades nothing. Whichever side is held. */
+  | { readonly operation: 'PROTECT_POSITION'; readonly direction: null }
 );
 
 export const SOURCES = ['webhook', 'dashboard', 'protection'] as const;

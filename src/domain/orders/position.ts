@@ -56,6 +56,8 @@ function legsFor(
       return intent.direction === null
         ? [...closeAll(held, 'long'), ...closeAll(held, 'short')]
         : closeAll(held, intent.direction);
+    case 'PROTECT_POSITION':
+      return [];
   }
 }
 

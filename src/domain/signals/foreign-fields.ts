@@ -10,6 +10,26 @@ export type OwnFields = Readonly<Record<string, unknown>>;
 /** Our fields, or why they cannot be had without a guess. */
 export type Turning = { readonly fields: OwnFields } | { readonly unclear: string };
 
+export interface ForeignOptions {
+  /** As of readSignal. */
+  readonly protection: boolean;
+}
+
+export interface ForeignService {
+  readonly name: string;
+  /** The message's fields where it was written for this service. */
+  readonly read: (text: string) => ForeignFields | null;
+  /** Adds to `lost` what it has to leave out and knows a word for. */
+  readonly turn: (said: ForeignFields, lost: string[], options: ForeignOptions) => Turning;
+  /** What the message asks for about protection, beside `order`; null: that could not be turned. */
+  readonly protect?: (said: ForeignFields, lost: string[], order: OwnFields | null) => OwnFields;
+}
+
+export const unclear = (name: string, what: string): Turning => ({ unclear: without(name, what) });
+export const NO_SIZE = 'how much to trade is not in the message. Send "quantity" in units of the symbol.';
+export const NO_SIDE = 'it does not say for certain which side to take. Send "action": buy, sell or close.';
+export const MARKET = 'orders are market orders here.';
+
 export const ACTION = '{{strategy.order.action}}';
 export const CONTRACTS = '{{strategy.order.contracts}}';
 export const ORDER_ID = '{{strategy.order.id}}';
@@ -58,16 +78,22 @@ export class ForeignFields {
   drop(...names: readonly string[]): void {
     for (const name of names) this.#fields.delete(name);
   }
+  /** Those of them that say something. */
+  dropWhere(isMeant: (name: string) => boolean): readonly string[] {
+    const names = [...this.#fields.keys()].filter((name) => isMeant(name) && this.has(name));
+    this.drop(...names);
+    return names;
+  }
   /** A field of another kind than its service knows: whatever it means, it was not read. */
   get odd(): string | null {
     return this.#odd[0] ?? null;
   }
   /** What nobody took, in words. */
-  left(): string[] {
+  left(options: ForeignOptions): string[] {
     return [...this.#fields]
       .filter(([, value]) => value !== null && value !== '' && value !== false)
       .map(([name]) =>
-        without(name, insteadOf(name) ?? 'There is nothing like it here: it would be left out.'),
+        without(name, insteadOf(name, options) ?? 'There is nothing like it here: it would be left out.'),
       );
   }
 }

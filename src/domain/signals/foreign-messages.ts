@@ -1,8 +1,11 @@
 // Messages written for other services, in our words. Nothing is guessed: what comes out would be accepted by our own reader
 // however the platform fills the placeholders in, or nothing comes out, and `lost` says why.
 
-import { NOW, type OwnFields } from './foreign-fields.ts';
+import { isProtectionField, PROTECTION_FIELDS } from '../protection/wish.ts';
+import { type ForeignFields, type ForeignOptions, NOW, type OwnFields, without } from './foreign-fields.ts';
+import { FOREIGN_ORDERS } from './foreign-orders.ts';
 import { FOREIGN_SERVICES } from './foreign-services.ts';
+import { asksForProtection } from './refused-fields.ts';
 import { readBody, readSignal } from './signal.ts';
 
 export interface ForeignReading {
@@ -17,26 +20,44 @@ export interface ForeignReading {
 const MAX_LENGTH = 16_384;
 
 /** null: it was written for none of them. */
-export function recogniseForeign(text: string): ForeignReading | null {
+export function recogniseForeign(
+  text: string,
+  options: ForeignOptions = { protection: false },
+): ForeignReading | null {
   if (text.length > MAX_LENGTH) return null;
-  for (const { name, read, turn } of FOREIGN_SERVICES) {
+  const services = options.protection ? [...FOREIGN_SERVICES, ...FOREIGN_ORDERS] : FOREIGN_SERVICES;
+  for (const { name, read, turn, protect } of services) {
     const said = read(text);
     if (said === null) continue;
     const lost: string[] = [];
-    const turned = turn(said, lost);
-    const left = [...lost, ...said.left()];
+    const turned = turn(said, lost, options);
+    const order = 'fields' in turned ? turned.fields : null;
+    if (options.protection && order && isExit(order)) lost.push(...unused(said));
+    const protection = options.protection ? protect?.(said, lost, order) : {};
+    const fields = order && { ...order, ...protection };
+    const left = [...lost, ...said.left(options)];
     const why =
       said.odd !== null
         ? `"${said.odd}" is not as ${name} writes it.`
         : 'unclear' in turned
           ? turned.unclear
-          : problemWith(turned.fields);
-    return why === null && 'fields' in turned
-      ? { service: name, fields: inOrder(turned.fields), lost: left }
+          : problemWith(fields ?? {}, options);
+    return why === null && fields !== null
+      ? { service: name, fields: inOrder(fields), lost: left }
       : { service: name, fields: {}, lost: [why ?? '', ...left] };
   }
   return null;
 }
+
+/** Whatever the platform fills in, nothing is opened. */
+const isExit = ({ action, order_type, market_position }: OwnFields): boolean =>
+  order_type === 'exit' || market_position === 'flat' || /close|_exit$/.test(String(action));
+
+/** Of an exit. */
+const unused = (said: ForeignFields): readonly string[] =>
+  said
+    .dropWhere(asksForProtection)
+    .map((name) => without(name, 'an exit is not protected: it would be left out.'));
 
 const NUMBERS = ['quantity', 'market_position_size', 'prev_market_position_size', 'price'];
 const ORDER = [
@@ -50,6 +71,7 @@ const ORDER = [
   'prev_market_position_size',
   'id',
   'price',
+  ...PROTECTION_FIELDS,
   'timestamp',
 ];
 const SECRET = '<your webhook secret>';
@@ -64,10 +86,13 @@ export function renderMessage(fields: Readonly<Record<string, unknown>>): string
   return `{ ${entries.map(([name, value]) => `"${name}": ${rendered(name, value)}`).join(', ')} }`;
 }
 
-const rendered = (name: string, value: unknown): string =>
-  NUMBERS.includes(name) && typeof value === 'string' && value.startsWith('{{')
-    ? value
-    : JSON.stringify(value);
+function rendered(name: string, value: unknown): string {
+  if (NUMBERS.includes(name) && typeof value === 'string' && value.startsWith('{{')) return value;
+  const json = JSON.stringify(value);
+  if (!isProtectionField(name)) return json;
+  // The platform knows {{plot("SL")}} only as it writes it; what it fills in has no quotes.
+  return json.replaceAll(/\{\{[^{}]*\}\}/g, (placeholder) => placeholder.replaceAll('\\"', '"'));
+}
 
 /** What the platform may put in the placeholders' places: a side, and where the strategy stood and stands. */
 const CASES = [
@@ -79,11 +104,11 @@ const CASES = [
 type Case = (typeof CASES)[number];
 
 /** null: our own reader takes it, whatever stands in the placeholders' places. */
-function problemWith(fields: OwnFields): string | null {
+function problemWith(fields: OwnFields, { protection }: ForeignOptions): string | null {
   const message = renderMessage(fields) ?? '';
   for (const example of CASES) {
     const body = new TextEncoder().encode(filledIn(message, example));
-    const reading = readSignal(readBody(body), { simulation: false });
+    const reading = readSignal(readBody(body), { simulation: false, protection });
     if ('problem' in reading) return reading.problem;
   }
   return null;

@@ -7,8 +7,13 @@ import {
   amount,
   CONTRACTS,
   type ForeignFields,
+  type ForeignOptions,
+  type ForeignService,
   isPlaceholder,
   jsonFields,
+  MARKET,
+  NO_SIDE,
+  NO_SIZE,
   NOW,
   ORDER_ID,
   type OwnFields,
@@ -19,22 +24,12 @@ import {
   SIZE,
   sideOf,
   type Turning,
+  unclear,
   without,
 } from './foreign-fields.ts';
+import { ofCrossTrade, ofPineConnector, ofTradersPost } from './foreign-protection.ts';
 
-interface ForeignService {
-  readonly name: string;
-  /** The message's fields where it was written for this service. */
-  readonly read: (text: string) => ForeignFields | null;
-  /** Adds to `lost` what it has to leave out and knows a word for. */
-  readonly turn: (said: ForeignFields, lost: string[]) => Turning;
-}
-
-const unclear = (name: string, what: string): Turning => ({ unclear: without(name, what) });
-const NO_SIZE = 'how much to trade is not in the message. Send "quantity" in units of the symbol.';
-const NO_SIDE = 'it does not say for certain which side to take. Send "action": buy, sell or close.';
 const NO_ORDER = 'it asks for nothing that is traded here. Send "action": buy, sell or close.';
-const MARKET = 'orders are market orders here.';
 const WHOLE = 'it closes the whole position here.';
 
 /** Closing a side takes all of it; the number that the field must have changes nothing. */
@@ -136,6 +131,7 @@ const tradersPost: ForeignService = {
       fields: { ...order, ...(stance && { market_position: stance }), ...ofStrategy(stance, units) },
     };
   },
+  protect: ofTradersPost,
 };
 
 const threeCommas: ForeignService = {
@@ -144,24 +140,24 @@ const threeCommas: ForeignService = {
     const said = jsonFields(text);
     return said?.has('bot_uuid') || (said?.has('bot_id') && said.has('email_token')) ? said : null;
   },
-  turn(said, lost) {
+  turn(said, lost, options) {
     said.drop('secret', 'email_token', 'tv_exchange');
     const isDca = said.has('bot_id');
     said.drop('bot_uuid', 'bot_id', 'message_type');
     if (said.take('max_lag') !== null)
       lost.push(without('max_lag', 'how old a signal may be is a setting of the account here.'));
-    return isDca ? fromDcaBot(said, lost) : fromSignalBot(said, lost);
+    return isDca ? fromDcaBot(said, lost) : fromSignalBot(said, lost, options);
   },
 };
 
-function fromSignalBot(said: ForeignFields, lost: string[]): Turning {
+function fromSignalBot(said: ForeignFields, lost: string[], options: ForeignOptions): Turning {
   const action = said.take('action');
   const order = said.takeFields('order');
   const unit = plain(order.take('currency_type'));
   const size = order.take('amount');
   const type = plain(order.take('order_type'));
   if (type !== '' && type !== 'market') lost.push(without('order_type', MARKET));
-  lost.push(...order.left());
+  lost.push(...order.left(options));
   const rest = {
     symbol: said.take('tv_instrument'),
     ...priced(said.take('trigger_price')),
@@ -193,7 +189,7 @@ function fromSignalBot(said: ForeignFields, lost: string[]): Turning {
     if (held !== null) fields[`${name}_size`] = isPlaceholder(held) ? held : numberIn(held);
   }
   if (fields.market_position === undefined) return unclear('strategy_info', NO_SIDE);
-  lost.push(...info.left());
+  lost.push(...info.left(options));
   return { fields: { ...fields, ...(side === ACTION && { id: ORDER_ID }) } };
 }
 
@@ -276,6 +272,7 @@ const crossTrade: ForeignService = {
     const stance = side === 'buy' ? 'long' : 'short';
     return { fields: { ...order, market_position: stance, market_position_size: quantity } };
   },
+  protect: ofCrossTrade,
 };
 
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
@@ -322,6 +319,7 @@ const pineConnector: ForeignService = {
         'Send "quantity" in units of the symbol.',
     );
   },
+  protect: ofPineConnector,
 };
 
 const openAlgo: ForeignService = {

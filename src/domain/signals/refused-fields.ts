@@ -1,7 +1,7 @@
-// Names by which other services ask for what we would not do. Who asked for a stop must not trade without one: such a field
-// is refused, with what to send instead. Every other field that we do not know is ignored, and said to be.
+// Names by which other services ask for what we would not do, or do under another name. Who asked for a stop must not trade without
+// one: such a field is refused, with what to send instead. Every other field that we do not know is ignored, and said to be.
 
-const PROTECTION =
+const NOT_KEPT =
   'Orders that protect a position are not placed here: leave the field out and place them at your broker.';
 const MARKET_ONLY = 'Orders are market orders: leave the field out; "price" says which price the signal saw.';
 const ORDER_KIND =
@@ -15,13 +15,6 @@ const LEVERAGE = 'Set the leverage at your broker: leave the field out.';
 
 /** Compared without case, `_` and `-`. */
 const REFUSED: Readonly<Record<string, readonly string[]>> = {
-  [PROTECTION]: [
-    ...['tpsl', 'sltp', 'oco', 'orderclass', 'attachalgoords', 'algoorders', 'atm', 'atmstrategy'],
-    ...['placeconditionalorders', 'conditionalorders', 'breakeven', 'movetobreakeven', 'movestoploss'],
-    ...['activationprice', 'activateprice', 'activeprice', 'activepx', 'callbackrate', 'callbackratio'],
-    ...['callbackspread', 'tpslmode', 'presetstoplossprice', 'presettakeprofitprice'],
-    ...['presetstopsurplusprice', 'stopsurplus'],
-  ],
   [MARKET_ONLY]: [
     ...['limit', 'limitprice', 'limitpx', 'stopprice', 'triggerprice', 'triggerpx', 'px', 'ordpx'],
     ...['orderprice', 'orderpx', 'postonly'],
@@ -43,14 +36,48 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   [CLOSE]: ['closeposition', 'closeall', 'closeontrigger', 'flatten', 'flattenfirst', 'reverseposition'],
 };
 
+/** What a name is about that asks for protection. */
+type Protective = 'stop' | 'target' | 'trail' | 'even' | 'move' | 'all';
+
+const A_LEVEL =
+  'a price as a number, or a distance from the entry, as "2%", "20t" (ticks) or "150p" (points)';
+/** Ours. */
+const INSTEAD: Readonly<Record<Protective, string>> = {
+  stop: `Send "stop_loss": ${A_LEVEL}.`,
+  target: `Send "take_profit": ${A_LEVEL}.`,
+  trail:
+    'Send "trailing_stop": a distance, as "1%", "20t" (ticks) or "150p" (points), or {"distance": "1%", "activate_at": "2%"}.',
+  even: 'Send "break_even": a level, or "tp1", which is when the first target is filled.',
+  move: 'Send "action": "protect" with the new "stop_loss".',
+  all: 'Send "stop_loss", "take_profit" and "trailing_stop": they protect the position.',
+};
+const TIME_STOP =
+  'Send "time_stop": seconds after the first fill, or a time of day, as "15:55 America/New_York".';
+
+const PROTECTIVE: Readonly<Record<Protective, readonly string[]>> = {
+  stop: ['presetstoplossprice'],
+  target: ['presettakeprofitprice', 'presetstopsurplusprice', 'stopsurplus'],
+  trail: [
+    ...['activationprice', 'activateprice', 'activeprice', 'activepx', 'callbackrate', 'callbackratio'],
+    'callbackspread',
+  ],
+  even: ['breakeven', 'movetobreakeven'],
+  move: ['movestoploss'],
+  all: [
+    ...['tpsl', 'sltp', 'oco', 'orderclass', 'attachalgoords', 'algoorders', 'atm', 'atmstrategy'],
+    ...['placeconditionalorders', 'conditionalorders', 'tpslmode'],
+  ],
+};
+
 /**
  * A stop, a target or a trailing one, also numbered, and whatever it is given in: takeProfit2, sl_percent, tp1_price,
  * slTriggerPx, trailing-stop-distance. Of plain text: nothing in it is repeated without a bound.
  */
-const PROTECTIVE = new RegExp(
+const PROTECTIVE_NAME = new RegExp(
   [
     '^(?:use|enable|set|attach|fixed|initial|hard|long|short|entry|new)?',
-    '(?:stops?(?:loss(?:es)?)?|sls?|takeprofits?|tps?|(?:profit)?targets?|bracket|trail(?:ing)?(?:stop(?:loss)?|takeprofit|sl|tp)?)',
+    '(?:(?<stop>stops?(?:loss(?:es)?)?|sls?)|(?<target>takeprofits?|tps?|(?:profit)?targets?)|(?<all>bracket)|',
+    '(?<trail>trail(?:ing)?(?:stop(?:loss)?|takeprofit|sl|tp)?))',
     '\\d{0,2}',
     '(?:price|px|percent(?:age)?|pct|perc|%|trigger|distance|dist|offset|points?|pips?|ticks?|amount|value|level|type|mode|by|',
     'activation|callback|rate|steps?|qty|quantity|size|ratio|limit|order|ord|kind|enabled|deviation|delta|usd|atr|rr|roi){0,3}',
@@ -58,15 +85,56 @@ const PROTECTIVE = new RegExp(
   ].join(''),
 );
 
-const BY_NAME: ReadonlyMap<string, string> = new Map(
-  Object.entries(REFUSED).flatMap(([advice, names]) => names.map((name) => [name, advice] as const)),
-);
+const byName = <Kind extends string>(
+  names: Readonly<Record<Kind, readonly string[]>>,
+): ReadonlyMap<string, Kind> =>
+  new Map(
+    (Object.entries(names) as [Kind, readonly string[]][]).flatMap(([kind, all]) =>
+      all.map((name) => [name, kind] as const),
+    ),
+  );
+
+const BY_NAME = byName(REFUSED);
+const PROTECTIVE_BY_NAME = byName(PROTECTIVE);
 
 /** Longer than any name in use. */
 const LONGEST = 64;
 
-export function insteadOf(name: string): string | null {
+const plainOf = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '');
+
+/** `protection`: somebody keeps it, under names of ours. null: the name asks for nothing that we know. */
+export function insteadOf(
+  name: string,
+  { protection = false }: { readonly protection?: boolean } = {},
+): string | null {
   if (name === 'order_type' || name.length > LONGEST) return null;
-  const plain = name.toLowerCase().replaceAll(/[_-]/g, '');
-  return BY_NAME.get(plain) ?? (PROTECTIVE.test(plain) ? PROTECTION : null);
+  const plain = plainOf(name);
+  const refused = BY_NAME.get(plain);
+  if (refused !== undefined) return refused;
+  if (protection && plain === 'timestop') return TIME_STOP;
+  const kind = kindOf(plain);
+  return kind && (protection ? INSTEAD[kind] : NOT_KEPT);
 }
+
+function kindOf(plain: string): Protective | null {
+  const groups = PROTECTIVE_NAME.exec(plain)?.groups;
+  const kinds = ['stop', 'target', 'trail', 'all'] as const;
+  return PROTECTIVE_BY_NAME.get(plain) ?? kinds.find((kind) => groups?.[kind] !== undefined) ?? null;
+}
+
+/** By any name of ours or of others. */
+export function asksForProtection(name: string): boolean {
+  if (name.length > LONGEST) return false;
+  const plain = plainOf(name);
+  return (
+    plain === 'timestop' || insteadOfPine(name) !== null || (!BY_NAME.has(plain) && kindOf(plain) !== null)
+  );
+}
+
+/** By which a script's own exits are given, in ticks. Others report what was lost or won: so they are refused of entries only. */
+const OF_PINE: Readonly<Record<string, Protective>> = { loss: 'stop', profit: 'target' };
+
+export const insteadOfPine = (name: string): string | null => {
+  const kind = Object.hasOwn(OF_PINE, name) ? OF_PINE[name] : undefined;
+  return kind === undefined ? null : `${INSTEAD[kind]} Of ticks, as "20t".`;
+};

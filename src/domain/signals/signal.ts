@@ -8,10 +8,13 @@ import {
   ORDER_TYPES,
   type OrderIntent,
   type OrderType,
+  PROTECT,
   type Side,
 } from '../orders/order.ts';
 import { sideTowards } from '../orders/position.ts';
+import { isProtectionField, PROTECTION_FIELDS, type Wish } from '../protection/wish.ts';
 import { type JsonObject, type JsonValue, readJson } from './json.ts';
+import { NO_PROTECTION, readProtection } from './protective-fields.ts';
 import { insteadOf } from './refused-fields.ts';
 import { positionOf, STANCE_SIDES, type Stance } from './strategy.ts';
 import { isSymbol } from './symbol.ts';
@@ -33,7 +36,9 @@ export interface Signal {
   readonly after: Stance | null;
   /** The sender's, to compare with. */
   readonly price: Decimal | null;
-  /** Names of fields that nobody knows. */
+  /** What an entry or a `protect` asks for; null: nothing. */
+  readonly protection: Wish | null;
+  /** Names of fields that nobody knows, or that are not used with this action. */
   readonly ignored: readonly string[];
   /** What the replay fingerprint is made of. */
   readonly asReceived: {
@@ -43,6 +48,8 @@ export interface Signal {
     readonly secret: string;
     /** What tells apart several alerts in one second; null: nothing was sent for it. */
     readonly apart: { readonly id: string; readonly side: string; readonly size: string } | null;
+    /** What a `protect` asks for, in one form: two moves in one second are two. null: it is none. */
+    readonly moves: string | null;
   };
 }
 
@@ -61,6 +68,8 @@ const FIELDS = [
   'simulation',
   'secret',
 ];
+/** A `protect` is about all that is held. */
+const FIELDS_TO_PROTECT = FIELDS.filter((name) => name !== 'quantity');
 const MOST_IGNORED = 20;
 
 export type SignalReading = { readonly signal: Signal } | { readonly problem: string };
@@ -98,22 +107,28 @@ interface ReadingOptions {
   readonly simulation: boolean;
   /** The account's setting: what the strategy holds and the account does not is opened, whatever the action. */
   readonly follow?: boolean;
+  /** Somebody keeps what protects a position. Else its fields are refused: who asked for a stop must not trade without one. */
+  readonly protection?: boolean;
+  /** An entry's wish with what the account fills in from flat. */
+  readonly filledIn?: (wish: Wish, symbol: string) => Wish;
 }
 
 /** Real trading needs `timestamp` and `secret`; in simulation they may be absent but not malformed. */
 export function readSignal(
   reading: BodyReading,
-  { simulation, follow = false }: ReadingOptions,
+  { simulation, follow = false, protection = false, filledIn = (wish) => wish }: ReadingOptions,
 ): SignalReading {
   if ('problem' in reading) return reading;
   const { fields, proof } = reading;
-  const wrongField = unfilledOrRefused(fields);
-  if (wrongField) return wrongField;
-
+  const actions: readonly Action[] = protection ? [...ACTIONS, PROTECT] : ACTIONS;
   const actionText = field(fields, 'action');
-  if (typeof actionText !== 'string') return missing('action', `one of ${ACTIONS.join(', ')}`);
-  const action = ACTIONS.find((known) => known === actionText.trim().toLowerCase());
-  if (!action) return { problem: `"action" must be one of ${ACTIONS.join(', ')}.` };
+  const said = typeof actionText === 'string' ? actionText.trim().toLowerCase() : null;
+  const action = actions.find((known) => known === said);
+  const ours = action === PROTECT ? FIELDS_TO_PROTECT : FIELDS;
+  const wrongField = unfilledOrRefused(fields, ours, { protection });
+  if (wrongField) return wrongField;
+  if (typeof actionText !== 'string') return missing('action', `one of ${actions.join(', ')}`);
+  if (!action) return { problem: `"action" must be one of ${actions.join(', ')}.` };
 
   const symbol = field(fields, 'symbol');
   if (typeof symbol !== 'string') return missing('symbol', 'the instrument, as a string');
@@ -136,6 +151,10 @@ export function readSignal(
     ? mapStance(action, orderType, after, { follow, isSized })
     : mapAction(action, orderType);
   if ('problem' in mapped) return mapped;
+  const row = { action, intent: mapped.intent, before, symbol, filledIn };
+  const protects = protection ? readProtection(fields, row) : NO_PROTECTION;
+  if ('problem' in protects) return protects;
+  const used: readonly string[] = protects.isUsed ? [...ours, ...PROTECTION_FIELDS] : ours;
 
   // Said in the wrong place, it would be an order in earnest.
   const says = field(fields, 'simulation');
@@ -179,8 +198,9 @@ export function readSignal(
       before,
       after,
       price,
+      protection: protects.wish,
       ignored: Object.keys(fields)
-        .filter((name) => !FIELDS.includes(name))
+        .filter((name) => !used.includes(name))
         .slice(0, MOST_IGNORED),
       asReceived: {
         action: actionText,
@@ -195,26 +215,33 @@ export function readSignal(
                 side: sourceText(optional(fields, 'market_position')),
                 size: optional(fields, 'market_position_size') === null ? '' : (after?.size ?? ''),
               },
+        moves: protects.moves,
       },
     },
   };
 }
 
-function unfilledOrRefused(fields: JsonObject): { readonly problem: string } | null {
-  for (const name of FIELDS) {
+function unfilledOrRefused(
+  fields: JsonObject,
+  ours: readonly string[],
+  { protection }: { readonly protection: boolean },
+): { readonly problem: string } | null {
+  for (const name of ours) {
     const value = field(fields, name);
     if (name !== 'secret' && typeof value === 'string' && isUnfilled(value.trim()))
       return notFilledIn(name, value.trim());
   }
   for (const name of Object.keys(fields)) {
-    const instead = FIELDS.includes(name) || optional(fields, name) === null ? null : insteadOf(name);
+    const isOurs = FIELDS.includes(name) || (protection && isProtectionField(name));
+    const instead = isOurs || optional(fields, name) === null ? null : insteadOf(name, { protection });
     if (instead !== null) return { problem: `"${name.slice(0, 64)}" is not understood here. ${instead}` };
   }
   return null;
 }
 
-/** `close` and `sync` are about the whole position, whatever it is. */
+/** `close`, `sync` and `protect` are about the whole position, whatever it is. */
 function quantityFor(action: Action, value: JsonValue): Decimal | { readonly problem: string } {
+  if (action === PROTECT) return ZERO;
   if (action === 'close' || action === 'sync') {
     if (value === null || value === '') return ZERO;
     return {
@@ -319,6 +346,9 @@ export function mapAction(
       return alignment(ZERO);
     case 'sync':
       return missing('market_position', 'where the strategy stands, with its size');
+    case 'protect':
+      if (orderType === 'entry') return { problem: '"order_type" entry contradicts the action protect.' };
+      return { intent: { operation: 'PROTECT_POSITION', direction: null }, orderType: null };
     case 'close_long':
     case 'close_short':
       return {

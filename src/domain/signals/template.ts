@@ -1,6 +1,7 @@
 // The message that a strategy's alert sends, as README, the first start and the documentation have it; and how a message
 // with the platform's placeholders is read before the platform has filled them in.
 
+import { isProtectionField } from '../protection/wish.ts';
 import { insteadOf } from './refused-fields.ts';
 import { readBody, readSignal } from './signal.ts';
 
@@ -53,22 +54,49 @@ export interface Example {
   readonly value: string;
 }
 
+interface Options {
+  /** As of readSignal. */
+  readonly protection?: boolean;
+}
+
 /** What is no placeholder of the platform's stays as it stands, and is refused as what was not filled in. */
 export function fillTemplate(
   text: string,
   now: number,
+  { protection = false }: Options = {},
 ): { readonly text: string; readonly examples: readonly Example[] } {
   const examples: Example[] = [];
   const filled = text.replace(PLACEHOLDER, (placeholder, name: string, at: number) => {
-    const value = exampleOf(name, now);
+    const field = fieldBefore(text, at);
+    const value =
+      exampleOf(name, now) ?? (protection ? plotted(name, field, text.slice(at + placeholder.length)) : null);
     if (value === null) return placeholder;
-    examples.push({ field: fieldBefore(text, at), placeholder, value });
+    examples.push({ field, placeholder, value });
     return value;
   });
   return { text: filled, examples };
 }
 
-const PLACEHOLDER = /\{\{\s*([\w.]+)\s*\}\}/g;
+/** A plot has a name of its own, in quotes. */
+const PLACEHOLDER = /\{\{\s*([\w.]+|plot\("[^"{}\\]{0,80}"\))\s*\}\}/g;
+
+/** What a script draws may be anything; where a message asks for protection it is a level, of which we take one that makes sense. */
+const LEVELS: Readonly<Record<string, string>> = {
+  stop_loss: '1',
+  trailing_stop: '1',
+  distance: '1',
+  offset: '1',
+  percent: '1',
+  take_profit: '1000000',
+  break_even: '1000000',
+  at: '1000000',
+  activate_at: '1000000',
+};
+function plotted(name: string, field: string | null, rest: string): string | null {
+  if (!/^plot[_(]/.test(name) || field === null || !Object.hasOwn(LEVELS, field)) return null;
+  // So many percent, ticks or points.
+  return /^\s?[%tp]/i.test(rest) ? '1' : (LEVELS[field] ?? null);
+}
 
 function exampleOf(name: string, now: number): string | null {
   if (name === 'timenow' || name === 'time') return `${new Date(now).toISOString().slice(0, 19)}Z`;
@@ -84,19 +112,21 @@ function fieldBefore(text: string, at: number): string | null {
 const LONGEST_FIELD = 400;
 
 /** What can be kept of a message that does not work, in one that does; else the template. */
-export function workingMessage(message: string, now: number): string {
-  const kept = keptFields(message);
+export function workingMessage(message: string, now: number, options: Options = {}): string {
+  const kept = keptFields(message, options);
   const text = kept && JSON.stringify(kept, null, 2);
   const reads = (filled: string) =>
-    'signal' in readSignal(readBody(new TextEncoder().encode(filled)), { simulation: false });
-  return text !== null && reads(fillTemplate(text, now).text) ? text : templateWith(SECRET_TO_PASTE);
+    'signal' in readSignal(readBody(new TextEncoder().encode(filled)), { simulation: false, ...options });
+  return text !== null && reads(fillTemplate(text, now, options).text) ? text : templateWith(SECRET_TO_PASTE);
 }
 
-function keptFields(message: string): object | null {
+function keptFields(message: string, { protection = false }: Options): object | null {
   try {
     const read: unknown = JSON.parse(message);
     if (typeof read !== 'object' || read === null || Array.isArray(read)) return null;
-    const fields = Object.entries(read).filter(([name]) => insteadOf(name) === null);
+    const isKept = (name: string) =>
+      (protection && isProtectionField(name)) || insteadOf(name, { protection }) === null;
+    const fields = Object.entries(read).filter(([name]) => isKept(name));
     return { ...Object.fromEntries(fields), timestamp: '{{timenow}}', secret: SECRET_TO_PASTE };
   } catch {
     return null;

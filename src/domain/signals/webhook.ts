@@ -27,14 +27,15 @@ export const isGenuine = (
 
 /**
  * Level 4: which request this is. The quantity stands in its shortest form (1, 1.0 and "1" are one), the rest as
- * received. Without a timestamp (simulation only) no two signals are the same: null.
+ * received; what a `protect` asks for in its one form. Without a timestamp (simulation only) no two signals are the same: null.
  */
 export function fingerprint(userId: UserId, signal: Signal): string | null {
   if (signal.timestamp === null) return null;
-  const { action, symbol, timestamp, secret, apart } = signal.asReceived;
+  const { action, symbol, timestamp, secret, apart, moves } = signal.asReceived;
   const identity = `${userId}:${action}:${symbol}:${signal.quantity}:${timestamp}:${secret}`;
   const more = apart === null ? '' : `:${apart.id}:${apart.side}:${apart.size}`;
-  return sha256(identity + more)
+  const moved = moves === null ? '' : `:${moves}`;
+  return sha256(identity + more + moved)
     .toString('hex')
     .slice(0, 32);
 }

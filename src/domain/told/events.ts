@@ -183,6 +183,7 @@ const ACTION_WORDS: Readonly<Record<Action, string>> = {
   short_exit: 'Short exit',
   close: 'Close',
   sync: 'Align',
+  protect: 'Protect',
 };
 
 /** "Sold 0.1 BTCUSDT at 60000, then sold 0.2 at 59990,": what goes on behind it is where. */

@@ -1,0 +1,126 @@
+// Stops, targets and trailing stops as other services write them, in our words. What is not certain is lost, and named with what
+// to send.
+
+import type { Level } from '../protection/level.ts';
+import { amount, type ForeignFields, type OwnFields, plain, without } from './foreign-fields.ts';
+import { insteadOf, insteadOfPine } from './refused-fields.ts';
+
+type Units = Readonly<Record<string, Level['unit']>>;
+
+const SUFFIX = { price: '', percent: '%', ticks: 't', points: 'p' } as const satisfies Record<
+  Level['unit'],
+  string
+>;
+
+/** A number above zero, or a placeholder that will be one; null: neither. */
+export function levelIn(text: string | null, unit: Level['unit']): string | number | null {
+  const value = amount(text);
+  if (value === null || unit === 'price') return value;
+  return `${value}${SUFFIX[unit]}`;
+}
+
+/** The one of several fields by which a level is given; null: none. `unclear`: more than one, or no number. */
+export function oneLevel(said: ForeignFields, units: Units): string | number | 'unclear' | null {
+  const given = Object.keys(units).filter((name) => said.has(name));
+  const levels = given.map((name) => levelIn(said.take(name), units[name] ?? 'price'));
+  if (levels.length === 0) return null;
+  return levels.length > 1 ? 'unclear' : (levels[0] ?? 'unclear');
+}
+
+/** What is lost of a field that asks for protection, and what to send instead. */
+export const lostLevel = (name: string, why: string): string =>
+  without(name, `${why} ${insteadOf(name, { protection: true }) ?? insteadOfPine(name)}`);
+
+const NOT_CERTAIN = 'it does not say for certain where.';
+export const AT_THE_MARKET =
+  'a stop closes at the market here: one with a limit can be jumped over. Its limit is left out.';
+
+/** Ours of it, or what is lost. */
+export function placed(
+  field: 'stop_loss' | 'take_profit' | 'trailing_stop',
+  level: string | number | 'unclear' | null,
+  { name, lost }: { readonly name: string; readonly lost: string[] },
+): OwnFields {
+  if (level === 'unclear') lost.push(lostLevel(name, NOT_CERTAIN));
+  return level === null || level === 'unclear' ? {} : { [field]: level };
+}
+
+/** stopLoss {stopPrice | percent | amount | trailPercent | trailAmount}, takeProfit {limitPrice | percent | amount}. */
+export function ofTradersPost(said: ForeignFields, lost: string[], order: OwnFields | null): OwnFields {
+  if (order === null) return {};
+  const options = { protection: true };
+  const stop = said.takeFields('stopLoss');
+  const target = said.takeFields('takeProfit');
+  const type = plain(stop.take('type'));
+  if (stop.take('limitPrice') !== null || type === 'stop_limit')
+    lost.push(without('stopLoss', AT_THE_MARKET));
+  const at = oneLevel(stop, { stopPrice: 'price', percent: 'percent', amount: 'points' });
+  const trail = oneLevel(stop, { trailPercent: 'percent', trailAmount: 'points' });
+  const profit = oneLevel(target, { limitPrice: 'price', percent: 'percent', amount: 'points' });
+  const kind = type === 'trailing_stop' ? trail : at;
+  const isAsTyped = type === '' || (kind !== null && ['stop', 'stop_limit', 'trailing_stop'].includes(type));
+  // Of two ways to say it, or of another kind than it says, nobody knows which is meant.
+  const isUnclear = (at !== null && trail !== null) || !isAsTyped;
+  const fields = isUnclear
+    ? placed('stop_loss', 'unclear', { name: 'stopLoss', lost })
+    : {
+        ...placed('stop_loss', at, { name: 'stopLoss', lost }),
+        ...placed('trailing_stop', trail, { name: 'stopLoss', lost }),
+      };
+  lost.push(...stop.left(options), ...target.left(options));
+  return { ...fields, ...placed('take_profit', profit, { name: 'takeProfit', lost }) };
+}
+
+const SIGNED =
+  /^(?<sign>[+-]?)(?<number>[\d.]{1,24})\s*(?:(?<percent>%)|(?<ticks>ticks?)|(?<points>points?))$/i;
+
+/**
+ * stop_loss and take_profit: a price, or so much above (+) or below (-) the market. Ours has no sign, since the side is known: so
+ * the sign has to be the one that the side of the order makes it.
+ */
+export function ofCrossTrade(said: ForeignFields, lost: string[], order: OwnFields | null): OwnFields {
+  if (order === null) return {};
+  const level = (name: 'stop_loss' | 'take_profit'): OwnFields => {
+    const text = said.take(name);
+    if (text === null) return {};
+    const { sign, number = null, ...units } = SIGNED.exec(text)?.groups ?? {};
+    if (number === null) return placed(name, levelIn(text, 'price') ?? 'unclear', { name, lost });
+    const unit = (['percent', 'ticks', 'points'] as const).find((known) => units[known] !== undefined);
+    const isAbove = sign !== '-';
+    const isMeant = order.action === (isAbove === (name === 'take_profit') ? 'buy' : 'sell');
+    return placed(name, (isMeant && unit && levelIn(number, unit)) || 'unclear', { name, lost });
+  };
+  return { ...level('stop_loss'), ...level('take_profit') };
+}
+
+/** What its numbers count is a setting of the terminal, and is never guessed. */
+export function ofPineConnector(said: ForeignFields, lost: string[]): OwnFields {
+  for (const name of ['sl', 'tp'])
+    if (said.take(name) !== null) lost.push(lostLevel(name, 'what it counts is a setting of the terminal.'));
+  return {};
+}
+
+/**
+ * loss and profit, in ticks from the entry; trail_offset, in ticks, once the price is trail_points ticks, or at trail_price, in
+ * profit.
+ */
+export function ofPine(said: ForeignFields, lost: string[], order: OwnFields | null): OwnFields {
+  if (order === null) return {};
+  const distance = oneLevel(said, { trail_offset: 'ticks' });
+  const activateAt = oneLevel(said, { trail_points: 'ticks', trail_price: 'price' });
+  const isTrail = [distance, activateAt].every((level) => level !== null && level !== 'unclear');
+  if (!isTrail && (distance !== null || activateAt !== null)) lost.push(lostLevel('trail_offset', A_TRAIL));
+  const ticks = (name: 'loss' | 'profit', ours: 'stop_loss' | 'take_profit') => {
+    const level = oneLevel(said, { [name]: 'ticks' });
+    // Where it stands beside ours, nobody knows which is meant.
+    return placed(ours, level !== null && order[ours] !== undefined ? 'unclear' : level, { name, lost });
+  };
+  return {
+    ...ticks('loss', 'stop_loss'),
+    ...ticks('profit', 'take_profit'),
+    ...(isTrail && { trailing_stop: { distance, activate_at: activateAt } }),
+  };
+}
+
+const A_TRAIL =
+  'a script’s trailing stop has trail_offset and one of trail_points and trail_price, each above zero.';

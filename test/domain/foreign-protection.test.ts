@@ -1,0 +1,344 @@
+// Stops, targets and trailing stops in messages that were written for others, in our words.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { isProtectionField } from '../../src/domain/protection/wish.ts';
+import { recogniseForeign, renderMessage } from '../../src/domain/signals/foreign-messages.ts';
+import { readBody, readSignal } from '../../src/domain/signals/signal.ts';
+
+const ON = { protection: true };
+type Fields = Record<string, unknown>;
+
+function turned(message: object | string) {
+  const found = recogniseForeign(typeof message === 'string' ? message : JSON.stringify(message), ON);
+  assert.ok(found, `not recognised: ${JSON.stringify(message)}`);
+  const names = found.lost.map((line) => /^"([^"]+)"/.exec(line)?.[1] ?? line);
+  return { ...found, names };
+}
+
+/** Beside `order` nothing but this. */
+function check(message: object | string, order: Fields, protection: Fields, lost: readonly string[]): void {
+  const { fields, names } = turned(message);
+  assert.deepEqual(fields, { timestamp: '{{timenow}}', ...order, ...protection });
+  assert.deepEqual(names.toSorted(), [...lost].toSorted());
+}
+
+type Row = readonly [what: string, said: Fields | string, ours: Fields, lost: readonly string[]];
+
+describe('A message written for TradersPost', () => {
+  const order = { symbol: 'AMD', action: 'buy', quantity: 1 };
+  // biome-ignore format: a table, one case a line
+  const ROWS: readonly Row[] = [
+    ['a stop at a price', { stopLoss: { type: 'stop', stopPrice: 90 } }, { stop_loss: 90 }, []],
+    ['a stop in percent', { stopLoss: { percent: '5' } }, { stop_loss: '5%' }, []],
+    ['a stop by an amount of the price', { stopLoss: { amount: 10.5 } }, { stop_loss: '10.5p' }, []],
+    ['a trailing stop in percent', { stopLoss: { type: 'trailing_stop', trailPercent: 5 } }, { trailing_stop: '5%' }, []],
+    ['a trailing stop by an amount', { stopLoss: { trailAmount: '2' } }, { trailing_stop: '2p' }, []],
+    ['a target at a price', { takeProfit: { limitPrice: 120.12 } }, { take_profit: 120.12 }, []],
+    ['a target in percent', { takeProfit: { percent: 10 } }, { take_profit: '10%' }, []],
+    ['a target by an amount', { takeProfit: { amount: 3 } }, { take_profit: '3p' }, []],
+    ['both', { stopLoss: { percent: 5 }, takeProfit: { percent: 10 } }, { stop_loss: '5%', take_profit: '10%' }, []],
+    ['placeholders', { stopLoss: { stopPrice: '{{plot("SL")}}' }, takeProfit: { percent: '{{plot_1}}' } }, { stop_loss: '{{plot("SL")}}', take_profit: '{{plot_1}}%' }, []],
+    ['none', { stopLoss: null, takeProfit: {} }, {}, []],
+    ['a stop with a limit', { stopLoss: { type: 'stop_limit', stopPrice: 90, limitPrice: 89 } }, { stop_loss: 90 }, ['stopLoss']],
+    ['a stop that says it twice', { stopLoss: { percent: 5, stopPrice: 90 } }, {}, ['stopLoss']],
+    ['a stop that is two', { stopLoss: { percent: 5, trailPercent: 5 } }, {}, ['stopLoss']],
+    ['a kind without its value', { stopLoss: { type: 'trailing_stop', percent: 5 } }, {}, ['stopLoss']],
+    ['a kind that contradicts', { stopLoss: { type: 'stop', trailPercent: 5 } }, {}, ['stopLoss']],
+    ['a kind alone', { stopLoss: { type: 'stop' } }, {}, ['stopLoss']],
+    ['a stop at nothing', { stopLoss: { percent: 0 } }, {}, ['stopLoss']],
+    ['a target that is no number', { takeProfit: { percent: 'far' } }, {}, ['takeProfit']],
+    ['what else it says', { takeProfit: { percent: 10, strategy: 'x' } }, { take_profit: '10%' }, ['strategy']],
+  ];
+  for (const [what, said, ours, lost] of ROWS)
+    test(what, () =>
+      check({ ticker: 'AMD', action: 'buy', quantity: 1, ...(said as Fields) }, order, ours, [
+        'action',
+        ...lost,
+      ]),
+    );
+
+  test('of an exit leaves it out, and says so', () => {
+    const said = { ticker: 'AMD', action: 'exit', stopLoss: { percent: 5 }, takeProfit: { percent: 5 } };
+    check(said, { symbol: 'AMD', action: 'close' }, {}, ['stopLoss', 'takeProfit']);
+    assert.match(turned(said).lost.join(), /an exit is not protected/);
+  });
+
+  test('of a strategy keeps it, since it may be an entry', () => {
+    const { fields } = turned({
+      ticker: '{{ticker}}',
+      action: '{{strategy.order.action}}',
+      sentiment: '{{strategy.market_position}}',
+      quantity: '{{strategy.order.contracts}}',
+      stopLoss: { percent: 5 },
+    });
+    assert.equal(fields.stop_loss, '5%');
+  });
+
+  test('is not turned where a stop is no object: nobody knows what it means', () => {
+    const { fields, lost } = turned({ ticker: 'AMD', action: 'buy', quantity: 1, stopLoss: '5' });
+    assert.deepEqual(fields, {});
+    assert.equal(lost[0], '"stopLoss" is not as TradersPost writes it.');
+  });
+
+  test('that cannot be turned names them with ours', () => {
+    const { fields, lost } = turned({ ticker: 'AMD', action: 'buy', stopLoss: { percent: 5 } });
+    assert.deepEqual(fields, {});
+    assert.match(lost.join('\n'), /"stopLoss": Send "stop_loss": a price/);
+  });
+});
+
+describe('A message written for CrossTrade', () => {
+  const place = (action: string, more: string) =>
+    `key=k;command=PLACE;account=a;instrument=ES1!;action=${action};qty=1;order_type=MARKET;tif=DAY;${more}`;
+  // biome-ignore format: a table, one case a line
+  const ROWS: readonly (readonly [action: string, said: string, ours: Fields, lost: readonly string[]])[] = [
+    ['BUY', 'take_profit=5349.25;stop_loss=5200;', { take_profit: 5349.25, stop_loss: 5200 }, []],
+    ['BUY', 'take_profit=5%;stop_loss=-25 ticks;', { take_profit: '5%', stop_loss: '25t' }, []],
+    ['BUY', 'take_profit=+5.25 %;stop_loss=-1tick;', { take_profit: '5.25%', stop_loss: '1t' }, []],
+    ['SELL', 'take_profit=-15 points;stop_loss=7.5 ticks;', { take_profit: '15p', stop_loss: '7.5t' }, []],
+    ['BUY', 'stop_loss={{plot("SL")}};', { stop_loss: '{{plot("SL")}}' }, []],
+    ['BUY', 'stop_loss=25 ticks;', {}, ['stop_loss']],
+    ['SELL', 'stop_loss=-25 ticks;take_profit=5%;', {}, ['stop_loss', 'take_profit']],
+    ['{{strategy.order.action}}', 'stop_loss=-25 ticks;take_profit=5400;', { take_profit: 5400 }, ['stop_loss']],
+    ['BUY', 'stop_loss=250 dollars;take_profit=$100;', {}, ['stop_loss', 'take_profit']],
+    ['BUY', 'stop_loss=0%;take_profit=soon;', {}, ['stop_loss', 'take_profit']],
+    ['BUY', 'stop_loss={{plot_0}} ticks;', {}, ['stop_loss']],
+    ['BUY', 'stop_loss_limit=5200;', {}, ['stop_loss_limit']],
+  ];
+  for (const [action, said, ours, lost] of ROWS)
+    test(`${action}: ${said}`, () => {
+      const side = action.startsWith('{{') ? action : action.toLowerCase();
+      const order = { symbol: 'ES1!', action: side, quantity: 1 };
+      check(place(action, said), order, ours, lost);
+    });
+
+  test('that closes leaves it out', () => {
+    check(
+      'key=k;command=FLATTEN;account=a;instrument=ES1!;stop_loss=1;',
+      { symbol: 'ES1!', action: 'close' },
+      {},
+      ['stop_loss'],
+    );
+  });
+});
+
+describe('An order as Alpaca takes it', () => {
+  const order = { symbol: 'AAPL', qty: '10', side: 'buy', type: 'market', time_in_force: 'gtc' };
+  const ours = { symbol: 'AAPL', action: 'buy', quantity: 10 };
+  const protect = { symbol: 'AAPL', action: 'protect' };
+  // biome-ignore format: a table, one case a line
+  const ROWS: readonly (readonly [what: string, said: Fields, ours: Fields, lost: readonly string[]])[] = [
+    ['a bracket', { order_class: 'bracket', take_profit: { limit_price: '301' }, stop_loss: { stop_price: '299' } }, { ...ours, stop_loss: 299, take_profit: 301 }, []],
+    ['one that triggers a stop', { order_class: 'oto', stop_loss: { stop_price: 299.5 } }, { ...ours, stop_loss: 299.5 }, []],
+    ['a bracket of a short', { side: 'sell', order_class: 'bracket', stop_loss: { stop_price: 310 } }, { ...ours, action: 'sell', stop_loss: 310 }, []],
+    ['a stop with a limit', { order_class: 'bracket', stop_loss: { stop_price: 299, limit_price: 298.5 } }, { ...ours, stop_loss: 299 }, ['stop_loss']],
+    ['a bracket on a limit', { type: 'limit', limit_price: '300', order_class: 'bracket', stop_loss: { stop_price: '299' } }, { ...ours, stop_loss: 299 }, ['type', 'limit_price']],
+    ['a bracket without a price', { order_class: 'bracket', stop_loss: { stop_price: 'x' } }, { ...ours }, ['stop_loss']],
+    ['a trailing stop in percent', { side: 'sell', type: 'trailing_stop', trail_percent: '3' }, { ...protect, trailing_stop: '3%' }, ['qty']],
+    ['a trailing stop in dollars', { side: 'sell', type: 'trailing_stop', trail_price: 6.15 }, { ...protect, trailing_stop: '6.15p' }, ['qty']],
+    ['a pair that closes', { side: 'sell', type: 'limit', order_class: 'oco', take_profit: { limit_price: 301 }, stop_loss: { stop_price: 299 } }, { ...protect, stop_loss: 299, take_profit: 301 }, ['qty']],
+  ];
+  for (const [what, said, fields, lost] of ROWS)
+    test(what, () => check({ ...order, ...said }, fields, {}, lost));
+
+  // biome-ignore format: a table, one case a line
+  const UNCLEAR: readonly (readonly [what: string, said: Fields, lost: readonly string[]])[] = [
+    ['a plain order, which may open or close', {}, ['side']],
+    ['an amount of money', { notional: '100', qty: undefined, order_class: 'bracket' }, ['notional']],
+    ['no amount', { qty: undefined, order_class: 'bracket' }, ['qty']],
+    ['a trailing stop of two distances', { type: 'trailing_stop', trail_price: 1, trail_percent: 1 }, ['qty', 'trail_percent']],
+  ];
+  for (const [what, said, lost] of UNCLEAR)
+    test(`is not turned of ${what}`, () => {
+      const { service, fields, names } = turned({ ...order, ...said });
+      assert.deepEqual([service, fields], ['Alpaca', {}]);
+      for (const name of lost) assert.ok(names.includes(name), names.join());
+    });
+
+  test('is recognised by what every order there has', () => {
+    assert.equal(
+      recogniseForeign(JSON.stringify({ symbol: 'BTCUSDT', side: 'Buy', orderType: 'Market', qty: '1' }), ON),
+      null,
+    );
+    assert.equal(recogniseForeign(JSON.stringify({ ...order, order_class: 'bracket' })), null);
+  });
+});
+
+describe('A script’s own exits beside our fields', () => {
+  const order = { action: 'buy', symbol: 'ES1!', quantity: 2, id: 'Long', price: 5000.25 };
+  // biome-ignore format: a table, one case a line
+  const ROWS: readonly Row[] = [
+    ['loss and profit are ticks', { loss: 20, profit: '40' }, { stop_loss: '20t', take_profit: '40t' }, []],
+    ['a placeholder', { loss: '{{plot("ticks")}}' }, { stop_loss: '{{plot("ticks")}}t' }, []],
+    ['a trailing stop once it is in profit', { trail_points: 10, trail_offset: 5 }, { trailing_stop: { distance: '5t', activate_at: '10t' } }, []],
+    ['a trailing stop from a price', { trail_price: 5100, trail_offset: 5 }, { trailing_stop: { distance: '5t', activate_at: 5100 } }, []],
+    ['half of a trailing stop', { trail_points: 10 }, {}, ['trail_offset']],
+    ['the other half', { loss: 20, trail_offset: 10 }, { stop_loss: '20t' }, ['trail_offset']],
+    ['what is no number', { loss: 'NaN', profit: 0 }, {}, ['loss', 'profit']],
+    ['ours beside it', { stop_loss: '1%', loss: 20, profit: 40 }, { stop_loss: '1%', take_profit: '40t' }, ['loss']],
+    ['ours, where it says something else', { time_stop: '3600', profit: 40 }, { time_stop: '3600', take_profit: '40t' }, []],
+  ];
+  for (const [what, said, ours, lost] of ROWS)
+    test(what, () => {
+      check({ ...order, ...(said as Fields), secret: 'mine' }, order, ours, lost);
+    });
+
+  test('of an exit are left out', () => {
+    const said = {
+      action: 'sell',
+      symbol: 'ES1!',
+      quantity: 1,
+      order_type: 'exit',
+      profit: 12.5,
+      timestamp: '2026-11-15T10:00:00Z',
+    };
+    const { profit: _, ...exit } = said;
+    check(said, exit, {}, ['profit']);
+  });
+
+  test('are no other message while nobody keeps protection, nor without them', () => {
+    assert.equal(recogniseForeign(JSON.stringify({ ...order, loss: 20 })), null);
+    assert.equal(recogniseForeign(JSON.stringify(order), ON), null);
+  });
+});
+
+test('PineConnector’s stay lost: what they count is a setting of the terminal', () => {
+  const { fields, lost } = turned('60123456789,sell,GBPJPY,sl=50,tp=100,risk=1');
+  assert.deepEqual(fields, {});
+  assert.match(lost.join('\n'), /"sl": what it counts is a setting of the terminal\. Send "stop_loss": /);
+  assert.match(lost.join('\n'), /"tp": what it counts is a setting of the terminal\. Send "take_profit": /);
+});
+
+test('3Commas’ and OpenAlgo’s are named with ours', () => {
+  const bot = {
+    bot_uuid: 'u',
+    tv_instrument: 'BTCUSDT',
+    action: 'enter_long',
+    order: { amount: '1', currency_type: 'base', stop_loss: 5 },
+  };
+  assert.match(
+    turned({ ...bot, take_profit: { enabled: true } }).lost.join('\n'),
+    /"stop_loss": Send "stop_loss".*\n"take_profit": Send "take_profit"/,
+  );
+  assert.match(
+    turned({ apikey: 'k', symbol: 'IDEA', action: 'BUY', quantity: '1', stoploss: '5' }).lost.join('\n'),
+    /"stoploss": Send "stop_loss"/,
+  );
+});
+
+test('the text to paste has what a script draws as the platform knows it', () => {
+  const { fields } = turned({
+    ticker: 'AMD',
+    action: 'buy',
+    quantity: 1,
+    stopLoss: { stopPrice: '{{plot("SL")}}' },
+  });
+  assert.equal(
+    renderMessage(fields),
+    '{ "action": "buy", "symbol": "AMD", "quantity": 1, "stop_loss": "{{plot("SL")}}", "timestamp": "{{timenow}}", "secret": "<your webhook secret>" }',
+  );
+});
+
+test('whatever is turned is read by our own reader, and nothing of protection is lost without a word', () => {
+  const value = fc.oneof(
+    fc.constantFrom(
+      '{{plot("SL")}}',
+      '{{plot_1}}',
+      '{{close}}',
+      '2',
+      '0.5',
+      '-1',
+      '0',
+      'NaN',
+      '',
+      'x',
+      '5%',
+      '-25 ticks',
+      '3 points',
+    ),
+    fc.integer({ min: -3, max: 100 }),
+    fc.constant(null),
+  );
+  const inner = fc.dictionary(
+    fc.constantFrom(
+      'type',
+      'stopPrice',
+      'limitPrice',
+      'percent',
+      'amount',
+      'trailPercent',
+      'trailAmount',
+      'stop_price',
+      'limit_price',
+    ),
+    fc.oneof(value, fc.constantFrom('stop', 'stop_limit', 'trailing_stop')),
+    { maxKeys: 4 },
+  );
+  const field = fc.constantFrom(
+    ...[
+      'stopLoss',
+      'takeProfit',
+      'stop_loss',
+      'take_profit',
+      'loss',
+      'profit',
+      'trail_points',
+      'trail_offset',
+    ],
+    ...['trail_price', 'trail_percent', 'order_class', 'type', 'sentiment', 'order_type'],
+  );
+  const seed = fc.constantFrom<Fields>(
+    { ticker: 'AAPL', action: 'buy', quantity: 1 },
+    { ticker: 'AAPL', action: 'exit' },
+    {
+      ticker: 'AAPL',
+      action: '{{strategy.order.action}}',
+      sentiment: '{{strategy.market_position}}',
+      quantity: 2,
+    },
+    { symbol: 'AAPL', qty: 1, side: 'buy', type: 'market', time_in_force: 'day', order_class: 'bracket' },
+    { symbol: 'AAPL', qty: 1, side: 'sell', type: 'trailing_stop', time_in_force: 'day' },
+    { symbol: 'ES1!', action: 'buy', quantity: 1, profit: 5 },
+    { key: 'k', command: 'PLACE', instrument: 'ES1!', action: 'BUY', qty: '1' },
+  );
+  const word = fc.constantFrom('bracket', 'oco', 'flat', 'long', 'exit', 'market');
+  const message = fc
+    .tuple(seed, fc.dictionary(field, fc.oneof(value, inner, word), { maxKeys: 6 }))
+    .map(([base, more]): string => {
+      const all: Fields = { ...more, ...base };
+      if (!('key' in all)) return JSON.stringify(all);
+      return Object.entries(all)
+        .map(([name, said]) => `${name}=${typeof said === 'object' ? '' : said};`)
+        .join('');
+    });
+  let protectedOnes = 0;
+  fc.assert(
+    fc.property(message, (text) => {
+      const found = recogniseForeign(text, ON);
+      if (found === null) return;
+      const rendered = renderMessage(found.fields);
+      if (rendered === null) return assert.ok(found.lost.length > 0, text);
+      const filled = rendered
+        .replaceAll('{{strategy.order.action}}', 'buy')
+        .replaceAll('{{strategy.market_position}}', 'long')
+        .replaceAll('{{timenow}}', '2026-11-15T10:00:00Z')
+        .replaceAll(/\{\{[^{}]*\}\}/g, '7');
+      const reading = readSignal(readBody(Buffer.from(filled)), { simulation: false, protection: true });
+      assert.ok('signal' in reading, `${text}\n${rendered}\n${JSON.stringify(reading)}`);
+      // An exit has ours beside it as its entry has.
+      assert.deepEqual(
+        reading.signal.ignored.filter((name) => !isProtectionField(name)),
+        [],
+      );
+      if (reading.signal.protection) protectedOnes++;
+      // Each field that asks for something is in what came out, or in what was lost.
+      const count = Object.keys(reading.signal.protection ?? {}).length + found.lost.length;
+      if (/"(?:stopLoss|takeProfit|loss|profit)":(?:[1-9]|\{"(?:percent|amount)":[1-9])/.test(text))
+        assert.ok(count > 0, text);
+    }),
+    { numRuns: 4_000 },
+  );
+  assert.ok(protectedOnes > 200, `only ${protectedOnes}`);
+});
