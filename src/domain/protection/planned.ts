@@ -4,14 +4,7 @@
 import { add, compare, type Decimal, decimal, downTo, multiply, sign, subtract, ZERO } from '../decimal.ts';
 import type { Direction } from '../orders/order.ts';
 import { distanceOf, type Level, levelText, priceOf } from './level.ts';
-import {
-  type BreakEven,
-  breakEvenPrice,
-  isGiven,
-  type ProtectionField,
-  type Target,
-  type Wish,
-} from './wish.ts';
+import { breakEvenPrice, isGiven, type ProtectionField, type Target, type Wish } from './wish.ts';
 
 /** What is protected, as it would be. */
 export interface Protected {
@@ -102,12 +95,9 @@ function watchedOf(
   return [
     ...(isGiven(trail) && trail.activateAt ? [winning('trailing_stop', trail.activateAt)] : []),
     ...(even && even.at !== 'tp1' ? [winning('break_even', even.at)] : []),
-    ...(even ? [{ ...winning('break_even', beyondEntry(even, on)), price: breakEvenPrice(even, on) }] : []),
+    ...(even ? [winning('break_even', even.offset ?? { unit: 'price', value: on.entry })] : []),
   ];
 }
-
-const beyondEntry = ({ offset }: BreakEven, { entry }: Protected): Level =>
-  offset ?? { unit: 'price', value: entry };
 
 /** ", 2% below the entry at 64000". */
 function away(level: Level, leg: 'stop' | 'target', { side, entry }: Protected): string {
