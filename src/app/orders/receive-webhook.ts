@@ -186,7 +186,7 @@ async function checkAndPlace(
       symbol: signal.symbol,
       quantity: signal.quantity,
       notes,
-      isUncounted: signal.action === 'sync',
+      isUncounted: signal.action === 'sync' || signal.action === 'protect',
       isUnproven: simulation && sender === 'other',
       arrivedAt,
       context,

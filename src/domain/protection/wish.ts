@@ -30,7 +30,7 @@ export interface Target {
   readonly percent: Decimal;
 }
 
-export interface Trail {
+interface Trail {
   readonly distance: Distance;
   /** It begins to follow once the price was there; null: at once. */
   readonly activateAt: Level | null;

@@ -13,7 +13,7 @@ const SUFFIX = { price: '', percent: '%', ticks: 't', points: 'p' } as const sat
 >;
 
 /** A number above zero, or a placeholder that will be one; null: neither. */
-export function levelIn(text: string | null, unit: Level['unit']): string | number | null {
+function levelIn(text: string | null, unit: Level['unit']): string | number | null {
   const value = amount(text);
   if (value === null || unit === 'price') return value;
   return `${value}${SUFFIX[unit]}`;
@@ -28,7 +28,7 @@ export function oneLevel(said: ForeignFields, units: Units): string | number | '
 }
 
 /** What is lost of a field that asks for protection, and what to send instead. */
-export const lostLevel = (name: string, why: string): string =>
+const lostLevel = (name: string, why: string): string =>
   without(name, `${why} ${insteadOf(name, { protection: true }) ?? insteadOfPine(name)}`);
 
 const NOT_CERTAIN = 'it does not say for certain where.';
