@@ -124,12 +124,14 @@ export interface StandingStop {
 /** What has become of a stop. */
 export interface StopState {
   readonly brokerRef: string | null;
-  /** `ended`: removed, expired, or refused when it triggered; nothing of it is filled, unless `order` says so. */
+  /** `ended`: removed, or expired. One that triggered, and whose order was refused, has triggered: `order` has failed. */
   readonly status: 'standing' | 'triggered' | 'ended';
   /** What it became when it triggered; null: it has not, or the broker does not say yet. */
   readonly order: BrokerOrderState | null;
   /** Why it ended, in the broker's words. */
   readonly reason: string | null;
+  /** When it triggered, by our clock as well as that is known: needed where stops have no ids, to tell two of them apart. */
+  readonly triggeredAt?: Timestamp;
 }
 
 export type StopOutcome =
@@ -155,6 +157,8 @@ export type StopOutcome =
  * as `Broker.place` does. No call here ever makes an order at the market.
  */
 export interface Stops {
+  /** By whose ids `standing` shows them, where not by ours: the broker's own, or none. */
+  readonly names?: 'theirs' | 'none';
   /**
    * Where the broker has one stop of the position and takes another in its place (Capabilities.moves is `set`), it moves the one that is there,
    * whoever set it; where it refuses a second one, this one is of the quantity, beside it.

@@ -4,7 +4,7 @@ import type { StopOutcome, StopState } from '../../src/broker/broker.ts';
 import { BrokerBusy, BrokerUnavailable, type Instrument } from '../../src/broker/broker.ts';
 import type { Capabilities } from '../../src/domain/capabilities.ts';
 import { add, compare, type Decimal, decimal, smaller, subtract, ZERO } from '../../src/domain/decimal.ts';
-import type { ClientOrderId } from '../../src/domain/ids.ts';
+import { type ClientOrderId, type Timestamp, timestamp } from '../../src/domain/ids.ts';
 import type { BrokerOrderState } from '../../src/domain/orders/fill.ts';
 import type { Line } from '../../src/worker/line/line.ts';
 
@@ -25,8 +25,8 @@ export interface Ways {
   readonly stop: 'position' | 'sized';
   readonly moves: 'set' | 'amend' | 'replace';
   readonly reserves: boolean;
-  /** It repeats our ids of stops. */
-  readonly hasIds: boolean;
+  /** By whose ids it shows stops. */
+  readonly names: 'ours' | 'theirs' | 'none';
   /** Moved, a stop is another one. */
   readonly renames: boolean;
 }
@@ -41,6 +41,10 @@ export const LUCK = [
   'busy',
   'refuse',
   'show it late',
+  'arrive late',
+  'cancel late',
+  'tell of it late',
+  'show the position late',
 ] as const;
 export type Luck = (typeof LUCK)[number];
 
@@ -54,8 +58,13 @@ interface ModelStop {
   order: BrokerOrderState | null;
   /** The target that it stands beside. */
   readonly beside: ModelTarget | null;
-  /** Looks until it is shown. */
+  /** Questions until it is shown. */
   hiddenFor: number;
+  triggeredAt?: Timestamp;
+  /** Questions until what became of it is told. */
+  untoldFor: number;
+  /** Questions until it leaves, once that was asked for; null: it was not. */
+  leavesIn: number | null;
 }
 
 interface ModelTarget {
@@ -67,10 +76,16 @@ interface ModelTarget {
 }
 
 /** Of a long position: a short one is its mirror, and the decision's own affair. */
-export function modelExchange(ways: Ways, draw: () => Luck) {
+export function modelExchange(ways: Ways, draw: () => Luck, now: () => number) {
   let held: Decimal = ZERO;
   let price: Decimal = decimal(100);
   let names = 0;
+  let calls = 0;
+  /** What is on its way: each arrives with one of the next questions. */
+  const late: { perform(): void; questions: number }[] = [];
+  /** What the position still shows. */
+  let stale: { readonly held: Decimal; questions: number } | null = null;
+  let tellsLate = 0;
   const stops: ModelStop[] = [];
   const targets: ModelTarget[] = [];
   /** What was closed by protective orders, as the exchange has it. */
@@ -129,6 +144,9 @@ export function modelExchange(ways: Ways, draw: () => Luck) {
   function trigger(stop: ModelStop, part: Decimal | null = null): void {
     const asked = stop.quantity ?? held;
     stop.status = 'triggered';
+    stop.untoldFor = tellsLate;
+    stop.triggeredAt = timestamp(now());
+    tellsLate = 0;
     const name = stop.beside ? `${stop.beside.id} stop` : (stop.id ?? stop.ref);
     const order = take(name, part ?? asked, stop.price, null);
     stop.order = part === null ? order : { ...order, status: 'cancelled' };
@@ -140,9 +158,23 @@ export function modelExchange(ways: Ways, draw: () => Luck) {
     if (stop) stop.status = 'ended';
   };
 
-  async function question<Answer>(answer: () => Answer): Promise<Answer> {
+  /** Time passes at the exchange with every call. */
+  function turn(): void {
+    calls++;
+    for (const coming of late.splice(0))
+      if (--coming.questions > 0) late.push(coming);
+      else coming.perform();
+    for (const stop of standing()) if (stop.leavesIn !== null && --stop.leavesIn <= 0) end(stop);
+    if (stale && --stale.questions <= 0) stale = null;
     settle();
-    switch (draw()) {
+  }
+
+  async function question<Answer>(answer: () => Answer): Promise<Answer> {
+    turn();
+    const luck = draw();
+    if (luck === 'tell of it late') tellsLate = 6;
+    if (luck === 'show the position late') stale = { held, questions: 5 };
+    switch (luck) {
       case 'crash before':
       case 'crash after':
         throw new Crash();
@@ -164,9 +196,13 @@ export function modelExchange(ways: Ways, draw: () => Luck) {
     perform: (hiddenFor: number) => Outcome,
     refusal: Outcome,
   ): Promise<Outcome | Unknown> {
-    settle();
+    turn();
     const luck = draw();
     if (luck === 'crash before') throw new Crash();
+    if (luck === 'arrive late') {
+      late.push({ perform: () => void perform(0), questions: 4 });
+      return UNKNOWN;
+    }
     if (luck === 'unavailable') throw new BrokerUnavailable('away');
     if (luck === 'busy') throw new BrokerBusy('busy', 500);
     if (luck === 'lose the request') return UNKNOWN;
@@ -189,118 +225,147 @@ export function modelExchange(ways: Ways, draw: () => Luck) {
     const quantity = ways.stop === 'position' && !ways.reserves ? null : stop.quantity;
     if (ways.reserves && compare(add(reserved(), stop.quantity), held) > 0)
       return { outcome: 'rejected', why: 'refused', words: 'Insufficient quantity.' };
-    if (ways.moves === 'set') for (const old of standing()) end(old);
+    const [there] = ways.moves === 'set' && !ways.reserves ? standing() : [];
+    if (there) {
+      // It is overwritten, and keeps its name or has the new one.
+      if (ways.names === 'ours' && ways.renames) there.id = stop.clientOrderId;
+      Object.assign(there, { price: stop.price, quantity, leavesIn: null });
+      return { outcome: 'accepted', clientOrderId: stop.clientOrderId, brokerRef: refOf(there) };
+    }
     const ref = `stop-${++names}`;
-    const id = ways.hasIds ? stop.clientOrderId : null;
-    stops.push({
+    const id = ways.names === 'ours' ? stop.clientOrderId : null;
+    const made: ModelStop = {
       ...{ id, ref, price: stop.price, quantity, status: 'standing', order: null, beside: null, hiddenFor },
-    });
-    return { outcome: 'accepted', clientOrderId: stop.clientOrderId, brokerRef: ways.hasIds ? ref : null };
+      ...{ untoldFor: 0, leavesIn: null },
+    };
+    stops.push(made);
+    return { outcome: 'accepted', clientOrderId: stop.clientOrderId, brokerRef: refOf(made) };
   }
 
+  const refOf = ({ ref }: ModelStop): string | null => (ways.names === 'none' ? null : ref);
   const idOf = ({ id, beside }: ModelStop) => beside?.id ?? id;
   const named = (id: ClientOrderId) => stops.find((stop) => idOf(stop) === id);
 
-  const line: Pick<Line, 'capabilities' | 'position' | 'place' | 'find' | 'cancel' | 'stops'> = {
-    capabilities,
-    position: () => question(() => held),
-    place: async ({ clientOrderId, quantity, limit = ZERO, stop }) => {
-      const rejected = (message: string) =>
-        ({ outcome: 'rejected', error: { code: 'invalid_quantity', message } }) as const;
-      return sending<Awaited<ReturnType<Line['place']>>>((hiddenFor) => {
-        if (held === ZERO) return rejected('Nothing is held.');
-        if (ways.reserves && compare(add(reserved(), quantity), held) > 0) return rejected('Insufficient.');
-        if (targets.some(({ id }) => id === clientOrderId)) breaches.push('a target was placed twice');
-        const ref = `target-${++names}`;
-        const state: BrokerOrderState = {
-          ...{
-            brokerRef: ref,
-            status: 'placed',
-            fillQuantity: ZERO,
-            fillPrice: null,
-            fee: null,
-            reason: null,
-          },
-        };
-        const target: ModelTarget = { id: clientOrderId, ref, limit, quantity, state };
-        targets.push(target);
-        if (stop !== undefined)
-          stops.push({
+  const line: Pick<Line, 'capabilities' | 'position' | 'place' | 'find' | 'cancel' | 'openOrders' | 'stops'> =
+    {
+      capabilities,
+      position: () => question(() => stale?.held ?? held),
+      openOrders: () =>
+        question(() =>
+          resting().map(({ id, ref, quantity, state }) => ({
+            ...{ clientOrderId: id, brokerRef: ref, symbol: INSTRUMENT.symbol, side: 'sell', quantity },
+            ...{ fillQuantity: state.fillQuantity, reduceOnly: true },
+          })),
+        ),
+      place: async ({ clientOrderId, quantity, limit = ZERO, stop }) => {
+        const rejected = (message: string) =>
+          ({ outcome: 'rejected', error: { code: 'invalid_quantity', message } }) as const;
+        return sending<Awaited<ReturnType<Line['place']>>>((hiddenFor) => {
+          if (held === ZERO) return rejected('Nothing is held.');
+          if (ways.reserves && compare(add(reserved(), quantity), held) > 0) return rejected('Insufficient.');
+          if (targets.some(({ id }) => id === clientOrderId)) breaches.push('a target was placed twice');
+          const ref = `target-${++names}`;
+          const state: BrokerOrderState = {
             ...{
-              id: clientOrderId,
-              ref: `${ref}-stop`,
-              price: stop,
-              quantity,
-              status: 'standing',
-              order: null,
+              brokerRef: ref,
+              status: 'placed',
+              fillQuantity: ZERO,
+              fillPrice: null,
+              fee: null,
+              reason: null,
             },
-            ...{ beside: target, hiddenFor },
-          });
-        settle();
-        return { outcome: 'accepted', state: target.state };
-      }, rejected('Not today.'));
-    },
-    find: ({ clientOrderId }) =>
-      question(() => targets.find(({ id }) => id === clientOrderId)?.state ?? null),
-    cancel: ({ brokerRef }) =>
-      question(() => {
-        const target = resting().find(({ ref }) => ref === brokerRef);
-        if (!target) return;
-        target.state = { ...target.state, status: 'cancelled' };
-        end(standing().find(({ beside }) => beside === target));
-      }),
-    stops: {
-      place: (stop) => sending((hiddenFor) => put(stop, hiddenFor), refusal),
-      ...(ways.moves === 'amend' && {
-        move: (from, to) =>
-          sending<StopOutcome>(() => {
-            const stop = named(from.clientOrderId);
-            if (stop?.status !== 'standing')
-              return { outcome: 'rejected', why: 'gone', words: 'It is gone.' };
-            if (compare(price, to.price) <= 0)
-              return { outcome: 'rejected', why: 'passed', words: 'It would trigger at once.' };
-            stop.price = to.price;
-            if (stop.quantity !== null && !stop.beside) stop.quantity = to.quantity;
-            if (ways.renames && !stop.beside) stop.id = to.clientOrderId;
-            return {
-              outcome: 'accepted',
-              clientOrderId: idOf(stop) ?? from.clientOrderId,
-              brokerRef: stop.ref,
-            };
-          }, refusal),
-      }),
-      remove: ({ clientOrderId, price: at }) =>
-        question(() =>
-          end(standing().find((stop) => (ways.hasIds ? stop.id === clientOrderId : stop.price === at))),
-        ),
-      standing: () =>
-        question(() =>
-          standing()
-            .filter((stop) => stop.hiddenFor-- <= 0)
-            .map((stop) => ({
-              clientOrderId: idOf(stop),
-              brokerRef: ways.hasIds ? stop.ref : null,
-              side: 'sell' as const,
-              price: stop.price,
-              quantity: stop.quantity,
-            })),
-        ),
-      find: ({ clientOrderId, price: at }) =>
-        question((): StopState | null => {
-          const stop = ways.hasIds
-            ? named(clientOrderId)
-            : // By its shape, the last one that had it.
-              stops.findLast((each) => each.price === at && each.status !== 'standing');
-          if (!stop || (stop.status === 'standing' && stop.hiddenFor > 0)) return null;
-          return {
-            brokerRef: ways.hasIds ? stop.ref : null,
-            status: stop.status,
-            order: stop.order,
-            reason: null,
           };
+          const target: ModelTarget = { id: clientOrderId, ref, limit, quantity, state };
+          targets.push(target);
+          if (stop !== undefined)
+            stops.push({
+              ...{
+                id: clientOrderId,
+                ref: `${ref}-stop`,
+                price: stop,
+                quantity,
+                status: 'standing',
+                order: null,
+              },
+              ...{ beside: target, hiddenFor, untoldFor: 0, leavesIn: null },
+            });
+          settle();
+          return { outcome: 'accepted', state: target.state };
+        }, rejected('Not today.'));
+      },
+      find: ({ clientOrderId }) =>
+        question(() => targets.find(({ id }) => id === clientOrderId)?.state ?? null),
+      cancel: ({ brokerRef }) =>
+        question(() => {
+          const target = resting().find(({ ref }) => ref === brokerRef);
+          if (!target) return;
+          target.state = { ...target.state, status: 'cancelled' };
+          end(standing().find(({ beside }) => beside === target));
         }),
-    },
-  };
+      stops: {
+        place: (stop) => sending((hiddenFor) => put(stop, hiddenFor), refusal),
+        ...(ways.moves === 'amend' && {
+          move: (from, to) =>
+            sending<StopOutcome>(() => {
+              const stop = named(from.clientOrderId);
+              if (stop?.status !== 'standing')
+                return { outcome: 'rejected', why: 'gone', words: 'It is gone.' };
+              if (compare(price, to.price) <= 0)
+                return { outcome: 'rejected', why: 'passed', words: 'It would trigger at once.' };
+              stop.price = to.price;
+              if (stop.quantity !== null && !stop.beside) stop.quantity = to.quantity;
+              if (ways.renames && !stop.beside) stop.id = to.clientOrderId;
+              return {
+                outcome: 'accepted',
+                clientOrderId: idOf(stop) ?? from.clientOrderId,
+                brokerRef: stop.ref,
+              };
+            }, refusal),
+        }),
+        remove: ({ clientOrderId, brokerRef, price: at }) =>
+          question(() => {
+            const stop = standing().find((each) => isMeant(each, clientOrderId, brokerRef, at));
+            if (stop) stop.leavesIn = cancelsLate() ? 3 : 0;
+            if (stop?.leavesIn === 0) end(stop);
+          }),
+        standing: () =>
+          question(() =>
+            standing()
+              .filter((stop) => stop.hiddenFor-- <= 0)
+              .map((stop) => ({
+                clientOrderId: idOf(stop),
+                brokerRef: refOf(stop),
+                side: 'sell' as const,
+                price: stop.price,
+                quantity: stop.quantity,
+              })),
+          ),
+        find: ({ clientOrderId, brokerRef, price: at }) =>
+          question((): StopState | null => {
+            const stop =
+              ways.names === 'none'
+                ? // The last one that triggered, whatever its price was by then.
+                  stops.findLast((each) => each.status === 'triggered')
+                : stops.findLast((each) => isMeant(each, clientOrderId, brokerRef, at));
+            if (!stop || (stop.status === 'standing' && stop.hiddenFor > 0)) return null;
+            if (stop.status !== 'standing' && stop.untoldFor-- > 0) return null;
+            return {
+              ...{ brokerRef: refOf(stop), status: stop.status, order: stop.order, reason: null },
+              ...(stop.triggeredAt && { triggeredAt: stop.triggeredAt }),
+            };
+          }),
+      },
+    };
+  if (ways.names !== 'ours' && line.stops) Object.assign(line.stops, { names: ways.names });
+
+  function isMeant(stop: ModelStop, id: ClientOrderId, ref: string | null, at: Decimal): boolean {
+    if (ways.names === 'ours') return idOf(stop) === id;
+    return ways.names === 'theirs' && ref !== null ? stop.ref === ref : stop.price === at;
+  }
+
+  function cancelsLate(): boolean {
+    return draw() === 'cancel late';
+  }
 
   return {
     line: line as Line,
@@ -308,6 +373,14 @@ export function modelExchange(ways: Ways, draw: () => Luck) {
     fills,
     held: () => held,
     price: () => price,
+    calls: () => calls,
+    /** Something closes all that is held when it triggers. */
+    isCovered: () =>
+      standing().some(({ quantity }) => quantity === null) ||
+      compare(
+        standing().reduce<Decimal>((sum, { quantity }) => add(sum, quantity ?? ZERO), ZERO),
+        held,
+      ) >= 0,
     standing,
     resting,
     /** An entry's fill, or somebody else's trade. */

@@ -33,7 +33,7 @@ export type StopTaken =
   | { readonly refusal: StopRefusal }
   | { readonly isLost: true };
 
-export interface PaperStops extends Required<Stops> {
+export interface PaperStops extends Required<Omit<Stops, 'names'>> {
   /** As an exchange has it: of the position or of a quantity, and with its own words for a refusal. */
   take(wish: StopWish, signal: AbortSignal): Promise<StopTaken>;
 }

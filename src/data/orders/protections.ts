@@ -22,6 +22,7 @@ type Body = Pick<
   | 'legs'
   | 'refused'
   | 'restoredAt'
+  | 'targetsRestoredAt'
   | 'movedAt'
   | 'targetsAgainAt'
   | 'suspendedAt'
@@ -40,6 +41,7 @@ const UNTOUCHED: Body = {
   legs: [],
   refused: null,
   restoredAt: [],
+  targetsRestoredAt: [],
   movedAt: null,
   targetsAgainAt: null,
   suspendedAt: null,

@@ -102,6 +102,7 @@ const trailOf = (
 ): Trail => ({
   distance: distanceOf(distance, { entry, tick }),
   activateAt: activateAt && priceOf(activateAt, { leg: 'target', side, entry, tick }),
+  from: entry,
   best: entry,
 });
 

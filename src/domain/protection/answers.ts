@@ -12,17 +12,26 @@ export function taken(
   { clientOrderId, brokerRef }: { readonly clientOrderId: ClientOrderId; readonly brokerRef: string | null },
   from: ProtectiveLeg | null = null,
 ): Protection {
-  const has = { ...leg, clientOrderId, brokerRef, status: 'taken' } as const;
+  const has = { ...leg, brokerRef, status: 'taken' } as const;
   if (from === null) return withLeg(protection, leg, has);
   // It was moved: under its first id, or as another one.
   return clientOrderId === from.clientOrderId
-    ? withLeg(withLeg(protection, leg, null), from, { ...has, revision: from.revision })
+    ? withLeg(withLeg(protection, leg, null), from, { ...has, clientOrderId, revision: from.revision })
     : withLeg(withLeg(protection, from, null), leg, has);
 }
 
-/** Certainly not taken, and nobody said why: as if it had not been sent. */
-export const unsent = (protection: Protection, leg: ProtectiveLeg): Protection =>
-  withLeg(protection, leg, null);
+/** Certainly not taken, and nobody said why: as if it had not been sent. What it was to overwrite stands. */
+export function unsent(protection: Protection, leg: ProtectiveLeg): Protection {
+  const [former, ...others] = leg.formerIds;
+  if (former === undefined) return withLeg(protection, leg, null);
+  return withLeg(protection, leg, { ...leg, clientOrderId: former, formerIds: others, status: 'taken' });
+}
+
+/** Not moved: it is gone, or the broker does not do it. Another is to take its place. */
+export const stuck = (protection: Protection, leg: ProtectiveLeg, from: ProtectiveLeg): Protection => {
+  const known = protection.legs.find(({ clientOrderId }) => clientOrderId === from.clientOrderId) ?? from;
+  return withLeg(withLeg(protection, leg, null), from, { ...known, isStuck: true });
+};
 
 /** A target that is refused closes nothing: it is tried again with the next sweep. A stop is tried again soon. */
 export function refused(
@@ -32,8 +41,9 @@ export function refused(
   now: number,
   { sweepMs }: Pick<Rules, 'sweepMs'>,
 ): Protection {
-  const without = { ...withLeg(protection, leg, null), reason: words };
-  if (leg.stop === null) return { ...without, targetsAgainAt: timestamp(now + sweepMs) };
+  const without = { ...unsent(protection, leg), reason: words };
+  if (leg.limit !== null && leg.status === 'sending' && leg.level > 0)
+    return { ...without, targetsAgainAt: timestamp(now + sweepMs) };
   const at: Timestamp = timestamp(now);
   const before = protection.refused;
   return {
@@ -41,6 +51,18 @@ export function refused(
     refused: { times: (before?.times ?? 0) + 1, firstAt: before?.firstAt ?? at, lastAt: at, words },
   };
 }
+
+/** The price is beyond it already: what is held is closed at the market, and it is tried on until that is done. */
+export const passed = (
+  protection: Protection,
+  leg: ProtectiveLeg,
+  words: string,
+  now: number,
+  rules: Pick<Rules, 'sweepMs'>,
+): Protection => ({
+  ...refused(protection, { ...leg, limit: null }, words, now, rules),
+  closesFor: protection.stop?.kind ?? 'stop_loss',
+});
 
 /** The broker cannot be asked: what stands there stands, and what does not is told once it has lasted. */
 export function unasked(

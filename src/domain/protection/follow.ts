@@ -1,6 +1,6 @@
 // How a stop gets better by itself: it follows the price, or goes to where nothing is lost. It never goes back.
 
-import { add, compare, type Decimal, decimal, multiply, subtract } from '../decimal.ts';
+import { add, compare, type Decimal, decimal, downTo, multiply, subtract } from '../decimal.ts';
 import { millis, timestamp } from '../ids.ts';
 import type { Direction } from '../side.ts';
 import { isBetter, type Protection, type StopKind } from './protection.ts';
@@ -44,9 +44,17 @@ function trailed(protection: Protection, price: Decimal, tick: Decimal, now: num
   if (trail === null) return protection;
   const { distance, activateAt } = trail;
   const isActive = activateAt === null || price === activateAt || isBetter(side, price, activateAt);
-  if (!isActive || !isBetter(side, price, trail.best)) return protection;
-  const seen = { ...protection, trail: { ...trail, best: price, activateAt: null } };
-  const to = side === 'long' ? subtract(price, distance) : add(price, distance);
+  if (!isActive) return protection;
+  const isNew = isBetter(side, price, trail.best);
+  const best = isNew ? price : trail.best;
+  const seen =
+    isNew || activateAt !== null
+      ? { ...protection, trail: { ...trail, best, activateAt: null } }
+      : protection;
+  // It follows from the first price that is better than the entry.
+  if (!isNew && trail.best === trail.from) return seen;
+  // On the tick, and never nearer than asked for.
+  const to = side === 'long' ? downTo(subtract(best, distance), tick) : upTo(add(best, distance), tick);
   const step = stop === null ? null : side === 'long' ? subtract(to, stop.price) : subtract(stop.price, to);
   const isFar =
     step === null || (compare(step, tick) >= 0 && compare(step, multiply(distance, LEAST_PART)) >= 0);
@@ -55,6 +63,11 @@ function trailed(protection: Protection, price: Decimal, tick: Decimal, now: num
   const moved = improved(seen, to, 'trailing_stop');
   return moved === seen ? seen : { ...moved, movedAt: timestamp(now) };
 }
+
+const upTo = (amount: Decimal, step: Decimal): Decimal => {
+  const below = downTo(amount, step);
+  return below === amount ? amount : add(below, step);
+};
 
 /** Only ever towards the profit. */
 function improved(protection: Protection, price: Decimal, kind: StopKind): Protection {

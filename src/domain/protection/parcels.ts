@@ -1,9 +1,18 @@
 // What is wanted at the broker, in quantities: the stop of what is held, and the targets' parts of it. Where the broker reserves what an
 // order would close, each target has its own part of the stop beside it, and the stop alone has the rest.
 
-import { add, compare, type Decimal, decimal, multiply, smaller, subtract, ZERO } from '../decimal.ts';
+import {
+  add,
+  compare,
+  type Decimal,
+  decimal,
+  downTo,
+  multiply,
+  smaller,
+  subtract,
+  ZERO,
+} from '../decimal.ts';
 import { closedBy, isPositive, type Protection } from './protection.ts';
-import { roundedDown } from './steps.ts';
 
 /** Of one order at the broker. */
 export interface Parcel {
@@ -18,6 +27,8 @@ export interface Terms {
   readonly quantityStep: Decimal;
   readonly minQuantity: Decimal;
   readonly reserves: boolean;
+  /** Targets that cannot stand now: what they would close is the stop's. */
+  isOut?(level: number): boolean;
 }
 
 const HUNDRED = decimal(100);
@@ -25,14 +36,14 @@ const PERCENT = decimal('0.01');
 
 export function parcels(protection: Protection, held: Decimal, terms: Terms): readonly Parcel[] {
   if (!isPositive(held)) return [];
-  const { stop } = protection;
-  const price = stop?.price ?? null;
-  const targets = targetParcels(protection, held, terms);
+  const { isOut = () => false, reserves } = terms;
+  const price = protection.stop?.price ?? null;
+  const targets = targetParcels(protection, held, terms).filter(({ level }) => !isOut(level));
   const parts = targets.reduce<Decimal>((sum, { quantity }) => add(sum, quantity), ZERO);
-  const rest = terms.reserves ? subtract(held, parts) : held;
+  const rest = reserves ? subtract(held, parts) : held;
   return [
     ...(price === null || !isPositive(rest) ? [] : [{ level: 0, quantity: rest, limit: null, stop: price }]),
-    ...targets.map((target) => ({ ...target, stop: terms.reserves ? price : null })),
+    ...targets.map((target) => ({ ...target, stop: reserves ? price : null })),
   ];
 }
 
@@ -44,10 +55,7 @@ function targetParcels(
 ): readonly Parcel[] {
   const { targets } = protection;
   const base = targets.reduce<Decimal>((sum, _, index) => add(sum, closedBy(protection, index + 1)), held);
-  const isAll = compare(
-    targets.reduce<Decimal>((sum, { percent }) => add(sum, percent), ZERO),
-    HUNDRED,
-  );
+  const sum = targets.reduce<Decimal>((total, { percent }) => add(total, percent), ZERO);
   let free = held;
   let joined = ZERO;
   const wanted: Parcel[] = [];
@@ -55,8 +63,9 @@ function targetParcels(
     if (isFilled) continue;
     const closed = closedBy(protection, index + 1);
     const isLast = targets.slice(index + 1).every((later) => later.isFilled);
-    const own = subtract(roundedDown(multiply(multiply(base, percent), PERCENT), quantityStep), closed);
-    const asked = isLast && isAll === 0 ? free : smaller(add(isPositive(own) ? own : ZERO, joined), free);
+    const own = subtract(downTo(multiply(multiply(base, percent), PERCENT), quantityStep), closed);
+    const asked =
+      isLast && compare(sum, HUNDRED) === 0 ? free : smaller(add(isPositive(own) ? own : ZERO, joined), free);
     if (!isPositive(asked)) continue;
     if (compare(asked, minQuantity) < 0) {
       joined = asked;
@@ -67,4 +76,23 @@ function targetParcels(
     wanted.push({ level: index + 1, quantity: asked, limit: price, stop: null });
   }
   return wanted;
+}
+
+/** What has joined a later level that is filled, or is less than anybody takes, is filled too: nothing more comes of it. */
+export function settledTargets(
+  protection: Protection,
+  held: Decimal,
+  terms: Pick<Terms, 'quantityStep' | 'minQuantity'>,
+): Protection {
+  const { targets, legs } = protection;
+  const wanted = targetParcels(protection, held, { ...terms, reserves: false });
+  const isOver = (level: number): boolean =>
+    !wanted.some((parcel) => parcel.level === level) &&
+    !legs.some((leg) => leg.level === level) &&
+    (isPositive(closedBy(protection, level)) || targets.slice(level).some(({ isFilled }) => isFilled));
+  if (!targets.some(({ isFilled }, index) => !isFilled && isOver(index + 1))) return protection;
+  return {
+    ...protection,
+    targets: targets.map((target, index) => (isOver(index + 1) ? { ...target, isFilled: true } : target)),
+  };
 }

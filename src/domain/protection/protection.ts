@@ -55,7 +55,9 @@ export interface Trail {
   readonly distance: Decimal;
   /** It follows once the price was here; null: from the first price that is better than the entry. */
   readonly activateAt: Decimal | null;
-  /** The best price seen since; the entry's at first. */
+  /** The entry's: it follows from the first price that is better. */
+  readonly from: Decimal;
+  /** The best price seen since. */
   readonly best: Decimal;
 }
 
@@ -75,8 +77,12 @@ export interface ProtectiveLeg {
   readonly level: number;
   readonly revision: number;
   readonly clientOrderId: ClientOrderId;
+  /** By which it went before it was overwritten: some brokers keep the first. */
+  readonly formerIds: readonly ClientOrderId[];
   readonly brokerRef: string | null;
   readonly status: ProtectiveStatus;
+  /** Of its stop, when it was sent; null: it has none. */
+  readonly kind: StopKind | null;
   readonly quantity: Decimal;
   /** Of a target; null: of a stop. */
   readonly limit: Decimal | null;
@@ -85,8 +91,16 @@ export interface ProtectiveLeg {
   /** Of a target, as far as it is known while it rests. */
   readonly filled: Decimal;
   readonly sentAt: Timestamp;
-  /** We have asked for its end, or another takes its place. */
+  /** We have asked for its end, or it is not wanted any more. */
   readonly isLeaving: boolean;
+  /** The broker does not move it: another has to take its place. */
+  readonly isStuck: boolean;
+  /** Since when the broker neither shows nor knows it: it may have been filled, and is looked for a while longer. */
+  readonly missingSince: Timestamp | null;
+  /** Since when it has triggered, and its order has not ended. */
+  readonly triggeredAt: Timestamp | null;
+  /** When another was sent in its place, because nobody knew it any more. */
+  readonly replacedAt: Timestamp | null;
 }
 
 /** How often the broker has refused the stop, in a row, and in which words. */
@@ -127,8 +141,9 @@ export interface Protection {
   readonly revision: number;
   readonly legs: readonly ProtectiveLeg[];
   readonly refused: Refused | null;
-  /** When it was put back after somebody else had taken it away or changed it; of the last hour. */
+  /** When the stop was put back after somebody else had taken it away or changed it; of the last hour. And when targets were. */
   readonly restoredAt: readonly Timestamp[];
+  readonly targetsRestoredAt: readonly Timestamp[];
   /** When the stop was last moved by itself. */
   readonly movedAt: Timestamp | null;
   /** A target was refused: it is tried again after this. */
@@ -173,9 +188,21 @@ export const closedBy = ({ targets, legs }: Pick<Protection, 'targets' | 'legs'>
     targets[level - 1]?.closed ?? ZERO,
   );
 
+/** Of targets that were replaced: what it has filled is none of theirs. */
+export const FORMER_TARGET = 6;
+
 /** Of an order that rests. */
 export const leftOf = ({ quantity, filled }: Pick<ProtectiveLeg, 'quantity' | 'filled'>): Decimal =>
   subtract(quantity, filled);
+
+/** A target of this protection, by its id alone. */
+export function isTargetOf({ id, revision }: Pick<Protection, 'id' | 'revision'>, name: string): boolean {
+  if (!/^fp[0-9a-z]{22}$/.test(name)) return false;
+  for (let past = revision - 1; past > 0; past--)
+    for (let level = 1; level < FORMER_TARGET; level++)
+      if (protectiveId(id, level, past) === name) return true;
+  return false;
+}
 
 export const isWatched = ({ state }: Pick<Protection, 'state'>): boolean =>
   state !== 'ended' && state !== 'left';

@@ -1,7 +1,8 @@
 // What of ours stands at the broker: what is shown there is matched with what was sent, and what is not shown is asked for, one
-// by one. What a leg has filled is written down before anything else is decided.
+// by one. What a leg has filled is written down before anything else is decided. A leg that the broker does not know may have been
+// filled all the same: its lists lag behind each other, and so it is looked for a while longer before it is forgotten.
 
-import { add, compare } from '../decimal.ts';
+import { add } from '../decimal.ts';
 import { type ClientOrderId, millis, timestamp } from '../ids.ts';
 import {
   type ExitReason,
@@ -9,17 +10,21 @@ import {
   isProtective,
   type Protection,
   type ProtectiveLeg,
+  protectiveId,
 } from './protection.ts';
 import type { Facts, Fate, Rules, ShownStop, Step } from './step.ts';
+
+/** What the broker is to show is looked at so often within a pass. */
+export const MOST_WAITS = 6;
 
 export interface Recognised {
   /** With what was learnt of its legs. */
   readonly protection: Protection;
-  /** Legs that are shown, that the broker knows as standing, or that may yet arrive. */
+  /** Legs that are shown, that the broker knows as standing, or that were sent a moment ago. */
   readonly standing: readonly ProtectiveLeg[];
   /** Which of them close all that is held when they trigger. */
   readonly ofAll: ReadonlySet<ClientOrderId>;
-  /** Shown, ours by their ids, and in no record of this one. */
+  /** Shown, this one's own by their ids, and in no record any more. */
   readonly strays: readonly ShownStop[];
 }
 
@@ -32,51 +37,79 @@ export function recognise(
   const unmatched = new Set(stops);
   const standing: ProtectiveLeg[] = [];
   const ofAll = new Set<ClientOrderId>();
+  const lost = { stop: false, target: false };
   let protection = wanted;
   for (const leg of wanted.legs) {
-    const shown = leg.stop === null ? undefined : [...unmatched].find((stop) => isSame(leg, stop));
+    const shown =
+      leg.stop === null || isSucceeded(leg, wanted, facts)
+        ? undefined
+        : [...unmatched].find((stop) => isSame(leg, stop, facts));
     if (shown) unmatched.delete(shown);
-    if (shown?.quantity === null) ofAll.add(leg.clientOrderId);
     // A target is always asked for: it may be filled in part.
     const outcome: Outcome | Step =
       shown && leg.limit === null
-        ? { leg: asShown(leg, shown), isRestored: isEdited(leg, shown) }
+        ? { leg: asShown(leg, shown), isTaken: isEdited(leg, shown) }
         : unshown(protection, leg, shown, facts, rules);
     if ('do' in outcome) return outcome;
-    if (outcome.isRestored) protection = restored(protection, facts.now);
-    if (outcome.hasDied) protection = { ...protection, closesFor: protection.stop?.kind ?? 'stop_loss' };
+    if (outcome.isTaken) lost[leg.stop === null ? 'target' : 'stop'] = true;
+    if (outcome.hasDied) protection = { ...protection, closesFor: leg.kind ?? 'stop_loss' };
     protection = withLeg(protection, leg, outcome.leg);
-    if (outcome.leg) standing.push(outcome.leg);
+    if (outcome.leg?.missingSince === null) standing.push(outcome.leg);
+    if (outcome.leg && shown?.quantity === null) ofAll.add(outcome.leg.clientOrderId);
   }
-  const strays = [...unmatched].filter(
-    ({ clientOrderId }) => clientOrderId !== null && isProtective(clientOrderId),
-  );
-  return { protection, standing, ofAll, strays };
+  const strays = [...unmatched].filter((stop) => isOwn(wanted, stop));
+  return { protection: restored(protection, lost, facts.now), standing, ofAll, strays };
 }
 
 interface Outcome {
   /** null: it is gone. */
   readonly leg: ProtectiveLeg | null;
   /** Somebody else took it away, or changed it. */
-  readonly isRestored: boolean;
-  /** It triggered, and closed nothing. */
+  readonly isTaken: boolean;
+  /** It triggered, and did not close what it was to close. */
   readonly hasDied?: boolean;
 }
 
-/** By our id, by the broker's, or, where it has neither, by its shape. */
-function isSame(leg: ProtectiveLeg, stop: ShownStop): boolean {
+/**
+ * By our id, by the broker's, or, where it repeats neither, by its price. Where the broker has one stop of the position, which is overwritten,
+ * it is that one, whatever it is called.
+ */
+function isSame(leg: ProtectiveLeg, stop: ShownStop, { able, names }: Facts): boolean {
+  if (able.moves === 'set' && leg.limit === null && !able.reserves) return true;
   if (stop.clientOrderId !== null) return stop.clientOrderId === leg.clientOrderId;
+  if (names === 'ours') return false;
   if (stop.brokerRef !== null && leg.brokerRef !== null) return stop.brokerRef === leg.brokerRef;
-  return compare(stop.price, leg.stop ?? stop.price) === 0;
+  return stop.price === leg.stop;
 }
 
-const asShown = (leg: ProtectiveLeg, { price, quantity, brokerRef }: ShownStop): ProtectiveLeg => ({
-  ...leg,
-  status: 'standing',
-  stop: price,
-  quantity: quantity ?? leg.quantity,
-  brokerRef: brokerRef ?? leg.brokerRef,
-});
+/** Another was set in its place since: what stands there is that one. */
+const isSucceeded = (
+  { level, revision, missingSince }: ProtectiveLeg,
+  { legs }: Protection,
+  { able }: Facts,
+): boolean =>
+  able.moves === 'set' &&
+  missingSince !== null &&
+  legs.some((other) => other.level === level && other.revision > revision);
+
+/** Where another was overwritten, it may stand there by its former name. */
+const asShown = (leg: ProtectiveLeg, shown: ShownStop): ProtectiveLeg => {
+  const { price, quantity, brokerRef, clientOrderId } = shown;
+  const isRenamed = clientOrderId !== null && clientOrderId !== leg.clientOrderId;
+  return {
+    ...leg,
+    ...(isRenamed && {
+      clientOrderId,
+      formerIds: [leg.clientOrderId, ...leg.formerIds.filter((id) => id !== clientOrderId)],
+    }),
+    status: 'standing',
+    stop: price,
+    quantity: quantity ?? leg.quantity,
+    brokerRef: brokerRef ?? leg.brokerRef,
+    missingSince: null,
+    triggeredAt: null,
+  };
+};
 
 const isEdited = (leg: ProtectiveLeg, { price, quantity }: ShownStop): boolean =>
   leg.status === 'standing' &&
@@ -91,42 +124,89 @@ function unshown(
   facts: Facts,
   rules: Rules,
 ): Outcome | Step {
-  const { now, held, fates } = facts;
-  const fate = fates.get(leg.clientOrderId);
+  const fate = facts.fates.get(leg.clientOrderId);
   if (fate === undefined) return { do: 'find', leg };
-  if (fate?.status === 'triggered') return { do: 'wait', protection, ms: pauseOf(facts) };
-  if (fate?.status === 'standing') {
-    const isShown = beside !== undefined || leg.limit === null || leg.stop === null;
-    // The target rests, and its stop is not there: it may be shown late.
-    if (!isShown && leg.status !== 'standing' && now - millis(leg.sentAt) < rules.lostMs)
-      return { do: 'wait', protection, ms: pauseOf(facts) };
-    const stop = isShown ? (beside?.price ?? leg.stop) : null;
-    const isChanged = leg.status === 'standing' && !leg.isLeaving && stop !== leg.stop;
-    return { leg: { ...asFound(leg, fate), stop }, isRestored: isChanged };
-  }
+  if (fate?.status === 'triggered') return triggered(protection, leg, fate, facts, rules);
+  if (fate?.status === 'standing') return known(protection, leg, fate, beside, facts, rules);
   if (fate && fate.fills.length > 0) return record(protection, leg, fate);
-  if (fate?.hasDied) return { leg: null, isRestored: false, hasDied: true };
-  const isFlat = held !== null && !isPositive(held.quantity);
-  const isExpected = !leg.isLeaving && !isFlat;
-  if (fate === null && leg.status !== 'standing' && isExpected) {
-    const age = now - millis(leg.sentAt);
-    if (leg.limit === null && age < rules.lostMs) return { do: 'wait', protection, ms: pauseOf(facts) };
-    // It may yet arrive, and must not be there twice.
-    if (leg.limit !== null && age < rules.giveUpMs) return { leg, isRestored: false };
-  }
-  return { leg: null, isRestored: leg.status === 'standing' && isExpected };
+  if (fate?.hasDied) return { leg: null, isTaken: false, hasDied: true };
+  const isFlat = facts.held !== null && !isPositive(facts.held.quantity);
+  const isTaken = leg.status === 'standing' && leg.missingSince === null && !leg.isLeaving && !isFlat;
+  if (fate !== null) return { leg: null, isTaken };
+  return missing(protection, leg, isTaken, facts, rules);
 }
 
-const asFound = (leg: ProtectiveLeg, { brokerRef, fills }: Fate): ProtectiveLeg => ({
-  ...leg,
-  status: 'standing',
-  brokerRef: brokerRef ?? leg.brokerRef,
-  filled: fills.find(({ by }) => by === 'target')?.order.fillQuantity ?? leg.filled,
-});
+/** Its order is under way. Where nobody ever shows one, it has died. */
+function triggered(
+  protection: Protection,
+  leg: ProtectiveLeg,
+  { fills, isOrdered }: Fate,
+  facts: Facts,
+  rules: Rules,
+): Outcome | Step {
+  const since = leg.triggeredAt ?? timestamp(facts.now);
+  const waiting: ProtectiveLeg = { ...leg, status: 'standing', triggeredAt: since, missingSince: null };
+  const isDead = !isOrdered && fills.length === 0 && facts.now - millis(since) >= rules.protectMs;
+  if (isDead) return { leg: null, isTaken: false, hasDied: true };
+  if (facts.waits < MOST_WAITS)
+    return { do: 'wait', protection: withLeg(protection, leg, waiting), ms: pauseOf(facts) };
+  return { leg: waiting, isTaken: false };
+}
+
+/** The broker knows it as standing: a target, or a stop that it does not show yet. */
+function known(
+  protection: Protection,
+  leg: ProtectiveLeg,
+  { brokerRef, fills }: Fate,
+  beside: ShownStop | undefined,
+  facts: Facts,
+  rules: Rules,
+): Outcome | Step {
+  const hasItsStop = beside !== undefined || leg.limit === null || leg.stop === null;
+  // The target rests, and its stop is not there: it may be shown late.
+  if (
+    !hasItsStop &&
+    leg.status !== 'standing' &&
+    isYoung(leg, facts, rules.lostMs) &&
+    facts.waits < MOST_WAITS
+  )
+    return { do: 'wait', protection, ms: pauseOf(facts) };
+  const stop = hasItsStop ? (beside?.price ?? leg.stop) : null;
+  return {
+    leg: {
+      ...leg,
+      stop,
+      status: 'standing',
+      brokerRef: brokerRef ?? leg.brokerRef,
+      filled: fills.find(({ by }) => by === 'target')?.order.fillQuantity ?? leg.filled,
+      missingSince: null,
+      triggeredAt: null,
+    },
+    isTaken: leg.status === 'standing' && !leg.isLeaving && stop !== leg.stop,
+  };
+}
+
+/** The broker has none. It may yet arrive, or have been filled a moment ago. */
+function missing(
+  protection: Protection,
+  leg: ProtectiveLeg,
+  isTaken: boolean,
+  facts: Facts,
+  rules: Rules,
+): Outcome | Step {
+  const isSent = leg.status !== 'standing' && !leg.isLeaving;
+  if (isSent && isYoung(leg, facts, rules.lostMs) && facts.waits < MOST_WAITS)
+    return { do: 'wait', protection, ms: pauseOf(facts) };
+  const since = leg.missingSince ?? timestamp(facts.now);
+  const isOver = !isYoung(leg, facts, rules.giveUpMs) && facts.now - millis(since) >= rules.giveUpMs;
+  return { leg: isOver ? null : { ...leg, missingSince: since }, isTaken };
+}
+
+const isYoung = ({ sentAt }: ProtectiveLeg, { now }: Facts, ms: number): boolean => now - millis(sentAt) < ms;
 
 /** It has ended, and this is what it closed. */
 function record(protection: Protection, leg: ProtectiveLeg, { fills, hasDied }: Fate): Step {
-  const byStop: ExitReason = protection.stop?.kind ?? 'stop_loss';
+  const byStop: ExitReason = leg.kind ?? protection.stop?.kind ?? 'stop_loss';
   const asTarget = fills.find(({ by }) => by === 'target')?.order;
   const targets = protection.targets.map((target, index) =>
     asTarget && index === leg.level - 1
@@ -145,19 +225,43 @@ function record(protection: Protection, leg: ProtectiveLeg, { fills, hasDied }: 
       closesFor: hasDied ? byStop : protection.closesFor,
     },
     leg,
-    fills: fills.map(({ by, order }) => ({ reason: by === 'target' ? 'take_profit' : byStop, order })),
+    fills: fills.map(({ by, order }) => ({ by, reason: by === 'target' ? 'take_profit' : byStop, order })),
   };
 }
 
+/** By its id it can only be one of this protection's. */
+function isOwn({ id, revision }: Protection, { clientOrderId }: ShownStop): boolean {
+  if (clientOrderId === null || !isProtective(clientOrderId)) return false;
+  for (let past = revision - 1; past > 0; past--)
+    for (let level = 0; level <= 5; level++) if (protectiveId(id, level, past) === clientOrderId) return true;
+  return false;
+}
+
 const HOUR_MS = 3_600_000;
+type Times = Protection['restoredAt'];
 
-export const ofLastHour = (times: Protection['restoredAt'], now: number): Protection['restoredAt'] =>
-  times.filter((time) => now - millis(time) < HOUR_MS);
+const ofLastHour = (times: Times, now: number): Times => times.filter((time) => now - millis(time) < HOUR_MS);
 
-const restored = (protection: Protection, now: number): Protection => ({
-  ...protection,
-  restoredAt: [...ofLastHour(protection.restoredAt, now), timestamp(now)],
-});
+/** However many were taken away at once. */
+const restored = (
+  protection: Protection,
+  lost: { readonly stop: boolean; readonly target: boolean },
+  now: number,
+): Protection => {
+  if (!lost.stop && !lost.target) return protection;
+  const with_ = (times: Times, isLost: boolean): Times =>
+    isLost ? [...ofLastHour(times, now), timestamp(now)] : times;
+  return {
+    ...protection,
+    restoredAt: with_(protection.restoredAt, lost.stop),
+    targetsRestoredAt: with_(protection.targetsRestoredAt, lost.target),
+  };
+};
+
+/** So often in an hour it is put back: then somebody means it, or another program does. */
+const MOST_RESTORED = 3;
+export const isGivenUp = (times: Times, now: number): boolean =>
+  ofLastHour(times, now).length > MOST_RESTORED;
 
 export const withLeg = (
   protection: Protection,

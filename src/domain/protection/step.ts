@@ -18,6 +18,12 @@ export interface ShownStop {
   readonly quantity: Decimal | null;
 }
 
+/** An order of ours that rests at the broker. */
+export interface ShownOrder {
+  readonly clientOrderId: ClientOrderId;
+  readonly brokerRef: string;
+}
+
 /** What a leg has closed: as a target, or as a stop. */
 export interface LegFill {
   readonly by: 'stop' | 'target';
@@ -29,6 +35,8 @@ export interface Fate {
   readonly brokerRef: string | null;
   /** `triggered`: it has become an order that has not ended. */
   readonly status: 'standing' | 'triggered' | 'ended';
+  /** The order that it became is known. */
+  readonly isOrdered: boolean;
   /** So far. A target with a stop beside it may have been filled in part before the stop came. */
   readonly fills: readonly LegFill[];
   /** It triggered, and its order ended before it had closed all that it was to close. */
@@ -47,15 +55,17 @@ export interface Rules {
   readonly protectMs: number;
   readonly sweepMs: number;
   readonly followMs: number;
-  /** What is not shown so long after it was sent is sent again: a stop can only reduce. */
+  /** A stop that is not shown so long after it was sent is sent again: it can only reduce. */
   readonly lostMs: number;
-  /** And a target so long after, where the broker's word can be believed. */
+  /** So long what the broker does not know may yet arrive, or turn out to have been filled. */
   readonly giveUpMs: number;
 }
 
 export interface Facts {
   readonly now: number;
   readonly able: Pick<Capabilities, 'moves' | 'reserves'>;
+  /** By whose ids it shows stops; none: by their price. */
+  readonly names: 'ours' | 'theirs' | 'none';
   readonly tickSize: Decimal;
   readonly quantityStep: Decimal;
   readonly minQuantity: Decimal;
@@ -63,11 +73,15 @@ export interface Facts {
   readonly held: Held | null;
   /** Those on the closing side, whoever set them; null: to be looked at. */
   readonly stops: readonly ShownStop[] | null;
+  /** Targets of this protection that rest at the broker, by its references; null: nobody has looked. */
+  readonly resting: readonly ShownOrder[] | null;
   /** Of legs that were asked for in this pass; null: the broker has none. */
   readonly fates: ReadonlyMap<ClientOrderId, Fate | null>;
   readonly quoted: Quoted | null;
   /** An order of ours may yet bring or take something on this side. */
   readonly isUnsettled: boolean;
+  /** Something has happened, or may have: everything is looked at. Else the price alone can change what is wanted. */
+  readonly isTold: boolean;
   /** The order that closes the position for it is under way. */
   readonly isClosing: boolean;
   /** What to do where the broker refuses the stop. */
@@ -84,6 +98,8 @@ export type Step =
   | { readonly do: 'look at the stops' }
   | { readonly do: 'find'; readonly leg: ProtectiveLeg }
   | { readonly do: 'ask for the price' }
+  /** Whether something of ours rests that is in no record. */
+  | { readonly do: 'look at the orders' }
   /** `leg`: the last of its legs, as it stands there. */
   | { readonly do: 'place'; readonly protection: Protection; readonly leg: ProtectiveLeg }
   /** `from`: as it stands at the broker. */
@@ -94,14 +110,15 @@ export type Step =
       readonly leg: ProtectiveLeg;
     }
   | { readonly do: 'remove'; readonly protection: Protection; readonly leg: ProtectiveLeg }
-  /** One that stands there and is in none of our records: a leg that was given up, or an ended protection's. */
+  /** One that stands there and is in no record any more: it was given up, and arrived after all. */
   | { readonly do: 'clear'; readonly protection: Protection; readonly stop: ShownStop }
+  | { readonly do: 'cancel'; readonly protection: Protection; readonly order: ShownOrder }
   /** What a leg has filled is written down, once. */
   | {
       readonly do: 'record';
       readonly protection: Protection;
       readonly leg: ProtectiveLeg;
-      readonly fills: readonly { readonly reason: ExitReason; readonly order: BrokerOrderState }[];
+      readonly fills: readonly (LegFill & { readonly reason: ExitReason })[];
     }
   /** What is held is closed at the market. */
   | { readonly do: 'close'; readonly protection: Protection; readonly reason: ExitReason }

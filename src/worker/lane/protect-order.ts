@@ -79,12 +79,19 @@ export async function protectPosition(deps: ProtectingOrder, task: Task): Promis
     if (!order.wish) return null;
     const { bid, ask } = await line.quote(instrument);
     return wrongSide(order.wish.own, {
-      ...{ side: sign(quantity) > 0 ? 'long' : 'short', entry: averagePrice, tick: instrument.tickSize, bid, ask },
+      ...{
+        side: sign(quantity) > 0 ? 'long' : 'short',
+        entry: averagePrice,
+        tick: instrument.tickSize,
+        bid,
+        ask,
+      },
     });
   }
 
-  const end = (ended: Order): Promise<Order> =>
-    deps.save(passed(ended, 'answered', clock.now()), { settled: true });
+  function end(ended: Order): Promise<Order> {
+    return deps.save(passed(ended, 'answered', clock.now()), { settled: true });
+  }
 }
 
 const nothingHeld = ({ symbol }: Instrument): OrderError => ({

@@ -2,21 +2,28 @@
 // next; this is the driver that does it, on the account's own lane. Each leg is saved as `sending` before it is sent, so that
 // whoever takes over after a crash looks for it first.
 
-import { BrokerUnavailable, type Instrument, type TriggerBy, unitValueOf } from '../../broker/broker.ts';
+import {
+  BrokerUnavailable,
+  type Instrument,
+  type StopState,
+  type TriggerBy,
+  unitValueOf,
+} from '../../broker/broker.ts';
 import { type Decimal, negate, sign, ZERO } from '../../domain/decimal.ts';
 import { type ClientOrderId, millis, timestamp } from '../../domain/ids.ts';
 import { agrees } from '../../domain/orders/expected.ts';
-import { refused, taken, unsent } from '../../domain/protection/answers.ts';
+import { passed, refused, stuck, taken, unsent } from '../../domain/protection/answers.ts';
 import type { Quoted } from '../../domain/protection/follow.ts';
 import { nextProtection } from '../../domain/protection/next-protection.ts';
 import {
   closingSide,
   type ExitReason,
+  isTargetOf,
   isWatched,
   type Protection,
   type ProtectiveLeg,
 } from '../../domain/protection/protection.ts';
-import type { Facts, Fate, Held, Rules, ShownStop, Step } from '../../domain/protection/step.ts';
+import type { Facts, Fate, Held, Rules, ShownOrder, ShownStop, Step } from '../../domain/protection/step.ts';
 import type { Line } from '../line/line.ts';
 import {
   sentStop,
@@ -25,6 +32,7 @@ import {
   strayedStop,
   targetFate,
   targetOrder,
+  tradedBy,
 } from '../line/protective-leg.ts';
 import type { Trades } from './trades.ts';
 
@@ -63,6 +71,8 @@ export interface ToKeep {
   readonly unprotected: 'close' | 'alert';
   /** An order of ours may yet bring or take something on this side. */
   readonly isUnsettled: boolean;
+  /** Something has happened, or may have. */
+  readonly isTold: boolean;
   /** The order that closes the position for it is under way. */
   readonly isClosing: boolean;
 }
@@ -88,22 +98,28 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
   let current = saved;
   let held: Held | null = null;
   let stops: readonly ShownStop[] | null = null;
+  let resting: readonly ShownOrder[] | null = null;
   let fates = new Map<ClientOrderId, Fate | null>();
   let quoted: Quoted | null = null;
   let waits = 0;
+  let { isTold } = task;
   const asked = new Set<string>();
 
   const factsNow = (): Facts => ({
-    ...{ now: clock.now(), able: line.capabilities, held, stops, fates, quoted, waits, asked },
+    ...{ now: clock.now(), able: line.capabilities, held, stops, resting, fates, quoted, waits, asked },
+    names: port?.names ?? 'ours',
     ...{ tickSize: instrument.tickSize, quantityStep: instrument.quantityStep },
     minQuantity: instrument.minQuantity,
     isUnsettled: task.isUnsettled,
+    isTold,
     isClosing: task.isClosing,
     unprotected: task.unprotected,
   });
   /** What was seen before something was sent is no longer so. */
   const lookAgain = () => {
+    isTold = true;
     stops = null;
+    resting = null;
     fates = new Map();
   };
   const kept = (protection: Protection, is: Kept['is']): Kept => ({ protection, is, untilMs: clock.now() });
@@ -124,14 +140,13 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
         quoted = await deps.quote(line, instrument);
         break;
       case 'place':
-      case 'move': {
+      case 'move':
         if ((await saving(step.protection)) === 'changed') return kept(saved, 'changed');
-        const next = await send(step);
+        current = await send(step);
         lookAgain();
-        if ('close' in next) return await close(next.protection, next.close);
-        current = next.protection;
+        // The broker's own name of it may be all that it is known by, and how often it was refused decides what is done.
+        if ((await saving(current)) === 'changed') return kept(saved, 'changed');
         break;
-      }
       case 'remove':
         if ((await saving(step.protection)) === 'changed') return kept(saved, 'changed');
         asked.add(step.leg.clientOrderId);
@@ -146,12 +161,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
         break;
       case 'record': {
         const { leg, fills } = step;
-        for (const { order } of fills)
-          trades.seen({
-            ...sentStop(leg, at),
-            instrument: instrument.symbol,
-            fillQuantity: order.fillQuantity,
-          });
+        for (const { by, order } of fills) trades.seen(tradedBy(leg, by, order, at));
         // With what is left of it by now the history tells what was held before.
         const { quantity: left } = await readHeld();
         const after = await saves.record(step.protection, {
@@ -166,6 +176,15 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
         lookAgain();
         break;
       }
+      case 'look at the orders':
+        resting = await targetsAt();
+        break;
+      case 'cancel':
+        current = step.protection;
+        asked.add(step.order.clientOrderId);
+        await line.cancel({ ...step.order, symbol: instrument.symbol });
+        resting = null;
+        break;
       case 'close':
         return await close(step.protection, step.reason);
       case 'wait':
@@ -180,7 +199,8 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
         return rested(step);
     }
   }
-  throw new BrokerUnavailable('what was asked of the broker does not come about');
+  // It goes round in a circle: the next sweep goes on.
+  return rested({ do: 'rest', protection: current, untilMs: clock.now() + rules.sweepMs });
 
   async function saving(protection: Protection): Promise<'saved' | 'changed'> {
     const after = await saves.save(protection);
@@ -196,9 +216,20 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     const untilMs = step.do === 'rest' ? step.untilMs : Number.POSITIVE_INFINITY;
     const isSeen = saved.dueAt !== null && millis(saved.dueAt) - now > rules.sweepMs / 2;
     if (isSeen && isSameBut(protection, saved)) return { protection, is: 'kept', untilMs };
-    const due = isWatched(protection) ? timestamp(now + rules.sweepMs) : null;
+    const due = isWatched(protection) ? timestamp(dueFrom(protection, untilMs, now)) : null;
     const isChanged = (await saving({ ...protection, dueAt: due })) === 'changed';
     return { protection: saved, is: isChanged ? 'changed' : 'kept', untilMs };
+  }
+
+  /** What is not protected is looked after as soon as its worker would have done it. */
+  /** Where stops have no ids, one that triggered was the one that stood there then. */
+  function isItsOwn(leg: ProtectiveLeg, { triggeredAt }: StopState): boolean {
+    if (port?.names !== 'none' || triggeredAt === undefined) return true;
+    return triggeredAt > leg.sentAt && (leg.replacedAt === null || triggeredAt <= leg.replacedAt);
+  }
+
+  function dueFrom({ state }: Protection, untilMs: number, now: number): number {
+    return state === 'standing' ? now + rules.sweepMs : Math.min(untilMs, now + rules.sweepMs);
   }
 
   async function close(protection: Protection, reason: ExitReason): Promise<Kept> {
@@ -213,9 +244,8 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     return { quantity: sign(onSide) > 0 ? onSide : ZERO, isAgreed };
   }
 
-  async function send(
-    step: Extract<Step, { do: 'place' | 'move' }>,
-  ): Promise<{ readonly protection: Protection; readonly close?: ExitReason }> {
+  /** As it stands with the broker's answer. */
+  async function send(step: Extract<Step, { do: 'place' | 'move' }>): Promise<Protection> {
     const { leg } = step;
     const from = step.do === 'move' ? step.from : null;
     try {
@@ -224,12 +254,13 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
       const outcome =
         from && port?.move ? await port.move(sentStop(from, at), stop) : await port?.place(stop);
       if (!outcome) throw new Error('the broker keeps no stops');
-      if (outcome.outcome === 'accepted') return { protection: taken(current, leg, outcome, from) };
-      if (outcome.outcome === 'unknown') return { protection: current };
-      const without = unsent(current, leg);
-      if (outcome.why === 'passed') return { protection: without, close: current.stop?.kind ?? 'stop_loss' };
-      if (outcome.why === 'gone') return { protection: without };
-      return { protection: refused(current, leg, outcome.words, clock.now(), rules) };
+      if (outcome.outcome === 'unknown') return current;
+      if (outcome.outcome === 'accepted') return taken(current, leg, outcome, from);
+      const { why, words } = outcome;
+      if (why === 'passed') return passed(current, leg, words, clock.now(), rules);
+      const without = from ? stuck(current, leg, from) : current;
+      // One that is gone is looked for: it may have been filled.
+      return why === 'gone' ? without : refused(without, leg, words, clock.now(), rules);
     } catch (fault) {
       // The connector's word that nothing was sent: as if it had not been tried.
       if (fault instanceof BrokerUnavailable) await saves.save(unsent(current, leg));
@@ -237,22 +268,29 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     }
   }
 
-  async function placeTarget(leg: ProtectiveLeg): Promise<{ readonly protection: Protection }> {
+  async function placeTarget(leg: ProtectiveLeg): Promise<Protection> {
     const outcome = await line.place({
       ...targetOrder(leg, at),
       reduceOnly: line.capabilities.reduceOnly,
       sendBefore: timestamp(clock.now() + rules.giveUpMs),
     });
-    switch (outcome.outcome) {
-      case 'accepted': {
-        const { brokerRef } = outcome.state;
-        return { protection: taken(current, leg, { clientOrderId: leg.clientOrderId, brokerRef }) };
-      }
-      case 'unknown':
-        return { protection: current };
-      case 'rejected':
-        return { protection: refused(current, leg, outcome.error.message, clock.now(), rules) };
-    }
+    if (outcome.outcome === 'unknown') return current;
+    const { clientOrderId } = leg;
+    return outcome.outcome === 'accepted'
+      ? taken(current, leg, { clientOrderId, brokerRef: outcome.state.brokerRef })
+      : refused(current, leg, outcome.error.message, clock.now(), rules);
+  }
+
+  /** Targets of this protection, by their ids. */
+  async function targetsAt(): Promise<readonly ShownOrder[]> {
+    return (await line.openOrders()).flatMap(({ symbol, side, clientOrderId, brokerRef }) =>
+      symbol === instrument.symbol &&
+      side === at.side &&
+      clientOrderId !== null &&
+      isTargetOf(current, clientOrderId)
+        ? [{ clientOrderId, brokerRef }]
+        : [],
+    );
   }
 
   async function remove(leg: ProtectiveLeg): Promise<void> {
@@ -264,11 +302,18 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
   }
 
   async function find(leg: ProtectiveLeg): Promise<Fate | null> {
-    if (leg.limit === null) return stopFate((await port?.find(sentStop(leg, at))) ?? null);
+    if (leg.limit === null) {
+      // Where it was overwritten, the broker may know it by its former name.
+      for (const clientOrderId of [leg.clientOrderId, ...leg.formerIds]) {
+        const state = await port?.find(sentStop({ ...leg, clientOrderId }, at));
+        if (state && isItsOwn(leg, state)) return stopFate(state);
+      }
+      return null;
+    }
     const order = await line.find(sentStop(leg, at));
     // Where a stop stands beside it, either may have come first.
     const beside = leg.stop === null ? null : ((await port?.find(sentStop(leg, at))) ?? null);
-    return targetFate(order, beside);
+    return targetFate(order, beside, { hasStop: leg.stop !== null });
   }
 }
 

@@ -63,7 +63,7 @@ export interface Line {
 }
 
 /** As of the port; what is refused is an outcome, as there. */
-export interface LineStops {
+export interface LineStops extends Pick<Stops, 'names'> {
   place(stop: StopOrder): Promise<StopOutcome>;
   move?(stop: SentStop, to: StopOrder): Promise<StopOutcome>;
   remove(stop: SentStop): Promise<void>;
@@ -217,8 +217,9 @@ interface Ways {
 function stopsOf(stops: Stops, { ask, send, discreet, seen }: Ways): LineStops {
   const told = (outcome: StopOutcome): StopOutcome =>
     outcome.outcome === 'rejected' ? { ...outcome, words: discreet(outcome.words) } : outcome;
-  const { move } = stops;
+  const { move, names } = stops;
   return {
+    ...(names && { names }),
     place: async (stop) => told(await send((signal) => stops.place(stop, signal))),
     ...(move && { move: async (stop, to) => told(await send((signal) => move(stop, to, signal))) }),
     remove: (stop) => ask((signal) => stops.remove(stop, signal)),

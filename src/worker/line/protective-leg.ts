@@ -55,6 +55,18 @@ export const strayedStop = (
   sentAt: timestamp(0),
 });
 
+/** As it counts for what is held. A target and the stop beside it have one id, and are two fills. */
+export const tradedBy = (
+  { clientOrderId }: ProtectiveLeg,
+  by: LegFill['by'],
+  { fillQuantity }: BrokerOrderState,
+  { instrument, side }: Place,
+) => ({
+  clientOrderId: (by === 'stop' ? `${clientOrderId} stop` : clientOrderId) as ClientOrderId,
+  instrument: instrument.symbol,
+  ...{ side, fillQuantity },
+});
+
 const filled = (by: LegFill['by'], order: BrokerOrderState | null): LegFill[] =>
   order === null || order.fillQuantity === ZERO ? [] : [{ by, order }];
 
@@ -64,20 +76,28 @@ export function stopFate(state: StopState | null): Fate | null {
   const isUnderWay = status === 'triggered' && (order === null || !hasEnded(order.status));
   return {
     brokerRef,
+    isOrdered: order !== null,
     fills: filled('stop', order),
     status: status === 'standing' ? status : isUnderWay ? 'triggered' : 'ended',
     hasDied: status === 'triggered' && !isUnderWay && order?.status !== 'filled',
   };
 }
 
-/** `beside`: the stop that was placed with it. */
-export function targetFate(order: BrokerOrderState | null, beside: StopState | null): Fate | null {
+/** `beside`: the stop that was placed with it. What has ended beside one that nobody shows may have ended by that. */
+export function targetFate(
+  order: BrokerOrderState | null,
+  beside: StopState | null,
+  { hasStop }: { readonly hasStop: boolean },
+): Fate | null {
   const stop = stopFate(beside);
+  const isOver = order !== null && hasEnded(order.status) && order.status !== 'filled';
+  if (hasStop && stop === null && isOver) return null;
   const hasTriggered =
     stop !== null && (stop.status === 'triggered' || stop.fills.length > 0 || stop.hasDied);
   if (order === null) return hasTriggered ? stop : null;
   return {
     brokerRef: order.brokerRef,
+    isOrdered: true,
     fills: [...filled('target', order), ...(hasTriggered ? stop.fills : [])],
     status: hasTriggered ? stop.status : hasEnded(order.status) ? 'ended' : 'standing',
     hasDied: stop?.hasDied ?? false,

@@ -1,0 +1,141 @@
+// What is sent, moved and taken away, and what holds it off.
+
+import { ZERO } from '../decimal.ts';
+import { millis, timestamp } from '../ids.ts';
+import { priceFor } from './follow.ts';
+import type { Parcel } from './parcels.ts';
+import {
+  type ExitReason,
+  isBetter,
+  type Protection,
+  type ProtectiveLeg,
+  protectiveId,
+} from './protection.ts';
+import { isGivenUp, MOST_WAITS, pauseOf, type Recognised, withLeg } from './recognise.ts';
+import type { Facts, Rules, Step } from './step.ts';
+
+/** Of each try, from the first refusal on. */
+const TRIES_AT_MS = [0, 1_000, 3_000, 7_000];
+
+/** What keeps the stop from being sent now; null: nothing does. `isSafe`: another stands, of the whole, at another price. */
+export function holdOff(protection: Protection, isSafe: boolean, facts: Facts, rules: Rules): Step | null {
+  const { now, quoted, unprotected } = facts;
+  const { stop, side, refused, restoredAt } = protection;
+  if (stop === null) return null;
+  if (isGivenUp(restoredAt, now))
+    return rest(
+      {
+        ...protection,
+        state: 'unprotected',
+        reason:
+          'The stop was taken away or changed at the broker again and again, and is not put back any more.',
+      },
+      now + rules.sweepMs,
+    );
+  const price = quoted && priceFor(side, quoted);
+  const isPassed = price !== null && !isBetter(side, price, stop.price);
+  const closing = isPassed ? close(protection, stop.kind, facts, rules) : null;
+  if (closing) return closing;
+  if (refused === null) return null;
+  const first = millis(refused.firstAt);
+  const tries = TRIES_AT_MS.filter((ms) => ms < rules.protectMs).length;
+  const isOver = refused.times >= tries && now - first >= rules.protectMs;
+  // Only what was refused each time is closed for it, and nothing that is protected.
+  const closed =
+    isOver && !isSafe && unprotected === 'close' ? close(protection, 'unprotected', facts, rules) : null;
+  if (closed) return closed;
+  const next =
+    refused.times < tries
+      ? Math.max(first + (TRIES_AT_MS[refused.times] ?? 0), millis(refused.lastAt) + 100)
+      : isOver || isSafe
+        ? millis(refused.lastAt) + rules.sweepMs
+        : first + rules.protectMs;
+  return now < next ? rest(protection, next) : null;
+}
+
+export function place(protection: Protection, parcel: Parcel, facts: Facts): Step {
+  const { level, quantity, limit, stop } = parcel;
+  // The same call overwrites the one that is there: it is the same leg, by another name.
+  const isOverwriting = facts.able.moves === 'set' && level === 0 && !facts.able.reserves;
+  const isThere = (leg: ProtectiveLeg) => leg.level === 0 && leg.missingSince === null;
+  const old = isOverwriting ? protection.legs.findLast(isThere) : undefined;
+  const leg: ProtectiveLeg = {
+    ...{ level, quantity, limit, stop },
+    ...nameOf(protection, level),
+    formerIds: old ? [old.clientOrderId, ...old.formerIds].slice(0, 3) : [],
+    brokerRef: old?.brokerRef ?? null,
+    status: 'sending',
+    kind: stop === null ? null : (protection.stop?.kind ?? 'stop_loss'),
+    filled: ZERO,
+    sentAt: timestamp(facts.now),
+    isLeaving: false,
+    isStuck: false,
+    missingSince: null,
+    triggeredAt: null,
+    replacedAt: null,
+  };
+  const others = isOverwriting ? protection.legs.filter((each) => !isThere(each)) : protection.legs;
+  const legs = others.map((each) =>
+    each.level === level && each.missingSince !== null && each.replacedAt === null
+      ? { ...each, replacedAt: leg.sentAt }
+      : each,
+  );
+  return {
+    do: 'place',
+    protection: { ...protection, revision: leg.revision + 1, legs: [...legs, leg] },
+    leg,
+  };
+}
+
+/** Until the answer is known, both names may be its own. */
+export function move(protection: Protection, from: ProtectiveLeg, to: Parcel, facts: Facts): Step {
+  const leg: ProtectiveLeg = {
+    ...from,
+    ...nameOf(protection, from.level),
+    quantity: from.limit === null ? to.quantity : from.quantity,
+    stop: to.stop,
+    kind: protection.stop?.kind ?? from.kind,
+    brokerRef: null,
+    status: 'sending',
+    sentAt: timestamp(facts.now),
+  };
+  const moved = withLeg(protection, from, { ...from, status: 'taken', sentAt: leg.sentAt });
+  return {
+    do: 'move',
+    protection: { ...moved, revision: leg.revision + 1, legs: [...moved.legs, leg] },
+    from,
+    leg,
+  };
+}
+
+const nameOf = ({ id, revision }: Protection, level: number) => ({
+  revision,
+  clientOrderId: protectiveId(id, level, revision),
+});
+
+/** Of the first that is to leave, and of what stands there in no record of ours; null: nothing is, or it was asked and takes its time. */
+export function removal(
+  { protection, standing, strays }: Recognised,
+  facts: Facts,
+  leaves: (leg: ProtectiveLeg) => boolean,
+): Step | null {
+  const leaving = standing.filter((leg) => leaves(leg));
+  const leg = leaving.find(({ clientOrderId }) => !facts.asked.has(clientOrderId));
+  if (leg) {
+    const last = { ...leg, isLeaving: true };
+    return { do: 'remove', protection: withLeg(protection, leg, last), leg: last };
+  }
+  const stray = strays.find(({ clientOrderId }) => clientOrderId !== null && !facts.asked.has(clientOrderId));
+  if (stray) return { do: 'clear', protection, stop: stray };
+  const isAwaited = leaving.length > 0 && facts.waits < MOST_WAITS;
+  return isAwaited ? { do: 'wait', protection, ms: pauseOf(facts) } : null;
+}
+
+/** null: one was asked for a moment ago. What that leaves is closed by the next, a sweep later. */
+export function close(protection: Protection, reason: ExitReason, facts: Facts, rules: Rules): Step | null {
+  if (facts.isClosing) return null;
+  const again = protection.closing === null ? 0 : millis(protection.closing.at) + rules.sweepMs;
+  return facts.now < again ? null : { do: 'close', protection, reason };
+}
+
+export const rest = (protection: Protection, untilMs: number): Step => ({ do: 'rest', protection, untilMs });
