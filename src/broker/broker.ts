@@ -107,6 +107,8 @@ export interface SentStop {
   readonly quantity: Decimal;
   readonly price: Decimal;
   readonly sentAt: Timestamp;
+  /** When another was set in its place, if one was. Where stops have no ids, what triggered later is that one. */
+  readonly replacedAt?: Timestamp | null;
 }
 
 /** A stop that stands at the broker now, whoever set it. */
@@ -130,8 +132,6 @@ export interface StopState {
   readonly order: BrokerOrderState | null;
   /** Why it ended, in the broker's words. */
   readonly reason: string | null;
-  /** When it triggered, by our clock as well as that is known: needed where stops have no ids, to tell two of them apart. */
-  readonly triggeredAt?: Timestamp;
 }
 
 export type StopOutcome =

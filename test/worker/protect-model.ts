@@ -340,18 +340,22 @@ export function modelExchange(ways: Ways, draw: () => Luck, now: () => number) {
                 quantity: stop.quantity,
               })),
           ),
-        find: ({ clientOrderId, brokerRef, price: at }) =>
+        find: ({ clientOrderId, brokerRef, price: at, sentAt, replacedAt }) =>
           question((): StopState | null => {
             const stop =
               ways.names === 'none'
                 ? // The last one that triggered, whatever its price was by then.
-                  stops.findLast((each) => each.status === 'triggered')
+                  stops.findLast(
+                    ({ status, triggeredAt = sentAt }) =>
+                      status === 'triggered' &&
+                      triggeredAt > sentAt &&
+                      (replacedAt === null || triggeredAt <= replacedAt),
+                  )
                 : stops.findLast((each) => isMeant(each, clientOrderId, brokerRef, at));
             if (!stop || (stop.status === 'standing' && stop.hiddenFor > 0)) return null;
             if (stop.status !== 'standing' && stop.untoldFor-- > 0) return null;
             return {
               ...{ brokerRef: refOf(stop), status: stop.status, order: stop.order, reason: null },
-              ...(stop.triggeredAt && { triggeredAt: stop.triggeredAt }),
             };
           }),
       },

@@ -105,6 +105,8 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
   const exchange = modelExchange(ways, draw, () => now);
   let saved = first;
   let due = now;
+  let last = first;
+  let hasFailed = false;
   /** What a person or a signal wants may loosen it. */
   let isAsked = false;
   const recorded = new Map<string, Decimal>();
@@ -162,7 +164,7 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
   }
 
   const task = (isTold: boolean): ToKeep => ({
-    protection: saved,
+    protection: last.version === saved.version ? last : saved,
     instrument: INSTRUMENT,
     // By our own fills: what a broker shows late is not believed.
     trades: { expected: () => exchange.held(), seen: () => {} },
@@ -183,11 +185,17 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
   async function pass(isTold = true): Promise<void> {
     const before = exchange.calls();
     try {
-      ({ untilMs: due } = await keepProtection(deps, exchange.line, task(isTold)));
+      const kept = await keepProtection(deps, exchange.line, task(isTold || hasFailed));
+      // What was seen and is not worth saving is remembered.
+      if (kept.protection.version === saved.version) last = kept.protection;
+      due = kept.untilMs;
+      hasFailed = false;
     } catch (fault) {
       if (!(fault instanceof Crash || fault instanceof BrokerUnavailable)) throw fault;
       // Whoever drives it comes again soon.
       now += 2_000;
+      due = now;
+      hasFailed = true;
     }
     assert.ok(exchange.calls() - before < MOST_CALLS, 'a pass asks for ever');
     if (closes.length > 0) makeCloses();

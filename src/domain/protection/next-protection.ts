@@ -27,13 +27,11 @@ import {
 } from './protection.ts';
 import { isGivenUp, type Recognised, recognise } from './recognise.ts';
 import { nextReserved } from './reserved.ts';
-import { close, holdOff, move, place, removal, rest } from './sending.ts';
+import { close, holdOff, isAtRest, move, place, removal, rest, SOON_MS } from './sending.ts';
 import type { Facts, Rules, Step } from './step.ts';
 
 /** Of an order whose fate nobody knows, the position decides. */
 const UNSETTLED_MS = 5_000;
-/** Until something that was asked for has come about. */
-const SOON_MS = 1_000;
 /** An exit that took it away has died: it is protected again. */
 const SUSPENDED_MS = 15_000;
 
@@ -76,9 +74,6 @@ function quietly(protection: Protection, facts: Facts, rules: Rules): Step | nul
   const better = follow(protection, quoted, tickSize, now);
   return better.stop === protection.stop ? rest(better, dueAt(better, facts, rules)) : null;
 }
-
-const isAtRest = ({ status, isLeaving, missingSince, triggeredAt }: ProtectiveLeg): boolean =>
-  status === 'standing' && !isLeaving && missingSince === null && triggeredAt === null;
 
 const isDue = ({ timeStopAt }: Protection, now: number): boolean =>
   timeStopAt !== null && now >= millis(timeStopAt);

@@ -23,7 +23,7 @@ export function holdOff(protection: Protection, isSafe: boolean, facts: Facts, r
   const { stop, side, refused, restoredAt } = protection;
   if (stop === null) return null;
   if (isGivenUp(restoredAt, now))
-    return rest(
+    return restSoon(
       {
         ...protection,
         state: 'unprotected',
@@ -31,6 +31,7 @@ export function holdOff(protection: Protection, isSafe: boolean, facts: Facts, r
           'The stop was taken away or changed at the broker again and again, and is not put back any more.',
       },
       now + rules.sweepMs,
+      now,
     );
   const price = quoted && priceFor(side, quoted);
   const isPassed = price !== null && !isBetter(side, price, stop.price);
@@ -50,7 +51,7 @@ export function holdOff(protection: Protection, isSafe: boolean, facts: Facts, r
       : isOver || isSafe
         ? millis(refused.lastAt) + rules.sweepMs
         : first + rules.protectMs;
-  return now < next ? rest(protection, next) : null;
+  return now < next ? restSoon(protection, next, now) : null;
 }
 
 export function place(protection: Protection, parcel: Parcel, facts: Facts): Step {
@@ -139,3 +140,14 @@ export function close(protection: Protection, reason: ExitReason, facts: Facts, 
 }
 
 export const rest = (protection: Protection, untilMs: number): Step => ({ do: 'rest', protection, untilMs });
+
+/** Until something that was asked for has come about. */
+export const SOON_MS = 1_000;
+
+/** It stands, nobody has asked for its end, and the broker knows it. */
+export const isAtRest = ({ status, isLeaving, missingSince, triggeredAt }: ProtectiveLeg): boolean =>
+  status === 'standing' && !isLeaving && missingSince === null && triggeredAt === null;
+
+/** What is not known of a leg is asked for meanwhile. */
+const restSoon = (protection: Protection, untilMs: number, now: number): Step =>
+  rest(protection, protection.legs.every(isAtRest) ? untilMs : Math.min(untilMs, now + SOON_MS));

@@ -2,13 +2,7 @@
 // next; this is the driver that does it, on the account's own lane. Each leg is saved as `sending` before it is sent, so that
 // whoever takes over after a crash looks for it first.
 
-import {
-  BrokerUnavailable,
-  type Instrument,
-  type StopState,
-  type TriggerBy,
-  unitValueOf,
-} from '../../broker/broker.ts';
+import { BrokerUnavailable, type Instrument, type TriggerBy, unitValueOf } from '../../broker/broker.ts';
 import { type Decimal, negate, sign, ZERO } from '../../domain/decimal.ts';
 import { type ClientOrderId, millis, timestamp } from '../../domain/ids.ts';
 import { agrees } from '../../domain/orders/expected.ts';
@@ -222,12 +216,6 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
   }
 
   /** What is not protected is looked after as soon as its worker would have done it. */
-  /** Where stops have no ids, one that triggered was the one that stood there then. */
-  function isItsOwn(leg: ProtectiveLeg, { triggeredAt }: StopState): boolean {
-    if (port?.names !== 'none' || triggeredAt === undefined) return true;
-    return triggeredAt > leg.sentAt && (leg.replacedAt === null || triggeredAt <= leg.replacedAt);
-  }
-
   function dueFrom({ state }: Protection, untilMs: number, now: number): number {
     return state === 'standing' ? now + rules.sweepMs : Math.min(untilMs, now + rules.sweepMs);
   }
@@ -306,7 +294,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
       // Where it was overwritten, the broker may know it by its former name.
       for (const clientOrderId of [leg.clientOrderId, ...leg.formerIds]) {
         const state = await port?.find(sentStop({ ...leg, clientOrderId }, at));
-        if (state && isItsOwn(leg, state)) return stopFate(state);
+        if (state) return stopFate(state);
       }
       return null;
     }

@@ -38,10 +38,10 @@ export const targetOrder = (
 });
 
 export const sentStop = (
-  { clientOrderId, brokerRef, quantity, stop, limit, sentAt }: ProtectiveLeg,
+  { clientOrderId, brokerRef, quantity, stop, limit, sentAt, replacedAt }: ProtectiveLeg,
   { instrument, side }: Place,
 ): SentStop => ({
-  ...{ clientOrderId, brokerRef, symbol: instrument.symbol, side, quantity, sentAt },
+  ...{ clientOrderId, brokerRef, symbol: instrument.symbol, side, quantity, sentAt, replacedAt },
   price: stop ?? limit ?? ZERO,
 });
 
@@ -53,6 +53,7 @@ export const strayedStop = (
   ...{ clientOrderId: clientOrderId as ClientOrderId, brokerRef, symbol: instrument.symbol, side, price },
   quantity: quantity ?? ZERO,
   sentAt: timestamp(0),
+  replacedAt: null,
 });
 
 /** As it counts for what is held. A target and the stop beside it have one id, and are two fills. */
