@@ -25,6 +25,12 @@ export const DENIALS = {
       'Send a JSON object with action, symbol, quantity, timestamp and secret; POST /trading/accounts/{id}/check shows what a message lacks.',
     audit: 'webhook_payload_invalid',
   },
+  protection_unsupported: {
+    status: 400,
+    title: 'The broker cannot keep this protection',
+    advice:
+      'Leave out what the broker does not keep, or send the quantity that it keeps stops for. Nothing was traded.',
+  },
   payload_too_large: {
     status: 413,
     title: 'The body is too large',

@@ -46,6 +46,7 @@ const SAME_KEY = holds(
 
 export const DENIED: Readonly<Record<DenialCode, Answer>> = {
   webhook_payload_invalid: UNREADABLE,
+  protection_unsupported: passes('entries and `protect` only: on an exit these fields are not used'),
   payload_too_large: UNREADABLE,
   request_invalid: UNREADABLE,
   unauthenticated: WHO,
@@ -184,4 +185,9 @@ export const REJECTED: Readonly<Record<RejectionCode, Answer>> = {
     'the strategy has gone elsewhere since. An exit to where it still stands is made, however late it comes',
   ),
   guard_refused: passes('entries only: a close asks no guard'),
+  invalid_protection: passes('entries and `protect` only: on an exit these fields are not used'),
+  protection_failed: passes(
+    'it is a stop that was refused; the close that follows is an exit like any other',
+  ),
+  stopped_out: passes('entries only: an exit of what protection has closed already ends well'),
 };

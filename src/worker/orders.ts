@@ -6,7 +6,7 @@ import type { BrokerName } from '../domain/brokers.ts';
 import type { Decimal } from '../domain/decimal.ts';
 import type { Guards } from '../domain/guards/guards.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../domain/ids.ts';
-import type { Order } from '../domain/orders/order.ts';
+import type { Direction, Order } from '../domain/orders/order.ts';
 
 /** An account's guards, and as of which of its changes. */
 export interface Guarding {
@@ -34,6 +34,12 @@ export interface EquityRead {
   readonly at: Timestamp;
 }
 
+export interface SaveOptions {
+  readonly settled: boolean;
+  /** Something protects the account's positions: it is to know of what was opened anew. */
+  readonly isProtected?: boolean;
+}
+
 export interface WorkerOrders {
   find(id: OrderId): Promise<Order | null>;
   /** Those with an order that is `queued` or `executing`. */
@@ -58,7 +64,13 @@ export interface WorkerOrders {
    * Saves the order if it still has its version and the worker is the one that began last, and returns it with the next
    * version. `settled`: the worker is done, and a leg that is still open goes to fill verification in the same unit.
    */
-  save(order: Order, token: string, options: { settled: boolean }): Promise<Order | 'taken'>;
+  save(order: Order, token: string, options: SaveOptions): Promise<Order | 'taken'>;
+  /** The same, of an order that has ended by setting what protects a position: it is wanted from now on. */
+  want(
+    order: Order,
+    token: string,
+    of: { readonly instrument: string; readonly side: Direction },
+  ): Promise<Order | 'taken'>;
   /**
    * The same, right before a leg is sent: `halted` for an entry of an account that is, or whose user was deactivated;
    * `unverified` for one of an account whose credentials were refused or replaced since. Where the account has changed

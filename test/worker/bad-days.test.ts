@@ -10,7 +10,7 @@ import { decimal } from '../../src/domain/decimal.ts';
 import { type AccountId, type OrderId, timestamp, type UserId } from '../../src/domain/ids.ts';
 import { NO_NOTES, type Order } from '../../src/domain/orders/order.ts';
 import { UNTRACED } from '../../src/domain/tracing.ts';
-import type { Execution } from '../../src/worker/lane/execute.ts';
+import type { Execution } from '../../src/worker/lane/execution.ts';
 import { createResting } from '../../src/worker/lane/resting.ts';
 import { openTrades } from '../../src/worker/lane/trades.ts';
 import { workOff } from '../../src/worker/lane/work-off.ts';
@@ -455,6 +455,8 @@ describe('An order whose outcome could not be saved', () => {
       connections,
       judge: async () => [],
       noteEquity: () => {},
+      want: () => Promise.reject(new Error('nothing is protected here')),
+      protecting: { see: async () => {}, free: async () => {} },
       counters: UNCOUNTED,
       tracing: UNTRACED,
       // The database is away for the one commit that follows the broker's acknowledgement.

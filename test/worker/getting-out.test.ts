@@ -36,7 +36,8 @@ import {
 import { PATIENCE, patienceOf } from '../../src/domain/orders/patience.ts';
 import { UNTRACED } from '../../src/domain/tracing.ts';
 import { lookAtOrder } from '../../src/worker/lane/enquiries.ts';
-import { type Execution, OrderTaken } from '../../src/worker/lane/execute.ts';
+import { OrderTaken } from '../../src/worker/lane/execute.ts';
+import type { Execution } from '../../src/worker/lane/execution.ts';
 import { createResting } from '../../src/worker/lane/resting.ts';
 import { openTrades } from '../../src/worker/lane/trades.ts';
 import { workOff } from '../../src/worker/lane/work-off.ts';
@@ -254,7 +255,13 @@ function scene(day: Day) {
         isAgainstRecord: async () => false,
         forgetMonth() {},
       },
-      ...{ save: commit, saveSending: commit, saveSeen: commit },
+      ...{
+        save: commit,
+        saveSending: commit,
+        want: () => Promise.reject(new Error('nothing is protected here')),
+        protecting: { see: async () => {}, free: async () => {} },
+        saveSeen: commit,
+      },
     };
     return { execution, connections };
   }

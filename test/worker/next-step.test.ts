@@ -39,7 +39,8 @@ import { withoutOpening } from '../../src/domain/orders/other-legs.ts';
 import { isExit } from '../../src/domain/orders/patience.ts';
 import { UNTRACED } from '../../src/domain/tracing.ts';
 import { lookAtOrder } from '../../src/worker/lane/enquiries.ts';
-import { type Execution, OrderTaken } from '../../src/worker/lane/execute.ts';
+import { OrderTaken } from '../../src/worker/lane/execute.ts';
+import type { Execution } from '../../src/worker/lane/execution.ts';
 import { createResting } from '../../src/worker/lane/resting.ts';
 import { openTrades } from '../../src/worker/lane/trades.ts';
 import { workOff } from '../../src/worker/lane/work-off.ts';
@@ -282,6 +283,8 @@ function model(capabilities: Capabilities, start: number, luck: readonly Luck[],
       connections,
       judge: async () => [],
       noteEquity: () => {},
+      want: () => Promise.reject(new Error('nothing is protected here')),
+      protecting: { see: async () => {}, free: async () => {} },
       counters: UNCOUNTED,
       tracing: UNTRACED,
       save: (order) => commit(alive(order)),

@@ -349,7 +349,7 @@ export function modelExchange(ways: Ways, draw: () => Luck, now: () => number) {
                     ({ status, triggeredAt = sentAt }) =>
                       status === 'triggered' &&
                       triggeredAt > sentAt &&
-                      (replacedAt === null || triggeredAt <= replacedAt),
+                      (!replacedAt || triggeredAt <= replacedAt),
                   )
                 : stops.findLast((each) => isMeant(each, clientOrderId, brokerRef, at));
             if (!stop || (stop.status === 'standing' && stop.hiddenFor > 0)) return null;

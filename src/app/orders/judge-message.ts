@@ -11,6 +11,7 @@ import { type BodyReading, readSignal, type Signal } from '../../domain/signals/
 import { isAllowedSymbol } from '../../domain/signals/symbol.ts';
 import { isFresh, isSameSecret } from '../../domain/signals/webhook.ts';
 import type { Check } from '../../domain/signals/webhook-checks.ts';
+import { filledIn, unsupported } from '../protection/wished.ts';
 import type { SecretBox } from '../secret-box.ts';
 import { refusalOf } from './place-order.ts';
 
@@ -34,8 +35,7 @@ export interface JudgeDeps {
   readonly restoredAt?: number;
 }
 
-/** Nobody keeps what protects a position yet: whoever asks for it is refused. */
-export const READS_PROTECTION: boolean = false;
+export const READS_PROTECTION: boolean = true;
 
 export function judgeMessage(
   deps: JudgeDeps,
@@ -44,10 +44,15 @@ export function judgeMessage(
   { simulation, now }: { readonly simulation: boolean; readonly now: number },
 ): Judged {
   const follow = account.outOfSync === 'follow';
-  const read = readSignal(reading, { simulation, follow, protection: READS_PROTECTION });
+  const read = readSignal(reading, {
+    ...{ simulation, follow, protection: READS_PROTECTION },
+    filledIn: (wish, symbol) => filledIn(account, wish, symbol),
+  });
   const signal = 'signal' in read ? read.signal : null;
   const refusals: Refused[] = [];
   if ('problem' in read) refusals.push(malformed(read.problem));
+  const unkept = signal && unsupported(account, signal);
+  if (unkept) refusals.push({ check: 'payload', denial: unkept, metadata: {} });
   if (signal && !leaves(signal) && !isListed(account, signal)) refusals.push(notAllowed(signal.symbol));
   if (!simulation) {
     const { timestamp: said, secret } = reading.proof;

@@ -24,6 +24,7 @@ import { type AlertDeps, alertUser } from '../audit/alerts.ts';
 import { type AuditEvent, audit, type RequestContext } from '../audit/audit.ts';
 import type { Strangers } from '../audit/strangers.ts';
 import { checkRate, isAllowedIp, type RateLimit, type RequestCount } from '../identity/access.ts';
+import { wishOf } from '../protection/wished.ts';
 import { arrivedSignal, type Findings } from './arrived-signal.ts';
 import { type Heard, heardAnd } from './hear-word.ts';
 import {
@@ -185,6 +186,7 @@ async function checkAndPlace(
       intent: as?.intent ?? intentOf(deps, target, signal, simulation),
       symbol: signal.symbol,
       quantity: signal.quantity,
+      wish: wishOf(account, signal),
       notes,
       isUncounted: signal.action === 'sync' || signal.action === 'protect',
       isUnproven: simulation && sender === 'other',

@@ -20,6 +20,7 @@ import {
   saveOrder,
   unsettledOrders,
 } from './orders.ts';
+import { noteOpened, wantedFor } from './protections.ts';
 
 /** A commit whose answer was lost is made again so often, each time after twice the time. */
 const MOST_TRIES = 4;
@@ -80,13 +81,26 @@ export function workerOrders(deps: WorkerOrdersDeps): WorkerOrders {
             on conflict (user_id) do update set token = excluded.token`,
       ]);
     },
-    async save(order, token, { settled }) {
+    async save(order, token, { settled, isProtected = false }) {
       const unit = [isOwner(order.userId, token), ...saveOrder(order)];
+      if (isProtected) unit.push(...noteOpened(order));
       if (settled && openLeg(order))
         unit.push(scheduleCheck(order.id, order.userId, timestamp(clock.now() + firstPollMs)));
       if ((await commit(order, unit)) !== null) return 'taken';
       deps.onSave?.(order);
       if (hasEnded(order.status)) await deps.onEnd?.(order);
+      return next(order);
+    },
+    async want(order, token, { instrument, side }) {
+      const at = timestamp(clock.now());
+      const unit = [
+        isOwner(order.userId, token),
+        ...saveOrder(order),
+        wantedFor(order, instrument, side, at),
+      ];
+      if ((await commit(order, unit)) !== null) return 'taken';
+      deps.onSave?.(order);
+      await deps.onEnd?.(order);
       return next(order);
     },
     async saveSending(order, token, revision) {

@@ -5,6 +5,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { BrokerName } from '../../domain/brokers.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
 import type { Direction, Leg, Order } from '../../domain/orders/order.ts';
+import { opensAnew } from '../../domain/protection/adopt.ts';
 import type { Protection, ProtectionState } from '../../domain/protection/protection.ts';
 import type { HistoryLine } from '../../domain/protection/told.ts';
 import { type Db, join, must, type Reads, type Statement, sql } from '../engine/db.ts';
@@ -86,6 +87,19 @@ const mayBeHeld = ({ status, fillQuantity }: Leg): boolean =>
 
 const knownAt = ({ filledAt, ackedAt, sentAt }: Leg, { submittedAt }: Order): Timestamp =>
   filledAt ?? ackedAt ?? sentAt ?? submittedAt;
+
+/** An entry that asks for nothing, and opened a position where another one was protected: that one's protection is not its own. */
+export function noteOpened(order: Order): Statement[] {
+  const entry = order.legs.findLast(({ leg }) => leg === 'entry');
+  if (order.wish || !entry || !mayBeHeld(entry) || !opensAnew(order)) return [];
+  const side: Direction = entry.side === 'buy' ? 'long' : 'short';
+  return [
+    sql`update protections set version = version + 1,
+          wanted_by = case when wanted_by is null then ${order.id} else wanted_by || ' ' || ${order.id} end
+        where trading_account_id = ${order.accountId} and instrument = ${entry.instrument}
+          and simulation = ${order.simulation} and side = ${side} and ended_at is null`,
+  ];
+}
 
 /** Where there is one for the position, the order is added to those that it is wanted by. */
 export const wantedFor = (order: Order, instrument: string, side: Direction, at: Timestamp): Statement =>

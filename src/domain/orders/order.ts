@@ -29,10 +29,10 @@ export const ACTIONS = [
   'short_exit',
   'close',
   'sync',
+  /** Sets, moves and removes what protects a position. */
+  'protect',
 ] as const;
-/** Sets, moves and removes what protects a position. It joins the others once somebody keeps that. */
-export const PROTECT = 'protect';
-export type Action = (typeof ACTIONS)[number] | typeof PROTECT;
+export type Action = (typeof ACTIONS)[number];
 
 export const ORDER_TYPES = ['entry', 'exit'] as const;
 export type OrderType = (typeof ORDER_TYPES)[number];
@@ -128,6 +128,9 @@ export const REJECTION_CODES = [
   'guard_refused',
   'cancelled_by_broker',
   'failed_at_broker',
+  'invalid_protection',
+  'protection_failed',
+  'stopped_out',
 ] as const;
 export type RejectionCode = (typeof REJECTION_CODES)[number];
 

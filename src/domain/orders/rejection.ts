@@ -81,4 +81,18 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionRule>> = {
       'The broker refused the order for a reason of its own, or took it and could not execute it. Its words are in the message.',
     advice: 'Do as those words say, or ask the broker.',
   },
+  invalid_protection: {
+    meaning: 'The market does not let a stop or a target stand where it was asked for. Nothing was sent.',
+    advice: 'Send a level on the right side of the market; the message names the value and the market.',
+  },
+  protection_failed: {
+    meaning: 'The broker refused the stop, again and again.',
+    advice:
+      'The position was closed, or, where the account’s `unprotected` is `alert`, stands without a stop: look at what the broker says, and set another level.',
+  },
+  stopped_out: {
+    meaning: 'The position was closed by its protection, and the strategy has not been flat since.',
+    advice:
+      'Nothing needs doing: the next trade of the strategy is traded. To get in again now, align the account.',
+  },
 };

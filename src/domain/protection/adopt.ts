@@ -1,13 +1,16 @@
 // What an order asks for becomes what is wanted: levels become prices once it is known what the position was opened at.
 
-import { type Decimal, ZERO } from '../decimal.ts';
+import { type Decimal, sign, ZERO } from '../decimal.ts';
 import { type OrderId, timestamp } from '../ids.ts';
+import type { Order } from '../orders/order.ts';
 import type { Direction } from '../side.ts';
 import { type Distance, distanceOf, type Entry, type Level, priceOf } from './level.ts';
 import {
   type BreakEven,
+  FORMER_TARGET,
   isBetter,
   type Protection,
+  type ProtectiveLeg,
   type StopKind,
   type Trail,
   type WantedStop,
@@ -21,6 +24,40 @@ export interface Ground extends Entry {
   readonly order: OrderId;
   readonly filledAt: number;
 }
+
+/** Nothing was held on its side before. */
+export const opensAnew = ({ positionBefore, legs }: Pick<Order, 'positionBefore' | 'legs'>): boolean => {
+  const entry = legs.findLast(({ leg }) => leg === 'entry');
+  return (
+    entry !== undefined &&
+    (positionBefore === null || sign(positionBefore) !== (entry.side === 'buy' ? 1 : -1))
+  );
+};
+
+/** Of a position that was closed nothing is wanted any more: its legs leave, and whoever opens the next one sets it anew. */
+export const anew = (protection: Protection): Protection => ({
+  ...protection,
+  adopted: null,
+  stop: null,
+  targets: [],
+  trail: null,
+  breakEven: null,
+  timeStopAt: null,
+  refused: null,
+  restoredAt: [],
+  targetsRestoredAt: [],
+  targetsAgainAt: null,
+  movedAt: null,
+  closesFor: null,
+  legs: protection.legs.map(former),
+});
+
+/** What a leg of former targets has filled is none of the new ones'. */
+const former = (leg: ProtectiveLeg): ProtectiveLeg => ({
+  ...leg,
+  level: leg.level > 0 ? FORMER_TARGET : leg.level,
+  isLeaving: true,
+});
 
 /** A part that is given replaces, one that is absent leaves what stands, and "none" removes. */
 export function adopt(protection: Protection, wish: Wish, ground: Ground): Protection {
@@ -45,6 +82,11 @@ export function adopt(protection: Protection, wish: Wish, ground: Ground): Prote
     // Whoever sets it anew has seen what there was.
     refused: null,
     restoredAt: [],
+    targetsRestoredAt: [],
+    legs:
+      wish.targets === undefined
+        ? protection.legs
+        : protection.legs.map((leg) => (leg.level > 0 ? former(leg) : leg)),
     targetsAgainAt: null,
   };
 }

@@ -8,7 +8,6 @@ import {
   ORDER_TYPES,
   type OrderIntent,
   type OrderType,
-  PROTECT,
   type Side,
 } from '../orders/order.ts';
 import { sideTowards } from '../orders/position.ts';
@@ -120,11 +119,11 @@ export function readSignal(
 ): SignalReading {
   if ('problem' in reading) return reading;
   const { fields, proof } = reading;
-  const actions: readonly Action[] = protection ? [...ACTIONS, PROTECT] : ACTIONS;
+  const actions: readonly Action[] = protection ? ACTIONS : ACTIONS.filter((known) => known !== 'protect');
   const actionText = field(fields, 'action');
   const said = typeof actionText === 'string' ? actionText.trim().toLowerCase() : null;
   const action = actions.find((known) => known === said);
-  const ours = action === PROTECT ? FIELDS_TO_PROTECT : FIELDS;
+  const ours = action === 'protect' ? FIELDS_TO_PROTECT : FIELDS;
   const wrongField = unfilledOrRefused(fields, ours, { protection });
   if (wrongField) return wrongField;
   if (typeof actionText !== 'string') return missing('action', `one of ${actions.join(', ')}`);
@@ -241,7 +240,7 @@ function unfilledOrRefused(
 
 /** `close`, `sync` and `protect` are about the whole position, whatever it is. */
 function quantityFor(action: Action, value: JsonValue): Decimal | { readonly problem: string } {
-  if (action === PROTECT) return ZERO;
+  if (action === 'protect') return ZERO;
   if (action === 'close' || action === 'sync') {
     if (value === null || value === '') return ZERO;
     return {

@@ -99,6 +99,7 @@ export function webhookRoutes(
             'webhook_ip_blocked',
             'platform_certificate_missing',
             'webhook_payload_invalid',
+            'protection_unsupported',
             'webhook_timestamp_expired',
             'webhook_credential_attack',
             'webhook_replay_attack',

@@ -75,7 +75,7 @@ const orderFields = {
   broker_name: oneOf(BROKER_NAMES),
   symbol: text('as it was sent', ['BTCUSDT']),
   action: oneOf(ACTIONS),
-  operation: oneOf(['PLACE_ENTRY_ORDER', 'PLACE_EXIT_ORDER', 'CLOSE_POSITION']),
+  operation: oneOf(['PLACE_ENTRY_ORDER', 'PLACE_EXIT_ORDER', 'CLOSE_POSITION', 'PROTECT_POSITION']),
   order_type: orNull(oneOf(ORDER_TYPES), saying('null: a close')),
   quantity: number('as it was asked for'),
   broker_refs: Type.Array(Type.String(), {

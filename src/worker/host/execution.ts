@@ -4,8 +4,9 @@ import { sign } from '../../domain/decimal.ts';
 import type { UserId } from '../../domain/ids.ts';
 import { hasEnded, type Order } from '../../domain/orders/order.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
-import type { Execution } from '../lane/execute.ts';
+import type { Execution } from '../lane/execution.ts';
 import { equityNotes, judgeGuards } from '../lane/guarding.ts';
+import type { Protecting } from '../lane/protecting.ts';
 import { RefusedBefore } from '../line/presenting.ts';
 import type { WorkerOrders } from '../orders.ts';
 
@@ -18,12 +19,13 @@ interface Owner {
 }
 
 type Given = Pick<Execution, 'connections' | 'counters' | 'tracing' | 'clock' | 'wait' | 'rest' | 'rules'> & {
+  readonly protecting: Pick<Protecting, 'see' | 'free' | 'has'>;
   readonly orders: WorkerOrders;
   readonly log: { warn(context: object, text: string): void };
 };
 
 export function executionOf(deps: Given, user: UserId, { token, traded, mine }: Owner): Execution {
-  const { orders, log } = deps;
+  const { orders, log, protecting } = deps;
   return {
     ...deps,
     judge: (entry) => judgeGuards(deps, entry),
@@ -43,8 +45,12 @@ export function executionOf(deps: Given, user: UserId, { token, traded, mine }: 
       void orders
         .forgetMonth(order, instrument)
         .catch((fault: unknown) => log.warn({ fault, user_id: user }, 'a month could not be forgotten')),
+    want: async (order, of) => mine(order, await orders.want(traded(order), token, of)),
     save: async (order, options = { settled: false }) =>
-      mine(order, await orders.save(traded(order), token, options)),
+      mine(
+        order,
+        await orders.save(traded(order), token, { ...options, isProtected: protecting.has(order.accountId) }),
+      ),
     async saveSending(order, revision) {
       const saved = mine(order, await orders.saveSending(traded(order), token, revision));
       // Another was refused with them, or they were replaced, after this entry was accepted: it is not tried with them.

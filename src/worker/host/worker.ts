@@ -23,7 +23,8 @@ import {
   type Unavailable,
   verifyCredentials,
 } from '../lane/enquiries.ts';
-import { type Execution, OrderTaken } from '../lane/execute.ts';
+import { OrderTaken } from '../lane/execute.ts';
+import type { Execution } from '../lane/execution.ts';
 import { judgeGuards } from '../lane/guarding.ts';
 import { createLanes, type Turn } from '../lane/lanes.ts';
 import { answerPlan } from '../lane/plan-ahead.ts';
@@ -100,7 +101,6 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   };
   /** Whoever began last has the user. */
   const token = randomUUID();
-  const execution = executionOf({ ...deps, connections }, user, { token, traded, mine });
   /** So that fills are not found by the clock alone. */
   const listening = createListening({ connections, askForLook: (order) => mailbox.askForLook(order), log });
   /** As it would be judged; nothing is remembered of it. */
@@ -111,6 +111,17 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   const resting = new Map<AccountId, Resting>();
   const tradesClock = { now: livelyClock(clock), lagMs: deps.rules.lagMs };
   const books = openBooks({ orders, clock, tradesClock }, user);
+  const protecting = createProtecting(
+    {
+      ...deps,
+      ...{ connections, books, token, rules: deps.protecting },
+      trading: (account, does) => trading(account, does),
+      workOff: (account, turn) => workOffAccount(account, null, turn),
+      forget: (account) => readings.forget(account),
+    },
+    user,
+  );
+  const execution = executionOf({ ...deps, connections, protecting }, user, { token, traded, mine });
   const faults = new Map<OrderId, number>();
   /** Accounts that are to be recovered, and whose turn has not come. */
   const recovering = new Set<AccountId>();
@@ -292,16 +303,6 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       // Whoever verifies has changed something: what was so a moment ago is no answer to him.
       (answer) => request.kind !== 'verify' && !('unavailable' in answer),
     );
-
-  const protecting = createProtecting(
-    {
-      ...deps,
-      ...{ connections, books, token, trading, rules: deps.protecting },
-      workOff: (account, turn) => workOffAccount(account, null, turn),
-      forget: (account) => readings.forget(account),
-    },
-    user,
-  );
 
   async function recover(account: AccountId): Promise<void> {
     // One that waits for its turn will see everything that there is by then.

@@ -3,14 +3,12 @@
 // that it can begin on an order that a dead worker left anywhere in between.
 
 import { AccountUnfit, BrokerBusy, BrokerUnavailable, CredentialsRejected } from '../../broker/broker.ts';
-import type { Counters } from '../../domain/counters.ts';
 import { ZERO } from '../../domain/decimal.ts';
 import { millis } from '../../domain/ids.ts';
 import { agrees } from '../../domain/orders/expected.ts';
 import { recordState, STALE_MS } from '../../domain/orders/fill.ts';
 import { nextStep } from '../../domain/orders/next-step.ts';
 import {
-  type GuardVerdict,
   isLate,
   keyOf,
   type Leg,
@@ -20,7 +18,6 @@ import {
   type OrderError,
   openLeg,
   passed,
-  type Side,
   wasSent,
 } from '../../domain/orders/order.ts';
 import {
@@ -32,58 +29,16 @@ import {
   unreachable,
 } from '../../domain/orders/outcome.ts';
 import { beforeRound, isExit, isWorthWaiting, patienceOf } from '../../domain/orders/patience.ts';
-import type { Facts, Judgement, Pause, Rules } from '../../domain/orders/step.ts';
-import type { Tracing } from '../../domain/tracing.ts';
-import type { Connections } from '../line/connections.ts';
+import type { Facts, Judgement, Pause } from '../../domain/orders/step.ts';
 import { CredentialsUnreadable } from '../line/credentials.ts';
 import { queryOf, whyDoubt } from '../line/leg-at-broker.ts';
 import type { Line } from '../line/line.ts';
-import type { Guarding } from '../orders.ts';
-import type { GuardedEntry } from './guarding.ts';
+import type { Execution, Task } from './execution.ts';
 import { type Instruments, resolveAll } from './instruments.ts';
 import { lookElsewhere, openElsewhere, refreshed } from './open-elsewhere.ts';
 import { readHeld } from './read-held.ts';
-import { type Sending, sendLeg } from './send-leg.ts';
-import type { Trades } from './trades.ts';
+import { sendLeg } from './send-leg.ts';
 import { stopwatch } from './watches.ts';
-
-export interface Execution extends Sending {
-  readonly connections: Connections;
-  /** An order that others may write too by now: where one has, that is how it stands. */
-  saveSeen(order: Order): Promise<Order>;
-  readonly counters: Pick<Counters, 'orderTaken' | 'orderSent' | 'takenOver'>;
-  readonly tracing: Pick<Tracing, 'during' | 'apart'>;
-  wait(ms: number): Promise<void>;
-  /** By the clock on the wall; ends at once where the signal aborts. */
-  rest(ms: number, signal: AbortSignal): Promise<void>;
-  readonly rules: Rules;
-  /** Months in which something was opened under the order's symbol, and that nothing is held in one any more. */
-  monthsUnder(order: Order): Promise<readonly string[]>;
-  forgetMonth(order: Order, instrument: string): void;
-  /** By what is saved, an entry on this side has something to close first; null: it cannot be read. Asked where the broker cannot be. */
-  isAgainstRecord(order: Order, side: Side): Promise<boolean | null>;
-  /** What the account's guards say of an entry that is about to be sent. */
-  judge(entry: GuardedEntry): Promise<readonly GuardVerdict[]>;
-  /** Of the day's first order, whatever it is. Never in its way. */
-  noteEquity(order: Order, line: Line): void;
-}
-
-/** What a worker has in hand: an order, what else of its account is open, and which connection its account asks for. */
-export interface Task extends Guarding {
-  readonly order: Order;
-  /** Orders of the same account and mode with a leg that is open, as far as we know. */
-  readonly others: readonly Order[];
-  /** The same as they stand by now, since somebody else may have seen their end; and the account's connection version. */
-  now(): Promise<{ readonly others: readonly Order[]; readonly version: number | null }>;
-  /** The account's connection version; null: look it up. */
-  readonly version: number | null;
-  readonly trades: Trades;
-  /**
-   * Patience, for so long, and with whom: the fault that it waits out, or null. The lane is others' meanwhile. Throws where the
-   * worker stops: its successor goes on.
-   */
-  rest(ms: number, fault: BrokerUnavailable | null): Promise<void>;
-}
 
 /** Another worker has taken the order, or the user, over: whatever this one was about to do, it must not. */
 export class OrderTaken extends Error {
@@ -266,6 +221,8 @@ export async function executeOrder(
             await pass(step);
             // Beside it, and not waited for: what the day began with.
             if (guards?.max_daily_loss !== undefined) deps.noteEquity(current, line);
+            // What protects the position keeps what is to be closed.
+            if (line.capabilities.reserves) await deps.protecting.free(current, line, trades);
             position = await positionNow();
             watches.position.looked();
             break;
@@ -331,7 +288,8 @@ export async function executeOrder(
     }
 
     async function positionNow(): Promise<Facts['position']> {
-      const reading = { line, trades, open: () => open, lookAgain, now };
+      const learn = () => deps.protecting.see(current, line, trades);
+      const reading = { line, trades, open: () => open, lookAgain, learn, now };
       const { held, isStill } = await readHeld(reading, tradable().all);
       for (const each of held)
         if (agrees(each) && isStill(each)) {

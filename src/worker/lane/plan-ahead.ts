@@ -9,7 +9,8 @@ import { plannedPosition } from '../../domain/orders/position.ts';
 import type { Line } from '../line/line.ts';
 import type { Unsettled } from '../orders.ts';
 import { type Unavailable, unavailable } from './enquiries.ts';
-import { type Execution, executeOrder } from './execute.ts';
+import { executeOrder } from './execute.ts';
+import type { Execution } from './execution.ts';
 import { onlyLooking, type Trades } from './trades.ts';
 
 export interface Draft {
@@ -75,6 +76,9 @@ async function planAhead(
     save: async (order) => order,
     saveSeen: async (order) => order,
     saveSending: (order) => Promise.reject(new WouldSend(order)),
+    want: (order) => Promise.reject(new WouldSend(order)),
+    // What protects the position stays where it is.
+    protecting: { ...execution.protecting, free: async () => {} },
     noteEquity() {},
     forgetMonth() {},
   };

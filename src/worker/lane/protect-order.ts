@@ -2,12 +2,12 @@
 // stop is waited for as whoever wants to be out.
 
 import { BrokerBusy, BrokerUnavailable, type Instrument, type Position } from '../../broker/broker.ts';
-import { sign, ZERO } from '../../domain/decimal.ts';
+import { absolute, sign, ZERO } from '../../domain/decimal.ts';
 import { timestamp } from '../../domain/ids.ts';
 import { isLate, moveTo, type Order, type OrderError, passed } from '../../domain/orders/order.ts';
 import { late, stopped, unreachable } from '../../domain/orders/outcome.ts';
 import { beforeRound } from '../../domain/orders/patience.ts';
-import { wrongSide } from '../../domain/protection/planned.ts';
+import { planProtection, whyAgainstMarket } from '../../domain/protection/planned.ts';
 import type { Direction } from '../../domain/side.ts';
 import type { Connections } from '../line/connections.ts';
 import type { Line } from '../line/line.ts';
@@ -71,22 +71,18 @@ export async function protectPosition(deps: ProtectingOrder, task: Task): Promis
     return deps.want({ ...done, filledAt: timestamp(clock.now()) }, { instrument: instrument.symbol, side });
   }
 
-  async function wrongIn(
-    line: Line,
-    instrument: Instrument,
-    { quantity, averagePrice }: Position,
-  ): Promise<OrderError | null> {
+  /** The market does not let it stand there: what stands now is left. */
+  async function wrongIn(line: Line, instrument: Instrument, held: Position): Promise<OrderError | null> {
     if (!order.wish) return null;
-    const { bid, ask } = await line.quote(instrument);
-    return wrongSide(order.wish.own, {
-      ...{
-        side: sign(quantity) > 0 ? 'long' : 'short',
-        entry: averagePrice,
-        tick: instrument.tickSize,
-        bid,
-        ask,
-      },
-    });
+    const { tickSize: tick, quantityStep: step, minQuantity: least } = instrument;
+    const side = sign(held.quantity) > 0 ? 'long' : 'short';
+    const on = { side, entry: held.averagePrice, held: absolute(held.quantity), tick, step, least } as const;
+    const planned = planProtection(order.wish.own, on);
+    const problem =
+      'problem' in planned
+        ? planned.problem
+        : whyAgainstMarket(planned.legs, side, await line.quote(instrument));
+    return problem === null ? null : { code: 'invalid_protection', message: problem };
   }
 
   function end(ended: Order): Promise<Order> {

@@ -20,11 +20,11 @@ import {
 import type { Facts, Fate, Held, Rules, ShownOrder, ShownStop, Step } from '../../domain/protection/step.ts';
 import type { Line } from '../line/line.ts';
 import {
+  fateOf,
+  removeLeg,
   sentStop,
-  stopFate,
   stopOrder,
   strayedStop,
-  targetFate,
   targetOrder,
   tradedBy,
 } from '../line/protective-leg.ts';
@@ -128,7 +128,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
         stops = port ? (await port.standing(instrument)).filter(({ side }) => side === at.side) : [];
         break;
       case 'find':
-        fates.set(step.leg.clientOrderId, await find(step.leg));
+        fates.set(step.leg.clientOrderId, await fateOf(line, step.leg, at));
         break;
       case 'ask for the price':
         quoted = await deps.quote(line, instrument);
@@ -144,7 +144,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
       case 'remove':
         if ((await saving(step.protection)) === 'changed') return kept(saved, 'changed');
         asked.add(step.leg.clientOrderId);
-        await remove(step.leg);
+        await removeLeg(line, step.leg, at);
         lookAgain();
         break;
       case 'clear':
@@ -279,29 +279,6 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
         ? [{ clientOrderId, brokerRef }]
         : [],
     );
-  }
-
-  async function remove(leg: ProtectiveLeg): Promise<void> {
-    if (leg.limit === null) return port?.remove(sentStop(leg, at));
-    const { clientOrderId, brokerRef } = leg;
-    // One that was never seen has no name there yet: it is looked for again.
-    if (brokerRef === null) return;
-    return line.cancel({ clientOrderId, brokerRef, symbol: instrument.symbol });
-  }
-
-  async function find(leg: ProtectiveLeg): Promise<Fate | null> {
-    if (leg.limit === null) {
-      // Where it was overwritten, the broker may know it by its former name.
-      for (const clientOrderId of [leg.clientOrderId, ...leg.formerIds]) {
-        const state = await port?.find(sentStop({ ...leg, clientOrderId }, at));
-        if (state) return stopFate(state);
-      }
-      return null;
-    }
-    const order = await line.find(sentStop(leg, at));
-    // Where a stop stands beside it, either may have come first.
-    const beside = leg.stop === null ? null : ((await port?.find(sentStop(leg, at))) ?? null);
-    return targetFate(order, beside, { hasStop: leg.stop !== null });
   }
 }
 

@@ -4,21 +4,23 @@
 import { BrokerBusy, BrokerUnavailable, CredentialsRejected, type Instrument } from '../../broker/broker.ts';
 import type { Account } from '../../data/accounts/accounts.ts';
 import { absolute, compare, type Decimal, sign, ZERO } from '../../domain/decimal.ts';
-import { type AccountId, millis, type UserId } from '../../domain/ids.ts';
+import { type AccountId, millis, timestamp, type UserId } from '../../domain/ids.ts';
 import { hasEnded, isOpenLeg, isUnderWay, type Order } from '../../domain/orders/order.ts';
 import { fillOf } from '../../domain/orders/result.ts';
-import { adopt } from '../../domain/protection/adopt.ts';
+import { adopt, anew, opensAnew } from '../../domain/protection/adopt.ts';
 import { unasked } from '../../domain/protection/answers.ts';
-import type { Protection } from '../../domain/protection/protection.ts';
+import { closingSide, type Protection } from '../../domain/protection/protection.ts';
+import { MOST_WAITS, pauseOf } from '../../domain/protection/recognise.ts';
 import type { Connections } from '../line/connections.ts';
 import type { Line } from '../line/line.ts';
+import { fateOf, removeLeg, tradedBy } from '../line/protective-leg.ts';
 import type { Young } from '../line/young.ts';
 import type { WorkerOrders } from '../orders.ts';
 import type { Saved, WorkerProtections } from '../protections.ts';
 import { OrderTaken } from './execute.ts';
 import type { Turn } from './lanes.ts';
 import { type Keeping, type Kept, keepProtection } from './protect.ts';
-import type { Books } from './trades.ts';
+import type { Book, Books, Trades } from './trades.ts';
 
 export interface ProtectingDeps extends Pick<Keeping, 'clock' | 'wait' | 'rules'> {
   readonly protections: WorkerProtections;
@@ -43,6 +45,12 @@ export interface Protecting {
   begin(): Promise<void>;
   /** An order of the account was executed, or its fill was seen. */
   note(order: Pick<Order, 'accountId' | 'wish'>): void;
+  /** What its legs have closed counts for what is held, though nobody has written it down yet. */
+  see(of: Book, line: Line, trades: Trades): Promise<void>;
+  /** Where the broker reserves what its legs would close: they leave for whoever closes by himself. */
+  free(of: Book & Pick<Order, 'symbol'>, line: Line, trades: Trades): Promise<void>;
+  /** Something of the account is kept. */
+  has(account: AccountId): boolean;
   /** Something is kept: the worker is not idle. */
   isKeeping(): boolean;
   close(): void;
@@ -58,12 +66,18 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
   const { protections, clock, rules, log, token } = deps;
   /** When each account is looked at next. */
   const timers = new Map<AccountId, NodeJS.Timeout>();
+  /** Accounts where something has happened since they were looked at. */
+  const told = new Set<AccountId>();
   /** Accounts that are to be looked at, and whose turn has not come. */
   const waiting = new Set<AccountId>();
   const failures = new Map<AccountId, number>();
+  /** As each was left last: what was seen of it and was not worth saving is remembered. */
+  const lefts = new Map<string, Protection>();
   let isClosed = false;
 
-  function soon(account: AccountId): void {
+  /** `isTold`: something has happened, or may have; else its time has come. */
+  function soon(account: AccountId, isTold: boolean): void {
+    if (isTold) told.add(account);
     if (isClosed || waiting.has(account)) return;
     clearTimeout(timers.get(account));
     // It counts as kept until it is known that nothing is.
@@ -91,13 +105,14 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     const delay = Math.max(0, Math.min(ms - clock.now(), rules.sweepMs));
     timers.set(
       account,
-      setTimeout(() => soon(account), delay),
+      setTimeout(() => soon(account, false), delay),
     );
   }
 
   /** Until all of them rest. */
   async function keepAccount(account: AccountId, turn: Turn): Promise<void> {
     for (let round = 0; round < MOST_ROUNDS; round++) {
+      const isTold = told.delete(account) || round > 0 || failures.has(account);
       const all = await protections.kept(user, account);
       if (all.length === 0) {
         clearTimeout(timers.get(account));
@@ -106,7 +121,11 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
         return;
       }
       const kept: Kept[] = [];
-      for (const protection of all) kept.push(await keepOne(protection));
+      for (const protection of all) {
+        const known = lefts.get(protection.id);
+        kept.push(await keepOne(known?.version === protection.version ? known : protection, isTold));
+      }
+      for (const { protection } of kept) lefts.set(protection.id, protection);
       deps.forget(account);
       if (kept.some(({ is }) => is === 'closing')) await deps.workOff(account, turn);
       else if (kept.every(({ is }) => is === 'kept'))
@@ -115,7 +134,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     at(account, clock.now() + FIRST_RETRY_MS);
   }
 
-  async function keepOne(first: Protection): Promise<Kept> {
+  async function keepOne(first: Protection, isTold: boolean): Promise<Kept> {
     const { accountId, simulation, id } = first;
     const account = await deps.orders.findAccount(accountId);
     if (!account) return { protection: first, is: 'kept', untilMs: clock.now() + rules.sweepMs };
@@ -125,7 +144,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
         // Over a new connection what was saved over the last one counts.
         const protection = isFirst ? first : await reread(first);
         isFirst = false;
-        return protection === null ? gone(first) : keep(line, protection, account);
+        return protection === null ? gone(first) : keep(line, protection, { account, isTold });
       });
       failures.delete(accountId);
       return kept;
@@ -163,14 +182,19 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       : { protection: saved, is: 'kept', untilMs: now + Math.min(ms, rules.sweepMs) };
   }
 
-  async function keep(line: Line, first: Protection, account: Account): Promise<Kept> {
+  async function keep(
+    line: Line,
+    first: Protection,
+    { account, isTold }: { readonly account: Account; readonly isTold: boolean },
+  ): Promise<Kept> {
     const { accountId, simulation, instrument: name } = first;
     const found = await line.resolve(name);
     if ('rejection' in found) return unlisted(first, found.rejection.message);
     const unsettled = (await deps.orders.unsettled(user, accountId)).orders.filter(
       (order) => order.simulation === simulation,
     );
-    const wished = await takenIn(line, found, first);
+    const isOver = first.suspendedAt !== null && !unsettled.some(({ status }) => isUnderWay(status));
+    const wished = await takenIn(line, found, isOver ? { ...first, suspendedAt: null } : first);
     if (wished === 'changed') return gone(first);
     const keeping: Keeping = {
       ...deps,
@@ -188,7 +212,8 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       triggerBy: account.triggerBy,
       unprotected: account.unprotected,
       isUnsettled: wished.wantedBy.length > 0 || unsettled.some((order) => mayOpen(order, found)),
-      isClosing: closing !== undefined && isUnderWay(closing.status),
+      isTold: isTold || wished !== first,
+      isClosing: closing !== undefined && !hasEnded(closing.status),
     });
   }
 
@@ -235,12 +260,15 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     let protection: Protection = { ...first, wantedBy: [] };
     for (const id of first.wantedBy) {
       const order = orders.find((each) => each.id === id);
-      if (!order?.wish) continue;
-      const wish = protection.adopted === null && opensAnew(order) ? order.wish.fromFlat : order.wish.own;
-      const entry = entryOf(order);
-      const price = entry ?? (await averageOf(line, symbol, first));
+      if (!order) continue;
+      const isAnew = opensAnew(order) && protection.adopted?.order !== id;
+      // The position was closed before it: what protected that one is nobody's wish any more.
+      if (isAnew) protection = anew(protection);
+      if (!order.wish) continue;
+      const price = entryOf(order) ?? (await averageOf(line, symbol, first));
       if (price !== null) {
         const filledAt = millis(order.filledAt ?? order.submittedAt);
+        const wish = opensAnew(order) ? order.wish.fromFlat : order.wish.own;
         protection = adopt(protection, wish, { order: order.id, entry: price, tick, filledAt });
       }
       // Until it is known what became of it, the position decides, and then its own fill once more.
@@ -248,6 +276,41 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     }
     const isSame = JSON.stringify(protection) === JSON.stringify(first);
     return isSame ? first : mine(first, await protections.save(protection, first, token));
+  }
+
+  async function seeLegs(line: Line, protection: Protection, trades: Trades): Promise<boolean> {
+    const found = await line.resolve(protection.instrument);
+    if ('rejection' in found) return true;
+    const at = { instrument: found, side: closingSide(protection), triggerBy: 'last' } as const;
+    let areOver = true;
+    for (const leg of protection.legs) {
+      const fate = await fateOf(line, leg, at);
+      for (const { by, order } of fate?.fills ?? []) trades.seen(tradedBy(leg, by, order, at));
+      if (fate !== null && fate.status !== 'ended') areOver = false;
+    }
+    return areOver;
+  }
+
+  /** Until none of them can be filled any more: what they took meanwhile is in no plan. */
+  async function freeLegs(of: Book & Pick<Order, 'symbol'>, line: Line, trades: Trades): Promise<void> {
+    const { accountId, simulation, symbol } = of;
+    if (!timers.has(accountId)) return;
+    const found = await line.resolve(symbol);
+    if ('rejection' in found) return;
+    for (const first of await protections.kept(user, accountId)) {
+      if (first.simulation !== simulation || first.instrument !== found.symbol) continue;
+      const at = { instrument: found, side: closingSide(first), triggerBy: 'last' } as const;
+      const suspended: Protection = {
+        ...first,
+        state: 'suspended',
+        suspendedAt: timestamp(clock.now()),
+        legs: first.legs.map((leg) => ({ ...leg, isLeaving: true })),
+      };
+      if (mine(first, await protections.save(suspended, first, token)) === 'changed') continue;
+      for (const leg of first.legs) await removeLeg(line, leg, at);
+      for (let waits = 0; waits < MOST_WAITS && !(await seeLegs(line, first, trades)); waits++)
+        await deps.wait(pauseOf({ waits }));
+    }
   }
 
   /** By the broker's word, where ours says nothing. */
@@ -260,11 +323,18 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
   return {
     async begin() {
       for (const account of new Set((await protections.kept(user)).map(({ accountId }) => accountId)))
-        soon(account);
+        soon(account, true);
     },
     note({ accountId, wish }) {
-      if (wish !== undefined || timers.has(accountId)) soon(accountId);
+      if (wish !== undefined || timers.has(accountId)) soon(accountId, true);
     },
+    async see({ accountId, simulation }, line, trades) {
+      if (!timers.has(accountId)) return;
+      for (const protection of await protections.kept(user, accountId))
+        if (protection.simulation === simulation) await seeLegs(line, protection, trades);
+    },
+    free: (of, line, trades) => freeLegs(of, line, trades),
+    has: (account) => timers.has(account),
     isKeeping: () => timers.size > 0,
     close() {
       isClosed = true;
@@ -276,12 +346,6 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
 /** An entry of ours that may yet be filled there. */
 const mayOpen = ({ legs }: Order, { symbol }: Instrument): boolean =>
   legs.some((leg) => leg.leg === 'entry' && leg.instrument === symbol && isOpenLeg(leg));
-
-/** Nothing was held on its side before. */
-const opensAnew = ({ positionBefore, legs }: Order): boolean => {
-  const side = legs.findLast(({ leg }) => leg === 'entry')?.side;
-  return positionBefore === null || sign(positionBefore) !== (side === 'buy' ? 1 : -1);
-};
 
 /** At which price it was filled so far; null: nothing is known to be. */
 function entryOf(order: Order): Decimal | null {

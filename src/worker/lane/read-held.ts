@@ -2,6 +2,7 @@
 
 import type { Instrument } from '../../broker/broker.ts';
 import { ZERO } from '../../domain/decimal.ts';
+import { agrees } from '../../domain/orders/expected.ts';
 import { isOpenLeg } from '../../domain/orders/order.ts';
 import { isForgotten } from '../../domain/orders/other-legs.ts';
 import type { Held } from '../../domain/orders/step.ts';
@@ -16,6 +17,8 @@ interface Reading {
   open(): readonly OpenElsewhere[];
   /** Looks at it once more; false: not everything was answered, and the next time it is not tried. */
   lookAgain(): Promise<boolean>;
+  /** What protects the position may have closed some of it. */
+  learn(): Promise<void>;
   now(): number;
 }
 
@@ -34,11 +37,14 @@ export async function readHeld(
   again = MOST_READS_AGAIN,
 ): Promise<Read> {
   const quantities = await Promise.all(instruments.map((instrument) => reading.line.position(instrument)));
-  const held = instruments.map(({ symbol: instrument }, index) => ({
-    instrument,
-    quantity: quantities[index] ?? ZERO,
-    expected: reading.trades.expected(instrument),
-  }));
+  const heldNow = () =>
+    instruments.map(({ symbol: instrument }, index) => ({
+      instrument,
+      quantity: quantities[index] ?? ZERO,
+      expected: reading.trades.expected(instrument),
+    }));
+  if (!heldNow().every(agrees)) await reading.learn();
+  const held = heldNow();
   const stood = await whatStoodStill(reading, held);
   const isStill = (each: Held) => stood?.(each) ?? false;
   const isMoved = stood !== null && !held.every(stood);

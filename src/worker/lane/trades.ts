@@ -75,7 +75,7 @@ export function openTrades({ now, lagMs }: TradesClock, saved: readonly Order[] 
 }
 
 /** An account, or its simulated book. */
-type Book = Pick<Order, 'accountId' | 'simulation'>;
+export type Book = Pick<Order, 'accountId' | 'simulation'>;
 
 /** What each account of a user should hold. */
 export interface Books {

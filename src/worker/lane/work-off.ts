@@ -15,8 +15,10 @@ import {
 } from '../../domain/orders/order.ts';
 import { traceNames } from '../../domain/tracing.ts';
 import type { Unsettled } from '../orders.ts';
-import { type Execution, executeOrder, OrderTaken } from './execute.ts';
+import { executeOrder, OrderTaken } from './execute.ts';
+import type { Execution } from './execution.ts';
 import type { Turn } from './lanes.ts';
+import { protectPosition } from './protect-order.ts';
 import { isBehind, type Resting } from './resting.ts';
 import type { Trades } from './trades.ts';
 
@@ -87,7 +89,9 @@ export async function workOff(
           return resting.of(order, () => turn.aside(() => stoppable(execution.rest(ms, signal))));
         },
       };
-      const done = await traced(order, () => executeOrder(execution, task));
+      const done = await traced(order, () =>
+        isProtect(order) ? protectPosition(execution, task) : executeOrder(execution, task),
+      );
       task.trades.executed(done);
       onDone?.(done);
       // Of one that has ended, whoever saved the end tells.
@@ -140,6 +144,9 @@ export async function workOff(
     return mine;
   }
 }
+
+/** It trades nothing. */
+const isProtect = ({ intent }: Order): boolean => intent.operation === 'PROTECT_POSITION';
 
 /** One that fails again and again is our fault, and not to hold back its account for ever. */
 const MOST_FAULTS = 5;

@@ -14,6 +14,7 @@ import type { BrokerOrderState } from '../../domain/orders/fill.ts';
 import { hasEnded, type Side } from '../../domain/orders/order.ts';
 import type { ProtectiveLeg } from '../../domain/protection/protection.ts';
 import type { Fate, LegFill, ShownStop } from '../../domain/protection/step.ts';
+import type { Line } from './line.ts';
 
 /** Where a leg stands. */
 export interface Place {
@@ -103,4 +104,27 @@ export function targetFate(
     status: hasTriggered ? stop.status : hasEnded(order.status) ? 'ended' : 'standing',
     hasDied: stop?.hasDied ?? false,
   };
+}
+
+/** What became of it, as the broker says. */
+export async function fateOf(line: Line, leg: ProtectiveLeg, at: Place): Promise<Fate | null> {
+  if (leg.limit === null) {
+    // Where it was overwritten, the broker may know it by its former name.
+    for (const clientOrderId of [leg.clientOrderId, ...leg.formerIds]) {
+      const state = await line.stops?.find(sentStop({ ...leg, clientOrderId }, at));
+      if (state) return stopFate(state);
+    }
+    return null;
+  }
+  const order = await line.find(sentStop(leg, at));
+  // Where a stop stands beside it, either may have come first.
+  const beside = leg.stop === null ? null : ((await line.stops?.find(sentStop(leg, at))) ?? null);
+  return targetFate(order, beside, { hasStop: leg.stop !== null });
+}
+
+/** One that was never seen has no name there yet: it is looked for again. */
+export async function removeLeg(line: Line, leg: ProtectiveLeg, at: Place): Promise<void> {
+  const { clientOrderId, brokerRef, limit } = leg;
+  if (limit === null) await line.stops?.remove(sentStop(leg, at));
+  else if (brokerRef !== null) await line.cancel({ clientOrderId, brokerRef, symbol: at.instrument.symbol });
 }

@@ -1,0 +1,62 @@
+// What an order is to be protected with: what it says, and, from flat, what its account fills in; and whether its broker can keep that.
+
+import type { Account } from '../../data/accounts/accounts.ts';
+import { BROKERS } from '../../domain/brokers.ts';
+import type { Decimal } from '../../domain/decimal.ts';
+import { type Denial, deny } from '../../domain/denial.ts';
+import { isEntry } from '../../domain/orders/entitlement.ts';
+import type { OrderIntent } from '../../domain/orders/order.ts';
+import { whyUnsupported } from '../../domain/protection/ability.ts';
+import { type Defaults, readDefaults, withDefaults } from '../../domain/protection/defaults.ts';
+import type { OrderWish, Wish } from '../../domain/protection/wish.ts';
+import { canonicalSymbol } from '../../domain/signals/symbol.ts';
+
+interface Asking {
+  readonly intent: OrderIntent;
+  readonly symbol: string;
+  readonly quantity: Decimal;
+  /** null: it says nothing of it. */
+  readonly protection: Wish | null;
+}
+
+const NOTHING: Wish = {};
+
+/** undefined: nothing is to protect it. */
+export function wishOf(
+  account: Account,
+  { intent, symbol, protection }: Omit<Asking, 'quantity'>,
+): OrderWish | undefined {
+  const own = protection ?? NOTHING;
+  const fromFlat = isEntry(intent) ? filledIn(account, own, symbol) : own;
+  return isEmpty(own) && isEmpty(fromFlat) ? undefined : { own, fromFlat };
+}
+
+const isEmpty = (wish: Wish): boolean => Object.keys(wish).length === 0;
+
+/** With what the account fills in for an entry from flat. */
+export function filledIn(account: Account, wish: Wish, symbol: string): Wish {
+  const { brokerName, protectionDefaults } = account;
+  if (protectionDefaults === null) return wish;
+  const meant = canonicalSymbol(brokerName, symbol);
+  return withDefaults(
+    wish,
+    defaultsOf(protectionDefaults),
+    (name) => canonicalSymbol(brokerName, name) === meant,
+  );
+}
+
+/** As it was kept: it was read when it was set. */
+function defaultsOf(kept: unknown): Defaults {
+  const read = readDefaults(kept);
+  return 'defaults' in read ? read.defaults : {};
+}
+
+/** What the broker cannot keep is refused before anything trades. */
+export function unsupported(account: Account, asking: Asking): Denial | null {
+  const wish = wishOf(account, asking);
+  if (!wish) return null;
+  const { title, capabilities } = BROKERS[account.brokerName];
+  const quantity = isEntry(asking.intent) ? asking.quantity : null;
+  const why = whyUnsupported(wish.fromFlat, { title, capabilities, quantity });
+  return why === null ? null : deny('protection_unsupported', { detail: why });
+}
