@@ -65,6 +65,10 @@ export interface WorkerOrders {
    * version. `settled`: the worker is done, and a leg that is still open goes to fill verification in the same unit.
    */
   save(order: Order, token: string, options: SaveOptions): Promise<Order | 'taken'>;
+  /** Who traded last in the order's symbol, by our own record. */
+  closedBy(
+    of: Pick<Order, 'userId' | 'accountId' | 'simulation' | 'symbol'>,
+  ): Promise<'protection' | 'somebody'>;
   /** The same, of an order that has ended by setting what protects a position: it is wanted from now on. */
   want(
     order: Order,

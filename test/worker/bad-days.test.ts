@@ -455,6 +455,7 @@ describe('An order whose outcome could not be saved', () => {
       connections,
       judge: async () => [],
       noteEquity: () => {},
+      closedBy: async () => 'somebody',
       want: () => Promise.reject(new Error('nothing is protected here')),
       protecting: { see: async () => {}, free: async () => {} },
       counters: UNCOUNTED,

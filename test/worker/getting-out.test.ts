@@ -36,8 +36,8 @@ import {
 import { PATIENCE, patienceOf } from '../../src/domain/orders/patience.ts';
 import { UNTRACED } from '../../src/domain/tracing.ts';
 import { lookAtOrder } from '../../src/worker/lane/enquiries.ts';
-import { OrderTaken } from '../../src/worker/lane/execute.ts';
 import type { Execution } from '../../src/worker/lane/execution.ts';
+import { OrderTaken } from '../../src/worker/lane/order-taken.ts';
 import { createResting } from '../../src/worker/lane/resting.ts';
 import { openTrades } from '../../src/worker/lane/trades.ts';
 import { workOff } from '../../src/worker/lane/work-off.ts';
@@ -258,6 +258,7 @@ function scene(day: Day) {
       ...{
         save: commit,
         saveSending: commit,
+        closedBy: async () => 'somebody',
         want: () => Promise.reject(new Error('nothing is protected here')),
         protecting: { see: async () => {}, free: async () => {} },
         saveSeen: commit,

@@ -39,8 +39,8 @@ import { withoutOpening } from '../../src/domain/orders/other-legs.ts';
 import { isExit } from '../../src/domain/orders/patience.ts';
 import { UNTRACED } from '../../src/domain/tracing.ts';
 import { lookAtOrder } from '../../src/worker/lane/enquiries.ts';
-import { OrderTaken } from '../../src/worker/lane/execute.ts';
 import type { Execution } from '../../src/worker/lane/execution.ts';
+import { OrderTaken } from '../../src/worker/lane/order-taken.ts';
 import { createResting } from '../../src/worker/lane/resting.ts';
 import { openTrades } from '../../src/worker/lane/trades.ts';
 import { workOff } from '../../src/worker/lane/work-off.ts';
@@ -283,6 +283,7 @@ function model(capabilities: Capabilities, start: number, luck: readonly Luck[],
       connections,
       judge: async () => [],
       noteEquity: () => {},
+      closedBy: async () => 'somebody',
       want: () => Promise.reject(new Error('nothing is protected here')),
       protecting: { see: async () => {}, free: async () => {} },
       counters: UNCOUNTED,

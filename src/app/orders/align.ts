@@ -2,7 +2,7 @@
 
 import type { Account } from '../../data/accounts/accounts.ts';
 import type { User } from '../../data/identity/users.ts';
-import { findStrategy, strategyStands } from '../../data/orders/strategies.ts';
+import { findStrategy, forgetStopped, strategyStands } from '../../data/orders/strategies.ts';
 import { findTarget, type Target } from '../../data/orders/targets.ts';
 import { absolute, type Decimal } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
@@ -60,7 +60,7 @@ export async function alignPosition(deps: DashboardDeps, request: Alignment): Pr
     fingerprint: null,
     isTakenBack: true,
     again: find,
-    claims: () => [strategyStands(state)],
+    claims: () => [state.stopped === null ? strategyStands(state) : forgetStopped(state)],
   });
   if (!('contested' in outcome)) return outcome;
   return deny('account_changed', {

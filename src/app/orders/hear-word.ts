@@ -25,7 +25,9 @@ import {
   isSuperseded,
   positionOf,
   type Stance,
+  type Stopped,
   type StrategyWord,
+  staysOnSide,
 } from '../../domain/signals/strategy.ts';
 import { fingerprint } from '../../domain/signals/webhook.ts';
 import type { RequestContext } from '../audit/audit.ts';
@@ -41,6 +43,8 @@ const FLAT: Stance = { side: 'flat', size: ZERO };
 export interface Heard {
   readonly notes: SignalNotes;
   readonly unit: readonly Statement[];
+  /** What protection has closed of the position that the word is about. */
+  readonly stopped?: Stopped | null;
 }
 
 export interface Hearing {
@@ -82,6 +86,7 @@ async function hear(db: Db, hearing: Hearing, { isAgain }: { isAgain: boolean })
   const isLate = isSuperseded(last, word);
   const isExpected = known !== null && known.owed !== null && !isSync && isOvertaken(known.word, word);
   const gap = !isLate && !isExpected && hasGap(last, word, { isSync });
+  const stopped = known && staysOnSide(known.word, word) ? known.stopped : null;
   const notes: SignalNotes = {
     ...plain,
     marketPosition: signal.after?.side ?? null,
@@ -90,9 +95,10 @@ async function hear(db: Db, hearing: Hearing, { isAgain }: { isAgain: boolean })
     // Who asks for an amount, or to close, is not told where to stop by a later word.
     superseded:
       isLate && signal.after !== null && signal.intent.target !== undefined && !leadsOut(signal, known),
+    ...(stopped?.isAll && { stoppedOut: true }),
   };
   if (known && (isLate || isRepeated(known.word, word)))
-    return { notes, unit: [strategyStands(known), ...(gap ? missed(word) : [])] };
+    return { notes, stopped, unit: [strategyStands(known), ...(gap ? missed(word) : [])] };
   // It says where it began, and not where it ended: there is nothing to compare the next one with.
   if (after === null)
     return {
@@ -101,7 +107,7 @@ async function hear(db: Db, hearing: Hearing, { isAgain }: { isAgain: boolean })
         ? [forgotten(known), ...(isExpected ? [] : settled(known, null)), ...(gap ? missed(word) : [])]
         : [forgetStance(key, at)],
     };
-  return { notes, unit: kept() };
+  return { notes, stopped, unit: kept() };
 
   function kept(): Statement[] {
     const compared = known ?? NOTHING_COMPARED;

@@ -10,6 +10,7 @@ import { toNumberOrNull } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial, isOurFault, ruleOf } from '../../domain/denial.ts';
 import type { OrderId } from '../../domain/ids.ts';
 import { dayOf } from '../../domain/orders/entitlement.ts';
+import type { OrderIntent } from '../../domain/orders/order.ts';
 import {
   type BodyReading,
   type Mapping,
@@ -17,6 +18,7 @@ import {
   readBody,
   type Signal,
 } from '../../domain/signals/signal.ts';
+import { lessStopped, type Stopped } from '../../domain/signals/strategy.ts';
 import { fingerprint, isGenuine, memoryMs } from '../../domain/signals/webhook.ts';
 import type { Span, Tracing } from '../../domain/tracing.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
@@ -176,14 +178,16 @@ async function checkAndPlace(
     return kept ? [insertSignal(kept)] : [];
   };
   /** `as`: of a report, what its account does to follow. */
-  const place = ({ notes, unit }: Heard, as?: Mapping) =>
-    placeOrder(deps, {
+  const place = ({ notes, unit, stopped = null }: Heard, as?: Mapping) => {
+    const meant = (of: Target, said: Signal) =>
+      as?.intent ?? withoutStopped(intentOf(deps, of, said, simulation), stopped);
+    return placeOrder(deps, {
       ...target,
       source: 'webhook',
       simulation,
       action: signal.action,
       orderType: as ? as.orderType : signal.orderType,
-      intent: as?.intent ?? intentOf(deps, target, signal, simulation),
+      intent: meant(target, signal),
       symbol: signal.symbol,
       quantity: signal.quantity,
       wish: wishOf(account, signal),
@@ -198,11 +202,12 @@ async function checkAndPlace(
         if (isDenial(current)) return current;
         const checkedAgain = check(current);
         if ('denial' in checkedAgain) return checkedAgain.denial;
-        return { ...current, intent: as?.intent ?? intentOf(deps, current, checkedAgain.signal, simulation) };
+        return { ...current, intent: meant(current, checkedAgain.signal) };
       },
       claims: (order) => [...unit, ...keep(order)],
       onAccepted: () => attempt?.decided(),
     });
+  };
 
   try {
     const hearing = { account, signal, simulation, arrivedAt, context };
@@ -255,6 +260,12 @@ async function checkAndPlace(
     };
   }
 }
+
+/** What protection closed stays closed: the target counts less that. */
+const withoutStopped = (intent: OrderIntent, stopped: Stopped | null): OrderIntent =>
+  stopped === null || !intent.target
+    ? intent
+    : { ...intent, target: { ...intent.target, position: lessStopped(intent.target.position, stopped) } };
 
 /** Per account and mode: a rehearsal does not use up the real signal. */
 const keyOf = ({ id, userId }: Account, print: string, simulation: boolean): string =>

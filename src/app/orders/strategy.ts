@@ -17,7 +17,7 @@ import { millis, timestamp, type UserId } from '../../domain/ids.ts';
 import { namesOf } from '../../domain/orders/log-line.ts';
 import { hasEnded, hasTraded, type Order } from '../../domain/orders/order.ts';
 import { leavesToAnother, positionAfter } from '../../domain/orders/position.ts';
-import { positionOf, type Stance, type StrategyWord } from '../../domain/signals/strategy.ts';
+import { countedPosition, type Stance, type StrategyWord } from '../../domain/signals/strategy.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import { type AuditEvent, audit, type RequestContext } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
@@ -239,7 +239,7 @@ function noticeOf(
 export const OURSELVES: RequestContext = { requestId: '', ip: '', userAgent: null, path: '', method: '' };
 
 export function compareWith(state: StrategyState | null, brokerPosition: Decimal): Comparison {
-  const strategyPosition = state?.word.after ? positionOf(state.word.after) : null;
+  const strategyPosition = state?.word.after ? countedPosition(state.word.after, state.stopped) : null;
   return {
     strategyPosition,
     brokerPosition,

@@ -22,6 +22,8 @@ export interface Synced {
   readonly strategyPosition: Decimal | null;
   readonly brokerPosition: Decimal;
   readonly gap: boolean;
+  /** Protection has closed what the strategy holds. */
+  readonly stoppedOut: boolean;
   /** What aligned the position, where the account follows its strategy. */
   readonly order: Order | null;
 }
@@ -40,7 +42,7 @@ export async function syncStrategy(
   const refusal = refusalOf(deps, { ...target, intent: REPORT, simulation });
   // A rehearsal needs no secret: what is refused of it is not kept.
   if (refusal && simulation) return refusal;
-  const { notes } = await keepHeard(deps.db, hearing);
+  const { notes, stopped } = await keepHeard(deps.db, hearing);
   if (refusal) return refusal;
   const key = keyOf(account, signal.symbol, simulation);
   const isBusy = await watchBook(deps, hearing);
@@ -58,7 +60,8 @@ export async function syncStrategy(
     ? await compareLater(deps, key, brokerPosition)
     : await noteDrift(deps, holding);
   const { inSync, strategyPosition } = found;
-  const report = { inSync, strategyPosition, brokerPosition, gap: notes.gap, order: null };
+  const stoppedOut = stopped?.isAll ?? false;
+  const report = { inSync, strategyPosition, brokerPosition, gap: notes.gap, stoppedOut, order: null };
   if (inSync || account.outOfSync !== 'follow') return report;
   // The strategy may have said something else while the broker was asked.
   const state = await findStrategy(deps.db, key);

@@ -8,6 +8,7 @@ import {
   noteProtection,
   noteUnprotected,
   saveProtection,
+  stoppedBy,
 } from '../../data/orders/protections.ts';
 import { toNumberOrNull } from '../../domain/decimal.ts';
 import { type OrderId, timestamp } from '../../domain/ids.ts';
@@ -73,7 +74,11 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
         print: `protection:${leg.clientOrderId}:${reason === 'take_profit' ? 'target' : 'stop'}`,
       }));
       const saved = await commit(protection, before, token, [
-        ...made.flatMap(({ order, print }) => [insertOrder(order, print), ...saveOrder(order)]),
+        ...made.flatMap(({ order, print }) => [
+          insertOrder(order, print),
+          ...saveOrder(order),
+          ...stoppedBy(order),
+        ]),
         ...made.flatMap(({ order }) => told(protection, order, now)),
       ]);
       // It stands there already: somebody saved it, and nobody heard of it.

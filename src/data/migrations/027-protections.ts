@@ -55,6 +55,9 @@ alter table order_history add column caused_by {uuid};
 -- from its first fill until its stop was seen
 alter table order_history add column unprotected_ms integer;
 
+-- what protection has closed since the strategy was last flat, in turn, with a space between; "!" after it: nothing was left
+alter table strategy_positions add column stopped text;
+
 -- as JSON, by symbol: what an entry from flat is protected with that does not say
 alter table trading_accounts add column protection_defaults text;
 -- what is done where the broker refuses a stop: close, or alert

@@ -3,12 +3,17 @@
 
 import { randomUUIDv7 } from 'node:crypto';
 import type { BrokerName } from '../../domain/brokers.ts';
+import { ZERO } from '../../domain/decimal.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
 import type { Direction, Leg, Order } from '../../domain/orders/order.ts';
+import { positionAfter } from '../../domain/orders/position.ts';
+import { fillOf } from '../../domain/orders/result.ts';
 import { opensAnew } from '../../domain/protection/adopt.ts';
 import type { Protection, ProtectionState } from '../../domain/protection/protection.ts';
 import type { HistoryLine } from '../../domain/protection/told.ts';
+import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import { type Db, join, must, type Reads, type Statement, sql } from '../engine/db.ts';
+import { noteStopped } from './strategies.ts';
 
 /** What only the decision reads. */
 type Body = Pick<
@@ -131,6 +136,31 @@ export function saveProtection(protection: Protection, now: Timestamp): Statemen
 export const noteProtection = (id: string, at: Timestamp, { what, from, to, by }: HistoryLine): Statement =>
   sql`insert into protection_history (protection_id, at, what, from_price, to_price, by_whom)
       values (${id}, ${at}, ${what}, ${from}, ${to}, ${by})`;
+
+/** What a protection's close has taken of what its strategy holds. */
+export function stoppedBy(order: Order): Statement[] {
+  const { quantity } = fillOf(order);
+  const { accountId, brokerName, symbol, simulation, intent } = order;
+  if (quantity === null || quantity === ZERO || intent.operation !== 'CLOSE_POSITION') return [];
+  const side = intent.direction;
+  if (side === null) return [];
+  const key = { accountId, symbol: canonicalSymbol(brokerName, symbol), simulation };
+  return [noteStopped(key, side, { quantity, isAll: positionAfter(order) === ZERO })];
+}
+
+/** Who traded last in the symbol, by our own record. */
+export async function closedBy(
+  db: Reads,
+  { userId, accountId, simulation, symbol }: Pick<Order, 'userId' | 'accountId' | 'simulation' | 'symbol'>,
+): Promise<'protection' | 'somebody'> {
+  const row = await db.get<{ source: string }>(
+    sql`select source from order_history
+        where user_id = ${userId} and symbol = ${symbol} and trading_account_id = ${accountId}
+          and simulation = ${simulation} and fill_quantity is not null and filled_at is not null
+        order by submitted_at desc, order_id desc limit 1`,
+  );
+  return row?.source === 'protection' ? 'protection' : 'somebody';
+}
 
 /** With the order that set it, too: nobody else writes this of an order. */
 export const noteUnprotected = ({ setBy, unprotectedMs }: Protection): Statement =>

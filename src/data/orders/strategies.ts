@@ -1,8 +1,15 @@
 // strategy_positions: where strategies stand, by their own word.
 
-import { type Decimal, decimalOrNull } from '../../domain/decimal.ts';
+import { add, type Decimal, decimal, decimalOrNull, ZERO } from '../../domain/decimal.ts';
 import { type AccountId, millis, type Timestamp, timestamp } from '../../domain/ids.ts';
-import type { Stance, StanceSide, StrategyWord } from '../../domain/signals/strategy.ts';
+import type { Direction } from '../../domain/side.ts';
+import {
+  type Stance,
+  type StanceSide,
+  type Stopped,
+  type StrategyWord,
+  staysOnSide,
+} from '../../domain/signals/strategy.ts';
 import { type Db, must, type Reads, type Statement, sql } from '../engine/db.ts';
 
 /** One strategy trades one symbol of an account, in one mode. */
@@ -36,6 +43,8 @@ export interface StrategyState extends Compared {
   readonly version: number;
   readonly word: StrategyWord;
   readonly arrivedAt: Timestamp;
+  /** null: protection has closed nothing since. */
+  readonly stopped: Stopped | null;
 }
 
 interface StrategyRow {
@@ -54,6 +63,7 @@ interface StrategyRow {
   held: string | null;
   compare_at: Timestamp | null;
   owes_gap: number | boolean;
+  stopped: string | null;
 }
 
 export async function findStrategy(db: Db, key: StrategyKey): Promise<StrategyState | null> {
@@ -105,7 +115,8 @@ export function keepWord(
       : sql`update strategy_positions set version = ${known.version + 1}, said_at = ${at}, arrived_at = ${arrivedAt},
               side = ${after?.side ?? null}, size = ${after?.size ?? null}, before_side = ${before?.side ?? null},
               before_size = ${before?.size ?? null}, fingerprint = ${print}, drift_since = ${driftSince},
-              held = ${held}, compare_at = ${owed?.at ?? null}, owes_gap = ${owed?.gap ?? false}
+              held = ${held}, compare_at = ${owed?.at ?? null}, owes_gap = ${owed?.gap ?? false},
+              stopped = case when ${staysOnSide(known.word, { timestamp: said, after, before, print })} then stopped else null end
             where trading_account_id = ${accountId} and symbol = ${symbol} and simulation = ${simulation}
               and version = ${known.version}`,
   );
@@ -125,7 +136,7 @@ export const forgetStance = (
         values (${accountId}, ${symbol}, ${simulation}, 1, ${NEVER}, ${arrivedAt})
         on conflict (trading_account_id, symbol, simulation) do update
           set version = strategy_positions.version + 1, arrived_at = excluded.arrived_at, side = null, size = null,
-            before_side = null, before_size = null
+            before_side = null, before_size = null, stopped = null
           where strategy_positions.drift_since is null and strategy_positions.compare_at is null`,
   );
 
@@ -171,7 +182,38 @@ const toState = (row: StrategyRow): StrategyState => ({
   driftSince: row.drift_since,
   held: decimalOrNull(row.held),
   owed: row.compare_at === null ? null : { at: row.compare_at, gap: Boolean(row.owes_gap) },
+  stopped: row.stopped === null ? null : toStopped(row.stopped),
 });
 
 const toStance = (side: StanceSide | null, size: string | null): Stance | null =>
   side === null ? null : { side, size: decimalOrNull(size) };
+
+/** In turn, each with a "!" where nothing was left. */
+const toStopped = (text: string): Stopped => {
+  const parts = text.split(' ');
+  return {
+    quantity: parts.reduce<Decimal>((sum, part) => add(sum, decimal(part.replace('!', ''))), ZERO),
+    isAll: parts.at(-1)?.endsWith('!') ?? false,
+  };
+};
+
+/** Protection has closed so much of what the strategy holds, by its own word, on that side. */
+export const noteStopped = (
+  { accountId, symbol, simulation }: StrategyKey,
+  side: Direction,
+  { quantity, isAll }: Stopped,
+): Statement => {
+  const part = `${quantity}${isAll ? '!' : ''}`;
+  return sql`update strategy_positions set version = version + 1,
+        stopped = case when stopped is null then ${part} else stopped || ' ' || ${part} end
+      where trading_account_id = ${accountId} and symbol = ${symbol} and simulation = ${simulation} and side = ${side}`;
+};
+
+/** On purpose: the position is to stand where the strategy does, whatever protection has closed. Guarded by `strategy`. */
+export const forgetStopped = ({ key, version }: StrategyState): Statement =>
+  must(
+    'strategy',
+    sql`update strategy_positions set stopped = null, version = ${version + 1}
+        where trading_account_id = ${key.accountId} and symbol = ${key.symbol} and simulation = ${key.simulation}
+          and version = ${version}`,
+  );

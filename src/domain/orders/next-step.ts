@@ -50,6 +50,7 @@ import {
   stillHeld,
   stillPending,
   stopped,
+  stoppedOut,
   superseded,
   turned,
   undecided,
@@ -106,6 +107,7 @@ function closeElsewhere(order: Order, facts: Facts, rules: Rules): Step | null {
 function begin(order: Order, facts: Facts, rules: Rules): Step {
   const { now, able, instrument, position } = facts;
   if (order.notes.superseded) return end(stopped(order, 'rejected', superseded(order)));
+  if (order.notes.stoppedOut && !isExit(order)) return end(stopped(order, 'rejected', stoppedOut(order)));
   if (isLate(order, now)) return end(atDeadline(order, facts));
   const busy = unlessBusy(order, facts);
   if (busy) return busy;
@@ -130,6 +132,8 @@ function begin(order: Order, facts: Facts, rules: Rules): Step {
   if (!next && !isAgreed(facts)) return readAgain(facts, rules);
   if (!next)
     return all.legs.some(isUnsent) ? end(refusedFor(all, held)) : withNothingToSend(planned, facts, rules);
+  if (facts.wrong && planned.legs.some(({ leg, status }) => leg === 'entry' && status === 'planned'))
+    return end(stopped(order, 'rejected', facts.wrong));
   // What is held is whole: only a part of it may not be.
   if (!able.fractionalQuantities && !isWhole(next.quantity))
     return end(stopped(order, 'rejected', wholeOnly(order)));
@@ -205,6 +209,9 @@ function withNothingToSend(planned: Order, facts: Facts, rules: Rules): Step {
   // It stands where it is to stand.
   if (planned.intent.target) return end(moveTo(planned, 'done'));
   const open = others.find(({ leg }) => isOpenLeg(leg));
+  // What its protection has closed needs no exit any more.
+  if (!open && isExit(planned) && facts.closedBy === null) return { do: 'ask who closed it' };
+  if (facts.closedBy === 'protection') return end(moveTo(planned, 'done'));
   return end(stopped(planned, 'rejected', open ? nothingToTake(planned, open) : nothingHeld(planned)));
 }
 

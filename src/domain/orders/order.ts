@@ -227,6 +227,8 @@ export interface SignalNotes {
   readonly outOfTurn?: boolean;
   /** And goes elsewhere: not to be traded. */
   readonly superseded: boolean;
+  /** Protection has closed all of it, and the strategy has not been flat since: it is not opened again. */
+  readonly stoppedOut?: boolean;
   /** Names of fields that nobody knows. */
   readonly ignored: readonly string[];
   readonly price: Decimal | null;

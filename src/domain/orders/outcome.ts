@@ -140,6 +140,11 @@ export const superseded = (order: Order): OrderError => ({
   message: `Nothing was traded: the strategy had said something later about ${order.symbol} before this alert arrived.`,
 });
 
+export const stoppedOut = (order: Order): OrderError => ({
+  code: 'stopped_out',
+  message: `Nothing was opened: the position in ${order.symbol} was closed by its protection, and the strategy has not been flat since.`,
+});
+
 export const nothingHeld = (order: Order): OrderError => ({
   code: 'no_position',
   message: `There is no position in ${order.symbol} for ${order.action} to close.`,

@@ -73,6 +73,10 @@ export interface Facts {
   readonly watch: Watch;
   /** The leg in hand was looked for, and the broker does not have it. */
   readonly isMissing: boolean;
+  /** Why the market does not let what is to protect an entry stand; null: it does, or nothing is. */
+  readonly wrong: OrderError | null;
+  /** What is not held any more; null: to be asked, where somebody wants to close it. */
+  readonly closedBy: 'protection' | 'somebody' | null;
   /** "Not found" is this broker's word, and can be believed of the leg in hand. */
   readonly isBelieved: boolean;
 }
@@ -91,6 +95,7 @@ export type Step =
   | ({ readonly do: 'wait' } & Pause)
   /** `withinMs`: an answer that comes later is of no use. */
   | ({ readonly do: 'look'; readonly leg: Leg; readonly withinMs: number | null } & Pause)
+  | { readonly do: 'ask who closed it' }
   | { readonly do: 'judge the guards'; readonly order: Order; readonly positionAfter: Decimal }
   | { readonly do: 'send'; readonly order: Order; readonly leg: LegKey; readonly again: boolean }
   | { readonly do: 'end'; readonly order: Order };

@@ -197,6 +197,15 @@ function onlyThese(
 export const isGiven = <Part>(part: Part | None | undefined): part is Part =>
   part !== undefined && part !== 'none';
 
+/** It names prices, and not only distances from the entry. */
+export const hasPrices = ({ stop, targets, trail, breakEven }: Wish): boolean =>
+  [
+    ...(isGiven(stop) ? [stop] : []),
+    ...(isGiven(targets) ? targets.map(({ at }) => at) : []),
+    ...(isGiven(trail) && trail.activateAt ? [trail.activateAt] : []),
+    ...(isGiven(breakEven) && breakEven.at !== 'tp1' ? [breakEven.at] : []),
+  ].some(({ unit }) => unit === 'price');
+
 /** It leads to a stop at the broker: a trailing one is the stop that it begins with. */
 export const asksForStop = ({ stop, trail }: Wish): boolean => isGiven(stop) || isGiven(trail);
 

@@ -1,7 +1,7 @@
 // Where a strategy stands: what its alerts say of its own position, and what follows from it. Per account, symbol and mode
 // we keep what the last genuine alert said; the next one shows whether one was missed in between.
 
-import { compare, type Decimal, negate, ZERO } from '../decimal.ts';
+import { absolute, compare, type Decimal, negate, sign, subtract, ZERO } from '../decimal.ts';
 
 export const STANCE_SIDES = ['long', 'short', 'flat'] as const;
 export type StanceSide = (typeof STANCE_SIDES)[number];
@@ -27,6 +27,35 @@ export function positionOf({ side, size }: Stance): Decimal | null {
   if (side === 'flat') return ZERO;
   return size === null ? null : side === 'long' ? size : negate(size);
 }
+
+/** What protection has closed of a strategy's position since the strategy was last flat, or on the other side. */
+export interface Stopped {
+  readonly quantity: Decimal;
+  /** Nothing was left. */
+  readonly isAll: boolean;
+}
+
+/** Signed: where the account is to stand by that word, less what protection has closed; null: the side alone is known. */
+export function countedPosition(stance: Stance, stopped: Stopped | null): Decimal | null {
+  const position = positionOf(stance);
+  if (stopped === null) return position;
+  if (stopped.isAll) return ZERO;
+  return position === null ? null : lessStopped(position, stopped);
+}
+
+/** Towards nothing, and not beyond. */
+export function lessStopped(position: Decimal, { quantity, isAll }: Stopped): Decimal {
+  const left = subtract(absolute(position), quantity);
+  if (isAll || sign(left) <= 0) return ZERO;
+  return sign(position) < 0 ? negate(left) : left;
+}
+
+/** Since the last word it has been neither flat nor on the other side: what protection closed stays closed. */
+export const staysOnSide = (last: StrategyWord, { before, after }: StrategyWord): boolean =>
+  after !== null &&
+  after.side !== 'flat' &&
+  after.side === last.after?.side &&
+  (before === null || before.side === after.side);
 
 /** Of the sizes only where both said one. */
 const isSame = (a: Stance, b: Stance): boolean =>

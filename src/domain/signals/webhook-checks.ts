@@ -42,7 +42,6 @@ const BY_CODE: { readonly [Code in DenialCode]?: Check } = {
   webhook_ip_blocked: 'ip',
   platform_certificate_missing: 'certificate',
   webhook_payload_invalid: 'payload',
-  protection_unsupported: 'payload',
   webhook_timestamp_expired: 'age',
   webhook_credential_attack: 'secret',
   webhook_replay_attack: 'replay',

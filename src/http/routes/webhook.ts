@@ -144,7 +144,8 @@ export function webhookRoutes(
   }
 }
 
-const syncResult = ({ inSync, strategyPosition, brokerPosition, gap, order }: Synced) => ({
+const syncResult = ({ inSync, strategyPosition, brokerPosition, gap, stoppedOut, order }: Synced) => ({
+  ...(stoppedOut && { stopped_out: true }),
   in_sync: inSync,
   strategy_position: toNumberOrNull(strategyPosition),
   broker_position: toNumber(brokerPosition),

@@ -45,6 +45,7 @@ export function executionOf(deps: Given, user: UserId, { token, traded, mine }: 
       void orders
         .forgetMonth(order, instrument)
         .catch((fault: unknown) => log.warn({ fault, user_id: user }, 'a month could not be forgotten')),
+    closedBy: (order) => orders.closedBy(order),
     want: async (order, of) => mine(order, await orders.want(traded(order), token, of)),
     save: async (order, options = { settled: false }) =>
       mine(

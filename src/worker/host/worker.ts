@@ -23,10 +23,10 @@ import {
   type Unavailable,
   verifyCredentials,
 } from '../lane/enquiries.ts';
-import { OrderTaken } from '../lane/execute.ts';
 import type { Execution } from '../lane/execution.ts';
 import { judgeGuards } from '../lane/guarding.ts';
 import { createLanes, type Turn } from '../lane/lanes.ts';
+import { OrderTaken } from '../lane/order-taken.ts';
 import { answerPlan } from '../lane/plan-ahead.ts';
 import { createProtecting, type ProtectingDeps } from '../lane/protecting.ts';
 import { createReadings, type TakeRead } from '../lane/readings.ts';

@@ -36,14 +36,10 @@ import type { Line } from '../line/line.ts';
 import type { Execution, Task } from './execution.ts';
 import { type Instruments, resolveAll } from './instruments.ts';
 import { lookElsewhere, openElsewhere, refreshed } from './open-elsewhere.ts';
+import { wrongIn } from './protected-entry.ts';
 import { readHeld } from './read-held.ts';
 import { sendLeg } from './send-leg.ts';
 import { stopwatch } from './watches.ts';
-
-/** Another worker has taken the order, or the user, over: whatever this one was about to do, it must not. */
-export class OrderTaken extends Error {
-  override readonly name = 'OrderTaken';
-}
 
 /** The account was changed while the order rested: it goes on over a connection of now. */
 class Replaced extends Error {}
@@ -162,6 +158,8 @@ export async function executeOrder(
     const opened = version;
     let instruments: Instruments | null = null;
     let position: Facts['position'] = null;
+    let wrong: OrderError | null = null;
+    let closedBy: Facts['closedBy'] = null;
     let isMissing = false;
     let judged: (Judgement & { readonly at: number }) | null = null;
     // The order as it goes on, yet to be saved.
@@ -187,6 +185,8 @@ export async function executeOrder(
         busyMs: line.busyMs(),
         refusals,
         watch: watches.leg.read(),
+        wrong,
+        closedBy,
         isMissing,
         isBelieved: inHand !== undefined && whyDoubt(current, inHand, line, now()) === null,
       };
@@ -223,12 +223,15 @@ export async function executeOrder(
             if (guards?.max_daily_loss !== undefined) deps.noteEquity(current, line);
             // What protects the position keeps what is to be closed.
             if (line.capabilities.reserves) await deps.protecting.free(current, line, trades);
-            position = await positionNow();
+            [position, wrong] = await Promise.all([positionNow(), wrongNow()]);
             watches.position.looked();
             break;
           case 'look':
             await pass(step);
             await look(step.leg, step.withinMs);
+            break;
+          case 'ask who closed it':
+            closedBy = await deps.closedBy(current);
             break;
           case 'judge the guards': {
             const { order: planned, positionAfter } = step;
@@ -300,6 +303,14 @@ export async function executeOrder(
           if (isOver && each.instrument !== tradable().meant) deps.forgetMonth(current, each.instrument);
         }
       return { held, readAt: now() };
+    }
+
+    /** What is to protect an entry is held against the market before anything is sent, while the position is read. */
+    async function wrongNow(): Promise<OrderError | null> {
+      const { wish, intent } = current;
+      if (!wish || intent.operation !== 'PLACE_ENTRY_ORDER' || typeof tradable().meant !== 'string')
+        return null;
+      return wrongIn(line, tradable().get(null), { wish, side: intent.side, quantity: current.quantity });
     }
 
     /** Where the broker lets nobody look, it is not tried over and over: nothing is to be held up by that. */

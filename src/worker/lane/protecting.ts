@@ -17,8 +17,8 @@ import { fateOf, removeLeg, tradedBy } from '../line/protective-leg.ts';
 import type { Young } from '../line/young.ts';
 import type { WorkerOrders } from '../orders.ts';
 import type { Saved, WorkerProtections } from '../protections.ts';
-import { OrderTaken } from './execute.ts';
 import type { Turn } from './lanes.ts';
+import { OrderTaken } from './order-taken.ts';
 import { type Keeping, type Kept, keepProtection } from './protect.ts';
 import type { Book, Books, Trades } from './trades.ts';
 

@@ -15,9 +15,10 @@ import {
 } from '../../domain/orders/order.ts';
 import { traceNames } from '../../domain/tracing.ts';
 import type { Unsettled } from '../orders.ts';
-import { executeOrder, OrderTaken } from './execute.ts';
+import { executeOrder } from './execute.ts';
 import type { Execution } from './execution.ts';
 import type { Turn } from './lanes.ts';
+import { OrderTaken } from './order-taken.ts';
 import { protectPosition } from './protect-order.ts';
 import { isBehind, type Resting } from './resting.ts';
 import type { Trades } from './trades.ts';
