@@ -62,7 +62,6 @@ export const SECURITY_EVENTS = [
   'webhook_credential_attack',
   'webhook_replay_attack',
   'webhook_payload_invalid',
-  'protection_unsupported',
   'csrf_validation_failed',
 ] as const;
 export type SecurityEvent = (typeof SECURITY_EVENTS)[number];
