@@ -124,6 +124,12 @@ export const SyncResult = Type.Object(
     strategy_position: orNull(number('signed: where the strategy stands', 1)),
     broker_position: number('signed: what the account holds', 1),
     gap: flag('true: an alert before this one never arrived'),
+    stopped_out: Type.Optional(
+      flag(
+        'true: protection has closed what the strategy holds, and the strategy has not been flat since',
+        true,
+      ),
+    ),
     order: orNull(OrderResult, {
       description: 'what aligned it, where the account follows',
       examples: [null],
