@@ -37,7 +37,9 @@ export function refusedBy(heard: Heard, exchange: Exchange, credentials: Credent
   };
 }
 
-const quoted = ({ words, code }: Refusal): string => (words === '' ? `code ${code}` : `${words} (${code})`);
+/** In the exchange's words. */
+export const quoted = ({ words, code }: Refusal): string =>
+  words === '' ? `code ${code}` : `${words} (${code})`;
 
 /** Of a question that was refused. Nothing was done by it. */
 export function faultOf(refused: Refused, exchange: Exchange): BrokerUnavailable {

@@ -8,7 +8,7 @@ import {
   type Held,
   inUsdt,
   lastPage,
-  marketOrder,
+  newOrder,
   orderNamed,
   type Profile,
   question,
@@ -226,7 +226,7 @@ export const binance: Profile = {
   howToSwitch: 'On Binance, Futures → Preferences → Position Mode: choose One-way Mode',
 
   namesMarginMode: false,
-  place: (order) => marketOrder(order, readOrder),
+  place: (order) => newOrder(order, readOrder),
   lookUps: (order) => [
     orderNamed(order, readOrder),
     question('fetchOrders', [order.market.symbol, order.since], (body) =>

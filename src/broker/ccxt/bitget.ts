@@ -9,8 +9,8 @@ import {
   type AccountKind,
   type Held,
   inUsdt,
-  marketOrder,
   NO_USDT,
+  newOrder,
   orderNamed,
   type Page,
   type Profile,
@@ -281,7 +281,7 @@ export const bitget: Profile = {
     const { market, side, contracts: quantity, reduceOnly, marginMode } = order;
     // What ccxt passes on as it stands is to be in the exchange's own words.
     const own = kind === 'unified' && marginMode === 'cross' ? { marginMode: 'crossed' } : {};
-    return marketOrder(
+    return newOrder(
       order,
       (body): SeenOrder | undefined => {
         const data = dataOf(body);

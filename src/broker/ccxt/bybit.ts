@@ -9,8 +9,8 @@ import {
   heldIn,
   inUsdt,
   lastPage,
-  marketOrder,
   NO_USDT,
+  newOrder,
   type Page,
   type Profile,
   question,
@@ -258,7 +258,7 @@ export const bybit: Profile = {
 
   namesMarginMode: false,
   place: (order) =>
-    marketOrder(order, (body): SeenOrder | undefined => {
+    newOrder(order, (body): SeenOrder | undefined => {
       const { market, side, contracts: quantity, reduceOnly } = order;
       const ref = text(body, 'result', 'orderId');
       const clientId = text(body, 'result', 'orderLinkId');

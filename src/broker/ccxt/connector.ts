@@ -25,6 +25,7 @@ import { marginWarnings, modesToTry } from './margin.ts';
 import { contractsOf, findMarket, type Markets, marketOf, marketsOf, unknownSymbol } from './markets.ts';
 import { stateOf } from './orders.ts';
 import type { Page, Question, SeenOrder } from './profile.ts';
+import { createStops } from './stops.ts';
 import { listen } from './stream.ts';
 import { type Call, type Credentials, type Heard, Unanswered } from './wire.ts';
 
@@ -87,6 +88,14 @@ export function connect({ venue, credentials, capabilities, marginMode }: Connec
     if (!market) throw new BrokerUnavailable(`${title} does not list ${symbol} any more.`);
     return market;
   }
+
+  const words = profile.stops?.(kind);
+  const stops =
+    words &&
+    createStops({
+      ...{ exchange, words, credentials, holdings, setting: marginMode },
+      ...{ checkOpen, listedMarket, everyPage },
+    });
 
   async function lookFor(query: OrderQuery, market: Market, signal: AbortSignal): Promise<SeenOrder | null> {
     const order = {
@@ -185,12 +194,12 @@ export function connect({ venue, credentials, capabilities, marginMode }: Connec
     as: { readonly market: Market; readonly contracts: Decimal; readonly mode: MarginMode | null },
     signal: AbortSignal,
   ): Promise<PlaceOutcome> {
-    const { clientOrderId, side, reduceOnly } = order;
+    const { clientOrderId, side, reduceOnly, limit = null } = order;
     const { market, contracts, mode } = as;
     // The position may have taken its time.
     if (isLate(order)) return { outcome: 'rejected', error: tooLate(order) };
     const question = profile.place(
-      { market, clientOrderId, side, contracts, reduceOnly, marginMode: mode },
+      { market, clientOrderId, side, contracts, reduceOnly, marginMode: mode, limit },
       kind,
     );
     // Rather too soon than too late: by how much the clocks differ is known only so well.
@@ -335,6 +344,7 @@ export function connect({ venue, credentials, capabilities, marginMode }: Connec
 
     place,
     find,
+    ...(stops && { stops }),
 
     async openOrders(signal) {
       checkOpen(signal);

@@ -67,8 +67,9 @@ const COMPARE_MS = 10_000;
 export async function makeExchange(making: Making): Promise<Exchange> {
   const { profile, clock, environment, kind, send } = making;
   const ccxt = await makeCcxt(profile, { environment, kind, send });
-  // A quantity is sent as it stands: what is beside the step was refused before, or is the exchange's own to refuse.
+  // A quantity and a price are sent as they stand: what is beside the step was refused before, or is the exchange's own to refuse.
   ccxt.amountToPrecision = (_symbol: string, amount: string) => amount;
+  ccxt.priceToPrecision = (_symbol: string, price: string) => price;
   lendKeys(ccxt);
 
   Object.defineProperty(ccxt.options, 'timeDifference', {

@@ -17,7 +17,7 @@ import { among, type Fill, orderOfFills } from './orders.ts';
 import {
   type Held,
   inUsdt,
-  marketOrder,
+  newOrder,
   orderNamed,
   type Page,
   type Profile,
@@ -235,7 +235,7 @@ export const gate: Profile = {
     const { side, contracts } = order;
     // ccxt makes whole contracts of it, and of less than one an order without a size: what is held goes as it stands.
     const size = isWhole(contracts) ? {} : { size: Number(side === 'sell' ? negate(contracts) : contracts) };
-    return marketOrder(order, readOrder, size);
+    return newOrder(order, readOrder, size);
   },
   lookUps: (order) => [
     orderNamed(order, readOrder),

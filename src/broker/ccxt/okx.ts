@@ -9,8 +9,8 @@ import {
   heldIn,
   inUsdt,
   lastPage,
-  marketOrder,
   NO_USDT,
+  newOrder,
   orderNamed,
   type Page,
   type Profile,
@@ -230,7 +230,7 @@ export const okx: Profile = {
 
   namesMarginMode: true,
   place: (order) =>
-    marketOrder(order, (body): SeenOrder | undefined => {
+    newOrder(order, (body): SeenOrder | undefined => {
       const { market, side, contracts: quantity, reduceOnly } = order;
       const row = at(dataOf(body), 0);
       const [ref, clientId] = [text(row, 'ordId'), text(row, 'clOrdId')];

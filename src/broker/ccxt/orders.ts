@@ -82,3 +82,28 @@ export function orderOfFills(
     reduceOnly: false,
   };
 }
+
+/** A large position may be closed by several orders: they are told as one. undefined: there is none. */
+export const asOne = (orders: readonly SeenOrder[]): SeenOrder | undefined =>
+  orders.length === 0 ? undefined : orders.reduce(together);
+
+function together(one: SeenOrder, other: SeenOrder): SeenOrder {
+  const both = [one, other];
+  const filled = add(one.filled, other.filled);
+  const paid = both.reduce<Decimal>(
+    (sum, order) => add(sum, multiply(order.filled, order.price ?? ZERO)),
+    ZERO,
+  );
+  const isUnpriced = both.some((order) => sign(order.filled) > 0 && order.price === null);
+  const isOpen = both.some(({ fate }) => fate === 'open');
+  const ended = one.fate === other.fate ? one.fate : 'ended';
+  return {
+    ...one,
+    quantity: add(one.quantity, other.quantity),
+    filled,
+    price: sign(filled) === 0 || isUnpriced ? null : average(paid, filled),
+    fee: one.fee === null || other.fee === null ? null : add(one.fee, other.fee),
+    fate: isOpen ? 'open' : ended,
+    reason: one.reason ?? other.reason,
+  };
+}

@@ -7,6 +7,7 @@ import type { ClientOrderId } from '../../domain/ids.ts';
 import type { Side } from '../../domain/orders/order.ts';
 import type { Balance, Quote } from '../broker.ts';
 import type { Said } from '../stream.ts';
+import type { StopWords } from './stop-words.ts';
 import type { Call, Credentials, Heard } from './wire.ts';
 
 /** Asked once, when a connection is opened: ccxt would guess, and remember its guess. */
@@ -73,6 +74,8 @@ interface OrderToSend {
   readonly contracts: Decimal;
   readonly reduceOnly: boolean;
   readonly marginMode: MarginMode | null;
+  /** Rests until it fills at this price or better; null: at the market. */
+  readonly limit: Decimal | null;
 }
 
 export interface OrderToFind {
@@ -111,7 +114,13 @@ export type Meaning =
   /** It cannot be asked now, and has done nothing. */
   | 'unavailable'
   /** It does not say whether it did anything. */
-  | 'unsaid';
+  | 'unsaid'
+  /** Of a stop: the price is beyond it already. */
+  | 'passed'
+  /** Of a stop: there is one of the whole position, and no other is taken. */
+  | 'second'
+  /** Of a stop: it stands as it was asked for. */
+  | 'unchanged';
 
 export interface Refusal {
   readonly code: string;
@@ -119,7 +128,7 @@ export interface Refusal {
 }
 
 /** Where one code means several things, its words decide; undefined: neither of them. */
-type Codes = Readonly<Record<string, Meaning | ((words: string) => Meaning | undefined)>>;
+export type Codes = Readonly<Record<string, Meaning | ((words: string) => Meaning | undefined)>>;
 
 type Reply<T> = { readonly answer: T } | { readonly refused: Meaning };
 
@@ -237,6 +246,7 @@ export interface Profile {
   positions(market: CcxtMarket | null, kind: AccountKind, page: string | null): Question<Page<Held>>;
   balance(kind: AccountKind): Question<Balance>;
   quote(market: CcxtMarket, kind: AccountKind): Question<Quote>;
+  stops?(kind: AccountKind): StopWords;
 }
 
 export const question = <T>(
@@ -255,9 +265,9 @@ export const heldIn = (
 ): readonly Held[] | undefined =>
   rows?.every(({ marketId }) => market === null || marketId === market.id) ? rows : undefined;
 
-/** A market order, as ccxt is told of it for each of them. `own`: what one exchange needs besides. */
-export const marketOrder = (
-  { market, clientOrderId, side, contracts, reduceOnly, marginMode }: OrderToSend,
+/** As ccxt is told of it for each of them. `own`: what one exchange needs besides. */
+export const newOrder = (
+  { market, clientOrderId, side, contracts, reduceOnly, marginMode, limit }: OrderToSend,
   read: Question<SeenOrder>['read'],
   own: Readonly<Record<string, unknown>> = {},
 ): Question<SeenOrder> =>
@@ -265,10 +275,10 @@ export const marketOrder = (
     'createOrder',
     [
       market.symbol,
-      'market',
+      limit === null ? 'market' : 'limit',
       side,
       contracts,
-      undefined,
+      limit ?? undefined,
       { clientOrderId, ...(reduceOnly && { reduceOnly }), ...(marginMode && { marginMode }), ...own },
     ],
     read,
