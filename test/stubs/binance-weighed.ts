@@ -11,6 +11,8 @@ const MINUTE_MS = 60_000;
 
 const WEIGHTS: Readonly<Record<string, number>> = {
   'POST /fapi/v1/order': 0,
+  'POST /fapi/v1/algoOrder': 0,
+  'GET /fapi/v1/allAlgoOrders': 5,
   'GET /fapi/v1/openOrders': 40,
   'GET /fapi/v1/allOrders': 5,
   'GET /fapi/v1/userTrades': 5,
@@ -26,9 +28,12 @@ const WEIGHTS: Readonly<Record<string, number>> = {
   'GET /fapi/v1/ticker/bookTicker': 2,
 };
 
-const weightOf = ({ method, path }: WireRequest): number =>
+function weightOf({ method, path, query }: WireRequest): number {
   // The other hosts of Binance count by themselves.
-  path.startsWith('/fapi/') ? (WEIGHTS[`${method} ${path}`] ?? 1) : 0;
+  if (!path.startsWith('/fapi/')) return 0;
+  if (path === '/fapi/v1/openAlgoOrders' && !query.has('symbol')) return 40;
+  return WEIGHTS[`${method} ${path}`] ?? 1;
+}
 
 /** `now`: by which its minutes are counted. */
 export function weighedBinance({ now = Date.now }: { now?: () => number } = {}) {

@@ -16,6 +16,7 @@ import {
   type WireRequest,
 } from '../../chaos/exchange-dialect.ts';
 import { absolute, decimal, multiply, ZERO } from '../../src/domain/decimal.ts';
+import { binanceStops } from './binance-stops.ts';
 import { binanceStream, listenKeyOf } from './streams.ts';
 import {
   among,
@@ -81,18 +82,20 @@ const STATES: Record<SeenOrder['status'], string> = {
   failed: 'REJECTED',
 };
 
+const typeOf = ({ limit }: SeenOrder): string => (limit === null ? 'MARKET' : 'LIMIT');
+
 const tellOrder = (order: SeenOrder) => ({
   orderId: Number(order.ref),
   symbol: order.symbol,
   status: STATES[order.status],
   clientOrderId: order.clientOrderId,
-  price: '0.00',
+  price: order.limit ?? '0.00',
   avgPrice: order.fillPrice ?? '0.00000',
   origQty: order.quantity,
   executedQty: order.fillQuantity,
   cumQuote: multiply(order.fillQuantity, order.fillPrice ?? ZERO),
   timeInForce: 'GTC',
-  type: 'MARKET',
+  type: typeOf(order),
   reduceOnly: order.reduceOnly,
   closePosition: false,
   side: order.side.toUpperCase(),
@@ -100,7 +103,7 @@ const tellOrder = (order: SeenOrder) => ({
   stopPrice: '0.00',
   workingType: 'CONTRACT_PRICE',
   priceProtect: false,
-  origType: 'MARKET',
+  origType: typeOf(order),
   priceMatch: 'NONE',
   selfTradePreventionMode: 'EXPIRE_MAKER',
   goodTillDate: 0,
@@ -112,10 +115,10 @@ const tellUpdate = (order: SeenOrder) => ({
   s: order.symbol,
   c: order.clientOrderId,
   S: order.side.toUpperCase(),
-  o: 'MARKET',
+  o: typeOf(order),
   f: 'GTC',
   q: order.quantity,
-  p: '0',
+  p: order.limit ?? '0',
   ap: order.fillPrice ?? '0',
   sp: '0',
   x: order.status === 'placed' ? 'NEW' : order.status === 'cancelled' ? 'CANCELED' : 'TRADE',
@@ -131,7 +134,7 @@ const tellUpdate = (order: SeenOrder) => ({
   m: false,
   R: order.reduceOnly,
   wt: 'CONTRACT_PRICE',
-  ot: 'MARKET',
+  ot: typeOf(order),
   ps: 'BOTH',
   cp: false,
   rp: '0',
@@ -292,7 +295,23 @@ function routesOf(office: Office): Routes {
   function place(call: Call): Visit {
     const { holder, params, signedAt } = call;
     const { symbol = '', side = '', type, quantity, newClientOrderId = crypto.randomUUID() } = params;
-    if (type !== 'MARKET') return turnedAway(missing('price'));
+    const { price, timeInForce } = params;
+    if (/^(STOP|TAKE_PROFIT|TRAILING_STOP)/.test(type ?? ''))
+      return turnedAway(
+        refused(
+          400,
+          -4120,
+          'Order type not supported for this endpoint. Please use the Algo Order API endpoints instead.',
+        ),
+      );
+    if (type !== 'MARKET' && type !== 'LIMIT') return turnedAway(refused(400, -1116, 'Invalid orderType.'));
+    const isLimit = type === 'LIMIT';
+    if (isLimit && !timeInForce) return turnedAway(missing('timeInForce'));
+    if (isLimit && timeInForce !== 'GTC') return turnedAway(refused(400, -1115, 'Invalid timeInForce.'));
+    if (isLimit && !price) return turnedAway(missing('price'));
+    if (isLimit && !(Number(price) > 0)) return turnedAway(refused(400, -4001, 'Price less than 0.'));
+    if (!isLimit && (price || timeInForce))
+      return turnedAway(refused(400, -1106, "Parameter 'price' sent when not required."));
     if (!/^(BUY|SELL)$/.test(side)) return turnedAway(refused(400, -1117, 'Invalid side.'));
     if (!/^[.A-Z:/a-z0-9_-]{1,36}$/.test(newClientOrderId))
       return turnedAway(refused(400, -4015, 'Client order id is not valid.'));
@@ -310,6 +329,7 @@ function routesOf(office: Office): Routes {
         reduceOnly: params.reduceOnly === 'true',
         sendBefore: signedAt + call.windowMs,
         isHedged: (params.positionSide ?? 'BOTH') !== 'BOTH',
+        ...(isLimit && { limit: quantityOf(price) }),
       },
       tell: (taken) => tellTaken(taken, params.newOrderRespType === 'RESULT'),
     };
@@ -370,6 +390,12 @@ function routesOf(office: Office): Routes {
       return said([{ ...alias, availableBalance, maxWithdrawAmount, marginAvailable: true, updateTime }]);
     });
 
+  const stops = binanceStops(office, {
+    ...{ said, refused, missing, isListed },
+    busy: REFUSALS.broker_rate_limited,
+    badSymbol: BAD_SYMBOL,
+  });
+
   return {
     open: {
       'GET /fapi/v1/ping': () => ({}),
@@ -397,6 +423,7 @@ function routesOf(office: Office): Routes {
       },
     },
     asked: {
+      ...stops.asked,
       'POST /fapi/v1/order': place,
       'GET /fapi/v1/order': (call) =>
         named(call, async () => {
@@ -493,7 +520,7 @@ function routesOf(office: Office): Routes {
           });
         }),
     },
-    trading: ['POST /fapi/v1/order', 'DELETE /fapi/v1/order'],
+    trading: ['POST /fapi/v1/order', 'DELETE /fapi/v1/order', ...stops.trading],
   };
 }
 
@@ -555,7 +582,7 @@ export const binance: Dialect = {
   stream: binanceStream(tellUpdate),
   markets: MARKETS,
   refs: NUMBERS,
-  idFields: ['orderId', 'clientOrderId'],
+  idFields: ['orderId', 'clientOrderId', 'algoId', 'clientAlgoId'],
   busy,
   down: (problem) => refused(503, -1016, problem),
   denied: BAD_KEY,

@@ -2,6 +2,7 @@
 // unfilled, for 90 otherwise. The answer to an order is the order itself.
 
 import { average, type Decimal, sign } from '../../domain/decimal.ts';
+import { binanceStops } from './binance-stops.ts';
 import { binanceFeed } from './feeds.ts';
 import { among } from './orders.ts';
 import {
@@ -84,6 +85,7 @@ function readHeld(row: Row): Held | undefined {
 /** By its documents. What goes to another of its hosts is counted there. */
 const WEIGHTS: Readonly<Record<string, number>> = {
   createOrder: 0,
+  fapiPrivatePostAlgoOrder: 0,
   fetchPositionMode: 30,
   fetchPositions: 5,
   fetchBalance: 5,
@@ -254,6 +256,7 @@ export const binance: Profile = {
       const [bid, ask] = [amount(body, 'bidPrice'), amount(body, 'askPrice')];
       return bid && ask && text(body, 'symbol') === market.id ? { bid, ask } : undefined;
     }),
+  stops: () => binanceStops(readOrder),
 };
 
 const POSITION_MODE = question('fetchPositionMode', [], (body) => {

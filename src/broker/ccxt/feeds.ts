@@ -29,8 +29,12 @@ export const binanceFeed: Feed = {
   read(message) {
     const event = text(message, 'e');
     if (event === 'listenKeyExpired') return { over: true };
-    if (event !== 'ORDER_TRADE_UPDATE') return undefined;
     const order = at(message, 'o');
+    if (event === 'ALGO_UPDATE')
+      return {
+        orders: [{ clientOrderId: text(order, 'caid') ?? null, brokerRef: word(order, 'aid') ?? null }],
+      };
+    if (event !== 'ORDER_TRADE_UPDATE') return undefined;
     return {
       orders: [{ clientOrderId: text(order, 'c') ?? null, brokerRef: word(order, 'i') ?? null }],
     };
