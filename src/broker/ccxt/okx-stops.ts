@@ -18,12 +18,12 @@ const FATES = {
   partially_failed: 'ended',
 } as const;
 
-/** null: it takes a profit, and stops nothing. */
+/** null: it takes a profit and stops nothing, or it could open. */
 function readStop(row: Row): SeenStop | null | undefined {
   const [ref, marketId, state] = [text(row, 'algoId'), text(row, 'instId'), text(row, 'state')];
   const [side, fate] = [oneOf(SIDES, text(row, 'side')), oneOf(FATES, state)];
   if (!ref || !marketId || !side || !fate) return undefined;
-  if (at(row, 'slTriggerPx') === '') return null;
+  if (at(row, 'slTriggerPx') === '' || text(row, 'reduceOnly') !== 'true') return null;
   const [price, contracts] = [amount(row, 'slTriggerPx'), sizeOf(row)];
   const became = ordersOf(row);
   if (!price || contracts === undefined || !became) return undefined;
