@@ -305,8 +305,11 @@ export interface Dialect {
   /** null: the paper engine's own list, as it stands. */
   readonly markets: readonly Listed[] | null;
   readonly refs: Refs;
-  /** The desk is for the engine's own language; a broker's goes by the office. */
-  open(office: Office, desk: Desk): (request: WireRequest) => Visit;
+  /**
+   * The desk is for the engine's own language; a broker's goes by the office. Awaited where a request means something else by what
+   * stands there already: a stop that takes another's place.
+   */
+  open(office: Office, desk: Desk): (request: WireRequest) => Visit | Promise<Visit>;
   readonly stream?: StreamDialect;
   busy(retryAfterMs: number): Answer;
   /** The engine failed. */

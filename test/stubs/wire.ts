@@ -119,7 +119,7 @@ export interface Call {
 /** Of the paths that anybody may ask, and of those that need a key, by "GET /path". */
 export interface Routes {
   readonly open: Readonly<Record<string, (params: Params) => object>>;
-  readonly asked: Readonly<Record<string, (call: Call) => Visit>>;
+  readonly asked: Readonly<Record<string, (call: Call) => Visit | Promise<Visit>>>;
   /** Which of them need the permission to trade. */
   readonly trading: readonly string[];
 }
@@ -151,7 +151,7 @@ interface Manners {
 /** Reads requests by a table of routes. */
 export const listener =
   ({ open, asked, trading }: Routes, { place, authenticate, said, forbidden, unknown }: Manners) =>
-  (request: WireRequest): Visit => {
+  (request: WireRequest): Visit | Promise<Visit> => {
     const { path, params } = place?.(request.path) ?? { path: request.path, params: {} };
     const route = `${request.method} ${path}`;
     const anybodys = open[route];

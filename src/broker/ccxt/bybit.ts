@@ -2,6 +2,7 @@
 // of the exchange forgets), then in the history, then among the executions.
 
 import { average, type Decimal, negate, sign, ZERO } from '../../domain/decimal.ts';
+import { bybitStops, listOf } from './bybit-stops.ts';
 import { bybitFeed } from './feeds.ts';
 import { acknowledged, among, type Fill, only, orderOfFills } from './orders.ts';
 import {
@@ -55,9 +56,9 @@ function readOrder(row: unknown): SeenOrder | undefined {
   };
 }
 
-/** A stop for whatever is held by then has no size. It opens nothing, and is never one of ours. Of a list: null is passed over. */
+/** A stop or a target of the position itself: it opens nothing, and is no order yet. Of a list: null is passed over. */
 const readListed = (row: Row): SeenOrder | null | undefined =>
-  at(row, 'closeOnTrigger') === true && sign(exact(row, 'qty') ?? ZERO) === 0 ? null : readOrder(row);
+  at(row, 'closeOnTrigger') === true && text(row, 'orderStatus') === 'Untriggered' ? null : readOrder(row);
 
 function averageOf(row: unknown, filled: Decimal): Decimal | null {
   const price = amount(row, 'avgPrice');
@@ -95,9 +96,6 @@ function readFill(row: Row): Fill | undefined {
     fee: amount(row, 'execFee') ?? null,
   };
 }
-
-const listOf = (body: unknown): unknown =>
-  word(body, 'retCode') === '0' ? at(body, 'result', 'list') : undefined;
 
 const PAGE = 20;
 /** The exchange gives a place to go on from even where nothing follows. */
@@ -304,6 +302,7 @@ export const bybit: Profile = {
       const [bid, ask] = [amount(row, 'bid1Price'), amount(row, 'ask1Price')];
       return bid && ask && text(row, 'symbol') === market.id ? { bid, ask } : undefined;
     }),
+  stops: (kind) => bybitStops(kind, readOrder),
 };
 
 const KEY = question('privateGetV5UserQueryApi', [], (body) => {

@@ -29,8 +29,8 @@ import { type Credentials, type Heard, Unanswered } from './wire.ts';
 
 /** A stop that comes later than this after it was signed may have been followed by another. */
 const TAKEN_WITHIN_MS = 5_000;
-/** An exchange's clock and ours differ a little even when they were compared. */
-const A_LITTLE_MS = 60_000;
+/** Clocks differ a little even when they were compared. No more: what fired before it was set was another stop. */
+const A_LITTLE_MS = 5_000;
 
 interface Keeping {
   readonly exchange: Exchange;
