@@ -180,7 +180,7 @@ export function classicStops(office: Office): Pick<Routes, 'asked' | 'trading'> 
       })),
     );
 
-  function place(call: Call): Visit {
+  async function place(call: Call): Promise<Visit> {
     const { holder, params } = call;
     const { account } = holder;
     const wrong = fault(call);
@@ -196,15 +196,12 @@ export function classicStops(office: Office): Pick<Routes, 'asked' | 'trading'> 
       price: quantityOf(params.stopLossTriggerPrice),
       triggerBy: stopLossTriggerType === 'mark_price' ? 'mark' : 'last',
     };
+    const there = await standing(account, symbol);
+    const isAgain = there?.side === side;
     return {
       what: 'stop',
       account,
-      stop,
-      async settle() {
-        const there = await standing(account, symbol);
-        if (there?.side !== side) return { stop };
-        return { stop: { ...stop, clientOrderId: there.clientOrderId, moves: there.ref } };
-      },
+      stop: isAgain ? { ...stop, clientOrderId: there.clientOrderId, moves: there.ref } : stop,
       tell(taken) {
         if (taken.outcome === 'refused')
           return taken.code === 'would_trigger'

@@ -102,7 +102,7 @@ const invalid = (name: string): Answer => refused(25200, `${name} validation err
 
 /** What is wrong with it, whatever stands there. */
 function fault({ params }: Call): Answer | null {
-  const { symbol = '', type = 'tpsl', tpslMode = 'full', qty, posSide, stopLoss, clientOid = 'a' } = params;
+  const { symbol = '', type = 'tpsl', tpslMode = 'full', qty, posSide, clientOid = 'a' } = params;
   if (params.category?.toUpperCase() !== 'USDT-FUTURES') return invalid('category');
   if (!isListed(symbol)) return STOP_REFUSALS.invalid_symbol();
   // The exchange has others; this stub keeps stops, of the position or of a part of it.
@@ -123,6 +123,21 @@ function faultOfStop({ stopLoss, slTriggerBy = 'market', slOrderType = 'market' 
 }
 
 const isClientId = (id: string): boolean => /^[.A-Z:/a-z0-9_-]{1,32}$/.test(id);
+
+type Moved = AskedStop & { readonly moves: string };
+
+/** As it is to be from now on: of the whole position its quantity says nothing. */
+const movedBy = ({ qty, stopLoss, slTriggerBy }: Params, stop: SeenStop): Moved => ({
+  ...{ clientOrderId: stop.clientOrderId, symbol: stop.symbol, side: stop.side, moves: stop.ref },
+  quantity: stop.quantity === null ? null : quantityOf(qty),
+  price: stopLoss === undefined ? stop.price : quantityOf(stopLoss),
+  triggerBy: slTriggerBy === undefined ? stop.triggerBy : slTriggerBy === 'mark' ? 'mark' : 'last',
+});
+
+const isSame = (moved: AskedStop, stop: SeenStop): boolean =>
+  compare(moved.price, stop.price) === 0 &&
+  compare(moved.quantity ?? ZERO, stop.quantity ?? ZERO) === 0 &&
+  moved.triggerBy === stop.triggerBy;
 
 export function unifiedStops(office: Office): Pick<Routes, 'asked' | 'trading'> {
   /** What stands there, or is held, forbids it. */
@@ -150,7 +165,7 @@ export function unifiedStops(office: Office): Pick<Routes, 'asked' | 'trading'> 
       : STOP_REFUSALS[taken.code]();
   };
 
-  function place(call: Call): Visit {
+  async function place(call: Call): Promise<Visit> {
     const { holder, params } = call;
     const wrong = fault(call);
     if (wrong) return turnedAway(wrong);
@@ -162,16 +177,9 @@ export function unifiedStops(office: Office): Pick<Routes, 'asked' | 'trading'> 
       price: quantityOf(params.stopLoss),
       triggerBy: params.slTriggerBy === 'mark' ? 'mark' : 'last',
     };
-    return {
-      what: 'stop',
-      account: holder.account,
-      stop,
-      async settle() {
-        const answer = await hindrance(call, stop);
-        return answer ? { answer } : { stop };
-      },
-      tell: (taken) => tell(stop, taken),
-    };
+    const answer = await hindrance(call, stop);
+    if (answer) return visit('other', call, () => answer);
+    return { what: 'stop', account: holder.account, stop, tell: (taken) => tell(stop, taken) };
   }
 
   /** By the exchange's id where there is one. */
@@ -181,54 +189,25 @@ export function unifiedStops(office: Office): Pick<Routes, 'asked' | 'trading'> 
     return stops.find((stop) => (orderId ? stop.ref === orderId : stop.clientOrderId === clientOid)) ?? null;
   }
 
-  function modify(call: Call): Visit {
+  async function modify(call: Call): Promise<Visit> {
     const { holder, params } = call;
-    const { orderId, clientOid, qty, stopLoss, slTriggerBy } = params;
-    if (!orderId && !clientOid) return turnedAway(invalid('orderId'));
-    if (!(Number(qty) > 0)) return turnedAway(invalid('qty'));
-    if (params.takeProfit) return turnedAway(invalid('takeProfit'));
-    const asked: AskedStop = {
-      clientOrderId: clientOid ?? '',
-      symbol: '',
-      side: 'sell',
-      quantity: null,
-      price: quantityOf(stopLoss),
-      triggerBy: 'last',
-    };
-    let moved = asked;
-    return {
-      what: 'stop',
-      account: holder.account,
-      stop: asked,
-      async settle() {
-        const stop = await find(call);
-        if (stop?.status === 'triggered' || stop?.status === 'rejected')
-          return { answer: refused(25596, 'Cannot modify strategy in triggered or error state') };
-        if (stop?.status !== 'standing') return { answer: GONE() };
-        const wrong = stopLoss === undefined ? null : faultOfStop(params, stop.symbol);
-        if (wrong) return { answer: wrong };
-        const { clientOrderId, symbol, side } = stop;
-        const triggerBy =
-          slTriggerBy === undefined ? stop.triggerBy : slTriggerBy === 'mark' ? 'mark' : 'last';
-        moved = {
-          ...{ clientOrderId, symbol, side, triggerBy },
-          // Of the whole position it says nothing.
-          quantity: stop.quantity === null ? null : quantityOf(qty),
-          price: stopLoss === undefined ? stop.price : quantityOf(stopLoss),
-        };
-        const isSame =
-          compare(moved.price, stop.price) === 0 &&
-          compare(moved.quantity ?? ZERO, stop.quantity ?? ZERO) === 0 &&
-          triggerBy === stop.triggerBy;
-        if (isSame)
-          return {
-            answer: refused(25600, 'No changes made to the TP/SL order; please modify before submitting'),
-          };
-        const answer = await hindrance(call, { ...moved, moves: stop.ref });
-        return answer ? { answer } : { stop: { ...moved, moves: stop.ref } };
-      },
-      tell: (taken) => tell(moved, taken),
-    };
+    const { orderId, clientOid, qty, stopLoss } = params;
+    const not = (answer: Answer) => visit('other', call, () => answer);
+    if (!orderId && !clientOid) return not(invalid('orderId'));
+    if (!(Number(qty) > 0)) return not(invalid('qty'));
+    if (params.takeProfit) return not(invalid('takeProfit'));
+    const stop = await find(call);
+    if (stop?.status === 'triggered' || stop?.status === 'rejected')
+      return not(refused(25596, 'Cannot modify strategy in triggered or error state'));
+    if (stop?.status !== 'standing') return not(GONE());
+    const wrong = stopLoss === undefined ? null : faultOfStop(params, stop.symbol);
+    if (wrong) return not(wrong);
+    const moved = movedBy(params, stop);
+    if (isSame(moved, stop))
+      return not(refused(25600, 'No changes made to the TP/SL order; please modify before submitting'));
+    const answer = await hindrance(call, moved);
+    if (answer) return not(answer);
+    return { what: 'stop', account: holder.account, stop: moved, tell: (taken) => tell(moved, taken) };
   }
 
   const inFutures = (call: Call, answer: (stops: readonly SeenStop[]) => Answer): Visit =>

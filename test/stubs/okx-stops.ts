@@ -49,6 +49,14 @@ const STOP_REFUSALS: Record<Exclude<StopRefusalCode, 'broker_rate_limited' | 'wo
   refused: [51261, 'Each user can hold up to 500 pending stop orders at the same time.'],
 };
 const ONE_FOR_ALL: Words = [51088, 'You can only place 1 TP/SL order to close an entire position'];
+const WHOLE_PRICE: Words = [
+  51523,
+  'Unable to modify the order price of a stop order that closes an entire position. Please modify the trigger price instead.',
+];
+const WHOLE_SIZE: Words = [
+  51524,
+  'Unable to modify the order quantity of a stop order that closes an entire position. Please modify the trigger price instead.',
+];
 const ENDED: Words = [51503, 'Your order has already been filled or canceled.'];
 
 const STATES: Record<SeenStop['status'], string> = {
@@ -159,7 +167,7 @@ export function okxStops(office: Office): Pick<Routes, 'asked' | 'trading'> {
     );
   };
 
-  function place(call: Call): Visit {
+  async function place(call: Call): Promise<Visit> {
     const { holder, params } = call;
     const words = fault(params, call);
     if (words) return turnedAway(failed(params, words));
@@ -172,20 +180,11 @@ export function okxStops(office: Office): Pick<Routes, 'asked' | 'trading'> {
       triggerBy: params.slTriggerPxType === 'mark' ? 'mark' : 'last',
       marginMode: params.tdMode === 'isolated' ? 'isolated' : 'cross',
     };
-    return {
-      what: 'stop',
-      account: holder.account,
-      stop,
-      async settle() {
-        const stops = await office.stops(holder.account);
-        const isTaken = stops.some(
-          ({ status, symbol, quantity }) =>
-            status === 'standing' && symbol === stop.symbol && quantity === null,
-        );
-        return isTaken && stop.quantity === null ? { answer: failed(params, ONE_FOR_ALL) } : { stop };
-      },
-      tell: (taken) => told(params, stop, taken),
-    };
+    const isTaken = (await office.stops(holder.account)).some(
+      ({ status, symbol, quantity }) => status === 'standing' && symbol === stop.symbol && quantity === null,
+    );
+    if (isTaken && stop.quantity === null) return visit('other', call, () => failed(params, ONE_FOR_ALL));
+    return { what: 'stop', account: holder.account, stop, tell: (taken) => told(params, stop, taken) };
   }
 
   /** By the exchange's id where there is one. */
@@ -194,61 +193,34 @@ export function okxStops(office: Office): Pick<Routes, 'asked' | 'trading'> {
     return stops.find((stop) => (algoId ? stop.ref === algoId : stop.clientOrderId === algoClOrdId)) ?? null;
   }
 
-  function amend(call: Call): Visit {
+  async function amend(call: Call): Promise<Visit> {
     const { holder, params } = call;
-    const {
-      instId = '',
-      algoId,
-      algoClOrdId,
-      newSlTriggerPx,
-      newSlOrdPx,
-      newSz,
-      newSlTriggerPxType,
-    } = params;
-    const not = (words: Words) => turnedAway(failed(params, words));
+    const { instId = '', algoId, algoClOrdId, newSlTriggerPx, newSlOrdPx, newSz } = params;
+    const not = (words: Words) => visit('other', call, () => failed(params, words));
     if (!isListed(instId)) return not(REFUSALS.invalid_symbol);
     if (!algoId && !algoClOrdId) return not([51000, 'Parameter algoId or algoClOrdId error']);
     if (!newSlTriggerPx && !newSlOrdPx && !newSz)
       return not([51500, 'You must enter a price, quantity, or TP/SL']);
     if (newSlTriggerPx && !isPrice(newSlTriggerPx, instId)) return not(OFF_TICK);
-    const asked: AskedStop = {
-      clientOrderId: algoClOrdId ?? '',
-      symbol: instId,
-      side: 'sell',
-      quantity: null,
-      price: quantityOf(newSlTriggerPx),
-      triggerBy: 'last',
+    const stop = await find(call, params);
+    if (stop?.symbol !== instId) return not(STOP_REFUSALS.not_found);
+    if (stop.status !== 'standing') return not(ENDED);
+    if (stop.quantity === null && newSlOrdPx) return not(WHOLE_PRICE);
+    if (stop.quantity === null && newSz) return not(WHOLE_SIZE);
+    const { clientOrderId, symbol, side, triggerBy, marginMode } = stop;
+    // Without a word it stays as it is.
+    if ((params.newSlTriggerPxType ?? triggerBy) !== triggerBy)
+      return not([51528, 'Unable to modify trigger price type']);
+    const moved = {
+      ...{ clientOrderId, symbol, side, triggerBy, ...(marginMode && { marginMode }) },
+      quantity: newSz ? quantityOf(newSz) : stop.quantity,
+      price: newSlTriggerPx ? quantityOf(newSlTriggerPx) : stop.price,
+      moves: stop.ref,
     };
-    let moved = asked;
     return {
       what: 'stop',
       account: holder.account,
-      stop: asked,
-      async settle() {
-        const stop = await find(call, params);
-        const refuse = (words: Words) => ({ answer: failed(params, words) });
-        if (stop?.symbol !== instId) return refuse(STOP_REFUSALS.not_found);
-        if (stop.status !== 'standing') return refuse(ENDED);
-        if (stop.quantity === null && newSlOrdPx)
-          return refuse([
-            51523,
-            'Unable to modify the order price of a stop order that closes an entire position. Please modify the trigger price instead.',
-          ]);
-        if (stop.quantity === null && newSz)
-          return refuse([
-            51524,
-            'Unable to modify the order quantity of a stop order that closes an entire position. Please modify the trigger price instead.',
-          ]);
-        if ((newSlTriggerPxType ?? stop.triggerBy) !== stop.triggerBy)
-          return refuse([51528, 'Unable to modify trigger price type']);
-        const { clientOrderId, symbol, side, triggerBy, marginMode } = stop;
-        moved = {
-          ...{ clientOrderId, symbol, side, triggerBy, ...(marginMode && { marginMode }) },
-          quantity: newSz ? quantityOf(newSz) : stop.quantity,
-          price: newSlTriggerPx ? quantityOf(newSlTriggerPx) : stop.price,
-        };
-        return { stop: { ...moved, moves: stop.ref } };
-      },
+      stop: moved,
       tell: (taken) => told(params, moved, taken),
     };
   }
