@@ -26,7 +26,7 @@ export interface Answer {
   readonly afterMs?: number;
 }
 
-interface Script {
+export interface Script {
   readonly environment?: string;
   readonly marginMode?: MarginMode;
   /** Raw rows of its list of markets. */
