@@ -6,8 +6,16 @@ import { BrokerUnavailable } from '../../src/broker/broker.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import type { ClientOrderId } from '../../src/domain/ids.ts';
 import type { Answer } from './ccxt-script.ts';
-import { type Expected, NONSENSE, placedAs, STOP_ID, stopDesk, told } from './ccxt-stops-desk.ts';
-import { NEVER, NO_HURRY } from './paper-desk.ts';
+import {
+  type Expected,
+  NONSENSE,
+  placedAs,
+  STOP_ID,
+  stopDesk,
+  targetBeside,
+  told,
+} from './ccxt-stops-desk.ts';
+import { NO_HURRY } from './paper-desk.ts';
 
 const said = (...data: readonly object[]): Answer => ({ body: { code: '0', msg: '', data } });
 const failed = (sCode: string, sMsg: string): Answer => ({
@@ -196,21 +204,10 @@ describe('OKX’s stops, as they go out', () => {
   });
 
   test('a target rests, reduces, and goes to the position’s margin mode', async () => {
-    const taken = { ordId: '1', clOrdId: 'fp1', sCode: '0', sMsg: '' };
+    const clOrdId = 'fp0000000000000000000001';
+    const taken = { ordId: '1', clOrdId, sCode: '0', sMsg: '' };
     const { broker, stop, asked } = await stopDesk('okx', [held('isolated'), said(taken)]);
-    const { instrument } = stop();
-    const placed = await broker.place(
-      {
-        clientOrderId: 'fp1' as ClientOrderId,
-        instrument,
-        side: 'sell',
-        quantity: decimal('0.01'),
-        reduceOnly: true,
-        sendBefore: NEVER,
-        limit: decimal('70000.5'),
-      },
-      NO_HURRY,
-    );
+    const placed = await broker.place(targetBeside(stop()), NO_HURRY);
     assert.equal(placed.outcome, 'accepted');
     assert.deepEqual(told(asked[1] ?? assert.fail()), {
       route: 'POST /api/v5/trade/batch-orders',
@@ -223,7 +220,7 @@ describe('OKX’s stops, as they go out', () => {
           sz: '1',
           tdMode: 'isolated',
           reduceOnly: true,
-          clOrdId: 'fp1',
+          clOrdId,
         },
       ],
     });
