@@ -10,7 +10,7 @@ import {
   type Position,
   TRADABLE,
 } from '../src/broker/broker.ts';
-import { isResting } from '../src/broker/paper/engine.ts';
+import { isResting } from '../src/broker/paper/book.ts';
 import type { PaperLedger, PaperOrder } from '../src/broker/paper/ledger.ts';
 import { openPaper } from '../src/broker/paper/paper.ts';
 import { type Db, sql } from '../src/data/engine/db.ts';
@@ -128,7 +128,7 @@ export async function openDesk({ file, pause, traits: usual, stepOf, onChange }:
       wait,
       restsMs: ({ clientOrderId }) => restsMs(id, clientOrderId),
       partStep: stepOf,
-    })({ id, environment: 'live', paper: JSON.parse(paper) }, PATIENT);
+    })({ id, paper: JSON.parse(paper) }, PATIENT);
 
   const seats = new Map<AccountId, Seat>();
   for (const row of await db.all<SeatRow>(sql`select * from exchange_accounts`))

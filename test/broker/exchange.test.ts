@@ -61,7 +61,7 @@ describe('the connector', () => {
     const id = newAccount();
     const unused = () => assert.fail('our own ledger is not asked');
     const { paper } = openBrokers({
-      ledger: { read: unused, find: unused, write: unused },
+      ledger: { read: unused, find: unused, findStop: unused, write: unused },
       clock: { now: Date.now },
       wait: unused,
       urls: { paper: desk.url },

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { BrokerUnavailable, type Instrument, type Market, type OpenBroker } from '../../src/broker/broker.ts';
-import { invalidSymbol } from '../../src/broker/paper/engine.ts';
 import { quote } from '../../src/broker/paper/market.ts';
 import { openPaper, openSimulated } from '../../src/broker/paper/paper.ts';
+import { invalidSymbol } from '../../src/broker/paper/rejections.ts';
 import { openBrokers } from '../../src/broker/registry.ts';
 import { openPaperLedger } from '../../src/data/orders/paper-ledger.ts';
 import { BROKER_NAMES } from '../../src/domain/brokers.ts';
@@ -353,8 +353,13 @@ describe('the paper broker', () => {
         calls.push(name);
         return call(...args);
       };
-    const { read, find, write } = desk.deps.ledger;
-    const counted = { read: note('read', read), find: note('find', find), write: note('write', write) };
+    const { read, find, findStop, write } = desk.deps.ledger;
+    const counted = {
+      read: note('read', read),
+      find: note('find', find),
+      findStop: note('find', findStop),
+      write: note('write', write),
+    };
     const broker = await desk.open(newAccount(), {}, counted);
     for (let times = 0; times < 3; times++) accepted(await place(broker, 'buy', '0.1'));
     assert.deepEqual(calls, ['read', 'write', 'write', 'write']);

@@ -17,7 +17,7 @@ import {
   type Quote,
 } from '../broker.ts';
 import { baseAddress, isUnsent, wholeAnswers } from '../wire.ts';
-import { invalidSymbol } from './engine.ts';
+import { invalidSymbol } from './rejections.ts';
 import {
   BALANCE,
   CANCELLED,
