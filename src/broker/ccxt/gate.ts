@@ -13,6 +13,7 @@ import {
   ZERO,
 } from '../../domain/decimal.ts';
 import { gateFeed } from './feeds.ts';
+import { gateStops } from './gate-stops.ts';
 import { among, type Fill, orderOfFills } from './orders.ts';
 import {
   type Held,
@@ -57,10 +58,7 @@ function readOrder(row: unknown): SeenOrder | undefined {
   };
 }
 
-/**
- * A close of whatever is held by then, which somebody placed there: it has no size, and so no side. It opens nothing, and is
- * never one of ours.
- */
+/** A close of whatever is held by then, such as a stop becomes: it has no size, and so no side. It opens nothing. */
 const closesAll = (row: Row): boolean => at(row, 'is_close') === true && count(row, 'size') === ZERO;
 
 /** Of a list: null is passed over. */
@@ -282,6 +280,7 @@ export const gate: Profile = {
       const [bid, ask] = [amount(row, 'highest_bid'), amount(row, 'lowest_ask')];
       return bid && ask && text(row, 'contract') === market.id ? { bid, ask } : undefined;
     }),
+  stops: () => gateStops((body) => (isRow(body) ? readListed(body) : undefined), readFill),
 };
 
 const DETAIL = question('privateAccountGetDetail', [], (body) =>

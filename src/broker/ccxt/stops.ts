@@ -99,9 +99,12 @@ export function createStops({ words, credentials, setting, holdings, ...keeping 
       const question = await words.place(toSend(stop, market, { marginMode, isSecond }), asking(signal));
       return sent(question, stop, signal);
     };
-    const outcome = await send(false);
-    const last = outcome === 'second' ? await send(true) : outcome;
-    return last === 'second' ? refusedFor(`${title} takes no second stop`) : last;
+    const whole = await send(false);
+    if (whole !== 'second' && !(words.hidesSecond && isRefused(whole))) return whole;
+    const beside = await send(true);
+    // It was refused for something else, and that is to be told.
+    if (whole !== 'second' && (beside === 'second' || isRefused(beside))) return whole;
+    return beside === 'second' ? refusedFor(`${title} takes no second stop`) : beside;
   }
 
   async function move(stop: SentStop, to: StopOrder, signal: AbortSignal): Promise<StopOutcome> {
@@ -231,13 +234,15 @@ export function createStops({ words, credentials, setting, holdings, ...keeping 
   }
 
   async function orderNamed(ref: string, market: Market, signal: AbortSignal): Promise<SeenOrder | null> {
-    const reply = await asking(signal).tell(words.order(ref, market));
-    if ('answer' in reply) {
+    for (const question of [words.order(ref, market), words.fills?.(ref, market)]) {
+      const reply = question && (await asking(signal).tell(question));
+      if (!reply || ('refused' in reply && reply.refused === 'not_found')) continue;
+      if ('refused' in reply) throw new BrokerUnavailable(`${title} refused to look for the order.`);
+      if (reply.answer === null) continue;
       if (reply.answer.ref === ref) return reply.answer;
       throw new BrokerUnavailable(`${title} answered with another order.`);
     }
-    if (reply.refused === 'not_found') return null;
-    throw new BrokerUnavailable(`${title} refused to look for the order.`);
+    return null;
   }
 
   return {
@@ -280,6 +285,9 @@ const acceptedAs = ({ clientId, ref }: TakenStop): StopOutcome => ({
   clientOrderId: clientId,
   brokerRef: ref,
 });
+
+const isRefused = (outcome: StopOutcome): boolean =>
+  outcome.outcome === 'rejected' && outcome.why === 'refused';
 
 const refusedFor = (words: string): StopOutcome => ({ outcome: 'rejected', why: 'refused', words });
 
