@@ -25,6 +25,7 @@ import { marginWarnings, modesToTry } from './margin.ts';
 import { contractsOf, findMarket, type Markets, marketOf, marketsOf, unknownSymbol } from './markets.ts';
 import { stateOf } from './orders.ts';
 import type { Page, Question, SeenOrder } from './profile.ts';
+import type { StopWords } from './stop-words.ts';
 import { createStops } from './stops.ts';
 import { listen } from './stream.ts';
 import { type Call, type Credentials, type Heard, Unanswered } from './wire.ts';
@@ -45,9 +46,11 @@ interface Connecting {
   readonly capabilities: Capabilities;
   /** Of what is opened, where the exchange asks. */
   readonly marginMode: MarginMode;
+  /** Without them no stops are kept there. */
+  readonly words?: StopWords | undefined;
 }
 
-export function connect({ venue, credentials, capabilities, marginMode }: Connecting): Broker {
+export function connect({ venue, credentials, capabilities, marginMode, words }: Connecting): Broker {
   const { exchange, markets } = venue;
   const { profile, kind, environment } = exchange;
   const { title } = profile;
@@ -89,7 +92,6 @@ export function connect({ venue, credentials, capabilities, marginMode }: Connec
     return market;
   }
 
-  const words = profile.stops?.(kind);
   const stops =
     words &&
     createStops({

@@ -7,7 +7,6 @@ import type { ClientOrderId } from '../../domain/ids.ts';
 import type { Side } from '../../domain/orders/order.ts';
 import type { Balance, Quote } from '../broker.ts';
 import type { Said } from '../stream.ts';
-import type { StopWords } from './stop-words.ts';
 import type { Call, Credentials, Heard } from './wire.ts';
 
 /** Asked once, when a connection is opened: ccxt would guess, and remember its guess. */
@@ -246,7 +245,6 @@ export interface Profile {
   positions(market: CcxtMarket | null, kind: AccountKind, page: string | null): Question<Page<Held>>;
   balance(kind: AccountKind): Question<Balance>;
   quote(market: CcxtMarket, kind: AccountKind): Question<Quote>;
-  stops?(kind: AccountKind): StopWords;
 }
 
 export const question = <T>(
