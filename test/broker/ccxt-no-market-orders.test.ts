@@ -37,7 +37,7 @@ const HELD: Readonly<Partial<Record<ExchangeName, unknown>>> = {
     },
   ],
   okx: { code: '0', data: [] },
-  bitget: { code: '00000', data: [] },
+  bitget: { code: '00000', data: { entrustedList: null, endId: null } },
 };
 
 const REFUSED: Readonly<Record<ExchangeName, unknown>> = {
