@@ -2,10 +2,8 @@
 // endpoints, words and codes of its own. An order is answered with its ids only, a reduce-only one perhaps with ours alone.
 
 import { negate, sign, subtract, ZERO } from '../../domain/decimal.ts';
-import { classicStops } from './bitget-classic-stops.ts';
 import { keyStanding } from './bitget-key.ts';
 import { dataOf, listOf, PRODUCT, page, readOrder } from './bitget-rows.ts';
-import { unifiedStops } from './bitget-unified-stops.ts';
 import { bitgetFeed } from './feeds.ts';
 import { acknowledged, among, type Fill, orderOfFills } from './orders.ts';
 import {
@@ -302,7 +300,6 @@ export const bitget: Profile = {
       },
     ),
   capabilities: (kind) => ({ moves: kind === 'unified' ? 'amend' : 'set' }),
-  stops: (kind) => (kind === 'unified' ? unifiedStops : classicStops),
 };
 
 const SETTINGS = question('privateUtaGetV3AccountSettings', [], (body) => {

@@ -3,6 +3,7 @@
 
 import { type Decimal, sign, ZERO } from '../../domain/decimal.ts';
 import type { Side } from '../../domain/orders/order.ts';
+import { listOf, readOrder } from './bybit.ts';
 import {
   type AccountKind,
   type CcxtMarket,
@@ -14,9 +15,6 @@ import {
 } from './profile.ts';
 import { at, each, exact, isRow, oneOf, type Row, text, word } from './rows.ts';
 import { type SeenStop, type StopToFind, type StopWords, stopAmong, type TakenStop } from './stop-words.ts';
-
-export const listOf = (body: unknown): unknown =>
-  word(body, 'retCode') === '0' ? at(body, 'result', 'list') : undefined;
 
 /** Of the order that closes it. */
 const CLOSES = { Buy: 'sell', Sell: 'buy' } as const;
@@ -71,7 +69,7 @@ function meaningOf(words: string): Meaning | undefined {
 const isStopLoss = (row: unknown, side: Side): boolean =>
   text(row, 'stopOrderType') === 'StopLoss' && oneOf(SIDES, text(row, 'side')) === side;
 
-export function bybitStops(kind: AccountKind, readOrder: Question<SeenOrder>['read']): StopWords {
+export function bybitStops(kind: AccountKind): StopWords {
   /** Those that were this stop, and have changed since it was set. */
   const fired =
     ({ market, side, price, since }: StopToFind) =>

@@ -2,7 +2,6 @@
 // of the exchange forgets), then in the history, then among the executions.
 
 import { average, type Decimal, negate, sign, ZERO } from '../../domain/decimal.ts';
-import { bybitStops, listOf } from './bybit-stops.ts';
 import { bybitFeed } from './feeds.ts';
 import { acknowledged, among, type Fill, only, orderOfFills } from './orders.ts';
 import {
@@ -33,7 +32,7 @@ const FATES = {
 } as const;
 const SIDES = { Buy: 'buy', Sell: 'sell' } as const;
 
-function readOrder(row: unknown): SeenOrder | undefined {
+export function readOrder(row: unknown): SeenOrder | undefined {
   const [ref, marketId, status] = [text(row, 'orderId'), text(row, 'symbol'), text(row, 'orderStatus')];
   const [quantity, filled] = [exact(row, 'qty'), exact(row, 'cumExecQty')];
   const side = oneOf(SIDES, text(row, 'side'));
@@ -96,6 +95,9 @@ function readFill(row: Row): Fill | undefined {
     fee: amount(row, 'execFee') ?? null,
   };
 }
+
+export const listOf = (body: unknown): unknown =>
+  word(body, 'retCode') === '0' ? at(body, 'result', 'list') : undefined;
 
 const PAGE = 20;
 /** The exchange gives a place to go on from even where nothing follows. */
@@ -302,7 +304,6 @@ export const bybit: Profile = {
       const [bid, ask] = [amount(row, 'bid1Price'), amount(row, 'ask1Price')];
       return bid && ask && text(row, 'symbol') === market.id ? { bid, ask } : undefined;
     }),
-  stops: (kind) => bybitStops(kind, readOrder),
 };
 
 const KEY = question('privateGetV5UserQueryApi', [], (body) => {

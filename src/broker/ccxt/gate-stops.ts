@@ -4,9 +4,10 @@
 
 import { absolute, add, average, type Decimal, multiply, negate, sign, ZERO } from '../../domain/decimal.ts';
 import type { Side } from '../../domain/orders/order.ts';
+import { readFill, readListed } from './gate.ts';
 import type { Fill } from './orders.ts';
 import { type CcxtMarket, type Page, type Question, question, type SeenOrder } from './profile.ts';
-import { at, count, each, exact, type Row, text, word } from './rows.ts';
+import { at, count, each, exact, isRow, type Row, text, word } from './rows.ts';
 import type { SeenStop, StopToFind, StopToSend, StopWords } from './stop-words.ts';
 
 const SETTLE = 'usdt';
@@ -107,10 +108,7 @@ const initialOf = ({ market, clientOrderId, side, contracts, isSecond }: StopToS
   text: `t-${clientOrderId}`,
 });
 
-export const gateStops = (
-  readOrder: Question<SeenOrder | null>['read'],
-  readFill: (row: Row) => Fill | undefined,
-): StopWords => ({
+export const gateStops: StopWords = {
   codes: {
     AUTO_TRIGGER_PRICE_LESS_LAST: 'passed',
     AUTO_TRIGGER_PRICE_GREATE_LAST: 'passed',
@@ -185,7 +183,8 @@ export const gateStops = (
     list(stop.market, { status: 'finished' }, (body) => ours(readList(body), stop)),
   ],
 
-  order: (ref, market) => question('fetchOrder', [ref, market.symbol], readOrder),
+  order: (ref, market) =>
+    question('fetchOrder', [ref, market.symbol], (body) => (isRow(body) ? readListed(body) : undefined)),
   fills: (ref, market) =>
     question(
       'privateFuturesGetSettleMyTrades',
@@ -196,7 +195,7 @@ export const gateStops = (
         return rows && fills && orderOf(ref, market, { rows, fills });
       },
     ),
-});
+};
 
 /** All that is known of an order without a size: it closed what was held. */
 function orderOf(

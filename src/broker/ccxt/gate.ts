@@ -13,7 +13,6 @@ import {
   ZERO,
 } from '../../domain/decimal.ts';
 import { gateFeed } from './feeds.ts';
-import { gateStops } from './gate-stops.ts';
 import { among, type Fill, orderOfFills } from './orders.ts';
 import {
   type Held,
@@ -62,9 +61,10 @@ function readOrder(row: unknown): SeenOrder | undefined {
 const closesAll = (row: Row): boolean => at(row, 'is_close') === true && count(row, 'size') === ZERO;
 
 /** Of a list: null is passed over. */
-const readListed = (row: Row): SeenOrder | null | undefined => (closesAll(row) ? null : readOrder(row));
+export const readListed = (row: Row): SeenOrder | null | undefined =>
+  closesAll(row) ? null : readOrder(row);
 
-function readFill(row: Row): Fill | undefined {
+export function readFill(row: Row): Fill | undefined {
   const [ref, size, price] = [word(row, 'order_id'), count(row, 'size'), amount(row, 'price')];
   if (!ref || !size || !price) return undefined;
   return { ref, clientId: idOf(row), quantity: absolute(size), price, fee: amount(row, 'fee') ?? null };
@@ -280,7 +280,6 @@ export const gate: Profile = {
       const [bid, ask] = [amount(row, 'highest_bid'), amount(row, 'lowest_ask')];
       return bid && ask && text(row, 'contract') === market.id ? { bid, ask } : undefined;
     }),
-  stops: () => gateStops((body) => (isRow(body) ? readListed(body) : undefined), readFill),
 };
 
 const DETAIL = question('privateAccountGetDetail', [], (body) =>

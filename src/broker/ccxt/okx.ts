@@ -4,7 +4,6 @@
 import { multiply, sign, ZERO } from '../../domain/decimal.ts';
 import { okxFeed } from './feeds.ts';
 import { CONFIG, dataOf, feeOf, readOrder } from './okx-rows.ts';
-import { okxStops } from './okx-stops.ts';
 import { acknowledged, among, type Fill, orderOfFills } from './orders.ts';
 import {
   type Held,
@@ -245,5 +244,4 @@ export const okx: Profile = {
       const [bid, ask] = [amount(row, 'bidPx'), amount(row, 'askPx')];
       return bid && ask && text(row, 'instId') === market.id ? { bid, ask } : undefined;
     }),
-  stops: () => okxStops,
 };

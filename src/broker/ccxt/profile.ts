@@ -7,7 +7,6 @@ import type { ClientOrderId } from '../../domain/ids.ts';
 import type { Side } from '../../domain/orders/order.ts';
 import type { Balance, Capabilities, Quote } from '../broker.ts';
 import type { Said } from '../stream.ts';
-import type { StopWords } from './stop-words.ts';
 import type { Call, Credentials, Heard } from './wire.ts';
 
 /** Asked once, when a connection is opened: ccxt would guess, and remember its guess. */
@@ -248,7 +247,6 @@ export interface Profile {
   quote(market: CcxtMarket, kind: AccountKind): Question<Quote>;
   /** What such an account can do, where that is not what all of them can (domain/brokers.ts). */
   capabilities?(kind: AccountKind): Partial<Capabilities>;
-  stops?(kind: AccountKind): StopWords;
 }
 
 export const question = <T>(
