@@ -2,6 +2,7 @@
 // with the fill does not.
 
 import { unit } from '../src/broker/paper/market.ts';
+import type { Manners } from '../src/broker/paper/rules.ts';
 
 /** From the least up to the most, drawn for each order: the same for the same order. */
 export interface Span {
@@ -20,6 +21,8 @@ export interface Traits {
   readonly forgetsIdsAfterMs: Span | null;
   /** Whose calls are counted together with this account's; null: nobody's. */
   readonly limits: string | null;
+  /** About stops and what rests, where they differ from the broker's. */
+  readonly manners?: Partial<Manners>;
 }
 
 export const PLAIN: Traits = {

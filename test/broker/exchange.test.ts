@@ -224,6 +224,8 @@ describe('the exchange', () => {
       side: 'sell',
       quantity: '2',
       reduce_only: true,
+      limit_price: null,
+      stop_price: null,
       send_before: sold.sendBefore,
       outcome: 'accepted',
       code: null,
