@@ -44,6 +44,10 @@ const WRONG_SIDE: Record<SeenStop['side'], Record<SeenStop['triggerBy'], () => A
 const STOP_REFUSALS: Record<Exclude<StopRefusalCode, 'would_trigger'>, () => Answer> = {
   no_position: () =>
     refused(45068, 'There is no position temporarily, and the order of TP and SL cannot be carried out'),
+  reserved: () => refused(45005, 'Insufficient available positions'),
+  // Another takes its place.
+  second: () =>
+    refused(43024, 'Take profit/stop loss in an existing order, please change it after canceling all'),
   invalid_symbol: REFUSALS.invalid_symbol,
   off_tick: OFF_TICK,
   off_step: REFUSALS.off_step,
@@ -180,7 +184,7 @@ export function classicStops(office: Office): Pick<Routes, 'asked' | 'trading'> 
       })),
     );
 
-  async function place(call: Call): Promise<Visit> {
+  function place(call: Call): Visit {
     const { holder, params } = call;
     const { account } = holder;
     const wrong = fault(call);
@@ -196,12 +200,10 @@ export function classicStops(office: Office): Pick<Routes, 'asked' | 'trading'> 
       price: quantityOf(params.stopLossTriggerPrice),
       triggerBy: stopLossTriggerType === 'mark_price' ? 'mark' : 'last',
     };
-    const there = await standing(account, symbol);
-    const isAgain = there?.side === side;
     return {
       what: 'stop',
       account,
-      stop: isAgain ? { ...stop, clientOrderId: there.clientOrderId, moves: there.ref } : stop,
+      stop,
       tell(taken) {
         if (taken.outcome === 'refused')
           return taken.code === 'would_trigger'

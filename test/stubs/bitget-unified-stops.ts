@@ -59,6 +59,8 @@ const GONE = () => refused(25597, 'Strategy does not exist or has already been s
 
 const STOP_REFUSALS: Record<Exclude<StopRefusalCode, 'would_trigger'>, () => Answer> = {
   no_position: () => refused(25601, 'Position does not exist; cannot set TP/SL'),
+  reserved: () => refused(25225, 'Insufficient available quantity in position'),
+  second: () => refused(25594, 'Only one TP/SL can be set for all positions of the current symbol'),
   invalid_symbol: () => refused(25100, 'Trading pair does not exist'),
   off_tick: OFF_TICK,
   off_step: () => refused(25610, 'Order amount does not meet precision requirements'),
@@ -147,8 +149,6 @@ export function unifiedStops(office: Office): Pick<Routes, 'asked' | 'trading'> 
       (each) => each.status === 'standing' && each.symbol === symbol && each.ref !== stop.moves,
     );
     const held = (await office.positions(holder.account)).find((position) => position.symbol === symbol);
-    if (quantity === null && stops.some((each) => each.quantity === null))
-      return refused(25594, 'Only one TP/SL can be set for all positions of the current symbol');
     if (!held) return null;
     const parts = stops.reduce<Decimal>((sum, each) => add(sum, each.quantity ?? ZERO), quantity ?? ZERO);
     if (quantity !== null && compare(parts, absolute(held.quantity)) > 0)
@@ -165,7 +165,7 @@ export function unifiedStops(office: Office): Pick<Routes, 'asked' | 'trading'> 
       : STOP_REFUSALS[taken.code]();
   };
 
-  async function place(call: Call): Promise<Visit> {
+  function place(call: Call): Visit {
     const { holder, params } = call;
     const wrong = fault(call);
     if (wrong) return turnedAway(wrong);
@@ -177,9 +177,13 @@ export function unifiedStops(office: Office): Pick<Routes, 'asked' | 'trading'> 
       price: quantityOf(params.stopLoss),
       triggerBy: params.slTriggerBy === 'mark' ? 'mark' : 'last',
     };
-    const answer = await hindrance(call, stop);
-    if (answer) return visit('other', call, () => answer);
-    return { what: 'stop', account: holder.account, stop, tell: (taken) => tell(stop, taken) };
+    return {
+      what: 'stop',
+      account: holder.account,
+      stop,
+      refuses: () => hindrance(call, stop),
+      tell: (taken) => tell(stop, taken),
+    };
   }
 
   /** By the exchange's id where there is one. */
@@ -205,9 +209,13 @@ export function unifiedStops(office: Office): Pick<Routes, 'asked' | 'trading'> 
     const moved = movedBy(params, stop);
     if (isSame(moved, stop))
       return not(refused(25600, 'No changes made to the TP/SL order; please modify before submitting'));
-    const answer = await hindrance(call, moved);
-    if (answer) return not(answer);
-    return { what: 'stop', account: holder.account, stop: moved, tell: (taken) => tell(moved, taken) };
+    return {
+      what: 'stop',
+      account: holder.account,
+      stop: moved,
+      refuses: () => hindrance(call, moved),
+      tell: (taken) => tell(moved, taken),
+    };
   }
 
   const inFutures = (call: Call, answer: (stops: readonly SeenStop[]) => Answer): Visit =>

@@ -56,6 +56,7 @@ export const bitget: Dialect = {
     forgetsIdsAfterMs: null,
     limits: 'bitget',
   },
+  manners: ({ accountType }) => ({ secondStop: accountType === 'classic' ? 'instead' : 'refused' }),
   stream: bitgetStream({
     classic: (order, { standing }) => tellClassic(order, standing.marginMode),
     unified: tellUnified,

@@ -40,6 +40,8 @@ const WRONG_SIDE: Record<SeenStop['side'], Record<SeenStop['triggerBy'], Words>>
 
 const STOP_REFUSALS: Record<Exclude<StopRefusalCode, 'broker_rate_limited' | 'would_trigger'>, Words> = {
   no_position: [51058, 'No available position for this algo order'],
+  reserved: [51112, 'Close order size exceeds available size for this position.'],
+  second: [51088, 'You can only place 1 TP/SL order to close an entire position'],
   invalid_symbol: REFUSALS.invalid_symbol,
   off_tick: OFF_TICK,
   off_step: REFUSALS.off_step,
@@ -48,7 +50,6 @@ const STOP_REFUSALS: Record<Exclude<StopRefusalCode, 'broker_rate_limited' | 'wo
   not_found: [51527, 'Order modification unsuccessful. The stop order does not exist.'],
   refused: [51261, 'Each user can hold up to 500 pending stop orders at the same time.'],
 };
-const ONE_FOR_ALL: Words = [51088, 'You can only place 1 TP/SL order to close an entire position'];
 const WHOLE_PRICE: Words = [
   51523,
   'Unable to modify the order price of a stop order that closes an entire position. Please modify the trigger price instead.',
@@ -67,7 +68,7 @@ const STATES: Record<SeenStop['status'], string> = {
   rejected: 'order_failed',
 };
 
-const tellStop = (stop: SeenStop) => ({
+const tellStop = (stop: SeenStop, { holder }: Call) => ({
   activePx: '',
   actualPx: '',
   actualSide: stop.status === 'triggered' ? 'sl' : '',
@@ -101,7 +102,7 @@ const tellStop = (stop: SeenStop) => ({
   state: STATES[stop.status],
   sz: stop.quantity ?? '',
   tag: '',
-  tdMode: stop.marginMode ?? 'cross',
+  tdMode: holder.standing.marginMode,
   tgtCcy: '',
   tpOrdPx: '',
   tpTriggerPx: '',
@@ -167,7 +168,7 @@ export function okxStops(office: Office): Pick<Routes, 'asked' | 'trading'> {
     );
   };
 
-  async function place(call: Call): Promise<Visit> {
+  function place(call: Call): Visit {
     const { holder, params } = call;
     const words = fault(params, call);
     if (words) return turnedAway(failed(params, words));
@@ -180,10 +181,6 @@ export function okxStops(office: Office): Pick<Routes, 'asked' | 'trading'> {
       triggerBy: params.slTriggerPxType === 'mark' ? 'mark' : 'last',
       marginMode: params.tdMode === 'isolated' ? 'isolated' : 'cross',
     };
-    const isTaken = (await office.stops(holder.account)).some(
-      ({ status, symbol, quantity }) => status === 'standing' && symbol === stop.symbol && quantity === null,
-    );
-    if (isTaken && stop.quantity === null) return visit('other', call, () => failed(params, ONE_FOR_ALL));
     return { what: 'stop', account: holder.account, stop, tell: (taken) => told(params, stop, taken) };
   }
 
@@ -207,12 +204,12 @@ export function okxStops(office: Office): Pick<Routes, 'asked' | 'trading'> {
     if (stop.status !== 'standing') return not(ENDED);
     if (stop.quantity === null && newSlOrdPx) return not(WHOLE_PRICE);
     if (stop.quantity === null && newSz) return not(WHOLE_SIZE);
-    const { clientOrderId, symbol, side, triggerBy, marginMode } = stop;
+    const { clientOrderId, symbol, side, triggerBy } = stop;
     // Without a word it stays as it is.
     if ((params.newSlTriggerPxType ?? triggerBy) !== triggerBy)
       return not([51528, 'Unable to modify trigger price type']);
     const moved = {
-      ...{ clientOrderId, symbol, side, triggerBy, ...(marginMode && { marginMode }) },
+      ...{ clientOrderId, symbol, side, triggerBy },
       quantity: newSz ? quantityOf(newSz) : stop.quantity,
       price: newSlTriggerPx ? quantityOf(newSlTriggerPx) : stop.price,
       moves: stop.ref,
@@ -251,7 +248,7 @@ export function okxStops(office: Office): Pick<Routes, 'asked' | 'trading'> {
       const own = stops.filter(
         (stop) => stop.symbol === (instId ?? stop.symbol) && stop.ref === (algoId ?? stop.ref),
       );
-      return said(own.filter(isShown).map(tellStop));
+      return said(own.filter(isShown).map((stop) => tellStop(stop, call)));
     });
   const missing = (name: string) => turnedAway(refused(400, 50014, `Parameter ${name} cannot be empty.`));
 
@@ -265,7 +262,7 @@ export function okxStops(office: Office): Pick<Routes, 'asked' | 'trading'> {
         if (!algoId && !algoClOrdId) return missing('algoId');
         return visit('look_up', call, async () => {
           const stop = await find(call, call.params);
-          return stop ? said(tellStop(stop)) : refused(200, 51603, 'Order does not exist');
+          return stop ? said(tellStop(stop, call)) : refused(200, 51603, 'Order does not exist');
         });
       },
       'GET /api/v5/trade/orders-algo-pending': (call) => {

@@ -430,6 +430,7 @@ export const okx: Dialect = {
     forgetsIdsAfterMs: null,
     limits: 'okx',
   },
+  manners: () => ({ secondStop: 'refused' }),
   stream: okxStream((order, { standing }) => tellOrder(order, standing.marginMode)),
   markets: MARKETS,
   refs: NUMBERS,
