@@ -170,7 +170,7 @@ export function unifiedStops(office: Office): Pick<Routes, 'asked' | 'trading'> 
     const wrong = fault(call);
     if (wrong) return turnedAway(wrong);
     const stop: AskedStop = {
-      clientOrderId: params.clientOid ?? crypto.randomUUID().slice(0, 32),
+      clientOrderId: params.clientOid ?? crypto.randomUUID().replaceAll('-', ''),
       symbol: params.symbol ?? '',
       side: params.posSide === 'long' ? 'sell' : 'buy',
       quantity: params.tpslMode === 'partial' ? quantityOf(params.qty) : null,

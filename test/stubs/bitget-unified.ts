@@ -165,7 +165,7 @@ export function unifiedRoutes(office: Office): Routes {
   function place(call: Call): Visit {
     const { holder, params, signedAt, windowMs } = call;
     const { category, symbol = '', side = '', orderType, qty, price } = params;
-    const { clientOid = crypto.randomUUID(), timeInForce = 'gtc' } = params;
+    const { clientOid = crypto.randomUUID().replaceAll('-', ''), timeInForce = 'gtc' } = params;
     const wrong = (what: string) => turnedAway(refused(40017, `Parameter verification failed ${what}`));
     if (category !== 'USDT-FUTURES') return wrong('category');
     if (orderType !== 'market' && orderType !== 'limit') return wrong('orderType');
