@@ -4,6 +4,7 @@ import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { findListing } from '../src/broker/paper/market.ts';
 import type { Manners } from '../src/broker/paper/rules.ts';
+import { MOVES, STOPS } from '../src/domain/capabilities.ts';
 import { type Decimal, decimal, parseDecimal } from '../src/domain/decimal.ts';
 import type { Registration } from './exchange-desk.ts';
 import type { AskedStop, Standing } from './exchange-dialect.ts';
@@ -42,6 +43,8 @@ const Told = exactly({
   ends_with_position: Type.Optional(Type.Boolean()),
   stops_need_position: Type.Optional(Type.Boolean()),
   reserves: Type.Optional(Type.Boolean()),
+  stop: Type.Optional(Type.Enum([...STOPS])),
+  moves: Type.Optional(Type.Enum([...MOVES])),
   /** Of its book, as a paper account has them. */
   paper: Type.Optional(Type.Unknown()),
   credentials: Type.Optional(Credentials),
@@ -71,6 +74,11 @@ export function readRegistration(body: unknown, before: Registration): Registrat
       forgetsIdsAfterMs: or(told.forgets_ids_after_ms, traits.forgetsIdsAfterMs),
       limits: or(told.limits, traits.limits),
       manners: { ...traits.manners, ...readManners(told) },
+      able: {
+        ...traits.able,
+        ...(told.stop !== undefined && { stop: told.stop }),
+        ...(told.moves !== undefined && { moves: told.moves }),
+      },
     },
     standing: readStanding(told, before.standing),
   };

@@ -313,9 +313,10 @@ export async function openDesk({ file, pause, traits: usual, manners, stepOf, on
 
     async connect(account: AccountId, paper: unknown) {
       await seat(account, paper);
-      const { refusesDuplicates, reduceOnly, forgetsIdsAfterMs, limits } = seatOf(account).traits;
+      const { refusesDuplicates, reduceOnly, forgetsIdsAfterMs, limits, able } = seatOf(account).traits;
       const capabilities: Capabilities = {
         ...brokerOf(account).capabilities,
+        ...able,
         refusesDuplicateIds: refusesDuplicates === true,
         reduceOnly,
         reserves: mannersOf(account).reserves,

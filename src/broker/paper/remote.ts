@@ -132,7 +132,9 @@ function connection(
         ...(moves !== undefined && { moves }),
       },
       ({ status, body }) => {
-        const isIt = (id: ClientOrderId) => id === stop.clientOrderId || id === moves;
+        // Where another takes the place of the first, it has the first one's name.
+        const isIt = (id: ClientOrderId) =>
+          id === stop.clientOrderId || id === moves || capabilities.moves === 'set';
         if (status === 200 && STOP.Check(body) && isIt(body.client_order_id))
           return { outcome: 'accepted', clientOrderId: body.client_order_id, brokerRef: body.broker_ref };
         if (status === 422 && STOP_REFUSED.Check(body) && body.client_order_id === stop.clientOrderId)
@@ -144,7 +146,9 @@ function connection(
   const stops: Stops = {
     place: (stop, signal) => sendStop(stop, signal),
 
-    move: ({ clientOrderId }, to, signal) => sendStop(to, signal, clientOrderId),
+    ...(capabilities.moves === 'amend' && {
+      move: ({ clientOrderId }, to, signal) => sendStop(to, signal, clientOrderId),
+    }),
 
     async remove({ clientOrderId: id }, signal) {
       await question(
