@@ -153,7 +153,9 @@ export function unifiedStops(office: Office): Pick<Routes, 'asked' | 'trading'> 
     const parts = stops.reduce<Decimal>((sum, each) => add(sum, each.quantity ?? ZERO), quantity ?? ZERO);
     if (quantity !== null && compare(parts, absolute(held.quantity)) > 0)
       return refused(25595, 'The total TP/SL quantity for partial positions exceeds the position amount');
-    const isBeyond = compare(price, held.averagePrice) * (side === 'sell' ? 1 : -1) > 0;
+    // What would trigger at once is refused for that.
+    const isReached = compare(price, office.quote(symbol).bid) * (side === 'sell' ? 1 : -1) >= 0;
+    const isBeyond = !isReached && compare(price, held.averagePrice) * (side === 'sell' ? 1 : -1) > 0;
     return isBeyond && sign(held.quantity) > 0 === (side === 'sell') ? BEYOND_ENTRY[side]() : null;
   }
 
