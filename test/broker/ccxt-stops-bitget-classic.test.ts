@@ -12,7 +12,6 @@ import {
   STOP_ID,
   type StopDesk,
   stopDesk,
-  targetBeside,
   told,
 } from './ccxt-stops-desk.ts';
 import { NO_HURRY } from './paper-desk.ts';
@@ -22,7 +21,6 @@ const refused = (code: string, msg: string): Answer => ({
   status: 400,
   body: { code, msg, requestTime: 1, data: null },
 });
-const TARGET_ID = 'fp0000000000000000000001';
 const REF = '1330984742276198400';
 const ORDER_REF = '1330984742276198999';
 
@@ -169,27 +167,6 @@ describe('the stop of a classic account at Bitget, as it goes out', () => {
     const notDone = said({ successList: [], failureList: [{ orderId: REF, errorMsg: 'notExistend' }] });
     const { stops, sent } = await desk(plans(LOSS), notDone);
     await assert.rejects(stops.remove(sent(), NO_HURRY), BrokerUnavailable);
-  });
-
-  test('a target of ours rests and reduces', async () => {
-    const { broker, stop, asked } = await desk(said([]), said({ orderId: '1', clientOid: TARGET_ID }));
-    assert.equal((await broker.place(targetBeside(stop()), NO_HURRY)).outcome, 'accepted');
-    assert.deepEqual(told(asked[1] ?? assert.fail()), {
-      route: 'POST /api/v2/mix/order/place-order',
-      fields: {
-        symbol: 'BTCUSDT',
-        orderType: 'limit',
-        price: '70000.5',
-        force: 'GTC',
-        marginCoin: 'USDT',
-        size: '0.01',
-        productType: 'USDT-FUTURES',
-        clientOid: TARGET_ID,
-        marginMode: 'crossed',
-        reduceOnly: 'YES',
-        side: 'sell',
-      },
-    });
   });
 });
 

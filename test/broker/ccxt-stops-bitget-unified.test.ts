@@ -13,7 +13,6 @@ import {
   STOP_ID,
   type StopDesk,
   stopDesk,
-  targetBeside,
   told,
 } from './ccxt-stops-desk.ts';
 import { NO_HURRY } from './paper-desk.ts';
@@ -23,7 +22,6 @@ const refused = (code: string, msg: string): Answer => ({
   status: 400,
   body: { code, msg, requestTime: 1, data: null },
 });
-const TARGET_ID = 'fp0000000000000000000001';
 const REF = '1330984742276198400';
 const ORDER_REF = '1330984742276198999';
 
@@ -150,29 +148,6 @@ describe('the stop of a unified account at Bitget, as it goes out', () => {
     assert.deepEqual(told(asked[0] ?? assert.fail()), {
       route: 'POST /api/v3/trade/cancel-strategy-order',
       fields: { orderId: REF },
-    });
-  });
-
-  test('a target of ours rests and reduces', async () => {
-    const { broker, stop, asked } = await desk(
-      said({ list: [] }),
-      said({ orderId: '1', clientOid: TARGET_ID }),
-    );
-    assert.equal((await broker.place(targetBeside(stop()), NO_HURRY)).outcome, 'accepted');
-    assert.deepEqual(told(asked[1] ?? assert.fail()), {
-      route: 'POST /api/v3/trade/place-order',
-      fields: {
-        category: 'USDT-FUTURES',
-        symbol: 'BTCUSDT',
-        qty: '0.01',
-        side: 'sell',
-        clientOid: TARGET_ID,
-        price: '70000.5',
-        orderType: 'limit',
-        timeInForce: 'gtc',
-        reduceOnly: 'yes',
-        marginMode: 'crossed',
-      },
     });
   });
 });

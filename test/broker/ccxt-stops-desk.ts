@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import {
   type Broker,
   BrokerBusy,
-  type BrokerOrder,
   BrokerUnavailable,
   type SentStop,
   type StopOrder,
@@ -14,7 +13,7 @@ import {
 import { decimal } from '../../src/domain/decimal.ts';
 import { type ClientOrderId, timestamp } from '../../src/domain/ids.ts';
 import { type Answer, type Asked, type ExchangeName, type Script, scriptedExchange } from './ccxt-script.ts';
-import { NEVER, NO_HURRY } from './paper-desk.ts';
+import { NO_HURRY } from './paper-desk.ts';
 
 export const STOP_ID = 'fs0000000000000000000001' as ClientOrderId;
 
@@ -57,15 +56,6 @@ export async function stopDesk(
     }),
   };
 }
-
-/** A target beside it: it rests, and reduces. */
-export const targetBeside = ({ instrument, side, quantity }: StopOrder): BrokerOrder => ({
-  clientOrderId: 'fp0000000000000000000001' as ClientOrderId,
-  ...{ instrument, side, quantity },
-  reduceOnly: true,
-  sendBefore: NEVER,
-  limit: decimal('70000.5'),
-});
 
 /** What was asked for, as one reads it: its path, and what stands in its address or its body. */
 export function told({ method, url, body }: Asked): { readonly route: string; readonly fields: unknown } {

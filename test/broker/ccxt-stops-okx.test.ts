@@ -6,15 +6,7 @@ import { BrokerUnavailable } from '../../src/broker/broker.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import type { ClientOrderId } from '../../src/domain/ids.ts';
 import type { Answer } from './ccxt-script.ts';
-import {
-  type Expected,
-  NONSENSE,
-  placedAs,
-  STOP_ID,
-  stopDesk,
-  targetBeside,
-  told,
-} from './ccxt-stops-desk.ts';
+import { type Expected, NONSENSE, placedAs, STOP_ID, stopDesk, told } from './ccxt-stops-desk.ts';
 import { NO_HURRY } from './paper-desk.ts';
 
 const said = (...data: readonly object[]): Answer => ({ body: { code: '0', msg: '', data } });
@@ -201,29 +193,6 @@ describe('OKX’s stops, as they go out', () => {
         fields: [{ instId: 'BTC-USDT-SWAP', algoClOrdId: STOP_ID }],
       },
     ]);
-  });
-
-  test('a target rests, reduces, and goes to the position’s margin mode', async () => {
-    const clOrdId = 'fp0000000000000000000001';
-    const taken = { ordId: '1', clOrdId, sCode: '0', sMsg: '' };
-    const { broker, stop, asked } = await stopDesk('okx', [held('isolated'), said(taken)]);
-    const placed = await broker.place(targetBeside(stop()), NO_HURRY);
-    assert.equal(placed.outcome, 'accepted');
-    assert.deepEqual(told(asked[1] ?? assert.fail()), {
-      route: 'POST /api/v5/trade/batch-orders',
-      fields: [
-        {
-          instId: 'BTC-USDT-SWAP',
-          side: 'sell',
-          ordType: 'limit',
-          px: '70000.5',
-          sz: '1',
-          tdMode: 'isolated',
-          reduceOnly: true,
-          clOrdId,
-        },
-      ],
-    });
   });
 });
 
