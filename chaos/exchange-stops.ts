@@ -153,5 +153,3 @@ export function stopDesk({ db, ledger, brokerOf, traitsOf, pass }: Deps) {
     },
   };
 }
-
-export type StopDesk = ReturnType<typeof stopDesk>;

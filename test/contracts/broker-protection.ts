@@ -4,90 +4,33 @@
 // Prices are set by the harness where it can: a case begins at the price of then, and goes on from there in percent of it.
 
 import assert from 'node:assert/strict';
-import { describe, type TestContext } from 'node:test';
-import Big from 'big.js';
+import { describe } from 'node:test';
+import { BrokerBusy, BrokerUnavailable, type StopState } from '../../src/broker/broker.ts';
+import { compare, decimal, multiply, negate, sign, subtract, ZERO } from '../../src/domain/decimal.ts';
+import { PATIENT_MS } from '../broker/patient.ts';
+import { type BrokerHarness, rulesFor } from './broker.ts';
+import { limitRules } from './broker-limits.ts';
 import {
-  BrokerBusy,
-  type BrokerOrder,
-  BrokerUnavailable,
-  type StandingStop,
-  type StopOrder,
-  type StopOutcome,
-  type StopState,
-  type Stops,
-} from '../../src/broker/broker.ts';
-import {
-  compare,
-  type Decimal,
-  decimal,
-  multiply,
-  negate,
-  sign,
-  subtract,
-  ZERO,
-} from '../../src/domain/decimal.ts';
-import type { Side } from '../../src/domain/orders/order.ts';
-import { PATIENT_MS, sentOf } from '../broker/patient.ts';
-import { acceptedState, type BrokerHarness, becomes, type Desk, newId, rulesFor } from './broker.ts';
-
-export interface ProtectionHooks {
-  /** The last price of `symbols.platform` from now on, on connections that are open too. */
-  setPrice?(price: Decimal): Promise<void> | void;
-  /** Every placing and moving of a stop is refused, from the next connection on. */
-  refuseStops?(): Promise<void> | void;
-  /** Stops are placed and moved, and the answer does not arrive, from the next connection on. */
-  loseStopAnswers?(): Promise<void> | void;
-  /** Every stop is gone when somebody looks, from the next connection on. */
-  vanishStops?(): Promise<void> | void;
-  /** The account's owner takes all stops away, at the broker's own pages. */
-  removeStopsByHand?(): Promise<void> | void;
-  /** The account's owner sets one there; without a quantity for all that is held. */
-  foreignStop?(stop: {
-    readonly side: Side;
-    readonly price: Decimal;
-    readonly quantity?: Decimal;
-  }): Promise<void> | void;
-  /** What the broker itself has of stops that were placed, seen from behind the connector. */
-  placedStops?(): Promise<readonly { readonly price: string; readonly triggerBy: string }[]>;
-  /** Why the broker takes a stop where nothing is held. */
-  readonly takesIdleStops?: string;
-  /** Why a stop there does not watch the price that is asked for. */
-  readonly watchesOnePrice?: string;
-}
-
-/** A case's account, and its stops. */
-interface Trading extends Desk {
-  /** A price that far away, in percent, from the one at the beginning. */
-  at(percent: number): Decimal;
-  setPrice(percent: number): Promise<void>;
-  stop(side: Side, percent: number, more?: Partial<StopOrder>): StopOrder;
-  /** Takes it, and sees it standing. */
-  protect(stop: StopOrder): Promise<StopOrder>;
-  standing(): Promise<readonly StandingStop[]>;
-}
-
-interface Needs {
-  /** Hooks without which the case says nothing. */
-  readonly hooks?: readonly Exclude<keyof ProtectionHooks, 'takesIdleStops' | 'watchesOnePrice'>[];
-  readonly faults?: readonly (keyof BrokerHarness['faults'])[];
-  /** false: it is about orders alone. */
-  readonly stops?: boolean;
-  /** Why it is no case for that broker; undefined: it is one. */
-  unless?(desk: Desk): string | undefined;
-}
-
-const reserving = ({ broker }: Desk): string | undefined =>
-  broker.capabilities.reserves
-    ? 'what is protected is kept for its stop, and cannot be closed beside it'
-    : undefined;
-const notMoving = ({ broker }: Desk): string | undefined =>
-  broker.capabilities.moves === 'amend' ? undefined : `a stop there moves by "${broker.capabilities.moves}"`;
-const notReserving = ({ broker }: Desk): string | undefined =>
-  broker.capabilities.reserves ? undefined : 'the broker keeps nothing for what rests';
+  ends,
+  everyCall,
+  isOutcome,
+  isOver,
+  moved,
+  notMoving,
+  type Rule,
+  reasonToSkip,
+  refOf,
+  refused,
+  removeAll,
+  reserving,
+  taken,
+  trading,
+  until,
+} from './protection-desk.ts';
 
 export function protectionContract(name: string, makeHarness: () => Promise<BrokerHarness>): void {
   const numbered = rulesFor(makeHarness);
-  const rule = (sentence: string, needs: Needs, body: (trading: Trading, t: TestContext) => Promise<void>) =>
+  const rule: Rule = (sentence, needs, body) =>
     numbered(sentence, async (desk, t) => {
       const reason = reasonToSkip(desk, needs);
       if (reason !== undefined) return t.skip(reason);
@@ -579,270 +522,6 @@ export function protectionContract(name: string, makeHarness: () => Promise<Brok
       assert.deepEqual(await desk.broker.openOrders(), []);
     });
 
-    // Orders with a limit.
-
-    rule(
-      'an order with a limit rests among the open ones, and fills at its price or better',
-      { hooks: ['setPrice'], stops: false },
-      async (desk) => {
-        await desk.trade('buy');
-        const target = await restingTarget(desk, 5);
-        await desk.setPrice(6);
-        const filled = await becomes(desk.broker, target, ({ status }) => status === 'filled');
-        assert.ok(filled.fillPrice && compare(filled.fillPrice, target.order.limit ?? ZERO) >= 0);
-        assert.equal(await desk.position(), ZERO);
-        assert.deepEqual(await desk.broker.openOrders(), []);
-      },
-    );
-
-    rule(
-      'an order with a limit that opens rests, and fills at its price or better',
-      { hooks: ['setPrice'], stops: false },
-      async (desk) => {
-        const order = desk.order('buy', 1, { limit: desk.at(-5) });
-        const { brokerRef } = acceptedState(await desk.broker.place(order));
-        await desk.setPrice(-4);
-        assert.equal((await desk.broker.find(order, { brokerRef }))?.status, 'placed');
-        await desk.setPrice(-6);
-        const filled = await becomes(desk.broker, { order, brokerRef }, ({ status }) => status === 'filled');
-        assert.ok(filled.fillPrice && compare(filled.fillPrice, desk.at(-5)) <= 0);
-        assert.equal(await desk.position(), desk.harness.quantity);
-      },
-    );
-
-    rule('an order with a limit is cancelled, and its end is found', { stops: false }, async (desk) => {
-      await desk.trade('buy');
-      const { order, brokerRef } = await restingTarget(desk, 5);
-      const open = (await desk.broker.openOrders()).find((each) => each.brokerRef === brokerRef);
-      assert.ok(open);
-      for (let times = 0; times < 2; times++) await desk.broker.cancel(open);
-      const ended = await becomes(desk.broker, { order, brokerRef }, ({ status }) => status === 'cancelled');
-      assert.deepEqual([ended.fillQuantity, ended.fillPrice], [ZERO, null]);
-      assert.deepEqual(await desk.broker.openOrders(), []);
-      assert.equal(await desk.position(), desk.harness.quantity);
-    });
-
-    rule(
-      'an order with a limit that only reduces closes no more than is held, and opens nothing when it is flat',
-      {
-        hooks: ['setPrice'],
-        stops: false,
-        unless: ({ broker }) =>
-          broker.capabilities.reduceOnly ? undefined : 'the broker has no reduce-only orders',
-      },
-      async (desk) => {
-        await desk.trade('buy', 2);
-        const target = await restingTarget(desk, 5, 2);
-        await desk.trade('sell', 1, { reduceOnly: true });
-        await desk.setPrice(6);
-        const ended = await becomes(
-          desk.broker,
-          target,
-          ({ status }) => status !== 'placed' && status !== 'partially_filled',
-        );
-        assert.equal(ended.fillQuantity, desk.harness.quantity);
-        assert.equal(await desk.position(), ZERO);
-
-        await desk.setPrice(0);
-        await desk.trade('buy');
-        await restingTarget(desk, 5);
-        await desk.trade('sell', 1, { reduceOnly: true });
-        await desk.setPrice(6);
-        await desk.broker.openOrders();
-        assert.equal(await desk.position(), ZERO);
-      },
-    );
-
-    for (const first of ['limit', 'stop', 'cancel'] as const)
-      rule(
-        `of a limit with a stop beside it, the ${first === 'cancel' ? 'cancelling of one' : first} ends the other`,
-        { hooks: ['setPrice'], unless: notReserving },
-        async (desk) => {
-          await desk.trade('buy');
-          const { order, brokerRef } = await restingTarget(desk, 5, 1, { stop: desk.at(-5) });
-          const asStop: StopOrder = { ...desk.stop('sell', -5), clientOrderId: order.clientOrderId };
-          const [shown, ...others] = await desk.standing();
-          assert.deepEqual(others, []);
-          assert.deepEqual([shown?.clientOrderId, shown?.price], [order.clientOrderId, desk.at(-5)]);
-          const ref = { brokerRef: shown?.brokerRef ?? null };
-          if (first === 'cancel')
-            for (const open of await desk.broker.openOrders())
-              if (open.brokerRef === brokerRef) await desk.broker.cancel(open);
-          if (first !== 'cancel') await desk.setPrice(first === 'limit' ? 6 : -6);
-          const expected = first === 'limit' ? 'filled' : 'cancelled';
-          await becomes(desk.broker, { order, brokerRef }, ({ status }) => status === expected);
-          if (first === 'stop') assert.equal((await ends(desk, asStop, ref)).order?.status, 'filled');
-          else await isOver(desk, asStop, ref);
-          assert.deepEqual(await desk.standing(), []);
-          assert.equal(await desk.position(), first === 'cancel' ? desk.harness.quantity : ZERO);
-        },
-      );
+    limitRules(rule);
   });
-}
-
-function reasonToSkip(
-  desk: Desk,
-  { hooks = [], faults = [], stops = true, unless }: Needs,
-): string | undefined {
-  const { harness, broker, connection } = desk;
-  if (!harness.protection) return 'the harness knows nothing of stops';
-  if (stops && !connection.stops)
-    return `the broker keeps no stops: its capabilities say "${broker.capabilities.stop}"`;
-  if (!stops && broker.capabilities.timeInForce.length === 0) return 'the broker lets no order rest';
-  const missing = hooks.find((hook) => harness.protection?.[hook] === undefined);
-  if (missing) return `the harness has no ${missing}`;
-  const unable = faults.find((fault) => harness.faults[fault] === undefined);
-  if (unable) return `the harness has no ${unable}`;
-  return unless?.(desk);
-}
-
-async function trading(desk: Desk): Promise<Trading> {
-  const { broker, harness, instrument } = desk;
-  const { bid } = await broker.quote(instrument);
-  const at = (percent: number): Decimal => {
-    const ticks = new Big(bid).times(1 + percent / 100).div(instrument.tickSize);
-    return decimal(new Big(ticks.toFixed(0)).times(instrument.tickSize));
-  };
-  const setPrice = async (percent: number) => harness.protection?.setPrice?.(at(percent));
-  await setPrice(0);
-  const standing = () => broker.stops.standing(instrument);
-  return {
-    ...desk,
-    at,
-    setPrice,
-    standing,
-    stop: (side, percent, more = {}) => ({
-      clientOrderId: newId(),
-      instrument,
-      side,
-      quantity: harness.quantity,
-      price: at(percent),
-      triggerBy: 'last',
-      ...more,
-    }),
-    async protect(stop) {
-      taken(await broker.stops.place(stop));
-      await until(standing, (shown) => shown.some(({ price }) => price === stop.price));
-      return stop;
-    },
-  };
-}
-
-/** By every way that the broker has for it: the stop at its first price is gone then, and the other one stands. */
-async function moved({ broker, standing }: Trading, first: StopOrder, next: StopOrder): Promise<void> {
-  const { moves } = broker.capabilities;
-  if (moves === 'amend') {
-    const { clientOrderId } = taken(await broker.stops.move(first, next));
-    assert.ok([first.clientOrderId, next.clientOrderId].includes(clientOrderId));
-    return;
-  }
-  const [before] = await standing();
-  taken(await broker.stops.place(next));
-  if (moves === 'set') return;
-  // New before old: for a moment both stand.
-  const both = (await standing()).map(({ price }) => price).toSorted();
-  assert.deepEqual(both, [first.price, next.price].toSorted());
-  await broker.stops.remove(first, { brokerRef: before?.brokerRef ?? null });
-}
-
-/** What the worker would know of it. */
-async function refOf(
-  { standing }: Trading,
-  { price }: StopOrder,
-): Promise<{ readonly brokerRef: string | null }> {
-  const shown = (await standing()).find((stop) => stop.price === price);
-  return { brokerRef: shown?.brokerRef ?? null };
-}
-
-async function removeAll(
-  { broker }: Trading,
-  shown: readonly StandingStop[],
-  like: StopOrder,
-): Promise<void> {
-  for (const { clientOrderId, brokerRef, price } of shown)
-    await broker.stops.remove(
-      { ...like, clientOrderId: clientOrderId ?? like.clientOrderId, price },
-      { brokerRef },
-    );
-}
-
-/** Neither standing nor triggered, if the broker knows it at all. */
-async function isOver(
-  { broker }: Trading,
-  stop: StopOrder,
-  ref: { readonly brokerRef: string | null },
-): Promise<void> {
-  const found = await broker.stops.find(stop, ref);
-  if (found) assert.deepEqual([found.status, found.order], ['ended', null]);
-}
-
-/** Some brokers fill what a stop became a moment later. */
-const ends = async (
-  { broker }: Trading,
-  stop: StopOrder,
-  ref: { readonly brokerRef: string | null },
-): Promise<StopState> => {
-  const isEnded = ({ order }: StopState) =>
-    order !== null && order.status !== 'placed' && order.status !== 'partially_filled';
-  const state = await until(
-    () => broker.stops.find(stop, ref),
-    (found) => found !== null && isEnded(found),
-  );
-  return state ?? assert.fail();
-};
-
-/** A sell that only reduces, above the price, and rests. */
-async function restingTarget(desk: Trading, percent: number, times = 1, more: Partial<BrokerOrder> = {}) {
-  const { reduceOnly } = desk.broker.capabilities;
-  const order = desk.order('sell', times, { limit: desk.at(percent), reduceOnly, ...more });
-  const placed = acceptedState(await desk.broker.place(order));
-  assert.deepEqual([placed.status, placed.fillQuantity], ['placed', ZERO]);
-  const open = await desk.broker.openOrders();
-  assert.deepEqual(
-    open.map(({ brokerRef, side, quantity }) => [
-      placed.brokerRef === null || brokerRef === placed.brokerRef,
-      side,
-      quantity,
-    ]),
-    [[true, 'sell', order.quantity]],
-  );
-  return { order, brokerRef: placed.brokerRef ?? open[0]?.brokerRef ?? null };
-}
-
-function everyCall({ connection, instrument, stop }: Trading, placed: StopOrder) {
-  const { stops } = connection;
-  assert.ok(stops);
-  const sent = sentOf(placed);
-  const calls: ((stops: Stops, signal: AbortSignal) => Promise<unknown>)[] = [
-    (on, signal) => on.place(stop('sell', -4), signal),
-    ...(stops.move
-      ? [(on: Stops, signal: AbortSignal) => on.move?.(sent, stop('sell', -4), signal) ?? assert.fail()]
-      : []),
-    (on, signal) => on.standing(instrument, signal),
-    (on, signal) => on.find(sent, signal),
-    // Last: it may get through.
-    (on, signal) => on.remove(sent, signal),
-  ];
-  return calls.map((call) => (signal: AbortSignal) => call(stops, signal));
-}
-
-const isOutcome = (answer: unknown): answer is StopOutcome =>
-  typeof answer === 'object' && answer !== null && 'outcome' in answer;
-
-function taken(outcome: StopOutcome) {
-  assert.ok(outcome.outcome === 'accepted', JSON.stringify(outcome));
-  return outcome;
-}
-
-function refused(outcome: StopOutcome) {
-  assert.ok(outcome.outcome === 'rejected', JSON.stringify(outcome));
-  return outcome;
-}
-
-async function until<Value>(ask: () => Promise<Value>, isSo: (value: Value) => boolean): Promise<Value> {
-  for (const begun = Date.now(); ; ) {
-    const value = await ask();
-    if (isSo(value)) return value;
-    assert.ok(Date.now() - begun < 60_000, `it does not happen: ${JSON.stringify(value)}`);
-  }
 }
