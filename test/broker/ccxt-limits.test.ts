@@ -6,14 +6,14 @@ import { describe, test } from 'node:test';
 import type { BrokerOrder } from '../../src/broker/broker.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { type ClientOrderId, timestamp } from '../../src/domain/ids.ts';
-import { type Answer, scriptedExchange } from './ccxt-script.ts';
+import { type Answer, type ExchangeName, type Script, scriptedExchange } from './ccxt-script.ts';
 import { told } from './ccxt-stops-desk.ts';
 import { NEVER, NO_HURRY } from './paper-desk.ts';
 
 const ID = 'fp0000000000000000000001' as ClientOrderId;
 
-async function desk(name: 'binance' | 'bybit' | 'gate', answers: readonly Answer[]) {
-  const { broker, asked } = await scriptedExchange(name, answers);
+async function desk(name: ExchangeName, answers: readonly Answer[], script: Script = {}) {
+  const { broker, asked } = await scriptedExchange(name, answers, script);
   const instrument = await broker.resolve('BTCUSDT.P', NO_HURRY);
   assert.ok(!('rejection' in instrument));
   const order = (more: Partial<BrokerOrder> = {}): BrokerOrder => ({
@@ -220,5 +220,125 @@ describe('a limit order at Gate', () => {
     );
     await broker.cancel({ clientOrderId: ID, brokerRef: '77', symbol: instrument.symbol }, NO_HURRY);
     assert.equal(told(asked[1] ?? assert.fail()).route, 'DELETE /api/v4/futures/usdt/orders/77');
+  });
+});
+
+describe('a limit order at OKX', () => {
+  const held = {
+    ...{ instType: 'SWAP', instId: 'BTC-USDT-SWAP', posSide: 'net', pos: '1.23', avgPx: '66000' },
+    mgnMode: 'isolated',
+  };
+  const holding = { body: { code: '0', data: [held] } };
+  const taken = { body: { code: '0', data: [{ ordId: '88', clOrdId: ID, sCode: '0', sMsg: '' }] } };
+
+  test('as it goes out, in the margin mode of the position', async () => {
+    const { broker, asked, order } = await desk('okx', [holding, taken]);
+    assert.equal((await broker.place(order(), NO_HURRY)).outcome, 'accepted');
+    assert.deepEqual(told(asked[1] ?? assert.fail()), {
+      route: 'POST /api/v5/trade/batch-orders',
+      // It has no other time in force.
+      fields: [
+        {
+          instId: 'BTC-USDT-SWAP',
+          tdMode: 'isolated',
+          side: 'sell',
+          ordType: 'limit',
+          sz: '1.23',
+          px: '68123.4',
+          reduceOnly: true,
+          clOrdId: ID,
+        },
+      ],
+    });
+  });
+
+  test('quantity and price as they were given, beyond what is listed', async () => {
+    const { broker, asked, order } = await desk('okx', [holding]);
+    await broker.place(
+      order({ quantity: decimal('0.0123456789'), limit: decimal('0.0000000012345') }),
+      NO_HURRY,
+    );
+    const [{ sz, px }] = told(asked[1] ?? assert.fail()).fields as [Record<string, string>];
+    assert.deepEqual([sz, px], ['1.23456789', '0.0000000012345']);
+  });
+
+  test('found while it rests, and cancelled', async () => {
+    const row = {
+      ...{ instId: 'BTC-USDT-SWAP', ordId: '88', clOrdId: ID, side: 'sell', reduceOnly: 'true' },
+      ...{ state: 'partially_filled', sz: '1.23', accFillSz: '0.4', avgPx: '68123.4' },
+    };
+    const { broker, asked, query, instrument } = await desk('okx', [
+      { body: { code: '0', data: [row] } },
+      taken,
+    ]);
+    const found = await broker.find(query, NO_HURRY);
+    assert.deepEqual(
+      [found?.status, found?.fillQuantity, found?.fillPrice],
+      ['partially_filled', '0.004', '68123.4'],
+    );
+    await broker.cancel({ clientOrderId: ID, brokerRef: '88', symbol: instrument.symbol }, NO_HURRY);
+    assert.deepEqual(told(asked[1] ?? assert.fail()), {
+      route: 'POST /api/v5/trade/cancel-order',
+      fields: { instId: 'BTC-USDT-SWAP', ordId: '88' },
+    });
+  });
+});
+
+describe('a limit order at Bitget', () => {
+  const said = (data: unknown): Answer => ({ body: { code: '00000', data } });
+  const taken = said({ orderId: '99', clientOid: ID });
+  const fine = { quantity: decimal('0.0123456789'), limit: decimal('0.0000000012345') };
+
+  test('of a classic account, as it goes out', async () => {
+    const { broker, asked, order } = await desk('bitget', [said([]), taken]);
+    assert.equal((await broker.place(order(), NO_HURRY)).outcome, 'accepted');
+    assert.deepEqual(told(asked[1] ?? assert.fail()), {
+      route: 'POST /api/v2/mix/order/place-order',
+      fields: {
+        symbol: 'BTCUSDT',
+        productType: 'USDT-FUTURES',
+        marginCoin: 'USDT',
+        marginMode: 'crossed',
+        side: 'sell',
+        orderType: 'limit',
+        force: 'GTC',
+        size: '0.0123',
+        price: '68123.4',
+        reduceOnly: 'YES',
+        clientOid: ID,
+      },
+    });
+  });
+
+  test('of a unified account, as it goes out', async () => {
+    const { broker, asked, order } = await desk('bitget', [said({ list: [] }), taken], { isUnified: true });
+    assert.equal((await broker.place(order(), NO_HURRY)).outcome, 'accepted');
+    assert.deepEqual(told(asked[1] ?? assert.fail()), {
+      route: 'POST /api/v3/trade/place-order',
+      fields: {
+        category: 'USDT-FUTURES',
+        symbol: 'BTCUSDT',
+        marginMode: 'crossed',
+        side: 'sell',
+        orderType: 'limit',
+        timeInForce: 'gtc',
+        qty: '0.0123',
+        price: '68123.4',
+        reduceOnly: 'yes',
+        clientOid: ID,
+      },
+    });
+  });
+
+  test('quantity and price as they were given, beyond what is listed', async () => {
+    for (const [isUnified, flat] of [
+      [false, []],
+      [true, { list: [] }],
+    ] as const) {
+      const { broker, asked, order } = await desk('bitget', [said(flat)], { isUnified });
+      await broker.place(order(fine), NO_HURRY);
+      const { size, qty, price } = told(asked[1] ?? assert.fail()).fields as Record<string, string>;
+      assert.deepEqual([size ?? qty, price], ['0.0123456789', '0.0000000012345']);
+    }
   });
 });

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { BrokerUnavailable } from '../../src/broker/broker.ts';
 import { PROFILES } from '../../src/broker/ccxt/profiles.ts';
 import { decimal } from '../../src/domain/decimal.ts';
-import { type Answer, type Asked, type ExchangeName, scriptedExchange } from './ccxt-script.ts';
+import type { Answer, Asked, ExchangeName, Script } from './ccxt-script.ts';
 import { type StopDesk, stopDesk } from './ccxt-stops-desk.ts';
 import { NO_HURRY } from './paper-desk.ts';
 
@@ -37,8 +37,28 @@ const HELD: Readonly<Partial<Record<ExchangeName, unknown>>> = {
     },
   ],
   okx: { code: '0', data: [] },
-  bitget: { code: '00000', data: { entrustedList: null, endId: null } },
+  bitget: {
+    code: '00000',
+    data: {
+      entrustedList: [
+        {
+          planType: 'pos_loss',
+          symbol: 'BTCUSDT',
+          orderId: '7',
+          triggerPrice: '64000.5',
+          planStatus: 'live',
+          side: 'sell',
+        },
+      ],
+    },
+  },
 };
+
+/** The exchanges, and of Bitget both kinds of accounts. */
+const VENUES: readonly (readonly [title: string, name: ExchangeName, script: Script])[] = [
+  ...(Object.keys(PROFILES) as ExchangeName[]).map((name) => [name, name, {}] as const),
+  ['bitget, unified', 'bitget', { isUnified: true }],
+];
 
 const REFUSED: Readonly<Record<ExchangeName, unknown>> = {
   binance: { code: -4045, msg: 'Reach max stop order limit.' },
@@ -60,10 +80,8 @@ const CALLS: Readonly<Record<string, (desk: StopDesk) => Promise<unknown>>> = {
   'a look for one': ({ stops, sent }) => stops.find(sent({ brokerRef: '7' }), NO_HURRY),
 };
 
-for (const name of Object.keys(PROFILES) as ExchangeName[])
-  describe(`what goes out to ${name} for stops`, async () => {
-    const { broker } = await scriptedExchange(name);
-    const skip = broker.stops ? false : `${name} keeps no stops yet`;
+for (const [venue, name, script] of VENUES)
+  describe(`what goes out to ${venue} for stops`, () => {
     const held = HELD[name];
     const read: readonly Answer[] = held === undefined ? [] : [{ body: held }];
     const refused: Answer = { status: name === 'bybit' || name === 'okx' ? 200 : 400, body: REFUSED[name] };
@@ -72,7 +90,7 @@ for (const name of Object.keys(PROFILES) as ExchangeName[])
     async function sentFor(call: (desk: StopDesk) => Promise<unknown>): Promise<readonly Asked[]> {
       const sent: Asked[] = [];
       for (const answers of [[], [refused, refused], [...read, refused, refused]]) {
-        const desk = await stopDesk(name, answers);
+        const desk = await stopDesk(name, answers, script);
         await call(desk).catch((fault: unknown) =>
           assert.ok(fault instanceof BrokerUnavailable, String(fault)),
         );
@@ -82,14 +100,14 @@ for (const name of Object.keys(PROFILES) as ExchangeName[])
     }
 
     for (const [title, call] of Object.entries(CALLS))
-      test(`${title} is no order at the market`, { skip }, async () => {
+      test(`${title} is no order at the market`, async () => {
         for (const { url, body } of await sentFor(call)) {
           assert.match(url.pathname, STOPS[name]);
           assert.doesNotMatch(body, /\b(?:type|orderType|ordType)"?[:=]"?market/i);
         }
       });
 
-    test('and with each stop that is set, where it triggers', { skip }, async () => {
+    test('and with each stop that is set, where it triggers', async () => {
       const sent = await sentFor(({ stops, stop }) => stops.place(stop(), NO_HURRY));
       assert.ok(sent.length > 0);
       for (const { body } of sent) assert.match(body, /64000\.5/);

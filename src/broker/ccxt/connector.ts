@@ -46,8 +46,8 @@ interface Connecting {
   readonly capabilities: Capabilities;
   /** Of what is opened, where the exchange asks. */
   readonly marginMode: MarginMode;
-  /** Without them no stops are kept there. */
-  readonly words?: StopWords | undefined;
+  /** Of its stops. */
+  readonly words: StopWords;
 }
 
 export function connect({ venue, credentials, capabilities, marginMode, words }: Connecting): Broker {
@@ -92,12 +92,10 @@ export function connect({ venue, credentials, capabilities, marginMode, words }:
     return market;
   }
 
-  const stops =
-    words &&
-    createStops({
-      ...{ exchange, words, credentials, holdings, setting: marginMode },
-      ...{ checkOpen, listedMarket, everyPage },
-    });
+  const stops = createStops({
+    ...{ exchange, words, credentials, holdings, setting: marginMode },
+    ...{ checkOpen, listedMarket, everyPage },
+  });
 
   async function lookFor(query: OrderQuery, market: Market, signal: AbortSignal): Promise<SeenOrder | null> {
     const order = {
@@ -346,7 +344,7 @@ export function connect({ venue, credentials, capabilities, marginMode, words }:
 
     place,
     find,
-    ...(stops && { stops }),
+    stops,
 
     async openOrders(signal) {
       checkOpen(signal);

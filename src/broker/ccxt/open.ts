@@ -55,8 +55,8 @@ export function openCcxt(name: keyof typeof PROFILES, { url, fetch }: CcxtDeps =
     const { markets, ...own } = await venueOf(environment, kind);
     await markets.all(signal);
     const venue = { markets, exchange: counted(own.exchange) };
-    const words = STOP_WORDS[name]?.(kind);
-    return connect({ venue, credentials, marginMode, words, capabilities: BROKERS[name].capabilities });
+    const capabilities = { ...BROKERS[name].capabilities, ...profile.capabilities?.(kind) };
+    return connect({ venue, credentials, marginMode, capabilities, words: STOP_WORDS[name](kind) });
   };
 }
 

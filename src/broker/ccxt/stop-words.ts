@@ -84,6 +84,8 @@ export interface StopWords {
   standing(market: CcxtMarket, page: string | null): Question<Page<SeenStop>>;
   /** One after the other, until one has it: null is "not there". */
   lookUps(stop: StopToFind): readonly Question<SeenStop | null>[];
+  /** Where a stop's own row does not say what it became: asked of one that has triggered, by the exchange's ids of the orders. */
+  became?(stop: SeenStop): Question<readonly string[]>;
   /** What a stop became, by the exchange's own id of it. null: it does not tell what was filled; then `fills` does. */
   order(ref: string, market: CcxtMarket): Question<SeenOrder | null>;
   /** The same order by what it has traded; null: nothing. */

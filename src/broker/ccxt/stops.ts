@@ -207,7 +207,9 @@ export function createStops({ words, credentials, setting, holdings, ...keeping 
   }
 
   async function stopState(seen: SeenStop, market: Market, signal: AbortSignal): Promise<StopState> {
-    const order = seen.became.length === 0 ? null : await orderOf(seen, market, signal);
+    const isAsked = seen.fate === 'triggered' && words.became;
+    const became = isAsked ? await asking(signal).ask(isAsked(seen)) : seen.became;
+    const order = became.length === 0 ? null : await orderOf({ ...seen, became }, market, signal);
     return { brokerRef: seen.ref, status: seen.fate, order, reason: seen.reason };
   }
 
