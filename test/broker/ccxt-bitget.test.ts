@@ -2,13 +2,14 @@
 
 import { openCcxt } from '../../src/broker/ccxt/open.ts';
 import { brokerContract } from '../contracts/broker.ts';
+import { protectionContract } from '../contracts/broker-protection.ts';
 import { exchangeTerms } from './ccxt-desk.ts';
 import { stubHarness } from './stub-harness.ts';
 
 const stub = stubHarness('bitget', (url) => openCcxt('bitget', { url }));
 
-for (const kind of ['classic', 'unified'] as const)
-  brokerContract(`bitget, ${kind}`, () =>
+for (const kind of ['classic', 'unified'] as const) {
+  const harness = () =>
     stub.harness(
       {
         ...exchangeTerms('BITGET', 'OLDUSDT'),
@@ -17,5 +18,7 @@ for (const kind of ['classic', 'unified'] as const)
         readsOneWord: ['verify'],
       },
       { account_type: kind },
-    ),
-  );
+    );
+  brokerContract(`bitget, ${kind}`, harness);
+  protectionContract(`bitget, ${kind}`, harness);
+}

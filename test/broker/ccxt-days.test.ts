@@ -15,7 +15,7 @@ import { connect } from '../../src/broker/ccxt/connector.ts';
 import { makeExchange, newClock } from '../../src/broker/ccxt/exchange.ts';
 import { createMarkets } from '../../src/broker/ccxt/markets.ts';
 import { openCcxt } from '../../src/broker/ccxt/open.ts';
-import { PROFILES } from '../../src/broker/ccxt/profiles.ts';
+import { PROFILES, STOP_WORDS } from '../../src/broker/ccxt/profiles.ts';
 import { type Credentials, createWire, type Send, socketAt, Unanswered } from '../../src/broker/ccxt/wire.ts';
 import type { Fetch } from '../../src/broker/wire.ts';
 import { BROKERS } from '../../src/domain/brokers.ts';
@@ -68,7 +68,8 @@ async function connectBefore(
   await all(NO_HURRY);
   const { capabilities } = BROKERS[name];
   const venue = { exchange, markets: { all, fresh } };
-  return connect({ venue, credentials, capabilities, marginMode: 'cross' });
+  const words = STOP_WORDS[name](exchange.kind);
+  return connect({ venue, credentials, capabilities, words, marginMode: 'cross' });
 }
 
 /** Which kinds of accounts an exchange has. */

@@ -26,18 +26,20 @@ export interface Answer {
   readonly afterMs?: number;
 }
 
-interface Script {
+export interface Script {
   readonly environment?: string;
   readonly marginMode?: MarginMode;
   /** Raw rows of its list of markets. */
   readonly markets?: readonly object[];
+  /** Of Bitget: the other kind of account, in the exchange's other language. */
+  readonly isUnified?: boolean;
 }
 
 /** `answers`: one after the other; what is asked beyond them is not answered. `asked`: since the connection was opened. */
 export async function scriptedExchange(
   name: ExchangeName,
   answers: readonly Answer[] = [],
-  { environment = 'live', marginMode, markets = [MARKETS[name]] }: Script = {},
+  { environment = 'live', marginMode, isUnified = false, markets = [marketOf(name, isUnified)] }: Script = {},
 ): Promise<{ readonly broker: Broker; readonly asked: readonly Asked[] }> {
   const asked: Asked[] = [];
   const left = [...answers];
@@ -45,7 +47,7 @@ export async function scriptedExchange(
   const open = openCcxt(name, {
     async fetch(address, init) {
       const url = new URL(address);
-      const known = opening(name, url, markets);
+      const known = opening(name, url, { markets, isUnified });
       if (known && (!isOpen || isClock(url))) return answered(known);
       const body = init.body ? await new Response(init.body as ReadableStream).text() : '';
       asked.push({ method: init.method ?? 'GET', url, headers: new Headers(init.headers), body });
@@ -138,8 +140,30 @@ export const MARKETS: Readonly<Record<ExchangeName, object>> = {
   },
 };
 
+/** As a unified account at Bitget is told of it. */
+const UNIFIED_MARKET = {
+  symbol: 'BTCUSDT',
+  category: 'USDT-FUTURES',
+  baseCoin: 'BTC',
+  quoteCoin: 'USDT',
+  type: 'perpetual',
+  status: 'online',
+  minOrderQty: '0.0001',
+  pricePrecision: '1',
+  quantityPrecision: '4',
+  quantityMultiplier: '0.0001',
+  priceMultiplier: '0.1',
+};
+
+const marketOf = (name: ExchangeName, isUnified: boolean): object =>
+  isUnified ? UNIFIED_MARKET : MARKETS[name];
+
 /** The exchange's clock, who the account is, and what is traded: all that opening asks for. */
-function opening(name: ExchangeName, { pathname }: URL, rows: readonly object[]): Answer | undefined {
+function opening(
+  name: ExchangeName,
+  { pathname }: URL,
+  { markets: rows, isUnified }: Required<Pick<Script, 'markets' | 'isUnified'>>,
+): Answer | undefined {
   const now = Date.now();
   const said: Record<ExchangeName, Record<string, unknown>> = {
     binance: {
@@ -167,9 +191,11 @@ function opening(name: ExchangeName, { pathname }: URL, rows: readonly object[])
       '/api/v2/public/time': { code: '00000', data: { serverTime: `${now}` } },
       '/api/v2/mix/account/account': { code: '00000', data: { posMode: 'one_way_mode' } },
       '/api/v2/mix/market/contracts': { code: '00000', data: rows },
+      '/api/v3/account/settings': { code: '00000', data: { holdMode: 'one_way_mode' } },
+      '/api/v3/market/instruments': { code: '00000', data: rows },
     },
   };
-  if (name === 'bitget' && pathname === '/api/v3/account/settings')
+  if (name === 'bitget' && !isUnified && pathname === '/api/v3/account/settings')
     return { status: 400, body: { code: '40084', msg: 'You are in Classic Account mode' } };
   const body = said[name][pathname];
   return body === undefined ? undefined : { body };

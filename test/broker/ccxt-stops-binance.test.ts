@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { BrokerUnavailable } from '../../src/broker/broker.ts';
+import { PROFILES } from '../../src/broker/ccxt/profiles.ts';
+import { parseExactly } from '../../src/broker/ccxt/wire.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import type { ClientOrderId } from '../../src/domain/ids.ts';
 import type { Answer } from './ccxt-script.ts';
@@ -181,6 +183,13 @@ describe('Binance’s stops, as they go out', () => {
     assert.equal((await first.stops.find(first.sent(), NO_HURRY))?.status, 'standing');
     const second = await stopDesk('binance', [NOT_FOUND, { body: [] }]);
     assert.equal(await second.stops.find(second.sent(), NO_HURRY), null);
+  });
+});
+
+test('what Binance tells by itself of a stop names it, and no more', () => {
+  const update = { e: 'ALGO_UPDATE', o: { caid: STOP_ID, aid: 2148719, at: 'CONDITIONAL', X: 'TRIGGERED' } };
+  assert.deepEqual(PROFILES.binance.feed.read(parseExactly(JSON.stringify(update))), {
+    orders: [{ clientOrderId: STOP_ID, brokerRef: '2148719' }],
   });
 });
 

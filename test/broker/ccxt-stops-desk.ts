@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import {
+  type Broker,
   BrokerBusy,
   BrokerUnavailable,
   type SentStop,
@@ -11,12 +12,13 @@ import {
 } from '../../src/broker/broker.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { type ClientOrderId, timestamp } from '../../src/domain/ids.ts';
-import { type Answer, type Asked, type ExchangeName, scriptedExchange } from './ccxt-script.ts';
+import { type Answer, type Asked, type ExchangeName, type Script, scriptedExchange } from './ccxt-script.ts';
 import { NO_HURRY } from './paper-desk.ts';
 
 export const STOP_ID = 'fs0000000000000000000001' as ClientOrderId;
 
 export interface StopDesk {
+  readonly broker: Broker;
   readonly stops: Stops;
   readonly asked: readonly Asked[];
   /** Of a long position of 0.01, unless it says otherwise. */
@@ -24,8 +26,12 @@ export interface StopDesk {
   sent(more?: Partial<SentStop>): SentStop;
 }
 
-export async function stopDesk(name: ExchangeName, answers: readonly Answer[] = []): Promise<StopDesk> {
-  const { broker, asked } = await scriptedExchange(name, answers);
+export async function stopDesk(
+  name: ExchangeName,
+  answers: readonly Answer[] = [],
+  script: Script = {},
+): Promise<StopDesk> {
+  const { broker, asked } = await scriptedExchange(name, answers, script);
   const instrument = await broker.resolve('BTCUSDT.P', NO_HURRY);
   assert.ok(!('rejection' in instrument));
   const { stops } = broker;
@@ -37,6 +43,7 @@ export async function stopDesk(name: ExchangeName, answers: readonly Answer[] = 
     price: decimal('64000.5'),
   } as const;
   return {
+    broker,
     stops,
     asked,
     stop: (more = {}) => ({ ...wanted, instrument, triggerBy: 'last', ...more }),
@@ -53,7 +60,7 @@ export async function stopDesk(name: ExchangeName, answers: readonly Answer[] = 
 /** What was asked for, as one reads it: its path, and what stands in its address or its body. */
 export function told({ method, url, body }: Asked): { readonly route: string; readonly fields: unknown } {
   const search = Object.fromEntries(url.searchParams);
-  const fields = body.startsWith('{')
+  const fields = /^[[{]/.test(body)
     ? JSON.parse(body)
     : { ...search, ...Object.fromEntries(new URLSearchParams(body)) };
   for (const name of SIGNING) delete fields[name];

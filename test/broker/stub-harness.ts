@@ -11,6 +11,8 @@ import type { ExchangeLedger } from '../../chaos/exchange-client.ts';
 import type { Dialect } from '../../chaos/exchange-dialect.ts';
 import { GARBAGE_KINDS } from '../../chaos/exchange-faults.ts';
 import type { Broker, BrokerAccount, OpenBroker } from '../../src/broker/broker.ts';
+import { findListing } from '../../src/broker/paper/market.ts';
+import { average, type Decimal, decimal } from '../../src/domain/decimal.ts';
 import type { AccountId } from '../../src/domain/ids.ts';
 import type { BrokerHarness } from '../contracts/broker.ts';
 import { stubOf } from '../stubs/stubs.ts';
@@ -87,8 +89,9 @@ export function stubHarness(broker: string, openAt: (url: string) => OpenBroker,
     own: Omit<BrokerHarness, 'open' | 'faults' | 'ledger' | 'end'>,
     terms: object = {},
   ): Promise<BrokerHarness> {
-    const market = dialect.markets?.find(({ symbol }) => symbol === own.symbols.broker);
-    const listing = market?.of ?? own.symbols.broker;
+    const listing = findListing(own.symbols.broker)?.symbol ?? own.symbols.broker;
+    const market = dialect.markets?.find(({ of, isSuspended }) => of === listing && !isSuspended);
+    const onWire = (quantity: Decimal) => average(quantity, market?.contractSize ?? decimal(1));
     const { id, connect, set, breaks, heal, ledger } = await account(terms);
     const broken = (kind: string, more?: object) => async () => {
       await breaks(kind, more);
@@ -124,8 +127,11 @@ export function stubHarness(broker: string, openAt: (url: string) => OpenBroker,
         loseStopAnswers: () => set({ protection: 'lose_answer' }),
         vanishStops: () => set({ protection: 'vanish' }),
         removeStopsByHand: async () => void (await control('DELETE', `stops/${id}`)),
-        foreignStop: async (stop) =>
-          void (await control('POST', `stops/${id}`, { ...stop, symbol: own.symbols.broker })),
+        async foreignStop({ quantity, ...stop }) {
+          const symbol = market?.symbol ?? own.symbols.broker;
+          const size = quantity && { quantity: onWire(quantity) };
+          await control('POST', `stops/${id}`, { ...stop, ...size, symbol });
+        },
         placedStops: async () =>
           (await ledger()).stops
             .filter(({ what }) => what === 'placed')

@@ -11,7 +11,8 @@ import {
   type Visit,
 } from '../../chaos/exchange-dialect.ts';
 import { absolute, multiply, negate, sign, ZERO } from '../../src/domain/decimal.ts';
-import { isListed, MARKETS, REFUSALS, refused, said } from './bitget-words.ts';
+import { classicStops } from './bitget-classic-stops.ts';
+import { isListed, isPrice, MARKETS, OFF_TICK, REFUSALS, refused, said } from './bitget-words.ts';
 import { among, type Call, COINS, type Params, quantityOf, type Routes, visit } from './wire.ts';
 
 const STATES: Record<SeenOrder['status'], string> = {
@@ -29,7 +30,7 @@ export const tellOrder = (order: SeenOrder, marginMode: string) => ({
   clientOid: order.clientOrderId,
   baseVolume: order.fillQuantity,
   fee: order.fee ? negate(order.fee) : '0',
-  price: '',
+  price: order.limit ?? '',
   priceAvg: order.fillPrice ?? '',
   state: STATES[order.status],
   status: STATES[order.status],
@@ -39,14 +40,14 @@ export const tellOrder = (order: SeenOrder, marginMode: string) => ({
   posSide: 'net',
   marginCoin: 'USDT',
   quoteVolume: multiply(order.fillQuantity, order.fillPrice ?? ZERO),
-  orderType: 'market',
+  orderType: order.limit === null ? 'market' : 'limit',
   leverage: '20',
   marginMode: marginMode === 'cross' ? 'crossed' : 'isolated',
   reduceOnly: order.reduceOnly ? 'YES' : 'NO',
   enterPointSource: 'API',
   tradeSide: order.side === 'buy' ? 'buy_single' : 'sell_single',
   posMode: 'one_way_mode',
-  orderSource: 'market',
+  orderSource: order.limit === null ? 'market' : 'normal',
   cancelReason: order.reason ?? '',
   cTime: `${order.acceptedAt}`,
   uTime: `${order.updatedAt}`,
@@ -189,12 +190,16 @@ export function classicRoutes(office: Office): Routes {
 
   function place(call: Call): Visit {
     const { holder, params, signedAt, windowMs } = call;
-    const { symbol = '', side = '', orderType, size, marginMode, clientOid = crypto.randomUUID() } = params;
+    const { symbol = '', side = '', orderType, size, price, marginMode } = params;
+    const { clientOid = crypto.randomUUID(), force = 'gtc' } = params;
     const wrong = (what: string) => turnedAway(refused(40017, `Parameter verification failed ${what}`));
     if (params.productType?.toUpperCase() !== 'USDT-FUTURES') return wrong('productType');
     if (params.marginCoin !== 'USDT') return wrong('marginCoin');
     if (marginMode !== 'crossed' && marginMode !== 'isolated') return wrong('marginMode');
-    if (orderType !== 'market') return wrong('price');
+    if (orderType !== 'market' && orderType !== 'limit') return wrong('orderType');
+    if (orderType === 'limit' && !price) return wrong('price');
+    if (orderType === 'limit' && !isPrice(price, symbol)) return turnedAway(OFF_TICK());
+    if (orderType === 'limit' && force.toLowerCase() !== 'gtc') return wrong('force');
     if (side !== 'buy' && side !== 'sell') return wrong('side');
     if (!/^[.A-Z:/a-z0-9_-]{1,40}$/.test(clientOid)) return wrong('clientOid');
     if (!(Number(size) > 0)) return turnedAway(refused(45111, 'less than the minimum order quantity'));
@@ -210,6 +215,7 @@ export function classicRoutes(office: Office): Routes {
         sendBefore: signedAt + windowMs,
         isHedged: params.tradeSide === 'open' || params.tradeSide === 'close',
         marginMode: marginMode === 'crossed' ? 'cross' : 'isolated',
+        ...(orderType === 'limit' && { limit: quantityOf(price) }),
       },
       tell: (taken) =>
         taken.outcome === 'refused'
@@ -275,6 +281,8 @@ export function classicRoutes(office: Office): Routes {
     });
   }
 
+  const stops = classicStops(office);
+
   return {
     open: {
       'GET /api/v2/public/time': () => ({ serverTime: `${office.now()}` }),
@@ -286,6 +294,7 @@ export function classicRoutes(office: Office): Routes {
       'GET /api/v2/margin/currencies': () => [],
     },
     asked: {
+      ...stops.asked,
       'POST /api/v2/mix/order/place-order': place,
       'GET /api/v2/mix/order/detail': (call) =>
         isListed(call.params.symbol)
@@ -327,6 +336,6 @@ export function classicRoutes(office: Office): Routes {
           });
         }),
     },
-    trading: ['POST /api/v2/mix/order/place-order', 'POST /api/v2/mix/order/cancel-order'],
+    trading: ['POST /api/v2/mix/order/place-order', 'POST /api/v2/mix/order/cancel-order', ...stops.trading],
   };
 }

@@ -12,7 +12,8 @@ import {
   type Visit,
 } from '../../chaos/exchange-dialect.ts';
 import { absolute, multiply, negate, sign, ZERO } from '../../src/domain/decimal.ts';
-import { isListed, MARKETS, REFUSALS, refused, said } from './bitget-words.ts';
+import { unifiedStops } from './bitget-unified-stops.ts';
+import { isListed, isPrice, MARKETS, OFF_TICK, REFUSALS, refused, said } from './bitget-words.ts';
 import { among, type Call, COINS, type Params, quantityOf, type Routes, visit } from './wire.ts';
 
 const OWN_REFUSALS: Partial<Record<RefusalCode, () => Answer>> = {
@@ -37,15 +38,15 @@ export const tellOrder = (order: SeenOrder) => ({
   clientOid: order.clientOrderId,
   category: 'USDT-FUTURES',
   symbol: order.symbol,
-  orderType: 'market',
+  orderType: order.limit === null ? 'market' : 'limit',
   side: order.side,
-  price: '0',
+  price: order.limit ?? '0',
   qty: order.quantity,
   amount: '0',
   cumExecQty: order.fillQuantity,
   cumExecValue: multiply(order.fillQuantity, order.fillPrice ?? ZERO),
   avgPrice: order.fillPrice ?? '0',
-  timeInForce: 'ioc',
+  timeInForce: order.limit === null ? 'ioc' : 'gtc',
   orderStatus: STATES[order.status],
   posSide: 'net',
   holdMode: 'one_way_mode',
@@ -163,10 +164,14 @@ export function unifiedRoutes(office: Office): Routes {
 
   function place(call: Call): Visit {
     const { holder, params, signedAt, windowMs } = call;
-    const { category, symbol = '', side = '', orderType, qty, clientOid = crypto.randomUUID() } = params;
+    const { category, symbol = '', side = '', orderType, qty, price } = params;
+    const { clientOid = crypto.randomUUID().replaceAll('-', ''), timeInForce = 'gtc' } = params;
     const wrong = (what: string) => turnedAway(refused(40017, `Parameter verification failed ${what}`));
     if (category !== 'USDT-FUTURES') return wrong('category');
-    if (orderType !== 'market') return wrong('price');
+    if (orderType !== 'market' && orderType !== 'limit') return wrong('orderType');
+    if (orderType === 'limit' && !price) return wrong('price');
+    if (orderType === 'limit' && !isPrice(price, symbol)) return turnedAway(OFF_TICK());
+    if (orderType === 'limit' && timeInForce !== 'gtc') return wrong('timeInForce');
     if (side !== 'buy' && side !== 'sell') return wrong('side');
     if (!/^[.A-Z:/a-z0-9_-]{1,32}$/.test(clientOid)) return wrong('clientOid');
     if (!(Number(qty) > 0)) return wrong('qty');
@@ -184,6 +189,7 @@ export function unifiedRoutes(office: Office): Routes {
         sendBefore: signedAt + windowMs,
         isHedged: params.posSide === 'long' || params.posSide === 'short',
         ...(marginMode && { marginMode: marginMode === 'isolated' ? 'isolated' : 'cross' }),
+        ...(orderType === 'limit' && { limit: quantityOf(price) }),
       },
       tell(taken) {
         if (taken.outcome === 'refused') return (OWN_REFUSALS[taken.code] ?? REFUSALS[taken.code])();
@@ -206,6 +212,8 @@ export function unifiedRoutes(office: Office): Routes {
       return said({ list: rows, cursor: null });
     });
 
+  const stops = unifiedStops(office);
+
   return {
     open: {
       'GET /api/v3/market/instruments': instruments,
@@ -213,6 +221,7 @@ export function unifiedRoutes(office: Office): Routes {
         MARKETS.filter((each) => each.symbol === (symbol ?? each.symbol)).map((each) => ticker(each.symbol)),
     },
     asked: {
+      ...stops.asked,
       'POST /api/v3/trade/place-order': place,
       'GET /api/v3/trade/order-info': (call) =>
         visit('look_up', call, async () => {
@@ -284,6 +293,6 @@ export function unifiedRoutes(office: Office): Routes {
           return said({ accountEquity: equity, usdtEquity: equity, assets: [usdt] });
         }),
     },
-    trading: ['POST /api/v3/trade/place-order', 'POST /api/v3/trade/cancel-order'],
+    trading: ['POST /api/v3/trade/place-order', 'POST /api/v3/trade/cancel-order', ...stops.trading],
   };
 }

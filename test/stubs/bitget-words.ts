@@ -1,16 +1,24 @@
 // What both of Bitget's APIs have in common: the markets, the shape of an answer and the words of refusals.
 
 import type { Answer, RefusalCode } from '../../chaos/exchange-dialect.ts';
-import { perpetuals } from './wire.ts';
+import { isOnStep, sign } from '../../src/domain/decimal.ts';
+import { perpetuals, quantityOf } from './wire.ts';
 
 export const MARKETS = perpetuals((coin) => `${coin}USDT`);
 export const isListed = (symbol: string | undefined) => MARKETS.some((market) => market.symbol === symbol);
+
+/** Of an instrument that is not listed, any price is one. */
+export function isPrice(text: string | undefined, symbol: string): boolean {
+  const tick = MARKETS.find((market) => market.symbol === symbol)?.tick;
+  const price = quantityOf(text);
+  return sign(price) > 0 && (!tick || isOnStep(price, tick));
+}
 
 const told = (status: number, code: string, msg: string, data: object | null): Answer => ({
   status,
   body: { code, msg, requestTime: Date.now(), data },
 });
-export const said = (data: object): Answer => told(200, '00000', 'success', data);
+export const said = (data: object | null): Answer => told(200, '00000', 'success', data);
 export const refused = (code: number | string, msg: string, status = 400): Answer =>
   told(status, `${code}`, msg, null);
 
@@ -31,3 +39,4 @@ export const REFUSALS: Record<RefusalCode, () => Answer> = {
   expired: () => refused(40008, 'Request timestamp expired'),
   duplicate: () => refused(40786, 'Duplicate clientOid'),
 };
+export const OFF_TICK = () => refused(45115, 'The price you enter should be a multiple of 0.1');

@@ -44,7 +44,7 @@ function authenticate(office: Office, request: WireRequest): Call | Answer {
     );
   const { requestTime, receiveWindow } = params;
   const until = requestTime && receiveWindow ? Number(requestTime) + Number(receiveWindow) : FOR_EVER;
-  return { holder, params, signedAt: now, windowMs: until - now };
+  return { holder, params, body, signedAt: now, windowMs: until - now };
 }
 
 export const bitget: Dialect = {
@@ -56,13 +56,14 @@ export const bitget: Dialect = {
     forgetsIdsAfterMs: null,
     limits: 'bitget',
   },
+  manners: ({ accountType }) => ({ secondStop: accountType === 'classic' ? 'instead' : 'refused' }),
   stream: bitgetStream({
     classic: (order, { standing }) => tellClassic(order, standing.marginMode),
     unified: tellUnified,
   }),
   markets: MARKETS,
   refs: NUMBERS,
-  idFields: ['orderId', 'clientOid'],
+  idFields: ['orderId', 'clientOid', 'stopLossClientOid'],
   busy,
   // A code that means: nobody knows.
   down: () => refused(40010, 'Request timed out', 503),

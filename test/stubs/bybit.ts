@@ -10,12 +10,14 @@ import {
   type RefusalCode,
   type SeenOrder,
   type SeenPosition,
+  type SeenStop,
   turnedAway,
   UUIDS,
   type Visit,
   type WireRequest,
 } from '../../chaos/exchange-dialect.ts';
 import { absolute, multiply, sign, subtract, ZERO } from '../../src/domain/decimal.ts';
+import { bybitStops, isLive, type StopOf, tellStop } from './bybit-stops.ts';
 import { bybitStream } from './streams.ts';
 import {
   type Call,
@@ -91,14 +93,14 @@ function stateOf({ status, fillQuantity }: SeenOrder): string {
 
 const capital = (side: string) => (side === 'buy' ? 'Buy' : 'Sell');
 
-function tellOrder(order: SeenOrder) {
+function tellOrder(order: SeenOrder, stop?: SeenStop) {
   const value = multiply(order.fillQuantity, order.fillPrice ?? ZERO);
   return {
     orderId: order.ref,
     orderLinkId: order.clientOrderId,
     blockTradeId: '',
     symbol: order.symbol,
-    price: '0',
+    price: order.limit ?? '0',
     qty: order.quantity,
     side: capital(order.side),
     isLeverage: '',
@@ -113,8 +115,8 @@ function tellOrder(order: SeenOrder) {
     cumExecQty: order.fillQuantity,
     cumExecValue: value,
     cumExecFee: order.fee ?? '0',
-    timeInForce: 'IOC',
-    orderType: 'Market',
+    timeInForce: order.limit === null ? 'IOC' : 'GTC',
+    orderType: order.limit === null ? 'Market' : 'Limit',
     stopOrderType: '',
     orderIv: '',
     triggerPrice: '',
@@ -128,18 +130,21 @@ function tellOrder(order: SeenOrder) {
     cumFeeDetail: order.fee ? { USDT: order.fee } : {},
     createdTime: `${order.acceptedAt}`,
     updatedTime: `${order.updatedAt}`,
+    ...(stop && tellStop(stop)),
   };
 }
 
-const tellTrade = (order: SeenOrder) => ({
+const tellTrade = (order: SeenOrder, stop?: SeenStop) => ({
   symbol: order.symbol,
   orderId: order.ref,
-  orderLinkId: order.clientOrderId,
+  orderLinkId: stop ? '' : order.clientOrderId,
   side: capital(order.side),
-  orderPrice: order.fillPrice ?? '0',
+  orderPrice: order.limit ?? order.fillPrice ?? '0',
   orderQty: order.quantity,
   leavesQty: '0',
-  orderType: 'Market',
+  orderType: order.limit === null ? 'Market' : 'Limit',
+  stopOrderType: stop ? 'StopLoss' : 'UNKNOWN',
+  createType: stop ? 'CreateByStopLoss' : 'CreateByUser',
   execFee: order.fee ?? '0',
   feeCurrency: 'USDT',
   execId: order.ref.replace(/^.{8}/, '0e0e0e0e'),
@@ -290,7 +295,15 @@ function routesOf(office: Office): Routes {
     const { holder, params, signedAt } = call;
     const { category, symbol = '', side = '', orderType, qty, orderLinkId = crypto.randomUUID() } = params;
     if (category !== 'linear') return turnedAway(told(10001, 'params error: category only supports linear'));
-    if (orderType !== 'Market') return turnedAway(told(10001, 'params error: price invalid'));
+    const { price, timeInForce = orderType === 'Limit' ? 'GTC' : 'IOC' } = params;
+    const isLimit = orderType === 'Limit';
+    if (!isLimit && orderType !== 'Market') return turnedAway(told(10001, 'OrderType invalid'));
+    if (isLimit && !(Number(price) > 0)) return turnedAway(told(10001, 'params error: price invalid'));
+    if (isLimit && timeInForce !== 'GTC')
+      return turnedAway(told(10001, 'this stub rests orders as GTC only'));
+    // With a trigger it would be a conditional order.
+    if (params.triggerPrice || params.stopLoss || params.takeProfit)
+      return turnedAway(told(10001, 'this stub keeps stops of positions only'));
     if (!/^(Buy|Sell)$/.test(side)) return turnedAway(told(10001, 'Side invalid'));
     if (!/^[A-Za-z0-9_-]{1,36}$/.test(orderLinkId))
       return turnedAway(told(10001, 'params error: OrderLinkId invalid'));
@@ -306,6 +319,7 @@ function routesOf(office: Office): Routes {
         reduceOnly: params.reduceOnly === 'true',
         sendBefore: signedAt + call.windowMs,
         isHedged: (params.positionIdx ?? '0') !== '0',
+        ...(isLimit && { limit: quantityOf(price) }),
       },
       tell: (taken) =>
         taken.outcome === 'refused'
@@ -328,8 +342,22 @@ function routesOf(office: Office): Routes {
     return [await office.find(account, orderLinkId)].filter((order) => order !== null).filter(isIt);
   }
 
+  const stops = bybitStops(office, { said, told, isListed, busy: REFUSALS.broker_rate_limited });
+  const stopsByOrder = async ({ holder }: Call): Promise<StopOf> => {
+    const byOrder = await stops.byOrder(holder.account);
+    return ({ ref }) => byOrder.get(ref);
+  };
+
+  async function trades(call: Call): Promise<readonly object[]> {
+    const stopOf = await stopsByOrder(call);
+    const filled = (await search(call)).filter(
+      ({ fillPrice, updatedAt }) => fillPrice && updatedAt >= Number(call.params.startTime ?? 0),
+    );
+    return filled.map((order) => tellTrade(order, stopOf(order)));
+  }
+
   const orders = (call: Call, isHistory: boolean): Visit => {
-    const { category, symbol, settleCoin, orderId, orderLinkId, openOnly } = call.params;
+    const { category, symbol, settleCoin, orderId, orderLinkId, openOnly, limit } = call.params;
     const isNamed = Boolean(orderId || orderLinkId);
     if (category !== 'linear') return turnedAway(told(10001, 'Illegal category'));
     if (symbol !== undefined && !isListed(symbol)) return turnedAway(told(10001, 'symbol invalid'));
@@ -337,16 +365,38 @@ function routesOf(office: Office): Routes {
       return turnedAway(
         told(10001, 'Missing some parameters that must be filled in, symbol or settleCoin or baseCoin'),
       );
+    // What has ended a while ago: of a unified account with 1, of a classic one with 2.
+    const isClosedToo = openOnly === (call.holder.standing.accountType === 'unified' ? '1' : '2');
+    if (limit !== undefined && !(Number(limit) >= 1 && Number(limit) <= 50))
+      return turnedAway(told(10001, 'params error: limit invalid'));
     const isShown = (order: SeenOrder) =>
-      isHistory ? !isResting(order) : isResting(order) || isNamed || openOnly === '1';
-    return visit('look_up', call, async () =>
-      listed((await search(call, isHistory)).filter(isShown).map(tellOrder)),
-    );
+      isHistory ? !isResting(order) : isResting(order) || isNamed || isClosedToo;
+    return visit('look_up', call, async () => {
+      const stopOf = await stopsByOrder(call);
+      const rows = (await search(call, isHistory))
+        .filter(isShown)
+        .map((order) => tellOrder(order, stopOf(order)));
+      // A stop is found by the exchange's id alone.
+      if (orderLinkId) return listed(rows);
+      const own = await stops.listed(
+        call.holder.account,
+        (stop) =>
+          stop.symbol === (symbol ?? stop.symbol) &&
+          stop.ref === (orderId || stop.ref) &&
+          (isHistory ? !isLive(stop) : isLive(stop) || isNamed || isClosedToo),
+      );
+      return listed([...rows, ...own].slice(0, limit === undefined ? undefined : Number(limit)));
+    });
   };
 
   async function positionRows({ holder, params }: Call) {
     const { symbol } = params;
-    const held = (await office.positions(holder.account)).map((each) => tellPosition(each, office.now()));
+    const held = [];
+    for (const each of await office.positions(holder.account))
+      held.push({
+        ...tellPosition(each, office.now()),
+        stopLoss: await stops.priceIn(holder.account, each.symbol),
+      });
     if (symbol === undefined) return held;
     if (holder.standing.positionMode === 'hedged') return [tellFlat(symbol, 1), tellFlat(symbol, 2)];
     const own = held.filter((row) => row.symbol === symbol);
@@ -390,12 +440,10 @@ function routesOf(office: Office): Routes {
     },
     asked: {
       'POST /v5/order/create': place,
+      'POST /v5/position/trading-stop': stops.set,
       'GET /v5/order/realtime': (call) => orders(call, false),
       'GET /v5/order/history': (call) => orders(call, true),
-      'GET /v5/execution/list': (call) =>
-        visit('look_up', call, async () =>
-          listed((await search(call)).filter(({ fillPrice }) => fillPrice).map(tellTrade)),
-        ),
+      'GET /v5/execution/list': (call) => visit('look_up', call, async () => listed(await trades(call))),
       'POST /v5/order/cancel': (call) =>
         visit('look_up', call, async () => {
           const [order] = call.params.orderId || call.params.orderLinkId ? await search(call) : [];
@@ -451,7 +499,7 @@ function routesOf(office: Office): Routes {
           });
         }),
     },
-    trading: ['POST /v5/order/create', 'POST /v5/order/cancel'],
+    trading: ['POST /v5/order/create', 'POST /v5/order/cancel', 'POST /v5/position/trading-stop'],
   };
 }
 
@@ -488,7 +536,7 @@ export const bybit: Dialect = {
     forgetsIdsAfterMs: null,
     limits: 'bybit',
   },
-  stream: bybitStream(tellOrder),
+  stream: bybitStream((order) => tellOrder(order)),
   markets: MARKETS,
   refs: UUIDS,
   idFields: ['orderId', 'orderLinkId'],

@@ -16,6 +16,7 @@ import {
   type WireRequest,
 } from '../../chaos/exchange-dialect.ts';
 import { absolute, decimal, isWhole, negate, sign, subtract } from '../../src/domain/decimal.ts';
+import { gateStops } from './gate-stops.ts';
 import { gateStream } from './streams.ts';
 import {
   among,
@@ -109,24 +110,26 @@ const finishOf = ({ status, reduceOnly, reason }: SeenOrder) =>
 
 const USER = 100000;
 
-const tellOrder = (order: SeenOrder) => ({
+/** `isClose`: a stop of the whole position became it. */
+const tellOrder = (order: SeenOrder, isClose = false) => ({
   id: Number(order.ref),
   user: USER,
   contract: order.symbol,
   create_time: order.acceptedAt / 1000,
   ...(!isResting(order) && { finish_time: order.updatedAt / 1000, finish_as: finishOf(order) }),
   status: isResting(order) ? 'open' : 'finished',
-  size: signed(order.side, order.quantity),
+  // Assumed: a close of whatever is held has no size, even when it has ended.
+  size: isClose ? 0 : signed(order.side, order.quantity),
   iceberg: 0,
-  left: signed(order.side, subtract(order.quantity, order.fillQuantity)),
-  price: '0',
+  left: isClose ? 0 : signed(order.side, subtract(order.quantity, order.fillQuantity)),
+  price: order.limit ?? '0',
   fill_price: order.fillPrice ?? '0',
   mkfr: '-0.00025',
   tkfr: '0.00075',
-  tif: 'ioc',
+  tif: order.limit === null ? 'ioc' : 'gtc',
   refu: 0,
   is_reduce_only: order.reduceOnly,
-  is_close: false,
+  is_close: isClose,
   is_liq: false,
   text: `t-${order.clientOrderId}`,
 });
@@ -239,11 +242,21 @@ function routesOf(office: Office): Routes {
 
   function place(call: Call): Visit {
     const { holder, params, signedAt, windowMs } = call;
-    const { contract = '', size, price, tif, text = `t-${crypto.randomUUID().slice(0, 18)}` } = params;
+    const {
+      contract = '',
+      size,
+      price,
+      tif = 'gtc',
+      text = `t-${crypto.randomUUID().slice(0, 18)}`,
+    } = params;
     const wrong = (what: string) =>
       turnedAway(refused(400, 'INVALID_PARAM_VALUE', `invalid argument: ${what}`));
     const quantity = quantityOf(size);
-    if (Number(price) !== 0 || (tif !== 'ioc' && tif !== 'fok')) return wrong('price');
+    const limit = quantityOf(price);
+    const isLimit = sign(limit) !== 0;
+    if (price === undefined || sign(limit) < 0) return wrong('price');
+    // At the market it does not rest.
+    if (isLimit ? tif !== 'gtc' : tif !== 'ioc' && tif !== 'fok') return wrong('tif');
     if (!/^t-[\w.-]{1,28}$/.test(text)) return wrong('text');
     if (sign(quantity) === 0 || !isWhole(quantity)) return wrong('size');
     return {
@@ -256,6 +269,7 @@ function routesOf(office: Office): Routes {
         quantity: absolute(quantity),
         reduceOnly: params.reduce_only === 'true',
         sendBefore: signedAt + windowMs,
+        ...(isLimit && { limit }),
       },
       tell: (taken) => (taken.outcome === 'refused' ? REFUSALS[taken.code]() : said(tellOrder(taken.order))),
     };
@@ -264,11 +278,27 @@ function routesOf(office: Office): Routes {
   const find = ({ holder, params: { order_id: id = '' } }: Call): Promise<SeenOrder | null> =>
     id.startsWith('t-') ? office.find(holder.account, id.slice(2)) : office.findByRef(holder.account, id);
 
-  const list = (call: Call, isShown: (order: SeenOrder) => boolean, tell: (order: SeenOrder) => object) =>
+  /** Which orders were stops of the whole position. */
+  async function closesOf({ holder }: Call): Promise<(order: SeenOrder) => boolean> {
+    const stops = (await office.stops(holder.account)).filter(({ quantity }) => quantity === null);
+    const refs = new Set(stops.flatMap(({ order }) => order?.ref ?? []));
+    return ({ ref }) => refs.has(ref);
+  }
+
+  const list = (
+    call: Call,
+    isShown: (order: SeenOrder) => boolean,
+    tell: (order: SeenOrder, isClose: boolean) => object,
+  ) =>
     visit('look_up', call, async () => {
       const { contract, order } = call.params;
       const orders = among(await office.orders(call.holder.account), { symbol: contract });
-      return said(orders.filter((each) => isShown(each) && each.ref === (order ?? each.ref)).map(tell));
+      const isClose = await closesOf(call);
+      return said(
+        orders
+          .filter((each) => isShown(each) && each.ref === (order ?? each.ref))
+          .map((each) => tell(each, isClose(each))),
+      );
     });
   const trades = (call: Call) => list(call, ({ fillPrice }) => fillPrice !== null, tellTrade);
 
@@ -315,6 +345,14 @@ function routesOf(office: Office): Routes {
     });
   }
 
+  const stops = gateStops(office, {
+    path: `${FUTURES}/price_orders`,
+    user: USER,
+    ...{ said, refused },
+    busy: REFUSALS.broker_rate_limited,
+    isListed: (contract) => MARKETS.some(({ symbol }) => symbol === contract),
+  });
+
   return {
     open: {
       'GET /api/v4/spot/time': () => ({ server_time: office.now() }),
@@ -330,11 +368,12 @@ function routesOf(office: Office): Routes {
         MARKETS.filter(({ symbol }) => symbol === (contract ?? symbol)).map(({ symbol }) => ticker(symbol)),
     },
     asked: {
+      ...stops.asked,
       [`POST ${FUTURES}/orders`]: place,
       [`GET ${FUTURES}/orders/`]: (call) =>
         visit('look_up', call, async () => {
           const order = await find(call);
-          return order ? said(tellOrder(order)) : NO_ORDER;
+          return order ? said(tellOrder(order, (await closesOf(call))(order))) : NO_ORDER;
         }),
       [`DELETE ${FUTURES}/orders/`]: (call) =>
         visit('look_up', call, async () => {
@@ -391,15 +430,15 @@ function routesOf(office: Office): Routes {
           ]);
         }),
     },
-    trading: [`POST ${FUTURES}/orders`, `DELETE ${FUTURES}/orders/`],
+    trading: [`POST ${FUTURES}/orders`, `DELETE ${FUTURES}/orders/`, ...stops.trading],
   };
 }
 
 /** `/futures/usdt/orders/1` is an order, `/futures/usdt/positions/BTC_USDT` a position. */
 function placeOf(path: string): { path: string; params: Params } {
-  const [, base, what, name] = /^(.*\/(orders|positions)\/)([^/]+)$/.exec(path) ?? [];
+  const [, base, what, name] = /^(.*\/(orders|price_orders|positions)\/)([^/]+)$/.exec(path) ?? [];
   if (!base || !name) return { path, params: {} };
-  const key = what === 'orders' ? 'order_id' : 'contract';
+  const key = what === 'positions' ? 'contract' : 'order_id';
   return { path: base, params: { [key]: decodeURIComponent(name) } };
 }
 
@@ -423,7 +462,7 @@ function authenticate(office: Office, request: WireRequest): Call | Answer {
   if (!mayComeFrom(holder, request.address))
     return refused(403, 'IP_FORBIDDEN', `the IP ${request.address} is not in the key's whitelist`);
   if (expiry && Number(expiry) < now) return REFUSALS.expired();
-  return { holder, params, signedAt: now, windowMs: (expiry ? Number(expiry) : FOR_EVER) - now };
+  return { holder, params, body, signedAt: now, windowMs: (expiry ? Number(expiry) : FOR_EVER) - now };
 }
 
 export const gate: Dialect = {
@@ -435,10 +474,10 @@ export const gate: Dialect = {
     forgetsIdsAfterMs: { least: 60_000, most: 60_000 },
     limits: 'gate',
   },
-  stream: gateStream(USER, tellOrder),
+  stream: gateStream(USER, (order) => tellOrder(order)),
   markets: MARKETS,
   refs: NUMBERS,
-  idFields: ['id', 'text'],
+  idFields: ['id', 'id_string', 'text'],
   busy,
   down: (problem) => refused(503, 'SERVER_ERROR', problem),
   denied: BAD_KEY,

@@ -7,7 +7,6 @@ import {
   isResting,
   NUMBERS,
   type Office,
-  type RefusalCode,
   type SeenOrder,
   type SeenPosition,
   type Taken,
@@ -16,6 +15,19 @@ import {
   type WireRequest,
 } from '../../chaos/exchange-dialect.ts';
 import { negate, sign } from '../../src/domain/decimal.ts';
+import { okxStops } from './okx-stops.ts';
+import {
+  busy,
+  failed,
+  isListed,
+  isPrice,
+  MARKETS,
+  NO_SYMBOL,
+  OFF_TICK,
+  REFUSALS,
+  refused,
+  said,
+} from './okx-words.ts';
 import { okxStream } from './streams.ts';
 import {
   among,
@@ -28,62 +40,12 @@ import {
   mayComeFrom,
   type Params,
   paramsOf,
-  perpetuals,
   quantityOf,
   type Routes,
   visit,
 } from './wire.ts';
 
-const SIZES = {
-  BTC: 0.01,
-  ETH: 0.1,
-  SOL: 1,
-  BNB: 0.01,
-  XRP: 100,
-  DOGE: 1000,
-  ADA: 100,
-  LINK: 1,
-  AVAX: 1,
-  LTC: 1,
-};
-const MARKETS = perpetuals((coin) => `${coin}-USDT-SWAP`, SIZES);
 const WINDOW_MS = 30_000;
-
-const answered = (status: number, code: string, msg: string, data: readonly object[]): Answer => ({
-  status,
-  body: { code, msg, data },
-});
-const said = (data: object): Answer => answered(200, '0', '', Array.isArray(data) ? data : [data]);
-const refused = (status: number, code: number, msg: string): Answer => answered(status, `${code}`, msg, []);
-
-// It never says for how long.
-const busy = () =>
-  refused(
-    429,
-    50011,
-    'Rate limit reached. Please refer to API documentation and throttle requests accordingly.',
-  );
-
-const REFUSALS: Record<Exclude<RefusalCode, 'broker_rate_limited'>, readonly [code: number, text: string]> = {
-  insufficient_margin: [51008, 'Order failed. Insufficient USDT margin in account'],
-  market_closed: [51022, 'Contract suspended'],
-  invalid_symbol: [51001, "Instrument ID, Instrument ID code, or Spread ID doesn't exist."],
-  below_minimum: [51020, 'Your order should meet or exceed the minimum order amount.'],
-  off_step: [51121, 'Order quantity must be a multiple of the lot size.'],
-  invalid_quantity: [51202, 'Market order amount exceeds the maximum amount.'],
-  position_mode_mismatch: [51000, 'Parameter posSide error'],
-  no_position: [
-    51169,
-    "Order failed because you don't have any positions in this direction to reduce or close.",
-  ],
-  expired: [50037, 'The expTime was passed before the order came to its turn.'],
-  duplicate: [51016, 'Client order ID already exists.'],
-};
-
-const failed = (params: Params, code: number, text: string): Answer =>
-  answered(200, '1', 'All operations failed', [
-    { clOrdId: params.clOrdId ?? '', ordId: '', tag: '', ts: `${Date.now()}`, sCode: `${code}`, sMsg: text },
-  ]);
 
 const STATES: Record<SeenOrder['status'], string> = {
   placed: 'live',
@@ -101,10 +63,10 @@ const tellOrder = (order: SeenOrder, marginMode: string) => ({
   ordId: order.ref,
   clOrdId: order.clientOrderId,
   tag: '',
-  px: '',
+  px: order.limit ?? '',
   sz: order.quantity,
   pnl: '0',
-  ordType: 'market',
+  ordType: order.limit === null ? 'market' : 'limit',
   side: order.side,
   posSide: 'net',
   tdMode: marginMode,
@@ -229,9 +191,6 @@ const tellSpot = (coin: string) => ({
   minSz: '0.00001',
 });
 
-const NO_SYMBOL = refused(200, ...REFUSALS.invalid_symbol);
-const isListed = (symbol: string | undefined) => MARKETS.some((market) => market.symbol === symbol);
-
 function routesOf(office: Office): Routes {
   const instruments = ({ instType, instId }: Params) => {
     const lists: Record<string, () => { instId: string }[]> = {
@@ -265,11 +224,14 @@ function routesOf(office: Office): Routes {
 
   function place(call: Call): Visit {
     const { holder, params, signedAt, windowMs } = call;
-    const { instId = '', side = '', ordType, sz, clOrdId = crypto.randomUUID().replaceAll('-', '') } = params;
+    const { instId = '', side = '', ordType, sz, px } = params;
+    const { clOrdId = crypto.randomUUID().replaceAll('-', '') } = params;
     const wrong = (code: number, text: string) => turnedAway(failed(params, code, text));
     if (holder.standing.accountType === 'classic')
       return wrong(51010, "You can't complete this request under your current account mode.");
-    if (ordType !== 'market') return wrong(51000, 'Parameter px error');
+    if (ordType !== 'market' && ordType !== 'limit') return wrong(51000, 'Parameter ordType error');
+    if (ordType === 'limit' && !px) return wrong(51204, 'The price for the limit order cannot be empty.');
+    if (ordType === 'limit' && !isPrice(px, instId)) return wrong(...OFF_TICK);
     if (side !== 'buy' && side !== 'sell') return wrong(51000, 'Parameter side error');
     if (!/^[A-Za-z0-9]{1,32}$/.test(clOrdId)) return wrong(51000, 'Parameter clOrdId error');
     if (!(Number(sz) > 0)) return wrong(51000, 'Parameter sz error');
@@ -287,6 +249,7 @@ function routesOf(office: Office): Routes {
         sendBefore: signedAt + windowMs,
         isHedged: (params.posSide ?? 'net') !== 'net',
         marginMode: params.tdMode,
+        ...(ordType === 'limit' && { limit: quantityOf(px) }),
       },
       tell: (taken) => tellTaken(params, taken),
     };
@@ -309,6 +272,7 @@ function routesOf(office: Office): Routes {
   const telling = (call: Call) => (order: SeenOrder) => tellOrder(order, call.holder.standing.marginMode);
   const finished = (call: Call) => list(call, (order) => !isResting(order), telling(call));
   const fills = (call: Call) => list(call, ({ fillQuantity }) => sign(fillQuantity) > 0, tellFill);
+  const stops = okxStops(office);
 
   return {
     open: {
@@ -318,6 +282,7 @@ function routesOf(office: Office): Routes {
       'GET /api/v5/market/tickers': tickers,
     },
     asked: {
+      ...stops.asked,
       'POST /api/v5/trade/order': place,
       'POST /api/v5/trade/batch-orders': place,
       'GET /api/v5/trade/order': (call) => {
@@ -401,6 +366,7 @@ function routesOf(office: Office): Routes {
       'POST /api/v5/trade/order',
       'POST /api/v5/trade/batch-orders',
       'POST /api/v5/trade/cancel-order',
+      ...stops.trading,
     ],
   };
 }
@@ -452,7 +418,7 @@ function authenticate(office: Office, request: WireRequest): Call | Answer {
     );
   if (expTime && Number(expTime) < now)
     return refused(200, 50036, "The expTime can't be earlier than the current system time.");
-  return { holder, params, signedAt: now, windowMs: (expTime ? Number(expTime) : FOR_EVER) - now };
+  return { holder, params, body, signedAt: now, windowMs: (expTime ? Number(expTime) : FOR_EVER) - now };
 }
 
 export const okx: Dialect = {
@@ -464,10 +430,11 @@ export const okx: Dialect = {
     forgetsIdsAfterMs: null,
     limits: 'okx',
   },
+  manners: () => ({ secondStop: 'refused' }),
   stream: okxStream((order, { standing }) => tellOrder(order, standing.marginMode)),
   markets: MARKETS,
   refs: NUMBERS,
-  idFields: ['ordId', 'clOrdId'],
+  idFields: ['ordId', 'clOrdId', 'algoId', 'algoClOrdId'],
   busy,
   // A code that means: nobody knows.
   down: () => refused(503, 50013, 'Systems are busy. Please try again later.'),

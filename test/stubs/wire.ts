@@ -108,6 +108,8 @@ export const mayComeFrom = ({ standing }: Holder, address: string): boolean =>
 export interface Call {
   readonly holder: Holder;
   readonly params: Params;
+  /** As it came, where more than its fields count: a list, or a field that is one. */
+  readonly body?: string;
   /** When it was signed. */
   readonly signedAt: number;
   /** For how long it holds from then on. */

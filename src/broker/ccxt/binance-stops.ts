@@ -2,7 +2,8 @@
 // Of a quantity, reduce-only: of those that close the whole position it takes no second one, and so none before the old one is gone.
 
 import type { Decimal } from '../../domain/decimal.ts';
-import { lastPage, type Question, question, type SeenOrder } from './profile.ts';
+import { readOrder } from './binance.ts';
+import { lastPage, question } from './profile.ts';
 import { at, each, exact, oneOf, text, word } from './rows.ts';
 import { type SeenStop, type StopWords, stopAmong } from './stop-words.ts';
 
@@ -50,7 +51,7 @@ const readStop = (body: unknown): SeenStop | undefined => readConditional(body) 
 const readOpen = (body: unknown): readonly SeenStop[] | undefined =>
   each(body, readConditional)?.filter((stop) => stop !== null);
 
-export const binanceStops = (readOrder: Question<SeenOrder>['read']): StopWords => ({
+export const binanceStops: StopWords = {
   codes: {
     '-2021': 'passed',
     '-4112': 'no_position',
@@ -103,7 +104,7 @@ export const binanceStops = (readOrder: Question<SeenOrder>['read']): StopWords 
   ],
 
   order: (ref, market) => question('fetchOrder', [ref, market.symbol], readOrder),
-});
+};
 
 /** Of what was asked for: another one's answer tells nothing of this one. */
 const isSame = (

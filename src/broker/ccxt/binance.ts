@@ -2,7 +2,6 @@
 // unfilled, for 90 otherwise. The answer to an order is the order itself.
 
 import { average, type Decimal, sign } from '../../domain/decimal.ts';
-import { binanceStops } from './binance-stops.ts';
 import { binanceFeed } from './feeds.ts';
 import { among } from './orders.ts';
 import {
@@ -33,7 +32,7 @@ const FATES = {
   REJECTED: 'failed',
 } as const;
 
-function readOrder(row: unknown): SeenOrder | undefined {
+export function readOrder(row: unknown): SeenOrder | undefined {
   const [ref, marketId, status] = [word(row, 'orderId'), text(row, 'symbol'), text(row, 'status')];
   const [quantity, filled] = [exact(row, 'origQty'), exact(row, 'executedQty')];
   const side = oneOf({ BUY: 'buy', SELL: 'sell' }, text(row, 'side'));
@@ -256,7 +255,6 @@ export const binance: Profile = {
       const [bid, ask] = [amount(body, 'bidPrice'), amount(body, 'askPrice')];
       return bid && ask && text(body, 'symbol') === market.id ? { bid, ask } : undefined;
     }),
-  stops: () => binanceStops(readOrder),
 };
 
 const POSITION_MODE = question('fetchPositionMode', [], (body) => {

@@ -1,11 +1,8 @@
 // What a key may do at Bitget. The two kinds of accounts are asked by calls of their own, and tell it in words of their own.
 
+import { dataOf } from './bitget-rows.ts';
 import { type AccountKind, type Asking, question } from './profile.ts';
-import { at, isRow, type Row, text } from './rows.ts';
-
-/** What an answer carries; undefined: it is a refusal, or none of its answers. */
-export const dataOf = (body: unknown): unknown =>
-  text(body, 'code') === '00000' ? at(body, 'data') : undefined;
+import { isRow, type Row, text } from './rows.ts';
 
 const keyBy = (method: string) =>
   question(method, [], (body): Row | undefined => {

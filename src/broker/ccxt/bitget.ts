@@ -1,8 +1,9 @@
 // Bitget, USDT perpetuals, of classic accounts (v2) and unified ones (v3): the same exchange in two languages, each with
 // endpoints, words and codes of its own. An order is answered with its ids only, a reduce-only one perhaps with ours alone.
 
-import { absolute, negate, sign, subtract, ZERO } from '../../domain/decimal.ts';
-import { dataOf, keyStanding } from './bitget-key.ts';
+import { negate, sign, subtract, ZERO } from '../../domain/decimal.ts';
+import { keyStanding } from './bitget-key.ts';
+import { dataOf, listOf, PRODUCT, page, readOrder } from './bitget-rows.ts';
 import { bitgetFeed } from './feeds.ts';
 import { acknowledged, among, type Fill, orderOfFills } from './orders.ts';
 import {
@@ -12,7 +13,6 @@ import {
   NO_USDT,
   newOrder,
   orderNamed,
-  type Page,
   type Profile,
   question,
   type Refusal,
@@ -20,55 +20,6 @@ import {
 } from './profile.ts';
 import { amount, at, each, exact, isRow, named, oneOf, type Row, text } from './rows.ts';
 import type { Heard } from './wire.ts';
-
-const PRODUCT = 'USDT-FUTURES';
-const FATES = {
-  init: 'open',
-  new: 'open',
-  live: 'open',
-  partially_filled: 'open',
-  partial_fill: 'open',
-  filled: 'ended',
-  full_fill: 'ended',
-  canceled: 'ended',
-  cancelled: 'ended',
-  cancel: 'ended',
-} as const;
-const SIDES = { buy: 'buy', sell: 'sell' } as const;
-
-/** Both languages at once: no field of one means something else in the other. */
-function readOrder(row: unknown): SeenOrder | undefined {
-  const [ref, marketId] = [text(row, 'orderId'), text(row, 'symbol')];
-  const status = text(row, 'orderStatus') ?? text(row, 'state') ?? text(row, 'status');
-  const quantity = exact(row, 'qty') ?? exact(row, 'size');
-  const filled = exact(row, 'cumExecQty') ?? exact(row, 'baseVolume');
-  const side = oneOf(SIDES, text(row, 'side'));
-  const fate = oneOf(FATES, status);
-  if (!ref || !marketId || !quantity || !filled || !side || !fate) return undefined;
-  return {
-    ref,
-    clientId: text(row, 'clientOid') ?? null,
-    marketId,
-    side,
-    quantity,
-    filled,
-    price: sign(filled) > 0 ? (amount(row, 'avgPrice') ?? amount(row, 'priceAvg') ?? null) : null,
-    fee: feeOf(row),
-    fate,
-    reason: fate === 'open' ? null : (text(row, 'cancelReason') ?? `the order is ${status}`),
-    reduceOnly: /^yes$/i.test(text(row, 'reduceOnly') ?? ''),
-  };
-}
-
-/** Classic: below zero is what was charged. Unified: what was charged, coin by coin. */
-function feeOf(row: unknown): SeenOrder['fee'] {
-  const charged = amount(row, 'fee');
-  if (charged) return negate(charged);
-  const details = each(at(row, 'feeDetail'), (detail) => detail);
-  const [detail] = details ?? [];
-  const fee = details?.length === 1 && text(detail, 'feeCoin') === 'USDT' ? amount(detail, 'fee') : undefined;
-  return fee ? absolute(fee) : null;
-}
 
 function readFill(row: Row): Fill | undefined {
   const ref = text(row, 'orderId');
@@ -100,17 +51,6 @@ function readHeld(row: Row): Held | undefined {
 }
 
 const isHedgeMode = (word: string): boolean => word === 'hedge_mode' || word === 'double_hold';
-
-/** An empty list comes as null, under its name. */
-function listOf(body: unknown, name: string): unknown {
-  const data = dataOf(body);
-  return isRow(data) && data[name] === null ? [] : at(data, name);
-}
-
-const page = <T>(
-  rows: readonly T[] | undefined,
-  { of, next }: { readonly of: number; readonly next: string | undefined },
-): Page<T> | undefined => rows && { rows, next: rows.length < of ? null : (next ?? null) };
 
 const refusal = ({ body }: Heard): Refusal | null => {
   const code = text(body, 'code');
@@ -359,6 +299,7 @@ export const bitget: Profile = {
         return bid && ask && text(row, 'symbol') === market.id ? { bid, ask } : undefined;
       },
     ),
+  capabilities: (kind) => ({ moves: kind === 'unified' ? 'amend' : 'set' }),
 };
 
 const SETTINGS = question('privateUtaGetV3AccountSettings', [], (body) => {

@@ -32,7 +32,7 @@ const FATES = {
 } as const;
 const SIDES = { Buy: 'buy', Sell: 'sell' } as const;
 
-function readOrder(row: unknown): SeenOrder | undefined {
+export function readOrder(row: unknown): SeenOrder | undefined {
   const [ref, marketId, status] = [text(row, 'orderId'), text(row, 'symbol'), text(row, 'orderStatus')];
   const [quantity, filled] = [exact(row, 'qty'), exact(row, 'cumExecQty')];
   const side = oneOf(SIDES, text(row, 'side'));
@@ -55,9 +55,9 @@ function readOrder(row: unknown): SeenOrder | undefined {
   };
 }
 
-/** A stop for whatever is held by then has no size. It opens nothing, and is never one of ours. Of a list: null is passed over. */
+/** A stop or a target of the position itself: it opens nothing, and is no order yet. Of a list: null is passed over. */
 const readListed = (row: Row): SeenOrder | null | undefined =>
-  at(row, 'closeOnTrigger') === true && sign(exact(row, 'qty') ?? ZERO) === 0 ? null : readOrder(row);
+  at(row, 'closeOnTrigger') === true && text(row, 'orderStatus') === 'Untriggered' ? null : readOrder(row);
 
 function averageOf(row: unknown, filled: Decimal): Decimal | null {
   const price = amount(row, 'avgPrice');
@@ -96,7 +96,7 @@ function readFill(row: Row): Fill | undefined {
   };
 }
 
-const listOf = (body: unknown): unknown =>
+export const listOf = (body: unknown): unknown =>
   word(body, 'retCode') === '0' ? at(body, 'result', 'list') : undefined;
 
 const PAGE = 20;

@@ -25,6 +25,7 @@ import { marginWarnings, modesToTry } from './margin.ts';
 import { contractsOf, findMarket, type Markets, marketOf, marketsOf, unknownSymbol } from './markets.ts';
 import { stateOf } from './orders.ts';
 import type { Page, Question, SeenOrder } from './profile.ts';
+import type { StopWords } from './stop-words.ts';
 import { createStops } from './stops.ts';
 import { listen } from './stream.ts';
 import { type Call, type Credentials, type Heard, Unanswered } from './wire.ts';
@@ -45,9 +46,11 @@ interface Connecting {
   readonly capabilities: Capabilities;
   /** Of what is opened, where the exchange asks. */
   readonly marginMode: MarginMode;
+  /** Of its stops. */
+  readonly words: StopWords;
 }
 
-export function connect({ venue, credentials, capabilities, marginMode }: Connecting): Broker {
+export function connect({ venue, credentials, capabilities, marginMode, words }: Connecting): Broker {
   const { exchange, markets } = venue;
   const { profile, kind, environment } = exchange;
   const { title } = profile;
@@ -89,13 +92,10 @@ export function connect({ venue, credentials, capabilities, marginMode }: Connec
     return market;
   }
 
-  const words = profile.stops?.(kind);
-  const stops =
-    words &&
-    createStops({
-      ...{ exchange, words, credentials, holdings, setting: marginMode },
-      ...{ checkOpen, listedMarket, everyPage },
-    });
+  const stops = createStops({
+    ...{ exchange, words, credentials, holdings, setting: marginMode },
+    ...{ checkOpen, listedMarket, everyPage },
+  });
 
   async function lookFor(query: OrderQuery, market: Market, signal: AbortSignal): Promise<SeenOrder | null> {
     const order = {
@@ -344,7 +344,7 @@ export function connect({ venue, credentials, capabilities, marginMode }: Connec
 
     place,
     find,
-    ...(stops && { stops }),
+    stops,
 
     async openOrders(signal) {
       checkOpen(signal);

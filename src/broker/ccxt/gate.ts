@@ -57,16 +57,14 @@ function readOrder(row: unknown): SeenOrder | undefined {
   };
 }
 
-/**
- * A close of whatever is held by then, which somebody placed there: it has no size, and so no side. It opens nothing, and is
- * never one of ours.
- */
+/** A close of whatever is held by then, such as a stop becomes: it has no size, and so no side. It opens nothing. */
 const closesAll = (row: Row): boolean => at(row, 'is_close') === true && count(row, 'size') === ZERO;
 
 /** Of a list: null is passed over. */
-const readListed = (row: Row): SeenOrder | null | undefined => (closesAll(row) ? null : readOrder(row));
+export const readListed = (row: Row): SeenOrder | null | undefined =>
+  closesAll(row) ? null : readOrder(row);
 
-function readFill(row: Row): Fill | undefined {
+export function readFill(row: Row): Fill | undefined {
   const [ref, size, price] = [word(row, 'order_id'), count(row, 'size'), amount(row, 'price')];
   if (!ref || !size || !price) return undefined;
   return { ref, clientId: idOf(row), quantity: absolute(size), price, fee: amount(row, 'fee') ?? null };

@@ -1,8 +1,9 @@
 // OKX v5, swaps. Sizes are in contracts of ctVal. An order is answered with its ids only, and the refusal of one stands in its
 // row: the answer's own code says no more than that all failed. Some codes carry no decision: what they leave is unknown.
 
-import { multiply, negate, sign, ZERO } from '../../domain/decimal.ts';
+import { multiply, sign, ZERO } from '../../domain/decimal.ts';
 import { okxFeed } from './feeds.ts';
+import { CONFIG, dataOf, feeOf, readOrder } from './okx-rows.ts';
 import { acknowledged, among, type Fill, orderOfFills } from './orders.ts';
 import {
   type Held,
@@ -18,45 +19,8 @@ import {
   type Refusal,
   type SeenOrder,
 } from './profile.ts';
-import { amount, at, each, exact, isRow, named, oneOf, type Row, text } from './rows.ts';
+import { amount, at, each, exact, named, oneOf, type Row, text } from './rows.ts';
 import type { Heard } from './wire.ts';
-
-const FATES = {
-  live: 'open',
-  partially_filled: 'open',
-  filled: 'ended',
-  canceled: 'ended',
-  mmp_canceled: 'ended',
-  order_failed: 'failed',
-} as const;
-const SIDES = { buy: 'buy', sell: 'sell' } as const;
-
-function readOrder(row: unknown): SeenOrder | undefined {
-  const [ref, marketId, status] = [text(row, 'ordId'), text(row, 'instId'), text(row, 'state')];
-  const [quantity, filled] = [exact(row, 'sz'), exact(row, 'accFillSz')];
-  const side = oneOf(SIDES, text(row, 'side'));
-  const fate = oneOf(FATES, status);
-  if (!ref || !marketId || !quantity || !filled || !side || !fate) return undefined;
-  return {
-    ref,
-    clientId: text(row, 'clOrdId') ?? null,
-    marketId,
-    side,
-    quantity,
-    filled,
-    price: sign(filled) > 0 ? (amount(row, 'avgPx') ?? null) : null,
-    fee: feeOf(row, 'feeCcy'),
-    fate,
-    reason: fate === 'open' ? null : (text(row, 'cancelSourceReason') ?? `the order is ${status}`),
-    reduceOnly: text(row, 'reduceOnly') === 'true',
-  };
-}
-
-/** Below zero is what was charged. */
-function feeOf(row: unknown, currency: string): SeenOrder['fee'] {
-  const fee = amount(row, 'fee');
-  return fee && text(row, currency) === 'USDT' ? negate(fee) : null;
-}
 
 function readFill(row: Row): Fill | undefined {
   const [ref, quantity, price] = [text(row, 'ordId'), exact(row, 'fillSz'), amount(row, 'fillPx')];
@@ -84,8 +48,6 @@ function readHeld(row: Row): Held | undefined {
     marginMode: marginMode ?? null,
   };
 }
-
-const dataOf = (body: unknown): unknown => (text(body, 'code') === '0' ? at(body, 'data') : undefined);
 
 /** The row's own code, where there is one: without it "all failed" (1) and "some did" (2) say nothing of an order. */
 const refusal = ({ body }: Heard): Refusal | null => {
@@ -283,8 +245,3 @@ export const okx: Profile = {
       return bid && ask && text(row, 'instId') === market.id ? { bid, ask } : undefined;
     }),
 };
-
-const CONFIG = question('privateGetAccountConfig', [], (body) => {
-  const config = at(dataOf(body), 0);
-  return isRow(config) && text(config, 'posMode') && text(config, 'acctLv') ? config : undefined;
-});

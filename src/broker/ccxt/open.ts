@@ -11,7 +11,7 @@ import { connect, type Venue } from './connector.ts';
 import { type Clock, type Exchange, makeExchange, metered, newClock } from './exchange.ts';
 import { createMarkets } from './markets.ts';
 import type { AccountKind } from './profile.ts';
-import { PROFILES } from './profiles.ts';
+import { PROFILES, STOP_WORDS } from './profiles.ts';
 import { text } from './rows.ts';
 import { createTurns } from './stream.ts';
 import { Answered, type Credentials, createWire, socketAt } from './wire.ts';
@@ -55,7 +55,8 @@ export function openCcxt(name: keyof typeof PROFILES, { url, fetch }: CcxtDeps =
     const { markets, ...own } = await venueOf(environment, kind);
     await markets.all(signal);
     const venue = { markets, exchange: counted(own.exchange) };
-    return connect({ venue, credentials, marginMode, capabilities: BROKERS[name].capabilities });
+    const capabilities = { ...BROKERS[name].capabilities, ...profile.capabilities?.(kind) };
+    return connect({ venue, credentials, marginMode, capabilities, words: STOP_WORDS[name](kind) });
   };
 }
 

@@ -5,9 +5,8 @@ import type { MarginMode } from '../../domain/brokers.ts';
 import { type Decimal, ZERO } from '../../domain/decimal.ts';
 import type { ClientOrderId } from '../../domain/ids.ts';
 import type { Side } from '../../domain/orders/order.ts';
-import type { Balance, Quote } from '../broker.ts';
+import type { Balance, Capabilities, Quote } from '../broker.ts';
 import type { Said } from '../stream.ts';
-import type { StopWords } from './stop-words.ts';
 import type { Call, Credentials, Heard } from './wire.ts';
 
 /** Asked once, when a connection is opened: ccxt would guess, and remember its guess. */
@@ -246,7 +245,8 @@ export interface Profile {
   positions(market: CcxtMarket | null, kind: AccountKind, page: string | null): Question<Page<Held>>;
   balance(kind: AccountKind): Question<Balance>;
   quote(market: CcxtMarket, kind: AccountKind): Question<Quote>;
-  stops?(kind: AccountKind): StopWords;
+  /** What such an account can do, where that is not what all of them can (domain/brokers.ts). */
+  capabilities?(kind: AccountKind): Partial<Capabilities>;
 }
 
 export const question = <T>(

@@ -69,6 +69,8 @@ export interface StopWords {
   readonly codes: Codes;
   /** A stop names the margin mode of its position. */
   readonly namesMarginMode: boolean;
+  /** Nobody knows by which code it refuses a second one of the whole position: after any refusal one of the contracts is tried. */
+  readonly hidesSecond?: true;
   /**
    * `asking`: for what must be known before, such as a target that the same call would overwrite. What is asked there may fail:
    * nothing was sent by then. Its answer is read only where it tells of this very stop.
@@ -82,8 +84,12 @@ export interface StopWords {
   standing(market: CcxtMarket, page: string | null): Question<Page<SeenStop>>;
   /** One after the other, until one has it: null is "not there". */
   lookUps(stop: StopToFind): readonly Question<SeenStop | null>[];
-  /** What a stop became, by the exchange's own id of it. */
-  order(ref: string, market: CcxtMarket): Question<SeenOrder>;
+  /** Where a stop's own row does not say what it became: asked of one that has triggered, by the exchange's ids of the orders. */
+  became?(stop: SeenStop): Question<readonly string[]>;
+  /** What a stop became, by the exchange's own id of it. null: it does not tell what was filled; then `fills` does. */
+  order(ref: string, market: CcxtMarket): Question<SeenOrder | null>;
+  /** The same order by what it has traded; null: nothing. */
+  fills?(ref: string, market: CcxtMarket): Question<SeenOrder | null>;
 }
 
 /** null: none of them is it. */

@@ -29,8 +29,8 @@ import { type Credentials, type Heard, Unanswered } from './wire.ts';
 
 /** A stop that comes later than this after it was signed may have been followed by another. */
 const TAKEN_WITHIN_MS = 5_000;
-/** An exchange's clock and ours differ a little even when they were compared. */
-const A_LITTLE_MS = 60_000;
+/** Clocks differ a little even when they were compared. No more: what fired before it was set was another stop. */
+const A_LITTLE_MS = 5_000;
 
 interface Keeping {
   readonly exchange: Exchange;
@@ -99,9 +99,12 @@ export function createStops({ words, credentials, setting, holdings, ...keeping 
       const question = await words.place(toSend(stop, market, { marginMode, isSecond }), asking(signal));
       return sent(question, stop, signal);
     };
-    const outcome = await send(false);
-    const last = outcome === 'second' ? await send(true) : outcome;
-    return last === 'second' ? refusedFor(`${title} takes no second stop`) : last;
+    const whole = await send(false);
+    if (whole !== 'second' && !(words.hidesSecond && isRefused(whole))) return whole;
+    const beside = await send(true);
+    // It was refused for something else, and that is to be told.
+    if (whole !== 'second' && (beside === 'second' || isRefused(beside))) return whole;
+    return beside === 'second' ? refusedFor(`${title} takes no second stop`) : beside;
   }
 
   async function move(stop: SentStop, to: StopOrder, signal: AbortSignal): Promise<StopOutcome> {
@@ -204,7 +207,9 @@ export function createStops({ words, credentials, setting, holdings, ...keeping 
   }
 
   async function stopState(seen: SeenStop, market: Market, signal: AbortSignal): Promise<StopState> {
-    const order = seen.became.length === 0 ? null : await orderOf(seen, market, signal);
+    const isAsked = seen.fate === 'triggered' && words.became;
+    const became = isAsked ? await asking(signal).ask(isAsked(seen)) : seen.became;
+    const order = became.length === 0 ? null : await orderOf({ ...seen, became }, market, signal);
     return { brokerRef: seen.ref, status: seen.fate, order, reason: seen.reason };
   }
 
@@ -229,13 +234,15 @@ export function createStops({ words, credentials, setting, holdings, ...keeping 
   }
 
   async function orderNamed(ref: string, market: Market, signal: AbortSignal): Promise<SeenOrder | null> {
-    const reply = await asking(signal).tell(words.order(ref, market));
-    if ('answer' in reply) {
+    for (const question of [words.order(ref, market), words.fills?.(ref, market)]) {
+      const reply = question && (await asking(signal).tell(question));
+      if (!reply || ('refused' in reply && reply.refused === 'not_found')) continue;
+      if ('refused' in reply) throw new BrokerUnavailable(`${title} refused to look for the order.`);
+      if (reply.answer === null) continue;
       if (reply.answer.ref === ref) return reply.answer;
       throw new BrokerUnavailable(`${title} answered with another order.`);
     }
-    if (reply.refused === 'not_found') return null;
-    throw new BrokerUnavailable(`${title} refused to look for the order.`);
+    return null;
   }
 
   return {
@@ -278,6 +285,9 @@ const acceptedAs = ({ clientId, ref }: TakenStop): StopOutcome => ({
   clientOrderId: clientId,
   brokerRef: ref,
 });
+
+const isRefused = (outcome: StopOutcome): boolean =>
+  outcome.outcome === 'rejected' && outcome.why === 'refused';
 
 const refusedFor = (words: string): StopOutcome => ({ outcome: 'rejected', why: 'refused', words });
 

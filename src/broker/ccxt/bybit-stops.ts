@@ -1,0 +1,169 @@
+// Bybit's stop is a part of the position: one call sets it, moves it and takes it away, and its price stands in the position's row.
+// It has no id: ours is the one with the price that we set. What it became is found among the orders and executions since then.
+
+import { type Decimal, sign, ZERO } from '../../domain/decimal.ts';
+import type { Side } from '../../domain/orders/order.ts';
+import { listOf, readOrder } from './bybit.ts';
+import {
+  type AccountKind,
+  type CcxtMarket,
+  lastPage,
+  type Meaning,
+  type Question,
+  question,
+  type SeenOrder,
+} from './profile.ts';
+import { at, each, exact, isRow, oneOf, type Row, text, word } from './rows.ts';
+import { type SeenStop, type StopToFind, type StopWords, stopAmong, type TakenStop } from './stop-words.ts';
+
+/** Of the order that closes it. */
+const CLOSES = { Buy: 'sell', Sell: 'buy' } as const;
+const SIDES = { Buy: 'buy', Sell: 'sell' } as const;
+const PRICES = { last: 'LastPrice', mark: 'MarkPrice' } as const;
+
+/** As many as one answer has. */
+const LIMIT = 50;
+
+/** null: the position has none. */
+function readKept(row: Row): SeenStop | null | undefined {
+  const [marketId, size] = [text(row, 'symbol'), exact(row, 'size')];
+  const told = at(row, 'stopLoss');
+  if (!marketId || !size || typeof told !== 'string') return undefined;
+  const price = told === '' ? ZERO : exact(row, 'stopLoss');
+  if (!price) return undefined;
+  if (sign(size) === 0 || sign(price) === 0) return null;
+  const side = oneOf(CLOSES, text(row, 'side'));
+  if (!side) return undefined;
+  return { ...SHAPELESS, marketId, side, price, fate: 'standing', reason: null, became: [] };
+}
+
+const SHAPELESS = { ref: null, clientId: null, contracts: null } as const;
+
+const kept = (market: CcxtMarket): Question<readonly SeenStop[]> =>
+  question('privateGetV5PositionList', [{ category: 'linear', symbol: market.id }], (body) => {
+    const rows = each(listOf(body), (row) => row);
+    // By its documents a market that is asked for has a row, whether or not anything is held there.
+    if (!rows || rows.length === 0 || rows.some((row) => text(row, 'symbol') !== market.id)) return undefined;
+    return each(rows, readKept)?.filter((stop) => stop !== null);
+  });
+
+const set = <T>(market: CcxtMarket, stop: Readonly<Record<string, string>>, done: T): Question<T> =>
+  question(
+    'privatePostV5PositionTradingStop',
+    // Nothing is said of the target: a 0 there would take away the user's.
+    [{ category: 'linear', symbol: market.id, positionIdx: 0, tpslMode: 'Full', ...stop }],
+    (body) => (word(body, 'retCode') === '0' && isRow(at(body, 'result')) ? done : undefined),
+  );
+
+/** It says "parameter error" of all of it: the price may be beyond the stop, or the stop beyond the liquidation. */
+function meaningOf(words: string): Meaning | undefined {
+  if (/zero[- ]position/i.test(words)) return 'no_position';
+  const [, stop, side, base] =
+    /StopLoss:([\d.]+) set for (Buy|Sell) position should .*base_price:([\d.]+)/i.exec(words) ?? [];
+  if (stop === undefined || base === undefined) return undefined;
+  const isBeyond = side === 'Buy' ? Number(stop) >= Number(base) : Number(stop) <= Number(base);
+  return isBeyond ? 'passed' : 'refused';
+}
+
+/** Whether an order, or an execution, is of the stop of a position. */
+const isStopLoss = (row: unknown, side: Side): boolean =>
+  text(row, 'stopOrderType') === 'StopLoss' && oneOf(SIDES, text(row, 'side')) === side;
+
+export function bybitStops(kind: AccountKind): StopWords {
+  /** Those that were this stop, and have changed since it was set. */
+  const fired =
+    ({ market, side, price, since }: StopToFind) =>
+    (body: unknown): SeenStop | null | undefined => {
+      const rows = each(listOf(body), (row) => (text(row, 'symbol') === market.id ? row : undefined));
+      const own = rows?.filter(
+        (row) =>
+          isStopLoss(row, side) &&
+          exact(row, 'triggerPrice') === price &&
+          Number(text(row, 'updatedTime')) >= since &&
+          text(row, 'orderStatus') !== 'Untriggered',
+      );
+      const orders = each(own, readOrder);
+      return rows && orders && stopOf(orders, { marketId: market.id, side, price });
+    };
+
+  return {
+    codes: { '10001': meaningOf, '34040': 'unchanged' },
+    namesMarginMode: false,
+
+    place: ({ market, clientOrderId, price, triggerBy }) =>
+      set<TakenStop>(
+        market,
+        { stopLoss: price, slTriggerBy: PRICES[triggerBy], slOrderType: 'Market' },
+        { ref: null, clientId: clientOrderId },
+      ),
+
+    async remove({ market, side, price }, { ask }) {
+      const isOurs = (stop: SeenStop) => stop.side === side && stop.price === price;
+      return stopAmong(await ask(kept(market)), isOurs)
+        ? set(market, { stopLoss: '0' }, true as const)
+        : null;
+    },
+
+    standing: (market) => {
+      const { method, args, read } = kept(market);
+      return question(method, args, (body) => lastPage(read(body)));
+    },
+
+    lookUps(stop) {
+      const { market, side, price, since } = stop;
+      const { method, args, read } = kept(market);
+      const named = { category: 'linear', symbol: market.id, limit: LIMIT };
+      return [
+        question(method, args, (body) =>
+          stopAmong(read(body), (one) => one.side === side && one.price === price),
+        ),
+        // What has just ended too, which the history has a moment later.
+        question(
+          'privateGetV5OrderRealtime',
+          [{ ...named, openOnly: kind === 'unified' ? 1 : 2 }],
+          fired(stop),
+        ),
+        question('privateGetV5OrderHistory', [named], fired(stop)),
+        // A stop that was moved keeps the place in those lists that it had when it was first set.
+        question('privateGetV5ExecutionList', [{ ...named, startTime: Math.floor(since) }], (body) => {
+          const rows = each(listOf(body), (row) => (text(row, 'orderId') ? row : undefined));
+          const refs = rows?.flatMap((row) => (isStopLoss(row, side) ? (text(row, 'orderId') ?? []) : []));
+          return refs && stopOf([...new Set(refs)], { marketId: market.id, side, price });
+        }),
+      ];
+    },
+
+    order: (ref, market) =>
+      question(
+        'privateGetV5OrderHistory',
+        [{ category: 'linear', symbol: market.id, orderId: ref }],
+        (body) => {
+          const orders = each(listOf(body), readOrder);
+          return orders?.length === 1 ? orders[0] : undefined;
+        },
+      ),
+  };
+}
+
+/** What they were before they were orders. null: there are none. */
+function stopOf(
+  orders: readonly (SeenOrder | string)[],
+  stop: { readonly marketId: string; readonly side: Side; readonly price: Decimal },
+): SeenStop | null {
+  const [first] = orders;
+  if (first === undefined) return null;
+  const became = orders.filter((order) => typeof order === 'string' || hasBegun(order));
+  const [order = first] = became;
+  const [ref, reason] = typeof order === 'string' ? [order, null] : [order.ref, order.reason];
+  return {
+    ...SHAPELESS,
+    ...stop,
+    ref,
+    fate: became.length > 0 ? 'triggered' : 'ended',
+    reason: became.length > 0 ? null : reason,
+    became,
+  };
+}
+
+/** It is at the market, or something of it was filled: a stop that was taken away has neither. */
+const hasBegun = ({ fate, filled }: SeenOrder): boolean => fate === 'open' || sign(filled) > 0;

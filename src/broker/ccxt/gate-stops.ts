@@ -1,0 +1,224 @@
+// Gate's stops: price-triggered orders that close the position. They are found by the exchange's id. Ours goes along as the text,
+// which by its documents is only the source and may not come back: where the id was lost, ours is the one of that shape. The
+// order that one became may have no size: then what it traded tells.
+
+import { absolute, add, average, type Decimal, multiply, negate, sign, ZERO } from '../../domain/decimal.ts';
+import type { Side } from '../../domain/orders/order.ts';
+import { readFill, readListed } from './gate.ts';
+import type { Fill } from './orders.ts';
+import { type CcxtMarket, type Page, type Question, question, type SeenOrder } from './profile.ts';
+import { at, count, each, exact, isRow, type Row, text, word } from './rows.ts';
+import type { SeenStop, StopToFind, StopToSend, StopWords } from './stop-words.ts';
+
+const SETTLE = 'usdt';
+const PAGE = 100;
+
+/** With when it was placed, in ms. */
+type PriceOrder = SeenStop & { readonly ref: string; readonly createdAt: number };
+
+/** When the price falls to it, or rises to it. */
+const ruleOf = (side: Side): string => (side === 'sell' ? '2' : '1');
+
+/** Of whom it closes, where it says so; of how much else. null: it closes nothing that could be told. */
+function sideOf(kind: string, size: Decimal): Side | null {
+  if (/close-long-/.test(kind)) return 'sell';
+  if (/close-short-/.test(kind)) return 'buy';
+  return sign(size) === 0 ? null : sign(size) > 0 ? 'buy' : 'sell';
+}
+
+/** In seconds by its documents, and finer by some of its answers. */
+function millisOf(time: string | undefined): number {
+  const found = Number(time ?? '');
+  if (!(found > 0)) return Number.NaN;
+  return found > 1e14 ? found / 1000 : found > 1e11 ? found : found * 1000;
+}
+
+/** null: it is no stop. Of a list it is passed over. */
+function readPriceOrder(row: Row): PriceOrder | null | undefined {
+  const ref = text(row, 'id_string') ?? word(row, 'id');
+  const [marketId, size] = [text(row, 'initial', 'contract'), count(row, 'initial', 'size')];
+  const [rule, price] = [word(row, 'trigger', 'rule'), exact(row, 'trigger', 'price')];
+  const [status, kind] = [text(row, 'status'), at(row, 'order_type') ?? ''];
+  const createdAt = millisOf(word(row, 'create_time'));
+  if (!ref || !marketId || !size || !rule || !price || !status || typeof kind !== 'string') return undefined;
+  if (Number.isNaN(createdAt)) return undefined;
+  const side = sideOf(kind, size);
+  const reduces = kind !== '' || at(row, 'initial', 'is_reduce_only') === true;
+  const isOfPrice = word(row, 'trigger', 'strategy_type') === '0';
+  if (side === null || !reduces || !isOfPrice || rule !== ruleOf(side)) return null;
+  return {
+    ref,
+    clientId: text(row, 'initial', 'text')?.match(/^t-(.+)/)?.[1] ?? null,
+    marketId,
+    side,
+    price,
+    contracts: sign(size) === 0 ? null : absolute(size),
+    createdAt,
+    ...endOf(row, status),
+  };
+}
+
+function endOf(row: Row, status: string): Pick<SeenStop, 'fate' | 'reason' | 'became'> {
+  if (status === 'open') return { fate: 'standing', reason: null, became: [] };
+  const order = text(row, 'trade_id_string') ?? word(row, 'trade_id') ?? '0';
+  const became = order === '0' ? [] : [order];
+  const finishedAs = text(row, 'finish_as');
+  if (finishedAs === 'succeeded') return { fate: 'triggered', reason: null, became };
+  const words = [`the stop is ${finishedAs ?? status}`, text(row, 'reason')];
+  return { fate: 'ended', reason: words.filter(Boolean).join(': '), became };
+}
+
+const readList = (body: unknown): readonly PriceOrder[] | undefined =>
+  each(body, readPriceOrder)?.filter((stop) => stop !== null);
+
+const list = <T>(
+  market: CcxtMarket,
+  of: { readonly status: 'open' | 'finished'; readonly offset?: string },
+  read: (body: unknown) => T | undefined,
+): Question<T> =>
+  question(
+    'privateFuturesGetSettlePriceOrders',
+    [{ settle: SETTLE, contract: market.id, limit: PAGE, ...of }],
+    read,
+  );
+
+/** By our id where it came back, and else by its shape: of several the first, for those after it have another's id. */
+function ours(stops: readonly PriceOrder[] | undefined, stop: StopToFind): PriceOrder | null | undefined {
+  const own = stops?.filter(
+    ({ ref, clientId, side, price, contracts, createdAt }) =>
+      (stop.ref === null || ref === stop.ref) &&
+      (clientId === null || clientId === stop.clientOrderId) &&
+      side === stop.side &&
+      price === stop.price &&
+      (contracts === null || contracts === stop.contracts) &&
+      createdAt >= stop.since,
+  );
+  const oldest = own?.toSorted((a, b) => a.createdAt - b.createdAt);
+  return oldest && (oldest.find(({ clientId }) => clientId !== null) ?? oldest[0] ?? null);
+}
+
+const initialOf = ({ market, clientOrderId, side, contracts, isSecond }: StopToSend): object => ({
+  contract: market.id,
+  ...(isSecond
+    ? { size: Number(side === 'sell' ? negate(contracts) : contracts) }
+    : { size: 0, close: true }),
+  price: '0',
+  tif: 'ioc',
+  reduce_only: true,
+  text: `t-${clientOrderId}`,
+});
+
+export const gateStops: StopWords = {
+  codes: {
+    AUTO_TRIGGER_PRICE_LESS_LAST: 'passed',
+    AUTO_TRIGGER_PRICE_GREATE_LAST: 'passed',
+    AUTO_TRIGGER_PRICE_LESS_MARK: 'passed',
+    AUTO_TRIGGER_PRICE_GREATE_MARK: 'passed',
+    INVALID_PARAM_VALUE: (words) =>
+      /trigger\.?price must\b.*(?:last|mark)_?price/i.test(words) ? 'passed' : 'refused',
+    AUTO_ORDER_NOT_FOUND: 'not_found',
+  },
+  namesMarginMode: false,
+  hidesSecond: true,
+
+  place: (stop) => {
+    const { side, price, triggerBy, isSecond, clientOrderId } = stop;
+    const of = side === 'sell' ? 'long' : 'short';
+    return question(
+      'privateFuturesPostSettlePriceOrders',
+      [
+        {
+          settle: SETTLE,
+          initial: initialOf(stop),
+          trigger: {
+            strategy_type: 0,
+            price_type: triggerBy === 'mark' ? 1 : 0,
+            price,
+            rule: Number(ruleOf(side)),
+          },
+          order_type: `${isSecond ? 'plan-' : ''}close-${of}-position`,
+        },
+      ],
+      (body) => {
+        const ref = text(body, 'id_string') ?? word(body, 'id') ?? '';
+        return /^[1-9]\d*$/.test(ref) ? { ref, clientId: clientOrderId } : undefined;
+      },
+    );
+  },
+
+  async remove(stop, { ask }) {
+    const ref =
+      stop.ref ??
+      (await ask(list(stop.market, { status: 'open' }, (body) => ours(readList(body), stop))))?.ref;
+    if (ref === undefined) return null;
+    return question(
+      'privateFuturesDeleteSettlePriceOrdersOrderId',
+      [{ settle: SETTLE, order_id: ref }],
+      (body) => ((text(body, 'id_string') ?? word(body, 'id')) === ref ? true : undefined),
+    );
+  },
+
+  standing: (market, offset) =>
+    list(
+      market,
+      { status: 'open', ...(offset !== null && { offset }) },
+      (body): Page<SeenStop> | undefined => {
+        const rows = readList(body);
+        const isLast = !Array.isArray(body) || body.length < PAGE;
+        return rows && { rows, next: isLast ? null : String(Number(offset ?? 0) + PAGE) };
+      },
+    ),
+
+  lookUps: (stop) => [
+    ...(stop.ref === null
+      ? []
+      : [
+          question(
+            'privateFuturesGetSettlePriceOrdersOrderId',
+            [{ settle: SETTLE, order_id: stop.ref }],
+            (body): SeenStop | undefined => readList([body])?.[0],
+          ),
+        ]),
+    list(stop.market, { status: 'open' }, (body) => ours(readList(body), stop)),
+    list(stop.market, { status: 'finished' }, (body) => ours(readList(body), stop)),
+  ],
+
+  order: (ref, market) =>
+    question('fetchOrder', [ref, market.symbol], (body) => (isRow(body) ? readListed(body) : undefined)),
+  fills: (ref, market) =>
+    question(
+      'privateFuturesGetSettleMyTrades',
+      [{ settle: SETTLE, contract: market.id, order: ref, limit: PAGE }],
+      (body) => {
+        const rows = each(body, (row) => row);
+        const fills = each(body, readFill);
+        return rows && fills && orderOf(ref, market, { rows, fills });
+      },
+    ),
+};
+
+/** All that is known of an order without a size: it closed what was held. */
+function orderOf(
+  ref: string,
+  market: CcxtMarket,
+  { rows, fills }: { readonly rows: readonly Row[]; readonly fills: readonly Fill[] },
+): SeenOrder | null | undefined {
+  if (fills.some((fill) => fill.ref !== ref) || rows.some((row) => text(row, 'contract') !== market.id))
+    return undefined;
+  const filled = fills.reduce<Decimal>((sum, { quantity }) => add(sum, quantity), ZERO);
+  if (sign(filled) === 0) return null;
+  const paid = fills.reduce<Decimal>((sum, { quantity, price }) => add(sum, multiply(quantity, price)), ZERO);
+  return {
+    ref,
+    clientId: null,
+    marketId: market.id,
+    side: sign(count(rows[0], 'size') ?? ZERO) > 0 ? 'buy' : 'sell',
+    quantity: filled,
+    filled,
+    price: average(paid, filled),
+    fee: fills.reduce<Decimal | null>((sum, { fee }) => (sum && fee ? add(sum, fee) : null), ZERO),
+    fate: 'ended',
+    reason: null,
+    reduceOnly: true,
+  };
+}
