@@ -306,7 +306,7 @@ export interface Dialect {
   readonly markets: readonly Listed[] | null;
   readonly refs: Refs;
   /** The desk is for the engine's own language; a broker's goes by the office. */
-  open(office: Office, desk: Desk): (request: WireRequest) => Visit;
+  open(office: Office, desk: Desk): (request: WireRequest) => Visit | Promise<Visit>;
   readonly stream?: StreamDialect;
   busy(retryAfterMs: number): Answer;
   /** The engine failed. */

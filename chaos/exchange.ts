@@ -72,7 +72,7 @@ export async function openExchange({ file, port = 0, dialect = paper }: Exchange
     if (first === 'control') return control(`${method} ${parts[0]}`, parts.slice(1), body, response);
     const asker = dialect.roots.includes(first) ? null : decodeURIComponent(first);
     if (asker !== null && !dialect.roots.includes(parts[0] ?? '')) return send(response, NOT_FOUND);
-    const visit = read({
+    const visit = await read({
       method,
       path: asker === null ? pathname : `/${parts.join('/')}`,
       search: url.includes('?') ? url.slice(url.indexOf('?') + 1) : '',

@@ -59,12 +59,12 @@ export function weighedBinance({ now = Date.now }: { now?: () => number } = {}) 
     ...binance,
     open(office, desk) {
       const listen = binance.open(office, desk);
-      return (request): Visit => {
+      return async (request): Promise<Visit> => {
         if (count(request) > WEIGHT_A_MINUTE) {
           seen.refused++;
           return turnedAway(told(binance.busy(MINUTE_MS - (now() % MINUTE_MS))));
         }
-        const visit = listen(request);
+        const visit = await listen(request);
         if (visit.what === 'order') return { ...visit, tell: (taken: Taken) => told(visit.tell(taken)) };
         if (visit.what === 'stop') return { ...visit, tell: (taken: StopTaken) => told(visit.tell(taken)) };
         return { ...visit, answer: async () => told(await visit.answer()) };
