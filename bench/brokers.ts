@@ -43,7 +43,7 @@ async function measure(name: BrokerName): Promise<void> {
   const accounts = await Promise.all(Array.from({ length: USERS + 1 }, (_, n) => account(n)));
   const unused = () => Promise.reject(new Error('no paper account trades here'));
   const brokers = openBrokers({
-    ledger: { read: unused, find: unused, write: unused },
+    ledger: { read: unused, find: unused, findStop: unused, write: unused },
     clock: { now: Date.now },
     wait: unused,
     urls: { [name]: url },

@@ -3,6 +3,7 @@
 import { type Decimal, parseDecimal } from './decimal.ts';
 import type { RejectionCode } from './orders/order.ts';
 import { NumberText } from './signals/json.ts';
+import { isSymbol } from './signals/symbol.ts';
 
 export const FILLS = ['full', 'partial', 'never', 'cancel', 'fail'] as const;
 type Fill = (typeof FILLS)[number];
@@ -16,7 +17,11 @@ export const REHEARSALS = [
 ] as const satisfies readonly RejectionCode[];
 export type Rehearsal = (typeof REHEARSALS)[number];
 
-/** As the contract writes it, and as it is stored. */
+/** Whether stops are kept, refused, taken without an answer, or gone when somebody looks next. */
+export const PROTECTIONS = ['native', 'refuse', 'lose_answer', 'vanish'] as const;
+type Protection = (typeof PROTECTIONS)[number];
+
+/** As the contract writes it. */
 export interface PaperSettings {
   readonly starting_cash: number;
   readonly latency_ms: number;
@@ -24,6 +29,9 @@ export interface PaperSettings {
   readonly reject: Rehearsal | null;
   readonly lose_answer: boolean;
   readonly seed: number;
+  readonly protection: Protection;
+  /** Last prices by symbol, from when they are set on; null: they go their own way. */
+  readonly price: Readonly<Record<string, number>> | null;
 }
 
 export const DEFAULT_PAPER_SETTINGS: PaperSettings = {
@@ -33,9 +41,25 @@ export const DEFAULT_PAPER_SETTINGS: PaperSettings = {
   reject: null,
   lose_answer: false,
   seed: 1,
+  protection: 'native',
+  price: null,
 };
 
 type Reading = { readonly settings: PaperSettings } | { readonly problems: readonly string[] };
+
+/** As they are stored: a program from before stops and set prices reads them as long as there are none. */
+export const storedPaperSettings = ({
+  protection,
+  price,
+  ...rest
+}: PaperSettings): Partial<PaperSettings> => ({
+  ...rest,
+  ...(protection !== DEFAULT_PAPER_SETTINGS.protection && { protection }),
+  ...(price !== null && { price }),
+});
+
+export const hasSamePrices = (one: PaperSettings, other: PaperSettings): boolean =>
+  one.seed === other.seed && JSON.stringify(one.price) === JSON.stringify(other.price);
 
 /** What was not given is the default; nothing given at all is all defaults. */
 export function readPaperSettings(input: unknown): Reading {
@@ -71,6 +95,8 @@ interface Field<Value> {
   readonly read: (value: unknown) => Value | undefined;
 }
 
+const MOST_PRICES = 50;
+
 const readers: { readonly [Key in keyof PaperSettings]: Field<PaperSettings[Key]> } = {
   starting_cash: {
     expected: 'a number from 0 to 1000000000000 with at most 15 significant digits',
@@ -93,9 +119,28 @@ const readers: { readonly [Key in keyof PaperSettings]: Field<PaperSettings[Key]
     expected: 'an integer of at most 15 digits',
     read: (value) => whole(within(numeral(value), -1e15, 1e15)),
   },
+  protection: {
+    expected: `one of ${PROTECTIONS.join(', ')}`,
+    read: (value) => PROTECTIONS.find((protection) => protection === value),
+  },
+  price: {
+    expected: `null or an object of at most ${MOST_PRICES} symbols, each with a number above 0 with at most 15 significant digits`,
+    read: (value) => (value === null ? null : prices(value)),
+  },
 };
 // A map, because a hostile "__proto__" or "toString" must not find anything.
 const FIELDS: ReadonlyMap<string, Field<unknown>> = new Map(Object.entries(readers));
+
+function prices(value: unknown): Record<string, number> | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  const read = Object.entries(value).map(
+    ([symbol, price]) => [symbol, within(numeral(price), 0, 1e12)] as const,
+  );
+  const isGood = read.every(([symbol, price]) => isSymbol(symbol) && price !== undefined && price > 0);
+  return isGood && read.length <= MOST_PRICES
+    ? (Object.fromEntries(read) as Record<string, number>)
+    : undefined;
+}
 
 function numeral(value: unknown): Decimal | null {
   if (value instanceof NumberText) return parseDecimal(value.text);

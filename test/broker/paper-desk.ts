@@ -63,6 +63,7 @@ export async function paperDesk(): Promise<PaperDesk> {
       ledger: {
         read: (book) => openPaperLedger(db).read(book),
         find: (book, id) => openPaperLedger(db).find(book, id),
+        findStop: (book, id) => openPaperLedger(db).findStop(book, id),
         write: (book, change) => openPaperLedger(db).write(book, change),
       },
       clock: { now: () => desk.now },

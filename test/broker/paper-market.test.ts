@@ -5,7 +5,12 @@ import { BrokerUnavailable } from '../../src/broker/broker.ts';
 import { quote } from '../../src/broker/paper/market.ts';
 import { openPaper } from '../../src/broker/paper/paper.ts';
 import { compare, parseDecimal } from '../../src/domain/decimal.ts';
-import { mergePaperSettings, readPaperSettings } from '../../src/domain/paper-settings.ts';
+import {
+  DEFAULT_PAPER_SETTINGS,
+  mergePaperSettings,
+  readPaperSettings,
+  storedPaperSettings,
+} from '../../src/domain/paper-settings.ts';
 import { NumberText } from '../../src/domain/signals/json.ts';
 import {
   accepted,
@@ -36,6 +41,8 @@ describe('paper settings', () => {
       reject: null,
       lose_answer: false,
       seed: 1,
+      protection: 'native',
+      price: null,
     };
     for (const nothing of [undefined, null, {}])
       assert.deepEqual(readPaperSettings(nothing), { settings: defaults });
@@ -66,6 +73,42 @@ describe('paper settings', () => {
     assert.ok(isRead({ latency_ms: 60000, seed: -7, reject: null }));
     for (const bad of [{ latency_ms: 60001 }, { seed: 0.5 }, { seed: 1e16 }, [], 'x', 5])
       assert.ok(!isRead(bad));
+  });
+
+  it('take prices by symbol, and how stops fare', () => {
+    const isRead = (paper: unknown) => 'settings' in readPaperSettings(paper);
+    for (const price of [
+      null,
+      {},
+      { BTCUSDT: 60_000 },
+      { 'BINANCE:BTCUSDT.P': new NumberText('0.5'), AAPL: 1 },
+    ])
+      assert.ok(isRead({ price }), JSON.stringify(price));
+    for (const price of [
+      5,
+      [],
+      '1',
+      { BTCUSDT: 0 },
+      { BTCUSDT: -1 },
+      { BTCUSDT: '1' },
+      { 'a b': 1 },
+      { '': 1 },
+    ])
+      assert.ok(!isRead({ price }), JSON.stringify(price));
+    assert.ok(!isRead({ price: Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`S${n}`, 1])) }));
+    for (const protection of ['native', 'refuse', 'lose_answer', 'vanish']) assert.ok(isRead({ protection }));
+    const reading = readPaperSettings({ protection: 'never', price: { X: 0 } });
+    assert.deepEqual('problems' in reading && reading.problems.map((text) => text.slice(0, 38)), [
+      'paper.protection must be one of native',
+      'paper.price must be null or an object ',
+    ]);
+  });
+
+  it('that nobody has changed are stored as a program from before reads them', () => {
+    const { protection: _protection, price: _price, ...before } = DEFAULT_PAPER_SETTINGS;
+    assert.deepEqual(storedPaperSettings(DEFAULT_PAPER_SETTINGS), before);
+    const set = { ...DEFAULT_PAPER_SETTINGS, protection: 'refuse', price: { AAPL: 2 } } as const;
+    assert.deepEqual(storedPaperSettings(set), set);
   });
 
   it('are merged by a patch', () => {

@@ -1,6 +1,15 @@
 // A broker as a test asks it: with time enough, and for an order by what was placed.
 
-import type { Broker, BrokerOrder, OpenOrder, OrderQuery } from '../../src/broker/broker.ts';
+import assert from 'node:assert/strict';
+import type {
+  Broker,
+  BrokerOrder,
+  Instrument,
+  OpenOrder,
+  OrderQuery,
+  SentStop,
+  StopOrder,
+} from '../../src/broker/broker.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 
 /** Longer than anything here takes. */
@@ -27,8 +36,32 @@ export function patient(broker: Broker, timeoutMs = PATIENT_MS) {
     openOrders: () => broker.openOrders(inTime()),
     cancel: (order: OpenOrder) => broker.cancel(order, inTime()),
     close: () => broker.close(),
+    /** Of a broker that keeps none, each call fails. */
+    stops: {
+      place: (stop: StopOrder) => stopsOf(broker).place(stop, inTime()),
+      move: (stop: StopOrder, to: StopOrder, more: Partial<SentStop> = {}) => {
+        const { move } = stopsOf(broker);
+        assert.ok(move, 'the broker moves no stops');
+        return move({ ...sentOf(stop), ...more }, to, inTime());
+      },
+      remove: (stop: StopOrder, more: Partial<SentStop> = {}) =>
+        stopsOf(broker).remove({ ...sentOf(stop), ...more }, inTime()),
+      standing: (instrument: Instrument) => stopsOf(broker).standing(instrument, inTime()),
+      find: (stop: StopOrder, more: Partial<SentStop> = {}) =>
+        stopsOf(broker).find({ ...sentOf(stop), ...more }, inTime()),
+    },
   };
 }
+
+function stopsOf({ stops }: Broker) {
+  assert.ok(stops, 'the broker keeps no stops');
+  return stops;
+}
+
+export const sentOf = ({ clientOrderId, instrument, side, quantity, price }: StopOrder): SentStop => ({
+  ...{ clientOrderId, brokerRef: null, symbol: instrument.symbol, side, quantity, price },
+  sentAt: timestamp(Date.now()),
+});
 
 export const queryOf = ({ clientOrderId, instrument, side, quantity }: BrokerOrder): OrderQuery => ({
   clientOrderId,

@@ -18,10 +18,17 @@ import {
 import { FLAT, net } from '../../domain/money/average-cost.ts';
 import type { Side } from '../../domain/orders/order.ts';
 import { type Balance, type Position, type Quote, TRADABLE } from '../broker.ts';
-import type { Book, Holding, PaperOrder } from './ledger.ts';
+import type { Book, Holding, PaperOrder, PaperStop } from './ledger.ts';
 import { findListing, type Listing, listingAbroad } from './market.ts';
 
 export type Quotes = (listing: Listing) => Quote;
+
+/** Whether anything in it waits for a price. */
+export const waits = ({ stops, resting }: Book): boolean =>
+  stops.length > 0 || resting.some(({ limit }) => limit !== null);
+
+export const isResting = ({ status }: PaperOrder): boolean =>
+  status === 'placed' || status === 'partially_filled';
 
 export const held = (book: Book, symbol: string): Decimal => (book.holdings[symbol] ?? FLAT).quantity;
 
@@ -29,6 +36,16 @@ export const held = (book: Book, symbol: string): Decimal => (book.holdings[symb
 export function reducible(book: Book, symbol: string, side: Side): Decimal {
   const against = side === 'sell' ? held(book, symbol) : negate(held(book, symbol));
   return sign(against) > 0 ? against : ZERO;
+}
+
+/** What is kept of it for orders that rest and stops that stand; a pair of them keeps it once. */
+export function reserved(book: Book, symbol: string, side: Side): Decimal {
+  const isMeant = (each: PaperOrder | PaperStop) => each.symbol === symbol && each.side === side;
+  const orders = book.resting.filter(isMeant).map(unfilled);
+  const stops = book.stops
+    .filter((stop) => isMeant(stop) && !stop.isBeside)
+    .map(({ quantity }) => quantity ?? reducible(book, symbol, side));
+  return [...orders, ...stops].reduce(add, ZERO);
 }
 
 /** In the order of their names. */
@@ -193,8 +210,17 @@ export function partOf(quantity: Decimal, step: Decimal, drawn: number): Decimal
 export const heldListings = (book: Book): Listing[] =>
   Object.keys(book.holdings).flatMap((symbol) => listedNow(book, symbol) ?? []);
 
+/** Of another broker's market, what something waits for a price of. */
+export function waitingAbroad(book: Book): Listing[] {
+  const held = book.stops.map(({ symbol }) => book.holdings[symbol]?.instrument);
+  const ordered = book.resting.map(({ limit, instrument }) => (limit === null ? null : instrument));
+  const instruments = [...held, ...ordered].filter((each) => each !== undefined && each !== null);
+  const bySymbol = new Map(instruments.map((instrument) => [instrument.symbol, instrument]));
+  return [...bySymbol.values()].map(listingAbroad);
+}
+
 /** Of a symbol in the book, which was listed when it was traded; null: it is not any more. */
-function listedNow(book: Book, symbol: string): Listing | null {
+export function listedNow(book: Book, symbol: string): Listing | null {
   const abroad = book.holdings[symbol]?.instrument;
   return (abroad ? listingAbroad(abroad) : findListing(symbol)) ?? null;
 }

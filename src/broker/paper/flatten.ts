@@ -27,12 +27,17 @@ export const flattenSimulated =
   };
 
 const flattened = (book: Book, now: number): BookChange => ({
-  book: { ...book, version: book.version + 1, profit: ZERO, holdings: {}, resting: [] },
+  book: {
+    ...book,
+    version: book.version + 1,
+    profit: ZERO,
+    holdings: {},
+    ...{ resting: [], stops: [], walkedTo: null },
+  },
   placed: null,
-  changed: book.resting.map((order) => ({
-    ...order,
-    status: 'cancelled',
-    reason: 'the simulated book was reset',
-    updatedAt: timestamp(now),
-  })),
+  changed: book.resting.map((order) => ({ ...order, ...endedAt(now) })),
+  stops: { placed: null, changed: book.stops.map((stop) => ({ ...stop, ...endedAt(now) })), orders: [] },
 });
+
+const endedAt = (now: number) =>
+  ({ status: 'cancelled', reason: 'the simulated book was reset', updatedAt: timestamp(now) }) as const;

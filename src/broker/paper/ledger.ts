@@ -5,7 +5,7 @@ import type { ClientOrderId, Timestamp } from '../../domain/ids.ts';
 import type { Holding as AverageCost } from '../../domain/money/average-cost.ts';
 import type { BrokerOrderState } from '../../domain/orders/fill.ts';
 import type { Side } from '../../domain/orders/order.ts';
-import type { Instrument } from '../broker.ts';
+import type { Instrument, TriggerBy } from '../broker.ts';
 
 /** An order that was accepted; what was rejected is not in the ledger. */
 export interface PaperOrder extends BrokerOrderState {
@@ -15,7 +15,35 @@ export interface PaperOrder extends BrokerOrderState {
   readonly side: Side;
   readonly quantity: Decimal;
   readonly reduceOnly: boolean;
+  /** Fills at this price or better, and rests until then; null: at the market. */
+  readonly limit: Decimal | null;
+  /** Of another broker's market; null: our own list is known. */
+  readonly instrument: Instrument | null;
   readonly acceptedAt: Timestamp;
+  readonly updatedAt: Timestamp;
+}
+
+/** Becomes an order at the market, which can only reduce, once the price is there. */
+export interface PaperStop {
+  readonly clientOrderId: ClientOrderId;
+  readonly brokerRef: string;
+  readonly symbol: string;
+  /** Of the order that it becomes. */
+  readonly side: Side;
+  /** null: all that is held when it triggers. */
+  readonly quantity: Decimal | null;
+  readonly price: Decimal;
+  readonly triggerBy: TriggerBy;
+  /** It stands beside the order that rests under its id: whichever comes first ends the other. */
+  readonly isBeside: boolean;
+  /** `rejected`: it triggered, and its order was not taken. */
+  readonly status: 'standing' | 'triggered' | 'cancelled' | 'expired' | 'rejected';
+  /** What it became. */
+  readonly orderId: ClientOrderId | null;
+  /** Why it ended. */
+  readonly reason: string | null;
+  readonly acceptedAt: Timestamp;
+  /** While it stands: since when it has this price. */
   readonly updatedAt: Timestamp;
 }
 
@@ -34,6 +62,10 @@ export interface Book {
   readonly holdings: Readonly<Record<string, Holding>>;
   /** Accepted and not ended, oldest first. */
   readonly resting: readonly PaperOrder[];
+  /** Those that stand, oldest first. */
+  readonly stops: readonly PaperStop[];
+  /** Up to when prices were looked at for what waits for one; null: nothing does. */
+  readonly walkedTo: Timestamp | null;
 }
 
 export interface BookChange {
@@ -42,14 +74,25 @@ export interface BookChange {
   readonly placed: PaperOrder | null;
   /** Orders that rested before the change. */
   readonly changed: readonly PaperOrder[];
+  /** Without it nothing is new about stops. */
+  readonly stops?: StopChanges;
+}
+
+export interface StopChanges {
+  readonly placed: PaperStop | null;
+  /** Stops that stood before the change. */
+  readonly changed: readonly PaperStop[];
+  /** The orders that they became. */
+  readonly orders: readonly PaperOrder[];
 }
 
 export interface PaperLedger {
   read(book: string): Promise<Book>;
   find(book: string, clientOrderId: ClientOrderId): Promise<PaperOrder | null>;
+  findStop(book: string, clientOrderId: ClientOrderId): Promise<PaperStop | null>;
   /**
-   * One durable unit, all or nothing. `stale`: the book has moved on since it was read. `duplicate`: the placed
-   * order's client id is known.
+   * One durable unit, all or nothing. `stale`: the book has moved on since it was read. `duplicate`: the client id of the
+   * order or stop that is placed is known.
    */
   write(book: string, change: BookChange): Promise<'written' | 'stale' | 'duplicate'>;
 }

@@ -160,27 +160,59 @@ const WAVES: readonly { readonly period: number; readonly weight: number }[] = [
   { period: 20 * SECOND, weight: 0.02 },
 ];
 
-/** Floats draw the walk; what comes out is a whole number of ticks, exactly. */
-export function quote(listing: Listing, seed: number, now: number): Quote {
-  const { symbol, tickSize, basePrice, swing } = listing;
-  const walk = WAVES.reduce(
-    (sum, { period, weight }, index) => sum + weight * noise(`${seed}:${symbol}:${index}`, now / period),
-    0,
-  );
-  const bid = Math.round((basePrice * (1 + swing * walk)) / Number(tickSize));
-  const spread = 1 + Math.floor(3 * unit(`${seed}:${symbol}:spread:${Math.floor(now / SECOND)}`));
-  const onTick = (ticks: number) => canonical(new Big(tickSize).times(ticks));
-  return { bid: onTick(bid), ask: onTick(bid + spread) };
+/** A price from the first moment to the last, whichever is asked for. In ticks: whole numbers. */
+export interface Path {
+  /** The last price, which is the bid. */
+  bid(at: number): number;
+  ask(at: number): number;
+  quote(at: number): Quote;
 }
 
-/** Between -1 and 1: hashed values at the whole numbers, smoothly joined. */
-function noise(key: string, at: number): number {
-  const cell = Math.floor(at);
-  const part = at - cell;
-  const eased = part * part * (3 - 2 * part);
-  const left = unit(`${key}:${cell}`);
-  const right = unit(`${key}:${cell + 1}`);
-  return 2 * (left + (right - left) * eased) - 1;
+/** Floats draw the walk; what comes out is a whole number of ticks, exactly. `last`: somebody has set the price. */
+export function pathOf(listing: Listing, seed: number, last?: Decimal): Path {
+  const { symbol, tickSize, basePrice, swing } = listing;
+  const waves = WAVES.map(({ period, weight }, index) => ({
+    period,
+    weight,
+    noise: noise(`${seed}:${symbol}:${index}`),
+  }));
+  const set = last === undefined ? null : Math.max(1, Number(new Big(last).div(tickSize).toFixed(0)));
+  const bid = (at: number): number => {
+    if (set !== null) return set;
+    const walk = waves.reduce((sum, { period, weight, noise }) => sum + weight * noise(at / period), 0);
+    return Math.round((basePrice * (1 + swing * walk)) / Number(tickSize));
+  };
+  const spread = (at: number): number =>
+    1 + Math.floor(3 * unit(`${seed}:${symbol}:spread:${Math.floor(at / SECOND)}`));
+  const onTick = (ticks: number) => canonical(new Big(tickSize).times(ticks));
+  return {
+    bid,
+    ask: (at) => bid(at) + spread(at),
+    quote(at) {
+      const ticks = bid(at);
+      return { bid: onTick(ticks), ask: onTick(ticks + spread(at)) };
+    },
+  };
+}
+
+export const quote = (listing: Listing, seed: number, now: number, last?: Decimal): Quote =>
+  pathOf(listing, seed, last).quote(now);
+
+/** Between -1 and 1: hashed values at the whole numbers, smoothly joined. Who goes along it asks for each of them once. */
+function noise(key: string): (at: number) => number {
+  let cell = Number.NaN;
+  let [left, right] = [0, 0];
+  return (at) => {
+    const floor = Math.floor(at);
+    if (floor !== cell) {
+      cell = floor;
+      left = unit(`${key}:${cell}`);
+      right = unit(`${key}:${cell + 1}`);
+    }
+    const part = at - cell;
+    const eased = part * part * (3 - 2 * part);
+    return 2 * (left + (right - left) * eased) - 1;
+  };
 }
 
 /** From 0 up to, and never, 1; the same for the same key everywhere. FNV-1a, and a finish that mixes the last bytes in. */

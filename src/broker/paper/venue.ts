@@ -2,20 +2,28 @@
 // takes the terms and the prices.
 
 import type { Clock } from '../../domain/clock.ts';
+import type { Decimal } from '../../domain/decimal.ts';
 import type { Broker, Instrument, Market, Quote } from '../broker.ts';
-import type { Quotes } from './book.ts';
-import { invalidSymbol, type Rules, sessionOf } from './engine.ts';
-import { describe, findListing, isListed, type Listing, listingAbroad, quote } from './market.ts';
+import { describe, findListing, isListed, type Listing, listingAbroad, type Path, pathOf } from './market.ts';
+import { invalidSymbol } from './rejections.ts';
+import { type Moment, type Rules, sessionOf } from './rules.ts';
+
+type Prices = Pick<Moment, 'quotes' | 'path' | 'isQuoted'>;
 
 export interface Venue {
   resolve: Broker['resolve'];
   /** undefined: not listed. */
   listing(instrument: Instrument): Listing | undefined;
   /** Of our own list, and of these. */
-  prices(listings: readonly Listing[], signal: AbortSignal): Promise<Quotes>;
+  prices(listings: readonly Listing[], signal: AbortSignal): Promise<Prices>;
 }
 
-export const ownVenue = (rules: Rules, clock: Clock): Venue => ({
+/** `last`: what somebody has set the price of a symbol to. */
+export const ownVenue = (
+  rules: Rules,
+  clock: Clock,
+  last: (symbol: string) => Decimal | undefined = () => undefined,
+): Venue => ({
   async resolve(symbol) {
     const listing = findListing(symbol);
     if (!listing) return { rejection: invalidSymbol(symbol) };
@@ -24,7 +32,14 @@ export const ownVenue = (rules: Rules, clock: Clock): Venue => ({
   listing: ({ symbol }) => findListing(symbol),
   async prices() {
     const now = clock.now();
-    return (listing) => quote(listing, rules.settings.seed, now);
+    const paths = new Map<string, Path>();
+    const path = (listing: Listing): Path => {
+      const { symbol } = listing;
+      const known = paths.get(symbol) ?? pathOf(listing, rules.settings.seed, last(symbol));
+      paths.set(symbol, known);
+      return known;
+    };
+    return { quotes: (listing) => path(listing).quote(now), path, isQuoted: () => true };
   },
 });
 
@@ -43,6 +58,10 @@ export const venueAt = (market: Market, own: Venue): Venue => ({
     const abroad = new Map<string, Quote>();
     for (const { abroad: instrument } of listings)
       if (instrument) abroad.set(instrument.symbol, await market.quote(instrument, signal));
-    return (listing) => (listing.abroad && abroad.get(listing.symbol)) ?? ours(listing);
+    return {
+      quotes: (listing) => (listing.abroad && abroad.get(listing.symbol)) ?? ours.quotes(listing),
+      path: (listing) => (listing.abroad ? null : ours.path(listing)),
+      isQuoted: ({ abroad: instrument, symbol }) => instrument === null || abroad.has(symbol),
+    };
   },
 });

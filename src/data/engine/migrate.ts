@@ -33,6 +33,7 @@ import { halfDone } from '../migrations/021-half-done.ts';
 import { owedComparisons } from '../migrations/022-owed-comparisons.ts';
 import { afterTheft } from '../migrations/023-after-theft.ts';
 import { addresses } from '../migrations/025-addresses.ts';
+import { paperStops } from '../migrations/026-paper-stops.ts';
 import { type Db, type Reads, type Scripts, ScriptsUnderWay, sql } from './db.ts';
 
 export interface Migration {
@@ -82,6 +83,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '022-owed-comparisons', script: owedComparisons },
   { name: '023-after-theft', script: afterTheft },
   { name: '025-addresses', script: addresses },
+  { name: '026-paper-stops', script: paperStops },
 ];
 
 const TYPES: Record<Db['dialect'], Record<string, string>> = {

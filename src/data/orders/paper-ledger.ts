@@ -1,8 +1,9 @@
 // The paper broker's ledger in our database. The book's version is compared and set by every unit, so that two
 // processes that trade one book can never corrupt it.
 
-import type { Book, Holding, PaperLedger, PaperOrder } from '../../broker/paper/ledger.ts';
-import { decimal, ZERO } from '../../domain/decimal.ts';
+import type { Instrument, TriggerBy } from '../../broker/broker.ts';
+import type { Book, Holding, PaperLedger, PaperOrder, PaperStop } from '../../broker/paper/ledger.ts';
+import { decimal, decimalOrNull, ZERO } from '../../domain/decimal.ts';
 import type { ClientOrderId, Timestamp } from '../../domain/ids.ts';
 import type { Side } from '../../domain/orders/order.ts';
 import { type Db, must, type Statement, sql } from '../engine/db.ts';
@@ -16,10 +17,21 @@ export function openPaperLedger(db: Db): PaperLedger {
       );
       return row ? orderOf(row) : null;
     },
-    async write(name, { book, placed, changed }) {
+    async findStop(book, clientOrderId) {
+      const row = await db.get<StopRow>(
+        sql`select * from paper_stops where book = ${book} and client_order_id = ${clientOrderId}`,
+      );
+      return row ? stopOf(row) : null;
+    },
+    async write(name, { book, placed, changed, stops }) {
       const unit = [writeBook(name, book)];
       if (placed) unit.push(insertOrder(name, placed));
       unit.push(...changed.map((order) => updateOrder(name, order)));
+      if (stops) {
+        if (stops.placed) unit.push(insertStop(name, stops.placed));
+        unit.push(...stops.changed.map((stop) => updateStop(name, stop)));
+        unit.push(...stops.orders.map((order) => insertOrder(name, order)));
+      }
       const failed = await db.commit(unit);
       if (failed === null) return 'written';
       return failed === 'duplicate' ? 'duplicate' : 'stale';
@@ -34,6 +46,8 @@ interface OrderRow {
   side: Side;
   quantity: string;
   reduce_only: number | boolean;
+  limit_price: string | null;
+  instrument: string | null;
   status: PaperOrder['status'];
   fill_quantity: string;
   fill_price: string | null;
@@ -43,28 +57,56 @@ interface OrderRow {
   updated_at: Timestamp;
 }
 
-type BookRow = { version: number; profit: string; positions: string } & (
-  | OrderRow
-  | { client_order_id: null }
+interface StopRow {
+  client_order_id: ClientOrderId;
+  broker_ref: string;
+  symbol: string;
+  side: Side;
+  quantity: string | null;
+  price: string;
+  trigger_by: TriggerBy;
+  is_beside: number | boolean;
+  status: PaperStop['status'];
+  order_id: ClientOrderId | null;
+  reason: string | null;
+  accepted_at: Timestamp;
+  updated_at: Timestamp;
+}
+
+type BookRow = { version: number; profit: string; positions: string; walked_to: Timestamp | null } & (
+  | ({ kind: 'order' } & OrderRow)
+  | ({ kind: 'stop' } & StopRow)
+  | { kind: null }
 );
 
-/** The book and what rests in it by one query: two could see two versions. */
+/** The book, and what rests and stands in it, by one query: two could see two versions. */
 async function readBook(db: Db, name: string): Promise<Book> {
   const rows = await db.all<BookRow>(
-    sql`select a.version, a.profit, a.positions, o.client_order_id, o.broker_ref, o.symbol, o.side, o.quantity,
-          o.reduce_only, o.status, o.fill_quantity, o.fill_price, o.fee, o.reason, o.accepted_at, o.updated_at
+    sql`select a.version, a.profit, a.positions, a.walked_to, w.*
         from paper_accounts a
-        left join paper_orders o on o.book = a.book and o.status in ('placed', 'partially_filled')
+        left join (
+          select 'order' as kind, client_order_id, broker_ref, symbol, side, quantity, reduce_only, limit_price, instrument,
+            status, fill_quantity, fill_price, fee, reason, accepted_at, updated_at,
+            null as price, null as trigger_by, null as is_beside, null as order_id
+          from paper_orders where book = ${name} and status in ('placed', 'partially_filled')
+          union all
+          select 'stop', client_order_id, broker_ref, symbol, side, quantity, null, null, null,
+            status, null, null, null, reason, accepted_at, updated_at,
+            price, trigger_by, is_beside, order_id
+          from paper_stops where book = ${name} and status = 'standing'
+        ) w on 1 = 1
         where a.book = ${name}
-        order by o.accepted_at, o.client_order_id`,
+        order by w.accepted_at, w.client_order_id`,
   );
   const [first] = rows;
-  if (!first) return { version: 0, profit: ZERO, holdings: {}, resting: [] };
+  if (!first) return { version: 0, profit: ZERO, holdings: {}, resting: [], stops: [], walkedTo: null };
   return {
     version: first.version,
     profit: decimal(first.profit),
     holdings: JSON.parse(first.positions) as Record<string, Holding>,
-    resting: rows.flatMap((row) => (row.client_order_id === null ? [] : [orderOf(row)])),
+    resting: rows.flatMap((row) => (row.kind === 'order' ? [orderOf(row)] : [])),
+    stops: rows.flatMap((row) => (row.kind === 'stop' ? [stopOf(row)] : [])),
+    walkedTo: first.walked_to,
   };
 }
 
@@ -75,36 +117,57 @@ const orderOf = (row: OrderRow): PaperOrder => ({
   side: row.side,
   quantity: decimal(row.quantity),
   reduceOnly: Boolean(row.reduce_only),
+  limit: decimalOrNull(row.limit_price),
+  instrument: row.instrument === null ? null : (JSON.parse(row.instrument) as Instrument),
   status: row.status,
   fillQuantity: decimal(row.fill_quantity),
-  fillPrice: row.fill_price === null ? null : decimal(row.fill_price),
-  fee: row.fee === null ? null : decimal(row.fee),
+  fillPrice: decimalOrNull(row.fill_price),
+  fee: decimalOrNull(row.fee),
   reason: row.reason,
   acceptedAt: row.accepted_at,
   updatedAt: row.updated_at,
 });
 
-function writeBook(name: string, { version, profit, holdings }: Book): Statement {
+const stopOf = (row: StopRow): PaperStop => ({
+  clientOrderId: row.client_order_id,
+  brokerRef: row.broker_ref,
+  symbol: row.symbol,
+  side: row.side,
+  quantity: decimalOrNull(row.quantity),
+  price: decimal(row.price),
+  triggerBy: row.trigger_by,
+  isBeside: Boolean(row.is_beside),
+  status: row.status,
+  orderId: row.order_id,
+  reason: row.reason,
+  acceptedAt: row.accepted_at,
+  updatedAt: row.updated_at,
+});
+
+function writeBook(name: string, { version, profit, holdings, walkedTo }: Book): Statement {
   const positions = JSON.stringify(holdings);
   return must(
     'version',
     version === 1
-      ? sql`insert into paper_accounts (book, version, profit, positions)
-            values (${name}, ${version}, ${profit}, ${positions})
+      ? sql`insert into paper_accounts (book, version, profit, positions, walked_to)
+            values (${name}, ${version}, ${profit}, ${positions}, ${walkedTo})
             on conflict (book) do nothing`
-      : sql`update paper_accounts set version = ${version}, profit = ${profit}, positions = ${positions}
+      : sql`update paper_accounts
+            set version = ${version}, profit = ${profit}, positions = ${positions}, walked_to = ${walkedTo}
             where book = ${name} and version = ${version - 1}`,
   );
 }
 
 function insertOrder(name: string, order: PaperOrder): Statement {
+  const instrument = order.instrument && JSON.stringify(order.instrument);
   return must(
     'duplicate',
-    sql`insert into paper_orders (book, client_order_id, broker_ref, symbol, side, quantity, reduce_only, status,
-          fill_quantity, fill_price, fee, reason, accepted_at, updated_at)
+    sql`insert into paper_orders (book, client_order_id, broker_ref, symbol, side, quantity, reduce_only, limit_price,
+          instrument, status, fill_quantity, fill_price, fee, reason, accepted_at, updated_at)
         values (${name}, ${order.clientOrderId}, ${order.brokerRef}, ${order.symbol}, ${order.side},
-          ${order.quantity}, ${order.reduceOnly}, ${order.status}, ${order.fillQuantity}, ${order.fillPrice},
-          ${order.fee}, ${order.reason}, ${order.acceptedAt}, ${order.updatedAt})
+          ${order.quantity}, ${order.reduceOnly}, ${order.limit}, ${instrument}, ${order.status},
+          ${order.fillQuantity}, ${order.fillPrice}, ${order.fee}, ${order.reason}, ${order.acceptedAt},
+          ${order.updatedAt})
         on conflict (book, client_order_id) do nothing`,
   );
 }
@@ -116,4 +179,23 @@ const updateOrder = (name: string, order: PaperOrder): Statement =>
           fill_price = ${order.fillPrice}, fee = ${order.fee}, reason = ${order.reason}, updated_at = ${order.updatedAt}
         where book = ${name} and client_order_id = ${order.clientOrderId}
           and status in ('placed', 'partially_filled')`,
+  );
+
+const insertStop = (name: string, stop: PaperStop): Statement =>
+  must(
+    'duplicate',
+    sql`insert into paper_stops (book, client_order_id, broker_ref, symbol, side, quantity, price, trigger_by, is_beside,
+          status, order_id, reason, accepted_at, updated_at)
+        values (${name}, ${stop.clientOrderId}, ${stop.brokerRef}, ${stop.symbol}, ${stop.side}, ${stop.quantity},
+          ${stop.price}, ${stop.triggerBy}, ${stop.isBeside}, ${stop.status}, ${stop.orderId}, ${stop.reason},
+          ${stop.acceptedAt}, ${stop.updatedAt})
+        on conflict (book, client_order_id) do nothing`,
+  );
+
+const updateStop = (name: string, stop: PaperStop): Statement =>
+  must(
+    'stop',
+    sql`update paper_stops set quantity = ${stop.quantity}, price = ${stop.price}, trigger_by = ${stop.triggerBy},
+          status = ${stop.status}, order_id = ${stop.orderId}, reason = ${stop.reason}, updated_at = ${stop.updatedAt}
+        where book = ${name} and client_order_id = ${stop.clientOrderId} and status = 'standing'`,
   );
