@@ -37,7 +37,7 @@ async function desk(held = '6') {
     const text = await response.text();
     return { status: response.status, body: text ? JSON.parse(text) : null };
   }
-  const priced = (price: number) => account.set({ price: { SOLUSDT: price } });
+  const priced = (price: number) => stub.control('POST', 'prices', { SOLUSDT: price });
   await priced(100);
   const row = async (path: string): Promise<Row> => (await ask('GET', `orders/${path}`)).body as Row;
   const terms = (more: object) => ({ symbol: 'AAPL', client_order_id: `stub${++ids}`, ...more });
@@ -232,8 +232,8 @@ describe('a target with a stop beside it at the stub of Alpaca', () => {
     );
   });
 
-  it('has a stop of which the price is replaced, and not the quantity', async () => {
-    const { pair, ask, row } = await desk();
+  it('has a stop of which the price is replaced, and not the quantity, also where it is of all that is held', async () => {
+    const { pair, ask, row } = await desk('2');
     const { body } = await pair('2', '110', '90');
     const [leg] = (await row(`${body.id}?nested=true`)).legs ?? [];
     isRefused(await ask('PATCH', `orders/${leg?.id}`, { stop_price: '95', qty: '1' }), [

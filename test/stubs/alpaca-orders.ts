@@ -16,7 +16,7 @@ import {
   type SeenStop,
   UUIDS,
 } from '../../chaos/exchange-dialect.ts';
-import { type Decimal, subtract, ZERO } from '../../src/domain/decimal.ts';
+import { absolute, type Decimal, subtract, ZERO } from '../../src/domain/decimal.ts';
 import type { AccountId } from '../../src/domain/ids.ts';
 
 const STATES: Record<SeenOrder['status'], string> = {
@@ -79,7 +79,8 @@ export function openBook(office: Office, isOpenAt: (account: AccountId) => boole
   /** Of each stop that was moved, all that it was, by the exchange's reference: it keeps it. */
   const versions = new Map<string, Version[]>();
 
-  function entriesOf(stop: SeenStop, parent: Entry | null, isOpen: boolean): Entry[] {
+  /** `held`: what a stop is of that was set without a quantity. */
+  function entriesOf(stop: SeenStop, parent: Entry | null, isOpen: boolean, held: Decimal): Entry[] {
     const { ref, clientOrderId, order } = stop;
     const first: Version = {
       id: ref,
@@ -90,7 +91,7 @@ export function openBook(office: Office, isOpenAt: (account: AccountId) => boole
     };
     const all = versions.get(ref) ?? [first];
     const waiting = parent ? 'held' : isOpen ? 'new' : 'accepted';
-    const now = stop.status === 'standing' ? waiting : triggeredOr(stop, waiting);
+    const now = stateOf(stop, waiting);
     return all.map((version, index) => {
       const next = all[index + 1];
       const became = next ? null : order;
@@ -99,7 +100,7 @@ export function openBook(office: Office, isOpenAt: (account: AccountId) => boole
         clientOrderId: version.clientOrderId,
         symbol: stop.symbol,
         side: stop.side,
-        quantity: version.quantity ?? ZERO,
+        quantity: version.quantity ?? held,
         status: next ? 'replaced' : now,
         type: 'stop',
         orderClass: parent ? 'oco' : '',
@@ -130,7 +131,10 @@ export function openBook(office: Office, isOpenAt: (account: AccountId) => boole
     /** Oldest first. */
     async entries(account: AccountId): Promise<readonly Entry[]> {
       const [orders, stops] = [await office.orders(account), await office.stops(account)];
+      const positions = await office.positions(account);
       const isOpen = isOpenAt(account);
+      const heldOf = (symbol: string) =>
+        absolute(positions.find((position) => position.symbol === symbol)?.quantity ?? ZERO);
       // What a stop has become is the stop itself here.
       const became = new Set(stops.map(({ order }) => order?.ref));
       const targets = orders
@@ -150,6 +154,7 @@ export function openBook(office: Office, isOpenAt: (account: AccountId) => boole
             ({ orderClass, clientOrderId }) => orderClass && clientOrderId === stop.clientOrderId,
           ) ?? null,
           isOpen,
+          heldOf(stop.symbol),
         ),
       );
       return [...targets, ...legs].toSorted((a, b) => a.acceptedAt - b.acceptedAt);
@@ -238,8 +243,9 @@ export const newStop = ({
   ref,
 });
 
-function triggeredOr({ status, order }: SeenStop, waiting: string): string {
-  if (status !== 'triggered') return status === 'standing' ? waiting : STOP_STATES[status];
+function stateOf({ status, order }: SeenStop, waiting: string): string {
+  if (status === 'standing') return waiting;
+  if (status !== 'triggered') return STOP_STATES[status];
   return order && order.status !== 'placed' ? STATES[order.status] : waiting;
 }
 

@@ -76,6 +76,9 @@ const STOP_REFUSALS: Record<StopRefusalCode, (asked: { symbol: string; side: str
   would_trigger: ({ side }) => passed(side),
   // It would be a short sale that waits, and be taken: whoever sends that has not looked.
   no_position: ({ symbol }) => refused(403, 40310000, `asset "${symbol}" cannot be sold short`),
+  reserved: ({ symbol }) => insufficient(symbol, '1', NOTHING),
+  // There is as many as there are shares for.
+  second: ({ symbol }) => insufficient(symbol, '1', NOTHING),
   invalid_symbol: ({ symbol }) => REFUSALS.invalid_symbol(symbol),
   off_tick: () => subPenny('stop_price'),
   off_step: () => unfit('fractional orders must be DAY orders'),
@@ -120,7 +123,8 @@ export const keptBy = (entries: readonly Entry[]): Decimal => entries.map(left).
 
 /** `besides`: an order that makes room for this one. */
 async function freeOf(
-  { office, holder, entries }: Desk,
+  { office, holder }: Desk,
+  entries: readonly Entry[],
   { symbol, side, besides }: { symbol: string; side: string; besides?: string },
 ): Promise<Free> {
   const position = (await office.positions(holder.account)).find((each) => each.symbol === symbol);
@@ -138,7 +142,6 @@ interface Desk {
   readonly office: Office;
   readonly book: Book;
   readonly holder: Holder;
-  readonly entries: readonly Entry[];
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -230,40 +233,29 @@ const PLACED_WITH = [
 ];
 
 /** A new order. */
-export async function placing(desk: Desk, { body }: WireRequest): Promise<Visit> {
-  const { holder, office } = desk;
-  const no = (answer: Answer): Visit => visit('other', { holder }, () => answer);
+export function placing(desk: Desk, { body }: WireRequest): Visit {
   const fields = readFields(body, PLACED_WITH);
   if (isAnswer(fields)) return turnedAway(fields);
   const asked = readPlacing(fields);
   if ('body' in asked) return turnedAway(asked);
+  const { account } = desk.holder;
   const { symbol, side, quantity, clientOrderId, limit, stop } = asked;
-  const known = desk.entries.find((entry) => entry.clientOrderId === clientOrderId);
-  if (known?.stop) return no(REFUSALS.duplicate(symbol));
-  const free = await freeOf(desk, { symbol, side });
-  if (!known && free.isClosing && compare(quantity, subtract(free.held, free.kept)) > 0)
-    return no(insufficient(symbol, quantity, free));
-  const account = holder.account;
+  const refuses = () => placingRefusal(desk, asked);
   if (limit === null && stop !== null)
     return {
       what: 'stop',
       account,
+      refuses,
       stop: { clientOrderId, symbol, side, quantity, price: stop, triggerBy: 'last' },
       tell: (taken) =>
         taken.outcome === 'accepted'
           ? said(tellEntry(pending(newStop(taken.stop))))
           : STOP_REFUSALS[taken.code]({ symbol, side }),
     };
-  if (limit !== null && stop !== null) {
-    if (!free.isClosing) return no(unfit('oco orders must be exit orders'));
-    const { bid, ask } = office.quote(symbol);
-    const market = side === 'sell' ? bid : ask;
-    if (compare(stop, market) !== (side === 'sell' ? -1 : 1))
-      return no(passed(side, { market_price: market, stop_price: stop }));
-  }
   return {
     what: 'order',
     account,
+    refuses,
     order: {
       clientOrderId,
       symbol,
@@ -282,41 +274,47 @@ export async function placing(desk: Desk, { body }: WireRequest): Promise<Visit>
   };
 }
 
+/** By what is held and what rests. */
+async function placingRefusal(
+  desk: Desk,
+  { symbol, side, quantity, clientOrderId, limit, stop }: Placing,
+): Promise<Answer | null> {
+  const entries = await desk.book.entries(desk.holder.account);
+  const known = entries.find((entry) => entry.clientOrderId === clientOrderId);
+  if (known) return known.stop === null ? null : REFUSALS.duplicate(symbol);
+  const free = await freeOf(desk, entries, { symbol, side });
+  if (free.isClosing && compare(quantity, subtract(free.held, free.kept)) > 0)
+    return insufficient(symbol, quantity, free);
+  if (limit === null || stop === null) return null;
+  if (!free.isClosing) return unfit('oco orders must be exit orders');
+  const { bid, ask } = desk.office.quote(symbol);
+  const market = side === 'sell' ? bid : ask;
+  return compare(stop, market) === (side === 'sell' ? -1 : 1)
+    ? null
+    : passed(side, { market_price: market, stop_price: stop });
+}
+
 const REPLACED_WITH = ['qty', 'time_in_force', 'limit_price', 'stop_price', 'client_order_id'];
 
-/** Another order in the place of a stop that rests: “order cannot be replaced when the status is accepted, pending_new, …”. */
+/** Another order in the place of a stop that rests. */
 export async function replacing(desk: Desk, id: string, { body }: WireRequest): Promise<Visit> {
-  const { holder, book, entries } = desk;
-  const no = (answer: Answer): Visit => visit('other', { holder }, () => answer);
+  const { holder, book } = desk;
   const fields = readFields(body, REPLACED_WITH);
   if (isAnswer(fields)) return turnedAway(fields);
+  const entries = await book.entries(holder.account);
   const entry = entries.find((each) => each.id === id);
-  if (!entry) return no(noOrder(id));
-  if (entry.replacedBy !== null) return no(unfit('order already replaced'));
-  if (!['new', 'held', 'partially_filled'].includes(entry.status))
-    return no(unfit(`cannot replace order in ${entry.status} status`));
-  const price = 'stop_price' in fields ? priceOf(fields.stop_price) : entry.stop;
-  if (entry.stop === null || 'limit_price' in fields || 'time_in_force' in fields)
-    return no(
-      wrong(`${entry.type} orders must not have ${entry.stop === null ? 'stop_price' : 'limit_price'}`),
-    );
-  if (price === null) return no(wrong('stop orders require stop_price'));
-  if (!isOnStep(price, CENT)) return no(subPenny('stop_price'));
-  const quantity = 'qty' in fields ? quantityOf(textOf(fields.qty)) : entry.quantity;
-  if (!isWhole(quantity) || sign(quantity) <= 0) return no(wrong('qty must be integer'));
-  const isResized = compare(quantity, entry.quantity) !== 0;
-  if (isResized && entry.parent !== null) return no(unfit('qty cannot be changed for advanced orders'));
-  if (!isResized && compare(price, entry.stop) === 0) return no(unfit('order parameters are not changed'));
-  const clientOrderId = textOf(fields.client_order_id);
-  if (entries.some((each) => each.clientOrderId === clientOrderId))
-    return no(REFUSALS.duplicate(entry.symbol));
+  if (!entry) return visit('other', { holder }, () => noOrder(id));
   const { symbol, side, ref } = entry;
-  const free = await freeOf(desk, { symbol, side, besides: id });
-  if (entry.parent === null && compare(quantity, subtract(free.held, free.kept)) > 0)
-    return no(insufficient(symbol, quantity, free));
+  const price = ('stop_price' in fields ? priceOf(fields.stop_price) : entry.stop) ?? ZERO;
+  const quantity = 'qty' in fields ? quantityOf(textOf(fields.qty)) : entry.quantity;
+  const clientOrderId = textOf(fields.client_order_id);
   return {
     what: 'stop',
     account: holder.account,
+    refuses: async () =>
+      replacingRefusal(entry, fields, { price, quantity }) ??
+      (entries.some((each) => each.clientOrderId === clientOrderId) ? REFUSALS.duplicate(symbol) : null) ??
+      (await tooMuch(desk, entries, entry, quantity)),
     stop: {
       clientOrderId: clientOrderId ?? '',
       symbol,
@@ -333,4 +331,36 @@ export async function replacing(desk: Desk, id: string, { body }: WireRequest): 
       return said(tellEntry(pending({ ...moved, updatedAt: at, replaces: id })));
     },
   };
+}
+
+/** “Order cannot be replaced when the status is accepted, pending_new, pending_cancel or pending_replace.” */
+const REPLACEABLE = ['new', 'held', 'partially_filled'];
+
+function replacingRefusal(
+  { type, status, stop, quantity: before, replacedBy, parent }: Entry,
+  fields: Fields,
+  { price, quantity }: { readonly price: Decimal; readonly quantity: Decimal },
+): Answer | null {
+  if (replacedBy !== null) return unfit('order already replaced');
+  if (!REPLACEABLE.includes(status)) return unfit(`cannot replace order in ${status} status`);
+  if (stop === null) return wrong(`${type} orders must not have stop_price`);
+  if ('limit_price' in fields || 'time_in_force' in fields)
+    return wrong('stop orders must not have limit_price');
+  if (sign(price) <= 0) return wrong('stop orders require stop_price');
+  if (!isOnStep(price, CENT)) return subPenny('stop_price');
+  if (!isWhole(quantity) || sign(quantity) <= 0) return wrong('qty must be integer');
+  const isResized = compare(quantity, before) !== 0;
+  if (isResized && parent !== null) return unfit('qty cannot be changed for advanced orders');
+  return !isResized && compare(price, stop) === 0 ? unfit('order parameters are not changed') : null;
+}
+
+async function tooMuch(
+  desk: Desk,
+  entries: readonly Entry[],
+  { id, symbol, side, parent }: Entry,
+  quantity: Decimal,
+): Promise<Answer | null> {
+  if (parent !== null) return null;
+  const free = await freeOf(desk, entries, { symbol, side, besides: id });
+  return compare(quantity, subtract(free.held, free.kept)) > 0 ? insufficient(symbol, quantity, free) : null;
 }

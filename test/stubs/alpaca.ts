@@ -165,7 +165,7 @@ async function answerTo(
   const [, room = '', name = '', ...rest] = path.split('/').slice(1).map(decodeURIComponent);
   const call = { holder };
   const entries = () => book.entries(account);
-  const asked = async () => ({ office, book, holder, entries: await entries() });
+  const desk = { office, book, holder };
   switch (`${method} ${room}${name ? '/' : ''}`) {
     case 'GET account':
       return visit('other', call, async () => said(await tellAccount(office, holder)));
@@ -184,12 +184,10 @@ async function answerTo(
         );
       });
     case 'POST orders':
-      return standing.permissions.includes('trade')
-        ? placing(await asked(), request)
-        : turnedAway(NOT_ALLOWED);
+      return standing.permissions.includes('trade') ? placing(desk, request) : turnedAway(NOT_ALLOWED);
     case 'PATCH orders/':
       return standing.permissions.includes('trade')
-        ? replacing(await asked(), name, request)
+        ? replacing(desk, name, request)
         : turnedAway(NOT_ALLOWED);
     case 'GET orders':
       return visit('look_up', call, async () => said(listOf(await entries(), query)));
@@ -254,6 +252,8 @@ export const alpaca: Dialect = {
     forgetsIdsAfterMs: null,
     limits: null,
   },
+  // A stop outlives its position, and is taken where there is none: it would be a short sale that waits.
+  manners: () => ({ reserves: true, endsWithPosition: false, stopsNeedPosition: false }),
   stream: alpacaStream((order) => tellEntry(entryOf(order))),
   markets: SHARES,
   refs: UUIDS,
