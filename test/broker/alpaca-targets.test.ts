@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Broker, type BrokerOrder, BrokerUnavailable } from '../../src/broker/broker.ts';
+import { openAlpaca } from '../../src/broker/alpaca/alpaca.ts';
+import { type Broker, type BrokerOrder, BrokerUnavailable, type StopOrder } from '../../src/broker/broker.ts';
 import { decimal } from '../../src/domain/decimal.ts';
+import type { ClientOrderId } from '../../src/domain/ids.ts';
 import { json, order, refusal } from './alpaca-script.ts';
 import {
   at,
@@ -19,6 +21,7 @@ import {
   WITH_LEG,
 } from './alpaca-stop-script.ts';
 import { NO_HURRY } from './paper-desk.ts';
+import { stubHarness } from './stub-harness.ts';
 
 describe('a target at Alpaca', () => {
   const target = (more: Partial<BrokerOrder> = {}): BrokerOrder =>
@@ -269,5 +272,119 @@ describe('the stops that stand at Alpaca', () => {
       await assert.rejects((await desk({ 'GET /v2/orders': answer })).standing(), BrokerUnavailable);
     const many = Array.from({ length: 500 }, (_, index) => ({ ...STOP, id: `${index}` }));
     await assert.rejects((await desk({ 'GET /v2/orders': json(many) })).standing(), /more open orders/);
+  });
+});
+
+describe('at a stub of Alpaca', () => {
+  const stub = stubHarness('alpaca', (url) => openAlpaca({ url }), 'paper');
+  let ids = 0;
+
+  /** Holds four shares, at a price of 100. */
+  async function holding() {
+    const account = await stub.account();
+    const priced = (price: number) => stub.control('POST', 'prices', { SOLUSDT: price });
+    await priced(100);
+    const broker = await account.open();
+    const name = () => `contract${++ids}` as ClientOrderId;
+    const instrument = await broker.resolve('AAPL');
+    assert.ok('symbol' in instrument);
+    const of = (more: Partial<BrokerOrder>) => order({ clientOrderId: name(), instrument, ...more });
+    const trade = (side: 'buy' | 'sell', quantity: number) =>
+      broker.place(of({ side, quantity: decimal(quantity), reduceOnly: side === 'sell' }));
+    const pair = of({
+      side: 'sell',
+      quantity: decimal(4),
+      reduceOnly: true,
+      limit: decimal(110),
+      stop: decimal(90),
+    });
+    const stop = (price: number, more: Partial<StopOrder> = {}): StopOrder => ({
+      clientOrderId: name(),
+      instrument,
+      side: 'sell',
+      quantity: decimal(4),
+      price: decimal(price),
+      triggerBy: 'last',
+      ...more,
+    });
+    assert.equal((await trade('buy', 4)).outcome, 'accepted');
+    return { account, broker, instrument, priced, pair, stop, trade };
+  }
+
+  it('the stop beside a target of all that is held follows the price, under the target’s id, and its fill is found', async () => {
+    const { broker, instrument, pair, stop, priced } = await holding();
+    assert.equal((await broker.place(pair)).outcome, 'accepted');
+    const beside = stop(90, { clientOrderId: pair.clientOrderId });
+    for (const price of [91, 93, 95]) {
+      const outcome = await broker.stops.move(beside, stop(price));
+      assert.ok(outcome.outcome === 'accepted', JSON.stringify(outcome));
+      assert.equal(outcome.clientOrderId, pair.clientOrderId);
+      assert.deepEqual(await broker.stops.standing(instrument), [
+        {
+          clientOrderId: pair.clientOrderId,
+          brokerRef: outcome.brokerRef,
+          side: 'sell',
+          price: `${price}`,
+          quantity: '4',
+        },
+      ]);
+    }
+    await priced(94);
+    const state = await broker.stops.find(beside);
+    assert.deepEqual(
+      [state?.status, state?.order?.status, state?.order?.fillQuantity],
+      ['triggered', 'filled', '4'],
+    );
+    assert.equal((await broker.find(pair))?.status, 'cancelled');
+    assert.deepEqual([await broker.position(instrument), await broker.openOrders()], ['0', []]);
+  });
+
+  it('what is kept for a stop is sold by nothing else, until it is taken away', async () => {
+    const { broker, instrument, stop, trade, pair, account } = await holding();
+    const first = stop(90, { quantity: decimal(3) });
+    assert.equal((await broker.stops.place(first)).outcome, 'accepted');
+    const second = await broker.stops.place(stop(91, { quantity: decimal(2) }));
+    isRejected(second, 'refused', /^insufficient qty available for order \(requested: 2, available: 1\)$/);
+    for (const outcome of [await trade('sell', 2), await broker.place(pair)])
+      assert.ok(outcome.outcome === 'rejected' && outcome.error.code === 'no_position');
+    assert.equal((await trade('sell', 1)).outcome, 'accepted');
+    await broker.stops.remove(first);
+    assert.equal((await trade('sell', 3)).outcome, 'accepted');
+    assert.equal(await broker.position(instrument), '0');
+    const sides = (await account.ledger()).orders.map(({ side }) => side);
+    assert.deepEqual(sides, ['buy', 'sell', 'sell']);
+  });
+
+  it('a move whose answer is lost has been made: the new id stands, and the old one was replaced', async () => {
+    const { broker, account, instrument, stop } = await holding();
+    const [first, second] = [stop(90), stop(92)];
+    await broker.stops.place(first);
+    await account.set({ protection: 'lose_answer' });
+    assert.equal((await broker.stops.move(first, second)).outcome, 'unknown');
+    await account.set({ protection: 'native' });
+    assert.equal((await broker.stops.find(second))?.status, 'standing');
+    const before = await broker.stops.find(first);
+    assert.equal(before?.status, 'ended');
+    assert.match(before?.reason ?? '', /replaced by order/);
+    assert.deepEqual(
+      (await broker.stops.standing(instrument)).map(({ clientOrderId, price }) => [clientOrderId, price]),
+      [[second.clientOrderId, '92']],
+    );
+    // Once more: it is there already.
+    isRejected(await broker.stops.move(first, second), 'gone', /replaced/);
+  });
+
+  it('a stop that waits for the morning stands, and is not moved before', async () => {
+    const { broker, account, instrument, stop } = await holding();
+    const first = stop(90);
+    await broker.stops.place(first);
+    await account.set({ reject: 'market_closed' });
+    isRejected(
+      await broker.stops.move(first, stop(92)),
+      'refused',
+      /cannot replace order in accepted status/,
+    );
+    assert.equal((await broker.stops.find(first))?.status, 'standing');
+    assert.equal((await broker.stops.standing(instrument)).length, 1);
   });
 });
