@@ -92,7 +92,8 @@ async function opened(answers: Record<string, Said> = {}, environment = 'live', 
     },
   });
   const account = { id: 'a' as AccountId, environment, paper: null, credentials: KEYS };
-  return { asked, broker: patient(await open(account, NO_HURRY)) };
+  const connection = await open(account, NO_HURRY);
+  return { asked, connection, broker: patient(connection) };
 }
 
 const instrument = {
@@ -307,6 +308,19 @@ describe('an order at SinoPac', () => {
     assert.equal((await broker.place(order(given))).outcome, 'accepted');
     return JSON.parse(body);
   }
+
+  it('that would rest is refused in words, and nothing is sent: no limit and no stop is kept there', async () => {
+    const { broker, connection, asked } = await opened();
+    const before = asked.length;
+    for (const more of [{ limit: decimal(22_000) }, { limit: decimal(22_000), stop: decimal(21_000) }])
+      isRejected(
+        await broker.place(order(more)),
+        'failed_at_broker',
+        /No limit and no stop.*Nothing was sent/,
+      );
+    assert.equal(asked.length, before);
+    assert.deepEqual([connection.stops, connection.capabilities.stop], [undefined, 'none']);
+  });
 
   it('is not sent once its time is over, though its contract was asked for in time', async () => {
     let now = NOW;

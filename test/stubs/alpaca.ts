@@ -1,26 +1,33 @@
 // Alpaca's trading API, and the latest quote of its market data, at one address: a key and its secret in headers, texts for
 // numbers, `{code, message}` for refusals. An order is answered before it is filled. Ids of the client are unique for ever.
 
-import { createHash } from 'node:crypto';
 import {
   type Answer,
   type Dialect,
   type Holder,
-  isResting,
   type Listed,
   type Office,
-  type RefusalCode,
-  type SeenOrder,
   type SeenPosition,
-  type Taken,
   turnedAway,
   UUIDS,
   type Visit,
   type WireRequest,
 } from '../../chaos/exchange-dialect.ts';
-import { absolute, decimal, multiply, sign, ZERO } from '../../src/domain/decimal.ts';
+import {
+  absolute,
+  add,
+  type Decimal,
+  decimal,
+  multiply,
+  sign,
+  subtract,
+  ZERO,
+} from '../../src/domain/decimal.ts';
+import type { AccountId } from '../../src/domain/ids.ts';
+import { type Book, type Entry, entryOf, isOpenEntry, openBook, tellEntry, uuidOf } from './alpaca-orders.ts';
+import { busy, keepers, keptBy, noOrder, placing, replacing, said, unfit } from './alpaca-requests.ts';
 import { alpacaStream } from './streams.ts';
-import { FOR_EVER, header, mayComeFrom, quantityOf, visit } from './wire.ts';
+import { header, mayComeFrom, visit } from './wire.ts';
 
 interface Share extends Listed {
   readonly name: string;
@@ -51,109 +58,22 @@ const SHARES: readonly Share[] = [
   { ...share('TWTR', 'Twitter, Inc.', 'ADAUSDT', 1), isSuspended: true },
 ];
 
-const said = (body: object): Answer => ({ status: 200, body });
-const refused = (status: number, code: number, message: string, more: object = {}): Answer => ({
-  status,
-  body: { code, message, ...more },
-});
 const NOT_ALLOWED: Answer = { status: 403, body: { message: 'forbidden.' } };
-const noOrder = (id: string) => refused(404, 40410000, `order not found for ${id}`);
-
-const busy = (ms: number): Answer => ({
-  status: 429,
-  body: { message: 'too many requests.' },
-  headers: {
-    'x-ratelimit-limit': '200',
-    'x-ratelimit-remaining': '0',
-    'x-ratelimit-reset': `${Math.ceil((Date.now() + ms) / 1000)}`,
-  },
-});
-
-const REFUSALS: Record<RefusalCode, (symbol: string) => Answer> = {
-  insufficient_margin: () =>
-    refused(403, 40310000, 'insufficient buying power', { buying_power: '0', cost_basis: '1000' }),
-  market_closed: (symbol) => refused(422, 42210000, `asset ${symbol} is not active`),
-  invalid_symbol: (symbol) => refused(422, 42210000, `asset "${symbol}" not found`),
-  below_minimum: () => refused(403, 40310000, 'cost basis must be >= minimal amount of order 1'),
-  off_step: () => refused(422, 40010001, 'qty must be integer'),
-  invalid_quantity: () => refused(422, 42210000, 'qty must be > 0'),
-  broker_rate_limited: () => busy(2_000),
-  // Nobody is hedged there.
-  position_mode_mismatch: () =>
-    refused(403, 40310000, 'position intent mismatch, inferred: sell_to_open, specified: sell_to_close'),
-  no_position: () =>
-    refused(403, 40310000, 'insufficient qty available for order (requested: 1, available: 0)'),
-  expired: () => refused(422, 42210000, 'the order is too old'),
-  duplicate: () => refused(422, 40010001, 'client_order_id must be unique'),
-};
-
-const STATES: Record<SeenOrder['status'], string> = {
-  placed: 'new',
-  partially_filled: 'partially_filled',
-  filled: 'filled',
-  cancelled: 'canceled',
-  failed: 'rejected',
-};
 
 const iso = (ms: number) => new Date(ms).toISOString();
-const assetId = (symbol: string) =>
-  UUIDS.tell(createHash('sha256').update(symbol).digest('hex').slice(0, 32));
 
-const tellOrder = (order: SeenOrder) => ({
-  id: order.ref,
-  client_order_id: order.clientOrderId,
-  created_at: iso(order.acceptedAt),
-  updated_at: iso(order.updatedAt),
-  submitted_at: iso(order.acceptedAt),
-  filled_at: order.status === 'filled' ? iso(order.updatedAt) : null,
-  expired_at: null,
-  canceled_at: order.status === 'cancelled' ? iso(order.updatedAt) : null,
-  failed_at: order.status === 'failed' ? iso(order.updatedAt) : null,
-  replaced_at: null,
-  replaced_by: null,
-  replaces: null,
-  asset_id: assetId(order.symbol),
-  symbol: order.symbol,
-  asset_class: 'us_equity',
-  notional: null,
-  qty: order.quantity,
-  filled_qty: order.fillQuantity,
-  filled_avg_price: order.fillPrice,
-  order_class: '',
-  order_type: 'market',
-  type: 'market',
-  side: order.side,
-  position_intent: order.side === 'buy' ? 'buy_to_open' : 'sell_to_open',
-  time_in_force: 'day',
-  limit_price: null,
-  stop_price: null,
-  status: STATES[order.status],
-  extended_hours: false,
-  legs: null,
-  trail_percent: null,
-  trail_price: null,
-  hwm: null,
-});
-
-/** It is taken; what comes of it is for later. */
-const tellPending = (order: SeenOrder) => ({
-  ...tellOrder(order),
-  status: 'pending_new',
-  filled_qty: '0',
-  filled_avg_price: null,
-  filled_at: null,
-  canceled_at: null,
-  failed_at: null,
-});
-
-const tellPosition = ({ symbol, quantity, averagePrice, lastPrice, openProfit }: SeenPosition) => ({
-  asset_id: assetId(symbol),
+/** `kept`: what orders that rest would sell of it, or buy back. */
+const tellPosition = (
+  { symbol, quantity, averagePrice, lastPrice, openProfit }: SeenPosition,
+  kept: Decimal,
+) => ({
+  asset_id: uuidOf(symbol),
   symbol,
   exchange: 'NASDAQ',
   asset_class: SHARES.some((share) => share.symbol === symbol) ? 'us_equity' : 'crypto',
   asset_marginable: true,
   qty: quantity,
-  qty_available: quantity,
+  qty_available: sign(quantity) < 0 ? add(quantity, kept) : subtract(quantity, kept),
   avg_entry_price: averagePrice,
   side: sign(quantity) < 0 ? 'short' : 'long',
   market_value: multiply(quantity, lastPrice),
@@ -168,7 +88,7 @@ const tellPosition = ({ symbol, quantity, averagePrice, lastPrice, openProfit }:
 });
 
 const tellAsset = ({ symbol, name, isFractionable }: Share) => ({
-  id: assetId(symbol),
+  id: uuidOf(symbol),
   class: 'us_equity',
   exchange: 'NASDAQ',
   symbol,
@@ -188,7 +108,7 @@ const tellAsset = ({ symbol, name, isFractionable }: Share) => ({
 async function tellAccount(office: Office, { account }: Holder) {
   const { equity, cash, available } = await office.balance(account);
   return {
-    id: assetId(account),
+    id: uuidOf(account),
     account_number: 'PA0000000001',
     status: 'ACTIVE',
     currency: 'USD',
@@ -216,48 +136,36 @@ const tellClock = (now: number, isOpen: boolean) => ({
   next_close: iso(now + (isOpen ? 1 : 7) * HOUR),
 });
 
-interface Placing {
-  readonly symbol?: string;
-  readonly qty?: string;
-  readonly side?: string;
-  readonly type?: string;
-  readonly time_in_force?: string;
-  readonly client_order_id?: string;
+/** With its legs where it is asked for so: of those that were replaced, the first. */
+const rolledUp = (entry: Entry, entries: readonly Entry[], query: URLSearchParams) =>
+  tellEntry(
+    entry,
+    query.get('nested') === 'true'
+      ? entries.filter(({ parent, replaces }) => parent === entry.id && replaces === null)
+      : null,
+  );
+
+function listOf(entries: readonly Entry[], query: URLSearchParams): object[] {
+  const symbols = query.get('symbols')?.split(',');
+  const rows = entries
+    // What waits beside a target is not listed as open.
+    .filter((entry) => isOpenEntry(entry) && entry.status !== 'held')
+    .filter(({ symbol }) => symbols === undefined || symbols.includes(symbol))
+    .map((entry) => rolledUp(entry, entries, query));
+  const inOrder = query.get('direction') === 'asc' ? rows : rows.toReversed();
+  return inOrder.slice(0, Number(query.get('limit') ?? 50));
 }
 
-function readOrder(holder: Holder, { body }: WireRequest): Visit {
-  let asked: Placing;
-  try {
-    asked = JSON.parse(body) as Placing;
-  } catch {
-    return turnedAway(refused(400, 40010000, 'request body format is invalid'));
-  }
-  const { symbol = '', qty, side, type, time_in_force, client_order_id } = asked;
-  if (side !== 'buy' && side !== 'sell') return turnedAway(refused(422, 40010001, 'invalid side'));
-  if (type !== 'market' || time_in_force !== 'day' || typeof qty !== 'string' || !client_order_id)
-    return turnedAway(refused(422, 40010001, 'this stub takes market orders for the day, with an id'));
-  return {
-    what: 'order',
-    account: holder.account,
-    order: {
-      clientOrderId: client_order_id,
-      symbol,
-      side,
-      quantity: quantityOf(qty),
-      reduceOnly: false,
-      sendBefore: FOR_EVER,
-    },
-    tell: (taken: Taken) =>
-      taken.outcome === 'accepted' ? said(tellPending(taken.order)) : REFUSALS[taken.code](symbol),
-  };
-}
-
-function answerTo(office: Office, holder: Holder, isOpen: boolean, request: WireRequest): Visit {
+async function answerTo(
+  { office, book, holder, isOpen }: { office: Office; book: Book; holder: Holder; isOpen: boolean },
+  request: WireRequest,
+): Promise<Visit> {
   const { method, path, query } = request;
-  const { account } = holder;
+  const { account, standing } = holder;
   const [, room = '', name = '', ...rest] = path.split('/').slice(1).map(decodeURIComponent);
   const call = { holder };
-  const found = (order: SeenOrder | null, id: string) => (order ? said(tellOrder(order)) : noOrder(id));
+  const entries = () => book.entries(account);
+  const desk = { office, book, holder };
   switch (`${method} ${room}${name ? '/' : ''}`) {
     case 'GET account':
       return visit('other', call, async () => said(await tellAccount(office, holder)));
@@ -266,28 +174,53 @@ function answerTo(office: Office, holder: Holder, isOpen: boolean, request: Wire
     case 'GET assets':
       return visit('other', call, () => said(SHARES.map(tellAsset)));
     case 'GET positions':
-      return visit('positions', call, async () => said((await office.positions(account)).map(tellPosition)));
+      return visit('positions', call, async () => {
+        const [held, resting] = [await office.positions(account), await entries()];
+        return said(
+          held.map((position) => {
+            const closing = sign(position.quantity) < 0 ? 'buy' : 'sell';
+            return tellPosition(position, keptBy(keepers(resting, position.symbol, closing)));
+          }),
+        );
+      });
     case 'POST orders':
-      return holder.standing.permissions.includes('trade')
-        ? readOrder(holder, request)
+      return standing.permissions.includes('trade') ? placing(desk, request) : turnedAway(NOT_ALLOWED);
+    case 'PATCH orders/':
+      return standing.permissions.includes('trade')
+        ? replacing(desk, name, request)
         : turnedAway(NOT_ALLOWED);
     case 'GET orders':
-      return visit('look_up', call, async () =>
-        said((await office.orders(account)).filter(isResting).toReversed().map(tellOrder)),
-      );
+      return visit('look_up', call, async () => said(listOf(await entries(), query)));
     case 'GET orders:by_client_order_id': {
       const id = query.get('client_order_id') ?? '';
-      return visit('look_up', call, async () => found(await office.find(account, id), id));
+      return visit('look_up', call, async () => {
+        const known = (await entries()).find(({ clientOrderId }) => clientOrderId === id);
+        // Who looks for an order is written down.
+        const order = known?.stop ? null : await office.find(account, id);
+        if (known) return said(tellEntry(known));
+        return order ? said(tellEntry(entryOf(order))) : noOrder(id);
+      });
     }
     case 'GET orders/':
-      return visit('look_up', call, async () => found(await office.findByRef(account, name), name));
+      return visit('look_up', call, async () => {
+        const all = await entries();
+        const known = all.find(({ id }) => id === name);
+        if (known) return said(rolledUp(known, all, query));
+        const order = await office.findByRef(account, name);
+        return order ? said(tellEntry(entryOf(order))) : noOrder(name);
+      });
     case 'DELETE orders/':
       return visit('other', call, async () => {
-        if (await office.cancel(account, name)) return { status: 204, body: {} };
-        const order = await office.findByRef(account, name);
-        return order
-          ? refused(422, 42210000, `order is already in "${STATES[order.status]}" state`)
-          : noOrder(name);
+        const all = await entries();
+        const known = all.find(({ id }) => id === name);
+        if (!known) return noOrder(name);
+        if (!isOpenEntry(known)) return unfit(`order is already in "${known.status}" state`);
+        // One leg ends the other.
+        const ended =
+          known.parent === null && known.stop !== null
+            ? await office.removeStop(account, known.ref)
+            : await office.cancel(account, known.parent ?? known.ref);
+        return ended ? { status: 204, body: {} } : unfit('order is not cancelable');
       });
     case 'GET stocks/':
       return visit('other', call, () => {
@@ -319,7 +252,9 @@ export const alpaca: Dialect = {
     forgetsIdsAfterMs: null,
     limits: null,
   },
-  stream: alpacaStream(tellOrder),
+  // A stop outlives its position, and is taken where there is none: it would be a short sale that waits.
+  manners: () => ({ reserves: true, endsWithPosition: false, stopsNeedPosition: false }),
+  stream: alpacaStream((order) => tellEntry(entryOf(order))),
   markets: SHARES,
   refs: UUIDS,
   idFields: ['id', 'client_order_id'],
@@ -334,13 +269,18 @@ export const alpaca: Dialect = {
     qty: '1',
     filled_qty: '0',
   }),
-  open: (office, desk) => (request) => {
-    const holder = office.holderOf(header(request, 'apca-api-key-id'));
-    const isRight = holder?.standing.apiSecret === header(request, 'apca-api-secret-key');
-    if (!holder || !isRight || !mayComeFrom(holder, request.address)) return turnedAway(NOT_ALLOWED);
+  open(office, desk) {
     // Alpaca takes what comes while the market is closed: only its clock tells.
-    const { paper } = desk.registered(holder.account);
-    const isOpen = (paper as { reject?: unknown } | undefined)?.reject !== 'market_closed';
-    return answerTo(office, holder, isOpen, request);
+    const isOpenAt = (account: AccountId) => {
+      const { paper } = desk.registered(account);
+      return (paper as { reject?: unknown } | undefined)?.reject !== 'market_closed';
+    };
+    const book = openBook(office, isOpenAt);
+    return (request) => {
+      const holder = office.holderOf(header(request, 'apca-api-key-id'));
+      const isRight = holder?.standing.apiSecret === header(request, 'apca-api-secret-key');
+      if (!holder || !isRight || !mayComeFrom(holder, request.address)) return turnedAway(NOT_ALLOWED);
+      return answerTo({ office, book, holder, isOpen: isOpenAt(holder.account) }, request);
+    };
   },
 };

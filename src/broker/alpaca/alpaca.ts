@@ -4,19 +4,16 @@
 // A closed market is no error there: the order would wait until morning. So the market's clock is asked before every order.
 
 import { BROKERS } from '../../domain/brokers.ts';
-import { compare, decimal, isOnStep, sign, ZERO } from '../../domain/decimal.ts';
+import { ZERO } from '../../domain/decimal.ts';
 import { millis } from '../../domain/ids.ts';
-import type { OrderError } from '../../domain/orders/order.ts';
 import {
   AccountUnfit,
   type Broker,
   type BrokerOrder,
-  type BrokerOrderState,
   BrokerUnavailable,
   type OpenBroker,
   type OrderQuery,
   type PlaceOutcome,
-  withLeftOver,
 } from '../broker.ts';
 import { type Keys, readKeys } from '../keys.ts';
 import { createShared } from '../shared.ts';
@@ -25,16 +22,10 @@ import {
   ACCOUNT,
   type Account,
   balanceOf,
-  CLOCK,
-  type Clock,
-  type Held,
-  hoursOf,
   isShares,
   LAST_TRADE,
   OPEN_ORDERS,
-  ORDER,
   openOrderOf,
-  POSITIONS,
   positionOf,
   priceOf,
   QUOTE,
@@ -43,7 +34,6 @@ import {
 } from './answers.ts';
 import {
   type AlpacaOptions,
-  type Answer,
   type Api,
   ask,
   busy,
@@ -55,14 +45,15 @@ import {
   unanswered,
 } from './api.ts';
 import { type Assets, findAsset, instrumentOf, search } from './assets.ts';
-import { DUPLICATE, isAboutTheId, type Refusal, rejectionOf } from './refusals.ts';
+import { acceptedAs, closedProblem, problemOf, refused, requestOf, tooLate } from './placing.ts';
+import { MOST_ORDERS, openQuestions, tooMany } from './questions.ts';
+import { DUPLICATE, isAboutTheId, type Refusal } from './refusals.ts';
+import { openStops } from './stops.ts';
 import { updatesOf } from './updates.ts';
 
 const DAY_MS = 24 * 3_600_000;
 /** A symbol that is missing may be new, but not twice in a minute. */
 const MINUTE_MS = 60_000;
-/** So long before the close nothing is sent: longer than a call takes. */
-const CLOSING_MS = 15_000;
 
 export function openAlpaca(options: AlpacaOptions): OpenBroker {
   const lists = createShared<Assets>();
@@ -88,46 +79,8 @@ function connection(
   { id, environment, keys }: { readonly id: string; readonly environment: string; readonly keys: Keys },
   assets: AssetList,
 ): Broker {
-  const closing = new AbortController();
-
-  function checkOpen(signal: AbortSignal): void {
-    if (closing.signal.aborted) throw new BrokerUnavailable('The connection to Alpaca is closed.');
-    if (signal.aborted) throw new BrokerUnavailable('Alpaca was not asked in time.');
-  }
-
-  /** `read` gives undefined where the answer is not one to this question. */
-  async function question<Value>(
-    signal: AbortSignal,
-    call: Parameters<typeof ask>[0],
-    read: (answer: Answer) => Value | undefined,
-  ): Promise<Value> {
-    checkOpen(signal);
-    const answer = await ask(call, signal);
-    const value = read(answer);
-    if (value === undefined) throw unanswered(answer, environment);
-    return value;
-  }
-
-  const account = (signal: AbortSignal): Promise<Account> =>
-    question(
-      signal,
-      (init) => api.accounts.getAccountRaw(init),
-      (answer) => (answer.kind === 'answer' && ACCOUNT.Check(answer.body) ? answer.body : undefined),
-    );
-
-  const marketClock = (signal: AbortSignal): Promise<Clock> =>
-    question(
-      signal,
-      (init) => api.clock.legacyClockRaw(init),
-      (answer) => (answer.kind === 'answer' && CLOCK.Check(answer.body) ? answer.body : undefined),
-    );
-
-  const held = (signal: AbortSignal): Promise<readonly Held[]> =>
-    question(
-      signal,
-      (init) => api.positions.getAllOpenPositionsRaw(init),
-      (answer) => (answer.kind === 'answer' && POSITIONS.Check(answer.body) ? answer.body : undefined),
-    );
+  const questions = openQuestions(api, environment);
+  const { checkOpen, question, marketClock, held, account, orderById, orderByClientId } = questions;
 
   /** Where the list of assets cannot be had, a share is taken for one that is traded: to ask costs nothing. */
   async function tradedShares(signal: AbortSignal): Promise<(symbol: string) => boolean> {
@@ -138,45 +91,20 @@ function connection(
     return (symbol) => list === null || list.get(symbol)?.tradable === true;
   }
 
-  /** That very order, or nobody's: null is Alpaca's own word that it has none. */
-  function readOrder(answer: Answer, query: Pick<OrderQuery, 'clientOrderId' | 'brokerRef'>) {
-    if (answer.kind === 'refusal') return answer.status === 404 && answer.code !== null ? null : undefined;
-    if (answer.kind !== 'answer' || !ORDER.Check(answer.body)) return undefined;
-    const { body } = answer;
-    const isIt =
-      body.client_order_id === query.clientOrderId &&
-      (query.brokerRef === null || body.id === query.brokerRef);
-    return isIt ? stateOf(body) : undefined;
-  }
-
-  async function find(query: Pick<OrderQuery, 'clientOrderId' | 'brokerRef'>, signal: AbortSignal) {
-    const { clientOrderId, brokerRef } = query;
-    const named =
-      brokerRef === null
-        ? null
-        : await question(
-            signal,
-            (init) => api.orders.getOrderByOrderIDRaw({ orderId: brokerRef }, init),
-            (answer) => readOrder(answer, query),
-          );
-    if (named) return named;
-    return question(
-      signal,
-      (init) => api.orders.getOrderByClientOrderIdRaw({ clientOrderId }, init),
-      (answer) => readOrder(answer, query),
-    );
+  async function find(
+    { clientOrderId, brokerRef }: Pick<OrderQuery, 'clientOrderId' | 'brokerRef'>,
+    signal: AbortSignal,
+  ) {
+    const named = brokerRef === null ? null : await orderById(brokerRef, signal);
+    const order = named ?? (await orderByClientId(clientOrderId, signal));
+    if (!order) return null;
+    if (order.client_order_id !== clientOrderId || (brokerRef !== null && order.id !== brokerRef))
+      throw new BrokerUnavailable('Alpaca told of another order than the one that it was asked about.');
+    return stateOf(order);
   }
 
   async function send(order: BrokerOrder, signal: AbortSignal): Promise<PlaceOutcome> {
-    const { clientOrderId, instrument, side, quantity } = order;
-    const postOrderRequest = {
-      symbol: instrument.symbol,
-      qty: quantity,
-      side,
-      type: 'market',
-      timeInForce: 'day',
-      clientOrderId,
-    } as const;
+    const postOrderRequest = requestOf(order);
     const answer = await ask((init) => api.orders.postOrderRaw({ postOrderRequest }, init), signal);
     switch (answer.kind) {
       case 'busy':
@@ -283,10 +211,11 @@ function connection(
 
     async place(order, signal) {
       checkOpen(signal);
-      const wrong = quantityProblem(order);
+      const wrong = problemOf(order);
       if (wrong) return { outcome: 'rejected', error: wrong };
-      const clock = await marketClock(signal);
-      if (!clock.is_open || isClosing(clock)) return { outcome: 'rejected', error: marketClosed(clock) };
+      // What rests may wait for the morning.
+      const closed = order.limit === undefined ? closedProblem(await marketClock(signal)) : null;
+      if (closed) return { outcome: 'rejected', error: closed };
       checkOpen(signal);
       if (Date.now() >= millis(order.sendBefore)) return { outcome: 'rejected', error: tooLate(order) };
       return send(order, signal);
@@ -300,83 +229,24 @@ function connection(
         (init) => api.orders.getAllOrdersRaw({ status: 'open', limit: MOST_ORDERS, direction: 'asc' }, init),
         (answer) => (answer.kind === 'answer' && OPEN_ORDERS.Check(answer.body) ? answer.body : undefined),
       );
-      if (orders.length >= MOST_ORDERS)
-        throw new BrokerUnavailable(
-          `There are more open orders at Alpaca than it lists at once (${MOST_ORDERS}).`,
-        );
+      if (orders.length >= MOST_ORDERS) throw tooMany();
       return orders.map(openOrderOf).filter((order) => order !== null);
     },
 
-    async cancel({ brokerRef }, signal) {
-      await question(
-        signal,
-        (init) => api.orders.deleteOrderByOrderIDRaw({ orderId: brokerRef }, init),
-        (answer) => {
-          if (answer.kind === 'answer') return answer.status === 204 ? true : undefined;
-          // "Not cancelable", "not found": it has ended.
-          const hasEnded =
-            answer.kind === 'refusal' && answer.code !== null && [404, 422].includes(answer.status);
-          return hasEnded ? true : undefined;
-        },
-      );
-    },
+    stops: openStops(questions),
+
+    cancel: ({ brokerRef }, signal) => questions.cancel(brokerRef, signal),
 
     async watch(tell, signal) {
       checkOpen(signal);
-      const until = AbortSignal.any([signal, closing.signal]);
+      const until = AbortSignal.any([signal, questions.closed]);
       await talkTo({ ...updatesOf(keys), url: api.stream, tell, signal: until });
       if (!signal.aborted) throw new BrokerUnavailable('The connection to Alpaca is closed.');
     },
 
     async close() {
-      closing.abort();
+      questions.close();
     },
-  };
-}
-
-const MOST_ORDERS = 500;
-
-const refused = (refusal: Refusal, order: BrokerOrder): PlaceOutcome => ({
-  outcome: 'rejected',
-  error: withLeftOver(rejectionOf(refusal), order),
-});
-
-/** null: this is not the order that was sent. */
-function acceptedAs(body: unknown, order: BrokerOrder): BrokerOrderState | null {
-  if (!ORDER.Check(body)) return null;
-  const isIt =
-    body.client_order_id === order.clientOrderId &&
-    body.symbol === order.instrument.symbol &&
-    body.side === order.side &&
-    compare(decimal(body.qty), order.quantity) === 0;
-  return isIt ? stateOf(body) : null;
-}
-
-function quantityProblem({ instrument, quantity, reduceOnly }: BrokerOrder): OrderError | null {
-  const { symbol, quantityStep } = instrument;
-  if (sign(quantity) > 0 && (reduceOnly || isOnStep(quantity, quantityStep))) return null;
-  return {
-    code: 'invalid_quantity',
-    message: `Alpaca trades ${symbol} in steps of ${quantityStep}, and ${quantity} is no multiple of that. Nothing was sent; send a quantity that is.`,
-  };
-}
-
-const tooLate = ({ sendBefore }: BrokerOrder): OrderError => ({
-  code: 'expired',
-  message: `The order was not sent: it had to be at Alpaca before ${sendBefore}.`,
-});
-
-/** By its own clock: what arrives after the close waits until morning. */
-const isClosing = ({ timestamp, next_close }: Clock): boolean =>
-  Date.parse(next_close) - Date.parse(timestamp) < CLOSING_MS;
-
-function marketClosed(clock: Clock): OrderError {
-  const hours = hoursOf(clock);
-  const state = clock.is_open ? 'closes in a few seconds' : 'is closed';
-  return {
-    code: 'market_closed',
-    message: `The American market ${state}, and Alpaca would keep the order until it opens: it was not sent. It opens at ${hours.next_open}; send it again then.`,
-    market_hours: hours,
   };
 }
 

@@ -15,10 +15,17 @@ const isTime = (value: string): boolean => Number.isFinite(Date.parse(value));
 const orNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
   Type.Optional(Type.Union([schema, Type.Null()]));
 
-const exact = (value: string): Decimal => rounded(decimal(value));
+export const exact = (value: string): Decimal => rounded(decimal(value));
 
 /** Every refusal, and nothing else: a proxy's page has no such code. */
-export const REFUSAL = Compile(Type.Object({ code: Type.Optional(Type.Integer()), message: text }));
+export const REFUSAL = Compile(
+  Type.Object({
+    code: Type.Optional(Type.Integer()),
+    message: text,
+    /** Of shares that are not free: how many are held. */
+    existing_qty: orNull(Type.String()),
+  }),
+);
 
 const Account = Type.Object({
   id: text,
@@ -90,37 +97,52 @@ const STATUSES = {
 } as const;
 type Status = keyof typeof STATUSES;
 
-const Order = Type.Refine(
-  Type.Object({
-    id: text,
-    client_order_id: Type.Unsafe<ClientOrderId>(text),
-    symbol: text,
-    side: Type.Enum(['buy', 'sell']),
-    qty: numeral,
-    filled_qty: numeral,
-    filled_avg_price: orNull(numeral),
-    status: Type.Enum(Object.keys(STATUSES) as [Status, ...Status[]]),
-    replaced_by: orNull(Type.String()),
-  }),
-  ({ qty, filled_qty, filled_avg_price, status }) => {
-    const [wanted, filled] = [decimal(qty), decimal(filled_qty)];
-    if (sign(wanted) <= 0 || sign(filled) < 0 || compare(filled, wanted) > 0) return false;
-    const price = filled_avg_price ?? null;
-    if (sign(filled) > 0 !== (price !== null && sign(decimal(price)) > 0)) return false;
-    return STATUSES[status] !== 'filled' || compare(filled, wanted) === 0;
-  },
-);
+const status = Type.Enum(Object.keys(STATUSES) as [Status, ...Status[]]);
+
+const order = {
+  id: text,
+  client_order_id: Type.Unsafe<ClientOrderId>(text),
+  symbol: text,
+  side: Type.Enum(['buy', 'sell']),
+  qty: numeral,
+  filled_qty: numeral,
+  filled_avg_price: orNull(numeral),
+  status,
+  type: Type.Optional(text),
+  time_in_force: Type.Optional(text),
+  limit_price: orNull(numeral),
+  stop_price: orNull(numeral),
+  replaced_by: orNull(Type.String()),
+};
+
+interface Filling {
+  readonly qty: string;
+  readonly filled_qty: string;
+  readonly filled_avg_price?: string | null;
+  readonly status: Status;
+}
+
+function addsUp({ qty, filled_qty, filled_avg_price, status }: Filling): boolean {
+  const [wanted, filled] = [decimal(qty), decimal(filled_qty)];
+  if (sign(wanted) <= 0 || sign(filled) < 0 || compare(filled, wanted) > 0) return false;
+  const price = filled_avg_price ?? null;
+  if (sign(filled) > 0 !== (price !== null && sign(decimal(price)) > 0)) return false;
+  return STATUSES[status] !== 'filled' || compare(filled, wanted) === 0;
+}
+
+const Order = Type.Refine(Type.Object(order), addsUp);
 export type Order = Static<typeof Order>;
 export const ORDER = Compile(Order);
 
-export function stateOf({
-  id,
-  status,
-  qty,
-  filled_qty,
-  filled_avg_price,
-  replaced_by,
-}: Order): BrokerOrderState {
+/** With what hangs on it, where that was asked for. */
+const NestedOrder = Type.Refine(Type.Object({ ...order, legs: orNull(Type.Array(Order)) }), addsUp);
+export type NestedOrder = Static<typeof NestedOrder>;
+export const NESTED_ORDER = Compile(NestedOrder);
+
+export const hasEnded = ({ status }: Pick<Order, 'status'>): boolean => STATUSES[status] !== 'open';
+
+export function stateOf(order: Order): BrokerOrderState {
+  const { id, status, qty, filled_qty, filled_avg_price } = order;
   const fillQuantity = exact(filled_qty);
   const isFilled = sign(fillQuantity) > 0;
   const fate = STATUSES[status];
@@ -131,27 +153,31 @@ export function stateOf({
     fillQuantity,
     fillPrice: isFilled ? exact(filled_avg_price ?? '0') : null,
     fee: null,
-    reason: fate === 'cancelled' || fate === 'failed' ? reasonOf(status, replaced_by) : null,
+    reason: fate === 'cancelled' || fate === 'failed' ? reasonOf(order) : null,
   };
 }
 
-function reasonOf(status: Status, replacedBy: string | null | undefined): string {
-  if (status === 'replaced') return `it was replaced by order ${replacedBy ?? 'unknown'} at Alpaca`;
-  if (status === 'expired') return 'it was not filled before the market closed';
+export function reasonOf({ status, time_in_force, replaced_by }: Order): string {
+  if (status === 'replaced') return `it was replaced by order ${replaced_by ?? 'unknown'} at Alpaca`;
+  if (status === 'expired')
+    return time_in_force === 'gtc'
+      ? 'it expired: Alpaca keeps an order for 90 days'
+      : 'it was not filled before the market closed';
   return status === 'rejected'
     ? 'Alpaca or the exchange rejected it'
     : 'it was cancelled at Alpaca or by the exchange';
 }
 
 /** Anybody's, of any kind: by amount of money, or of several legs. */
-const Open = Type.Object({
+const open = {
   id: text,
   client_order_id: text,
   symbol: orNull(Type.String()),
   side: orNull(Type.String()),
   qty: orNull(numeral),
   filled_qty: numeral,
-});
+};
+const Open = Type.Object(open);
 export const OPEN_ORDERS = Compile(Type.Array(Open));
 
 /** null: not one that a user of ours can have sent. */
@@ -174,6 +200,15 @@ export function openOrderOf({
     reduceOnly: false,
   };
 }
+
+const watching = { ...open, status, stop_price: orNull(numeral), replaced_by: orNull(Type.String()) };
+const Watching = Type.Object(watching);
+/** What may have a stop in it. */
+export type Watching = Static<typeof Watching>;
+/** Each with its legs. */
+export const NESTED_ORDERS = Compile(
+  Type.Array(Type.Object({ ...watching, legs: orNull(Type.Array(Watching)) })),
+);
 
 const Held = Type.Refine(
   Type.Object({

@@ -124,7 +124,8 @@ async function refusalOf({ status, response, retryAfterMs }: ApiError): Promise<
   // Above 499 nobody says that nothing was done.
   if (status < 400 || status > 499 || status === 408 || !REFUSAL.Check(body))
     return { kind: 'silence', why: notAsAgreed(status), isUnsent: false };
-  return { kind: 'refusal', status, code: body.code ?? null, message: body.message };
+  const { code = null, message, existing_qty } = body;
+  return { kind: 'refusal', status, code, message, isFlat: /^0(\.0+)?$/.test(existing_qty ?? '') };
 }
 
 const SHORTEST_MS = 1_000;

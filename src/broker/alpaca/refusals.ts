@@ -1,11 +1,14 @@
 // Why Alpaca does not take an order. One code (40310000) stands for many reasons there: the words decide.
 
 import type { OrderError, RejectionCode } from '../../domain/orders/order.ts';
+import type { StopOutcome } from '../broker.ts';
 
 export interface Refusal {
   readonly status: number;
   readonly code: number | null;
   readonly message: string;
+  /** Of shares that are not free: none is held at all. */
+  readonly isFlat?: boolean;
 }
 
 /** "client_order_id must be unique": there is an order under this id. The code alone says only that the input is wrong. */
@@ -19,8 +22,16 @@ interface Meaning {
   readonly advice: string;
 }
 
+/** “stop price must be less than current price”; of one beside a limit, “…than base_price - 0.01”. */
+const PASSED = /stop.?price must.*(current|market|base).?price/i;
+
 /** In turn: the first that fits. */
 const MEANINGS: readonly Meaning[] = [
+  {
+    words: PASSED,
+    code: 'failed_at_broker',
+    advice: 'The price is beyond the stop already. Nothing was placed.',
+  },
   {
     words: /insufficient (day ?trading )?buying power|insufficient balance|insufficient funds/i,
     code: 'insufficient_margin',
@@ -81,6 +92,27 @@ export function rejectionOf({ code, message }: Refusal): OrderError {
     message: `${said} ${meaning?.advice ?? 'Nothing was traded. Look at the account at Alpaca, and send the order again.'}`,
   };
 }
+
+/** A sale that would be one on credit finds nothing to close. */
+const NOTHING_HELD = /sold short|allowed to short|position intent mismatch|position.*(not found|not exist)/i;
+
+/** Of one that is to be moved. Others that cannot be replaced (accepted, pending_new, pending_cancel, pending_replace) stand. */
+const ENDED =
+  /already replaced|order is not open|in "?(filled|canceled|expired|replaced|rejected)"? (status|state)/i;
+
+/** What is reserved for another order is refused like anything else: it is held, and not free. */
+export function stopRefusalOf(
+  { status, message, isFlat = false }: Refusal,
+  call: 'place' | 'move',
+): StopOutcome {
+  const isGone = call === 'move' && (status === 404 || ENDED.test(message));
+  const isUncovered = NOTHING_HELD.test(message) || (isFlat && /insufficient qty/i.test(message));
+  const why = isGone ? 'gone' : PASSED.test(message) ? 'passed' : isUncovered ? 'no_position' : 'refused';
+  return { outcome: 'rejected', why, words: brief(message) };
+}
+
+/** The order is as it was to become. */
+export const isUnchanged = ({ message }: Refusal): boolean => /parameters are not changed/i.test(message);
 
 const MOST_WORDS = 300;
 export const brief = (message: string): string =>

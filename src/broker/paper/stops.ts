@@ -90,8 +90,10 @@ export function moveStop(
   walk(draft, rules, moment);
   const stop = draft.book.stops.find(({ clientOrderId }) => clientOrderId === id);
   if (!stop) return refused('not_found', 'No such stop stands there any more.');
-  const others = draft.book.stops.filter((other) => other !== stop);
-  const refusal = refusalOf({ ...draft.book, stops: others }, to, listing, rules, moment);
+  // What is kept for it, and for the order that it stands beside, is its own.
+  const stops = draft.book.stops.filter((other) => other !== stop);
+  const resting = draft.book.resting.filter((order) => !stop.isBeside || order.clientOrderId !== id);
+  const refusal = refusalOf({ ...draft.book, stops, resting }, to, listing, rules, moment);
   return refusal ? { refusal } : placedAnew(draft, stop, to, moment);
 }
 

@@ -5,9 +5,8 @@
 // stays unknown. Nothing is ever sent twice. Orders are for now or not at all (IOC), so that none is left behind.
 
 import { BROKERS } from '../../domain/brokers.ts';
-import { compare, isWhole, sign, ZERO } from '../../domain/decimal.ts';
+import { compare, sign, ZERO } from '../../domain/decimal.ts';
 import { millis } from '../../domain/ids.ts';
-import type { OrderError } from '../../domain/orders/order.ts';
 import {
   AccountUnfit,
   type Broker,
@@ -59,7 +58,8 @@ import {
 import { type Lists, marketOf, openContracts } from './contracts.ts';
 import type { Market } from './hours.ts';
 import { askForMany } from './long-answers.ts';
-import { isNamed, recognise, wordOf } from './recognise.ts';
+import { isOf, problemOf, termsOf, tooLate } from './placing.ts';
+import { isNamed, recognise } from './recognise.ts';
 import { rejectionOf } from './refusals.ts';
 
 export interface ShioajiOptions extends Omit<ApiOptions, 'url'> {
@@ -286,7 +286,7 @@ function connection({ api, signed, lists, now }: Server): Broker {
 
     async place(order, signal) {
       checkOpen(signal);
-      const wrong = quantityProblem(order);
+      const wrong = problemOf(order);
       return wrong ? { outcome: 'rejected', error: wrong } : send(order, signal);
     },
 
@@ -339,27 +339,6 @@ function connection({ api, signed, lists, now }: Server): Broker {
 
 const unknown = (why: string): PlaceOutcome => ({ outcome: 'unknown', reason: `${why}.` });
 
-/** At the market, now or not at all. A close says so: it is refused rather than open the other side. */
-function termsOf({ clientOrderId, side, quantity, reduceOnly }: BrokerOrder, market: Market): object {
-  const common = {
-    action: side === 'buy' ? 'Buy' : 'Sell',
-    price: 0,
-    quantity: Number(quantity),
-    price_type: 'MKT',
-    order_type: 'IOC',
-    custom_field: wordOf(clientOrderId),
-  };
-  return market === 'futures'
-    ? { futures_order: { ...common, octype: reduceOnly ? 'Cover' : 'Auto' } }
-    : { stock_order: { ...common, order_lot: 'Common', order_cond: 'Cash' } };
-}
-
-/** Whether that is the order that was sent. */
-const isOf = (trade: Trade, { instrument, side, quantity }: BrokerOrder): boolean =>
-  trade.contract.code === instrument.symbol &&
-  sideOf(trade) === side &&
-  compare(quantityOf(trade), quantity) === 0;
-
 const acknowledged = ({ order }: Trade): BrokerOrderState => ({
   brokerRef: order.id,
   status: 'placed',
@@ -384,17 +363,3 @@ const openOrderOf = (trade: Trade, { fillQuantity }: BrokerOrderState): OpenOrde
   fillQuantity,
   reduceOnly: false,
 });
-
-const tooLate = ({ sendBefore }: BrokerOrder): OrderError => ({
-  code: 'expired',
-  message: `The order was not sent: it had to be at SinoPac before ${sendBefore}.`,
-});
-
-function quantityProblem({ instrument, quantity, reduceOnly }: BrokerOrder): OrderError | null {
-  if (sign(quantity) > 0 && (reduceOnly || isWhole(quantity))) return null;
-  const unit = marketOf(instrument.symbol) === 'futures' ? 'whole contracts' : 'whole lots of 1,000 shares';
-  return {
-    code: 'invalid_quantity',
-    message: `SinoPac trades ${instrument.symbol} in ${unit}, and ${quantity} is none. Nothing was sent; send a whole number.`,
-  };
-}
