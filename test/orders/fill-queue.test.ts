@@ -29,6 +29,7 @@ describe('A check whose verifier died', { concurrency: true }, () => {
       clock: ahead,
       pool: { ensure: async () => true },
       mailbox: {
+        tell: async () => {},
         ask: <Answer>() => {
           claimed.resolve();
           return answer.promise as Promise<Answer>;

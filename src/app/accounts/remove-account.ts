@@ -4,10 +4,12 @@
 import { countRecentOrders, noOrderSince } from '../../data/accounts/account-stands.ts';
 import { deleteAccount } from '../../data/accounts/accounts.ts';
 import { accountsUnderWay } from '../../data/orders/orders.ts';
+import { keptProtections, leaveProtections } from '../../data/orders/protections.ts';
 import { NEEDS_CREDENTIALS } from '../../domain/brokers.ts';
-import { sign } from '../../domain/decimal.ts';
+import { sign, toNumberOrNull } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { type Timestamp, timestamp } from '../../domain/ids.ts';
+import type { Protection } from '../../domain/protection/protection.ts';
 import { audit } from '../audit/audit.ts';
 import { type AskDeps, heldPositions } from './account-broker.ts';
 import { type AccountDeps, noSuchAccount, type Owner, ownAccount } from './accounts.ts';
@@ -25,7 +27,7 @@ export async function removeAccount(
   owner: Owner,
   id: string,
   { keepPositions }: { readonly keepPositions: boolean },
-): Promise<Denial | null> {
+): Promise<Denial | Left | null> {
   const { db, clock } = deps;
   const account = await ownAccount(deps, owner.id, id);
   if (isDenial(account)) return account;
@@ -41,8 +43,14 @@ export async function removeAccount(
   if (held) return held;
 
   const now = clock.now();
+  const left = (await keptProtections(db, owner.id, account.id)).flatMap(leftOf);
   const lost = await db.commit([
     ...deleteAccount(account.id, timestamp(now)),
+    leaveProtections(
+      'The account was deleted: what stands at the broker stands.',
+      timestamp(now),
+      account.id,
+    ),
     ...(mustBeFlat ? [noOrderSince(account, seen)] : []),
     audit(
       owner.context,
@@ -51,7 +59,11 @@ export async function removeAccount(
         action: 'account_deleted',
         failure: null,
         resource: { type: 'account', id: account.id },
-        metadata: { trading_account_id: account.id, keep_positions: keepPositions },
+        metadata: {
+          trading_account_id: account.id,
+          keep_positions: keepPositions,
+          ...(left.length > 0 && { left }),
+        },
       },
       now,
     ),
@@ -62,8 +74,29 @@ export async function removeAccount(
       detail: CAME_BETWEEN,
       advice: `Try again, ${KEEP}`,
     });
-  return lost === null ? null : noSuchAccount();
+  if (lost !== null) return noSuchAccount();
+  return left.length > 0 ? { left } : null;
 }
+
+/** Protective orders that stay at the broker, and are their owner's to look after. */
+export interface Left {
+  readonly left: readonly {
+    readonly symbol: string;
+    readonly kind: 'stop' | 'target';
+    readonly price: number | null;
+    readonly broker_ref: string | null;
+  }[];
+}
+
+const leftOf = ({ instrument, simulation, legs }: Protection): Left['left'] =>
+  simulation
+    ? []
+    : legs.map(({ limit, stop, brokerRef }) => ({
+        symbol: instrument,
+        kind: limit === null ? 'stop' : 'target',
+        price: toNumberOrNull(limit ?? stop),
+        broker_ref: brokerRef,
+      }));
 
 /** An order that is accepted now has not arrived before: a later one would have been refused. */
 function recently({ clock, entryDeadlineMs }: RemoveDeps): Timestamp {

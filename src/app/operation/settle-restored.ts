@@ -3,11 +3,15 @@
 
 import { insertAuditEntry } from '../../data/audit/log.ts';
 import type { Db } from '../../data/engine/db.ts';
+import { leaveProtections } from '../../data/orders/protections.ts';
 import { haltEverybody, markRestored, ordersUnderWay, settleOrder } from '../../data/orders/restored.ts';
 import { millis, timestamp, type UserId } from '../../domain/ids.ts';
 import { afterRestore, type Backup } from '../../domain/orders/restored.ts';
 import { securedAfterRestore } from '../identity/after-theft.ts';
 import type { PasswordHasher } from '../identity/passwords.ts';
+
+const RESTORED =
+  'The service was restored from a backup: what stands at the broker stands, and nobody looks after it. Set the protection anew.';
 
 export interface Settled {
   /** Looked for at their brokers from the first start on. */
@@ -52,6 +56,8 @@ export async function settleRestored(
     markRestored(now),
     ...(await securedAfterRestore({ hasher }, millis(now))),
     ...(halt ? [haltEverybody(now)] : []),
+    // Where it was restored from, others may protect these positions by now: nothing is placed or taken away for what was saved.
+    leaveProtections(RESTORED, now),
     entry('database_restored', null, null, { ...settled, halted: halt }),
   ]);
   return settled;

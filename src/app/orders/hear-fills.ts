@@ -8,7 +8,7 @@ import type { Mailbox } from '../../worker/host/mailbox.ts';
 import { type LookingDeps, lookAlone } from './look-now.ts';
 
 export interface HearDeps extends Omit<LookingDeps, 'mailbox'> {
-  readonly mailbox: Pick<Mailbox, 'ask' | 'nextWanted'>;
+  readonly mailbox: Pick<Mailbox, 'ask' | 'tell' | 'nextWanted'>;
   wait(ms: number): Promise<void>;
 }
 

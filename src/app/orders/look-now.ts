@@ -10,6 +10,7 @@ import {
   shownVerification,
 } from '../../data/orders/fill-checks.ts';
 import { findOrder, saveOrder } from '../../data/orders/orders.ts';
+import { noteOpened } from '../../data/orders/protections.ts';
 import type { WindowCount } from '../../domain/call-log.ts';
 import { type Denial, deny } from '../../domain/denial.ts';
 import { isUuid, type OrderId, type UserId } from '../../domain/ids.ts';
@@ -26,7 +27,7 @@ import { writeAudit } from '../audit/audit.ts';
 import type { Afterwards } from '../background.ts';
 import { noteEnd } from './strategy.ts';
 import { tellEnd } from './tell-end.ts';
-import { heldNow, lookAt, resolution, type VerifyDeps } from './verify-fills.ts';
+import { heldNow, lookAt, resolution, tellOfFill, type VerifyDeps } from './verify-fills.ts';
 
 export interface LookingDeps
   extends Pick<VerifyDeps, 'clock' | 'pool' | 'mailbox' | 'visibilityMs' | 'changes' | 'log' | 'counters'> {
@@ -121,7 +122,7 @@ async function look(deps: LookingDeps, check: OpenCheck, as: Looking): Promise<v
   const { order: after, verdict } = afterLook(order, seen, check.attempts + 1, rules, now);
   const lost = await db.commit([
     concludeLook(order.id, verdict),
-    ...(after === order ? [] : saveOrder(after)),
+    ...(after === order ? [] : [...saveOrder(after), ...noteOpened(after)]),
     ...resolution(order, after, now, { wasGivenUp: check.state === 'dead_letter' }),
   ]);
   if (lost) {
@@ -131,5 +132,6 @@ async function look(deps: LookingDeps, check: OpenCheck, as: Looking): Promise<v
   deps.changes.ofOrder(order);
   if (after === order) return;
   tellEnd(deps, after);
+  await tellOfFill(deps, order, after);
   await noteEnd(deps, after, heldNow(deps));
 }

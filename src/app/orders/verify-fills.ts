@@ -12,6 +12,7 @@ import {
   hasLostChecks,
 } from '../../data/orders/fill-checks.ts';
 import { findOrder, saveOrder } from '../../data/orders/orders.ts';
+import { noteOpened } from '../../data/orders/protections.ts';
 import type { Counters } from '../../domain/counters.ts';
 import type { Decimal } from '../../domain/decimal.ts';
 import { millis, timestamp } from '../../domain/ids.ts';
@@ -30,7 +31,7 @@ export interface VerifyDeps {
   readonly db: Db;
   readonly clock: { now(): number };
   readonly pool: Pool;
-  readonly mailbox: Pick<Mailbox, 'ask'>;
+  readonly mailbox: Pick<Mailbox, 'ask' | 'tell'>;
   readonly log: { info(context: object, text: string): void; warn(context: object, text: string): void };
   readonly rules: FillRules;
   readonly visibilityMs: number;
@@ -61,7 +62,7 @@ async function verifyOne(deps: VerifyDeps, due: FillCheck): Promise<void> {
   const order = await findOrder(db, check.orderId);
   if (!order) return;
   const { order: after, verdict } = afterLook(order, look, check.attempts, rules, clock.now());
-  const changes = after === order ? [] : saveOrder(after);
+  const changes = after === order ? [] : [...saveOrder(after), ...noteOpened(after)];
   const lost = await db.commit([
     concludeCheck(check, verdict),
     ...changes,
@@ -70,6 +71,7 @@ async function verifyOne(deps: VerifyDeps, due: FillCheck): Promise<void> {
   if (lost === null) deps.changes.ofOrder(order);
   if (lost === null && after !== order) {
     tellEnd(deps, after);
+    await tellOfFill(deps, order, after);
     await noteEnd(deps, after, heldNow(deps));
   }
   const names = namesOf(order);
@@ -80,6 +82,23 @@ async function verifyOne(deps: VerifyDeps, due: FillCheck): Promise<void> {
   }
   if (after.error !== order.error)
     log.info({ ...names, error: after.error }, 'fill verification found an end');
+}
+
+/** What was opened is to be protected, and what was closed needs it no longer: the user's worker is told, and looks. */
+export async function tellOfFill(
+  { mailbox, log }: Pick<VerifyDeps, 'mailbox' | 'log'>,
+  before: Order,
+  after: Order,
+): Promise<void> {
+  const isSame = before.legs.every(
+    ({ fillQuantity }, index) => fillQuantity === after.legs[index]?.fillQuantity,
+  );
+  if (isSame) return;
+  await mailbox
+    .tell(after.userId, { kind: 'protect' })
+    .catch((fault: unknown) =>
+      log.warn({ fault, ...namesOf(after) }, 'a worker could not be told of a fill; the sweep finds it'),
+    );
 }
 
 /** Of what was unknown, or had been given up: it is known now. */

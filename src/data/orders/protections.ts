@@ -184,6 +184,21 @@ export async function findProtection(db: Reads, id: string): Promise<Protection 
   return found ?? null;
 }
 
+/** Nobody looks after them any more, and what stands at the broker stands: of one account, or of all. */
+export const leaveProtections = (
+  reason: string,
+  at: Timestamp,
+  account: AccountId | null = null,
+): Statement =>
+  join(
+    [
+      sql`update protections set state = 'left', reason = ${reason}, version = version + 1, due_at = null,
+            ended_at = ${at} where ended_at is null`,
+      ...(account === null ? [] : [sql`and trading_account_id = ${account}`]),
+    ],
+    ' ',
+  );
+
 /** Users with one that is due, each once. */
 export async function usersWithDueProtection(db: Db, now: Timestamp, limit: number): Promise<UserId[]> {
   const rows = await db.all<{ user_id: UserId }>(

@@ -3,6 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { AccountFields, Maker, NewAccount, Owner } from '../../app/accounts/accounts.ts';
+import type { Left } from '../../app/accounts/remove-account.ts';
 import type { HaltRequest } from '../../app/orders/halt.ts';
 import type { PageRequest } from '../../app/pages.ts';
 import type { JsonReader } from '../../app/reading.ts';
@@ -10,7 +11,7 @@ import type { Denial } from '../../domain/denial.ts';
 import type { UserId } from '../../domain/ids.ts';
 import { answer, pageOf } from '../answers.ts';
 import { Account, AccountWithSecret, Resumed, WebhookSecret } from '../schemas/answers.ts';
-import { Halted } from '../schemas/halt-answers.ts';
+import { Halted, LeftAtBroker } from '../schemas/halt-answers.ts';
 import { pageOf as pageSchema } from '../schemas/parts.ts';
 import {
   AccountBody,
@@ -39,7 +40,11 @@ export interface AccountRoutes extends AccountBrokerRoutes {
   readAccount(user: UserId, id: string): Outcome;
   createAccount(owner: Maker, account: NewAccount): Outcome;
   updateAccount(owner: Owner, id: string, fields: AccountFields): Outcome;
-  removeAccount(owner: Owner, id: string, what: { readonly keepPositions: boolean }): Promise<Denial | null>;
+  removeAccount(
+    owner: Owner,
+    id: string,
+    what: { readonly keepPositions: boolean },
+  ): Promise<Denial | Left | null>;
   revealSecret(owner: Owner, id: string): Outcome;
   regenerateSecret(owner: Owner, id: string): Outcome;
   regenerateToken(owner: Owner, id: string): Outcome;
@@ -155,7 +160,7 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
           summary: 'Delete an account',
           description:
             'Its webhook stops at once; its orders stay readable. Refused while the broker shows a position, or cannot be asked, unless `keep_positions` is true.',
-          answers: { 204: null },
+          answers: { 200: LeftAtBroker, 204: null },
           denials: ['orders_under_way', 'positions_open', ...ASKS_BROKER],
         }),
       ),

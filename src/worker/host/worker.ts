@@ -102,7 +102,12 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   /** Whoever began last has the user. */
   const token = randomUUID();
   /** So that fills are not found by the clock alone. */
-  const listening = createListening({ connections, askForLook: (order) => mailbox.askForLook(order), log });
+  const listening = createListening({
+    connections,
+    askForLook: (order) => mailbox.askForLook(order),
+    onHint: (account) => protecting.hear(account),
+    log,
+  });
   /** As it would be judged; nothing is remembered of it. */
   const foresee: Execution['judge'] = (entry) =>
     judgeGuards({ ...deps, orders: { ...orders, firstEquity: orders.knownEquity } }, entry);
@@ -118,6 +123,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
       trading: (account, does) => trading(account, does),
       workOff: (account, turn) => workOffAccount(account, null, turn),
       forget: (account) => readings.forget(account),
+      hold: (account, isHeld) => listening.hold(account, isHeld),
     },
     user,
   );

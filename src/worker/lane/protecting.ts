@@ -37,12 +37,16 @@ export interface ProtectingDeps extends Pick<Keeping, 'clock' | 'wait' | 'rules'
   workOff(account: AccountId, turn: Turn): Promise<unknown>;
   /** What was read of the account before is no longer so. */
   forget(account: AccountId): void;
+  /** Whether something is kept of the account's own book: its broker may tell of it. */
+  hold(account: AccountId, isHeld: boolean): void;
   readonly log: { warn(context: object, text: string): void; error(context: object, text: string): void };
 }
 
 export interface Protecting {
   /** Everything that the user has is looked at now. */
   begin(): Promise<void>;
+  /** The broker says by itself that something happened. */
+  hear(account: AccountId): void;
   /** An order of the account was executed, or its fill was seen. */
   note(order: Pick<Order, 'accountId' | 'wish'>): void;
   /** What its legs have closed counts for what is held, though nobody has written it down yet. */
@@ -59,6 +63,8 @@ export interface Protecting {
 /** Where the broker does not answer, it is asked again after this, twice as long each time. */
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 15_000;
+/** A stream may tell of every fill of an order. */
+const HEARD_MS = 500;
 /** What is closed by an order is looked at again so often at once. */
 const MOST_ROUNDS = 8;
 
@@ -71,6 +77,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
   /** Accounts that are to be looked at, and whose turn has not come. */
   const waiting = new Set<AccountId>();
   const failures = new Map<AccountId, number>();
+  const heardAt = new Map<AccountId, number>();
   /** As each was left last: what was seen of it and was not worth saving is remembered. */
   const lefts = new Map<string, Protection>();
   let isClosed = false;
@@ -99,9 +106,10 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       });
   }
 
-  function at(account: AccountId, ms: number): void {
+  function at(account: AccountId, ms: number, isTold = false): void {
     clearTimeout(timers.get(account));
     if (isClosed) return;
+    if (isTold) told.add(account);
     const delay = Math.max(0, Math.min(ms - clock.now(), rules.sweepMs));
     timers.set(
       account,
@@ -109,11 +117,24 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     );
   }
 
+  /** However much is heard, it is one look in so long. */
+  function hearing(account: AccountId): void {
+    const now = clock.now();
+    const isSoon = now - (heardAt.get(account) ?? 0) < HEARD_MS;
+    heardAt.set(account, now);
+    if (isSoon) at(account, now + HEARD_MS, true);
+    else soon(account, true);
+  }
+
   /** Until all of them rest. */
   async function keepAccount(account: AccountId, turn: Turn): Promise<void> {
     for (let round = 0; round < MOST_ROUNDS; round++) {
       const isTold = told.delete(account) || round > 0 || failures.has(account);
       const all = await protections.kept(user, account);
+      deps.hold(
+        account,
+        all.some(({ simulation }) => !simulation),
+      );
       if (all.length === 0) {
         clearTimeout(timers.get(account));
         timers.delete(account);
@@ -325,6 +346,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       for (const account of new Set((await protections.kept(user)).map(({ accountId }) => accountId)))
         soon(account, true);
     },
+    hear: (account) => hearing(account),
     note({ accountId, wish }) {
       if (wish !== undefined || timers.has(accountId)) soon(accountId, true);
     },

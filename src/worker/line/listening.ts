@@ -14,6 +14,8 @@ export interface ListeningDeps {
   readonly connections: Pick<Connections, 'use'>;
   /** Has fill verification look at the order now. */
   askForLook(order: OrderId): Promise<void>;
+  /** Something happened on an account that is held. */
+  onHint?(account: AccountId): void;
   readonly log: { warn(context: object, text: string): void };
   readonly times?: Partial<typeof TIMES>;
 }
@@ -21,6 +23,8 @@ export interface ListeningDeps {
 export interface Listening {
   /** The order stands so now: one with an open leg is listened for. */
   note(order: Order): void;
+  /** Something protects the account's positions: its stream stays open, and whatever it says makes somebody look. */
+  hold(account: AccountId, isHeld: boolean): void;
   /** What was waited for has come. */
   forget(order: Pick<Order, 'id' | 'accountId'>): void;
   close(): void;
@@ -52,6 +56,7 @@ export function createListening(deps: ListeningDeps): Listening {
   const ears = new Map<AccountId, Ear>();
   /** Of accounts whose broker tells nothing. */
   const silent = new Set<AccountId>();
+  const held = new Set<AccountId>();
   const closing = new AbortController();
 
   interface Awaited {
@@ -94,8 +99,26 @@ export function createListening(deps: ListeningDeps): Listening {
   function forget({ id, accountId }: Pick<Order, 'id' | 'accountId'>): void {
     const ear = ears.get(accountId);
     clearTimeout(ear?.orders.get(id)?.expiry);
-    if (!ear?.orders.delete(id) || ear.orders.size > 0) return;
-    ear.lingering = setTimeout(() => leave(accountId, ear), times.lingerMs).unref();
+    if (!ear?.orders.delete(id) || ear.orders.size > 0 || held.has(accountId)) return;
+    linger(accountId, ear);
+  }
+
+  function hold(account: AccountId, isHeld: boolean): void {
+    if (closing.signal.aborted || silent.has(account) || held.has(account) === isHeld) return;
+    if (isHeld) {
+      held.add(account);
+      const ear = ears.get(account) ?? listen(account);
+      clearTimeout(ear.lingering);
+      ear.lingering = undefined;
+      return;
+    }
+    held.delete(account);
+    const ear = ears.get(account);
+    if (ear && ear.orders.size === 0) linger(account, ear);
+  }
+
+  function linger(account: AccountId, ear: Ear): void {
+    ear.lingering = setTimeout(() => leave(account, ear), times.lingerMs).unref();
   }
 
   function leave(account: AccountId, ear: Ear): void {
@@ -152,7 +175,10 @@ export function createListening(deps: ListeningDeps): Listening {
       { accountId: account, simulation: false },
       async (line) => {
         ear.line = line;
-        const ended = line.watch?.((hint) => hear(ear, hint), signal);
+        const ended = line.watch?.((hint) => {
+          hear(ear, hint);
+          if (held.has(account)) deps.onHint?.(account);
+        }, signal);
         ended?.catch(() => {});
         return { ended };
       },
@@ -218,6 +244,7 @@ export function createListening(deps: ListeningDeps): Listening {
 
   return {
     note,
+    hold,
     forget,
     close() {
       closing.abort();
