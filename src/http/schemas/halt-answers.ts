@@ -3,7 +3,7 @@
 import { Type } from 'typebox';
 import { Account } from './answers.ts';
 import { OrderResult } from './order-answers.ts';
-import { count, number, orNull, saying, text } from './parts.ts';
+import { count, number, oneOf, orNull, saying, text } from './parts.ts';
 
 export const Halted = Type.Object(
   {
