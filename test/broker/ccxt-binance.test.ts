@@ -2,9 +2,17 @@
 
 import { openCcxt } from '../../src/broker/ccxt/open.ts';
 import { brokerContract } from '../contracts/broker.ts';
+import { protectionContract } from '../contracts/broker-protection.ts';
 import { exchangeTerms } from './ccxt-desk.ts';
 import { stubHarness } from './stub-harness.ts';
 
 const stub = stubHarness('binance', (url) => openCcxt('binance', { url }));
 
-brokerContract('binance', () => stub.harness(exchangeTerms('BINANCE', 'BTCUSDC')));
+const harness = () =>
+  stub.harness({
+    ...exchangeTerms('BINANCE', 'BTCUSDC'),
+    protection: { takesIdleStops: 'what a stop would close is looked at when it triggers' },
+  });
+
+brokerContract('binance', harness);
+protectionContract('binance', harness);

@@ -2,12 +2,14 @@
 
 import { openCcxt } from '../../src/broker/ccxt/open.ts';
 import { brokerContract } from '../contracts/broker.ts';
+import { protectionContract } from '../contracts/broker-protection.ts';
 import { exchangeTerms } from './ccxt-desk.ts';
 import { stubHarness } from './stub-harness.ts';
 
 const stub = stubHarness('bybit', (url) => openCcxt('bybit', { url }));
 
-for (const kind of ['unified', 'classic'] as const)
-  brokerContract(`bybit, ${kind}`, () =>
-    stub.harness(exchangeTerms('BYBIT', 'BTCUSDT-25JUN27'), { account_type: kind }),
-  );
+for (const kind of ['unified', 'classic'] as const) {
+  const harness = () => stub.harness(exchangeTerms('BYBIT', 'BTCUSDT-25JUN27'), { account_type: kind });
+  brokerContract(`bybit, ${kind}`, harness);
+  protectionContract(`bybit, ${kind}`, harness);
+}

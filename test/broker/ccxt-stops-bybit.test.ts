@@ -53,13 +53,14 @@ const fired = (more: object = {}) => ({
 
 describe('Bybit’s stop, as it goes out', () => {
   test('set for the position, without an id, and without a word about the target', async () => {
-    const { stops, stop, asked } = await stopDesk('bybit', [said({})]);
+    const { stops, stop, asked } = await stopDesk('bybit', [listed(UNSTOPPED), said({})]);
     assert.deepEqual(await stops.place(stop(), NO_HURRY), {
       outcome: 'accepted',
       clientOrderId: STOP_ID,
       brokerRef: null,
     });
     assert.deepEqual(asked.map(told), [
+      { route: 'GET /v5/position/list', fields: { category: 'linear', symbol: 'BTCUSDT' } },
       {
         route: 'POST /v5/position/trading-stop',
         fields: {
@@ -77,11 +78,19 @@ describe('Bybit’s stop, as it goes out', () => {
   });
 
   test('moved by the same call, by the mark price where that is wanted', async () => {
-    const { stops, stop, asked } = await stopDesk('bybit', [said({})]);
+    const { stops, stop, asked } = await stopDesk('bybit', [listed(HELD), said({})]);
     const moved = stop({ price: decimal('65000'), triggerBy: 'mark' });
     assert.equal(await placedAs(stops.place(moved, NO_HURRY)), 'accepted');
-    const { stopLoss, slTriggerBy } = told(asked[0] ?? assert.fail()).fields as Record<string, string>;
+    const { stopLoss, slTriggerBy } = told(asked[1] ?? assert.fail()).fields as Record<string, string>;
     assert.deepEqual([stopLoss, slTriggerBy], ['65000', 'MarkPrice']);
+  });
+
+  test('nothing is set where the position was turned around; one that is not shown yet is tried', async () => {
+    const turned = await stopDesk('bybit', [listed({ ...HELD, side: 'Sell' })]);
+    assert.equal(await placedAs(turned.stops.place(turned.stop(), NO_HURRY)), 'no_position');
+    assert.equal(turned.asked.length, 1);
+    const early = await stopDesk('bybit', [listed(FLAT), said({})]);
+    assert.equal(await placedAs(early.stops.place(early.stop(), NO_HURRY)), 'accepted');
   });
 
   test('removed with a 0, where the one that stands is the one that was set', async () => {
@@ -282,7 +291,7 @@ describe('what Bybit may answer to a stop', () => {
   ];
   for (const [title, answer, expected] of cases)
     test(`${title}: ${expected}`, async () => {
-      const { stops, stop } = await stopDesk('bybit', [answer]);
+      const { stops, stop } = await stopDesk('bybit', [listed(HELD), answer]);
       assert.equal(await placedAs(stops.place(stop(), NO_HURRY)), expected);
     });
 
@@ -316,8 +325,11 @@ describe('what Bybit may answer to a stop', () => {
       await assert.rejects(stops.find(sent(), NO_HURRY), BrokerUnavailable);
     }
     for (const answer of NONSENSE) {
-      const { stops, stop } = await stopDesk('bybit', [answer]);
+      const { stops, stop } = await stopDesk('bybit', [listed(HELD), answer]);
       assert.equal(await placedAs(stops.place(stop(), NO_HURRY)), 'unknown');
+      const unsent = await stopDesk('bybit', [answer]);
+      assert.equal(await placedAs(unsent.stops.place(unsent.stop(), NO_HURRY)), 'unavailable');
+      assert.equal(unsent.asked.length, 1);
     }
   });
 });

@@ -232,6 +232,23 @@ describe('Gate’s stops, once they have ended', () => {
     assert.deepEqual([found?.status, found?.order], ['triggered', null]);
   });
 
+  test('an order without a size that was cut short, or filled by nobody, says so', async () => {
+    const cut = { ...ORDER, size: 0, finish_as: 'ioc' };
+    for (const [trades, expected] of [
+      [[], ['cancelled', '0', null]],
+      [[TRADES[0]], ['cancelled', '0.006', '64000']],
+    ] as const) {
+      const { stops, sent } = await stopDesk('gate', [wire(FIRED), wire(cut), wire(trades)]);
+      const order = (await stops.find(sent({ brokerRef: REF }), NO_HURRY))?.order;
+      assert.deepEqual([order?.status, order?.fillQuantity, order?.fillPrice], expected);
+      assert.match(order?.reason ?? '', /ioc/);
+    }
+    const open = { ...ORDER, size: 0, status: 'open', finish_as: undefined };
+    const { stops, sent } = await stopDesk('gate', [wire(FIRED), wire(open), wire([TRADES[0]])]);
+    const order = (await stops.find(sent({ brokerRef: REF }), NO_HURRY))?.order;
+    assert.deepEqual([order?.status, order?.fillQuantity], ['partially_filled', '0.006']);
+  });
+
   test('one that was removed, that expired, that failed when it triggered', async () => {
     for (const [end, reason] of [
       [{ finish_as: 'cancelled' }, 'the stop is cancelled'],

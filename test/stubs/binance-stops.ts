@@ -83,6 +83,12 @@ export function binanceStops(
   const REFUSALS: Record<StopRefusalCode, Answer> = {
     would_trigger: refused(400, -2021, 'Order would immediately trigger.'),
     no_position: refused(400, -2022, 'ReduceOnly Order is rejected.'),
+    reserved: refused(400, -2022, 'ReduceOnly Order is rejected.'),
+    second: refused(
+      400,
+      -4130,
+      'An open stop or take profit order with GTE and closePosition in the direction is existing.',
+    ),
     invalid_symbol: badSymbol,
     off_tick: refused(400, -4014, 'Price not increased by tick size.'),
     off_step: refused(400, -1111, 'Precision is over the maximum defined for this asset.'),

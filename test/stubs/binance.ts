@@ -579,6 +579,8 @@ export const binance: Dialect = {
     forgetsIdsAfterMs: null,
     limits: 'binance',
   },
+  // By its documents margin is looked at when a stop triggers: assumed of the position too.
+  manners: () => ({ endsWithPosition: false, stopsNeedPosition: false }),
   stream: binanceStream(tellUpdate),
   markets: MARKETS,
   refs: NUMBERS,

@@ -83,6 +83,8 @@ export function bybitStops(office: Office, { said, told, busy, isListed }: Speec
 
   const REFUSALS: Record<Exclude<StopRefusalCode, 'would_trigger'>, () => Answer> = {
     no_position: () => told(10001, 'can not set tp/sl/ts for zero position'),
+    reserved: () => told(110017, 'current position is zero, cannot fix reduce-only order qty'),
+    second: () => told(110061, 'TP/SL set more than 20'),
     invalid_symbol: () => told(10001, 'params error: symbol invalid'),
     off_tick: () => told(10001, 'StopLoss invalid'),
     off_step: () => told(10001, 'StopLoss invalid'),

@@ -536,6 +536,7 @@ export const bybit: Dialect = {
     forgetsIdsAfterMs: null,
     limits: 'bybit',
   },
+  manners: () => ({ secondStop: 'instead' }),
   stream: bybitStream((order) => tellOrder(order)),
   markets: MARKETS,
   refs: UUIDS,

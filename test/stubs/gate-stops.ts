@@ -106,6 +106,9 @@ export function gateStops(office: Office, speech: Speech): Pick<Routes, 'asked' 
 
   const REFUSALS: Record<Exclude<StopRefusalCode, 'would_trigger'>, () => Answer> = {
     no_position: () => refused(400, 'POSITION_EMPTY', 'empty position'),
+    reserved: () => refused(400, 'POSITION_EMPTY', 'empty position'),
+    // Assumed: it takes one of the whole position only. No document says so, nor by which label it would refuse another.
+    second: () => refused(400, 'AUTO_POSITION_ORDER_EXISTS', 'a position order exists'),
     invalid_symbol: () => refused(400, 'CONTRACT_NOT_FOUND', 'contract not found'),
     off_tick: () => refused(400, 'INVALID_PARAM_VALUE', 'invalid argument: trigger.price'),
     off_step: () => refused(400, 'INVALID_PARAM_VALUE', 'invalid argument: initial.size'),
@@ -121,7 +124,7 @@ export function gateStops(office: Office, speech: Speech): Pick<Routes, 'asked' 
       ? refused(400, 'AUTO_TRIGGER_PRICE_LESS_LAST', 'invalid argument: Trigger.Price must < last_price')
       : refused(400, 'AUTO_TRIGGER_PRICE_GREATE_LAST', 'invalid argument: Trigger.Price must > last_price');
 
-  async function place(call: Call): Promise<Visit> {
+  function place(call: Call): Visit {
     const { account, standing } = call.holder;
     const fields = fieldsOf(call.body);
     const not = (what: string) =>
@@ -149,18 +152,6 @@ export function gateStops(office: Office, speech: Speech): Pick<Routes, 'asked' 
     if (kind.isWhole && (sign(size) !== 0 || initial.close !== true)) return not('initial.close');
     const expected = kind.side === 'sell' ? -1 : 1;
     if (!kind.isWhole && (sign(size) !== expected || initial.close === true)) return not('initial.size');
-    const isSecond = (await office.stops(account)).some(
-      (stop) =>
-        stop.status === 'standing' &&
-        stop.symbol === symbol &&
-        stop.side === kind.side &&
-        stop.quantity === null,
-    );
-    // Assumed: it takes one of the whole position only. No document says so, nor by which label it would refuse.
-    if (kind.isWhole && isSecond)
-      return visit('other', call, () =>
-        refused(400, 'AUTO_POSITION_ORDER_EXISTS', 'a position order exists'),
-      );
     return {
       what: 'stop',
       account,

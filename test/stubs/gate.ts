@@ -474,6 +474,8 @@ export const gate: Dialect = {
     forgetsIdsAfterMs: { least: 60_000, most: 60_000 },
     limits: 'gate',
   },
+  // Its price orders are looked at when they trigger, and end as failed where nothing is held then.
+  manners: () => ({ secondStop: 'refused', endsWithPosition: false, stopsNeedPosition: false }),
   stream: gateStream(USER, (order) => tellOrder(order)),
   markets: MARKETS,
   refs: NUMBERS,

@@ -39,12 +39,23 @@ function readKept(row: Row): SeenStop | null | undefined {
 
 const SHAPELESS = { ref: null, clientId: null, contracts: null } as const;
 
-const kept = (market: CcxtMarket): Question<readonly SeenStop[]> =>
+const positionOf = <T>(
+  market: CcxtMarket,
+  read: (row: Row) => T | null | undefined,
+): Question<readonly T[]> =>
   question('privateGetV5PositionList', [{ category: 'linear', symbol: market.id }], (body) => {
-    const rows = each(listOf(body), (row) => row);
+    const rows = each(listOf(body), (row) => (text(row, 'symbol') === market.id ? row : undefined));
     // By its documents a market that is asked for has a row, whether or not anything is held there.
-    if (!rows || rows.length === 0 || rows.some((row) => text(row, 'symbol') !== market.id)) return undefined;
-    return each(rows, readKept)?.filter((stop) => stop !== null);
+    return rows && rows.length > 0 ? each(rows, read)?.filter((found) => found !== null) : undefined;
+  });
+
+const kept = (market: CcxtMarket) => positionOf(market, readKept);
+
+/** Of what would close it. What is flat may be about to be shown as held. */
+const sidesHeld = (market: CcxtMarket) =>
+  positionOf(market, (row): Side | null | undefined => {
+    const size = exact(row, 'size');
+    return size && sign(size) === 0 ? null : size && oneOf(CLOSES, text(row, 'side'));
   });
 
 const set = <T>(market: CcxtMarket, stop: Readonly<Record<string, string>>, done: T): Question<T> =>
@@ -90,12 +101,20 @@ export function bybitStops(kind: AccountKind): StopWords {
     codes: { '10001': meaningOf, '34040': 'unchanged' },
     namesMarginMode: false,
 
-    place: ({ market, clientOrderId, price, triggerBy }) =>
-      set<TakenStop>(
+    async place({ market, clientOrderId, side, price, triggerBy }, { ask }) {
+      // The call names no side: it would stand where somebody has turned the position around.
+      const sides = await ask(sidesHeld(market));
+      if (sides.length > 0 && !sides.includes(side))
+        return {
+          why: 'no_position',
+          words: `the position there is closed by a ${sides[0]}, and not by a ${side}`,
+        };
+      return set<TakenStop>(
         market,
         { stopLoss: price, slTriggerBy: PRICES[triggerBy], slOrderType: 'Market' },
         { ref: null, clientId: clientOrderId },
-      ),
+      );
+    },
 
     async remove({ market, side, price }, { ask }) {
       const isOurs = (stop: SeenStop) => stop.side === side && stop.price === price;

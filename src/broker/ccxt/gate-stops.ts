@@ -2,15 +2,26 @@
 // which by its documents is only the source and may not come back: where the id was lost, ours is the one of that shape. The
 // order that one became may have no size: then what it traded tells.
 
-import { absolute, add, average, type Decimal, multiply, negate, sign, ZERO } from '../../domain/decimal.ts';
+import {
+  absolute,
+  add,
+  average,
+  type Decimal,
+  decimal,
+  multiply,
+  negate,
+  sign,
+  ZERO,
+} from '../../domain/decimal.ts';
 import type { Side } from '../../domain/orders/order.ts';
-import { readFill, readListed } from './gate.ts';
-import type { Fill } from './orders.ts';
+import { closesAll, readFill, readOrder } from './gate.ts';
+import { acknowledged, type Fill } from './orders.ts';
 import { type CcxtMarket, type Page, type Question, question, type SeenOrder } from './profile.ts';
 import { at, count, each, exact, isRow, type Row, text, word } from './rows.ts';
 import type { SeenStop, StopToFind, StopToSend, StopWords } from './stop-words.ts';
 
 const SETTLE = 'usdt';
+const ONE = decimal(1);
 const PAGE = 100;
 
 /** With when it was placed, in ms. */
@@ -183,42 +194,48 @@ export const gateStops: StopWords = {
     list(stop.market, { status: 'finished' }, (body) => ours(readList(body), stop)),
   ],
 
-  order: (ref, market) =>
-    question('fetchOrder', [ref, market.symbol], (body) => (isRow(body) ? readListed(body) : undefined)),
-  fills: (ref, market) =>
+  order: (ref, market, side) =>
+    question('fetchOrder', [ref, market.symbol], (body) =>
+      isRow(body) && closesAll(body) ? readClose(body, side) : readOrder(body),
+    ),
+  fills: (order, market) =>
     question(
       'privateFuturesGetSettleMyTrades',
-      [{ settle: SETTLE, contract: market.id, order: ref, limit: PAGE }],
+      [{ settle: SETTLE, contract: market.id, order: order.ref, limit: PAGE }],
       (body) => {
-        const rows = each(body, (row) => row);
-        const fills = each(body, readFill);
-        return rows && fills && orderOf(ref, market, { rows, fills });
+        const isIts = (row: Row) =>
+          text(row, 'contract') === market.id &&
+          sign(count(row, 'size') ?? ZERO) === (order.side === 'buy' ? 1 : -1);
+        const fills = each(body, (row) => (isIts(row) ? readFill(row) : undefined));
+        return fills?.every(({ ref }) => ref === order.ref) ? withFills(order, fills) : undefined;
       },
     ),
 };
 
-/** All that is known of an order without a size: it closed what was held. */
-function orderOf(
-  ref: string,
-  market: CcxtMarket,
-  { rows, fills }: { readonly rows: readonly Row[]; readonly fills: readonly Fill[] },
-): SeenOrder | null | undefined {
-  if (fills.some((fill) => fill.ref !== ref) || rows.some((row) => text(row, 'contract') !== market.id))
-    return undefined;
-  const filled = fills.reduce<Decimal>((sum, { quantity }) => add(sum, quantity), ZERO);
-  if (sign(filled) === 0) return null;
-  const paid = fills.reduce<Decimal>((sum, { quantity, price }) => add(sum, multiply(quantity, price)), ZERO);
+/** Of whatever was held, in one order without a size. */
+function readClose(row: Row, side: Side): SeenOrder | undefined {
+  const [ref, marketId, status] = [word(row, 'id'), text(row, 'contract'), text(row, 'status')];
+  if (!ref || !marketId || (status !== 'open' && status !== 'finished')) return undefined;
+  const end = text(row, 'finish_as') ?? 'filled';
   return {
-    ref,
-    clientId: null,
-    marketId: market.id,
-    side: sign(count(rows[0], 'size') ?? ZERO) > 0 ? 'buy' : 'sell',
-    quantity: filled,
+    ...acknowledged({ ref, clientId: null, marketId, side, quantity: ZERO, reduceOnly: true }),
+    fate: status === 'open' ? 'open' : 'ended',
+    reason: end === 'filled' ? null : `the order is finished as ${end}`,
+  };
+}
+
+/** null: it was filled, and its trades are not shown yet. */
+function withFills(order: SeenOrder, fills: readonly Fill[]): SeenOrder | null {
+  const filled = fills.reduce<Decimal>((sum, { quantity }) => add(sum, quantity), ZERO);
+  const paid = fills.reduce<Decimal>((sum, { quantity, price }) => add(sum, multiply(quantity, price)), ZERO);
+  const isAll = order.fate === 'ended' && order.reason === null;
+  if (sign(filled) === 0 && isAll) return null;
+  return {
+    ...order,
+    // How much more it wanted nobody says.
+    quantity: isAll ? filled : add(filled, ONE),
     filled,
-    price: average(paid, filled),
+    price: sign(filled) === 0 ? null : average(paid, filled),
     fee: fills.reduce<Decimal | null>((sum, { fee }) => (sum && fee ? add(sum, fee) : null), ZERO),
-    fate: 'ended',
-    reason: null,
-    reduceOnly: true,
   };
 }

@@ -33,7 +33,7 @@ const idOf = (row: unknown): string | null => {
   return words?.startsWith('t-') ? words.slice(2) : (words ?? null);
 };
 
-function readOrder(row: unknown): SeenOrder | undefined {
+export function readOrder(row: unknown): SeenOrder | undefined {
   const [ref, marketId, status] = [word(row, 'id'), text(row, 'contract'), text(row, 'status')];
   const [size, left] = [count(row, 'size'), count(row, 'left')];
   if (!ref || !marketId || !size || !left || sign(size) === 0) return undefined;
@@ -58,11 +58,10 @@ function readOrder(row: unknown): SeenOrder | undefined {
 }
 
 /** A close of whatever is held by then, such as a stop becomes: it has no size, and so no side. It opens nothing. */
-const closesAll = (row: Row): boolean => at(row, 'is_close') === true && count(row, 'size') === ZERO;
+export const closesAll = (row: Row): boolean => at(row, 'is_close') === true && count(row, 'size') === ZERO;
 
 /** Of a list: null is passed over. */
-export const readListed = (row: Row): SeenOrder | null | undefined =>
-  closesAll(row) ? null : readOrder(row);
+const readListed = (row: Row): SeenOrder | null | undefined => (closesAll(row) ? null : readOrder(row));
 
 export function readFill(row: Row): Fill | undefined {
   const [ref, size, price] = [word(row, 'order_id'), count(row, 'size'), amount(row, 'price')];

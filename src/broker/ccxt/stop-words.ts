@@ -64,6 +64,12 @@ export interface SeenStop {
 /** `standing`: what stands there already, where the answer is that nothing is to be changed; without it the stop that was sent. */
 export type StopQuestion = Question<TakenStop> & { readonly standing?: TakenStop };
 
+/** Nothing is to be sent: what is held there is not what the stop would close. */
+export interface Unplaced {
+  readonly why: 'no_position';
+  readonly words: string;
+}
+
 export interface StopWords {
   /** What codes mean here, where that is more than for orders, or something else. */
   readonly codes: Codes;
@@ -75,7 +81,7 @@ export interface StopWords {
    * `asking`: for what must be known before, such as a target that the same call would overwrite. What is asked there may fail:
    * nothing was sent by then. Its answer is read only where it tells of this very stop.
    */
-  place(stop: StopToSend, asking: Asking): StopQuestion | Promise<StopQuestion>;
+  place(stop: StopToSend, asking: Asking): StopQuestion | Promise<StopQuestion | Unplaced>;
   /** Where a stop can be changed in its place. */
   move?(stop: StopToFind, to: StopToSend, asking: Asking): StopQuestion | Promise<StopQuestion>;
   /** null: it was looked for, and there is nothing to remove. What has its place by now is not removed. */
@@ -86,10 +92,10 @@ export interface StopWords {
   lookUps(stop: StopToFind): readonly Question<SeenStop | null>[];
   /** Where a stop's own row does not say what it became: asked of one that has triggered, by the exchange's ids of the orders. */
   became?(stop: SeenStop): Question<readonly string[]>;
-  /** What a stop became, by the exchange's own id of it. null: it does not tell what was filled; then `fills` does. */
-  order(ref: string, market: CcxtMarket): Question<SeenOrder | null>;
-  /** The same order by what it has traded; null: nothing. */
-  fills?(ref: string, market: CcxtMarket): Question<SeenOrder | null>;
+  /** What a stop became, by the exchange's own id of it. `side`: which it must have, where it does not say. */
+  order(ref: string, market: CcxtMarket, side: Side): Question<SeenOrder>;
+  /** Of an order without a quantity, which does not tell what was filled: the same, with what it has traded. null: that is not told yet. */
+  fills?(order: SeenOrder, market: CcxtMarket): Question<SeenOrder | null>;
 }
 
 /** null: none of them is it. */

@@ -3,8 +3,9 @@
 // or may not have been taken is `unknown`, and whoever wants it may place another.
 
 import type { MarginMode } from '../../domain/brokers.ts';
-import { multiply } from '../../domain/decimal.ts';
+import { multiply, sign } from '../../domain/decimal.ts';
 import { millis, timestamp } from '../../domain/ids.ts';
+import type { Side } from '../../domain/orders/order.ts';
 import {
   type BrokerOrderState,
   BrokerUnavailable,
@@ -97,7 +98,7 @@ export function createStops({ words, credentials, setting, holdings, ...keeping 
   ): Promise<StopOutcome> {
     const send = async (isSecond: boolean): Promise<Sent> => {
       const question = await words.place(toSend(stop, market, { marginMode, isSecond }), asking(signal));
-      return sent(question, stop, signal);
+      return 'why' in question ? { outcome: 'rejected', ...question } : sent(question, stop, signal);
     };
     const whole = await send(false);
     if (whole !== 'second' && !(words.hidesSecond && isRefused(whole))) return whole;
@@ -221,7 +222,7 @@ export function createStops({ words, credentials, setting, holdings, ...keeping 
   ): Promise<BrokerOrderState | null> {
     const orders: SeenOrder[] = [];
     for (const one of became) {
-      const order = typeof one === 'string' ? await orderNamed(one, market, signal) : one;
+      const order = typeof one === 'string' ? await orderNamed(one, { market, side }, signal) : one;
       if (order === null) return null;
       if (order.marketId !== market.id || order.side !== side)
         throw new BrokerUnavailable(`${title} answered with another order.`);
@@ -233,16 +234,19 @@ export function createStops({ words, credentials, setting, holdings, ...keeping 
     return state;
   }
 
-  async function orderNamed(ref: string, market: Market, signal: AbortSignal): Promise<SeenOrder | null> {
-    for (const question of [words.order(ref, market), words.fills?.(ref, market)]) {
-      const reply = question && (await asking(signal).tell(question));
-      if (!reply || ('refused' in reply && reply.refused === 'not_found')) continue;
-      if ('refused' in reply) throw new BrokerUnavailable(`${title} refused to look for the order.`);
-      if (reply.answer === null) continue;
-      if (reply.answer.ref === ref) return reply.answer;
-      throw new BrokerUnavailable(`${title} answered with another order.`);
+  async function orderNamed(
+    ref: string,
+    { market, side }: { readonly market: Market; readonly side: Side },
+    signal: AbortSignal,
+  ): Promise<SeenOrder | null> {
+    const reply = await asking(signal).tell(words.order(ref, market, side));
+    if ('refused' in reply) {
+      if (reply.refused === 'not_found') return null;
+      throw new BrokerUnavailable(`${title} refused to look for the order.`);
     }
-    return null;
+    const order = reply.answer;
+    if (order.ref !== ref) throw new BrokerUnavailable(`${title} answered with another order.`);
+    return sign(order.quantity) === 0 && words.fills ? asking(signal).ask(words.fills(order, market)) : order;
   }
 
   return {
