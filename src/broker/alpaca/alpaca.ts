@@ -1,7 +1,7 @@
 // Alpaca: American shares, whole and in fractions, live and on paper. Its own ids of ours are unique for an account: a
 // second order under one is refused, whatever became of the first.
 //
-// A closed market is no error there: the order would wait until morning. So the market's clock is asked before every order.
+// A closed market is no error there: an order at the market would wait until morning. So the market's clock is asked before it.
 
 import { BROKERS } from '../../domain/brokers.ts';
 import { ZERO } from '../../domain/decimal.ts';

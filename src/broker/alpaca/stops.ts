@@ -2,7 +2,7 @@
 // is its own fill. It triggers in regular hours only, and what it would sell is reserved for it: no second one is taken for
 // the same shares. Beside a target it is the second leg of one order (OCO), under an id of Alpaca's: the target's leads to it.
 //
-// To move one, Alpaca puts a new order in its place, with an id of its own and one of ours. That was taken does not yet mean
+// To move one, Alpaca puts a new order in its place, with an id of its own and one of ours. That it was taken does not mean yet
 // that it stands: where it is rejected, the old one does, or has been filled.
 //
 // Where the documents are silent, the worse is assumed:
