@@ -6,6 +6,7 @@ import type { Decimal } from '../../src/domain/decimal.ts';
 import { type AccountId, type OrderId, timestamp, type UserId } from '../../src/domain/ids.ts';
 import { ACTIONS, type Leg, type Order } from '../../src/domain/orders/order.ts';
 import { afterRestore } from '../../src/domain/orders/restored.ts';
+import { EXIT_REASONS, type ExitReason } from '../../src/domain/protection/protection.ts';
 import {
   type Entry,
   entryEvent,
@@ -138,6 +139,23 @@ describe('An order is told of in one sentence', () => {
     ]);
   });
 
+  test('when a protection made it, with what was hit, and not as a fill besides', () => {
+    const close = (exitReason: ExitReason) => {
+      const made = { source: 'protection', action: 'close_long', exitReason } as const;
+      return orderEvents(order({ ...made, legs: [leg('sell', '2', '2', '63000')] }), 'Paper', {
+        ...{ before: null, isDeadLetter: false, at: AT },
+      }).map(({ kind, title, text }) => `${kind}: ${title}. ${text}`);
+    };
+    assert.deepEqual(close('stop_loss'), ['stop_hit: The stop was hit. Sold 2 BTCUSDT at 63000 on Paper.']);
+    assert.deepEqual(close('take_profit'), [
+      'target_hit: A target was hit. Sold 2 BTCUSDT at 63000 on Paper.',
+    ]);
+    assert.deepEqual(told({ status: 'failed', action: 'close_long', exitReason: 'time_stop' }), [
+      'The time of its time stop had come. Close long 0.05 BTCUSDT on Paper failed.',
+    ]);
+    for (const reason of EXIT_REASONS) assert.equal(close(reason).length, 1, reason);
+  });
+
   test('whatever its action: an order that names no quantity has none', () => {
     for (const action of ACTIONS) {
       const [text = ''] = told({ status: 'failed', action, quantity: decimal('0') });
@@ -177,6 +195,28 @@ describe('Besides orders', () => {
       'The strategy is long 2 BTCUSDT, Paper is short 1. Align the position, or the strategy.',
     );
     assert.match(drift(0, 1), /^The strategy is flat in BTCUSDT, Paper is long 1\./);
+  });
+
+  test('what is told of a protection is what the audit log says of it, with the account before it', () => {
+    const about = { symbol: 'BTCUSDT', text: 'The long position in BTCUSDT has no stop.' };
+    const told = (action: string, more: Entry['metadata'] = {}) => {
+      const event = entryEvent(entry(action, { ...about, ...more }), 'Paper');
+      return event && `${event.kind}: ${event.title}`;
+    };
+    assert.equal(text('position_unprotected', about), 'Paper: The long position in BTCUSDT has no stop.');
+    assert.equal(told('position_unprotected'), 'unprotected: A position has no stop');
+    assert.equal(
+      told('position_unprotected_ended', { state: 'standing' }),
+      'unprotected: The position is protected again',
+    );
+    assert.equal(
+      told('protection_failed', { leg: 'target' }),
+      'protection_failed: The broker refuses a target',
+    );
+    assert.equal(told('protection_restored', { leg: 'stop' }), 'protection_restored: A stop was put back');
+    // What closes the position is told as the order that it is; a rehearsal to nobody.
+    assert.equal(told('protection_failed', { exit_reason: 'unprotected', order_id: 'an-order' }), null);
+    assert.equal(told('position_unprotected', { simulation: true }), null);
   });
 
   test('a silence is as long as a person would say it', () => {

@@ -241,6 +241,11 @@ test('an audit entry is about what it names: the trade, the account, the key; el
     about({ ...entry, resource_type: 'session', resource_id: 's1', error_message: 'No such session' }, names),
     'session s1, No such session',
   );
+  const said = { trading_account_id: 'a1', symbol: 'BTCUSDT', text: 'The stop was put back.' };
+  assert.equal(
+    about({ ...entry, resource_type: 'protection', resource_id: 'p1', metadata: said }, names),
+    'Bybit main: The stop was put back.',
+  );
 });
 
 describe('the second factor', () => {

@@ -15,7 +15,8 @@ import { type OrderId, timestamp } from '../../domain/ids.ts';
 import type { Order } from '../../domain/orders/order.ts';
 import { closeOrder, filledOrder } from '../../domain/protection/closing.ts';
 import type { ExitReason, Protection } from '../../domain/protection/protection.ts';
-import { changesOf, type HistoryLine, type ProtectionAction } from '../../domain/protection/told.ts';
+import { changesOf, type HistoryLine, type ToldEntry } from '../../domain/protection/told.ts';
+import { EXIT_WORDS, protectionText } from '../../domain/told/protection-words.ts';
 import type { Saved, WorkerProtections } from '../../worker/protections.ts';
 import { audit } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
@@ -41,14 +42,14 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
     besides: readonly Statement[] = [],
   ): Promise<Saved | 'fingerprint'> {
     const now = clock.now();
-    const { history, audit: actions } = changesOf(before, protection);
+    const { history, audit: entries } = changesOf(before, protection, now);
     const isFirst = before.unprotectedMs === null && protection.unprotectedMs !== null;
     const failed = await db.commit([
       isOwner(protection.userId, token),
       saveProtection(protection, timestamp(now)),
       ...besides,
       ...history.map((line) => noteProtection(protection.id, timestamp(now), line)),
-      ...actions.map((action) => audited(protection, action, now)),
+      ...entries.map((entry) => audited(protection, entry, now)),
       ...(isFirst ? [noteUnprotected(protection)] : []),
     ]);
     if (failed === 'owner') return 'taken';
@@ -99,10 +100,7 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
       const saved = await commit(closing, before, token, [
         insertOrder(order, null),
         noteProtection(protection.id, timestamp(now), closed(reason, order)),
-        audited(protection, reason === 'unprotected' ? 'protection_failed' : 'protection_triggered', now, {
-          order_id: order.id,
-          exit_reason: reason,
-        }),
+        audited(protection, closedBecause(protection, reason, { order_id: order.id }), now),
       ]);
       return saved === 'fingerprint' ? 'changed' : saved;
     },
@@ -124,27 +122,36 @@ function told(protection: Protection, order: Order, now: number): Statement[] {
     noteProtection(protection.id, timestamp(now), {
       ...{ what: reason, from: null, to: leg?.fillPrice ?? null, by: order.id },
     }),
-    audited(protection, 'protection_triggered', now, {
-      order_id: order.id,
-      exit_reason: reason,
-      fill_price: toNumberOrNull(leg?.fillPrice ?? null),
-      fill_quantity: toNumberOrNull(leg?.fillQuantity ?? null),
-    }),
+    audited(
+      protection,
+      closedBecause(protection, reason, {
+        order_id: order.id,
+        fill_price: toNumberOrNull(leg?.fillPrice ?? null),
+        fill_quantity: toNumberOrNull(leg?.fillQuantity ?? null),
+      }),
+      now,
+    ),
   ];
 }
 
-const audited = (
-  protection: Protection,
-  action: ProtectionAction,
-  now: number,
-  metadata: Readonly<Record<string, unknown>> = {},
-): Statement =>
+const closedBecause = (
+  { refused, reason: words }: Protection,
+  reason: ExitReason,
+  metadata: ToldEntry['metadata'],
+): ToldEntry => ({
+  action: reason === 'unprotected' ? 'protection_failed' : 'protection_triggered',
+  failure: reason === 'unprotected' ? (refused?.words ?? words ?? EXIT_WORDS.unprotected) : null,
+  metadata: { ...metadata, exit_reason: reason },
+});
+
+/** `caused_by`: the order that set it. */
+const audited = (protection: Protection, entry: ToldEntry, now: number): Statement =>
   audit(
     OURSELVES,
     {
       userId: protection.userId,
-      action,
-      failure: action === 'protection_failed' ? (protection.refused?.words ?? protection.reason) : null,
+      action: entry.action,
+      failure: entry.failure,
       resource: { type: 'protection', id: protection.id },
       metadata: {
         trading_account_id: protection.accountId,
@@ -152,7 +159,9 @@ const audited = (
         simulation: protection.simulation,
         side: protection.side,
         stop_loss: toNumberOrNull(protection.stop?.price ?? null),
-        ...metadata,
+        caused_by: protection.setBy,
+        ...entry.metadata,
+        text: protectionText(protection, entry, now),
       },
     },
     now,

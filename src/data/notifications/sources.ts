@@ -6,6 +6,7 @@ import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts'
 import type { OrderStatus } from '../../domain/orders/order.ts';
 import type { Entry, ToldOrder } from '../../domain/told/events.ts';
 import { ORDER_ACTIONS, TOLD_ACTIONS } from '../../domain/told/events.ts';
+import { CLOSING_ACTIONS, closeIn } from '../../domain/told/protection-events.ts';
 import { join, must, type Reads, type SqlValue, type Statement, sql } from '../engine/db.ts';
 import { hasLive } from './destinations.ts';
 
@@ -65,7 +66,7 @@ export async function sealedEvents(db: Reads, after: number, upTo: number): Prom
         sql`select a.user_id, a.action, a.success, a.ip_address, a.resource_type, a.resource_id, a.metadata, a.created_at
             from audit_seals s join audit_logs a on a.id = s.entry_id
             where s.position > ${after} and s.position <= ${upTo} and a.action in (`,
-        listOf([...TOLD_ACTIONS, ...ORDER_ACTIONS]),
+        listOf([...new Set([...TOLD_ACTIONS, ...ORDER_ACTIONS, ...CLOSING_ACTIONS])]),
         sql`) and `,
         hasLive('a.user_id'),
         sql` order by s.position`,
@@ -74,10 +75,14 @@ export async function sealedEvents(db: Reads, after: number, upTo: number): Prom
     ),
   );
   const isOrder = (action: string) => (ORDER_ACTIONS as readonly string[]).includes(action);
+  const closes = await provenCloses(
+    db,
+    rows.filter(({ action }) => CLOSING_ACTIONS.includes(action)).map(({ metadata }) => metadata),
+  );
   return {
     entries: rows.flatMap((row) => {
-      if (isOrder(row.action)) return [];
       const metadata = JSON.parse(row.metadata) as Record<string, unknown>;
+      if (isOrder(row.action) || closeIn(metadata) !== null) return [];
       const account =
         metadata.trading_account_id ?? (row.resource_type === 'account' ? row.resource_id : null);
       return [
@@ -91,12 +96,45 @@ export async function sealedEvents(db: Reads, after: number, upTo: number): Prom
         },
       ];
     }),
-    orders: rows.flatMap(({ action, success, resource_type, resource_id, metadata }) =>
-      isOrder(action) && success && resource_type === 'order' && !isUnproven(metadata)
-        ? [resource_id as OrderId]
-        : [],
-    ),
+    orders: [
+      ...rows.flatMap(({ action, success, resource_type, resource_id, metadata }) =>
+        isOrder(action) && success && resource_type === 'order' && !isUnproven(metadata)
+          ? [resource_id as OrderId]
+          : [],
+      ),
+      ...closes,
+    ],
   };
+}
+
+/** Orders by which protections close positions; of a rehearsal only where whoever set it was proven. */
+async function provenCloses(db: Reads, entries: readonly string[]): Promise<OrderId[]> {
+  const closes = entries.flatMap((text) => {
+    const metadata = JSON.parse(text) as Record<string, unknown>;
+    const order = closeIn(metadata);
+    const isRehearsal = metadata.simulation === true;
+    return order === null
+      ? []
+      : [{ order: order as OrderId, setBy: String(metadata.caused_by), isRehearsal }];
+  });
+  const rehearsed = new Set(closes.flatMap(({ setBy, isRehearsal }) => (isRehearsal ? [setBy] : [])));
+  if (rehearsed.size === 0) return closes.map(({ order }) => order);
+  const rows = await db.all<{ resource_id: string; metadata: string }>(
+    join(
+      [
+        sql`select resource_id, metadata from audit_logs where resource_type = 'order' and action in (`,
+        listOf(ORDER_ACTIONS),
+        sql`) and resource_id in (`,
+        listOf([...rehearsed]),
+        sql`)`,
+      ],
+      '',
+    ),
+  );
+  const proven = new Set(rows.flatMap((row) => (isUnproven(row.metadata) ? [] : [row.resource_id])));
+  return closes.flatMap(({ order, setBy, isRehearsal }) =>
+    isRehearsal && !proven.has(setBy) ? [] : [order],
+  );
 }
 
 /** A rehearsal of whoever knows the URL: its words are a stranger's, and nobody is told of it. */

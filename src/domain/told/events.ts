@@ -14,6 +14,7 @@ import {
   openLeg,
 } from '../orders/order.ts';
 import { type Event, type EventKind, oneLine } from './notification.ts';
+import { fillTold, protectionEvent, TOLD_OF_PROTECTION, whyClosed } from './protection-events.ts';
 import { span } from './trouble.ts';
 
 /** What was told of an order. */
@@ -45,7 +46,7 @@ export function orderEvents(
     path: `/orders/${order.id}`,
     data: orderData(order),
   });
-  const what = `${asked(order)} on ${oneLine(account)}`;
+  const what = `${whyClosed(order)}${asked(order)} on ${oneLine(account)}`;
   const reason = reasonOf(order);
   const events: Event[] = [];
   if (order.status !== before?.status) {
@@ -62,7 +63,7 @@ export function orderEvents(
       );
     const filled = hasEnded(order.status) ? filledOf(order) : null;
     if (filled !== null)
-      events.push(make('fill', 'Fill', `${filled} on ${oneLine(account)}${bySettling(order)}.`));
+      events.push(make(...fillTold(order), `${filled} on ${oneLine(account)}${bySettling(order)}.`));
     if (isFailure(order.status))
       events.push(
         order.error?.code === 'guard_refused'
@@ -211,6 +212,7 @@ function orderData(order: Order): Readonly<Record<string, unknown>> {
     status: order.status,
     simulation: order.simulation,
     half_done: isHalfDone(order),
+    ...(order.exitReason && { exit_reason: order.exitReason, caused_by: order.causedBy ?? null }),
     fill_price: toNumberOrNull(main?.fillPrice ?? null),
     fill_quantity: toNumberOrNull(main?.fillQuantity ?? null),
     error: order.error && {
@@ -247,7 +249,7 @@ const ATTACKS: ReadonlySet<string> = new Set([
 const GAP = 'webhook_signal_gap';
 const DRIFT = 'position_drift';
 /** The other entries tell of nothing that is sent; those of accepted orders lead to them. */
-export const TOLD_ACTIONS: readonly string[] = [...ATTACKS, GAP, DRIFT];
+export const TOLD_ACTIONS: readonly string[] = [...ATTACKS, GAP, DRIFT, ...TOLD_OF_PROTECTION];
 export const ORDER_ACTIONS = ['webhook_order', 'dashboard_order'] as const;
 
 export function entryEvent(entry: Entry, account: string | null): Event | null {
@@ -288,7 +290,7 @@ export function entryEvent(entry: Entry, account: string | null): Event | null {
       data: { ...data, symbol, strategy_position, broker_position },
     };
   }
-  return null;
+  return protectionEvent(entry, holder);
 }
 
 /** "long 2 BTCUSDT", "flat in BTCUSDT", "short 1" */

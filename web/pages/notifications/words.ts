@@ -21,6 +21,16 @@ export const GROUPS: readonly Group[] = [
     ],
   },
   {
+    name: 'Stops and targets',
+    events: [
+      ['unprotected', 'a position has no stop'],
+      ['protection_failed', 'a stop or a target was refused'],
+      ['protection_restored', 'a stop or a target was put back'],
+      ['stop_hit', 'a stop was hit'],
+      ['target_hit', 'a target was hit'],
+    ],
+  },
+  {
     name: 'Orders',
     events: [
       ['order_failed', 'an order failed'],

@@ -57,6 +57,10 @@ export function about(entry: Entry, accountNames: ReadonlyMap<string, string>): 
     return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
   };
   const account = accountNames.get(text('trading_account_id') ?? resource_id ?? '');
+  // What we did by ourselves says itself what it was, with why it failed.
+  const said = text('text');
+  if (resource_type === 'protection' && said !== null)
+    return account === undefined ? said : `${account}: ${said}`;
   const trade = ['action', 'quantity', 'symbol'].map(text).filter((part) => part !== null);
   const named = text('name') ?? text('ip_address') ?? text('label');
   const parts = [
