@@ -15,7 +15,7 @@ const FATES = {
   FINISHED: 'triggered',
   CANCELED: 'ended',
   EXPIRED: 'ended',
-  REJECTED: 'ended',
+  REJECTED: 'failed',
 } as const;
 const KINDS = ['STOP_MARKET', 'STOP'];
 
@@ -41,7 +41,7 @@ function readConditional(row: unknown): SeenStop | null | undefined {
     price,
     contracts: closesAll ? null : quantity,
     fate,
-    reason: fate === 'ended' ? `the stop is ${status}` : null,
+    reason: fate === 'ended' || fate === 'failed' ? `the stop is ${status}` : null,
     became: order === '0' ? [] : [order],
   };
 }

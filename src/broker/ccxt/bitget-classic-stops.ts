@@ -16,8 +16,8 @@ const FATES = {
   not_trigger: 'standing',
   executed: 'triggered',
   cancelled: 'ended',
-  fail_execute: 'ended',
-  fail_trigger: 'ended',
+  fail_execute: 'failed',
+  fail_trigger: 'failed',
 } as const;
 
 /** Of the order that it becomes: what is held long is sold. */
@@ -59,7 +59,7 @@ function readPlan(row: Row): Plan | undefined {
       price,
       contracts: isWhole ? null : (size ?? null),
       fate,
-      reason: fate === 'ended' ? `the stop is ${status}` : null,
+      reason: fate === 'ended' || fate === 'failed' ? `the stop is ${status}` : null,
       became: became === undefined ? [] : [became],
     },
     trigger: text(row, 'triggerType') ?? null,

@@ -20,7 +20,7 @@ const FATES = {
   pending: 'standing',
   submitting: 'standing',
   success: 'triggered',
-  failed: 'ended',
+  failed: 'failed',
   cancelled: 'ended',
 } as const;
 
@@ -44,7 +44,7 @@ function readStop(row: Row, unsaid?: keyof typeof FATES): SeenStop | null | unde
     // Of the whole position it has none.
     contracts: size && sign(size) > 0 ? size : null,
     fate,
-    reason: fate === 'ended' ? `the stop is ${status}` : null,
+    reason: fate === 'ended' || fate === 'failed' ? `the stop is ${status}` : null,
     became: [],
   };
 }

@@ -83,7 +83,7 @@ const isStopLoss = (row: unknown, side: Side): boolean =>
 export function bybitStops(kind: AccountKind): StopWords {
   /** Those that were this stop, and have changed since it was set. */
   const fired =
-    ({ market, side, price, since }: StopToFind) =>
+    ({ market, side, price, since, until }: StopToFind) =>
     (body: unknown): SeenStop | null | undefined => {
       const rows = each(listOf(body), (row) => (text(row, 'symbol') === market.id ? row : undefined));
       const own = rows?.filter(
@@ -91,6 +91,7 @@ export function bybitStops(kind: AccountKind): StopWords {
           isStopLoss(row, side) &&
           exact(row, 'triggerPrice') === price &&
           Number(text(row, 'updatedTime')) >= since &&
+          Number(text(row, 'updatedTime')) <= until &&
           text(row, 'orderStatus') !== 'Untriggered',
       );
       const orders = each(own, readOrder);
@@ -98,6 +99,7 @@ export function bybitStops(kind: AccountKind): StopWords {
     };
 
   return {
+    names: 'none',
     codes: { '10001': meaningOf, '34040': 'unchanged' },
     namesMarginMode: false,
 

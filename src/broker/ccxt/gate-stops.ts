@@ -76,7 +76,8 @@ function endOf(row: Row, status: string): Pick<SeenStop, 'fate' | 'reason' | 'be
   const finishedAs = text(row, 'finish_as');
   if (finishedAs === 'succeeded') return { fate: 'triggered', reason: null, became };
   const words = [`the stop is ${finishedAs ?? status}`, text(row, 'reason')];
-  return { fate: 'ended', reason: words.filter(Boolean).join(': '), became };
+  const fate = finishedAs === 'failed' ? 'failed' : 'ended';
+  return { fate, reason: words.filter(Boolean).join(': '), became };
 }
 
 const readList = (body: unknown): readonly PriceOrder[] | undefined =>
@@ -120,6 +121,7 @@ const initialOf = ({ market, clientOrderId, side, contracts, isSecond }: StopToS
 });
 
 export const gateStops: StopWords = {
+  names: 'theirs',
   codes: {
     AUTO_TRIGGER_PRICE_LESS_LAST: 'passed',
     AUTO_TRIGGER_PRICE_GREATE_LAST: 'passed',

@@ -14,8 +14,8 @@ const FATES = {
   partially_effective: 'triggered',
   effective: 'triggered',
   canceled: 'ended',
-  order_failed: 'ended',
-  partially_failed: 'ended',
+  order_failed: 'failed',
+  partially_failed: 'failed',
 } as const;
 
 /** null: it takes a profit and stops nothing, or it could open. */
@@ -35,7 +35,7 @@ function readStop(row: Row): SeenStop | null | undefined {
     price,
     contracts,
     fate,
-    reason: fate === 'ended' ? reasonOf(row, state) : null,
+    reason: fate === 'ended' || fate === 'failed' ? reasonOf(row, state) : null,
     became,
   };
 }

@@ -33,6 +33,8 @@ export interface StopToFind {
   readonly price: Decimal;
   /** By the exchange's clock, in ms, and a little before. */
   readonly since: number;
+  /** Another was set in its place then; Infinity: none was. */
+  readonly until: number;
 }
 
 /** Of a stop that was taken, or that stands elsewhere from now on. */
@@ -53,8 +55,8 @@ export interface SeenStop {
   readonly price: Decimal;
   /** null: all that is held when it triggers. */
   readonly contracts: Decimal | null;
-  /** `ended`: removed, expired, or refused when it triggered. */
-  readonly fate: 'standing' | 'triggered' | 'ended';
+  /** `failed`: it triggered, and its order was refused; `ended`: removed, or expired. */
+  readonly fate: 'standing' | 'triggered' | 'failed' | 'ended';
   /** Why it ended. */
   readonly reason: string | null;
   /** What it became: each order, or the exchange's id of it. */
@@ -71,6 +73,8 @@ export interface Unplaced {
 }
 
 export interface StopWords {
+  /** By whose ids stops are listed, where not by ours: the exchange's own, or none. */
+  readonly names?: 'theirs' | 'none';
   /** What codes mean here, where that is more than for orders, or something else. */
   readonly codes: Codes;
   /** A stop names the margin mode of its position. */

@@ -3,7 +3,7 @@
 // or may not have been taken is `unknown`, and whoever wants it may place another.
 
 import type { MarginMode } from '../../domain/brokers.ts';
-import { multiply, sign } from '../../domain/decimal.ts';
+import { multiply, sign, ZERO } from '../../domain/decimal.ts';
 import { millis, timestamp } from '../../domain/ids.ts';
 import type { Side } from '../../domain/orders/order.ts';
 import {
@@ -67,6 +67,9 @@ export function createStops({ words, credentials, setting, holdings, ...keeping 
     contracts: contractsOf(stop.quantity, market),
     price: stop.price,
     since: millis(stop.sentAt) - exchange.aheadMs() - A_LITTLE_MS,
+    until: stop.replacedAt
+      ? millis(stop.replacedAt) - exchange.aheadMs() + A_LITTLE_MS
+      : Number.POSITIVE_INFINITY,
   });
 
   const toSend = (
@@ -211,7 +214,9 @@ export function createStops({ words, credentials, setting, holdings, ...keeping 
     const isAsked = seen.fate === 'triggered' && words.became;
     const became = isAsked ? await asking(signal).ask(isAsked(seen)) : seen.became;
     const order = became.length === 0 ? null : await orderOf({ ...seen, became }, market, signal);
-    return { brokerRef: seen.ref, status: seen.fate, order, reason: seen.reason };
+    if (seen.fate !== 'failed') return { brokerRef: seen.ref, status: seen.fate, order, reason: seen.reason };
+    const dead = order ?? { ...UNTAKEN, reason: seen.reason };
+    return { brokerRef: seen.ref, status: 'triggered', order: dead, reason: seen.reason };
   }
 
   /** null: it is not shown yet. */
@@ -250,6 +255,7 @@ export function createStops({ words, credentials, setting, holdings, ...keeping 
   }
 
   return {
+    ...(words.names && { names: words.names }),
     place,
     ...(words.move && { move }),
     find,
@@ -283,6 +289,15 @@ export function createStops({ words, credentials, setting, holdings, ...keeping 
     },
   };
 }
+
+/** What a stop became whose order the exchange refused when it triggered. */
+const UNTAKEN = {
+  brokerRef: null,
+  status: 'failed',
+  fillQuantity: ZERO,
+  fillPrice: null,
+  fee: null,
+} as const satisfies Partial<BrokerOrderState>;
 
 const acceptedAs = ({ clientId, ref }: TakenStop): StopOutcome => ({
   outcome: 'accepted',

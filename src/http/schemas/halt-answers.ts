@@ -3,7 +3,8 @@
 import { Type } from 'typebox';
 import { Account } from './answers.ts';
 import { OrderResult } from './order-answers.ts';
-import { count, number, oneOf, orNull, saying, text } from './parts.ts';
+import { count, number, orNull, saying, text } from './parts.ts';
+import { oneOf } from './requests.ts';
 
 export const Halted = Type.Object(
   {
