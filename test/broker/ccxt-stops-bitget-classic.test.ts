@@ -236,7 +236,7 @@ describe('what stands, and what became of it, for a classic account at Bitget', 
     const kept = { ...LOSS, clientOid: 'kept' };
     for (const [row, expected] of [
       [{ ...kept, planStatus: 'cancelled' }, 'ended'],
-      [{ ...kept, planStatus: 'fail_execute' }, 'ended'],
+      [{ ...kept, planStatus: 'fail_execute' }, 'triggered'],
       [{ ...kept, planStatus: 'executed', executeOrderId: '' }, 'triggered'],
       [{ ...kept, planStatus: 'cancelled', uTime: `${Date.now() - 3_600_000}` }, undefined],
     ] as const) {

@@ -176,7 +176,7 @@ describe('what stands, and what became of it, for a unified account at Bitget', 
     for (const [answers, expected] of [
       [[said([STRATEGY])], 'standing'],
       [[said([]), history({ ...STRATEGY, status: 'cancelled' })], 'ended'],
-      [[said([]), history({ ...STRATEGY, status: 'failed' })], 'ended'],
+      [[said([]), history({ ...STRATEGY, status: 'failed' })], 'triggered'],
       [[said([]), history()], undefined],
     ] as const) {
       const { stops, sent } = await desk(...answers);

@@ -258,7 +258,9 @@ describe('Gate’s stops, once they have ended', () => {
     ] as const) {
       const { stops, sent } = await stopDesk('gate', [wire(row({ status: 'finished', ...end }))]);
       const found = await stops.find(sent({ brokerRef: REF }), NO_HURRY);
-      assert.deepEqual([found?.status, found?.order, found?.reason], ['ended', null, reason]);
+      const isDead = 'finish_as' in end && end.finish_as === 'failed';
+      assert.deepEqual([found?.status, found?.reason], [isDead ? 'triggered' : 'ended', reason]);
+      assert.equal(found?.order?.status, isDead ? 'failed' : undefined);
     }
   });
 
