@@ -18,6 +18,16 @@ export interface Venue {
   prices(listings: readonly Listing[], signal: AbortSignal): Promise<Prices>;
 }
 
+/** One decision asks for the same ones several times. */
+function perSymbol<Value>(find: (listing: Listing) => Value): (listing: Listing) => Value {
+  const known = new Map<string, Value>();
+  return (listing) => {
+    const value = known.get(listing.symbol) ?? find(listing);
+    known.set(listing.symbol, value);
+    return value;
+  };
+}
+
 /** `last`: what somebody has set the price of a symbol to. */
 export const ownVenue = (
   rules: Rules,
@@ -32,14 +42,8 @@ export const ownVenue = (
   listing: ({ symbol }) => findListing(symbol),
   async prices() {
     const now = clock.now();
-    const paths = new Map<string, Path>();
-    const path = (listing: Listing): Path => {
-      const { symbol } = listing;
-      const known = paths.get(symbol) ?? pathOf(listing, rules.settings.seed, last(symbol));
-      paths.set(symbol, known);
-      return known;
-    };
-    return { quotes: (listing) => path(listing).quote(now), path, isQuoted: () => true };
+    const path = perSymbol((listing): Path => pathOf(listing, rules.settings.seed, last(listing.symbol)));
+    return { quotes: perSymbol((listing) => path(listing).quote(now)), path, isQuoted: () => true };
   },
 });
 
