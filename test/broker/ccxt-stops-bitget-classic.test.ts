@@ -42,7 +42,8 @@ const LOSS = {
   posMode: 'one_way_mode',
   orderType: 'market',
   cTime: `${Date.now()}`,
-  uTime: `${Date.now()}`,
+  // After anything that is sent here.
+  uTime: `${Date.now() + 3_600_000}`,
 };
 const PROFIT = {
   ...LOSS,

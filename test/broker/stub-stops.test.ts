@@ -185,13 +185,22 @@ describe('Bitget’s stub, for a unified account', () => {
     ['a part without a quantity', { ...STOP, tpslMode: 'partial' }, 25200],
     ['more than is held, in parts', { ...STOP, tpslMode: 'partial', qty: '0.02' }, 25595],
     ['a price between ticks', { ...STOP, stopLoss: '49000.05' }, 25607],
-    ['a stop above the average price of entry', { ...STOP, stopLoss: '51000' }, 25580],
+    ['a stop above the last price', { ...STOP, stopLoss: '51000' }, 25586],
+    ['a stop above the mark price', { ...STOP, stopLoss: '51000', slTriggerBy: 'mark' }, 25590],
     ['a stop of the side that is not held', { ...STOP, posSide: 'short', stopLoss: '51000' }, 25601],
   ] as const)
     it(`refuses ${what}`, async () => {
       const ccxt = await long(bitget, { account_type: 'unified' }, UNIFIED, 0.01);
       await refuses((ccxt.privateUtaPostV3TradePlaceStrategyOrder as Calls[string])(stop), code);
     });
+
+  it('refuses a stop beyond the average price of entry, though the price is further', async () => {
+    const ccxt = await long(bitget, { account_type: 'unified' }, UNIFIED, 0.01);
+    await bitget.control('POST', 'prices', { BTCUSDT: 52_000 });
+    const place = ccxt.privateUtaPostV3TradePlaceStrategyOrder as Calls[string];
+    await refuses(place({ ...STOP, stopLoss: '51000' }), 25580);
+    await place(STOP);
+  });
 
   it('takes one of the whole position, and modifies nothing without a quantity or a change', async () => {
     const ccxt = await long(bitget, { account_type: 'unified' }, UNIFIED, 0.01);
