@@ -76,6 +76,20 @@ describe('Binance’s weight', () => {
     isSame('an order');
     assert.ok(await broker.find({ ...order, brokerRef: null, symbol: 'BTCUSDT.P', sentAt }, NO_HURRY));
     isSame('a look');
+    const { bid } = await broker.quote(instrument, NO_HURRY);
+    const price = decimal((Number(bid) * 0.9).toFixed(0));
+    const stop = { ...order, clientOrderId: 'fs1' as ClientOrderId, side: 'sell', price } as const;
+    const { stops } = broker;
+    assert.ok(stops);
+    const placed = await stops.place({ ...stop, instrument, triggerBy: 'last' }, NO_HURRY);
+    assert.equal(placed.outcome, 'accepted');
+    isSame('a stop');
+    assert.equal((await stops.standing(instrument, NO_HURRY)).length, 1);
+    isSame('what stands');
+    const sentStop = { ...stop, brokerRef: null, symbol: 'BTCUSDT.P', sentAt };
+    assert.ok(await stops.find(sentStop, NO_HURRY));
+    await stops.remove(sentStop, NO_HURRY);
+    isSame('a stop’s end');
     assert.equal(told, weighed.used());
   });
 

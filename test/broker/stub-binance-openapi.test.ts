@@ -39,6 +39,12 @@ describe("Binance's stub, by the OpenAPI document of Binance's futures", { skip 
     const resting = await ccxt.createOrder(BTC, 'market', 'buy', 0.01);
     await ccxt.fetchOpenOrders(BTC);
     await ccxt.cancelOrder(resting.id, BTC);
+    await change({ paper: { latency_ms: 0 } });
+    const far = (await ccxt.fetchBidsAsks([BTC]))[BTC];
+    const limit = Math.round((far?.ask ?? 0) * 1.5);
+    const target = { reduceOnly: true, clientOrderId: 'fp1' };
+    await ccxt.createOrder(BTC, 'limit', 'sell', 0.01, limit as never, target);
+    await ccxt.fetchOpenOrders(BTC);
     assert.deepEqual(
       spoken.flatMap((each) => breaches(api, each)),
       [],

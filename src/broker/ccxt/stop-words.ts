@@ -67,7 +67,7 @@ export interface SeenStop {
 export type StopQuestion = Question<TakenStop> & { readonly standing?: TakenStop };
 
 /** Nothing is to be sent: what is held there is not what the stop would close. */
-export interface Unplaced {
+interface Unplaced {
   readonly why: 'no_position';
   readonly words: string;
 }
