@@ -149,6 +149,15 @@ export function keptProtections(
   );
 }
 
+/** Of the user's real positions: those without a stop, and those that nobody can look at. */
+export const troubledProtections = (db: Reads, user: UserId, limit: number): Promise<Protection[]> =>
+  protectionsWhere(
+    db,
+    sql`where trading_account_id in (select id from trading_accounts where user_id = ${user} and deleted_at is null)
+          and ended_at is null and simulation = ${false} and state in ('unprotected', 'unwatched')
+        order by created_at, id limit ${limit}`,
+  );
+
 export async function findProtection(db: Reads, id: string): Promise<Protection | null> {
   const [found] = await protectionsWhere(db, sql`where id = ${id}`);
   return found ?? null;
