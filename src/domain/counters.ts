@@ -20,6 +20,12 @@ export type AnswerKind = (typeof ANSWERS)[number];
 /** What a worker asks a broker for: an order, how one stands, and everything else. */
 export type BrokerCall = 'place' | 'find' | 'ask';
 
+/** What a broker is asked about stops: to take, move or remove one, which of them stand, and what became of one. */
+export const PROTECTION_CALLS = ['place', 'move', 'remove', 'standing', 'find'] as const;
+export type ProtectionCall = (typeof PROTECTION_CALLS)[number];
+/** `unknown`: the answer was lost. */
+export type ProtectionOutcome = 'accepted' | 'rejected' | 'unknown' | 'answered' | 'failed';
+
 /** What somebody's death left, and another has now. */
 export const TAKEOVERS = ['user', 'order'] as const;
 type Takeover = (typeof TAKEOVERS)[number];
@@ -44,6 +50,12 @@ export interface Counters {
   /** So long after it was due. */
   checkTaken(ms: number): void;
   deadLetter(): void;
+
+  protectionCalled(call: ProtectionCall, outcome: ProtectionOutcome): void;
+  /** So long after its first fill was known its stop was seen at the broker. */
+  positionProtected(venue: Venue, ms: number): void;
+  /** Somebody else had taken it away, or changed it. */
+  protectionRestored(): void;
 
   workerStarted(): void;
   takenOver(what: Takeover): void;
@@ -71,6 +83,9 @@ export const UNCOUNTED: Counters = {
   brokerCalled() {},
   checkTaken() {},
   deadLetter() {},
+  protectionCalled() {},
+  positionProtected() {},
+  protectionRestored() {},
   workerStarted() {},
   takenOver() {},
   notified() {},

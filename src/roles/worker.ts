@@ -17,6 +17,7 @@ import { credentialsOpener } from '../worker/line/credentials.ts';
 import { createGates } from '../worker/line/gate.ts';
 import { createRates } from '../worker/line/rates.ts';
 import { createYoung } from '../worker/line/young.ts';
+import { countingStops } from './counted-stops.ts';
 import { type Foundation, giveUpMs } from './foundation.ts';
 
 /** A broker that acknowledges with an id is asked for the fill for so long before the sender is answered. */
@@ -56,6 +57,7 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
       db,
       clock,
       exitDeadlineMs: timings.exitDeadlineMs,
+      counters,
       onEnd(order) {
         changes.ofOrder(order);
         tellEnd({ clock, log, counters }, order);
@@ -67,7 +69,7 @@ export function openHosting({ config, parts, db, store, mailbox, ...base }: Foun
       ...{ followMs: timings.protectionFollowMs, lostMs: LOST_STOP_MS, giveUpMs: giveUpMs(config) },
     },
     prices: createYoung(),
-    brokers: { ...openBrokers({ ledger, clock, wait, urls }), ...parts.brokers },
+    brokers: countingStops({ ...openBrokers({ ledger, clock, wait, urls }), ...parts.brokers }, counters),
     simulated: openSimulated({ ledger, clock }),
     flattenSimulated: flattenSimulated({ ledger, clock }),
     openCredentials: credentialsOpener(openingKeys(config)),

@@ -5,7 +5,14 @@ import Counter from 'prom-client/lib/counter.js';
 import Gauge from 'prom-client/lib/gauge.js';
 import Histogram from 'prom-client/lib/histogram.js';
 import Registry from 'prom-client/lib/registry.js';
-import { ANSWERS, CHANNELS, type Counters, FAIL_OPENS, TAKEOVERS } from '../domain/counters.ts';
+import {
+  ANSWERS,
+  CHANNELS,
+  type Counters,
+  FAIL_OPENS,
+  PROTECTION_CALLS,
+  TAKEOVERS,
+} from '../domain/counters.ts';
 import { DENIALS } from '../domain/denials.ts';
 import type { Figure } from '../domain/figure.ts';
 
@@ -16,6 +23,8 @@ const PREFIX = 'fillpath_';
 /** From what a warm order takes to what an order may wait at most. */
 const LATENCIES = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60];
 const CALLS = [0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
+/** From what a broker takes to show a stop to what nobody should wait for. */
+const UNPROTECTED = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300];
 const WAITS = [0.0001, 0.0005, 0.001, 0.005, 0.02, 0.1, 0.5, 2, 10];
 const GROUPS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
@@ -62,6 +71,21 @@ export function openPrometheus(): Prometheus {
   const calls = histogram('broker_call_seconds', 'Calls to brokers.', CALLS, ['broker', 'call', 'outcome']);
   const lag = histogram('fill_check_lag_seconds', 'How late fill checks were begun.', LATENCIES);
   const deadLetters = counter('dead_letters_total', 'Fill checks that were given up.');
+  const protectionCalls = counter(
+    'protection_calls_total',
+    'Calls to brokers about stops, by what was asked and what became of it.',
+    ['call', 'outcome'],
+  );
+  const unprotected = histogram(
+    'unprotected_seconds',
+    'From the first fill of a position that is to be protected until its stop was seen at the broker.',
+    UNPROTECTED,
+    ['broker'],
+  );
+  const restored = counter(
+    'protection_restored_total',
+    'Stops and targets that somebody else took away or changed, and that were put back.',
+  );
   const starts = counter('worker_starts_total', "Users' workers that were started here.");
   const takeovers = counter('takeovers_total', 'What this process took over from one that was gone.', [
     'what',
@@ -90,6 +114,8 @@ export function openPrometheus(): Prometheus {
   for (const code of Object.keys(DENIALS)) denials.inc({ code }, 0);
   for (const what of FAIL_OPENS) failOpens.inc({ what }, 0);
   for (const what of TAKEOVERS) takeovers.inc({ what }, 0);
+  for (const call of PROTECTION_CALLS) protectionCalls.inc({ call, outcome: 'failed' }, 0);
+  for (const call of ['place', 'move'] as const) protectionCalls.inc({ call, outcome: 'rejected' }, 0);
   for (const answer of ANSWERS) webhook.zero({ answer });
   for (const channel of CHANNELS) told.inc({ channel, outcome: 'failed' }, 0);
 
@@ -103,6 +129,9 @@ export function openPrometheus(): Prometheus {
     brokerCalled: (broker, call, outcome, ms) => calls.observe({ broker, call, outcome }, ms / 1000),
     checkTaken: (ms) => lag.observe(ms / 1000),
     deadLetter: () => deadLetters.inc(),
+    protectionCalled: (call, outcome) => protectionCalls.inc({ call, outcome }),
+    positionProtected: (broker, ms) => unprotected.observe({ broker }, ms / 1000),
+    protectionRestored: () => restored.inc(),
     workerStarted: () => starts.inc(),
     takenOver: (what) => takeovers.inc({ what }),
     notified: (channel, outcome) => told.inc({ channel, outcome }),

@@ -95,6 +95,34 @@ describe('Prometheus reads', () => {
     assert.equal(sample(text, 'fillpath_fill_check_overdue_seconds'), 0);
   });
 
+  test('how soon positions were protected, which are not, and what brokers said to their stops', async (t) => {
+    const world = await openWorld(t, { env: { PROTECT_SECONDS: '1', PROTECTION_SWEEP_SECONDS: '1' } });
+    const price = { BTCUSDT: 65_000 };
+    const trader = await world.makeTrader({}, { paper: { latency_ms: 0, price }, unprotected: 'alert' });
+    const until = (pattern: RegExp) =>
+      world.eventually(
+        () => scrape(world),
+        (text) => pattern.test(text),
+      );
+    await world.send(trader, { stop_loss: 64_000 });
+    const safe = await until(/^fillpath_protections\{state="standing"\} 1$/m);
+    assert.equal(sample(safe, 'fillpath_unprotected_seconds_count{broker="paper"}'), 1);
+    assert.equal(sample(safe, 'fillpath_protection_calls_total{call="place",outcome="accepted"}'), 1);
+    assert.ok(sample(safe, 'fillpath_protection_calls_total{call="standing",outcome="answered"}') >= 1);
+    assert.equal(sample(safe, 'fillpath_protection_calls_total{call="place",outcome="rejected"}'), 0);
+    assert.equal(sample(safe, 'fillpath_oldest_unprotected_seconds{broker="paper"}'), 0);
+    assert.ok(sample(safe, 'fillpath_sweep_age_seconds') < 60);
+
+    // Somebody takes it away at the broker, and the broker refuses the next one.
+    await world.setPaper(trader, { price, protection: 'refuse' });
+    await world.db.commit([sql`update paper_stops set status = 'cancelled' where status = 'standing'`]);
+    const bare = await until(/^fillpath_protections\{state="unprotected"\} 1$/m);
+    assert.ok(sample(bare, 'fillpath_oldest_unprotected_seconds{broker="paper"}') >= 1);
+    assert.ok(sample(bare, 'fillpath_protection_calls_total{call="place",outcome="rejected"}') >= 1);
+    assert.equal(sample(bare, 'fillpath_protection_restored_total'), 1);
+    assert.equal(sample(bare, 'fillpath_protections{state="standing"}'), 0);
+  });
+
   test('an order of a restored database whose fate nobody knows, though nothing of it can be looked for', async (t) => {
     const world = await openWorld(t);
     const trader = await world.makeTrader();

@@ -90,3 +90,53 @@ test('what the last look found is told while it found no end', async (t) => {
   );
   assert.equal(story.last_look, 'the broker reports placed');
 });
+
+test('an order that asked for a stop says when it stood, and names the closes that it led to; they name the order', async (t) => {
+  const world = await openWorld(t, { env: { PROTECTION_SWEEP_SECONDS: '1' } });
+  const at = (price: number) => ({ latency_ms: 0, price: { BTCUSDT: price } });
+  const trader = await world.makeTrader({}, { paper: at(65_000) });
+  const story = async (id: string) =>
+    (await world.as<Surroundings>(trader, 'GET', `/trading/orders/${id}/story`)).body;
+  const { body: plain } = await world.send(trader, { symbol: 'ETHUSDT' });
+  const { body: entry } = await world.send(trader, {
+    quantity: 2,
+    stop_loss: 64_000,
+    take_profit: [{ at: 66_000, percent: 50 }],
+  });
+  const begun = await world.eventually(
+    () => story(entry.order_id),
+    ({ protected: step }) => step !== null,
+  );
+  assert.ok(begun.protected && begun.protected.unprotected_ms >= 0);
+  assert.ok(begun.protected.at >= entry.submitted_at);
+  assert.deepEqual([begun.closes, begun.caused_by, begun.exit_reason_text], [[], null, null]);
+
+  for (const [price, closes] of [
+    [66_500, 1],
+    [63_000, 2],
+  ] as const) {
+    await world.setPaper(trader, at(price));
+    await world.eventually(
+      () => story(entry.order_id),
+      (each) => each.closes.length === closes,
+    );
+  }
+  const { closes, protected: step } = await story(entry.order_id);
+  assert.deepEqual(step, begun.protected);
+  assert.deepEqual(
+    closes.map(({ action, quantity, status, exit_reason, exit_reason_text }) => [
+      ...[action, quantity, status, exit_reason, exit_reason_text],
+    ]),
+    [
+      ['close_long', 1, 'filled', 'take_profit', 'A target was reached.'],
+      ['close_long', 1, 'filled', 'stop_loss', 'The stop was reached.'],
+    ],
+  );
+  const close = await story(closes[1]?.order_id ?? '');
+  assert.deepEqual(
+    [close.caused_by?.order_id, close.exit_reason_text, close.protected],
+    [entry.order_id, 'The stop was reached.', null],
+  );
+  const other = await story(plain.order_id);
+  assert.deepEqual([other.protected, other.closes, other.caused_by], [null, [], null]);
+});

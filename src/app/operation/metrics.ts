@@ -5,8 +5,11 @@ import type { Db } from '../../data/engine/db.ts';
 import { readPruned } from '../../data/engine/pruning.ts';
 import { countChecks, earliestCheck } from '../../data/orders/fill-checks.ts';
 import { countUnknown, ordersUnderWayNow } from '../../data/orders/orders.ts';
+import { type CountedProtections, countProtections } from '../../data/orders/protections.ts';
+import { BROKER_NAMES } from '../../domain/brokers.ts';
 import type { Figure } from '../../domain/figure.ts';
 import { millis, type Timestamp } from '../../domain/ids.ts';
+import { PROTECTION_STATES } from '../../domain/protection/protection.ts';
 import type { Store } from '../../store/store.ts';
 import type { Hosts } from '../../worker/host/hosts.ts';
 import { STARTS_QUEUE } from '../../worker/host/pool.ts';
@@ -46,13 +49,14 @@ export async function readFigures(deps: MetricsDeps): Promise<Figure[]> {
 
 async function figuresOfDatabase(deps: MetricsDeps): Promise<Figure[]> {
   const { db, clock } = deps;
-  const [checks, due, orders, unknown, waitingMs, pruned] = await Promise.all([
+  const [checks, due, orders, unknown, waitingMs, pruned, protections] = await Promise.all([
     countChecks(db),
     earliestCheck(db),
     ordersUnderWayNow(db),
     countUnknown(db),
     unsealedMs(deps),
     readPruned(db),
+    countProtections(db),
   ]);
   const round = pruned.find(({ what }) => what === 'rounds');
   const secondsSince = (time: Timestamp | null) =>
@@ -79,6 +83,7 @@ async function figuresOfDatabase(deps: MetricsDeps): Promise<Figure[]> {
       'How long ago the oldest waiting fill check was due.',
       secondsSince(due),
     ),
+    ...figuresOfProtections(protections, secondsSince),
     gauge('audit_unsealed_seconds', 'Age of the oldest audit entry without a seal.', waitingMs / 1000),
     {
       name: 'pruned_rows_total',
@@ -91,6 +96,43 @@ async function figuresOfDatabase(deps: MetricsDeps): Promise<Figure[]> {
     ...(round
       ? [gauge('retention_age_seconds', 'Time since the last pruning.', secondsSince(round.last_at))]
       : []),
+  ];
+}
+
+/** Of real positions. What has ended is not kept any more. */
+function figuresOfProtections(
+  counted: readonly CountedProtections[],
+  secondsSince: (time: Timestamp | null) => number,
+): Figure[] {
+  const kept = PROTECTION_STATES.filter((state) => state !== 'ended' && state !== 'left');
+  const sum = (rows: readonly CountedProtections[]) => rows.reduce((total, { count }) => total + count, 0);
+  const first = (times: readonly (Timestamp | null)[]): Timestamp | null =>
+    times.flatMap((time) => time ?? []).toSorted()[0] ?? null;
+  const looked = counted.filter(({ state }) => state !== 'unwatched');
+  return [
+    family(
+      'protections',
+      'Positions that are protected, or are to be, by state.',
+      kept.map((state) => ({
+        labels: { state },
+        value: sum(counted.filter((row) => row.state === state)),
+      })),
+    ),
+    family(
+      'oldest_unprotected_seconds',
+      'For how long the oldest position that is known to have no stop has had none, by broker; 0: there is none.',
+      BROKER_NAMES.map((broker) => ({
+        labels: { broker },
+        value: secondsSince(
+          first(counted.flatMap((row) => (row.brokerName === broker ? [row.unprotectedSince] : []))),
+        ),
+      })),
+    ),
+    gauge(
+      'sweep_age_seconds',
+      'Time since the look at the protected position that was looked at least lately.',
+      secondsSince(first(looked.map(({ seenAt }) => seenAt))),
+    ),
   ];
 }
 

@@ -41,6 +41,10 @@ const ENDINGS: Readonly<Record<string, (entry: Ending, of: string | null) => Tol
     of === null || simulation === true
       ? null
       : { kind: 'drift', title: `${symbol} drifted on ${of}`, symbol: String(symbol) },
+  position_unprotected_ended: ({ metadata: { symbol, simulation } }, of) =>
+    of === null || simulation === true
+      ? null
+      : { kind: 'unprotected', title: `${symbol} had no stop on ${of}`, symbol: String(symbol) },
   credentials_verified: (_, of) =>
     of === null ? null : { kind: 'credentials', title: `The credentials of ${of} were not verified` },
   terms_accepted: () => ({ kind: 'terms', title: 'The terms were not accepted' }),

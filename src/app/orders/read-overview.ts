@@ -7,6 +7,7 @@ import { currentTerms } from '../../data/identity/users.ts';
 import { listDestinations } from '../../data/notifications/destinations.ts';
 import { ordersOn } from '../../data/orders/limits.ts';
 import { ordersByIds } from '../../data/orders/orders.ts';
+import { troubledProtections } from '../../data/orders/protections.ts';
 import { failedReversals } from '../../data/orders/reversals.ts';
 import {
   countRefused,
@@ -23,6 +24,7 @@ import { BROKERS, isRealMoney } from '../../domain/brokers.ts';
 import { millis, type OrderId, type Timestamp, timestamp, type UserId } from '../../domain/ids.ts';
 import { dayOf, effectivePlan, type Plans } from '../../domain/orders/entitlement.ts';
 import { positionOf } from '../../domain/signals/strategy.ts';
+import { protectionTrouble } from '../../domain/told/protection-trouble.ts';
 import {
   credentialsState,
   credentialsTrouble,
@@ -194,6 +196,7 @@ async function readTroubles(deps: OverviewDeps, user: User, standing: Standing) 
   const ended = [...ofOrders.ended, ...ofAccounts.ended];
   const todo = [
     ...ofOrders.troubles,
+    ...(await protectionTroubles(deps.db, user.id, standing)),
     ...driftTroubles(standing),
     ...ofAccounts.troubles,
     ...(await termsToAccept(deps, user, standing.now)),
@@ -253,6 +256,14 @@ async function orderTroubles(
         ],
   );
   return { troubles, unresolved, ended };
+}
+
+async function protectionTroubles(db: Db, user: UserId, { accounts, now }: Standing): Promise<Trouble[]> {
+  const byId = new Map(accounts.map((account) => [account.id, account]));
+  return (await troubledProtections(db.lists, user, MOST_LOOKED_AT)).flatMap((protection) => {
+    const account = byId.get(protection.accountId);
+    return (account && protectionTrouble(protection, account, now)) ?? [];
+  });
 }
 
 function driftTroubles({ accounts, strategies }: Standing): Trouble[] {

@@ -10,6 +10,7 @@ import {
   saveProtection,
   stoppedBy,
 } from '../../data/orders/protections.ts';
+import { type Counters, venueOf } from '../../domain/counters.ts';
 import { toNumberOrNull } from '../../domain/decimal.ts';
 import { type OrderId, timestamp } from '../../domain/ids.ts';
 import type { Order } from '../../domain/orders/order.ts';
@@ -26,6 +27,7 @@ export interface ProtectionDeps {
   readonly db: Db;
   readonly clock: { now(): number };
   readonly exitDeadlineMs: number;
+  readonly counters?: Pick<Counters, 'positionProtected' | 'protectionRestored'>;
   /** Told of every protection that has changed; nobody waits for it. */
   onChange?(protection: Protection): void;
   /** Told of every order that protection has made at the broker. */
@@ -55,6 +57,9 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
     if (failed === 'owner') return 'taken';
     if (failed === 'fingerprint') return 'fingerprint';
     if (failed !== null) return 'changed';
+    if (isFirst) deps.counters?.positionProtected(venueOf(protection), protection.unprotectedMs ?? 0);
+    for (const { action } of entries)
+      if (action === 'protection_restored') deps.counters?.protectionRestored();
     deps.onChange?.(protection);
     return { ...protection, version: protection.version + 1 };
   }

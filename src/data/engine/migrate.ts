@@ -35,6 +35,7 @@ import { afterTheft } from '../migrations/023-after-theft.ts';
 import { addresses } from '../migrations/025-addresses.ts';
 import { paperStops } from '../migrations/026-paper-stops.ts';
 import { protections } from '../migrations/027-protections.ts';
+import { causedOrders } from '../migrations/028-caused-orders.ts';
 import { type Db, type Reads, type Scripts, ScriptsUnderWay, sql } from './db.ts';
 
 export interface Migration {
@@ -86,6 +87,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '025-addresses', script: addresses },
   { name: '026-paper-stops', script: paperStops },
   { name: '027-protections', script: protections },
+  { name: '028-caused-orders', script: causedOrders, besideOthers: true },
 ];
 
 const TYPES: Record<Db['dialect'], Record<string, string>> = {

@@ -1,8 +1,11 @@
-// What stands around an order: the signal that it came from, its neighbours in the same book, and what the last look found.
+// What stands around an order: the signal that it came from, its neighbours in the same book, what the last look found,
+// and what protected it: when its stop stood, and which closes it led to.
 
 import { decimal, toNumber } from '../../domain/decimal.ts';
 import { millis, type OrderId, type Timestamp, timestamp } from '../../domain/ids.ts';
 import type { Action, Order, OrderStatus } from '../../domain/orders/order.ts';
+import type { ExitReason } from '../../domain/protection/protection.ts';
+import { EXIT_WORDS } from '../../domain/told/protection-words.ts';
 import { join, type Reads, type Statement, sql } from '../engine/db.ts';
 
 interface Neighbour {
@@ -13,30 +16,104 @@ interface Neighbour {
   readonly status: OrderStatus;
 }
 
+/** One that a protection made. */
+interface Close extends Neighbour {
+  readonly exit_reason: ExitReason;
+  readonly exit_reason_text: string;
+}
+
+/** When its stop was first seen at the broker. */
+interface ProtectedStep {
+  readonly at: Timestamp;
+  /** Since its first fill was known. */
+  readonly unprotected_ms: number;
+  readonly protection_id: string;
+}
+
 export interface Surroundings {
   readonly signal_id: string | null;
   readonly previous_order: Neighbour | null;
   readonly next_order: Neighbour | null;
   /** Why the last look at the broker found no end. */
   readonly last_look: string | null;
+  readonly protected: ProtectedStep | null;
+  /** Made by its protection, the oldest first. */
+  readonly closes: readonly Close[];
+  /** Of a close: the order that had set the protection. */
+  readonly caused_by: Neighbour | null;
+  /** Of a close: why it was made. */
+  readonly exit_reason_text: string | null;
 }
 
 export async function surroundingsOf(db: Reads, order: Order): Promise<Surroundings> {
-  const [signal, previous, next, check] = await Promise.all([
+  const [signal, previous, next, check, seen, closes, cause] = await Promise.all([
     db.get<{ id: string }>(sql`select id from signals where order_id = ${order.id}`),
     neighbour(db, order, 'previous'),
     neighbour(db, order, 'next'),
     db.get<{ last_error: string | null }>(
       sql`select last_error from fill_checks where order_id = ${order.id}`,
     ),
+    protectedStep(db, order),
+    closesOf(db, order),
+    causeOf(db, order),
   ]);
   return {
     signal_id: signal?.id ?? null,
     previous_order: previous,
     next_order: next,
     last_look: check?.last_error ?? null,
+    protected: seen,
+    closes,
+    caused_by: cause,
+    exit_reason_text: order.exitReason === undefined ? null : EXIT_WORDS[order.exitReason],
   };
 }
+
+/** The first protection that was made for what it had filled: by whom it was set last says only the row of today. */
+async function protectedStep(db: Reads, order: Order): Promise<ProtectedStep | null> {
+  const entry = order.legs.findLast(({ leg }) => leg === 'entry');
+  if (order.unprotectedMs === undefined || !entry) return null;
+  const row = await db.get<{ id: string; at: Timestamp | null }>(
+    sql`select p.id, (select min(h.at) from protection_history h where h.protection_id = p.id and h.what = 'standing') as at
+        from protections p
+        where p.user_id = ${order.userId} and p.created_at >= ${order.submittedAt}
+          and p.trading_account_id = ${order.accountId} and p.simulation = ${order.simulation}
+          and p.instrument = ${entry.instrument} and p.side = ${entry.side === 'buy' ? 'long' : 'short'}
+        order by p.created_at, p.id limit 1`,
+  );
+  return row?.at ? { at: row.at, unprotected_ms: order.unprotectedMs, protection_id: row.id } : null;
+}
+
+/** Five targets and a stop, each perhaps in a few parts. */
+const MOST_CLOSES = 50;
+
+async function closesOf(db: Reads, order: Order): Promise<readonly Close[]> {
+  if (!order.wish) return [];
+  const rows = await db.all<NeighbourRow & { exit_reason: ExitReason }>(
+    sql`select order_id, submitted_at, action, quantity, status, exit_reason from order_history
+        where caused_by = ${order.id} order by submitted_at, order_id limit ${MOST_CLOSES}`,
+  );
+  return rows.map((row) => ({
+    ...shown(row),
+    exit_reason: row.exit_reason,
+    exit_reason_text: EXIT_WORDS[row.exit_reason],
+  }));
+}
+
+async function causeOf(db: Reads, { causedBy }: Order): Promise<Neighbour | null> {
+  if (causedBy === undefined) return null;
+  const row = await db.get<NeighbourRow>(
+    sql`select order_id, submitted_at, action, quantity, status from order_history where order_id = ${causedBy}`,
+  );
+  return row ? shown(row) : null;
+}
+
+type NeighbourRow = Omit<Neighbour, 'quantity'> & { quantity: string };
+
+const shown = ({ order_id, submitted_at, action, quantity, status }: NeighbourRow): Neighbour => ({
+  ...{ order_id, submitted_at, action, status },
+  quantity: toNumber(decimal(quantity)),
+});
 
 /** Orders of other accounts and modes that may stand between two of one book; the index has them all. */
 const LOOKED_THROUGH = 500;
@@ -46,7 +123,7 @@ async function neighbour(db: Reads, order: Order, which: 'previous' | 'next'): P
     which === 'next'
       ? [sql`> (${order.submittedAt}, ${order.id})`, sql`order by submitted_at, order_id`]
       : [sql`< (${order.submittedAt}, ${order.id})`, sql`order by submitted_at desc, order_id desc`];
-  const row = await db.get<Omit<Neighbour, 'quantity'> & { quantity: string }>(
+  const row = await db.get<NeighbourRow>(
     join(
       [
         sql`select order_id, submitted_at, action, quantity, status from (select * from order_history
@@ -61,7 +138,7 @@ async function neighbour(db: Reads, order: Order, which: 'previous' | 'next'): P
       ' ',
     ),
   );
-  return row ? { ...row, quantity: toNumber(decimal(row.quantity)) } : null;
+  return row ? shown(row) : null;
 }
 
 /** Between an order's arrival and its acceptance, at the most: others that came later may be accepted before it. */

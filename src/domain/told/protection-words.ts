@@ -55,13 +55,18 @@ export function protectionText(
 
 /** What is the matter, and what to do. `isGivenUp`: it was put back again and again, and is not any more. */
 export function unprotectedText(protection: Protection, isGivenUp: boolean): string {
-  const { unprotectedSince, reason, refused, stop } = protection;
+  const { unprotectedSince, reason, refused, stop, state } = protection;
   const since = unprotectedSince === null ? '' : ` since ${clockTime(unprotectedSince)}`;
   const without = `${capital(positionOf(protection))} has no stop at the broker${since}.`;
   if (isGivenUp)
     return `${without} It was put back three times within an hour, and taken away or changed again each time: another program, or another person, does not want it. Find out who does that, then send "protect" with the stop that you want, or with "stop_loss": "none", or close the position.`;
   const why = refused?.words ?? reason;
-  const tried = stop === null ? '' : ` It is tried on to place it at ${stop.price}.`;
+  const tried =
+    state === 'unwatched'
+      ? ' Nothing can be placed there until new credentials are verified.'
+      : stop === null
+        ? ''
+        : ` It is tried on to place it at ${stop.price}.`;
   return `${without}${why === null ? '' : ` ${stopped(why)}`}${tried} Look at the position at your broker, and set the stop there or close the position if you do not want to wait.`;
 }
 

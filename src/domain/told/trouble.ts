@@ -20,9 +20,12 @@ import { type Leg, mainLeg, type Order } from '../orders/order.ts';
 export const TROUBLES = [
   'dead_letter',
   'unknown_order',
+  'unprotected',
+  'protection_not_restored',
   'failed_reversal',
   'drift_excess',
   'drift_missing',
+  'protection_unwatched',
   'credentials_refused',
   'credentials_not_verified',
   'credentials_missing',
@@ -36,6 +39,7 @@ type TroubleKind = (typeof TROUBLES)[number];
 /** What it is called when it is over. */
 export const ENDED_KINDS = [
   'unknown_order',
+  'unprotected',
   'failed_reversal',
   'drift',
   'credentials',
@@ -49,6 +53,8 @@ export const SEVERITIES = ['risk', 'act'] as const;
 const AT_RISK: ReadonlySet<TroubleKind> = new Set([
   'dead_letter',
   'unknown_order',
+  'unprotected',
+  'protection_not_restored',
   'failed_reversal',
   'drift_excess',
 ]);
@@ -62,6 +68,7 @@ export interface Trouble {
   readonly order_id?: OrderId;
   readonly trading_account_id?: AccountId;
   readonly symbol?: string;
+  readonly protection_id?: string;
   readonly strategy_position?: number;
   readonly broker_position?: number | null;
   readonly attempts?: number;
@@ -70,7 +77,10 @@ export interface Trouble {
 }
 
 type Told = Omit<Trouble, 'severity'>;
-const trouble = (told: Told): Trouble => ({ ...told, severity: AT_RISK.has(told.kind) ? 'risk' : 'act' });
+export const trouble = (told: Told): Trouble => ({
+  ...told,
+  severity: AT_RISK.has(told.kind) ? 'risk' : 'act',
+});
 
 /** Those of one kind as they came; what began at no known time comes last. */
 export const worstFirst = (troubles: readonly Trouble[]): Trouble[] =>

@@ -111,7 +111,8 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
           id: 'readOrderStory',
           tag: 'Orders',
           summary: 'Read what stands around an order',
-          description: 'Where it came from, and the orders before and after it in the same book.',
+          description:
+            'Where it came from, the orders before and after it in the same book, when its stop stood at the broker, and what its protection closed.',
           params: { id: 'The `order_id`.' },
           answers: { 200: OrderStory },
           denials: ['not_found', 'list_too_slow'],

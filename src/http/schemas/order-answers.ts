@@ -11,6 +11,7 @@ import {
   SOURCES,
   TRACE_HOPS,
 } from '../../domain/orders/order.ts';
+import { EXIT_REASONS } from '../../domain/protection/protection.ts';
 import { STANCE_SIDES } from '../../domain/signals/strategy.ts';
 import { count, flag, id, map, number, orNull, saying, text, time } from './parts.ts';
 import { oneOf } from './requests.ts';
@@ -172,20 +173,17 @@ export const OrderSummary = Type.Object(summaryFields, {
   description: 'An order in a list: the record without `trace` and `legs`.',
 });
 
+const neighbourFields = {
+  order_id: id('of that order'),
+  submitted_at: time('when its signal arrived'),
+  action: oneOf(ACTIONS),
+  quantity: number('as it was asked for'),
+  status: oneOf(ORDER_STATUSES, { examples: ['filled'] }),
+};
 const neighbour = (description: string) =>
-  orNull(
-    Type.Object(
-      {
-        order_id: id('of that order'),
-        submitted_at: time('when its signal arrived'),
-        action: oneOf(ACTIONS),
-        quantity: number('as it was asked for'),
-        status: oneOf(ORDER_STATUSES, { examples: ['filled'] }),
-      },
-      { title: 'NeighbourOrder' },
-    ),
-    { description, examples: [null] },
-  );
+  orNull(Type.Object(neighbourFields, { title: 'NeighbourOrder' }), { description, examples: [null] });
+
+const exitReasonText = text('why a protection closed the position, as a sentence', ['The stop was reached.']);
 
 export const OrderStory = Type.Object(
   {
@@ -196,6 +194,32 @@ export const OrderStory = Type.Object(
       text('why the last look at the broker found no end; null: there was none, or it found it'),
       { examples: [null] },
     ),
+    protected: orNull(
+      Type.Object(
+        {
+          at: time('when its stop was first seen at the broker'),
+          unprotected_ms: count('milliseconds since its first fill was known', 82),
+          protection_id: id('of the protection'),
+        },
+        { title: 'ProtectedStep' },
+      ),
+      {
+        description: 'null: it asked for no stop, its stop has not been seen yet, or one stood before it',
+        examples: [null],
+      },
+    ),
+    closes: Type.Array(
+      Type.Object(
+        { ...neighbourFields, exit_reason: oneOf(EXIT_REASONS), exit_reason_text: exitReasonText },
+        { title: 'ProtectiveClose' },
+      ),
+      {
+        description: 'orders by which what it asked for closed the position, the oldest first',
+        examples: [[]],
+      },
+    ),
+    caused_by: neighbour('of such a close: the order that had set the protection; null: it is none'),
+    exit_reason_text: orNull(exitReasonText, { examples: [null] }),
   },
   { title: 'OrderStory', description: 'What stands around an order.' },
 );

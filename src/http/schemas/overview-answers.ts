@@ -23,6 +23,7 @@ const Todo = Type.Object(
     title: text('what it is, as a sentence'),
     detail: text('with the figures, and what to do'),
     ...about,
+    protection_id: Type.Optional(id('of the protection that it is about')),
     strategy_position: Type.Optional(number('of a drift; signed: where the strategy stands', 1)),
     broker_position: Type.Optional(
       orNull(number('of a drift; signed: what the account held when both were last compared', 2)),

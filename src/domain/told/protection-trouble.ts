@@ -1,0 +1,48 @@
+// What a user has to do about a position whose stop does not stand, or which nobody can look at.
+
+import { BROKERS } from '../brokers.ts';
+import type { Protection } from '../protection/protection.ts';
+import { isGivenUp } from '../protection/recognise.ts';
+import { isUnprotected } from '../protection/told.ts';
+import { positionOf, unprotectedText } from './protection-words.ts';
+import { type Trouble, type TroubledAccount, trouble } from './trouble.ts';
+
+/** null: there is nothing to do. */
+export function protectionTrouble(
+  protection: Protection,
+  account: TroubledAccount,
+  now: number,
+): Trouble | null {
+  const { state, unprotectedSince, seenAt } = protection;
+  const about = {
+    order_id: protection.setBy,
+    trading_account_id: account.id,
+    symbol: protection.symbol,
+    protection_id: protection.id,
+  };
+  if (isUnprotected(protection)) {
+    const isFoughtOver = state === 'unprotected' && isGivenUp(protection.restoredAt, now);
+    return trouble({
+      ...about,
+      kind: isFoughtOver ? 'protection_not_restored' : 'unprotected',
+      since: unprotectedSince,
+      title: isFoughtOver
+        ? `The stop of ${positionOf(protection)} on ${account.name} is taken away again and again, and not put back any more.`
+        : `${capital(positionOf(protection))} on ${account.name} has no stop.`,
+      detail: unprotectedText(protection, isFoughtOver),
+    });
+  }
+  if (state !== 'unwatched') return null;
+  const { title: broker } = BROKERS[account.brokerName];
+  return trouble({
+    ...about,
+    kind: 'protection_unwatched',
+    since: seenAt,
+    title: `Nobody looks after the stop of ${positionOf(protection)} on ${account.name}.`,
+    detail:
+      `${broker} refuses the credentials. The stop${protection.stop ? ` at ${protection.stop.price}` : ''} stands there as it was last seen; ` +
+      `it is not moved, resized or put back. Enter new credentials, and until they are verified look at it at ${broker}.`,
+  });
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
