@@ -12,6 +12,8 @@ interface ExchangeOrder {
   readonly symbol: string;
   readonly side: 'buy' | 'sell';
   readonly quantity: string;
+  /** null: at the market. */
+  readonly limit_price: string | null;
   readonly status: string;
   readonly fill_quantity: string;
   readonly fill_price: string | null;
@@ -32,6 +34,42 @@ interface ExchangeRequest {
   readonly code: string | null;
 }
 
+/** Something that happened to a stop. */
+interface ExchangeStop {
+  readonly seq: number;
+  /** By the exchange's prices; it may have been noticed later, `noted_at`. */
+  readonly at: number;
+  readonly noted_at: number;
+  readonly account: string;
+  readonly client_order_id: string;
+  readonly broker_ref: string;
+  readonly what: 'placed' | 'moved' | 'triggered' | 'cancelled' | 'expired' | 'rejected';
+  readonly symbol: string;
+  readonly side: 'buy' | 'sell';
+  /** null: all that is held when it triggers. */
+  readonly quantity: string | null;
+  readonly price: string;
+  readonly trigger_by: 'last' | 'mark';
+  /** What it became, among the orders. */
+  readonly order_id: string | null;
+  readonly reason: string | null;
+  /** Who asked for something just then; null: nobody did, or nobody with a name. */
+  readonly asker: string | null;
+}
+
+interface StopRequest {
+  readonly seq: number;
+  readonly arrived_at: number;
+  readonly account: string;
+  readonly client_order_id: string;
+  readonly asker: string | null;
+  /** The id of the one that was to be moved. */
+  readonly moves: string | null;
+  readonly price: string;
+  readonly outcome: 'accepted' | 'duplicate' | 'rejected' | 'not_taken';
+  readonly code: string | null;
+}
+
 export interface ExchangeLedger {
   /** In the order of their acceptance. */
   readonly orders: readonly ExchangeOrder[];
@@ -41,6 +79,9 @@ export interface ExchangeLedger {
     readonly quantity: string;
   }[];
   readonly requests: readonly ExchangeRequest[];
+  /** In the order in which it happened. */
+  readonly stops: readonly ExchangeStop[];
+  readonly stop_requests: readonly StopRequest[];
   /** When who was told of an account's positions, and how old they were. */
   readonly looks: readonly {
     readonly at: number;
@@ -88,6 +129,8 @@ export function exchangeControl(url: string) {
         limits: traits.limits,
       }),
     setBook: (account: string, paper: object) => call('PATCH', `accounts/${account}`, { paper }),
+    /** By the engine's listings; null: it goes its own way again. */
+    setPrices: (prices: Readonly<Record<string, number | null>>) => call('POST', 'prices', prices),
     addFault: (fault: FaultOrder) => call('POST', 'faults', fault),
     clearFaults: () => call('DELETE', 'faults'),
     trap: (trap: TrapOrder) =>

@@ -2,8 +2,12 @@
 
 import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { findListing } from '../src/broker/paper/market.ts';
+import type { Manners } from '../src/broker/paper/rules.ts';
+import { MOVES, STOPS } from '../src/domain/capabilities.ts';
+import { type Decimal, decimal, parseDecimal } from '../src/domain/decimal.ts';
 import type { Registration } from './exchange-desk.ts';
-import type { Standing } from './exchange-dialect.ts';
+import type { AskedStop, Standing } from './exchange-dialect.ts';
 import { FAULTS, type FaultOrder, GARBAGE } from './exchange-faults.ts';
 import type { Span } from './exchange-traits.ts';
 import { MOMENTS, type TrapOrder } from './exchange-traps.ts';
@@ -35,6 +39,12 @@ const Told = exactly({
   fills_after_ms: Type.Optional(Type.Unsafe<Span | null>(span)),
   forgets_ids_after_ms: Type.Optional(Type.Unsafe<Span | null>(span)),
   limits: Type.Optional(Type.Union([Type.String({ minLength: 1 }), Type.Null()])),
+  second_stop: Type.Optional(Type.Enum(['beside', 'refused', 'instead'])),
+  ends_with_position: Type.Optional(Type.Boolean()),
+  stops_need_position: Type.Optional(Type.Boolean()),
+  reserves: Type.Optional(Type.Boolean()),
+  stop: Type.Optional(Type.Enum([...STOPS])),
+  moves: Type.Optional(Type.Enum([...MOVES])),
   /** Of its book, as a paper account has them. */
   paper: Type.Optional(Type.Unknown()),
   credentials: Type.Optional(Credentials),
@@ -63,10 +73,23 @@ export function readRegistration(body: unknown, before: Registration): Registrat
       fillsAfterMs: or(told.fills_after_ms, traits.fillsAfterMs),
       forgetsIdsAfterMs: or(told.forgets_ids_after_ms, traits.forgetsIdsAfterMs),
       limits: or(told.limits, traits.limits),
+      manners: { ...traits.manners, ...readManners(told) },
+      able: {
+        ...traits.able,
+        ...(told.stop !== undefined && { stop: told.stop }),
+        ...(told.moves !== undefined && { moves: told.moves }),
+      },
     },
     standing: readStanding(told, before.standing),
   };
 }
+
+const readManners = (told: AccountOrder): Partial<Manners> => ({
+  ...(told.second_stop !== undefined && { secondStop: told.second_stop }),
+  ...(told.ends_with_position !== undefined && { endsWithPosition: told.ends_with_position }),
+  ...(told.stops_need_position !== undefined && { stopsNeedPosition: told.stops_need_position }),
+  ...(told.reserves !== undefined && { reserves: told.reserves }),
+});
 
 function readStanding(told: AccountOrder, before: Standing): Standing {
   const { credentials: keys } = told;
@@ -94,7 +117,7 @@ const Fault = exactly({
   ttl_ms: ms,
   accounts: Type.Optional(names),
   askers: Type.Optional(names),
-  calls: Type.Optional(Type.Enum(['all', 'orders', 'look_ups'])),
+  calls: Type.Optional(Type.Enum(['all', 'orders', 'stops', 'look_ups'])),
   probability: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
   seed: Type.Optional(Type.Integer()),
   ms: Type.Optional(ms),
@@ -111,8 +134,41 @@ const Trap = exactly({
   within_ms: Type.Optional(ms),
   hold_ms: Type.Optional(ms),
   closes: Type.Optional(Type.Boolean()),
+  stops: Type.Optional(Type.Boolean()),
 });
 export const readTrap = (body: unknown): TrapOrder => read(Trap, body) as TrapOrder;
+
+const Prices = Type.Record(Type.String(), Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.Null()]));
+
+/** By the engine's listings. */
+export function readPrices(body: unknown): ReadonlyMap<string, Decimal | null> {
+  return new Map(
+    Object.entries(read(Prices, body)).map(([name, price]) => {
+      const listing = findListing(name);
+      if (!listing) throw new Malformed(`the engine does not list ${name}`);
+      return [listing.symbol, price === null ? null : decimal(price)];
+    }),
+  );
+}
+
+const amount = Type.Refine(Type.Unsafe<Decimal>(Type.String()), (text) => parseDecimal(text) === text);
+
+const StopByHand = exactly({
+  client_order_id: Type.Optional(Type.String({ minLength: 1 })),
+  /** On the wire, as the quantity is. */
+  symbol: Type.String({ minLength: 1 }),
+  side: Type.Enum(['buy', 'sell']),
+  /** Without one all that is held. */
+  quantity: Type.Optional(amount),
+  price: amount,
+});
+
+/** One that the account's owner sets there himself. */
+export function readStopByHand(body: unknown): AskedStop {
+  const { client_order_id, symbol, side, quantity, price } = read(StopByHand, body);
+  const clientOrderId = client_order_id ?? `byhand${Date.now()}`;
+  return { clientOrderId, symbol, side, quantity: quantity ?? null, price, triggerBy: 'last' };
+}
 
 export function readJson(text: string): unknown {
   try {

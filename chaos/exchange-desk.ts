@@ -10,29 +10,31 @@ import {
   type Position,
   TRADABLE,
 } from '../src/broker/broker.ts';
-import { isResting } from '../src/broker/paper/book.ts';
-import type { PaperLedger, PaperOrder } from '../src/broker/paper/ledger.ts';
-import { openPaper } from '../src/broker/paper/paper.ts';
-import { type Db, sql } from '../src/data/engine/db.ts';
+import { isResting, waits } from '../src/broker/paper/book.ts';
+import type { PaperOrder } from '../src/broker/paper/ledger.ts';
+import { openPaper, type PaperBroker } from '../src/broker/paper/paper.ts';
+import { type Manners, USUAL_MANNERS } from '../src/broker/paper/rules.ts';
+import { sql } from '../src/data/engine/db.ts';
 import { migrate } from '../src/data/engine/migrate.ts';
 import { openSqlite } from '../src/data/engine/sqlite.ts';
-import { openPaperLedger } from '../src/data/orders/paper-ledger.ts';
 import { absolute, average, type Decimal, ZERO } from '../src/domain/decimal.ts';
 import { type AccountId, type ClientOrderId, millis, timestamp } from '../src/domain/ids.ts';
 import type { OrderError } from '../src/domain/orders/order.ts';
-import type { Holder, Standing } from './exchange-dialect.ts';
+import type { Dialect, Holder, Standing } from './exchange-dialect.ts';
 import {
   type Arrival,
   heldAt,
   journalLine,
   noteDenial,
-  noteHeld,
   noteLook,
   noteNotFound,
   type Outcome,
   readLedger,
   TABLES,
 } from './exchange-journal.ts';
+import { exchangeLedger, ordersIn, type Passage } from './exchange-ledger.ts';
+import { eachSecond, exchangePrices, haveOtherPrices } from './exchange-prices.ts';
+import { stopDesk } from './exchange-stops.ts';
 import { drawn, type Traits } from './exchange-traits.ts';
 
 /** The engine is always asked to the end: whoever has gone by then has sent it all the same. */
@@ -66,16 +68,9 @@ export interface Registration {
 interface Seat {
   /** As JSON; null: nobody has connected yet. */
   paper: string | null;
-  broker: Broker | null;
+  broker: PaperBroker | null;
   traits: Traits;
   standing: Standing;
-}
-
-/** One request on its way through the engine. */
-interface Passage {
-  readonly arrival: Arrival;
-  isWritten: boolean;
-  hasWaited: boolean;
 }
 
 const UNKNOWN: Standing = {
@@ -96,38 +91,50 @@ export interface DeskOptions {
   readonly pause: (ms: number) => Promise<void>;
   /** Of accounts of which nobody said anything else. */
   readonly traits: Traits;
+  readonly manners: Dialect['manners'];
   /** Each time that something is written of orders. */
   onChange(account: AccountId, orders: readonly PaperOrder[]): void;
   /** In the engine's units, of the engine's listings. */
   readonly stepOf: (listing: string) => Decimal | undefined;
 }
 
-export async function openDesk({ file, pause, traits: usual, stepOf, onChange }: DeskOptions) {
+export async function openDesk({ file, pause, traits: usual, manners, stepOf, onChange }: DeskOptions) {
   const db = openSqlite({ file });
   await migrate(db, Date.now());
   await db.script(TABLES);
-  const passages = new AsyncLocalStorage<Passage>();
   const lags = new AsyncLocalStorage<number>();
-  const ledger = told(journaled(db, passages), onChange);
-  async function wait(ms: number): Promise<void> {
-    const passage = passages.getStore();
-    if (passage?.hasWaited) return;
-    if (passage) passage.hasWaited = true;
-    await pause(ms);
-  }
+  /** Accounts in which something waits for a price. */
+  const waiting = new Set<AccountId>();
+  const { ledger, waitOnce, pass } = exchangeLedger(db, {
+    onWrite(account, change) {
+      if (waits(change.book)) waiting.add(account);
+      else waiting.delete(account);
+      for (const order of change.stops?.orders ?? [])
+        if (isResting(order)) fillInTime(account, order.clientOrderId);
+      onChange(account, ordersIn(change));
+    },
+  });
+  const prices = await exchangePrices(db);
 
   const restsMs = (account: AccountId, clientOrderId: string): number => {
     const { fillsAfterMs } = seatOf(account).traits;
     return fillsAfterMs ? drawn(fillsAfterMs, 'fill', clientOrderId) : 0;
   };
 
+  const mannersOf = (account: AccountId): Manners => {
+    const { traits, standing } = seatOf(account);
+    return { ...USUAL_MANNERS, ...manners?.(standing), ...traits.manners };
+  };
+
   const openSeat = (id: AccountId, paper: string) =>
     openPaper({
       ledger,
       clock: { now: Date.now },
-      wait,
+      wait: (ms) => waitOnce(() => pause(ms)),
       restsMs: ({ clientOrderId }) => restsMs(id, clientOrderId),
       partStep: stepOf,
+      manners: () => mannersOf(id),
+      lastPrice: prices.last,
     })({ id, paper: JSON.parse(paper) }, PATIENT);
 
   const seats = new Map<AccountId, Seat>();
@@ -138,6 +145,14 @@ export async function openDesk({ file, pause, traits: usual, stepOf, onChange }:
       traits: JSON.parse(row.traits) as Traits,
       standing: JSON.parse(row.standing) as Standing,
     });
+  for (const { book } of await db.all<{ book: AccountId }>(
+    sql`select book from paper_accounts where walked_to is not null`,
+  ))
+    waiting.add(book);
+  // Whether or not anybody looks: who listens is to be told in time.
+  const ticking = eachSecond(async () => {
+    for (const account of waiting) await seatOf(account).broker?.positions(PATIENT);
+  });
 
   function seatOf(account: AccountId): Seat {
     const seat = seats.get(account) ?? { paper: null, broker: null, traits: usual, standing: UNKNOWN };
@@ -161,11 +176,17 @@ export async function openDesk({ file, pause, traits: usual, stepOf, onChange }:
     const text = JSON.stringify(paper ?? null);
     if (seat.paper === text && seat.broker) return;
     const broker = await openSeat(account, text);
+    // What its prices and rules have come to until now, they have come to.
+    await seat.broker?.settle(false, PATIENT);
+    const isJump = haveOtherPrices(seat.paper, text);
     // The one before is left to what is still under way on it; the ledger's versions keep the two apart.
     seat.paper = text;
     seat.broker = broker;
     await keep(account);
+    if (isJump) await broker.settle(true, PATIENT);
   }
+
+  const stops = stopDesk({ db, ledger, brokerOf, traitsOf: (account) => seatOf(account).traits, pass });
 
   /** Whoever looks fills what is due; where nobody does, it is filled all the same. */
   function fillInTime(account: AccountId, clientOrderId: string): void {
@@ -181,7 +202,7 @@ export async function openDesk({ file, pause, traits: usual, stepOf, onChange }:
     return Date.now() - millis(order.updatedAt) > drawn(forgetsIdsAfterMs, 'forget', order.clientOrderId);
   }
 
-  function brokerOf(account: AccountId): Broker {
+  function brokerOf(account: AccountId): PaperBroker {
     const { broker } = seatOf(account);
     if (!broker) throw new BrokerUnavailable(`The account ${account} was never connected.`);
     return broker;
@@ -194,17 +215,21 @@ export async function openDesk({ file, pause, traits: usual, stepOf, onChange }:
   }
 
   /** Under the first id that is free: a broker without idempotency keeps what has the same id as another order too. */
-  async function placeCarelessly(broker: Broker, passage: Passage, order: Parameters<Broker['place']>[0]) {
+  async function placeCarelessly(
+    { account }: Arrival,
+    passage: Passage,
+    order: Parameters<Broker['place']>[0],
+  ) {
+    const broker = brokerOf(account);
     for (let copies = 1; ; copies++) {
       const id = copies === 1 ? order.clientOrderId : (`${order.clientOrderId}#${copies}` as ClientOrderId);
       const outcome = await broker.place({ ...order, clientOrderId: id }, PATIENT);
-      const isKnown = !passage.isWritten && (await ledger.find(passage.arrival.account, id)) !== null;
+      const isKnown = !passage.isWritten && (await ledger.find(account, id)) !== null;
       if (!isKnown) return { outcome, id };
     }
   }
 
-  async function place(passage: Passage): Promise<Placed> {
-    const { arrival } = passage;
+  async function place(passage: Passage, arrival: Arrival): Promise<Placed> {
     const { account, symbol, ...order } = arrival;
     const broker = brokerOf(account);
     const instrument = await broker.resolve(symbol, PATIENT);
@@ -216,7 +241,7 @@ export async function openDesk({ file, pause, traits: usual, stepOf, onChange }:
     const { outcome, id } =
       traits.refusesDuplicates === true
         ? { outcome: await broker.place(sent, PATIENT), id: order.clientOrderId }
-        : await placeCarelessly(broker, passage, sent);
+        : await placeCarelessly(arrival, passage, sent);
     if (outcome.outcome === 'rejected')
       return { outcome: outcome.error.code === 'expired' ? 'late' : 'rejected', rejection: outcome.error };
     const isAnswered = outcome.outcome === 'accepted';
@@ -228,6 +253,15 @@ export async function openDesk({ file, pause, traits: usual, stepOf, onChange }:
 
   return {
     brokerOf,
+    stops,
+    lastPrice: prices.last,
+
+    /** What waits anywhere is settled up to this moment, and at the new prices. */
+    async setPrices(changes: ReadonlyMap<string, Decimal | null>): Promise<void> {
+      for (const account of waiting) await seatOf(account).broker?.settle(false, PATIENT);
+      await prices.set(changes);
+      for (const account of waiting) await seatOf(account).broker?.settle(true, PATIENT);
+    },
 
     /** Whoever asks for positions in it is told of those of so long ago. */
     lagging: <Value>(ms: number, task: () => Promise<Value>): Promise<Value> => lags.run(ms, task),
@@ -279,11 +313,13 @@ export async function openDesk({ file, pause, traits: usual, stepOf, onChange }:
 
     async connect(account: AccountId, paper: unknown) {
       await seat(account, paper);
-      const { refusesDuplicates, reduceOnly, forgetsIdsAfterMs, limits } = seatOf(account).traits;
+      const { refusesDuplicates, reduceOnly, forgetsIdsAfterMs, limits, able } = seatOf(account).traits;
       const capabilities: Capabilities = {
         ...brokerOf(account).capabilities,
+        ...able,
         refusesDuplicateIds: refusesDuplicates === true,
         reduceOnly,
+        reserves: mannersOf(account).reserves,
         findsByClientIdMs: forgetsIdsAfterMs?.least ?? Number.POSITIVE_INFINITY,
       };
       return { capabilities, limits };
@@ -318,8 +354,8 @@ export async function openDesk({ file, pause, traits: usual, stepOf, onChange }:
     },
 
     async take(arrival: Arrival): Promise<Placed> {
-      const passage: Passage = { arrival, isWritten: false, hasWaited: false };
-      const placed = await passages.run(passage, () => place(passage));
+      const passage: Passage = { order: arrival, isWritten: false, hasWaited: false };
+      const placed = await pass(passage, () => place(passage, arrival));
       if (!passage.isWritten) {
         const code = 'rejection' in placed ? placed.rejection.code : null;
         await db.commit([journalLine(arrival, placed.outcome, code)]);
@@ -344,6 +380,7 @@ export async function openDesk({ file, pause, traits: usual, stepOf, onChange }:
     ledger: () => readLedger(db),
 
     async close(): Promise<void> {
+      await ticking.stop();
       await Promise.all([...seats.values()].map(({ broker }) => broker?.close()));
       await db.close();
     },
@@ -351,33 +388,6 @@ export async function openDesk({ file, pause, traits: usual, stepOf, onChange }:
 }
 
 export type Desk = Awaited<ReturnType<typeof openDesk>>;
-
-/** The ledger that also writes down, in the same unit, what is held then, and by which request an order was accepted. */
-function journaled(db: Db, passages: AsyncLocalStorage<Passage>): PaperLedger {
-  const ledger = openPaperLedger(db);
-  return {
-    ...ledger,
-    async write(book, change) {
-      const passage = change.placed ? passages.getStore() : undefined;
-      const lines = [noteHeld(book, change.book.holdings)];
-      if (passage) lines.push(journalLine(passage.arrival, 'accepted', null));
-      const journaling: Db = { ...db, commit: (unit) => db.commit([...unit, ...lines]) };
-      const written = await openPaperLedger(journaling).write(book, change);
-      if (passage) passage.isWritten = written === 'written';
-      return written;
-    },
-  };
-}
-
-const told = (ledger: PaperLedger, onChange: DeskOptions['onChange']): PaperLedger => ({
-  ...ledger,
-  async write(book, change) {
-    const written = await ledger.write(book, change);
-    const { placed, changed } = change;
-    if (written === 'written') onChange(book as AccountId, placed ? [placed, ...changed] : changed);
-    return written;
-  },
-});
 
 interface SeatRow {
   account: AccountId;

@@ -20,10 +20,12 @@
 // 4. `refs` spells the exchange's own order ids as the broker does (a number, a UUID).
 // 5. `stream`, where the broker tells of orders by itself: who may listen, and in which words it is told.
 // 6. `traits` are its manners, unless an account is registered with others: ids forgotten after a minute, fills that come later.
+//    `manners` are those about stops: whether a second one of the position is refused, whether they end with it.
 //
 // Faults, traps, the ledger and the control room are the engine's and the same for all.
 
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Manners } from '../src/broker/paper/rules.ts';
 import type { Decimal } from '../src/domain/decimal.ts';
 import type { AccountId } from '../src/domain/ids.ts';
 import type { OrderError, Side } from '../src/domain/orders/order.ts';
@@ -85,13 +87,15 @@ export interface AskedStop {
   readonly marginMode?: MarginMode;
 }
 
-/** A stop as the exchange has it, in what the wire counts in. */
+/** A stop as the exchange has it, in what the wire counts in. One that stands beside an order has the order's id. */
 export interface SeenStop extends AskedStop {
   readonly ref: string;
   /** `rejected`: it triggered, and its order was not taken. */
   readonly status: 'standing' | 'triggered' | 'cancelled' | 'expired' | 'rejected';
   /** What it became; null: nothing yet, or ever. */
   readonly order: SeenOrder | null;
+  /** Why it ended. */
+  readonly reason: string | null;
   readonly acceptedAt: number;
   readonly updatedAt: number;
 }
@@ -102,6 +106,10 @@ export const STOP_REFUSALS = [
   'would_trigger',
   /** Nothing is held that it could close. */
   'no_position',
+  /** What it would close is kept for something else (Manners.reserves). */
+  'reserved',
+  /** The position has its stop (Manners.secondStop). */
+  'second',
   'invalid_symbol',
   'off_tick',
   'off_step',
@@ -117,10 +125,17 @@ export type StopRefusalCode = (typeof STOP_REFUSALS)[number];
 
 export type StopTaken =
   | { readonly outcome: 'accepted'; readonly stop: SeenStop }
-  | { readonly outcome: 'refused'; readonly code: StopRefusalCode; readonly message: string };
+  | {
+      readonly outcome: 'refused';
+      readonly code: StopRefusalCode;
+      readonly message: string;
+      /** Of a duplicate, the one that is there already. */
+      readonly stop: SeenStop | null;
+    };
 
 /** An order as the exchange has it, in what the wire counts in. */
 export interface SeenOrder {
+  /** Of what a stop became: one that the exchange made up. */
   readonly clientOrderId: string;
   readonly ref: string;
   readonly symbol: string;
@@ -178,8 +193,12 @@ export type Taken =
       readonly order: SeenOrder | null;
     };
 
+/** What the broker would say first, by what it knows of the account; null: nothing. */
+type FirstWord = () => Promise<Answer | null>;
+
 export interface OrderVisit {
   readonly what: 'order';
+  readonly refuses?: FirstWord;
   readonly account: AccountId;
   readonly order: AskedOrder;
   tell(taken: Taken): Answer;
@@ -195,8 +214,9 @@ export interface OtherVisit {
 /** Faults and lost answers befall it as they do an order. */
 export interface StopVisit {
   readonly what: 'stop';
+  readonly refuses?: FirstWord;
   readonly account: AccountId;
-  /** `moves`: the exchange's id of the one that stands and is to be so from now on; without it a new one. */
+  /** `moves`: the one that stands and is to be so from now on, by the exchange's id or the client's; without it a new one. */
   readonly stop: AskedStop & { readonly moves?: string };
   tell(taken: StopTaken): Answer;
 }
@@ -302,6 +322,8 @@ export interface Dialect {
   /** How its paths begin: what stands before that is the asker's name, `/w1/fapi/v1/order`. */
   readonly roots: readonly string[];
   readonly traits: Traits;
+  /** Where it differs from the usual about stops and what rests; an account may be registered with others. */
+  manners?(standing: Standing): Partial<Manners>;
   /** null: the paper engine's own list, as it stands. */
   readonly markets: readonly Listed[] | null;
   readonly refs: Refs;

@@ -24,8 +24,8 @@ export interface FaultOrder {
   /** All where there is none. */
   readonly accounts?: readonly string[];
   readonly askers?: readonly string[];
-  /** `orders`: the placing of orders only; `look_ups`: what became of them. */
-  readonly calls?: 'all' | 'orders' | 'look_ups';
+  /** `orders`: the placing of orders and of stops; `stops`: of these only; `look_ups`: what became of them. */
+  readonly calls?: 'all' | 'orders' | 'stops' | 'look_ups';
   readonly probability?: number;
   readonly seed?: number;
   /** Of `slow`, `slow_answer` and `lag`. */
@@ -52,8 +52,15 @@ interface Request {
   /** null: nobody's in particular. */
   readonly account: string | null;
   readonly asker: string | null;
-  readonly call: 'orders' | 'look_ups' | 'other';
+  readonly call: 'orders' | 'stops' | 'look_ups' | 'other';
 }
+
+const CALLS: Readonly<Record<NonNullable<FaultOrder['calls']>, readonly Request['call'][]>> = {
+  all: ['orders', 'stops', 'look_ups', 'other'],
+  orders: ['orders', 'stops'],
+  stops: ['stops'],
+  look_ups: ['look_ups'],
+};
 
 /** What one request has to go through. */
 export interface Trouble {
@@ -78,7 +85,7 @@ export function createFaults() {
   function concerns(fault: Fault, { account, asker, call }: Request): boolean {
     if (fault.accounts && !(account !== null && fault.accounts.includes(account))) return false;
     if (fault.askers && !(asker !== null && fault.askers.includes(asker))) return false;
-    if (fault.calls && fault.calls !== 'all' && fault.calls !== call) return false;
+    if (!CALLS[fault.calls ?? 'all'].includes(call)) return false;
     return unit(`${fault.seed ?? 1}:${fault.drawn++}`) < (fault.probability ?? 1);
   }
 

@@ -1,11 +1,11 @@
 // What the exchange writes down: every order request and what became of it, what each account held from when on, every look
-// at positions, every refusal of credentials, and every "no such order". The judge reads it.
+// at positions, every refusal of credentials, every "no such order", and all that happened to stops. The judge reads it.
 
-import type { BrokerOrderState } from '../src/broker/broker.ts';
-import type { Book } from '../src/broker/paper/ledger.ts';
+import type { BrokerOrderState, TriggerBy } from '../src/broker/broker.ts';
+import type { Book, PaperStop, StopChanges } from '../src/broker/paper/ledger.ts';
 import { type Db, type Statement, sql } from '../src/data/engine/db.ts';
 import type { Decimal } from '../src/domain/decimal.ts';
-import type { AccountId, ClientOrderId, Timestamp } from '../src/domain/ids.ts';
+import { type AccountId, type ClientOrderId, millis, type Timestamp } from '../src/domain/ids.ts';
 import type { Side } from '../src/domain/orders/order.ts';
 
 /** An order request, as it came in. */
@@ -19,6 +19,9 @@ export interface Arrival {
   readonly quantity: Decimal;
   readonly reduceOnly: boolean;
   readonly sendBefore: Timestamp;
+  readonly limit?: Decimal;
+  /** Of the stop that is to stand beside it. */
+  readonly stop?: Decimal;
 }
 
 /** `not_taken`: it came to nothing before the engine saw it. */
@@ -26,16 +29,16 @@ export type Outcome = 'accepted' | 'duplicate' | 'rejected' | 'late' | 'not_take
 
 export const journalLine = (arrival: Arrival, outcome: Outcome, code: string | null): Statement =>
   sql`insert into exchange_requests (arrived_at, account, client_order_id, asker, symbol, side, quantity,
-        reduce_only, send_before, outcome, code)
+        reduce_only, limit_price, stop_price, send_before, outcome, code)
       values (${arrival.arrivedAt}, ${arrival.account}, ${arrival.clientOrderId}, ${arrival.asker},
-        ${arrival.symbol}, ${arrival.side}, ${arrival.quantity}, ${arrival.reduceOnly}, ${arrival.sendBefore},
-        ${outcome}, ${code})`;
+        ${arrival.symbol}, ${arrival.side}, ${arrival.quantity}, ${arrival.reduceOnly}, ${arrival.limit ?? null},
+        ${arrival.stop ?? null}, ${arrival.sendBefore}, ${outcome}, ${code})`;
 
 export async function readLedger(db: Db) {
   // All of them are read in one turn of the event loop, in which nothing is written.
-  const [orders, books, requests, looks, notFound, held, denials] = await Promise.all([
+  const [orders, books, requests, looks, notFound, held, denials, stops, stopRequests] = await Promise.all([
     db.all<OrderRow>(
-      sql`select book as account, client_order_id, broker_ref, symbol, side, quantity, reduce_only, status,
+      sql`select book as account, client_order_id, broker_ref, symbol, side, quantity, reduce_only, limit_price, status,
             fill_quantity, fill_price, accepted_at, updated_at
           from paper_orders order by rowid`,
     ),
@@ -55,6 +58,8 @@ export async function readLedger(db: Db) {
     db.all<{ at: number; account: AccountId; asker: string | null }>(
       sql`select at, account, asker from exchange_denials order by seq`,
     ),
+    db.all<StopEventRow>(sql`select * from exchange_stops order by seq`),
+    db.all<StopRequestRow>(sql`select * from exchange_stop_requests order by seq`),
   ]);
   return {
     orders: orders.map((row) => ({ ...row, reduce_only: Boolean(row.reduce_only) })),
@@ -74,6 +79,8 @@ export async function readLedger(db: Db) {
       ),
     })),
     denials,
+    stops,
+    stop_requests: stopRequests,
   };
 }
 
@@ -94,9 +101,47 @@ create table if not exists exchange_requests (
   side text not null,
   quantity text not null,
   reduce_only integer not null,
+  limit_price text,
+  stop_price text,
   send_before text not null,
   outcome text not null,
   code text
+);
+create table if not exists exchange_stops (
+  seq integer primary key autoincrement,
+  at integer not null,
+  noted_at integer not null,
+  account text not null,
+  client_order_id text not null,
+  broker_ref text not null,
+  what text not null,
+  symbol text not null,
+  side text not null,
+  quantity text,
+  price text not null,
+  trigger_by text not null,
+  order_id text,
+  reason text,
+  asker text
+);
+create table if not exists exchange_stop_requests (
+  seq integer primary key autoincrement,
+  arrived_at integer not null,
+  account text not null,
+  client_order_id text not null,
+  asker text,
+  moves text,
+  symbol text not null,
+  side text not null,
+  quantity text,
+  price text not null,
+  trigger_by text not null,
+  outcome text not null,
+  code text
+);
+create table if not exists exchange_prices (
+  symbol text primary key,
+  price text not null
 );
 create table if not exists exchange_looks (
   seq integer primary key autoincrement,
@@ -142,6 +187,7 @@ interface OrderRow {
   side: Side;
   quantity: string;
   reduce_only: number;
+  limit_price: string | null;
   status: BrokerOrderState['status'];
   fill_quantity: string;
   fill_price: string | null;
@@ -159,6 +205,8 @@ interface RequestRow {
   side: Side;
   quantity: string;
   reduce_only: number;
+  limit_price: string | null;
+  stop_price: string | null;
   send_before: Timestamp;
   outcome: Outcome;
   code: string | null;
@@ -190,3 +238,81 @@ export async function heldAt(db: Db, account: AccountId, at: number): Promise<Ho
 export const noteNotFound = (account: AccountId, clientOrderId: string, forgotten: boolean): Statement =>
   sql`insert into exchange_not_found (at, account, client_order_id, forgotten)
       values (${Date.now()}, ${account}, ${clientOrderId}, ${forgotten})`;
+
+/** The wish for a stop, as it came in. */
+export interface StopArrival {
+  readonly arrivedAt: number;
+  readonly account: AccountId;
+  readonly asker: string | null;
+  readonly clientOrderId: ClientOrderId;
+  /** Under which id the one stands that is to be moved; without it, it is a new one. */
+  readonly moves?: ClientOrderId;
+  readonly symbol: string;
+  readonly side: Side;
+  readonly quantity: Decimal | null;
+  readonly price: Decimal;
+  readonly triggerBy: TriggerBy;
+}
+
+export const stopRequestLine = (
+  arrival: StopArrival,
+  outcome: Exclude<Outcome, 'late'>,
+  code: string | null,
+): Statement =>
+  sql`insert into exchange_stop_requests (arrived_at, account, client_order_id, asker, moves, symbol, side, quantity,
+        price, trigger_by, outcome, code)
+      values (${arrival.arrivedAt}, ${arrival.account}, ${arrival.clientOrderId}, ${arrival.asker},
+        ${arrival.moves ?? null}, ${arrival.symbol}, ${arrival.side}, ${arrival.quantity}, ${arrival.price},
+        ${arrival.triggerBy}, ${outcome}, ${code})`;
+
+/** All that happened to stops by one change of the book. `asker`: who asked for something just then. */
+export const stopLines = (account: string, asker: string | null, changes: StopChanges): Statement[] => [
+  ...(changes.placed ? [stopLine(account, asker, 'placed', changes.placed)] : []),
+  ...changes.changed.map((stop) =>
+    stopLine(account, asker, stop.status === 'standing' ? 'moved' : stop.status, stop),
+  ),
+];
+
+const stopLine = (account: string, asker: string | null, what: StopEvent, stop: PaperStop): Statement =>
+  sql`insert into exchange_stops (at, noted_at, account, client_order_id, broker_ref, what, symbol, side, quantity,
+        price, trigger_by, order_id, reason, asker)
+      values (${millis(stop.updatedAt)}, ${Date.now()}, ${account}, ${stop.clientOrderId}, ${stop.brokerRef}, ${what},
+        ${stop.symbol}, ${stop.side}, ${stop.quantity}, ${stop.price}, ${stop.triggerBy}, ${stop.orderId},
+        ${stop.reason}, ${asker})`;
+
+type StopEvent = 'placed' | 'moved' | Exclude<PaperStop['status'], 'standing'>;
+
+interface StopEventRow {
+  seq: number;
+  /** By the exchange's prices. */
+  at: number;
+  noted_at: number;
+  account: AccountId;
+  client_order_id: string;
+  broker_ref: string;
+  what: StopEvent;
+  symbol: string;
+  side: Side;
+  quantity: string | null;
+  price: string;
+  trigger_by: TriggerBy;
+  order_id: string | null;
+  reason: string | null;
+  asker: string | null;
+}
+
+interface StopRequestRow {
+  seq: number;
+  arrived_at: number;
+  account: AccountId;
+  client_order_id: string;
+  asker: string | null;
+  moves: string | null;
+  symbol: string;
+  side: Side;
+  quantity: string | null;
+  price: string;
+  trigger_by: TriggerBy;
+  outcome: Outcome;
+  code: string | null;
+}

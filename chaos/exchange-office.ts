@@ -2,6 +2,7 @@
 
 import type { PaperOrder } from '../src/broker/paper/ledger.ts';
 import { findListing, quote } from '../src/broker/paper/market.ts';
+import { isOfStop } from '../src/broker/paper/settle.ts';
 import {
   average,
   compare,
@@ -16,16 +17,24 @@ import { type AccountId, type ClientOrderId, millis, timestamp } from '../src/do
 import { type Desk, PATIENT } from './exchange-desk.ts';
 import {
   type AskedOrder,
+  type AskedStop,
   type Dialect,
   type Listed,
   type Office,
   REFUSALS,
   type RefusalCode,
   type SeenOrder,
+  type SeenStop,
   type Standing,
+  type StopRefusalCode,
+  type StopTaken,
+  type StopVisit,
   type Taken,
 } from './exchange-dialect.ts';
-import type { Arrival } from './exchange-journal.ts';
+import type { Arrival, StopArrival } from './exchange-journal.ts';
+import type { StopAndOrder } from './exchange-stops.ts';
+
+type StopRefused = Extract<StopTaken, { outcome: 'refused' }>;
 
 const STRAY = { quantity: decimal(5), averagePrice: decimal(100), lastPrice: decimal(100), openProfit: ZERO };
 
@@ -47,7 +56,7 @@ export function openOffice(desk: Desk, { markets, refs }: Dialect, aheadMs: () =
   function seen(order: PaperOrder): SeenOrder {
     const { symbol = order.symbol, contractSize = decimal(1) } = listedOf(order.symbol) ?? {};
     return {
-      clientOrderId: sentUnder(order.clientOrderId),
+      clientOrderId: clientIdOf(order),
       ref: refs.tell(digest(order.brokerRef)),
       symbol,
       side: order.side,
@@ -58,9 +67,31 @@ export function openOffice(desk: Desk, { markets, refs }: Dialect, aheadMs: () =
       fillPrice: order.fillPrice,
       fee: order.fee && rounded(order.fee),
       reason: order.reason,
-      limit: null,
+      limit: order.limit,
       acceptedAt: millis(order.acceptedAt),
       updatedAt: millis(order.updatedAt),
+    };
+  }
+
+  /** What a stop became has no id of the client's: the exchange makes one up. */
+  const clientIdOf = ({ clientOrderId, brokerRef }: PaperOrder): string =>
+    isOfStop(clientOrderId) ? `auto${digest(brokerRef)}` : sentUnder(clientOrderId);
+
+  function seenStop({ stop, order }: StopAndOrder): SeenStop {
+    const { symbol = stop.symbol, contractSize = ONE } = listedOf(stop.symbol) ?? {};
+    return {
+      clientOrderId: sentUnder(stop.clientOrderId),
+      ref: refs.tell(digest(stop.brokerRef)),
+      symbol,
+      side: stop.side,
+      quantity: stop.quantity && average(stop.quantity, contractSize),
+      price: stop.price,
+      triggerBy: stop.triggerBy,
+      status: stop.status,
+      order: seenOrNull(order),
+      reason: stop.reason,
+      acceptedAt: millis(stop.acceptedAt),
+      updatedAt: millis(stop.updatedAt),
     };
   }
 
@@ -93,10 +124,35 @@ export function openOffice(desk: Desk, { markets, refs }: Dialect, aheadMs: () =
         'below_minimum',
         `${order.quantity} is less than ${market.min}, or than ${market.minValue}`,
       );
+    if (markets && order.limit !== undefined && !isOnStep(order.limit, market.tick))
+      return refused('off_step', `the price ${order.limit} is not a multiple of ${market.tick}`);
     if (order.reduceOnly && order.marginMode && order.marginMode !== standing.marginMode)
       return refused('no_position', `nothing is held with ${order.marginMode} margin`);
     return null;
   }
+
+  const stopRefused = (code: StopRefusalCode, message: string): StopRefused => ({
+    outcome: 'refused',
+    code,
+    message,
+    stop: null,
+  });
+
+  function stopRefusalOf(stop: AskedStop, standing: Standing): StopRefused | null {
+    const market = listed(stop.symbol);
+    if (!market) return stopRefused('invalid_symbol', `${stop.symbol} is not traded here`);
+    if (market.isSuspended) return stopRefused('market_closed', `${stop.symbol} is suspended`);
+    if (!isOnStep(stop.price, market.tick))
+      return stopRefused('off_tick', `${stop.price} is not a multiple of ${market.tick}`);
+    if (stop.quantity !== null && !isOnStep(stop.quantity, market.step))
+      return stopRefused('off_step', `${stop.quantity} is not a multiple of ${market.step}`);
+    if (stop.marginMode && stop.marginMode !== standing.marginMode)
+      return stopRefused('no_position', `nothing is held with ${stop.marginMode} margin`);
+    return null;
+  }
+
+  const stopAt = (account: AccountId, ref: string) =>
+    desk.stops.byReference(account, PREFIX + (refs.read(ref) ?? '-'));
 
   const office: Office = {
     now,
@@ -115,8 +171,11 @@ export function openOffice(desk: Desk, { markets, refs }: Dialect, aheadMs: () =
         .cancel({ clientOrderId: null, brokerRef: order.brokerRef, symbol: '' }, PATIENT);
       return true;
     },
-    stops: async () => [],
-    removeStop: async () => false,
+    stops: async (account) => (await desk.stops.last(account)).map(seenStop),
+    async removeStop(account, ref) {
+      const stop = await stopAt(account, ref);
+      return stop !== null && desk.stops.remove(account, stop);
+    },
     async positions(account) {
       const { marginMode, stray } = desk.registered(account).standing;
       const held = (await desk.positions(account)).flatMap((position) => {
@@ -137,7 +196,7 @@ export function openOffice(desk: Desk, { markets, refs }: Dialect, aheadMs: () =
     quote(symbol) {
       const listing = findListing(listed(symbol)?.of ?? '');
       if (!listing) throw new Error(`the paper engine has nothing behind ${symbol}`);
-      return quote(listing, SEED, now());
+      return quote(listing, SEED, now(), desk.lastPrice(listing.symbol));
     },
   };
 
@@ -164,7 +223,51 @@ export function openOffice(desk: Desk, { markets, refs }: Dialect, aheadMs: () =
         quantity: multiply(order.quantity, market?.contractSize ?? decimal(1)),
         reduceOnly: order.reduceOnly,
         sendBefore: timestamp(order.sendBefore - aheadMs()),
+        ...(order.limit !== undefined && { limit: order.limit }),
+        ...(order.stop !== undefined && { stop: order.stop }),
       };
+    },
+
+    async stopArrivalOf(
+      { account, asker, arrivedAt }: { account: AccountId; asker: string | null; arrivedAt: number },
+      { moves, ...stop }: StopVisit['stop'],
+    ): Promise<StopArrival> {
+      const market = listed(stop.symbol);
+      const contractSize = market?.contractSize ?? ONE;
+      const moved = moves === undefined ? null : await stopAt(account, moves);
+      return {
+        ...{ account, asker, arrivedAt },
+        clientOrderId: stop.clientOrderId as ClientOrderId,
+        // What is no id of the exchange's is the client's.
+        ...(moves !== undefined && { moves: moved?.clientOrderId ?? (moves as ClientOrderId) }),
+        symbol: market?.of ?? stop.symbol,
+        side: stop.side,
+        quantity: stop.quantity && multiply(stop.quantity, contractSize),
+        price: stop.price,
+        triggerBy: stop.triggerBy,
+      };
+    },
+
+    /** `isAnswered` is false where the account's settings lose the answers about stops. */
+    async takeStop(
+      arrival: StopArrival,
+      stop: AskedStop,
+    ): Promise<{ taken: StopTaken; isNew: boolean; isAnswered: boolean }> {
+      const refusal = markets && stopRefusalOf(stop, desk.registered(arrival.account).standing);
+      if (refusal) {
+        await desk.stops.note(arrival, 'rejected', refusal.code);
+        return { taken: refusal, isNew: false, isAnswered: true };
+      }
+      const placed = await desk.stops.take(arrival);
+      if ('refusal' in placed) {
+        const { code, words } = placed.refusal;
+        return { taken: stopRefused(code, words), isNew: false, isAnswered: true };
+      }
+      const { outcome, isAnswered } = placed;
+      const known = seenStop({ stop: placed.stop, order: null });
+      if (outcome === 'accepted') return { taken: { outcome, stop: known }, isNew: true, isAnswered };
+      const taken = { ...stopRefused('duplicate', `${stop.clientOrderId} is known`), stop: known };
+      return { taken, isNew: false, isAnswered };
     },
 
     /** `isAnswered` is false where the account's settings lose every answer. */

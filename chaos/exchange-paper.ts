@@ -2,6 +2,7 @@
 // `/accounts/a/orders/o`, or `/w1/accounts/a/orders/o` where the asker is w1.
 
 import { BrokerUnavailable } from '../src/broker/broker.ts';
+import { RETRY_AFTER_SECONDS } from '../src/broker/paper/rejections.ts';
 import { ZERO } from '../src/domain/decimal.ts';
 import type { AccountId, ClientOrderId } from '../src/domain/ids.ts';
 import { readJson } from './exchange-control.ts';
@@ -11,6 +12,8 @@ import {
   type Dialect,
   type Office,
   type OtherVisit,
+  type StopRefusalCode,
+  type StopTaken,
   type Taken,
   turnedAway,
   type Visit,
@@ -70,6 +73,10 @@ function read(desk: Desk, office: Office, { method, path, query, body }: WireReq
     const order = protocol.readOrder(json);
     return { what: 'order', account, order, tell: (taken) => tell(order.clientOrderId, taken) };
   }
+  if (asked === 'POST stops') {
+    const stop = protocol.readStop(json);
+    return { what: 'stop', account, stop, tell: (taken) => tellOfStop(stop.clientOrderId, taken) };
+  }
   return {
     what: KINDS[asked] ?? 'other',
     account,
@@ -80,6 +87,7 @@ function read(desk: Desk, office: Office, { method, path, query, body }: WireReq
 const KINDS: Readonly<Record<string, OtherVisit['what']>> = {
   'GET orders/': 'look_up',
   'GET references/': 'look_up',
+  'GET stops/': 'look_up',
   'GET positions': 'positions',
 };
 
@@ -89,6 +97,24 @@ function tell(clientOrderId: string, taken: Taken): Answer {
   const rejection = taken.outcome === 'refused' ? taken.error : null;
   return { status: 422, body: { client_order_id: clientOrderId, rejection } };
 }
+
+function tellOfStop(clientOrderId: string, taken: StopTaken): Answer {
+  if (taken.outcome === 'accepted') return ok(protocol.tellStop(taken.stop));
+  // Where an id is known already, the stop under it is the answer.
+  if (taken.stop !== null) return ok(protocol.tellStop(taken.stop));
+  const { code, message } = taken;
+  if (code === 'broker_rate_limited') return paper.busy(RETRY_AFTER_SECONDS * 1_000);
+  return {
+    status: 422,
+    body: { client_order_id: clientOrderId, why: WHY[code] ?? 'refused', words: message },
+  };
+}
+
+const WHY: Partial<Record<StopRefusalCode, string>> = {
+  would_trigger: 'passed',
+  no_position: 'no_position',
+  not_found: 'gone',
+};
 
 interface Call {
   readonly account: AccountId;
@@ -131,6 +157,23 @@ async function answerTo(desk: Desk, office: Office, call: Call): Promise<Answer>
       const ref = protocol.readCancel(body);
       await office.cancel(account, ref);
       return ok({ broker_ref: ref });
+    }
+    case 'GET stops': {
+      const symbol = query.get('symbol');
+      const stops = await office.stops(account);
+      const standing = stops.filter((stop) => stop.status === 'standing' && stop.symbol === symbol);
+      return ok({ symbol, items: standing.map(protocol.tellStop) });
+    }
+    case 'GET stops/': {
+      const stop = (await office.stops(account)).find(({ clientOrderId }) => clientOrderId === name);
+      return stop ? ok(protocol.tellStop(stop)) : { status: 404, body: { client_order_id: name } };
+    }
+    case 'POST remove_stop': {
+      const id = protocol.readRemoval(body);
+      for (const stop of await office.stops(account))
+        if (stop.clientOrderId === id && stop.status === 'standing')
+          await office.removeStop(account, stop.ref);
+      return ok({ client_order_id: id });
     }
     case 'GET quotes/': {
       const found = await desk.brokerOf(account).resolve(name, PATIENT);

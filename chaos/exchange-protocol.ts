@@ -6,7 +6,7 @@ import type { Broker, Capabilities, Instrument, OpenOrder, Position, Quote } fro
 import { type Decimal, parseDecimal } from '../src/domain/decimal.ts';
 import { millis, type Timestamp, timestamp } from '../src/domain/ids.ts';
 import { exactly, read } from './exchange-control.ts';
-import type { Answer, AskedOrder, SeenOrder } from './exchange-dialect.ts';
+import type { Answer, AskedOrder, SeenOrder, SeenStop, StopVisit } from './exchange-dialect.ts';
 import { sentUnder } from './exchange-office.ts';
 
 export const ok = (body: object): Answer => ({ status: 200, body });
@@ -17,18 +17,26 @@ const isTime = (text: string): boolean => {
   return Number.isFinite(ms) && timestamp(ms) === text;
 };
 
+const amount = Type.Refine(Type.Unsafe<Decimal>(Type.String()), (text) => parseDecimal(text) === text);
+// No "#": a careless account numbers its copies with it.
+const clientOrderId = Type.String({ pattern: '^[\\w-]{1,64}$' });
+
 const Order = exactly({
-  // No "#": a careless account numbers its copies with it.
-  client_order_id: Type.String({ pattern: '^[\\w-]{1,64}$' }),
+  client_order_id: clientOrderId,
   symbol: Type.String({ minLength: 1 }),
   side: Type.Enum(['buy', 'sell']),
-  quantity: Type.Refine(Type.Unsafe<Decimal>(Type.String()), (text) => parseDecimal(text) === text),
+  quantity: amount,
   reduce_only: Type.Boolean(),
+  limit: Type.Optional(amount),
+  stop: Type.Optional(amount),
   send_before: Type.Refine(Type.Unsafe<Timestamp>(Type.String()), isTime),
 });
 
 export function readOrder(body: unknown): AskedOrder {
-  const { client_order_id, symbol, side, quantity, reduce_only, send_before } = read(Order, body);
+  const { client_order_id, symbol, side, quantity, reduce_only, send_before, limit, stop } = read(
+    Order,
+    body,
+  );
   return {
     clientOrderId: client_order_id,
     symbol,
@@ -36,8 +44,34 @@ export function readOrder(body: unknown): AskedOrder {
     quantity,
     reduceOnly: reduce_only,
     sendBefore: millis(send_before),
+    ...(limit !== undefined && { limit }),
+    ...(stop !== undefined && { stop }),
   };
 }
+
+const Stop = exactly({
+  client_order_id: clientOrderId,
+  symbol: Type.String({ minLength: 1 }),
+  side: Type.Enum(['buy', 'sell']),
+  // null: all that is held
+  quantity: Type.Union([amount, Type.Null()]),
+  price: amount,
+  trigger_by: Type.Enum(['last', 'mark']),
+  moves: Type.Optional(Type.String({ minLength: 1 })),
+});
+
+export function readStop(body: unknown): StopVisit['stop'] {
+  const { client_order_id, trigger_by, moves, ...stop } = read(Stop, body);
+  return {
+    ...stop,
+    clientOrderId: client_order_id,
+    triggerBy: trigger_by,
+    ...(moves !== undefined && { moves }),
+  };
+}
+
+export const readRemoval = (body: unknown): string =>
+  read(exactly({ client_order_id: clientOrderId }), body).client_order_id;
 
 export const readCancel = (body: unknown): string =>
   read(exactly({ broker_ref: Type.String({ minLength: 1 }) }), body).broker_ref;
@@ -104,12 +138,26 @@ export const tellOpenOrder = (order: OpenOrder) => ({
 
 export const tellOrder = (order: SeenOrder) => ({
   client_order_id: order.clientOrderId,
-  state: {
-    broker_ref: order.ref,
-    status: order.status,
-    fill_quantity: order.fillQuantity,
-    fill_price: order.fillPrice,
-    fee: order.fee,
-    reason: order.reason,
-  },
+  state: tellState(order),
+});
+
+const tellState = (order: SeenOrder) => ({
+  broker_ref: order.ref,
+  status: order.status,
+  fill_quantity: order.fillQuantity,
+  fill_price: order.fillPrice,
+  fee: order.fee,
+  reason: order.reason,
+});
+
+export const tellStop = (stop: SeenStop) => ({
+  client_order_id: stop.clientOrderId,
+  broker_ref: stop.ref,
+  symbol: stop.symbol,
+  side: stop.side,
+  quantity: stop.quantity,
+  price: stop.price,
+  status: stop.status,
+  order: stop.order && tellState(stop.order),
+  reason: stop.reason,
 });

@@ -1,7 +1,9 @@
 // The manners of an account's exchange, beyond those of the paper engine: what real ones do, and a broker that answers
 // with the fill does not.
 
+import type { Capabilities } from '../src/broker/broker.ts';
 import { unit } from '../src/broker/paper/market.ts';
+import type { Manners } from '../src/broker/paper/rules.ts';
 
 /** From the least up to the most, drawn for each order: the same for the same order. */
 export interface Span {
@@ -20,6 +22,10 @@ export interface Traits {
   readonly forgetsIdsAfterMs: Span | null;
   /** Whose calls are counted together with this account's; null: nobody's. */
   readonly limits: string | null;
+  /** About stops and what rests, where they differ from the broker's. */
+  readonly manners?: Partial<Manners>;
+  /** In the engine's own language: which stops it says that it keeps, where they are not those of the paper broker. */
+  readonly able?: Partial<Pick<Capabilities, 'stop' | 'moves'>>;
 }
 
 export const PLAIN: Traits = {

@@ -19,6 +19,8 @@ export interface TrapOrder {
   readonly hold_ms?: number;
   /** For nothing but orders that only reduce. */
   readonly closes?: boolean;
+  /** For nothing but stops; without it for no stop. */
+  readonly stops?: boolean;
 }
 
 interface Trap extends TrapOrder {
@@ -50,10 +52,15 @@ export function createTraps() {
     },
 
     /** A request comes to this moment. */
-    async pass(at: Moment, asker: string | null, victim: Victim, isClose = false): Promise<void> {
-      const trap = traps
-        .values()
-        .find((trap) => trap.at === at && trap.asker === asker && (isClose || !trap.closes));
+    async pass(
+      at: Moment,
+      asker: string | null,
+      victim: Victim,
+      what: 'entry' | 'close' | 'stop' = 'entry',
+    ): Promise<void> {
+      const isMeant = ({ closes = false, stops = false }: Trap) =>
+        stops ? what === 'stop' : what === 'close' || (what === 'entry' && !closes);
+      const trap = traps.values().find((trap) => trap.at === at && trap.asker === asker && isMeant(trap));
       if (!trap) return;
       trap.spring(victim);
       // What was answered is gone, and cannot stand still any more.

@@ -14,7 +14,7 @@ import type { AccountId } from '../src/domain/ids.ts';
 import { stubOf } from '../test/stubs/stubs.ts';
 import * as told from './exchange-control.ts';
 import { openDesk } from './exchange-desk.ts';
-import type { Answer, Dialect, OrderVisit, OtherVisit } from './exchange-dialect.ts';
+import type { Answer, AskedStop, Dialect, OrderVisit, OtherVisit, StopVisit } from './exchange-dialect.ts';
 import { createFaults, garbage, type Trouble } from './exchange-faults.ts';
 import { openOffice, stepOf } from './exchange-office.ts';
 import { NOT_FOUND, paper } from './exchange-paper.ts';
@@ -35,6 +35,23 @@ interface ExchangeOptions {
 }
 
 const MOST_CHARACTERS = 65_536;
+const BY_HAND = 'by hand';
+
+/** Who sent a request, and when it came. */
+interface From {
+  readonly asker: string | null;
+  readonly arrivedAt: number;
+}
+
+/** What may be taken, and what is to be told of it. */
+interface Taking {
+  readonly call: 'orders' | 'stops';
+  readonly what: 'entry' | 'close' | 'stop';
+  readonly refuses: OrderVisit['refuses'];
+  readonly victim: { readonly account: AccountId; readonly client_order_id: string };
+  note(outcome: 'not_taken' | 'rejected'): Promise<void>;
+  take(): Promise<{ answer: Answer; isNew: boolean; isAnswered: boolean }>;
+}
 
 export async function openExchange({ file, port = 0, dialect = paper }: ExchangeOptions): Promise<Exchange> {
   const closing = new AbortController();
@@ -46,11 +63,12 @@ export async function openExchange({ file, port = 0, dialect = paper }: Exchange
     file,
     pause,
     traits: dialect.traits,
+    manners: dialect.manners,
     stepOf: (listing) => stepOf(dialect, listing),
     onChange: (account, orders) => streams.changed(account, orders.map(seen)),
   });
   let aheadMs = 0;
-  const { office, seen, arrivalOf, take, refOf } = openOffice(desk, dialect, () => aheadMs);
+  const { office, seen, refOf, ...counter } = openOffice(desk, dialect, () => aheadMs);
   const read = dialect.open(office, desk);
   const faults = createFaults();
   const streams = openStreams({
@@ -81,29 +99,73 @@ export async function openExchange({ file, port = 0, dialect = paper }: Exchange
       body,
       address: request.socket.remoteAddress ?? '',
     });
-    if (visit.what === 'stop') return send(response, NOT_FOUND);
-    return visit.what === 'order'
-      ? serveOrder(visit, { asker, arrivedAt }, response)
-      : serveOther(visit, asker, response);
+    const from = { asker, arrivedAt };
+    if (visit.what === 'order') return serveOrder(visit, from, response);
+    return visit.what === 'stop' ? serveStop(visit, from, response) : serveOther(visit, asker, response);
   }
 
-  async function serveOrder(
-    { account, order, tell }: OrderVisit,
-    { asker, arrivedAt }: { asker: string | null; arrivedAt: number },
+  async function serveOrder(visit: OrderVisit, from: From, response: ServerResponse): Promise<void> {
+    const { account, order, tell } = visit;
+    const arrival = counter.arrivalOf({ account, ...from }, order);
+    return serveTaking(
+      {
+        call: 'orders',
+        what: order.reduceOnly ? 'close' : 'entry',
+        refuses: visit.refuses,
+        victim: { account, client_order_id: arrival.clientOrderId },
+        note: (outcome) => desk.note(arrival, outcome, null),
+        async take() {
+          const { taken, ...more } = await counter.take(arrival, order);
+          return { answer: tell(taken), ...more };
+        },
+      },
+      from.asker,
+      response,
+    );
+  }
+
+  async function serveStop(visit: StopVisit, from: From, response: ServerResponse): Promise<void> {
+    const { account, stop, tell } = visit;
+    const arrival = await counter.stopArrivalOf({ account, ...from }, stop);
+    return serveTaking(
+      {
+        call: 'stops',
+        what: 'stop',
+        refuses: visit.refuses,
+        victim: { account, client_order_id: arrival.clientOrderId },
+        note: (outcome) => desk.stops.note(arrival, outcome, null),
+        async take() {
+          const { taken, ...more } = await counter.takeStop(arrival, stop);
+          return { answer: tell(taken), ...more };
+        },
+      },
+      from.asker,
+      response,
+    );
+  }
+
+  /** An order, or a stop. */
+  async function serveTaking(
+    { call, what, refuses, victim, note, take }: Taking,
+    asker: string | null,
     response: ServerResponse,
   ): Promise<void> {
-    const arrival = arrivalOf({ account, asker, arrivedAt }, order);
-    const victim = { account, client_order_id: arrival.clientOrderId };
-    await traps.pass('arrived', asker, victim, order.reduceOnly);
-    const trouble = faults.meet({ account, asker, call: 'orders' });
+    const { account } = victim;
+    await traps.pass('arrived', asker, victim, what);
+    const trouble = faults.meet({ account, asker, call });
     if (!(await getsThrough(trouble, response))) {
-      await desk.note(arrival, 'not_taken', null);
+      await note('not_taken');
       return turnAway(trouble, { account, asker }, response);
     }
-    const { taken, isNew, isAnswered } = await take(arrival, order);
-    if (isNew) await traps.pass('accepted', asker, victim, order.reduceOnly);
-    if (await deliver(tell(taken), isAnswered ? trouble : { ...trouble, after: 'lose' }, response))
-      await traps.pass('answered', asker, victim, order.reduceOnly);
+    const refusal = await refuses?.();
+    if (refusal) {
+      await note('rejected');
+      return void (await deliver(refusal, trouble, response));
+    }
+    const { answer, isNew, isAnswered } = await take();
+    if (isNew) await traps.pass('accepted', asker, victim, what);
+    if (await deliver(answer, isAnswered ? trouble : { ...trouble, after: 'lose' }, response))
+      await traps.pass('answered', asker, victim, what);
   }
 
   async function serveOther(
@@ -197,6 +259,13 @@ export async function openExchange({ file, port = 0, dialect = paper }: Exchange
         // Who listens is told without having asked.
         if (streams.state(account).listening > 0) await desk.stir(account);
         return send(response, ok({}));
+      case 'POST prices':
+        await desk.setPrices(told.readPrices(body));
+        return send(response, ok({}));
+      case 'POST stops':
+        return send(response, await stopByHand(account, told.readStopByHand(body)));
+      case 'DELETE stops':
+        return send(response, ok({ removed: await desk.stops.removeAll(account) }));
       case 'POST clock':
         aheadMs = told.readClock(body);
         return send(response, ok({}));
@@ -221,10 +290,21 @@ export async function openExchange({ file, port = 0, dialect = paper }: Exchange
     }
   }
 
+  /** As the account's owner would on the exchange's own pages. */
+  async function stopByHand(account: AccountId, stop: AskedStop): Promise<Answer> {
+    const from = { account, asker: BY_HAND, arrivedAt: Date.now() };
+    const { taken } = await counter.takeStop(await counter.stopArrivalOf(from, stop), stop);
+    return taken.outcome === 'accepted' ? ok({ ref: taken.stop.ref }) : problem(422, taken.message);
+  }
+
   /** With the ids as they stood on the wire. */
   async function ledger() {
-    const { orders, ...rest } = await desk.ledger();
-    return { orders: orders.map((row) => ({ ...row, broker_ref: refOf(row.broker_ref) })), ...rest };
+    const { orders, stops, ...rest } = await desk.ledger();
+    const onTheWire = <Row extends { broker_ref: string }>(row: Row): Row => ({
+      ...row,
+      broker_ref: refOf(row.broker_ref),
+    });
+    return { orders: orders.map(onTheWire), stops: stops.map(onTheWire), ...rest };
   }
 
   /** The head of the answer comes as soon as the trap is set, the body when somebody fell into it. */

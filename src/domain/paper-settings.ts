@@ -58,6 +58,9 @@ export const storedPaperSettings = ({
   ...(price !== null && { price }),
 });
 
+export const hasSamePrices = (one: PaperSettings, other: PaperSettings): boolean =>
+  one.seed === other.seed && JSON.stringify(one.price) === JSON.stringify(other.price);
+
 /** What was not given is the default; nothing given at all is all defaults. */
 export function readPaperSettings(input: unknown): Reading {
   return mergePaperSettings(DEFAULT_PAPER_SETTINGS, input ?? {});

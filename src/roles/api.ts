@@ -89,11 +89,14 @@ import { settleOrder } from '../app/orders/settle-order.ts';
 import { openOrderStream } from '../app/orders/stream-orders.ts';
 import { placeTraced, receiveTraced } from '../app/orders/traced.ts';
 import { createSecretBox, openingOnce, randomToken } from '../app/secret-box.ts';
+import { openPaper } from '../broker/paper/paper.ts';
 import type { Config } from '../config/config.ts';
 import { keptKey, sealingKeyOf } from '../config/keys.ts';
+import { openPaperLedger } from '../data/orders/paper-ledger.ts';
 import { restoredAt } from '../data/orders/restored.ts';
 import type { Counters } from '../domain/counters.ts';
-import { millis } from '../domain/ids.ts';
+import { type AccountId, millis } from '../domain/ids.ts';
+import type { PaperSettings } from '../domain/paper-settings.ts';
 import { ownHosts } from '../http/hosts.ts';
 import { buildServer } from '../http/server.ts';
 import type { Mailer } from '../mail/mailer.ts';
@@ -162,6 +165,11 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
   const restored = await restoredAt(db);
 
   // What the service's functions take their dependencies from; each names the few that it uses.
+  const openBook = openPaper({ ledger: openPaperLedger(db), clock, wait: base.wait });
+  const settlePaper = async (id: AccountId, paper: PaperSettings, isJump: boolean) => {
+    const { signal } = new AbortController();
+    await (await openBook({ id, paper }, signal)).settle(isJump, signal);
+  };
   const deps = {
     ...{ ...base, secrets, tokens, strangers, overLimit, feeds, plans, rateLimit, ...timings },
     ...{ hasher, turns: createTurns(), decoyHash, captcha, mailer, later, baseUrl, lifetimes: config.auth },
@@ -273,7 +281,8 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
       readAccounts: reading.accounts,
       readAccount: bind(readAccount),
       createAccount: bind(createAccount),
-      updateAccount: (...args) => updateAccount({ ...deps, beginningOfDay: bind(beginningOfDay) }, ...args),
+      updateAccount: (...args) =>
+        updateAccount({ ...deps, beginningOfDay: bind(beginningOfDay), settlePaper }, ...args),
       removeAccount: bind(removeAccount),
       revealSecret: bind(revealSecret),
       regenerateSecret: bind(regenerateSecret),

@@ -4,14 +4,17 @@ import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
 import type { ShownAccount, WithSecret } from '../../src/app/accounts/accounts.ts';
-import { BrokerUnavailable } from '../../src/broker/broker.ts';
+import { BrokerUnavailable, type StopOrder } from '../../src/broker/broker.ts';
+import { openPaper } from '../../src/broker/paper/paper.ts';
 import { sql } from '../../src/data/engine/db.ts';
+import { openPaperLedger } from '../../src/data/orders/paper-ledger.ts';
 import { decimal } from '../../src/domain/decimal.ts';
-import { timestamp } from '../../src/domain/ids.ts';
+import { type ClientOrderId, timestamp } from '../../src/domain/ids.ts';
 import type { OrderResult } from '../../src/domain/orders/result.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import type { Store } from '../../src/store/store.ts';
 import { STARTS_QUEUE } from '../../src/worker/host/pool.ts';
+import { NO_HURRY } from '../broker/paper-desk.ts';
 import { scriptedBroker, scriptedWorld } from '../worker/scripted-broker.ts';
 import { openWorld, type Problem, settableClock, type Trader, type World } from '../world.ts';
 import { makeSession, SIGNED } from './credentials.ts';
@@ -137,6 +140,8 @@ describe('a new account', () => {
         reject: null,
         lose_answer: false,
         seed: 1,
+        protection: 'native',
+        price: null,
       },
       webhook_url: `https://fillpath.example/webhook/${webhook_token}/order`,
     });
@@ -296,6 +301,36 @@ describe('a change', () => {
     assert.equal((await world.send(trader)).body.status, 'filled');
   });
 
+  test('of prices settles what waits up to that moment, and at it', async (t) => {
+    const world = await openWorld(t);
+    const trader = await world.makeTrader();
+    const patch = (price: object | null) =>
+      world.as<ShownAccount>(trader, 'PATCH', urlOf(trader), { paper: { price } });
+    await patch({ 'BTCUSDT.P': 50_000 });
+    assert.equal((await world.send(trader)).body.status, 'filled');
+    const ledger = openPaperLedger(world.db);
+    const open = openPaper({ ledger, clock: { now: Date.now }, wait: async () => {} });
+    const book = await open({ id: trader.account.id, paper: { price: { BTCUSDT: 50_000 } } }, NO_HURRY);
+    const instrument = await book.resolve('BTCUSDT', NO_HURRY);
+    assert.ok(!('rejection' in instrument));
+    const stop: StopOrder = {
+      clientOrderId: 'fs1' as ClientOrderId,
+      instrument,
+      side: 'sell',
+      quantity: decimal(1),
+      price: decimal(49_000),
+      triggerBy: 'last',
+    };
+    assert.equal((await book.stops.place(stop, NO_HURRY)).outcome, 'accepted');
+    const { body } = await patch({ BTCUSDT: 48_000.04 });
+    assert.deepEqual(body.paper?.price, { BTCUSDT: 48_000.04 });
+    const fired = await ledger.findStop(trader.account.id, stop.clientOrderId);
+    assert.equal(fired?.status, 'triggered');
+    const order = await ledger.find(trader.account.id, fired?.orderId ?? assert.fail());
+    assert.deepEqual([order?.status, order?.fillPrice], ['filled', '48000']);
+    assert.equal((await patch(null)).body.paper?.price, null);
+  });
+
   test('of one setting each, all at once, loses none', async (t) => {
     const world = await openWorld(t);
     const trader = await world.makeTrader();
@@ -314,7 +349,8 @@ describe('a change', () => {
       [200, 200, 200, 200, 200],
     );
     const { paper } = await show(world, trader);
-    assert.deepEqual(paper, Object.assign({ latency_ms: 0 }, ...changes));
+    const untouched = { latency_ms: 0, protection: 'native', price: null };
+    assert.deepEqual(paper, Object.assign(untouched, ...changes));
   });
 
   test('is refused whole if any field is wrong, and an empty one says nothing', async (t) => {

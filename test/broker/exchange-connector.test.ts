@@ -6,7 +6,13 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
-import { BrokerBusy, type BrokerOrder, BrokerUnavailable, type OpenOrder } from '../../src/broker/broker.ts';
+import {
+  BrokerBusy,
+  type BrokerOrder,
+  BrokerUnavailable,
+  type OpenOrder,
+  type StopOrder,
+} from '../../src/broker/broker.ts';
 import { describe as instrumentOf } from '../../src/broker/paper/market.ts';
 import { openRemotePaper } from '../../src/broker/paper/remote.ts';
 import { decimal } from '../../src/domain/decimal.ts';
@@ -40,8 +46,8 @@ const CONNECTED = {
     finds_by_client_id_ms: null,
     reduce_only: true,
     fractional_quantities: true,
-    stop: 'none',
-    moves: 'replace',
+    stop: 'position',
+    moves: 'amend',
     reserves: false,
     stop_entries: false,
     time_in_force: [],
@@ -66,6 +72,15 @@ const OPEN: OpenOrder = {
   quantity: decimal(1),
   fillQuantity: decimal(0),
   reduceOnly: false,
+};
+
+const STOP: StopOrder = {
+  clientOrderId: 'fs1' as ClientOrderId,
+  instrument: ORDER.instrument,
+  side: 'sell',
+  quantity: decimal(1),
+  price: decimal(90_000),
+  triggerBy: 'last',
 };
 
 async function isUnknown(broker: PatientBroker, order = ORDER): Promise<void> {
@@ -174,6 +189,21 @@ describe('whatever an exchange may answer', () => {
       () => broker.verify(),
     ])
       await assert.rejects(ask(), BrokerUnavailable);
+    await isNotBelievedOfStops(broker);
+  }
+
+  async function isNotBelievedOfStops({ stops }: PatientBroker): Promise<void> {
+    assert.equal((await stops.place(STOP)).outcome, 'unknown');
+    assert.equal(
+      (await stops.move(STOP, { ...STOP, clientOrderId: 'fs2' as ClientOrderId })).outcome,
+      'unknown',
+    );
+    for (const ask of [
+      () => stops.remove(STOP),
+      () => stops.standing(STOP.instrument),
+      () => stops.find(STOP),
+    ])
+      await assert.rejects(ask(), BrokerUnavailable);
   }
 
   it('is believed where it is well-formed', async () => {
@@ -257,6 +287,47 @@ describe('whatever an exchange may answer', () => {
     ])
       await isNotBelieved(422, JSON.stringify(good(422, { rejection: { ...rejection, ...part } }).body));
     await isNotBelieved(200, JSON.stringify(GOOD[0]?.body).replace('}}', ',"status":"filled"}}'));
+  });
+
+  it('about a stop is believed where it is well-formed, and not where anything in it is wrong', async () => {
+    const stop = {
+      client_order_id: 'fs1',
+      broker_ref: 'r',
+      symbol: 'BTCUSDT',
+      side: 'sell',
+      quantity: null,
+      price: '90000',
+      status: 'standing',
+      order: null,
+      reason: null,
+    };
+    const answers: readonly Good[] = [
+      { status: 200, body: stop },
+      { status: 200, body: { ...stop, status: 'triggered', order: state } },
+      { status: 422, body: { client_order_id: 'fs1', why: 'passed', words: 'The price is beyond it.' } },
+    ];
+    const outcomes: string[] = [];
+    for (const { status, body } of answers) {
+      const broker = await answering(() => Response.json(body, { status }));
+      outcomes.push((await broker.stops.place(STOP)).outcome);
+      if (status === 200) assert.equal((await broker.stops.find(STOP))?.status, body['status']);
+      for (const stranger of [true, [], {}, -1])
+        for (const bad of spoilt(body, stranger))
+          await isNotBelievedOfStops(await answering(() => Response.json(bad, { status })));
+    }
+    assert.deepEqual(outcomes, ['accepted', 'accepted', 'rejected']);
+    for (const wrong of [
+      { status: 'triggered' },
+      { order: state },
+      { client_order_id: 'fs9' },
+      { price: '0' },
+    ])
+      await isNotBelievedOfStops(await answering(() => Response.json({ ...stop, ...wrong })));
+    const items = (more: object) =>
+      answering(() => Response.json({ symbol: 'BTCUSDT', items: [{ ...stop, ...more }] }));
+    assert.equal((await (await items({})).stops.standing(STOP.instrument)).length, 1);
+    for (const ended of [{ status: 'cancelled' }, { status: 'triggered', order: state }])
+      await assert.rejects((await items(ended)).stops.standing(STOP.instrument), BrokerUnavailable);
   });
 
   it('is a limit of its rate only with a delay', async () => {

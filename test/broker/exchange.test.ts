@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openExchange } from '../../chaos/exchange.ts';
+import type { ExchangeLedger } from '../../chaos/exchange-client.ts';
 import { GARBAGE_KINDS } from '../../chaos/exchange-faults.ts';
 import { BrokerUnavailable } from '../../src/broker/broker.ts';
 import { openRemotePaper } from '../../src/broker/paper/remote.ts';
@@ -9,7 +10,8 @@ import { openBrokers } from '../../src/broker/registry.ts';
 import { decimal } from '../../src/domain/decimal.ts';
 import { timestamp } from '../../src/domain/ids.ts';
 import type { PaperSettings } from '../../src/domain/paper-settings.ts';
-import { brokerContract } from '../contracts/broker.ts';
+import { type BrokerHarness, brokerContract } from '../contracts/broker.ts';
+import { protectionContract } from '../contracts/broker-protection.ts';
 import { startProgram } from '../orders/kill-harness.ts';
 import { type ExchangeDesk, exchangeDesk, type Ledger, until } from './exchange-desk.ts';
 import { accepted, accountOf, NO_HURRY, newAccount, orderOf, place, rejected } from './paper-desk.ts';
@@ -21,8 +23,10 @@ before(async () => {
 });
 after(() => desk.end());
 
-brokerContract('paper, at an exchange in a process of its own', async () => {
+/** `terms`: what is so of the account's exchange. */
+async function harness(terms: object = {}): Promise<BrokerHarness> {
   const id = newAccount();
+  await desk.control('POST', `accounts/${id}`, terms);
   let paper: Partial<PaperSettings> = {};
   const set = (change: Partial<PaperSettings>) => () => {
     paper = { ...paper, ...change };
@@ -49,12 +53,53 @@ brokerContract('paper, at an exchange in a process of its own', async () => {
         await desk.breaks(id, 'hang');
       },
       settle: (how) => set({ fill: fills[how] })(),
+      fillPartly: set({ fill: 'partial' }),
+      limitRate: async (ms) => {
+        await desk.breaks(id, 'refuse', { retry_after_ms: ms });
+      },
+      disconnect: async () => {
+        await desk.breaks(id, 'reset');
+      },
+      heal: async () => {
+        await desk.heal();
+      },
+    },
+    protection: {
+      setPrice: async (price) => void (await desk.control('POST', 'prices', { BTCUSDT: Number(price) })),
+      refuseStops: set({ protection: 'refuse' }),
+      loseStopAnswers: set({ protection: 'lose_answer' }),
+      vanishStops: set({ protection: 'vanish' }),
+      removeStopsByHand: async () => void (await desk.control('DELETE', `stops/${id}`)),
+      foreignStop: async (stop) =>
+        void (await desk.control('POST', `stops/${id}`, { ...stop, symbol: 'BTCUSDT' })),
+      placedStops: async () => {
+        const { stops } = await desk.control<ExchangeLedger>('GET', 'ledger');
+        return stops
+          .filter(({ account, what }) => account === id && what === 'placed')
+          .map(({ price, trigger_by }) => ({ price, triggerBy: trigger_by }));
+      },
     },
     ledger: async () =>
       (await desk.ledgerOf(id)).orders.map((row) => ({ clientOrderId: row.client_order_id })),
-    end: async () => {},
+    end: async () => void (await desk.control('POST', 'prices', { BTCUSDT: null })),
   };
-});
+}
+
+for (const suite of [brokerContract, protectionContract])
+  suite('paper, at an exchange in a process of its own', () => harness());
+// What other brokers' stops are like, and whether the contract can tell.
+for (const [kind, terms] of [
+  ['of a quantity, a new one before the old one goes', { stop: 'sized', moves: 'replace' }],
+  ['of a quantity, and what is protected is kept', { stop: 'sized', reserves: true, reduce_only: false }],
+  ['one of the position, and the next takes its place', { moves: 'set', second_stop: 'instead' }],
+  [
+    'that stay when it is flat, and ids that are taken twice',
+    { ends_with_position: false, refuses_duplicates: false },
+  ],
+  ['filled later', { fills_after_ms: { least: 5, most: 50 }, refuses_duplicates: 'while_open' }],
+  ['none at all', { stop: 'none' }],
+] as const)
+  protectionContract(`paper, with stops ${kind}`, () => harness(terms));
 
 describe('the connector', () => {
   it('is the paper broker where the operator names an exchange', async () => {
@@ -224,6 +269,8 @@ describe('the exchange', () => {
       side: 'sell',
       quantity: '2',
       reduce_only: true,
+      limit_price: null,
+      stop_price: null,
       send_before: sold.sendBefore,
       outcome: 'accepted',
       code: null,

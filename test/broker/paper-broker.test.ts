@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { BrokerUnavailable, type Instrument, type Market, type OpenBroker } from '../../src/broker/broker.ts';
+import { type Broker, BrokerUnavailable, type Instrument, type Market } from '../../src/broker/broker.ts';
 import { quote } from '../../src/broker/paper/market.ts';
 import { openPaper, openSimulated } from '../../src/broker/paper/paper.ts';
 import { invalidSymbol } from '../../src/broker/paper/rejections.ts';
@@ -18,9 +18,10 @@ import {
   subtract,
   ZERO,
 } from '../../src/domain/decimal.ts';
-import { timestamp } from '../../src/domain/ids.ts';
+import { type ClientOrderId, timestamp } from '../../src/domain/ids.ts';
 import type { PaperSettings } from '../../src/domain/paper-settings.ts';
 import { type BrokerHarness, brokerContract } from '../contracts/broker.ts';
+import { protectionContract } from '../contracts/broker-protection.ts';
 import {
   accepted,
   accountOf,
@@ -43,55 +44,123 @@ before(async () => {
 });
 after(() => desk.end());
 
-function harnessOf(open: OpenBroker, book = '') {
-  return async (): Promise<BrokerHarness> => {
-    const id = newAccount();
-    let paper: Partial<PaperSettings> = {};
-    const set = (change: Partial<PaperSettings>) => () => {
-      paper = { ...paper, ...change };
-    };
-    const fills = {
-      filled: 'full',
-      partially_filled: 'partial',
-      cancelled: 'cancel',
-      failed: 'fail',
-    } as const;
-    const isPaper = book === '';
-    return {
-      open: () => open(accountOf(id, paper), NO_HURRY),
-      symbols: {
-        platform: 'BINANCE:BTCUSDT.P',
-        broker: 'BTCUSDT',
-        another: 'ETHUSDT',
-        unknown: 'NASDAQ:NOSUCH',
+const SYMBOLS = {
+  platform: 'BINANCE:BTCUSDT.P',
+  broker: 'BTCUSDT',
+  another: 'ETHUSDT',
+  unknown: 'NASDAQ:NOSUCH',
+};
+
+async function paper(): Promise<BrokerHarness> {
+  const id = newAccount();
+  let settings: Partial<PaperSettings> = {};
+  let price: Decimal | undefined;
+  const set = (change: Partial<PaperSettings>) => () => {
+    settings = { ...settings, ...change };
+  };
+  const fills = { filled: 'full', partially_filled: 'partial', cancelled: 'cancel', failed: 'fail' } as const;
+  const lastPrice = (symbol: string) => (symbol === 'BTCUSDT' ? price : undefined);
+  const open = () => openPaper({ ...desk.deps, lastPrice })(accountOf(id, settings), NO_HURRY);
+  return {
+    open,
+    symbols: SYMBOLS,
+    quantity: decimal(1),
+    faults: {
+      loseAnswer: set({ lose_answer: true }),
+      reject: (code) => set({ reject: code })(),
+      rest: set({ fill: 'never' }),
+      settle: (how) => set({ fill: fills[how] })(),
+      fillPartly: set({ fill: 'partial' }),
+    },
+    protection: {
+      async setPrice(last) {
+        await (await open()).settle(false, NO_HURRY);
+        price = last;
+        await (await open()).settle(true, NO_HURRY);
       },
-      quantity: decimal(1),
-      faults: isPaper
-        ? {
-            loseAnswer: set({ lose_answer: true }),
-            reject: (code) => set({ reject: code })(),
-            rest: set({ fill: 'never' }),
-            settle: (how) => set({ fill: fills[how] })(),
-          }
-        : {},
-      ledger: async () => (await desk.rows(book + id)).map((row) => ({ clientOrderId: row.client_order_id })),
-      end: async () => {},
-    };
+      refuseStops: set({ protection: 'refuse' }),
+      loseStopAnswers: set({ protection: 'lose_answer' }),
+      vanishStops: set({ protection: 'vanish' }),
+      removeStopsByHand: async () => removeStops(await open(), 'BTCUSDT'),
+      async foreignStop(stop) {
+        const broker = await open();
+        const instrument = await broker.resolve('BTCUSDT', NO_HURRY);
+        assert.ok(!('rejection' in instrument));
+        const wish = { quantity: null, ...stop, clientOrderId: 'byhand' as ClientOrderId, instrument };
+        assert.ok('stop' in (await broker.stops.take({ ...wish, triggerBy: 'last' }, NO_HURRY)));
+      },
+      placedStops: async () =>
+        (await desk.deps.ledger.read(id)).stops.map(({ price: at, triggerBy }) => ({ price: at, triggerBy })),
+    },
+    ledger: () => ledgerOf(id),
+    end: async () => {},
   };
 }
 
-brokerContract(
-  'paper',
-  harnessOf((account, signal) => openPaper(desk.deps)(account, signal)),
-);
-brokerContract(
-  'simulation',
+const ledgerOf = async (book: string) =>
+  (await desk.rows(book)).map((row) => ({ clientOrderId: row.client_order_id }));
+
+async function removeStops(broker: Broker, symbol: string): Promise<void> {
+  const instrument = await broker.resolve(symbol, NO_HURRY);
+  assert.ok(!('rejection' in instrument) && broker.stops);
+  for (const { clientOrderId, brokerRef, side, price } of await broker.stops.standing(instrument, NO_HURRY)) {
+    const sent = { clientOrderId: clientOrderId ?? assert.fail(), brokerRef, symbol, side, price };
+    await broker.stops.remove({ ...sent, quantity: ZERO, sentAt: timestamp(0) }, NO_HURRY);
+  }
+}
+
+/** A simulation, in our own market or in one whose prices can be set. */
+const simulated = (market: Market, more: Pick<BrokerHarness, 'symbols'> & Partial<BrokerHarness>) => {
+  const id = newAccount();
   // Settings that would reject everything: a simulation does not know them.
-  harnessOf(
-    ({ id }, signal) => openSimulated(desk.deps)(accountOf(id, { reject: 'market_closed' }), NOBODY, signal),
-    'sim:',
-  ),
-);
+  const account = accountOf(id, { reject: 'market_closed', protection: 'refuse', price: { BTCUSDT: 1 } });
+  const open = () => openSimulated(desk.deps)(account, market, NO_HURRY);
+  return {
+    open,
+    quantity: decimal(1),
+    faults: {},
+    protection: { removeStopsByHand: async () => removeStops(await open(), more.symbols.platform) },
+    ledger: () => ledgerOf(`sim:${id}`),
+    end: async () => {},
+    ...more,
+  } satisfies BrokerHarness;
+};
+
+const atHome = async () => simulated(NOBODY, { symbols: SYMBOLS });
+
+async function abroad(): Promise<BrokerHarness> {
+  let bid = decimal(2000);
+  const instrumentOf = (symbol: string): Instrument => ({
+    symbol,
+    description: `${symbol} abroad`,
+    contractSize: decimal(10),
+    quantityStep: decimal(1),
+    minQuantity: decimal(1),
+    tickSize: decimal('0.5'),
+    open: true,
+    nextOpen: null,
+  });
+  const market: Market = {
+    resolve: async (symbol) =>
+      ['GOLD', 'SILVER'].includes(symbol) ? instrumentOf(symbol) : { rejection: invalidSymbol(symbol) },
+    quote: async () => ({ bid, ask: add(bid, decimal('0.5')) }),
+  };
+  const symbols = { platform: 'GOLD', broker: 'GOLD', another: 'SILVER', unknown: 'TIN' };
+  const harness = simulated(market, { symbols });
+  const setPrice = (price: Decimal) => {
+    bid = price;
+  };
+  return { ...harness, protection: { ...harness.protection, setPrice } };
+}
+
+for (const [name, makeHarness] of [
+  ['paper', paper],
+  ['simulation', atHome],
+] as const) {
+  brokerContract(name, makeHarness);
+  protectionContract(name, makeHarness);
+}
+protectionContract('simulation in the market of another broker', abroad);
 
 describe('the paper broker', () => {
   it('is in the complete record of brokers', () => {

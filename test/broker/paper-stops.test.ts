@@ -7,10 +7,14 @@ import type { BrokerOrder, Instrument, Market, StopOrder, StopOutcome } from '..
 import { pathOf, quote } from '../../src/broker/paper/market.ts';
 import { openPaper } from '../../src/broker/paper/paper.ts';
 import { USUAL_MANNERS } from '../../src/broker/paper/rules.ts';
+import { migrate } from '../../src/data/engine/migrate.ts';
+import { openPostgres } from '../../src/data/engine/postgres.ts';
+import { openPaperLedger } from '../../src/data/orders/paper-ledger.ts';
 import { add, compare, type Decimal, decimal, multiply, negate } from '../../src/domain/decimal.ts';
 import { type AccountId, type ClientOrderId, timestamp } from '../../src/domain/ids.ts';
 import type { Side } from '../../src/domain/orders/order.ts';
 import type { PaperSettings } from '../../src/domain/paper-settings.ts';
+import { PostgresMissing, startPostgres } from '../servers/postgres.ts';
 import {
   accepted,
   accountOf,
@@ -674,6 +678,43 @@ describe('in the market of another broker', () => {
     price = { bid: '2711', ask: '2712' };
     const filled = await (await desk.openSimulated(id, market)).find(entry);
     assert.deepEqual([filled?.status, filled?.fillPrice], ['filled', '2711']);
+  });
+});
+
+describe('the ledger on PostgreSQL', () => {
+  it('keeps what waits, moves and fires as the one on disk does', async (t) => {
+    const postgres = await startPostgres().catch((fault: unknown) => {
+      if (!(fault instanceof PostgresMissing)) throw fault;
+      t.skip(fault.message);
+    });
+    if (!postgres) return;
+    const db = await openPostgres(postgres);
+    try {
+      await migrate(db, OPEN_HOURS);
+      const kept: unknown[] = [];
+      const tag = newId();
+      for (const ledger of [desk.deps.ledger, openPaperLedger(db)]) {
+        desk.now = OPEN_HOURS;
+        const id = newAccount();
+        const broker = await desk.open(id, {}, ledger);
+        const named = (name: string) => ({ clientOrderId: `${tag}${name}` as ClientOrderId });
+        const pair = { ...named('b'), limit: away(300_000), stop: away(-300_000), reduceOnly: true };
+        accepted(await broker.place(await orderOf(broker, 'buy', 3, 'BTCUSDT', named('a'))));
+        accepted(await broker.place(await orderOf(broker, 'sell', 1, 'BTCUSDT', pair)));
+        const stop = { ...(await stopAt(broker, 'sell', away(-400))), ...named('c') };
+        standing(await broker.stops.place(stop));
+        standing(await broker.stops.move(stop, { ...stop, price: away(-300), triggerBy: 'mark' }));
+        kept.push(await ledger.read(id), (await broker.stops.find(stop))?.status);
+        desk.now += HOUR;
+        kept.push(await broker.stops.find(stop), await ledger.read(id), await broker.openOrders());
+      }
+      const bare = (value: unknown) => JSON.stringify(value).replaceAll(/paper-[\da-f]{20}/g, 'ref');
+      assert.equal(bare(kept.slice(kept.length / 2)), bare(kept.slice(0, kept.length / 2)));
+      assert.match(bare(kept), /"status":"triggered"/);
+    } finally {
+      await db.close();
+      await postgres.stop();
+    }
   });
 });
 

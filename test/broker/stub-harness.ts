@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { after, before } from 'node:test';
 import { openExchange } from '../../chaos/exchange.ts';
 import type { ExchangeLedger } from '../../chaos/exchange-client.ts';
+import type { Dialect } from '../../chaos/exchange-dialect.ts';
 import { GARBAGE_KINDS } from '../../chaos/exchange-faults.ts';
 import type { Broker, BrokerAccount, OpenBroker } from '../../src/broker/broker.ts';
 import type { AccountId } from '../../src/domain/ids.ts';
@@ -25,9 +26,11 @@ export function stubHarness(broker: string, openAt: (url: string) => OpenBroker,
   let dir = '';
   let exchange: Awaited<ReturnType<typeof openExchange>>;
   let open: OpenBroker;
+  let dialect: Dialect;
   before(async () => {
     dir = await mkdtemp(join(tmpdir(), `fillpath-${broker}-`));
-    exchange = await openExchange({ file: join(dir, 'exchange.db'), dialect: await stubOf(broker) });
+    dialect = await stubOf(broker);
+    exchange = await openExchange({ file: join(dir, 'exchange.db'), dialect });
     open = openAt(exchange.url);
   });
   after(async () => {
@@ -67,22 +70,25 @@ export function stubHarness(broker: string, openAt: (url: string) => OpenBroker,
         control('POST', 'faults', { kind, ttl_ms: 60_000, accounts: [id], ...more }),
       heal: () => control('DELETE', 'faults'),
       async ledger() {
-        const { orders, positions, requests } = await control<ExchangeLedger>('GET', 'ledger');
+        const { orders, positions, requests, stops } = await control<ExchangeLedger>('GET', 'ledger');
         const own = (row: { account: string }) => row.account === id;
         return {
           orders: orders.filter(own),
           positions: positions.filter(own),
           requests: requests.filter(own),
+          stops: stops.filter(own),
         };
       },
     };
   }
 
-  /** What every stub does by the engine's own means. */
+  /** What every stub does by the engine's own means. `own.protection`: what is so of this broker's stops. */
   async function harness(
     own: Omit<BrokerHarness, 'open' | 'faults' | 'ledger' | 'end'>,
     terms: object = {},
   ): Promise<BrokerHarness> {
+    const market = dialect.markets?.find(({ symbol }) => symbol === own.symbols.broker);
+    const listing = market?.of ?? own.symbols.broker;
     const { id, connect, set, breaks, heal, ledger } = await account(terms);
     const broken = (kind: string, more?: object) => async () => {
       await breaks(kind, more);
@@ -112,8 +118,22 @@ export function stubHarness(broker: string, openAt: (url: string) => OpenBroker,
           await heal();
         },
       },
+      protection: {
+        setPrice: async (price) => void (await control('POST', 'prices', { [listing]: Number(price) })),
+        refuseStops: () => set({ protection: 'refuse' }),
+        loseStopAnswers: () => set({ protection: 'lose_answer' }),
+        vanishStops: () => set({ protection: 'vanish' }),
+        removeStopsByHand: async () => void (await control('DELETE', `stops/${id}`)),
+        foreignStop: async (stop) =>
+          void (await control('POST', `stops/${id}`, { ...stop, symbol: own.symbols.broker })),
+        placedStops: async () =>
+          (await ledger()).stops
+            .filter(({ what }) => what === 'placed')
+            .map(({ price, trigger_by }) => ({ price, triggerBy: trigger_by })),
+        ...own.protection,
+      },
       ledger: async () => (await ledger()).orders.map((row) => ({ clientOrderId: row.client_order_id })),
-      end: async () => {},
+      end: async () => void (await control('POST', 'prices', { [listing]: null })),
     };
   }
 

@@ -33,6 +33,7 @@ import type { ClientOrderId } from '../../src/domain/ids.ts';
 import type { OrderError, RejectionCode, Side } from '../../src/domain/orders/order.ts';
 import { NEVER } from '../broker/paper-desk.ts';
 import { PATIENT_MS, type PatientBroker, patient, queryOf } from '../broker/patient.ts';
+import type { ProtectionHooks } from './protection-desk.ts';
 
 const BROKER_REJECTIONS = [
   'insufficient_margin',
@@ -106,13 +107,15 @@ export interface BrokerHarness {
     /** Ends whatever the broker was asked to do wrong. */
     heal?(): Promise<void> | void;
   };
+  /** What can be done to stops there, and to prices (protection-desk.ts). Without it every case of that suite is skipped. */
+  readonly protection?: ProtectionHooks;
   /** What the broker itself has accepted, seen from behind the connector. */
   ledger(): Promise<readonly { readonly clientOrderId: string | null }[]>;
   end(): Promise<void>;
 }
 
 /** One account with its connection: what a case works with. */
-interface Desk {
+export interface Desk {
   readonly harness: BrokerHarness;
   readonly broker: PatientBroker;
   /** The connection itself. */
@@ -125,9 +128,10 @@ interface Desk {
   reopen(): Promise<Desk>;
 }
 
-export function brokerContract(name: string, makeHarness: () => Promise<BrokerHarness>): void {
+/** Numbers the cases of a suite; each has a fresh account and its connection. */
+export function rulesFor(makeHarness: () => Promise<BrokerHarness>) {
   let cases = 0;
-  const rule = (sentence: string, body: (desk: Desk, t: TestContext) => Promise<void>) => {
+  return (sentence: string, body: (desk: Desk, t: TestContext) => Promise<void>) => {
     cases++;
     it(`${String(cases).padStart(2, '0')} ${sentence}`, async (t) => {
       const harness = await makeHarness();
@@ -140,7 +144,10 @@ export function brokerContract(name: string, makeHarness: () => Promise<BrokerHa
       }
     });
   };
+}
 
+export function brokerContract(name: string, makeHarness: () => Promise<BrokerHarness>): void {
+  const rule = rulesFor(makeHarness);
   describe(`the connector contract: ${name}`, () => {
     rule("the platform's symbol resolves to the broker's instrument", async ({ harness, instrument }) => {
       assert.equal(instrument.symbol, harness.symbols.broker);
@@ -713,7 +720,7 @@ function listening(connection: Broker) {
 }
 
 let ids = 0;
-const newId = (): ClientOrderId => `contract${String(++ids).padStart(12, '0')}` as ClientOrderId;
+export const newId = (): ClientOrderId => `contract${String(++ids).padStart(12, '0')}` as ClientOrderId;
 
 const isOpen = ({ status }: BrokerOrderState): boolean =>
   status === 'placed' || status === 'partially_filled';
@@ -728,7 +735,7 @@ async function followed(
 }
 
 /** Some brokers decide a moment later. */
-async function becomes(
+export async function becomes(
   broker: PatientBroker,
   { order, brokerRef }: { readonly order: BrokerOrder; readonly brokerRef: string | null },
   isSo: (state: BrokerOrderState) => boolean,
@@ -791,7 +798,7 @@ const withinReach = (desk: Desk, besides: readonly Question[] = []): readonly As
 const isPlaceOutcome = (answer: unknown): answer is PlaceOutcome =>
   typeof answer === 'object' && answer !== null && 'outcome' in answer;
 
-function acceptedState(outcome: PlaceOutcome): BrokerOrderState {
+export function acceptedState(outcome: PlaceOutcome): BrokerOrderState {
   assert.equal(outcome.outcome, 'accepted', JSON.stringify(outcome));
   return (outcome as Extract<PlaceOutcome, { outcome: 'accepted' }>).state;
 }

@@ -37,6 +37,7 @@ const TABLES = [
   'audit_checkpoints',
   'pruned',
   'paper_orders',
+  'paper_stops',
   'paper_accounts',
   'strategy_positions',
 ];
@@ -285,9 +286,27 @@ for (const [name, openPlace] of PLACES)
             paper(name, kept.id, 'filled'),
           ]),
         ]);
+        const stop = (id: string, status: string, age: number) =>
+          sql`insert into paper_stops (book, client_order_id, broker_ref, symbol, side, price, trigger_by, is_beside, status,
+                order_id, accepted_at, updated_at)
+              values (${ACCOUNT}, ${id}, 'r', 'BTCUSDT', 'sell', '1', 'last', ${false}, ${status},
+                ${`${id}#stop`}, ${ago(age)}, ${ago(age)})`;
+        await db.commit([
+          stop('fs1', 'triggered', 31 * DAY),
+          stop('fs2', 'standing', 31 * DAY),
+          stop('fs3', 'cancelled', 29 * DAY),
+          paper(ACCOUNT, 'fs1#stop', 'filled'),
+        ]);
         await prune({ order: 30 });
         const left = await db.all<{ id: string }>(sql`select client_order_id as id from paper_orders`);
         assert.deepEqual(left.map(({ id }) => id).sort(), [rests.id, rests.id, kept.id, kept.id].sort());
+        const stops = await db.all<{ id: string }>(
+          sql`select client_order_id as id from paper_stops order by 1`,
+        );
+        assert.deepEqual(
+          stops.map(({ id }) => id),
+          ['fs2', 'fs3'],
+        );
         const [first] = await db.all<{ positions: string; profit: string }>(
           sql`select * from paper_accounts`,
         );

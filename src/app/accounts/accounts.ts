@@ -25,7 +25,13 @@ import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { mergeGuards, showGuards } from '../../domain/guards/settings.ts';
 import { type SealingKey, sealProblem } from '../../domain/identity/sealed.ts';
 import { type AccountId, isUuid, type SessionId, timestamp, type UserId } from '../../domain/ids.ts';
-import { mergePaperSettings, type PaperSettings, readPaperSettings } from '../../domain/paper-settings.ts';
+import {
+  hasSamePrices,
+  mergePaperSettings,
+  type PaperSettings,
+  readPaperSettings,
+  storedPaperSettings,
+} from '../../domain/paper-settings.ts';
 import type { OutOfSync } from '../../domain/signals/strategy.ts';
 import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
@@ -173,7 +179,7 @@ export async function createAccount(
     credentialsVerified: !NEEDS_CREDENTIALS[broker],
     credentialsRefused: false,
     halted: false,
-    paper: paper?.settings ?? null,
+    paper: paper && storedPaperSettings(paper.settings),
     connectionVersion: 1,
     credentialsVersion: 1,
     revision: 1,
@@ -237,6 +243,8 @@ export async function updateAccount(
     readonly checksCertificates: boolean;
     /** What `max_daily_loss` counts from today. */
     beginningOfDay(account: Account): Promise<readonly Statement[] | Denial>;
+    /** What waits in its book for a price comes to what it came to up to now; `isJump`: and at the prices of now. */
+    settlePaper(account: AccountId, paper: PaperSettings, isJump: boolean): Promise<void>;
   },
   owner: Owner,
   id: string,
@@ -263,11 +271,11 @@ export async function updateAccount(
       unit.push(...found);
     }
     if (Object.keys(fields).length > 0) unit.push(changeAccount(account.id, fields));
-    if (patch !== undefined) {
-      if (account.brokerName !== 'paper') return notPaper();
-      const merged = mergePaperSettings(paperOf(account), patch);
-      if ('problems' in merged) return deny('request_invalid', { detail: merged.problems.join(' ') });
-      unit.push(changePaper(account.id, account.connectionVersion, merged.settings));
+    const paper = patch === undefined ? null : mergedPaper(account, patch);
+    if (paper && isDenial(paper)) return paper;
+    if (paper) {
+      await deps.settlePaper(account.id, paper.before, false);
+      unit.push(changePaper(account.id, account.connectionVersion, storedPaperSettings(paper.after)));
     }
     const changed = [
       ...Object.keys(fields).map(asShown),
@@ -276,11 +284,23 @@ export async function updateAccount(
     ];
     unit.push(noted(owner, account.id, 'account_updated', deps.clock.now(), { changed }));
     const lost = await deps.db.commit(unit);
-    if (lost === null) return readAccount(deps, owner.id, id);
+    if (lost === null) {
+      if (paper && !hasSamePrices(paper.before, paper.after))
+        await deps.settlePaper(account.id, paper.after, true);
+      return readAccount(deps, owner.id, id);
+    }
     // Halted, changed or gone since it was read.
     if (lost !== 'version' && !guards) return noSuchAccount();
   }
   return deny('account_changed');
+}
+
+function mergedPaper(account: Account, patch: unknown) {
+  if (account.brokerName !== 'paper') return notPaper();
+  const before = paperOf(account);
+  const merged = mergePaperSettings(before, patch);
+  if ('problems' in merged) return deny('request_invalid', { detail: merged.problems.join(' ') });
+  return { before, after: merged.settings };
 }
 
 const nobodyChecks = (): Denial =>

@@ -21,6 +21,7 @@ import {
   oldMarks,
   oldNotices,
   oldOrders,
+  oldPaperStops,
   oldSignals,
   oldTries,
   oldWatches,
@@ -128,7 +129,12 @@ function kindsOf(deps: RetentionDeps): Record<string, Next> {
     strategy_positions: until(() => silentStrategies(db, ago(SILENT_LIFE_MS), ROWS)),
     surplus_strategies: until(() => surplusStrategies(db, MOST_STRATEGIES, ROWS)),
     signals: until(() => oldSignals(db, ago(signalMs), ROWS)),
-    ...(orderMs === null ? {} : { orders: ordersBefore(db, now - orderMs) }),
+    ...(orderMs === null
+      ? {}
+      : {
+          orders: ordersBefore(db, now - orderMs),
+          paper_stops: until(() => oldPaperStops(db, ago(orderMs), FEW_ROWS)),
+        }),
     ...(auditMs === null ? {} : { audit_entries: () => oldEntries(deps, now - auditMs) }),
   };
 }

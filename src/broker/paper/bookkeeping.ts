@@ -113,8 +113,8 @@ export function keepBook({ ledger, clock }: Deps, rules: Rules, venue: Venue) {
   const momentIn = async (listings: readonly Listing[], signal: AbortSignal): Promise<Omit<Moment, 'now'>> =>
     venue.prices(listings, signal);
 
-  const settled = (prices: Omit<Moment, 'now'>, isKept = false): Promise<Book> =>
-    inTurn(() => changed((book) => settle(book, rules, { ...prices, now: clock.now() }, isKept)));
+  const settled = (prices: Omit<Moment, 'now'>, isLook = true): Promise<Book> =>
+    inTurn(() => changed((book) => settle(book, rules, { ...prices, now: clock.now() }, isLook)));
 
   /** Reads the book, and lets the settings and the prices decide what waits in it. */
   async function look(signal: AbortSignal): Promise<Book> {
@@ -177,7 +177,7 @@ export function keepBook({ ledger, clock }: Deps, rules: Rules, venue: Venue) {
 
     /** Before prices or settings are changed, and after: what waits is settled up to this moment, and at it. */
     async settle(isJump: boolean, signal: AbortSignal): Promise<void> {
-      await settled({ ...(await momentIn([], signal)), isJump }, true);
+      await settled({ ...(await momentIn([], signal)), isJump }, false);
     },
 
     async close(): Promise<void> {

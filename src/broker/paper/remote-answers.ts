@@ -2,7 +2,7 @@
 
 import { type Static, type TProperties, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { MOVES, STOPS, TIMES_IN_FORCE } from '../../domain/capabilities.ts';
+import { MOVES, STOPS as STOP_KINDS, TIMES_IN_FORCE } from '../../domain/capabilities.ts';
 import { type Decimal, parseDecimal, sign } from '../../domain/decimal.ts';
 import { type ClientOrderId, millis, type Timestamp, timestamp } from '../../domain/ids.ts';
 import type { OrderError, RejectionCode } from '../../domain/orders/order.ts';
@@ -12,6 +12,8 @@ import {
   type Instrument,
   type OpenOrder,
   type Position,
+  type StandingStop,
+  type StopState,
   TRADABLE,
 } from '../broker.ts';
 
@@ -38,7 +40,7 @@ const Connected = exactly({
     finds_by_client_id_ms: orNull(Type.Number({ minimum: 0 })),
     reduce_only: Type.Boolean(),
     fractional_quantities: Type.Boolean(),
-    stop: Type.Enum([...STOPS]),
+    stop: Type.Enum([...STOP_KINDS]),
     moves: Type.Enum([...MOVES]),
     reserves: Type.Boolean(),
     stop_entries: Type.Boolean(),
@@ -131,7 +133,7 @@ export const openOrderOf = (answer: Static<typeof OpenOrderAnswer>): OpenOrder =
   reduceOnly: answer.reduce_only,
 });
 
-const StateAnswer = Type.Refine(
+const brokerState = Type.Refine(
   exactly({
     broker_ref: orNull(text),
     status: Type.Enum(['placed', 'partially_filled', 'filled', 'cancelled', 'failed']),
@@ -148,12 +150,14 @@ const StateAnswer = Type.Refine(
     return filled > 0 || status === 'cancelled' || status === 'failed';
   },
 );
-const OrderAnswer = exactly({ client_order_id: clientOrderId, state: StateAnswer });
+const OrderAnswer = exactly({ client_order_id: clientOrderId, state: brokerState });
 export const ORDER = Compile(OrderAnswer);
 export const NO_ORDER = Compile(exactly({ client_order_id: clientOrderId }));
 export const NO_REFERENCE = Compile(exactly({ broker_ref: text }));
 
-export const stateOf = ({ state }: Static<typeof OrderAnswer>): BrokerOrderState => ({
+export const stateOf = ({ state }: Static<typeof OrderAnswer>): BrokerOrderState => readState(state);
+
+const readState = (state: Static<typeof brokerState>): BrokerOrderState => ({
   brokerRef: state.broker_ref,
   status: state.status,
   fillQuantity: state.fill_quantity,
@@ -198,4 +202,45 @@ export const errorOf = ({
   message,
   ...(retry_after !== undefined && { retry_after }),
   ...(market_hours !== undefined && { market_hours }),
+});
+
+const StopAnswer = Type.Refine(
+  exactly({
+    client_order_id: clientOrderId,
+    broker_ref: text,
+    symbol: text,
+    side: Type.Enum(['buy', 'sell']),
+    // null: all that is held
+    quantity: orNull(size),
+    price: size,
+    status: Type.Enum(['standing', 'triggered', 'cancelled', 'expired', 'rejected']),
+    order: orNull(brokerState),
+    reason: orNull(Type.String()),
+  }),
+  // It became an order exactly where it was triggered.
+  ({ status, order }) => (status === 'triggered') === (order !== null),
+);
+export const STOP = Compile(StopAnswer);
+export const STOPS = Compile(exactly({ symbol: text, items: Type.Array(StopAnswer) }));
+export const STOP_REFUSED = Compile(
+  exactly({
+    client_order_id: clientOrderId,
+    why: Type.Enum(['passed', 'no_position', 'gone', 'refused']),
+    words: text,
+  }),
+);
+
+export const standingOf = (answer: Static<typeof StopAnswer>): StandingStop => ({
+  clientOrderId: answer.client_order_id,
+  brokerRef: answer.broker_ref,
+  side: answer.side,
+  price: answer.price,
+  quantity: answer.quantity,
+});
+
+export const stopStateOf = (answer: Static<typeof StopAnswer>): StopState => ({
+  brokerRef: answer.broker_ref,
+  status: answer.status === 'standing' || answer.status === 'triggered' ? answer.status : 'ended',
+  order: answer.order && readState(answer.order),
+  reason: answer.reason,
 });

@@ -3,6 +3,7 @@
 // reason no text from here names it. An answer is believed only where it is exactly what the protocol says.
 
 import { ZERO } from '../../domain/decimal.ts';
+import type { ClientOrderId } from '../../domain/ids.ts';
 import { plainJson, readJson } from '../../domain/signals/json.ts';
 import {
   type Balance,
@@ -15,6 +16,9 @@ import {
   type OpenBroker,
   type PlaceOutcome,
   type Quote,
+  type StopOrder,
+  type StopOutcome,
+  type Stops,
 } from '../broker.ts';
 import { baseAddress, isUnsent, wholeAnswers } from '../wire.ts';
 import { invalidSymbol } from './rejections.ts';
@@ -38,7 +42,12 @@ import {
   positionOf,
   QUOTE,
   REJECTED,
+  STOP,
+  STOP_REFUSED,
+  STOPS,
+  standingOf,
   stateOf,
+  stopStateOf,
   UNLISTED,
 } from './remote-answers.ts';
 
@@ -86,6 +95,84 @@ function connection(
     if (value === undefined) throw unanswered(answer);
     return value;
   }
+
+  /** It may have been taken, whatever comes back: `read` gives undefined where that is no answer to it. */
+  async function send<Outcome>(
+    signal: AbortSignal,
+    path: string,
+    body: object,
+    read: (heard: Heard) => Outcome | undefined,
+  ): Promise<Outcome | { readonly outcome: 'unknown'; readonly reason: string }> {
+    checkOpen();
+    const answer = await ask(signal, 'POST', pathOf('accounts', account, path), body);
+    if ('fault' in answer) {
+      if (answer.isUnsent) throw new BrokerUnavailable(answer.fault);
+      return { outcome: 'unknown', reason: answer.fault };
+    }
+    const outcome = read(answer);
+    if (outcome !== undefined) return outcome;
+    // The exchange promises that it took nothing that it answers so, whatever the body.
+    if (answer.status === 429 && SECONDS.test(answer.retryAfter)) throw tooFast(answer);
+    if (isDenied(answer)) throw unanswered(answer);
+    return { outcome: 'unknown', reason: notAsAgreed(answer) };
+  }
+
+  /** `moves`: under which id the one stands that is to be so from now on. */
+  const sendStop = (stop: StopOrder, signal: AbortSignal, moves?: ClientOrderId): Promise<StopOutcome> =>
+    send<StopOutcome>(
+      signal,
+      'stops',
+      {
+        client_order_id: stop.clientOrderId,
+        symbol: stop.instrument.symbol,
+        side: stop.side,
+        quantity: capabilities.stop === 'position' ? null : stop.quantity,
+        price: stop.price,
+        trigger_by: stop.triggerBy,
+        ...(moves !== undefined && { moves }),
+      },
+      ({ status, body }) => {
+        // Where another takes the place of the first, it has the first one's name.
+        const isIt = (id: ClientOrderId) =>
+          id === stop.clientOrderId || id === moves || capabilities.moves === 'set';
+        if (status === 200 && STOP.Check(body) && isIt(body.client_order_id))
+          return { outcome: 'accepted', clientOrderId: body.client_order_id, brokerRef: body.broker_ref };
+        if (status === 422 && STOP_REFUSED.Check(body) && body.client_order_id === stop.clientOrderId)
+          return { outcome: 'rejected', why: body.why, words: body.words };
+        return undefined;
+      },
+    );
+
+  const stops: Stops = {
+    place: (stop, signal) => sendStop(stop, signal),
+
+    ...(capabilities.moves === 'amend' && {
+      move: ({ clientOrderId }, to, signal) => sendStop(to, signal, clientOrderId),
+    }),
+
+    async remove({ clientOrderId: id }, signal) {
+      await question(
+        signal,
+        'remove_stop',
+        ({ status, body }) =>
+          status === 200 && NO_ORDER.Check(body) && body.client_order_id === id ? true : undefined,
+        { client_order_id: id },
+      );
+    },
+
+    standing: ({ symbol }, signal) =>
+      question(signal, `stops?${new URLSearchParams({ symbol })}`, ({ status, body }) =>
+        status === 200 && STOPS.Check(body) && body.symbol === symbol && body.items.every(isStanding)
+          ? body.items.map(standingOf)
+          : undefined,
+      ),
+
+    find: ({ clientOrderId: id }, signal) =>
+      question(signal, pathOf('stops', id), ({ status, body }) => {
+        if (status === 200 && STOP.Check(body) && body.client_order_id === id) return stopStateOf(body);
+        return status === 404 && NO_ORDER.Check(body) && body.client_order_id === id ? null : undefined;
+      }),
+  };
 
   const positions = (signal: AbortSignal) =>
     question(signal, 'positions', ({ status, body }) =>
@@ -135,30 +222,28 @@ function connection(
         status === 200 && BALANCE.Check(body) ? body : undefined,
       ),
 
-    async place(order, signal): Promise<PlaceOutcome> {
-      checkOpen();
-      const answer = await ask(signal, 'POST', pathOf('accounts', account, 'orders'), {
-        client_order_id: order.clientOrderId,
-        symbol: order.instrument.symbol,
-        side: order.side,
-        quantity: order.quantity,
-        reduce_only: order.reduceOnly,
-        send_before: order.sendBefore,
-      });
-      if ('fault' in answer) {
-        if (answer.isUnsent) throw new BrokerUnavailable(answer.fault);
-        return { outcome: 'unknown', reason: answer.fault };
-      }
-      const { status, body } = answer;
-      if (status === 200 && ORDER.Check(body) && body.client_order_id === order.clientOrderId)
-        return { outcome: 'accepted', state: stateOf(body) };
-      if (status === 422 && REJECTED.Check(body) && body.client_order_id === order.clientOrderId)
-        return { outcome: 'rejected', error: errorOf(body.rejection) };
-      // The exchange promises that it took nothing that it answers so, whatever the body.
-      if (status === 429 && SECONDS.test(answer.retryAfter)) throw tooFast(answer);
-      if (isDenied(answer)) throw unanswered(answer);
-      return { outcome: 'unknown', reason: notAsAgreed(answer) };
-    },
+    place: (order, signal) =>
+      send<PlaceOutcome>(
+        signal,
+        'orders',
+        {
+          client_order_id: order.clientOrderId,
+          symbol: order.instrument.symbol,
+          side: order.side,
+          quantity: order.quantity,
+          reduce_only: order.reduceOnly,
+          send_before: order.sendBefore,
+          ...(order.limit !== undefined && { limit: order.limit }),
+          ...(order.stop !== undefined && { stop: order.stop }),
+        },
+        ({ status, body }) => {
+          if (status === 200 && ORDER.Check(body) && body.client_order_id === order.clientOrderId)
+            return { outcome: 'accepted', state: stateOf(body) };
+          if (status === 422 && REJECTED.Check(body) && body.client_order_id === order.clientOrderId)
+            return { outcome: 'rejected', error: errorOf(body.rejection) };
+          return undefined;
+        },
+      ),
 
     // Many a proxy answers 404 for reasons of its own: only the exchange's own word, about this id, is a no.
     find({ clientOrderId: id, brokerRef: ref }, signal) {
@@ -192,11 +277,15 @@ function connection(
       );
     },
 
+    ...(capabilities.stop !== 'none' && { stops }),
+
     async close() {
       isClosed = true;
     },
   };
 }
+
+const isStanding = ({ status }: { readonly status: string }): boolean => status === 'standing';
 
 interface Heard {
   readonly status: number;

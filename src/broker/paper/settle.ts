@@ -41,14 +41,14 @@ export interface Settled {
   readonly change: BookChange | null;
 }
 
-/** Somebody looks. `isKept`: it is written how far prices were looked at, though nothing came of it. */
-export function settle(book: Book, rules: Rules, moment: Moment, isKept = false): Settled {
+/** Somebody looks; or nobody does, and it is written down that prices were looked at up to here, for they are to change. */
+export function settle(book: Book, rules: Rules, moment: Moment, isLook = true): Settled {
   const draft = draftOf(book);
   walk(draft, rules, moment);
-  lookAround(draft, rules, moment);
+  if (isLook) lookAround(draft, rules, moment);
   // Whoever comes next, perhaps after a restart, is not to go along all of it again.
   const isLong = book.walkedTo !== null && moment.now - millis(book.walkedTo) > HOUR;
-  if (isUnchanged(draft) && !(waits(book) && (isKept || isLong)))
+  if (isUnchanged(draft) && !(waits(book) && (!isLook || isLong)))
     return { book: walkedTo(book, timestamp(moment.now)), change: null };
   const change = changeOf(draft, moment.now);
   return { book: change.book, change };
@@ -184,7 +184,8 @@ function hoursOf(listing: Listing, rules: Rules): (at: number) => boolean {
 }
 
 /** Of what a stop became. No client can give such an id. */
-export const orderOfStop = (id: ClientOrderId): ClientOrderId => `${id}#stop` as ClientOrderId;
+const orderOfStop = (id: ClientOrderId): ClientOrderId => `${id}#stop` as ClientOrderId;
+export const isOfStop = (id: ClientOrderId): boolean => id.endsWith('#stop');
 
 /** The stop is at its price: it becomes an order for what there still is to close, and what stood beside it ends. */
 function fire(draft: Draft, stop: PaperStop, listing: Listing, rules: Rules, moment: Moment): void {

@@ -307,6 +307,25 @@ async function paperOrdersOf(db: Reads, ids: readonly OrderId[]): Promise<Statem
   );
 }
 
+/** Stops of the paper broker that have ended, and what they became. */
+export async function oldPaperStops(db: Db, before: Timestamp, limit: number): Promise<Batch> {
+  const rows = await db.all<{ book: string; client_order_id: string; order_id: string | null }>(
+    sql`select book, client_order_id, order_id from paper_stops
+        where status <> 'standing' and updated_at < ${before} order by updated_at limit ${limit}`,
+  );
+  const books = Map.groupBy(rows, ({ book }) => book);
+  const unit = [...books].flatMap(([book, stops]) => {
+    const of = (ids: readonly string[]) => [sql`book = ${book}`, among('client_order_id', ids)];
+    const orders = stops.flatMap(({ order_id }) => order_id ?? []);
+    const ended = sql`status not in ('placed', 'partially_filled')`;
+    return [
+      mustDelete('paper_stops', join(of(stops.map((stop) => stop.client_order_id)), ' and ')),
+      ...(orders.length > 0 ? [deleteFrom('paper_orders', join([...of(orders), ended], ' and '))] : []),
+    ];
+  });
+  return { rows: rows.length, unit };
+}
+
 // What has been done, for whoever watches.
 
 export const notePruned = (what: string, rows: number, now: Timestamp): Statement =>

@@ -6,7 +6,7 @@ import { MOVES, STOPS, TIMES_IN_FORCE } from '../../domain/capabilities.ts';
 import { SECURITY_EVENTS } from '../../domain/denial.ts';
 import { DAYS } from '../../domain/guards/guards.ts';
 import { SEAL_ALGORITHM } from '../../domain/identity/sealed.ts';
-import { FILLS, REHEARSALS } from '../../domain/paper-settings.ts';
+import { FILLS, PROTECTIONS, REHEARSALS } from '../../domain/paper-settings.ts';
 import { OUT_OF_SYNC } from '../../domain/signals/strategy.ts';
 import { count, flag, id, map, number, orNull, pageOf, saying, text, time } from './parts.ts';
 import { oneOf } from './requests.ts';
@@ -24,6 +24,17 @@ const PaperSettings = Type.Object(
     }),
     lose_answer: flag('true: the answer to placing is lost after the order was accepted'),
     seed: Type.Integer(saying('of the prices')),
+    protection: oneOf(
+      PROTECTIONS,
+      saying(
+        'what becomes of stops: kept, each refused, taken and the answer lost, or gone when somebody looks next',
+      ),
+    ),
+    price: orNull(Type.Record(Type.String(), Type.Number()), {
+      description:
+        'last prices by symbol, from when they are set on, with the usual spread; null: they go their own way. What waits for a price is settled up to that moment, and at it',
+      examples: [null],
+    }),
   },
   {
     title: 'PaperSettings',

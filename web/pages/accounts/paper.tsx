@@ -25,6 +25,13 @@ const REJECTIONS: readonly NonNullable<Paper['reject']>[] = [
   'position_mode_mismatch',
 ];
 
+const PROTECTIONS: Readonly<Record<Paper['protection'], string>> = {
+  native: 'kept, as at a broker',
+  refuse: 'each is refused',
+  lose_answer: 'taken, and the answer is lost',
+  vanish: 'gone at the next look',
+};
+
 const NUMBERS = [
   {
     name: 'starting_cash',
@@ -83,6 +90,13 @@ export function PaperRows({ account, paper }: { readonly account: Account; reado
           options={[['', 'nothing'], ...REJECTIONS.map((code) => [code, code] as const)]}
         />
         <LoseAnswer account={account} isOn={paper.lose_answer} />
+        <Choice
+          account={account}
+          name="protection"
+          meaning="what becomes of stops"
+          value={paper.protection}
+          options={Object.entries(PROTECTIONS)}
+        />
       </dl>
     </Section>
   );
@@ -90,7 +104,7 @@ export function PaperRows({ account, paper }: { readonly account: Account; reado
 
 interface ChoiceProps {
   readonly account: Account;
-  readonly name: 'fill' | 'reject';
+  readonly name: 'fill' | 'reject' | 'protection';
   readonly meaning: string;
   readonly value: string;
   readonly options: readonly (readonly [string, string])[];
