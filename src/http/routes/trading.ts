@@ -24,9 +24,9 @@ import { sendList, wantsCsv } from '../csv-answers.ts';
 import { ORDERS_CSV } from '../csv-columns.ts';
 import { RequestInvalid, sendDenial } from '../problem.ts';
 import { OrderRecord, OrderStory, OrderSummary } from '../schemas/order-answers.ts';
+import { NewOrderBody, NewOrderHeaders } from '../schemas/order-requests.ts';
 import { pageOf } from '../schemas/parts.ts';
 import { OrdersQuery } from '../schemas/queries.ts';
-import { NewOrderBody, NewOrderHeaders } from '../schemas/requests.ts';
 import { NOT_PLACED, PLACED, sendPlaced } from './webhook.ts';
 
 export interface TradingRoutes {

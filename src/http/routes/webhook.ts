@@ -14,7 +14,7 @@ import { sendDenial, sendFault } from '../problem.ts';
 import { queryProblem } from '../query.ts';
 import type { Concern } from '../request-log.ts';
 import { OrderResult, SyncResult } from '../schemas/order-answers.ts';
-import { WebhookBody, WebhookQuery } from '../schemas/requests.ts';
+import { WebhookBody, WebhookQuery } from '../schemas/order-requests.ts';
 
 export interface WebhookRoutes {
   receive(request: WebhookRequest): Promise<Denial | Placed | Synced>;

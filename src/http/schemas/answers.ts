@@ -7,8 +7,10 @@ import { SECURITY_EVENTS } from '../../domain/denial.ts';
 import { DAYS } from '../../domain/guards/guards.ts';
 import { SEAL_ALGORITHM } from '../../domain/identity/sealed.ts';
 import { FILLS, PROTECTIONS, REHEARSALS } from '../../domain/paper-settings.ts';
+import { TRIGGERS, UNPROTECTED } from '../../domain/protection/settings.ts';
 import { OUT_OF_SYNC } from '../../domain/signals/strategy.ts';
 import { count, flag, id, map, number, orNull, pageOf, saying, text, time } from './parts.ts';
+import { protectionDefaults } from './protection.ts';
 import { oneOf } from './requests.ts';
 
 // Accounts
@@ -78,6 +80,9 @@ const Guards = Type.Object(
       }),
       { examples: [null] },
     ),
+    require_stop: orNull(flag('true: an entry that nothing would stop out is refused', true), {
+      examples: [null],
+    }),
     pauses: orNull(
       Type.Array(Type.Object({ from: time('inside'), to: time('not inside'), label: text('why', ['FOMC']) })),
       { examples: [null] },
@@ -105,6 +110,9 @@ const accountFields = {
     examples: [null],
   }),
   guards: Guards,
+  protection_defaults: protectionDefaults,
+  unprotected: oneOf(UNPROTECTED, saying('where the broker refuses a stop: close what is held, or alert')),
+  trigger_by: oneOf(TRIGGERS, saying('which price a stop watches')),
   silence_after: orNull(count('seconds'), {
     description: 'null: nobody is told of silence',
     examples: [null],
