@@ -5,9 +5,11 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
 import { jsonFault, placeIn } from '../../src/domain/signals/json-fault.ts';
+import { AccountBody } from '../../src/http/schemas/account-requests.ts';
 import { LoginBody } from '../../src/http/schemas/auth.ts';
 import type { Schema } from '../../src/http/schemas/named.ts';
-import { AccountBody, NewOrderHeaders, PageQuery, UserChangeBody } from '../../src/http/schemas/requests.ts';
+import { NewOrderHeaders } from '../../src/http/schemas/order-requests.ts';
+import { PageQuery, UserChangeBody } from '../../src/http/schemas/requests.ts';
 import { explain } from '../../src/http/validation.ts';
 import { openWorld, type Problem } from '../world.ts';
 

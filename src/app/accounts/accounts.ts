@@ -14,7 +14,6 @@ import type { Db, Statement } from '../../data/engine/db.ts';
 import { roomFor } from '../../data/identity/room.ts';
 import type { User } from '../../data/identity/users.ts';
 import {
-  BROKERS,
   type BrokerName,
   environmentOf,
   type MarginMode,
@@ -32,11 +31,21 @@ import {
   readPaperSettings,
   storedPaperSettings,
 } from '../../domain/paper-settings.ts';
+import type { TriggerBy, Unprotected } from '../../domain/protection/settings.ts';
 import type { OutOfSync } from '../../domain/signals/strategy.ts';
 import { audit, type RequestContext, writeAudit } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
 import { MOST_CHARACTERS, onePage, type Page, type PageRequest, pageOf } from '../pages.ts';
 import { randomToken, type SecretBox } from '../secret-box.ts';
+import {
+  MOST_SYMBOLS,
+  nobodyChecks,
+  noEnvironment,
+  noMarginMode,
+  notPaper,
+  tooManySymbols,
+} from './account-refusals.ts';
+import { keptDefaults } from './protection-defaults.ts';
 import { type RoomDeps, roomOfUser } from './room.ts';
 
 export interface AccountDeps {
@@ -73,6 +82,9 @@ function showAccount({ baseUrl }: Pick<AccountDeps, 'baseUrl'>, account: Account
     out_of_sync: account.outOfSync,
     margin_mode: takesMarginMode(account.brokerName) ? account.marginMode : null,
     guards: showGuards(account.guards),
+    protection_defaults: account.protectionDefaults,
+    unprotected: account.unprotected,
+    trigger_by: account.triggerBy,
     silence_after: account.silenceAfter,
     require_platform_certificate: account.requirePlatformCertificate,
     halted: account.halted,
@@ -136,6 +148,10 @@ export interface NewAccount {
   readonly silenceAfter: number | null;
   /** Those that are to hold entries back; undefined: none. */
   readonly guards: unknown;
+  /** By symbol; null: none. */
+  readonly protectionDefaults: unknown;
+  readonly unprotected: Unprotected;
+  readonly triggerBy: TriggerBy;
   /** undefined: not given. */
   readonly paper: unknown;
 }
@@ -154,6 +170,8 @@ export async function createAccount(
   const environment = environmentOf(broker, fields.environment);
   if (environment === null) return noEnvironment(broker);
   if (fields.marginMode !== undefined && !takesMarginMode(broker)) return noMarginMode(broker);
+  const defaults = keptDefaults(broker, fields.protectionDefaults);
+  if (isDenial(defaults)) return defaults;
   const secret = randomToken();
   const now = deps.clock.now();
   const id = newId() as AccountId;
@@ -169,9 +187,9 @@ export async function createAccount(
     allowedSymbols: fields.allowedSymbols,
     outOfSync: fields.outOfSync,
     marginMode: fields.marginMode ?? 'cross',
-    protectionDefaults: null,
-    unprotected: 'close',
-    triggerBy: 'last',
+    protectionDefaults: defaults.kept,
+    unprotected: fields.unprotected,
+    triggerBy: fields.triggerBy,
     guards: guards.guards,
     silenceAfter: fields.silenceAfter,
     requirePlatformCertificate: false,
@@ -194,33 +212,6 @@ export async function createAccount(
   return { ...showAccount(deps, account), webhook_secret: secret };
 }
 
-const noEnvironment = (broker: BrokerName): Denial =>
-  deny('request_invalid', {
-    detail: `The environments of ${BROKERS[broker].title} are: ${BROKERS[broker].environments.join(', ')}.`,
-    advice: 'Send one of them, or leave "environment" out for live trading.',
-  });
-
-const noMarginMode = (broker: BrokerName): Denial =>
-  deny('request_invalid', {
-    detail:
-      `An account with ${BROKERS[broker].title} has no margin_mode. ${BROKERS[broker].margin?.help ?? ''}`.trim(),
-    advice: 'Leave "margin_mode" out.',
-  });
-
-/** They are in every list of accounts, and looked through by every order. */
-const MOST_SYMBOLS = 100;
-const tooManySymbols = (): Denial =>
-  deny('too_many', {
-    detail: `An account takes at most ${MOST_SYMBOLS} allowed symbols.`,
-    advice: 'Send fewer, or none at all: an empty list leaves it to the broker.',
-  });
-
-const notPaper = (): Denial =>
-  deny('request_invalid', {
-    detail: 'Only an account with the broker "paper" has paper settings.',
-    advice: 'Leave "paper" out.',
-  });
-
 export interface AccountFields {
   readonly name?: string;
   readonly maxRequestAge?: number;
@@ -229,6 +220,10 @@ export interface AccountFields {
   readonly marginMode?: MarginMode;
   readonly silenceAfter?: number | null;
   readonly requirePlatformCertificate?: boolean;
+  /** As a whole: what is not in it is gone. */
+  readonly protectionDefaults?: unknown;
+  readonly unprotected?: Unprotected;
+  readonly triggerBy?: TriggerBy;
   /** Merged guard by guard. */
   readonly guards?: unknown;
   /** Merged into what is there. */
@@ -270,7 +265,15 @@ export async function updateAccount(
       beginning = found;
       unit.push(...found);
     }
-    if (Object.keys(fields).length > 0) unit.push(changeAccount(account.id, fields));
+    const defaults =
+      fields.protectionDefaults === undefined
+        ? null
+        : keptDefaults(account.brokerName, fields.protectionDefaults);
+    if (defaults && isDenial(defaults)) return defaults;
+    if (Object.keys(fields).length > 0)
+      unit.push(
+        changeAccount(account.id, { ...fields, ...(defaults && { protectionDefaults: defaults.kept }) }),
+      );
     const paper = patch === undefined ? null : mergedPaper(account, patch);
     if (paper && isDenial(paper)) return paper;
     if (paper) {
@@ -302,12 +305,6 @@ function mergedPaper(account: Account, patch: unknown) {
   if ('problems' in merged) return deny('request_invalid', { detail: merged.problems.join(' ') });
   return { before, after: merged.settings };
 }
-
-const nobodyChecks = (): Denial =>
-  deny('request_invalid', {
-    detail:
-      "require_platform_certificate cannot be true here: nothing in front of this service checks the platform's certificate, so every alert would be refused. Ask the operator to set it up (EDGE_CHECKS_CERTIFICATES).",
-  });
 
 /** maxRequestAge → max_request_age: the audit log speaks as the API does. */
 const asShown = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

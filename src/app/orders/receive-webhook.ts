@@ -202,7 +202,11 @@ async function checkAndPlace(
         if (isDenial(current)) return current;
         const checkedAgain = check(current);
         if ('denial' in checkedAgain) return checkedAgain.denial;
-        return { ...current, intent: meant(current, checkedAgain.signal) };
+        return {
+          ...current,
+          intent: meant(current, checkedAgain.signal),
+          wish: wishOf(current.account, checkedAgain.signal),
+        };
       },
       claims: (order) => [...unit, ...keep(order)],
       onAccepted: () => attempt?.decided(),

@@ -38,6 +38,8 @@ export interface Guards {
   readonly max_price_deviation_percent?: number;
   readonly trading_hours?: TradingHours;
   readonly pauses?: readonly Pause[];
+  /** What it opens or adds to is to have a stop. */
+  readonly require_stop?: true;
 }
 
 export type GuardName = keyof Guards;
@@ -62,6 +64,8 @@ export interface GuardFacts {
   readonly price: Decimal | null;
   /** What the broker would fill at: the ask for a buy. */
   readonly brokerPrice: Decimal | null;
+  /** A stop comes with the entry, or stands for what it adds to. */
+  readonly hasStop?: boolean | null;
 }
 
 export function judgeEntry(guards: Guards, facts: GuardFacts): GuardVerdict[] {
@@ -173,6 +177,19 @@ const GUARDS: readonly { readonly guard: GuardName; readonly judge: Judge }[] = 
       const pause = pauses.find(({ from, to }) => now >= millis(from) && now < millis(to));
       if (!pause) return { passes: true, reason: 'there is no pause now' };
       return { passes: false, reason: `there is a pause until ${pause.to}: ${pause.label}` };
+    },
+  },
+  {
+    guard: 'require_stop',
+    judge({ require_stop: isRequired }, { hasStop = null }) {
+      if (!isRequired) return null;
+      if (hasStop === null) return unverified('whether a stop would stand for the position');
+      return {
+        passes: hasStop,
+        reason: hasStop
+          ? 'a stop comes with the entry, or stands for the position'
+          : 'neither the entry nor the account’s protection_defaults bring a stop, and none stands for the position',
+      };
     },
   },
 ];

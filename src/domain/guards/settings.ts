@@ -31,6 +31,7 @@ export function mergeGuards(current: Guards, patch: unknown): Reading {
     }
     const read = reader.read(value);
     if (read === undefined) problems.push(`guards.${name} must be null or ${reader.expected}.`);
+    else if (read === false) delete merged[name];
     else merged[name] = read;
   }
   return problems.length > 0 ? { problems } : { guards: merged as Guards };
@@ -109,6 +110,12 @@ const pauses: Reader = {
   },
 };
 
+/** false takes it away, as null does. */
+const isOn: Reader = {
+  expected: 'true or false',
+  read: (value) => (typeof value === 'boolean' ? value : undefined),
+};
+
 const readers: { readonly [Name in GuardName]-?: Reader } = {
   max_order_quantity: perSymbol,
   max_position: perSymbol,
@@ -118,6 +125,7 @@ const readers: { readonly [Name in GuardName]-?: Reader } = {
   max_price_deviation_percent: number(0, 100, { above: true }),
   trading_hours: tradingHours,
   pauses,
+  require_stop: isOn,
 };
 // A map, because a hostile "__proto__" or "toString" must not find anything.
 const READERS: ReadonlyMap<string, Reader> = new Map(Object.entries(readers));

@@ -11,9 +11,11 @@ import { type Denial, isDenial } from '../../domain/denial.ts';
 import type { UserId } from '../../domain/ids.ts';
 import { answer } from '../answers.ts';
 import { sendDenial } from '../problem.ts';
-import { Balance, Instrument, Positions, VerifiedAccount } from '../schemas/answers.ts';
+import { VerifiedAccount } from '../schemas/answers.ts';
+import { Balance, Instrument, Positions } from '../schemas/broker-answers.ts';
+import { AlignBody } from '../schemas/order-requests.ts';
 import { pageOf as pageSchema } from '../schemas/parts.ts';
-import { AlignBody, SymbolsQuery } from '../schemas/requests.ts';
+import { SymbolsQuery } from '../schemas/requests.ts';
 import { ASKS_BROKER, action, type OfAccount, type Outcome, ofOne, owners, user } from './of-account.ts';
 import { NOT_PLACED, PLACED, sendPlaced } from './webhook.ts';
 

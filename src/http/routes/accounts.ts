@@ -10,18 +10,17 @@ import type { JsonReader } from '../../app/reading.ts';
 import type { Denial } from '../../domain/denial.ts';
 import type { UserId } from '../../domain/ids.ts';
 import { answer, pageOf } from '../answers.ts';
-import { Account, AccountWithSecret, Resumed, WebhookSecret } from '../schemas/answers.ts';
-import { Halted, LeftAtBroker } from '../schemas/halt-answers.ts';
-import { pageOf as pageSchema } from '../schemas/parts.ts';
 import {
   AccountBody,
   AccountChangeBody,
   CredentialsBody,
   DeleteAccountQuery,
   HaltBody,
-  NoBody,
-  PageQuery,
-} from '../schemas/requests.ts';
+} from '../schemas/account-requests.ts';
+import { Account, AccountWithSecret, Resumed, WebhookSecret } from '../schemas/answers.ts';
+import { Halted, LeftAtBroker } from '../schemas/halt-answers.ts';
+import { pageOf as pageSchema } from '../schemas/parts.ts';
+import { NoBody, PageQuery } from '../schemas/requests.ts';
 import { type AccountBrokerRoutes, accountBrokerRoutes } from './account-broker.ts';
 import {
   ASKS_BROKER,
@@ -93,6 +92,7 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
     async (request, reply) => {
       const { name, broker, environment, paper, guards } = request.body;
       const { max_request_age, allowed_symbols, out_of_sync, margin_mode, silence_after } = request.body;
+      const { protection_defaults, unprotected, trigger_by } = request.body;
       const made = await deps.createAccount(ownerOf(request), {
         name,
         broker,
@@ -103,6 +103,9 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
         marginMode: margin_mode,
         guards,
         silenceAfter: silence_after ?? null,
+        protectionDefaults: protection_defaults ?? null,
+        unprotected: unprotected ?? 'close',
+        triggerBy: trigger_by ?? 'last',
         paper,
       });
       return answer(request, reply, made, 201);
@@ -136,6 +139,7 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
       const { out_of_sync: outOfSync, guards, silence_after: silenceAfter } = request.body;
       const { require_platform_certificate: requirePlatformCertificate, margin_mode: marginMode } =
         request.body;
+      const { protection_defaults: protectionDefaults, unprotected, trigger_by: triggerBy } = request.body;
       const changed = await deps.updateAccount(ownerOf(request), request.params.id, {
         ...(name === undefined ? {} : { name }),
         ...(maxRequestAge === undefined ? {} : { maxRequestAge }),
@@ -145,6 +149,9 @@ export function accountRoutes(server: FastifyInstance, deps: AccountRoutes): voi
         ...(guards === undefined ? {} : { guards }),
         ...(silenceAfter === undefined ? {} : { silenceAfter }),
         ...(requirePlatformCertificate === undefined ? {} : { requirePlatformCertificate }),
+        ...(protectionDefaults === undefined ? {} : { protectionDefaults }),
+        ...(unprotected === undefined ? {} : { unprotected }),
+        ...(triggerBy === undefined ? {} : { triggerBy }),
         ...(paper === undefined ? {} : { paper }),
       });
       return answer(request, reply, changed);

@@ -10,7 +10,7 @@ import type { Settlement } from '../../domain/orders/settle.ts';
 import { answer } from '../answers.ts';
 import { RequestInvalid } from '../problem.ts';
 import { OrderRecord } from '../schemas/order-answers.ts';
-import { SettleBody } from '../schemas/requests.ts';
+import { SettleBody } from '../schemas/order-requests.ts';
 
 export interface SettleRoutes {
   settleOrder(owner: Owner, id: string, settlement: Settlement): Promise<Denial | object>;

@@ -12,9 +12,9 @@ import { answer } from '../answers.ts';
 import { sendList, wantsCsv } from '../csv-answers.ts';
 import { SIGNALS_CSV } from '../csv-columns.ts';
 import { RequestInvalid, sendDenial } from '../problem.ts';
+import { CheckBody, NewOrderBody } from '../schemas/order-requests.ts';
 import { pageOf } from '../schemas/parts.ts';
 import { SignalsQuery } from '../schemas/queries.ts';
-import { CheckBody, NewOrderBody } from '../schemas/requests.ts';
 import { CheckedMessage, OrderPlan, SignalRecord, SignalSummary } from '../schemas/signal-answers.ts';
 import { ASKS_BROKER, type OfAccount, ofOne } from './of-account.ts';
 import { asTimestamp, quantityOf } from './trading.ts';
@@ -137,7 +137,7 @@ export function signalRoutes(server: FastifyInstance, deps: SignalRoutes): void 
           summary: 'See what an order would do',
           description: 'On the position as it is now. Nothing is sent.',
           answers: { 200: OrderPlan },
-          denials: ['not_found', ...ASKS_BROKER],
+          denials: ['not_found', 'protection_unsupported', ...ASKS_BROKER],
         },
       },
       schema: { body: NewOrderBody },
@@ -152,6 +152,7 @@ export function signalRoutes(server: FastifyInstance, deps: SignalRoutes): void 
         symbol: body.symbol,
         quantity: quantityOf(body),
         simulation: body.simulation ?? false,
+        fields: body,
       });
       return answer(request, reply, plan);
     },

@@ -14,7 +14,7 @@ import { sendDenial, sendFault } from '../problem.ts';
 import { queryProblem } from '../query.ts';
 import type { Concern } from '../request-log.ts';
 import { OrderResult, SyncResult } from '../schemas/order-answers.ts';
-import { WebhookBody, WebhookQuery } from '../schemas/requests.ts';
+import { WebhookBody, WebhookQuery } from '../schemas/order-requests.ts';
 
 export interface WebhookRoutes {
   receive(request: WebhookRequest): Promise<Denial | Placed | Synced>;
@@ -168,8 +168,8 @@ const concernOf = ({ id, userId, accountId, status }: Placed['order']): Concern 
 });
 
 /** 202: the worker has not answered in time; the order's result can be asked for at its Location. */
-export function sendPlaced(reply: FastifyReply, { order, answered }: Placed): FastifyReply {
+export function sendPlaced(reply: FastifyReply, { order, answered, protection }: Placed): FastifyReply {
   reply.concerns = concernOf(order);
   if (!answered) reply.code(202).header('location', `/trading/orders/${order.id}`);
-  return reply.send(orderResult(order));
+  return reply.send(orderResult(order, protection));
 }
