@@ -31,7 +31,7 @@ const HELD: Readonly<Partial<Record<ExchangeName, unknown>>> = {
       id: 7,
       status: 'open',
       order_type: 'close-long-position',
-      create_time: Math.floor(Date.now() / 1000),
+      create_time: Math.floor(Date.now() / 1000) + 600,
       initial: { contract: 'BTC_USDT', size: 0, text: 'api' },
       trigger: { strategy_type: 0, rule: 2, price: '64000.5' },
     },

@@ -47,7 +47,8 @@ const fired = (more: object = {}) => ({
   reduceOnly: true,
   closeOnTrigger: true,
   createdTime: '1788530654000',
-  updatedTime: `${Date.now()}`,
+  // After it was sent, however long the test has waited.
+  updatedTime: `${Date.now() + 60_000}`,
   ...more,
 });
 
@@ -196,7 +197,7 @@ describe('Bybit’s stop, as it goes out', () => {
     assert.deepEqual([traded?.status, traded?.order?.fillPrice], ['triggered', '63990.1']);
     const { startTime, ...rest } = told(asked[3] ?? assert.fail()).fields as Record<string, string>;
     assert.deepEqual(rest, { category: 'linear', symbol: 'BTCUSDT', limit: '50' });
-    assert.ok(Math.abs(Date.now() - Number(startTime)) < 30_000);
+    assert.ok(Math.abs(Date.now() - Number(startTime)) < 60_000);
     assert.deepEqual(told(asked[4] ?? assert.fail()), {
       route: 'GET /v5/order/history',
       fields: { category: 'linear', symbol: 'BTCUSDT', orderId: 'f1a0' },
@@ -205,7 +206,7 @@ describe('Bybit’s stop, as it goes out', () => {
 
   test('what fired before it was set, at another price, or for the other side, was another', async () => {
     const [before, elsewhere, other] = [
-      fired({ updatedTime: `${Date.now() - 30_000}` }),
+      fired({ updatedTime: `${Date.now() - 3_600_000}` }),
       fired({ triggerPrice: '63000' }),
       fired({ side: 'Buy' }),
     ];

@@ -33,7 +33,8 @@ const row = (more: object = {}, initial: object = {}, trigger: object = {}) => (
   trade_id: 0,
   status: 'open',
   reason: '',
-  create_time: Math.floor(Date.now() / 1000),
+  // After it was sent, however long the test has waited.
+  create_time: Math.floor(Date.now() / 1000) + 60,
   finish_time: 0,
   me_order_id: 0,
   order_type: 'close-long-position',
@@ -269,7 +270,11 @@ describe('Gate’s stops, once they have ended', () => {
     const found = await standing.stops.find(standing.sent(), NO_HURRY);
     assert.deepEqual([found?.status, found?.brokerRef], ['standing', REF]);
     // In millionths of a second, as some of its answers are.
-    const micro = row({ status: 'finished', finish_as: 'cancelled', create_time: Date.now() * 1000 });
+    const micro = row({
+      status: 'finished',
+      finish_as: 'cancelled',
+      create_time: (Date.now() + 60_000) * 1000,
+    });
     const ended = await stopDesk('gate', [wire([]), wire([micro])]);
     assert.equal((await ended.stops.find(ended.sent(), NO_HURRY))?.status, 'ended');
     const none = await stopDesk('gate', [NOT_FOUND, wire([]), wire([row({ id: 3 })])]);
