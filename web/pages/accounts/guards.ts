@@ -5,7 +5,7 @@ import { type Bounds, plain, readNumber, type Typed } from './numbers.ts';
 
 export type Guards = components['schemas']['Guards'];
 type PerSymbol = Readonly<Record<string, number>>;
-export type NumberGuard = Exclude<keyof Guards, 'trading_hours' | 'pauses'>;
+export type NumberGuard = Exclude<keyof Guards, 'trading_hours' | 'pauses' | 'require_stop'>;
 
 interface GuardDescription {
   readonly name: NumberGuard;
