@@ -94,6 +94,7 @@ function Plan({
           </tbody>
         </table>
       )}
+      <Protects legs={(plan as Guarded).protection ?? []} />
       <ul className={styles.verdicts}>
         {passed > 0 && (
           <Verdict mark="passed">
@@ -114,6 +115,41 @@ function Plan({
         )}
       </ul>
     </>
+  );
+}
+
+/** What would protect it. */
+interface Guarded {
+  readonly protection?: readonly {
+    readonly leg: 'stop' | 'target';
+    readonly price: number;
+    readonly quantity: number;
+    readonly how: string;
+  }[];
+}
+
+function Protects({ legs }: { readonly legs: NonNullable<Guarded['protection']> }) {
+  if (legs.length === 0) return null;
+  return (
+    <table className={`table dense ${styles.legs} ${styles.protects}`}>
+      <caption>Protected from its first fill</caption>
+      <thead className="unseen">
+        <tr>
+          <th scope="col">Leg</th>
+          <th scope="col">Price</th>
+          <th scope="col">What it does</th>
+        </tr>
+      </thead>
+      <tbody>
+        {legs.map(({ leg, price, how }) => (
+          <tr key={`${leg} ${price}`}>
+            <td>{leg}</td>
+            <td className="num">{figure(price)}</td>
+            <td className="quiet">{how}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 

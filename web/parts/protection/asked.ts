@@ -7,6 +7,7 @@ import {
   type Ground,
   isEmpty,
   type LevelText,
+  levelFrom,
   levelOf,
   levelProblem,
   priceOf,
@@ -82,6 +83,27 @@ export function sentOf(asked: Asked): Sent {
     ...(trail !== null && { trailing_stop: trail }),
     ...(even !== null && { break_even: even }),
     ...(time !== null && { time_stop: time }),
+  };
+}
+
+/** The fields that send this. */
+export function askedFrom(sent: Sent): Asked {
+  const nothing = asksNothing();
+  const { stop_loss, take_profit, trailing_stop, break_even, time_stop } = sent;
+  const targets = Array.isArray(take_profit)
+    ? take_profit.map(({ at, percent }) => ({ at: levelFrom(at), percent: String(percent) }))
+    : [{ at: levelFrom(take_profit), percent: '100' }];
+  return {
+    stop: levelFrom(stop_loss),
+    targets: take_profit === undefined ? nothing.targets : targets,
+    trail: trailing_stop === undefined ? nothing.trail : levelFrom(trailing_stop),
+    breakEven:
+      break_even === undefined
+        ? nothing.breakEven
+        : break_even === 'tp1'
+          ? { ...nothing.breakEven, when: 'tp1' }
+          : { when: 'price', at: levelFrom(break_even) },
+    time: typeof time_stop === 'number' ? `${time_stop} s` : ((time_stop as string | undefined) ?? ''),
   };
 }
 

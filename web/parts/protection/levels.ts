@@ -44,6 +44,16 @@ export function levelOf({ text, unit }: LevelText): number | string | null {
   return unit === 'price' ? amount.toNumber() : `${amount.toFixed()}${SUFFIXES[unit]}`;
 }
 
+const BY_SUFFIX: Readonly<Record<string, Unit>> = { '%': 'percent', t: 'ticks', p: 'points' };
+
+/** As it is sent → as it is typed. */
+export function levelFrom(level: unknown): LevelText {
+  if (typeof level === 'number') return { text: new Big(level).toFixed(), unit: 'price' };
+  const text = typeof level === 'string' ? level : '';
+  const unit = BY_SUFFIX[text.slice(-1)];
+  return unit ? { text: text.slice(0, -1), unit } : { text, unit: text === '' ? 'percent' : 'price' };
+}
+
 /** Where it would stand, on the tick, rounded towards the entry; null: not known, or there is no such price. */
 export function priceOf(level: LevelText, leg: Leg, { isLong, entry, tick }: Ground): number | null {
   const amount = amountOf(level.text);
