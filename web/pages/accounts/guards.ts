@@ -5,7 +5,7 @@ import { type Bounds, plain, readNumber, type Typed } from './numbers.ts';
 
 export type Guards = components['schemas']['Guards'];
 type PerSymbol = Readonly<Record<string, number>>;
-export type NumberGuard = Exclude<keyof Guards, 'trading_hours' | 'pauses'>;
+export type NumberGuard = Exclude<keyof Guards, 'trading_hours' | 'pauses' | 'require_stop'>;
 
 interface GuardDescription {
   readonly name: NumberGuard;
@@ -105,7 +105,8 @@ export function suggestedGuards(equity: number | null): Partial<Guards> {
 
 const grouped = (value: number): string => new Intl.NumberFormat('en').format(value);
 
-export const hasGuards = (guards: Guards): boolean => Object.values(guards).some((value) => value !== null);
+export const hasGuards = (guards: Guards): boolean =>
+  Object.values(guards).some((value) => value !== null && value !== false);
 
 export function suggestionInWords(suggested: Partial<Guards>, currency: string | null): string {
   const { max_orders_per_minute, cooldown_seconds, max_price_deviation_percent, max_daily_loss } = suggested;
