@@ -7,7 +7,7 @@ import { brokers } from '../../api/queries.ts';
 import { figure } from '../../parts/figures.tsx';
 import { Mark } from '../../parts/marks.tsx';
 import { moneyIn, percentFrom, shareInWords, wonAt } from '../../parts/protection/money.ts';
-import type { Guarded, Protection, Target } from '../../parts/protection/shapes.ts';
+import { type Guarded, isFilled, type Protection, type Target } from '../../parts/protection/shapes.ts';
 import { followsInWords, STATES, spanInWords } from '../../parts/protection/words.ts';
 import { useNow } from '../../parts/when.tsx';
 import type { Book } from './books.ts';
@@ -73,6 +73,7 @@ function Stop({ book, position, protection }: CellProps & { readonly protection:
         {stop !== null && figure(stop)}
       </span>
       <small>{[far, won].filter(Boolean).join(', ')}</small>
+      {isSure && risk === 0 && protection.break_even === null && <small>at break even</small>}
       {isSure ? (
         <Follows protection={protection} />
       ) : (
@@ -110,10 +111,10 @@ export function TargetCell({ book, position }: CellProps) {
   const { data: instrument } = useQuery(instrumentOf(account.id, symbol));
   const all = position.protection?.take_profit ?? [];
   const holding = { quantity, average, last, contract: instrument?.contract_size ?? null, currency };
-  const open = all.filter(({ filled }) => !filled);
+  const open = all.filter((target) => !isFilled(target));
   const [first, ...others] = open;
   const wonBy = ({ price, quantity: closes, percent }: Target) =>
-    wonAt(holding, price, closes ?? (Math.abs(quantity) * percent) / 100);
+    wonAt(holding, price, closes || (Math.abs(quantity) * percent) / 100);
   const money = (target: Target, unit: string | null) => {
     const won = wonBy(target);
     return won === null ? null : moneyIn(won, unit);
@@ -142,7 +143,7 @@ export function TargetCell({ book, position }: CellProps) {
         </small>
       ))}
       {all.map((target, index) =>
-        target.filled ? <small key={`filled ${target.price}`}>target {index + 1} filled</small> : null,
+        isFilled(target) ? <small key={`filled ${target.price}`}>target {index + 1} filled</small> : null,
       )}
     </>
   );

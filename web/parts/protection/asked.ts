@@ -12,7 +12,7 @@ import {
   levelProblem,
   priceOf,
 } from './levels.ts';
-import type { Protection } from './shapes.ts';
+import { isFilled, type Protection } from './shapes.ts';
 
 export interface TargetText {
   readonly at: LevelText;
@@ -47,8 +47,8 @@ export function asStanding(protection: Protection | null): Asked {
   if (protection === null) return nothing;
   const { stop_loss, take_profit, trailing_stop, break_even } = protection;
   const price = (value: number): LevelText => ({ text: plain(value), unit: 'price' });
-  const targets = take_profit.flatMap(({ price: at, percent, filled }) =>
-    filled ? [] : [{ at: price(at), percent: plain(percent) }],
+  const targets = take_profit.flatMap((target) =>
+    isFilled(target) ? [] : [{ at: price(target.price), percent: plain(target.percent) }],
   );
   return {
     stop: stop_loss === null ? nothing.stop : price(stop_loss),

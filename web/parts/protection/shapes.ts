@@ -13,9 +13,14 @@ export interface Target {
   readonly price: number;
   /** Of the position. */
   readonly percent: number;
-  readonly quantity: number | null;
-  readonly filled: boolean;
+  /** What it closes in all, as far as it is placed. */
+  readonly quantity: number;
+  /** What it has closed so far. */
+  readonly filled: number;
 }
+
+export const isFilled = ({ quantity, filled }: Pick<Target, 'quantity' | 'filled'>): boolean =>
+  filled > 0 && filled >= quantity;
 
 export interface Protection {
   readonly id: string;
@@ -29,6 +34,26 @@ export interface Protection {
   readonly seen_at: string | null;
   readonly unprotected_since: string | null;
   readonly reason: string | null;
+}
+
+export type ExitReason =
+  | 'stop_loss'
+  | 'trailing_stop'
+  | 'break_even'
+  | 'take_profit'
+  | 'time_stop'
+  | 'unprotected';
+
+/** What protection has to do with an order. */
+export interface Protected {
+  readonly order_id?: string;
+  /** Why protection made it; null: it did not. */
+  readonly exit_reason?: ExitReason | null;
+  /** The order that set what closed it. */
+  readonly caused_by?: string | null;
+  /** From its first fill until its stop was seen at the broker. */
+  readonly unprotected_ms?: number | null;
+  readonly protection?: (Omit<Protection, 'id'> & { readonly id: string | null }) | null;
 }
 
 /** Of a position. */

@@ -2,7 +2,7 @@
 
 import { counted, figure } from '../numbers.ts';
 import { clockTime } from '../times.ts';
-import type { Protection, ProtectionState } from './shapes.ts';
+import type { ExitReason, Protection, ProtectionState } from './shapes.ts';
 
 /** For a stranger: each word with what it means. */
 export const STATES: Readonly<Record<ProtectionState, string>> = {
@@ -14,6 +14,17 @@ export const STATES: Readonly<Record<ProtectionState, string>> = {
   left: 'it stands at an account that is not connected any more',
   ended: 'nothing is held any more, or nothing is wanted',
 };
+
+/** Why a close was made that nobody sent. */
+export const CLOSED: Readonly<Record<ExitReason, string>> = {
+  stop_loss: 'its stop was hit',
+  trailing_stop: 'its trailing stop was hit',
+  break_even: 'its stop at break even was hit',
+  take_profit: 'its target was reached',
+  time_stop: 'its time was up',
+  unprotected: 'its stop could not be placed',
+};
+export const isExitReason = (what: string): what is ExitReason => what in CLOSED;
 
 export interface Line {
   readonly at: string;
@@ -33,6 +44,7 @@ const MOVERS: Readonly<Record<string, string>> = {
 /** One line of its history. */
 export function moveInWords({ what, from, to, by }: Line): string {
   const at = to === null ? '' : ` at ${figure(to)}`;
+  if (isExitReason(what)) return `closed${at}: ${CLOSED[what]}`;
   switch (what) {
     case 'set':
       if (to === null) return from === null ? 'set, without a stop' : `stop at ${figure(from)} removed`;
