@@ -49,12 +49,9 @@ export default function ProtectionStory() {
           <StateOf state={state} />
           <span>
             <Side side={side} /> {symbol}
-            {account && (
-              <>
-                {', '}
-                <Link to={`/accounts/${account.id}` as never}>{account.name}</Link>
-              </>
-            )}{' '}
+          </span>
+          <span>
+            {account && <Link to={`/accounts/${account.id}` as never}>{account.name}</Link>}{' '}
             <Unreal word={unreal} />
           </span>
           <span>
@@ -88,6 +85,9 @@ export default function ProtectionStory() {
                   <h2>Every move</h2>
                 </th>
                 <th scope="col">What</th>
+                <th scope="col" className="num">
+                  Order
+                </th>
               </tr>
             </thead>
             <tbody>
@@ -96,8 +96,9 @@ export default function ProtectionStory() {
                   <td className="quiet">
                     <When at={line.at} milliseconds />
                   </td>
-                  <td>
-                    <Move line={line} />
+                  <td>{moveInWords(line)}</td>
+                  <td className="num">
+                    <ByOrder by={line.by} />
                   </td>
                 </tr>
               ))}
@@ -112,13 +113,9 @@ export default function ProtectionStory() {
 const ORDER_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** An order that set it, or one that it made, has its own story. */
-function Move({ line }: { readonly line: Line }) {
-  return (
-    <>
-      {moveInWords(line)}{' '}
-      {line.by && ORDER_ID.test(line.by) && <Link to={`/orders/${line.by}` as never}>by this order</Link>}
-    </>
-  );
+function ByOrder({ by }: Pick<Line, 'by'>) {
+  if (!by || !ORDER_ID.test(by)) return null;
+  return <Link to={`/orders/${by}` as never}>its story</Link>;
 }
 
 interface Shown {

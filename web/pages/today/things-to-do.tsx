@@ -54,16 +54,7 @@ function Thing({
       <Mark name={markOf(todo)} />
       <div>
         <h2>
-          {title}
-          {isBare(todo) && since && (
-            <>
-              {' '}
-              <span className="risk">
-                <For since={since} />
-              </span>
-            </>
-          )}{' '}
-          <Unreal word={word} />
+          {title} <Unreal word={word} />
         </h2>
         <p>
           {detail} {todo.next_at && <NextLook todo={todo} />}{' '}
@@ -79,6 +70,12 @@ function Thing({
         {since && (
           <>
             since <When at={since} />
+            {isBare(todo) && (
+              <b className="risk">
+                {' '}
+                <For since={since} />
+              </b>
+            )}
           </>
         )}
       </p>
