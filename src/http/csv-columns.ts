@@ -46,6 +46,8 @@ export const ORDERS_CSV: Csv<OrderSummary> = {
     ['ignored', ({ ignored }) => ignored.join(' ')],
     ['verification', ({ verification }) => verification.state],
     ...fields<OrderSummary>('deadline_at', 'half_done', 'settled_by'),
+    ...fields<OrderSummary>('exit_reason', 'caused_by', 'unprotected_ms'),
+    ['protection', ({ protection }) => protection?.state],
   ],
 };
 

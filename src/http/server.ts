@@ -51,6 +51,7 @@ import { type NotificationRoutes, notificationRoutes } from './routes/notificati
 import { type OrderStreamRoutes, orderStreamRoutes } from './routes/order-stream.ts';
 import { type OverviewRoutes, overviewRoutes } from './routes/overview.ts';
 import { type PerformanceRoutes, performanceRoutes } from './routes/performance.ts';
+import { type ProtectionRoutes, protectionRoutes } from './routes/protections.ts';
 import { type PublicRoutes, publicRoutes } from './routes/public.ts';
 import { type SettingsRoutes, settingsRoutes } from './routes/settings.ts';
 import { type SettleRoutes, settleRoutes } from './routes/settle.ts';
@@ -80,6 +81,7 @@ export interface ServerDeps {
   readonly overview: Omit<OverviewRoutes, keyof Ambient>;
   readonly look: Omit<LookRoutes, keyof Ambient>;
   readonly settle: Omit<SettleRoutes, keyof Ambient>;
+  readonly protections: Omit<ProtectionRoutes, keyof Ambient>;
   readonly settings: Omit<SettingsRoutes, keyof Ambient>;
   readonly notifications: Omit<NotificationRoutes, keyof Ambient>;
   readonly open: PublicRoutes;
@@ -286,6 +288,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     overviewRoutes(scope, { ...deps.overview, ...ambient });
     lookRoutes(scope, { ...deps.look, ...ambient });
     settleRoutes(scope, { ...deps.settle, ...ambient });
+    protectionRoutes(scope, { ...deps.protections, ...ambient });
   });
   server.register(async (scope) => authRoutes(scope, { ...deps.auth, ...ambient }));
   server.register(async (scope) =>

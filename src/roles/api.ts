@@ -88,6 +88,7 @@ import { readSignal } from '../app/orders/read-signals.ts';
 import { settleOrder } from '../app/orders/settle-order.ts';
 import { openOrderStream } from '../app/orders/stream-orders.ts';
 import { placeTraced, receiveTraced } from '../app/orders/traced.ts';
+import { lookAtProtection, readProtection } from '../app/protection/read-protections.ts';
 import { createSecretBox, openingOnce, randomToken } from '../app/secret-box.ts';
 import { openPaper } from '../broker/paper/paper.ts';
 import type { Config } from '../config/config.ts';
@@ -271,6 +272,11 @@ export async function openApi(base: Foundation, sealer: Pick<Sealer, 'problem'> 
     overview: { readOverview: reading.overview },
     look: { lookNow: bind(lookNow) },
     settle: { settleOrder: bind(settleOrder) },
+    protections: {
+      readProtections: reading.protections,
+      readProtection: bind(readProtection),
+      lookAtProtection: bind(lookAtProtection),
+    },
     signals: {
       readSignals: reading.signals,
       readSignal: bind(readSignal),

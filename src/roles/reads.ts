@@ -8,6 +8,7 @@ import { readOrders } from '../app/orders/read-orders.ts';
 import { type OverviewDeps, readOverview } from '../app/orders/read-overview.ts';
 import { readPerformance } from '../app/orders/read-performance.ts';
 import { readSignals } from '../app/orders/read-signals.ts';
+import { readProtections } from '../app/protection/read-protections.ts';
 import type { CsvPage, Reader } from '../app/reading.ts';
 import { type Csv, rowLine } from '../http/csv.ts';
 import { ATTACKS_CSV, AUDIT_CSV, ORDERS_CSV, SIGNALS_CSV } from '../http/csv-columns.ts';
@@ -19,6 +20,7 @@ export interface ReadDeps extends OverviewDeps {
 const READS = {
   orders: readOrders,
   signals: readSignals,
+  protections: readProtections,
   performance: readPerformance,
   overview: readOverview,
   accounts: readAccounts,

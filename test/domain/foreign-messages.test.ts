@@ -71,7 +71,7 @@ describe('A message written for TradersPost', () => {
       },
     ],
     [
-      'with a stop and a target names both as lost',
+      'with a stop and a target asks for both',
       json({
         ticker: 'AMD',
         action: 'buy',
@@ -81,8 +81,11 @@ describe('A message written for TradersPost', () => {
         stopLoss: { type: 'stop', percent: 5 },
       }),
       {
-        fields: { symbol: 'AMD', action: 'buy', quantity: 1, price: 143.12 },
-        lost: ['action', 'takeProfit', 'stopLoss'],
+        fields: {
+          ...{ symbol: 'AMD', action: 'buy', quantity: 1, price: 143.12 },
+          ...{ stop_loss: '5%', take_profit: '10%' },
+        },
+        lost: ['action'],
       },
     ],
     [
@@ -286,17 +289,8 @@ describe('A message written for CrossTrade', () => {
       'with a limit, a bracket and a delay names them',
       'key=k;command=PLACE;account=a,b;instrument=NQZ5;action=BUY;qty=1;order_type=LIMIT;limit_price=21000;tif=DAY;take_profit=20;stop_loss=10;delay=5;strategy=atm;',
       {
-        fields: { symbol: 'NQZ5', action: 'buy', quantity: 1 },
-        lost: [
-          'account',
-          'order_type',
-          'limit_price',
-          'tif',
-          'take_profit',
-          'stop_loss',
-          'delay',
-          'strategy',
-        ],
+        fields: { symbol: 'NQZ5', action: 'buy', quantity: 1, stop_loss: 10, take_profit: 20 },
+        lost: ['account', 'order_type', 'limit_price', 'tif', 'delay', 'strategy'],
       },
     ],
     [

@@ -7,11 +7,10 @@ import { isProtectionField } from '../../src/domain/protection/wish.ts';
 import { recogniseForeign, renderMessage } from '../../src/domain/signals/foreign-messages.ts';
 import { readBody, readSignal } from '../../src/domain/signals/signal.ts';
 
-const ON = { protection: true };
 type Fields = Record<string, unknown>;
 
 function turned(message: object | string) {
-  const found = recogniseForeign(typeof message === 'string' ? message : JSON.stringify(message), ON);
+  const found = recogniseForeign(typeof message === 'string' ? message : JSON.stringify(message));
   assert.ok(found, `not recognised: ${JSON.stringify(message)}`);
   const names = found.lost.map((line) => /^"([^"]+)"/.exec(line)?.[1] ?? line);
   return { ...found, names };
@@ -159,10 +158,9 @@ describe('An order as Alpaca takes it', () => {
 
   test('is recognised by what every order there has', () => {
     assert.equal(
-      recogniseForeign(JSON.stringify({ symbol: 'BTCUSDT', side: 'Buy', orderType: 'Market', qty: '1' }), ON),
+      recogniseForeign(JSON.stringify({ symbol: 'BTCUSDT', side: 'Buy', orderType: 'Market', qty: '1' })),
       null,
     );
-    assert.equal(recogniseForeign(JSON.stringify({ ...order, order_class: 'bracket' })), null);
   });
 });
 
@@ -198,9 +196,8 @@ describe('A script’s own exits beside our fields', () => {
     check(said, exit, {}, ['profit']);
   });
 
-  test('are no other message while nobody keeps protection, nor without them', () => {
-    assert.equal(recogniseForeign(JSON.stringify({ ...order, loss: 20 })), null);
-    assert.equal(recogniseForeign(JSON.stringify(order), ON), null);
+  test('are no other message without them', () => {
+    assert.equal(recogniseForeign(JSON.stringify(order)), null);
   });
 });
 
@@ -316,7 +313,7 @@ test('whatever is turned is read by our own reader, and nothing of protection is
   let protectedOnes = 0;
   fc.assert(
     fc.property(message, (text) => {
-      const found = recogniseForeign(text, ON);
+      const found = recogniseForeign(text);
       if (found === null) return;
       const rendered = renderMessage(found.fields);
       if (rendered === null) return assert.ok(found.lost.length > 0, text);
@@ -325,7 +322,7 @@ test('whatever is turned is read by our own reader, and nothing of protection is
         .replaceAll('{{strategy.market_position}}', 'long')
         .replaceAll('{{timenow}}', '2026-11-15T10:00:00Z')
         .replaceAll(/\{\{[^{}]*\}\}/g, '7');
-      const reading = readSignal(readBody(Buffer.from(filled)), { simulation: false, protection: true });
+      const reading = readSignal(readBody(Buffer.from(filled)), { simulation: false });
       assert.ok('signal' in reading, `${text}\n${rendered}\n${JSON.stringify(reading)}`);
       // An exit has ours beside it as its entry has.
       assert.deepEqual(

@@ -1,4 +1,4 @@
-// What a signal says of protection: by its row, in its fingerprint, and, while nobody keeps it, as it always was.
+// What a signal says of protection: by its row, in its fingerprint, and, where it says nothing of it, as it always was.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -22,7 +22,7 @@ const good = {
   secret: 's',
 };
 const { quantity: _, ...bare } = good;
-const ON = { simulation: false, protection: true } as const;
+const ON = { simulation: false } as const;
 type Options = Parameters<typeof readSignal>[1];
 
 const read = (body: object | string, options: Options = ON) =>
@@ -40,41 +40,27 @@ function problem(body: object | string, options: Options = ON): string {
 const printOf = (body: object | string, options: Options = ON) =>
   fingerprint('u' as UserId, signal(body, options));
 
-describe('While nobody keeps protection', () => {
-  /** As it was before anything of this was read. */
-  const asRecorded = (body: string, options: Options): object => {
-    const reading = read(body, options);
-    if ('problem' in reading) return { body, problem: reading.problem };
-    const { intent, ignored, orderType, quantity } = reading.signal;
-    const { operation } = intent;
-    const print = fingerprint('u' as UserId, reading.signal);
-    return { body, fingerprint: print, operation, order_type: orderType, quantity, ignored };
-  };
-
-  test('every message is read, refused and fingerprinted as it was recorded', () => {
-    assert.ok(recorded.length > 100);
-    for (const row of recorded) assert.deepEqual(asRecorded(row.body, { simulation: false }), row);
+describe('A message that says nothing of protection', () => {
+  test('is read, refused and fingerprinted as it was recorded before anything of this was read', () => {
+    assert.ok(recorded.length > 50);
+    for (const row of recorded) {
+      const { body } = row;
+      const reading = read(body);
+      if ('problem' in reading) assert.deepEqual({ body, problem: reading.problem }, row);
+      else {
+        const { intent, ignored, orderType, quantity } = reading.signal;
+        const print = fingerprint('u' as UserId, reading.signal);
+        const { operation } = intent;
+        assert.deepEqual(
+          { body, fingerprint: print, operation, order_type: orderType, quantity, ignored },
+          row,
+        );
+      }
+    }
   });
 
-  test('and one that says nothing of protection is the same once somebody does', () => {
-    const names =
-      /"(?:[^"]*(?:stop|profit|trail|break|loss|order_class)[^"]*|sl|tp1|protect|hold)"|^\{"action":"buy"$/i;
-    const others = recorded.filter(({ body }) => !names.test(body));
-    assert.ok(others.length > 50);
-    // What it lists as actions has one more.
-    for (const row of others.filter(({ problem = '' }) => !problem.includes('short_exit')))
-      assert.deepEqual(asRecorded(row.body, ON), row);
-  });
-
-  test('its fields and the action are refused', () => {
-    const off = { simulation: false };
-    for (const name of ['stop_loss', 'take_profit', 'trailing_stop', 'break_even'])
-      assert.match(problem({ ...good, [name]: '2%' }, off), /are not placed here: leave the field out/);
-    assert.match(
-      problem({ ...bare, action: 'protect', stop_loss: null }, off),
-      /^"action" must be one of buy,.*sync\.$/,
-    );
-    assert.equal(signal(good, off).protection, null);
+  test('asks for none', () => {
+    assert.equal(signal(good).protection, null);
   });
 });
 
@@ -337,7 +323,6 @@ describe('Another name for it', () => {
       'leverage',
       'reduceOnly',
     ]) {
-      assert.equal(insteadOf(name, { protection: true }), insteadOf(name));
       assert.notEqual(insteadOf(name), null);
       assert.ok(!asksForProtection(name), name);
     }
@@ -354,7 +339,7 @@ describe('A template', () => {
     const text = template(
       '"stop_loss": "{{plot("SL")}}", "take_profit": [{"at": "{{plot("TP 1")}}", "percent": 50}, {"at": "{{plot_3}}%", "percent": 50}], "trailing_stop": "{{ plot_1 }} ticks"',
     );
-    const filled = fillTemplate(text, now, { protection: true });
+    const filled = fillTemplate(text, now);
     assert.deepEqual(wishJson(signal(filled.text).protection ?? {}), {
       stop_loss: '1',
       take_profit: [
@@ -369,18 +354,14 @@ describe('A template', () => {
     );
   });
 
-  test('is filled in as ever while nobody keeps protection, and elsewhere', () => {
+  test('is filled in as ever elsewhere', () => {
     const text = template('"stop_loss": "{{plot("SL")}}", "price": {{plot_0}}');
-    assert.ok(fillTemplate(text, now).text.includes('"stop_loss": "{{plot("SL")}}", "price": {{plot_0}}'));
-    assert.ok(
-      fillTemplate(text, now, { protection: true }).text.includes('"stop_loss": "1", "price": {{plot_0}}'),
-    );
+    assert.ok(fillTemplate(text, now).text.includes('"stop_loss": "1", "price": {{plot_0}}'));
   });
 
   test('that does not work keeps its protection in the one that does', () => {
     const message = JSON.stringify({ ...good, stop_loss: '2%', sl: 5, timestamp: 'soon' });
-    const works = JSON.parse(workingMessage(message, now, { protection: true }));
+    const works = JSON.parse(workingMessage(message, now));
     assert.deepEqual([works.stop_loss, works.sl], ['2%', undefined]);
-    assert.equal(JSON.parse(workingMessage(message, now)).stop_loss, undefined);
   });
 });

@@ -51,6 +51,12 @@ const resting: MakeSample = async ({ world, trader }) => {
   return { params: { id: body.order_id } };
 };
 
+/** A position with a stop. */
+const protection: MakeSample = async ({ world, trader }) => {
+  const { body } = await world.send(trader, { stop_loss: '5%' }, { query: '?simulation=true' });
+  return { params: { id: body.protection?.id ?? '' } };
+};
+
 /** Fill verification has given it up. */
 const givenUp: MakeSample = async (owner) => {
   const { params } = await resting(owner);
@@ -131,6 +137,8 @@ export const SAMPLES: Readonly<Record<string, MakeSample>> = {
   'GET /trading/orders/:id/story': order,
   'POST /trading/orders/:id/look': resting,
   'POST /trading/orders/:id/settle': givenUp,
+  'GET /trading/protections/:id': protection,
+  'POST /trading/protections/:id/look': protection,
   'GET /trading/performance': () => ({ query: '?simulation=true' }),
 
   'POST /trading/accounts': () => ({ body: { name: 'Paper', broker: 'paper' } }),

@@ -264,6 +264,7 @@ describe('what does not depend on the store goes on without it', () => {
         symbol: 'BTCUSDT',
         quantity: decimal(1),
         simulation: false,
+        fields: {},
         idempotency: null,
         arrivedAt: world.clock.now(),
         context: { requestId: '', ip: '127.0.0.1', userAgent: null, path: '/trading/order', method: 'POST' },

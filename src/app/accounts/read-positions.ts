@@ -8,6 +8,7 @@ import { isDenial } from '../../domain/denial.ts';
 import type { UserId } from '../../domain/ids.ts';
 import { positionOf } from '../../domain/signals/strategy.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
+import { besidePositions, UNPROTECTED } from '../protection/read-protections.ts';
 import { type AskDeps, heldPositions } from './account-broker.ts';
 import { ownAccount } from './accounts.ts';
 
@@ -26,8 +27,10 @@ export async function readPositions(
     (await strategiesOf(deps.db.lists, account.id, book)).map((state) => [state.key.symbol, state]),
   );
   const canonical = (symbol: string) => canonicalSymbol(account.brokerName, symbol);
+  const of = { accountId: account.id, brokerName: account.brokerName, ...book };
+  const protections = await besidePositions({ db: deps.db.lists }, user, of, positions);
   const held = positions.map(
-    ({ symbol, quantity, averagePrice, lastPrice, openProfit, tradable, reason }) => ({
+    ({ symbol, quantity, averagePrice, lastPrice, openProfit, tradable, reason }, index) => ({
       symbol,
       quantity: toNumber(quantity),
       average_price: toNumber(averagePrice),
@@ -36,6 +39,7 @@ export async function readPositions(
       tradable,
       reason,
       ...besides(strategies.get(canonical(symbol)), quantity),
+      ...(protections[index] ?? UNPROTECTED),
     }),
   );
   const listed = new Set(positions.map(({ symbol }) => canonical(symbol)));
@@ -50,6 +54,7 @@ export async function readPositions(
       open_profit: null,
       ...TRADABLE,
       ...besides(state, ZERO),
+      ...UNPROTECTED,
       // A continuous month is held under the month's own name: if anything is held, what was last compared tells.
       ...(state.key.symbol.endsWith('!') && positions.length > 0 && { in_sync: state.driftSince === null }),
     }));

@@ -15,13 +15,12 @@ import { CHECKS, type Check, type CheckVerdict, checkOf } from '../../domain/sig
 import type { AskDeps } from '../accounts/account-broker.ts';
 import { noSuchAccount } from '../accounts/accounts.ts';
 import { understanding } from './arrived-signal.ts';
-import { becameBefore, intentOf, type JudgeDeps, judgeMessage, READS_PROTECTION } from './judge-message.ts';
+import { becameBefore, intentOf, type JudgeDeps, judgeMessage } from './judge-message.ts';
 import { type PlaceOrderDeps, refusalsOf } from './place-order.ts';
-import { type OrderPlan, planFor, wishOf } from './plan-order.ts';
+import { draftedBy, type OrderPlan, planFor } from './plan-order.ts';
 import { isReport, REPORT } from './sync.ts';
 
 const MOST_BYTES = 16 * 1024;
-const READING = { protection: READS_PROTECTION };
 
 export interface CheckedMessage {
   readonly checks: readonly CheckVerdict[];
@@ -47,13 +46,13 @@ export async function checkMessage(
   const target = isUuid(id) ? await findTarget(deps.db, id as AccountId, { day: dayOf(now) }) : null;
   if (target?.user.id !== user) return noSuchAccount();
   const { account } = target;
-  const foreign = recogniseForeign(message, READING);
+  const foreign = recogniseForeign(message);
   const turned = foreign && renderMessage(foreign.fields);
   // A template is judged as the platform would fill it in; what the platform has sent it did not fill in.
   const wasReceived =
     message.includes('{{') && (await hasArrived(deps.db, { userId: user, accountId: account.id, message }));
   const asIs = { text: turned ?? message, examples: [] };
-  const { text, examples } = wasReceived ? asIs : fillTemplate(asIs.text, now, READING);
+  const { text, examples } = wasReceived ? asIs : fillTemplate(asIs.text, now);
   const reading = readBody(new TextEncoder().encode(text));
   const { signal, refusals } = judgeMessage(deps, account, reading, { simulation, now });
   const found = new Map<Check, string>(refusals.map(({ check, denial }) => [check, toldOf(denial)]));
@@ -68,11 +67,11 @@ export async function checkMessage(
       found.set(checkOf(code), detail);
   }
   const trades = signal && !found.has('symbol') && (!isReport(signal) || account.outOfSync === 'follow');
-  const wish = trades && {
-    ...wishOf(signal, simulation),
+  const drafted = trades && {
+    ...draftedBy(signal, simulation),
     intent: intentOf(deps, target, signal, simulation),
   };
-  const plan = wish ? await planFor(deps, account, wish) : null;
+  const plan = drafted ? await planFor(deps, account, drafted) : null;
   if (plan && isDenial(plan)) {
     // It says nothing of the message.
     if (plan.code === 'rate_limited') return plan;
@@ -86,8 +85,7 @@ export async function checkMessage(
     understood: signal && understanding(signal),
     ignored: signal?.ignored ?? [],
     plan: plan && isDenial(plan) ? null : plan,
-    corrected:
-      turned ?? (found.has('payload') || found.has('secret') ? workingMessage(message, now, READING) : null),
+    corrected: turned ?? (found.has('payload') || found.has('secret') ? workingMessage(message, now) : null),
     service: foreign?.service ?? null,
     lost: foreign?.lost ?? [],
     examples,

@@ -10,12 +10,19 @@ import type { Decimal } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial, ruleOf } from '../../domain/denial.ts';
 import { type AccountId, timestamp } from '../../domain/ids.ts';
 import { dayOf, isEntry } from '../../domain/orders/entitlement.ts';
-import type { Action, OrderIntent, OrderType } from '../../domain/orders/order.ts';
+import { type Action, NO_NOTES, type OrderIntent, type OrderType } from '../../domain/orders/order.ts';
 import { mapAction } from '../../domain/signals/signal.ts';
 import { isAllowedSymbol } from '../../domain/signals/symbol.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
-import { type Placed, type PlaceOrderDeps, placeOrder, recordRefusal } from './place-order.ts';
+import { type Asking, readAsked, unsupported, wishOf } from '../protection/wished.ts';
+import {
+  type Placed,
+  type PlaceOrderDeps,
+  placeOrder,
+  recordRefusal,
+  withProtection,
+} from './place-order.ts';
 
 export interface DashboardOrder {
   readonly user: User;
@@ -25,6 +32,8 @@ export interface DashboardOrder {
   readonly symbol: string;
   readonly quantity: Decimal;
   readonly simulation: boolean;
+  /** The body as validated: among them what is to protect the position. */
+  readonly fields: Readonly<Record<string, unknown>>;
   readonly idempotency: IdempotencyKey | null;
   readonly arrivedAt: number;
   readonly context: RequestContext;
@@ -73,6 +82,10 @@ async function checkAndPlace(deps: DashboardDeps, request: DashboardOrder): Prom
   const { user, idempotency } = request;
   const mapped = mapAction(request.action, request.orderType);
   if ('problem' in mapped) return deny('request_invalid', { detail: mapped.problem });
+  const asked = readAsked(request.fields, mapped);
+  if ('problem' in asked) return deny('request_invalid', { detail: asked.problem });
+  const { symbol, quantity } = request;
+  const asking = { ...mapped, symbol, quantity, protection: asked.protection };
   const now = deps.clock.now();
   const notBefore = timestamp(now - KEY_LIFE_MS);
 
@@ -81,7 +94,7 @@ async function checkAndPlace(deps: DashboardDeps, request: DashboardOrder): Prom
     const target = await findTarget(deps.db, request.accountId, { day: dayOf(now), key });
     if (target?.user.id !== user.id)
       return deny('not_found', { detail: 'You have no such trading account.' });
-    return refusalOf({ ...request, ...mapped }, target) ?? target;
+    return refusalOf(asking, target) ?? target;
   };
 
   const target = await check();
@@ -89,7 +102,7 @@ async function checkAndPlace(deps: DashboardDeps, request: DashboardOrder): Prom
   const earlier = idempotency && (await earlierAnswer(deps, target, idempotency));
   if (earlier) return earlier;
   if (await isStoreAway(deps)) return deny('store_unavailable');
-  const { action, symbol, quantity, simulation, arrivedAt, context } = request;
+  const { action, simulation, arrivedAt, context } = request;
   const outcome = await placeOrder(deps, {
     ...target,
     source: 'dashboard',
@@ -98,11 +111,17 @@ async function checkAndPlace(deps: DashboardDeps, request: DashboardOrder): Prom
     ...mapped,
     symbol,
     quantity,
+    wish: wishOf(target.account, asking),
+    notes: asked.ignored.length > 0 ? { ...NO_NOTES, ignored: asked.ignored } : NO_NOTES,
+    isUncounted: action === 'protect',
     arrivedAt,
     context,
     fingerprint: null,
     isTakenBack: true,
-    again: check,
+    async again() {
+      const current = await check();
+      return isDenial(current) ? current : { ...current, wish: wishOf(current.account, asking) };
+    },
     claims: (order) =>
       idempotency ? claimIdempotencyKey(user.id, idempotency, order, timestamp(now), notBefore) : [],
   });
@@ -111,8 +130,9 @@ async function checkAndPlace(deps: DashboardDeps, request: DashboardOrder): Prom
   return outcome;
 }
 
-function refusalOf(wish: Wished, { user, account }: Target): Denial | null {
-  return user.isActive ? symbolRefusal(account, wish) : deny('user_deactivated');
+function refusalOf(asking: Asking, { user, account }: Target): Denial | null {
+  if (!user.isActive) return deny('user_deactivated');
+  return symbolRefusal(account, asking) ?? unsupported(account, asking);
 }
 
 type Wished = { readonly symbol: string; readonly intent: OrderIntent };
@@ -140,5 +160,5 @@ async function earlierAnswer(
   const order = await findOrder(db, earlier.orderId);
   if (!order || order.status === 'queued' || order.status === 'executing')
     return deny('idempotency_in_progress');
-  return { order, answered: true };
+  return withProtection({ db }, order, true);
 }

@@ -115,7 +115,7 @@ async function closeAll(deps: HaltDeps, request: HaltRequest): Promise<Flattened
   const left = outcomes.flatMap((outcome) => (outcome.left ? [outcome.left] : []));
   const orders = outcomes.flatMap((outcome) => (outcome.order ? [outcome.order] : []));
   return {
-    orders: orders.map(orderResult),
+    orders: orders.map((order) => orderResult(order)),
     flatten: {
       // Where there was nothing to close, no order has closed it.
       closed: outcomes.flatMap(({ order, left: open }) =>

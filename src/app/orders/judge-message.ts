@@ -35,8 +35,6 @@ export interface JudgeDeps {
   readonly restoredAt?: number;
 }
 
-export const READS_PROTECTION: boolean = true;
-
 export function judgeMessage(
   deps: JudgeDeps,
   account: Account,
@@ -45,7 +43,7 @@ export function judgeMessage(
 ): Judged {
   const follow = account.outOfSync === 'follow';
   const read = readSignal(reading, {
-    ...{ simulation, follow, protection: READS_PROTECTION },
+    ...{ simulation, follow },
     filledIn: (wish, symbol) => filledIn(account, wish, symbol),
   });
   const signal = 'signal' in read ? read.signal : null;

@@ -32,6 +32,7 @@ import {
   type SignalNotes,
   type Source,
 } from '../../domain/orders/order.ts';
+import type { Protection } from '../../domain/protection/protection.ts';
 import type { OrderWish } from '../../domain/protection/wish.ts';
 import { type Tracing, traceNames } from '../../domain/tracing.ts';
 import { StoreUnavailable } from '../../store/store.ts';
@@ -39,6 +40,7 @@ import type { Mailbox } from '../../worker/host/mailbox.ts';
 import type { Pool } from '../../worker/host/pool.ts';
 import { audit, type RequestContext } from '../audit/audit.ts';
 import { newId } from '../new-id.ts';
+import { protectionFor } from '../protection/read-protections.ts';
 import type { Changes } from './changes.ts';
 import { fateOf } from './fate.ts';
 
@@ -89,7 +91,7 @@ export interface NewOrder extends Placing {
    */
   readonly isTakenBack?: boolean;
   /** What was read is no longer so: it is read again, and the caller's own checks are made again. */
-  again(): Promise<(Placing & { readonly intent?: OrderIntent }) | Denial>;
+  again(): Promise<(Placing & Partial<Pick<NewOrder, 'intent' | 'wish'>>) | Denial>;
   /** What the order claims besides, each guarded by its own name. */
   claims(order: OrderId): Statement[];
   /** Called once the order is committed: whatever becomes of the answer, it stands. */
@@ -100,6 +102,8 @@ export interface NewOrder extends Placing {
 export interface Placed {
   readonly order: Order;
   readonly answered: boolean;
+  /** What its wish has become so far. */
+  readonly protection?: Protection | null;
 }
 
 /** A guard of the order's unit that only its caller can explain: `fingerprint`, or one of its own claims. */
@@ -171,11 +175,19 @@ export async function placeOrder(
   if (result === 'not_queued') {
     const isBack = request.isTakenBack && (await takenBack(deps, order, request));
     if (isBack) return deny('store_unavailable');
-  } else if (result) return { order: result, answered: true };
+  } else if (result) return withProtection(deps, result, true);
   // A fault from here on must not look like a refusal: the order is accepted.
   const known = await findOrder(db, order.id).catch(() => null);
-  return { order: known ?? order, answered: false };
+  return withProtection(deps, known ?? order, false);
 }
+
+/** Read for an order that asked for one, and for no other. */
+export const withProtection = async (
+  deps: Pick<PlaceOrderDeps, 'db'>,
+  order: Order,
+  answered: boolean,
+): Promise<Placed> =>
+  order.wish ? { order, answered, protection: await protectionFor(deps, order) } : { order, answered };
 
 /** Of halt, plan, terms, credentials and daily limit the first; null: none. */
 export const refusalOf = (...of: Parameters<typeof refusalsOf>): Denial | null =>

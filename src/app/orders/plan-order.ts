@@ -16,14 +16,17 @@ import {
 } from '../../domain/orders/order.ts';
 import { describePlan } from '../../domain/orders/plan-words.ts';
 import { explained } from '../../domain/orders/result.ts';
+import { foreseen, type PlannedIn } from '../../domain/protection/foreseen.ts';
+import type { Wish } from '../../domain/protection/wish.ts';
 import { mapAction, type Signal } from '../../domain/signals/signal.ts';
 import { type AskDeps, askWorker } from '../accounts/account-broker.ts';
 import { ownAccount } from '../accounts/accounts.ts';
 import { newId } from '../new-id.ts';
+import { readAsked, unsupported, wishOf } from '../protection/wished.ts';
 import { symbolRefusal } from './dashboard-order.ts';
 import type { PlaceOrderDeps } from './place-order.ts';
 
-interface Wish {
+interface Drafted {
   readonly source: Source;
   readonly simulation: boolean;
   readonly action: Action;
@@ -32,35 +35,59 @@ interface Wish {
   readonly symbol: string;
   readonly quantity: Decimal;
   readonly notes: SignalNotes;
+  /** What it asks for about protection; null: nothing. */
+  readonly protection: Wish | null;
 }
 
 export interface OrderPlan {
   readonly legs: readonly { readonly leg: string; readonly side: string; readonly quantity: number }[];
   readonly text: string;
+  /** null: it is not known where it would stand. */
+  readonly protection:
+    | readonly {
+        readonly leg: 'stop' | 'target';
+        readonly price: number;
+        readonly quantity: number;
+        readonly how: string;
+      }[]
+    | null;
   readonly guards: Order['guards'];
   readonly error: ReturnType<typeof explained>;
+}
+
+/** As a worker answers; one of the release before says nothing of the market. */
+interface Planned {
+  readonly planned: Order;
+  readonly market?: PlannedIn | null;
 }
 
 export async function planFor(
   deps: AskDeps & Pick<PlaceOrderDeps, 'clock'>,
   account: Account,
-  wish: Wish,
+  drafted: Drafted,
 ): Promise<OrderPlan | Denial> {
   const hasGuards = Object.keys(account.guards).length > 0;
   const answer = await askWorker(deps, account.userId, {
     kind: 'plan',
     accountId: account.id,
-    draft: draftOf(account, wish, deps.clock.now()),
+    draft: draftOf(account, drafted, deps.clock.now()),
     guards: hasGuards ? account.guards : null,
     isProof: false,
   });
   if (isDenial(answer)) return answer;
-  const { planned } = answer;
+  const { planned, market = null }: Planned = answer;
+  const { legs, also, error } = foreseen(planned, market);
   return {
     legs: planned.legs.map(({ leg, side, quantity }) => ({ leg, side, quantity: toNumber(quantity) })),
-    text: describePlan(planned),
+    text: [describePlan(planned), ...also].join(' '),
+    protection:
+      legs === null
+        ? null
+        : legs.map(({ leg, price, quantity, how }) => ({
+            ...{ leg, price: toNumber(price), quantity: toNumber(quantity), how },
+          })),
     guards: planned.guards,
-    error: explained(planned.error),
+    error: explained(planned.error ?? error),
   };
 }
 
@@ -68,7 +95,7 @@ export async function planFor(
 export async function positionFor(
   deps: AskDeps & Pick<PlaceOrderDeps, 'clock'>,
   account: Account,
-  of: Pick<Wish, 'symbol' | 'simulation'>,
+  of: Pick<Drafted, 'symbol' | 'simulation'>,
 ): Promise<{ readonly position: Decimal } | { readonly rejection: OrderError } | Denial> {
   const answer = await askWorker(deps, account.userId, {
     kind: 'plan',
@@ -95,10 +122,11 @@ const CLOSE = {
   intent: { operation: 'CLOSE_POSITION', direction: null },
   quantity: ZERO,
   notes: NO_NOTES,
-} as const satisfies Partial<Wish>;
+  protection: null,
+} as const satisfies Partial<Drafted>;
 
 /** What a signal would order. */
-export const wishOf = (signal: Signal, simulation: boolean): Wish => ({
+export const draftedBy = (signal: Signal, simulation: boolean): Drafted => ({
   source: 'webhook',
   simulation,
   action: signal.action,
@@ -107,6 +135,7 @@ export const wishOf = (signal: Signal, simulation: boolean): Wish => ({
   symbol: signal.symbol,
   quantity: signal.quantity,
   notes: { ...NO_NOTES, marketPosition: signal.after?.side ?? null, price: signal.price },
+  protection: signal.protection,
 });
 
 export interface PlanRequest {
@@ -117,44 +146,54 @@ export interface PlanRequest {
   readonly symbol: string;
   readonly quantity: Decimal;
   readonly simulation: boolean;
+  /** The body as validated. */
+  readonly fields: Readonly<Record<string, unknown>>;
 }
 
 /** Of a manual order. */
 export async function planDashboardOrder(
   deps: AskDeps & Pick<PlaceOrderDeps, 'clock' | 'db'>,
-  { userId, accountId, action, orderType, ...wish }: PlanRequest,
+  { userId, accountId, action, orderType, fields, ...order }: PlanRequest,
 ): Promise<OrderPlan | Denial> {
   const mapped = mapAction(action, orderType);
   if ('problem' in mapped) return deny('request_invalid', { detail: mapped.problem });
+  const asked = readAsked(fields, mapped);
+  if ('problem' in asked) return deny('request_invalid', { detail: asked.problem });
   const account = await ownAccount(deps, userId, accountId);
   if (isDenial(account)) return account;
-  const refusal = symbolRefusal(account, { ...mapped, ...wish });
+  const { protection } = asked;
+  const asking = { ...mapped, ...order, protection };
+  const refusal = symbolRefusal(account, asking) ?? unsupported(account, asking);
   if (refusal) return refusal;
-  return planFor(deps, account, { source: 'dashboard', action, ...mapped, ...wish, notes: NO_NOTES });
+  return planFor(deps, account, { source: 'dashboard', action, ...asking, notes: NO_NOTES });
 }
 
 const LIFE_MS = 60_000;
 
 /** It stands in no database, and is never sent. */
-const draftOf = (account: Account, wish: Wish, now: number): Order => ({
-  ...wish,
-  id: newId() as OrderId,
-  version: 1,
-  requestId: null,
-  userId: account.userId,
-  accountId: account.id,
-  brokerName: account.brokerName,
-  status: 'executing',
-  guards: [],
-  error: null,
-  positionBefore: null,
-  autoExit: false,
-  awaitsRest: false,
-  legs: [],
-  credentialsVersion: null,
-  exitError: null,
-  submittedAt: timestamp(now),
-  deadlineAt: timestamp(now + LIFE_MS),
-  filledAt: null,
-  trace: {},
-});
+function draftOf(account: Account, { protection, ...order }: Drafted, now: number): Order {
+  const wish = wishOf(account, { ...order, protection });
+  return {
+    ...order,
+    ...(wish && { wish }),
+    id: newId() as OrderId,
+    version: 1,
+    requestId: null,
+    userId: account.userId,
+    accountId: account.id,
+    brokerName: account.brokerName,
+    status: 'executing',
+    guards: [],
+    error: null,
+    positionBefore: null,
+    autoExit: false,
+    awaitsRest: false,
+    legs: [],
+    credentialsVersion: null,
+    exitError: null,
+    submittedAt: timestamp(now),
+    deadlineAt: timestamp(now + LIFE_MS),
+    filledAt: null,
+    trace: {},
+  };
+}

@@ -6,6 +6,7 @@ import { verificationsOf } from '../../data/orders/fill-checks.ts';
 import { listOrders, type OrderFilter } from '../../data/orders/list.ts';
 import { markOf, NOT_VERIFIED, type OrderMark } from '../../data/orders/marks.ts';
 import { findOrder, ordersByIds } from '../../data/orders/orders.ts';
+import { protectionsOfOrders } from '../../data/orders/protections-read.ts';
 import { type Surroundings, surroundingsOf } from '../../data/orders/story.ts';
 
 export type { OrderFilter };
@@ -52,6 +53,7 @@ export async function foundOrders(
 ): Promise<Map<OrderId, Found>> {
   const { orders, verifications } = await readTogether(db, ids);
   const real = await realAccountsOf(db, orders);
+  const protections = await protectionsOfOrders(db, orders);
   return new Map(
     orders.map((order) => {
       const verification = verifications.get(order.id) ?? NOT_VERIFIED;
@@ -61,7 +63,11 @@ export async function foundOrders(
         {
           order,
           mark,
-          record: orderRecord(order, { verification, isRealAccount: real.has(order.accountId) }),
+          record: orderRecord(order, {
+            verification,
+            isRealAccount: real.has(order.accountId),
+            protection: protections.get(order.id) ?? null,
+          }),
         },
       ];
     }),
@@ -99,10 +105,12 @@ export async function readOrders(
     found.map((order) => order.id),
   );
   const real = await realAccountsOf(db.lists, found);
+  const protections = await protectionsOfOrders(db.lists, found);
   return pageOf(found, page, (order) =>
     orderSummary(order, {
       verification: verifications.get(order.id) ?? NOT_VERIFIED,
       isRealAccount: real.has(order.accountId),
+      protection: protections.get(order.id) ?? null,
     }),
   );
 }

@@ -198,7 +198,11 @@ async function checkAndPlace(
         if (isDenial(current)) return current;
         const checkedAgain = check(current);
         if ('denial' in checkedAgain) return checkedAgain.denial;
-        return { ...current, intent: as?.intent ?? intentOf(deps, current, checkedAgain.signal, simulation) };
+        return {
+          ...current,
+          intent: as?.intent ?? intentOf(deps, current, checkedAgain.signal, simulation),
+          wish: wishOf(current.account, checkedAgain.signal),
+        };
       },
       claims: (order) => [...unit, ...keep(order)],
       onAccepted: () => attempt?.decided(),

@@ -8,10 +8,17 @@ import { isEntry } from '../../domain/orders/entitlement.ts';
 import type { OrderIntent } from '../../domain/orders/order.ts';
 import { whyUnsupported } from '../../domain/protection/ability.ts';
 import { type Defaults, readDefaults, withDefaults } from '../../domain/protection/defaults.ts';
-import type { OrderWish, Wish } from '../../domain/protection/wish.ts';
+import {
+  contradiction,
+  type OrderWish,
+  PROTECTION_FIELDS,
+  readWish,
+  type Wish,
+} from '../../domain/protection/wish.ts';
+import { NOTHING_TO_PROTECT_WITH } from '../../domain/signals/protective-fields.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 
-interface Asking {
+export interface Asking {
   readonly intent: OrderIntent;
   readonly symbol: string;
   readonly quantity: Decimal;
@@ -20,6 +27,29 @@ interface Asking {
 }
 
 const NOTHING: Wish = {};
+
+/** What a manual order says of protection, and which of its fields mean nothing with its action: exits are not protected. */
+export interface Asked {
+  readonly protection: Wish | null;
+  readonly ignored: readonly string[];
+}
+
+export function readAsked(
+  fields: Readonly<Record<string, unknown>>,
+  { intent }: { readonly intent: OrderIntent },
+): Asked | { readonly problem: string } {
+  const moves = intent.operation === 'PROTECT_POSITION';
+  if (!isEntry(intent) && !moves)
+    return { protection: null, ignored: PROTECTION_FIELDS.filter((name) => Object.hasOwn(fields, name)) };
+  const read = readWish(fields);
+  if ('problem' in read) return read;
+  const { wish } = read;
+  const problem = contradiction(wish, { isFromFlat: false });
+  if (problem !== null) return { problem };
+  if (moves && isEmpty(wish)) return { problem: NOTHING_TO_PROTECT_WITH };
+  const ignored = moves && Object.hasOwn(fields, 'quantity') ? ['quantity'] : [];
+  return { protection: isEmpty(wish) ? null : wish, ignored };
+}
 
 /** undefined: nothing is to protect it. */
 export function wishOf(

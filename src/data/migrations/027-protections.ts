@@ -31,6 +31,8 @@ create table protections (
 );
 -- one at most
 create unique index protections_of_position on protections (trading_account_id, instrument, simulation, side) where ended_at is null;
+-- whichever stood for a position, and when
+create index protections_by_position on protections (trading_account_id, simulation, side, created_at);
 create index protections_due on protections (due_at) where ended_at is null;
 create index protections_of_user on protections (user_id, created_at, id);
 

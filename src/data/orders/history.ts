@@ -7,6 +7,7 @@ import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts'
 import type { DayOrder } from '../../domain/money/day.ts';
 import type { CountedLeg, CountedOrder } from '../../domain/money/performance.ts';
 import { type LegKey, NO_NOTES, type Order, type OrderStatus, type Side } from '../../domain/orders/order.ts';
+import type { ExitReason } from '../../domain/protection/protection.ts';
 import { join, ListTooSlow, type Reads, type Statement, sql } from '../engine/db.ts';
 import { inSteps } from '../engine/steps.ts';
 
@@ -27,6 +28,7 @@ interface Row {
   readonly position_before: string | null;
   readonly trace: string;
   readonly notes: string | null;
+  readonly exit_reason: ExitReason | null;
   readonly leg: LegKey | null;
   readonly side: Side | null;
   readonly fill_price: string | null;
@@ -95,7 +97,7 @@ async function* steps(
       join(
         [
           sql`select o.order_id, o.submitted_at, o.trading_account_id, o.broker_name, o.simulation, o.symbol,
-                o.status, o.error, o.position_before, o.trace, o.notes, l.leg, l.side, l.fill_price, l.fill_quantity, l.fee,
+                o.status, o.error, o.position_before, o.trace, o.notes, o.exit_reason, l.leg, l.side, l.fill_price, l.fill_quantity, l.fee,
                 l.instrument, l.unit_value, l.sent_at, l.acked_at, l.filled_at
               from (select * from order_history where`,
           join([...conditions, ...place], ' and '),
@@ -134,6 +136,7 @@ const toCounted = (order: Row, rows: readonly Row[]): DayOrder => ({
   trace: JSON.parse(order.trace) as Order['trace'],
   notes: order.notes === null ? NO_NOTES : (JSON.parse(order.notes) as Order['notes']),
   legs: rows.flatMap((row) => toLeg(row) ?? []),
+  ...(order.exit_reason === null ? {} : { exitReason: order.exit_reason }),
 });
 
 const toLeg = (row: Row): CountedLeg | null =>

@@ -50,7 +50,7 @@ const UNTOUCHED: Body = {
   closing: null,
 };
 
-interface ProtectionRow {
+export interface ProtectionRow {
   id: string;
   version: number;
   user_id: UserId;
@@ -70,6 +70,7 @@ interface ProtectionRow {
   seen_at: Timestamp | null;
   due_at: Timestamp | null;
   created_at: Timestamp;
+  ended_at: Timestamp | null;
 }
 
 /**
@@ -174,7 +175,7 @@ async function protectionsWhere(db: Reads, where: Statement): Promise<Protection
   return rows.map(toProtection);
 }
 
-const toProtection = (row: ProtectionRow): Protection => ({
+export const toProtection = (row: ProtectionRow): Protection => ({
   ...(row.body === null ? UNTOUCHED : (JSON.parse(row.body) as Body)),
   id: row.id,
   version: row.version,

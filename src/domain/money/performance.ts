@@ -20,6 +20,7 @@ import {
 import type { AccountId, Timestamp } from '../ids.ts';
 import type { Leg, Order, OrderStatus } from '../orders/order.ts';
 import { fillOf, slippage } from '../orders/result.ts';
+import type { ExitReason } from '../protection/protection.ts';
 import { canonicalSymbol } from '../signals/symbol.ts';
 import { FLAT, type Holding, heldToo, net } from './average-cost.ts';
 
@@ -46,7 +47,15 @@ export type CountedLeg = Pick<
 export interface CountedOrder
   extends Pick<
     Order,
-    'accountId' | 'brokerName' | 'symbol' | 'status' | 'submittedAt' | 'positionBefore' | 'trace' | 'notes'
+    | 'accountId'
+    | 'brokerName'
+    | 'symbol'
+    | 'status'
+    | 'submittedAt'
+    | 'positionBefore'
+    | 'trace'
+    | 'notes'
+    | 'exitReason'
   > {
   readonly legs: readonly CountedLeg[];
 }
@@ -73,6 +82,8 @@ interface SymbolTotals {
   realised: Decimal;
   orders: number;
   volume: Decimal;
+  /** What protection closed, by why. */
+  readonly exitReasons: Partial<Record<ExitReason, number>>;
 }
 
 export type Performance = ReturnType<ReturnType<typeof openPerformance>['read']>;
@@ -94,17 +105,26 @@ export function openPerformance(
   const dayOf = (at: Timestamp) =>
     entryOf(days, at.slice(0, 10), () => ({ realised: ZERO, orders: {}, latencies: [], slippage: null }));
   const totalsOf = ({ brokerName, symbol }: CountedOrder) =>
-    entryOf(symbols, canonicalSymbol(brokerName, symbol), () => ({
-      realised: ZERO,
-      orders: 0,
-      volume: ZERO,
-    }));
+    entryOf(
+      symbols,
+      canonicalSymbol(brokerName, symbol),
+      (): SymbolTotals => ({
+        realised: ZERO,
+        orders: 0,
+        volume: ZERO,
+        exitReasons: {},
+      }),
+    );
 
   function count(order: CountedOrder): void {
     accounts.add(order.accountId);
     const day = dayOf(order.submittedAt);
     day.orders[order.status] = (day.orders[order.status] ?? 0) + 1;
-    totalsOf(order).orders++;
+    const totals = totalsOf(order);
+    totals.orders++;
+    const { exitReason, legs } = order;
+    const hasClosed = legs.some(({ fillQuantity }) => fillQuantity !== null && sign(fillQuantity) > 0);
+    if (exitReason && hasClosed) totals.exitReasons[exitReason] = (totals.exitReasons[exitReason] ?? 0) + 1;
     const { queued, acked } = order.trace;
     if (queued !== undefined && acked !== undefined) day.latencies.push(acked - queued);
     const missed = slippage(order);
@@ -177,11 +197,12 @@ export function openPerformance(
           latency_ms: percentiles(latencies),
           slippage: money(missed),
         })),
-        symbols: inOrder(symbols).map(([symbol, { realised, orders, volume }]) => ({
+        symbols: inOrder(symbols).map(([symbol, { realised, orders, volume, exitReasons }]) => ({
           symbol,
           realised: money(realised),
           orders,
           volume: toNumber(rounded(volume)),
+          exit_reasons: exitReasons,
         })),
         currency: currencies.size === 1 ? ([...currencies][0] ?? null) : null,
       };

@@ -13,6 +13,8 @@ import {
   ZERO,
 } from '../decimal.ts';
 import type { Timestamp } from '../ids.ts';
+import type { Protection } from '../protection/protection.ts';
+import { protectionOf } from '../protection/shown.ts';
 import { isHalfDone } from './half-done.ts';
 import type { ExitOrderResult, Leg, Order, OrderError } from './order.ts';
 import { REJECTIONS } from './rejection.ts';
@@ -27,7 +29,20 @@ export interface Verification {
   readonly next_at: Timestamp | null;
 }
 
-export function orderResult(order: Order) {
+/** `protection`: the one that its wish has become. Of an order that has nothing to do with one, no word is said. */
+export function orderResult(order: Order, protection: Protection | null = null) {
+  const isAbout = order.wish !== undefined || order.exitReason !== undefined;
+  return { ...plainResult(order), ...(isAbout ? aboutProtection(order, protection) : {}) };
+}
+
+const aboutProtection = (order: Order, protection: Protection | null) => ({
+  exit_reason: order.exitReason ?? null,
+  caused_by: order.causedBy ?? null,
+  unprotected_ms: order.unprotectedMs ?? null,
+  protection: protectionOf(order, protection),
+});
+
+function plainResult(order: Order) {
   const fill = fillOf(order);
   return {
     order_id: order.id,
@@ -72,6 +87,8 @@ export interface Beside {
   readonly verification: Verification;
   /** Whether its account trades real money. */
   readonly isRealAccount: boolean;
+  /** What its wish has become; null: nothing yet, or it has none. */
+  readonly protection: Protection | null;
 }
 
 export function orderRecord(order: Order, beside: Beside) {
@@ -96,11 +113,12 @@ export function orderRecord(order: Order, beside: Beside) {
 }
 
 /** The record as it stands in a list. */
-export function orderSummary(order: Order, { verification, isRealAccount }: Beside) {
-  const { trace: _, ...result } = orderResult(order);
+export function orderSummary(order: Order, { verification, isRealAccount, protection }: Beside) {
+  const { trace: _, ...result } = plainResult(order);
   return {
     user_id: order.userId,
     ...result,
+    ...aboutProtection(order, protection),
     real_money: isRealAccount && !order.simulation,
     deadline_at: order.deadlineAt,
     guards: order.guards,

@@ -10,17 +10,12 @@ export type OwnFields = Readonly<Record<string, unknown>>;
 /** Our fields, or why they cannot be had without a guess. */
 export type Turning = { readonly fields: OwnFields } | { readonly unclear: string };
 
-export interface ForeignOptions {
-  /** As of readSignal. */
-  readonly protection: boolean;
-}
-
 export interface ForeignService {
   readonly name: string;
   /** The message's fields where it was written for this service. */
   readonly read: (text: string) => ForeignFields | null;
   /** Adds to `lost` what it has to leave out and knows a word for. */
-  readonly turn: (said: ForeignFields, lost: string[], options: ForeignOptions) => Turning;
+  readonly turn: (said: ForeignFields, lost: string[]) => Turning;
   /** What the message asks for about protection, beside `order`; null: that could not be turned. */
   readonly protect?: (said: ForeignFields, lost: string[], order: OwnFields | null) => OwnFields;
 }
@@ -89,11 +84,11 @@ export class ForeignFields {
     return this.#odd[0] ?? null;
   }
   /** What nobody took, in words. */
-  left(options: ForeignOptions): string[] {
+  left(): string[] {
     return [...this.#fields]
       .filter(([, value]) => value !== null && value !== '' && value !== false)
       .map(([name]) =>
-        without(name, insteadOf(name, options) ?? 'There is nothing like it here: it would be left out.'),
+        without(name, insteadOf(name) ?? 'There is nothing like it here: it would be left out.'),
       );
   }
 }

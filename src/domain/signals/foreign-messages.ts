@@ -2,7 +2,7 @@
 // however the platform fills the placeholders in, or nothing comes out, and `lost` says why.
 
 import { isProtectionField, PROTECTION_FIELDS } from '../protection/wish.ts';
-import { type ForeignFields, type ForeignOptions, NOW, type OwnFields, without } from './foreign-fields.ts';
+import { type ForeignFields, NOW, type OwnFields, without } from './foreign-fields.ts';
 import { FOREIGN_ORDERS } from './foreign-orders.ts';
 import { FOREIGN_SERVICES } from './foreign-services.ts';
 import { asksForProtection } from './refused-fields.ts';
@@ -20,28 +20,24 @@ export interface ForeignReading {
 const MAX_LENGTH = 16_384;
 
 /** null: it was written for none of them. */
-export function recogniseForeign(
-  text: string,
-  options: ForeignOptions = { protection: false },
-): ForeignReading | null {
+export function recogniseForeign(text: string): ForeignReading | null {
   if (text.length > MAX_LENGTH) return null;
-  const services = options.protection ? [...FOREIGN_SERVICES, ...FOREIGN_ORDERS] : FOREIGN_SERVICES;
-  for (const { name, read, turn, protect } of services) {
+  for (const { name, read, turn, protect } of [...FOREIGN_SERVICES, ...FOREIGN_ORDERS]) {
     const said = read(text);
     if (said === null) continue;
     const lost: string[] = [];
-    const turned = turn(said, lost, options);
+    const turned = turn(said, lost);
     const order = 'fields' in turned ? turned.fields : null;
-    if (options.protection && order && isExit(order)) lost.push(...unused(said));
-    const protection = options.protection ? protect?.(said, lost, order) : {};
+    if (order && isExit(order)) lost.push(...unused(said));
+    const protection = protect?.(said, lost, order);
     const fields = order && { ...order, ...protection };
-    const left = [...lost, ...said.left(options)];
+    const left = [...lost, ...said.left()];
     const why =
       said.odd !== null
         ? `"${said.odd}" is not as ${name} writes it.`
         : 'unclear' in turned
           ? turned.unclear
-          : problemWith(fields ?? {}, options);
+          : problemWith(fields ?? {});
     return why === null && fields !== null
       ? { service: name, fields: inOrder(fields), lost: left }
       : { service: name, fields: {}, lost: [why ?? '', ...left] };
@@ -104,11 +100,11 @@ const CASES = [
 type Case = (typeof CASES)[number];
 
 /** null: our own reader takes it, whatever stands in the placeholders' places. */
-function problemWith(fields: OwnFields, { protection }: ForeignOptions): string | null {
+function problemWith(fields: OwnFields): string | null {
   const message = renderMessage(fields) ?? '';
   for (const example of CASES) {
     const body = new TextEncoder().encode(filledIn(message, example));
-    const reading = readSignal(readBody(body), { simulation: false, protection });
+    const reading = readSignal(readBody(body), { simulation: false });
     if ('problem' in reading) return reading.problem;
   }
   return null;

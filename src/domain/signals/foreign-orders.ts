@@ -55,7 +55,6 @@ const alpaca: ForeignService = {
   },
   protect(said, lost, order) {
     if (order === null) return {};
-    const options = { protection: true };
     const stop = said.takeFields('stop_loss');
     const target = said.takeFields('take_profit');
     if (stop.take('limit_price') !== null) lost.push(without('stop_loss', AT_THE_MARKET));
@@ -65,7 +64,7 @@ const alpaca: ForeignService = {
       ...placed('take_profit', oneLevel(target, { limit_price: 'price' }), { name: 'take_profit', lost }),
       ...placed('trailing_stop', trail, { name: 'trail_percent', lost }),
     };
-    lost.push(...stop.left(options), ...target.left(options));
+    lost.push(...stop.left(), ...target.left());
     return fields;
   },
 };

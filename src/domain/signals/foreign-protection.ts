@@ -29,7 +29,7 @@ export function oneLevel(said: ForeignFields, units: Units): string | number | '
 
 /** What is lost of a field that asks for protection, and what to send instead. */
 const lostLevel = (name: string, why: string): string =>
-  without(name, `${why} ${insteadOf(name, { protection: true }) ?? insteadOfPine(name)}`);
+  without(name, `${why} ${insteadOf(name) ?? insteadOfPine(name)}`);
 
 const NOT_CERTAIN = 'it does not say for certain where.';
 export const AT_THE_MARKET =
@@ -48,7 +48,6 @@ export function placed(
 /** stopLoss {stopPrice | percent | amount | trailPercent | trailAmount}, takeProfit {limitPrice | percent | amount}. */
 export function ofTradersPost(said: ForeignFields, lost: string[], order: OwnFields | null): OwnFields {
   if (order === null) return {};
-  const options = { protection: true };
   const stop = said.takeFields('stopLoss');
   const target = said.takeFields('takeProfit');
   const type = plain(stop.take('type'));
@@ -67,7 +66,7 @@ export function ofTradersPost(said: ForeignFields, lost: string[], order: OwnFie
         ...placed('stop_loss', at, { name: 'stopLoss', lost }),
         ...placed('trailing_stop', trail, { name: 'stopLoss', lost }),
       };
-  lost.push(...stop.left(options), ...target.left(options));
+  lost.push(...stop.left(), ...target.left());
   return { ...fields, ...placed('take_profit', profit, { name: 'takeProfit', lost }) };
 }
 

@@ -7,7 +7,6 @@ import {
   amount,
   CONTRACTS,
   type ForeignFields,
-  type ForeignOptions,
   type ForeignService,
   isPlaceholder,
   jsonFields,
@@ -140,24 +139,24 @@ const threeCommas: ForeignService = {
     const said = jsonFields(text);
     return said?.has('bot_uuid') || (said?.has('bot_id') && said.has('email_token')) ? said : null;
   },
-  turn(said, lost, options) {
+  turn(said, lost) {
     said.drop('secret', 'email_token', 'tv_exchange');
     const isDca = said.has('bot_id');
     said.drop('bot_uuid', 'bot_id', 'message_type');
     if (said.take('max_lag') !== null)
       lost.push(without('max_lag', 'how old a signal may be is a setting of the account here.'));
-    return isDca ? fromDcaBot(said, lost) : fromSignalBot(said, lost, options);
+    return isDca ? fromDcaBot(said, lost) : fromSignalBot(said, lost);
   },
 };
 
-function fromSignalBot(said: ForeignFields, lost: string[], options: ForeignOptions): Turning {
+function fromSignalBot(said: ForeignFields, lost: string[]): Turning {
   const action = said.take('action');
   const order = said.takeFields('order');
   const unit = plain(order.take('currency_type'));
   const size = order.take('amount');
   const type = plain(order.take('order_type'));
   if (type !== '' && type !== 'market') lost.push(without('order_type', MARKET));
-  lost.push(...order.left(options));
+  lost.push(...order.left());
   const rest = {
     symbol: said.take('tv_instrument'),
     ...priced(said.take('trigger_price')),
@@ -189,7 +188,7 @@ function fromSignalBot(said: ForeignFields, lost: string[], options: ForeignOpti
     if (held !== null) fields[`${name}_size`] = isPlaceholder(held) ? held : numberIn(held);
   }
   if (fields.market_position === undefined) return unclear('strategy_info', NO_SIDE);
-  lost.push(...info.left(options));
+  lost.push(...info.left());
   return { fields: { ...fields, ...(side === ACTION && { id: ORDER_ID }) } };
 }
 

@@ -27,7 +27,9 @@ interface Protection {
   readonly moves: string | null;
 }
 
-export const NO_PROTECTION: Protection = { wish: null, isUsed: false, moves: null };
+const NO_PROTECTION: Protection = { wish: null, isUsed: false, moves: null };
+
+export const NOTHING_TO_PROTECT_WITH = `The action protect needs at least one of ${PROTECTION_FIELDS.join(', ')}.`;
 
 export function readProtection(fields: JsonObject, row: Row): Protection | Problem {
   const { action, intent, before, symbol, filledIn } = row;
@@ -46,7 +48,6 @@ export function readProtection(fields: JsonObject, row: Row): Protection | Probl
   if (problem !== null) return { problem };
   const isEmpty = Object.keys(wish).length === 0;
   if (!moves) return { wish: isEmpty ? null : wish, isUsed: true, moves: null };
-  if (isEmpty)
-    return { problem: `The action protect needs at least one of ${PROTECTION_FIELDS.join(', ')}.` };
+  if (isEmpty) return { problem: NOTHING_TO_PROTECT_WITH };
   return { wish, isUsed: true, moves: JSON.stringify(wishJson(wish)) };
 }

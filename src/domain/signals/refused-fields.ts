@@ -1,8 +1,6 @@
 // Names by which other services ask for what we would not do, or do under another name. Who asked for a stop must not trade without
 // one: such a field is refused, with what to send instead. Every other field that we do not know is ignored, and said to be.
 
-const NOT_KEPT =
-  'Orders that protect a position are not placed here: leave the field out and place them at your broker.';
 const MARKET_ONLY = 'Orders are market orders: leave the field out; "price" says which price the signal saw.';
 const ORDER_KIND =
   'Orders are market orders: leave the field out; whether one enters or exits is said by "order_type".';
@@ -102,18 +100,15 @@ const LONGEST = 64;
 
 const plainOf = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '');
 
-/** `protection`: somebody keeps it, under names of ours. null: the name asks for nothing that we know. */
-export function insteadOf(
-  name: string,
-  { protection = false }: { readonly protection?: boolean } = {},
-): string | null {
+/** null: the name asks for nothing that we know. */
+export function insteadOf(name: string): string | null {
   if (name === 'order_type' || name.length > LONGEST) return null;
   const plain = plainOf(name);
   const refused = BY_NAME.get(plain);
   if (refused !== undefined) return refused;
-  if (protection && plain === 'timestop') return TIME_STOP;
+  if (plain === 'timestop') return TIME_STOP;
   const kind = kindOf(plain);
-  return kind && (protection ? INSTEAD[kind] : NOT_KEPT);
+  return kind && INSTEAD[kind];
 }
 
 function kindOf(plain: string): Protective | null {

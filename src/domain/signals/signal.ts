@@ -13,7 +13,7 @@ import {
 import { sideTowards } from '../orders/position.ts';
 import { isProtectionField, PROTECTION_FIELDS, type Wish } from '../protection/wish.ts';
 import { type JsonObject, type JsonValue, readJson } from './json.ts';
-import { NO_PROTECTION, readProtection } from './protective-fields.ts';
+import { readProtection } from './protective-fields.ts';
 import { insteadOf } from './refused-fields.ts';
 import { positionOf, STANCE_SIDES, type Stance } from './strategy.ts';
 import { isSymbol } from './symbol.ts';
@@ -106,8 +106,6 @@ interface ReadingOptions {
   readonly simulation: boolean;
   /** The account's setting: what the strategy holds and the account does not is opened, whatever the action. */
   readonly follow?: boolean;
-  /** Somebody keeps what protects a position. Else its fields are refused: who asked for a stop must not trade without one. */
-  readonly protection?: boolean;
   /** An entry's wish with what the account fills in from flat. */
   readonly filledIn?: (wish: Wish, symbol: string) => Wish;
 }
@@ -115,19 +113,18 @@ interface ReadingOptions {
 /** Real trading needs `timestamp` and `secret`; in simulation they may be absent but not malformed. */
 export function readSignal(
   reading: BodyReading,
-  { simulation, follow = false, protection = false, filledIn = (wish) => wish }: ReadingOptions,
+  { simulation, follow = false, filledIn = (wish) => wish }: ReadingOptions,
 ): SignalReading {
   if ('problem' in reading) return reading;
   const { fields, proof } = reading;
-  const actions: readonly Action[] = protection ? ACTIONS : ACTIONS.filter((known) => known !== 'protect');
   const actionText = field(fields, 'action');
   const said = typeof actionText === 'string' ? actionText.trim().toLowerCase() : null;
-  const action = actions.find((known) => known === said);
+  const action = ACTIONS.find((known) => known === said);
   const ours = action === 'protect' ? FIELDS_TO_PROTECT : FIELDS;
-  const wrongField = unfilledOrRefused(fields, ours, { protection });
+  const wrongField = unfilledOrRefused(fields, ours);
   if (wrongField) return wrongField;
-  if (typeof actionText !== 'string') return missing('action', `one of ${actions.join(', ')}`);
-  if (!action) return { problem: `"action" must be one of ${actions.join(', ')}.` };
+  if (typeof actionText !== 'string') return missing('action', `one of ${ACTIONS.join(', ')}`);
+  if (!action) return { problem: `"action" must be one of ${ACTIONS.join(', ')}.` };
 
   const symbol = field(fields, 'symbol');
   if (typeof symbol !== 'string') return missing('symbol', 'the instrument, as a string');
@@ -151,7 +148,7 @@ export function readSignal(
     : mapAction(action, orderType);
   if ('problem' in mapped) return mapped;
   const row = { action, intent: mapped.intent, before, symbol, filledIn };
-  const protects = protection ? readProtection(fields, row) : NO_PROTECTION;
+  const protects = readProtection(fields, row);
   if ('problem' in protects) return protects;
   const used: readonly string[] = protects.isUsed ? [...ours, ...PROTECTION_FIELDS] : ours;
 
@@ -220,19 +217,15 @@ export function readSignal(
   };
 }
 
-function unfilledOrRefused(
-  fields: JsonObject,
-  ours: readonly string[],
-  { protection }: { readonly protection: boolean },
-): { readonly problem: string } | null {
+function unfilledOrRefused(fields: JsonObject, ours: readonly string[]): { readonly problem: string } | null {
   for (const name of ours) {
     const value = field(fields, name);
     if (name !== 'secret' && typeof value === 'string' && isUnfilled(value.trim()))
       return notFilledIn(name, value.trim());
   }
   for (const name of Object.keys(fields)) {
-    const isOurs = FIELDS.includes(name) || (protection && isProtectionField(name));
-    const instead = isOurs || optional(fields, name) === null ? null : insteadOf(name, { protection });
+    const isOurs = FIELDS.includes(name) || isProtectionField(name);
+    const instead = isOurs || optional(fields, name) === null ? null : insteadOf(name);
     if (instead !== null) return { problem: `"${name.slice(0, 64)}" is not understood here. ${instead}` };
   }
   return null;

@@ -54,22 +54,15 @@ export interface Example {
   readonly value: string;
 }
 
-interface Options {
-  /** As of readSignal. */
-  readonly protection?: boolean;
-}
-
 /** What is no placeholder of the platform's stays as it stands, and is refused as what was not filled in. */
 export function fillTemplate(
   text: string,
   now: number,
-  { protection = false }: Options = {},
 ): { readonly text: string; readonly examples: readonly Example[] } {
   const examples: Example[] = [];
   const filled = text.replace(PLACEHOLDER, (placeholder, name: string, at: number) => {
     const field = fieldBefore(text, at);
-    const value =
-      exampleOf(name, now) ?? (protection ? plotted(name, field, text.slice(at + placeholder.length)) : null);
+    const value = exampleOf(name, now) ?? plotted(name, field, text.slice(at + placeholder.length));
     if (value === null) return placeholder;
     examples.push({ field, placeholder, value });
     return value;
@@ -112,20 +105,19 @@ function fieldBefore(text: string, at: number): string | null {
 const LONGEST_FIELD = 400;
 
 /** What can be kept of a message that does not work, in one that does; else the template. */
-export function workingMessage(message: string, now: number, options: Options = {}): string {
-  const kept = keptFields(message, options);
+export function workingMessage(message: string, now: number): string {
+  const kept = keptFields(message);
   const text = kept && JSON.stringify(kept, null, 2);
   const reads = (filled: string) =>
-    'signal' in readSignal(readBody(new TextEncoder().encode(filled)), { simulation: false, ...options });
-  return text !== null && reads(fillTemplate(text, now, options).text) ? text : templateWith(SECRET_TO_PASTE);
+    'signal' in readSignal(readBody(new TextEncoder().encode(filled)), { simulation: false });
+  return text !== null && reads(fillTemplate(text, now).text) ? text : templateWith(SECRET_TO_PASTE);
 }
 
-function keptFields(message: string, { protection = false }: Options): object | null {
+function keptFields(message: string): object | null {
   try {
     const read: unknown = JSON.parse(message);
     if (typeof read !== 'object' || read === null || Array.isArray(read)) return null;
-    const isKept = (name: string) =>
-      (protection && isProtectionField(name)) || insteadOf(name, { protection }) === null;
+    const isKept = (name: string) => isProtectionField(name) || insteadOf(name) === null;
     const fields = Object.entries(read).filter(([name]) => isKept(name));
     return { ...Object.fromEntries(fields), timestamp: '{{timenow}}', secret: SECRET_TO_PASTE };
   } catch {

@@ -54,9 +54,15 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
           tag: 'Orders',
           summary: 'Place an order',
           description:
-            'With an `Idempotency-Key`, the same key and body within 24 hours give the first answer again, and nothing is traded twice.',
+            'With an `Idempotency-Key`, the same key and body within 24 hours give the first answer again, and nothing is traded twice. An entry takes what is to protect it; `protect` sets, moves and removes what protects the position: a field that is given replaces, one that is absent leaves what stands, `none` removes. With exits and closes these fields are not used, and stand in `ignored`.',
           answers: PLACED,
-          denials: ['not_found', 'idempotency_conflict', 'idempotency_in_progress', ...NOT_PLACED],
+          denials: [
+            'not_found',
+            'protection_unsupported',
+            'idempotency_conflict',
+            'idempotency_in_progress',
+            ...NOT_PLACED,
+          ],
         },
       },
       schema: { body: NewOrderBody, headers: NewOrderHeaders },
@@ -72,6 +78,7 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
         symbol: body.symbol,
         quantity: quantityOf(body),
         simulation: body.simulation ?? false,
+        fields: body,
         idempotency: idempotencyOf(request),
         arrivedAt,
         context: contextOf(request),
@@ -175,8 +182,9 @@ export function tradingRoutes(server: FastifyInstance, deps: TradingRoutes): voi
   );
 }
 
-/** `close` is about the whole position. */
+/** `close` and `protect` are about the whole position. */
 export function quantityOf({ action, quantity }: Static<typeof NewOrderBody>): Decimal {
+  if (action === 'protect') return ZERO;
   if (action === 'close' && quantity !== undefined)
     throw new RequestInvalid(
       '"quantity" does not go with close, which closes the whole position: leave it out.',

@@ -167,8 +167,8 @@ const concernOf = ({ id, userId, accountId, status }: Placed['order']): Concern 
 });
 
 /** 202: the worker has not answered in time; the order's result can be asked for at its Location. */
-export function sendPlaced(reply: FastifyReply, { order, answered }: Placed): FastifyReply {
+export function sendPlaced(reply: FastifyReply, { order, answered, protection }: Placed): FastifyReply {
   reply.concerns = concernOf(order);
   if (!answered) reply.code(202).header('location', `/trading/orders/${order.id}`);
-  return reply.send(orderResult(order));
+  return reply.send(orderResult(order, protection));
 }

@@ -156,62 +156,6 @@ export const AccountWithSecret = Type.Object(
 );
 export const WebhookSecret = Type.Object({ webhook_secret }, { title: 'WebhookSecret' });
 
-export const Positions = Type.Object(
-  {
-    items: Type.Array(
-      Type.Object(
-        {
-          symbol: text('as an alert can send it; where it is not tradable, as the broker names it', [
-            'BTCUSDT',
-          ]),
-          quantity: number(
-            'signed: below zero is short; where it is not tradable, in whatever the broker counts it',
-          ),
-          average_price: orNull(number('at which it was entered; null: nothing is held', 60_000)),
-          last_price: orNull(number('null: the broker does not say', 61_000)),
-          open_profit: orNull(number("in the account's currency; null: the broker does not say", 1000)),
-          tradable: flag(
-            'false: it is held, and no order of ours can close it: hedged, of another margin currency, or unknown here',
-            true,
-          ),
-          reason: orNull(
-            text('why it is not tradable, and what to do; null: it is', ['Close it at Binance.']),
-          ),
-          strategy_position: orNull(number('signed: where the strategy stands, by its last signal', 1)),
-          in_sync: orNull(flag('true: both are the same; null: the strategy has not said', true)),
-          last_signal_at: orNull(time('when the strategy last said so')),
-        },
-        { title: 'Position' },
-      ),
-    ),
-  },
-  { title: 'Positions' },
-);
-
-export const Balance = Type.Object(
-  {
-    currency: text('of the account', ['USD']),
-    equity: number('what the account is worth', 101_000),
-    cash: number('without what the positions would bring', 100_000),
-    available: number('for new positions', 90_000),
-  },
-  { title: 'Balance' },
-);
-
-export const Instrument = Type.Object(
-  {
-    symbol: text('as an alert can send it', ['BTCUSDT']),
-    description: text('what it is', ['Bitcoin / Tether']),
-    contract_size: number('units in one contract'),
-    quantity_step: number('quantities are multiples of it', 0.001),
-    min_quantity: number('the least that can be ordered', 0.001),
-    tick_size: number('the step of its price', 0.01),
-    open: flag('true: it trades now', true),
-    next_open: orNull(time('when it opens next; null: it is open'), { examples: [null] }),
-  },
-  { title: 'Instrument' },
-);
-
 export const Resumed = Type.Object({ account: Account }, { title: 'Resumed' });
 
 // Settings

@@ -13,6 +13,7 @@ import {
 } from '../../domain/orders/order.ts';
 import { STANCE_SIDES } from '../../domain/signals/strategy.ts';
 import { count, flag, id, map, number, orNull, saying, text, time } from './parts.ts';
+import { exitReason, OrderProtection } from './protection-answers.ts';
 import { oneOf } from './requests.ts';
 
 export const OrderError = Type.Object(
@@ -113,8 +114,30 @@ const orderFields = {
   filled_at: orNull(time('when it was filled')),
 };
 
+/** What protection has to do with it. */
+const protectionFields = {
+  exit_reason: exitReason,
+  caused_by: orNull(id('of the order that set what closed it; null: protection did not make it'), {
+    examples: [null],
+  }),
+  unprotected_ms: orNull(
+    count('from its first fill until its stop was seen at the broker; null: not yet, or it has none'),
+  ),
+  protection: orNull(OrderProtection, {
+    description: 'null: it asked for none, or nothing came of it',
+    examples: [null],
+  }),
+};
+
 export const OrderResult = Type.Object(
-  { ...orderFields, trace: Trace },
+  {
+    ...orderFields,
+    exit_reason: Type.Optional(protectionFields.exit_reason),
+    caused_by: Type.Optional(protectionFields.caused_by),
+    unprotected_ms: Type.Optional(protectionFields.unprotected_ms),
+    protection: Type.Optional(protectionFields.protection),
+    trace: Trace,
+  },
   { title: 'OrderResult', description: 'The outcome of a signal, as far as it is known.' },
 );
 
@@ -149,6 +172,7 @@ export const OrderLook = Type.Object(
 const summaryFields = {
   user_id: id('of the owner'),
   ...orderFields,
+  ...protectionFields,
   real_money: flag(
     'false: it is simulated, or its account is paper or not live; also of an account that is deleted',
     true,
@@ -256,6 +280,10 @@ export const Performance = Type.Object(
           realised: orNull(number('of its fills, less the known fees', 12.5)),
           orders: count('submitted', 3),
           volume: number('filled, in units of the symbol', 3),
+          exit_reasons: map(count('closes', 1), {
+            description: 'what protection closed, by `exit_reason`',
+            examples: [{ stop_loss: 1 }],
+          }),
         },
         { title: 'PerformanceSymbol' },
       ),

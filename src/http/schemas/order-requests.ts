@@ -4,6 +4,7 @@ import { Type } from 'typebox';
 import { ACTIONS, ORDER_TYPES } from '../../domain/orders/order.ts';
 import { STANCE_SIDES } from '../../domain/signals/strategy.ts';
 import { SYMBOL } from '../../domain/signals/symbol.ts';
+import { protectionFields } from './protection.ts';
 import { oneOf, symbol, uuid } from './requests.ts';
 
 /** For the documentation alone: domain/signals/signal.ts reads the body, and says what is wrong with it. */
@@ -17,7 +18,7 @@ export const WebhookBody = Type.Object({
   quantity: Type.Optional(
     Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.String()], {
       description:
-        'needed by every action but close and sync, which take none: contracts or lots, as a number or a numeric text; at most 15 significant digits',
+        'needed by every action but close and sync, which take none, and protect, which does not use it: contracts or lots, as a number or a numeric text; at most 15 significant digits',
       examples: [1],
     }),
   ),
@@ -61,6 +62,7 @@ export const WebhookBody = Type.Object({
   order_type: Type.Optional(
     oneOf(ORDER_TYPES, { default: 'entry', description: 'exit makes buy and sell take out what is held' }),
   ),
+  ...protectionFields,
   timestamp: Type.Optional(
     Type.Union([Type.String(), Type.Number()], {
       description:
@@ -93,10 +95,14 @@ export const NewOrderBody = Type.Object(
     action: oneOf(ACTIONS),
     symbol,
     quantity: Type.Optional(
-      Type.Number({ exclusiveMinimum: 0, description: 'needed by every action but close, which takes none' }),
+      Type.Number({
+        exclusiveMinimum: 0,
+        description: 'needed by every action but close, which takes none, and protect, which does not use it',
+      }),
     ),
     order_type: Type.Optional(oneOf(ORDER_TYPES, { default: 'entry' })),
     simulation: Type.Optional(Type.Boolean({ default: false, description: 'true: on the simulated book' })),
+    ...protectionFields,
   },
   { additionalProperties: false },
 );

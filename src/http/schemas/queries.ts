@@ -4,6 +4,7 @@ import { Type } from 'typebox';
 import { SECURITY_EVENTS } from '../../domain/denial.ts';
 import { SIGNAL_ENDS } from '../../domain/money/day.ts';
 import { ORDER_STATUSES, SOURCES } from '../../domain/orders/order.ts';
+import { PROTECTION_STATES } from '../../domain/protection/protection.ts';
 import { SIGNAL_OUTCOMES } from '../../domain/signals/webhook-checks.ts';
 import { oneOf, page, timeOf, uuid } from './requests.ts';
 
@@ -56,6 +57,20 @@ export const OrdersQuery = Type.Object(
     ),
     from: Type.Optional(timeOf('submitted at or after')),
     to: Type.Optional(timeOf('submitted at or before')),
+  },
+  { additionalProperties: false },
+);
+
+export const ProtectionsQuery = Type.Object(
+  {
+    ...page,
+    trading_account_id: Type.Optional(uuid),
+    symbol: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'as it was sent' })),
+    simulation: Type.Optional(
+      Type.Boolean({ description: 'true: only of simulated books; false: only real ones' }),
+    ),
+    side: Type.Optional(oneOf(['long', 'short'], { description: 'only of such positions' })),
+    state: Type.Optional(oneOf(PROTECTION_STATES, { description: 'only those in it' })),
   },
   { additionalProperties: false },
 );

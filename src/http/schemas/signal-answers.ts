@@ -4,6 +4,7 @@ import { Type } from 'typebox';
 import { CHECKS, SIGNAL_OUTCOMES } from '../../domain/signals/webhook-checks.ts';
 import { GuardVerdict, OrderError } from './order-answers.ts';
 import { flag, id, number, orNull, text, time } from './parts.ts';
+import { plannedLegs } from './protection.ts';
 import { oneOf } from './requests.ts';
 
 const signalFields = {
@@ -73,6 +74,11 @@ export const OrderPlan = Type.Object(
     text: text('the same in words', [
       'Buy 1 BTCUSDT at the market to open a long position. The position would go from 0 to 1.',
     ]),
+    protection: orNull(plannedLegs, {
+      description:
+        'what would protect the position; distances count from the price of now. Empty: nothing is asked for; null: the market could not be asked',
+      examples: [[]],
+    }),
     guards: Type.Array(GuardVerdict, { description: 'what the guards say of the entry', examples: [[]] }),
     error: orNull(OrderError, {
       description: 'how it would end, where it would not be filled',
