@@ -17,6 +17,13 @@ interface Position {
   };
 }
 
+interface Made {
+  readonly order_id: string;
+  readonly source: string;
+  readonly exit_reason: string | null;
+  readonly caused_by: string | null;
+}
+
 await onStage('protecting a position', async ({ stage, visitor, page, open }) => {
   const lab = await stage.makeAccount({ name: 'Lab' });
   // Prices stand still: what is typed stays on the right side of the market.
@@ -49,11 +56,7 @@ await onStage('protecting a position', async ({ stage, visitor, page, open }) =>
   const openDrawer = async () => {
     await pressFor(page.getByRole('button', { name: /what protects BTCUSDT/ }));
     await stop.waitFor();
-    assert.equal(
-      await stop.evaluate((field) => field === document.activeElement),
-      true,
-      'the stop has the focus',
-    );
+    assert.equal(await drawer.locator(':focus').getAttribute('id'), await stop.getAttribute('id'));
   };
   const typeStop = async (text: string) => {
     await page.keyboard.press('Control+A');
@@ -158,9 +161,20 @@ await onStage('protecting a position', async ({ stage, visitor, page, open }) =>
     });
     const { protection } = await held('ETHUSDT').catch(() => ({ protection: null }));
     if (protection) await stage.call(`/trading/protections/${protection.id}/look`, { method: 'POST' });
-    await open('/');
-    await page.goto(`${stage.url}/signals`);
-    await page.getByText('its stop was hit').first().waitFor();
+    const closes = async () =>
+      (await stage.call<{ items: Made[] }>('/trading/orders')).items.filter(
+        ({ source }) => source === 'protection',
+      );
+    let [close] = await closes();
+    while (!close) [close] = await closes();
+    assert.equal(close.exit_reason, 'stop_loss');
+    await open(`/orders/${close.order_id}`);
+    await page.getByRole('heading', { level: 1, name: /its stop was hit/ }).waitFor();
+    assert.deepEqual(await barriers(page), []);
+    await pressFor(page.getByRole('link', { name: /^The order that set it/ }));
+    await page.waitForURL(`${stage.url}/orders/${close.caused_by}`);
+    await visitor.settled();
+    await page.getByText('its stop was hit').waitFor();
   });
 
   await test('nobody saw an error', () => assertClean(visitor.watched, stage.url));

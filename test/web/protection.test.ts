@@ -243,7 +243,7 @@ describe('a protection in words', () => {
     assert.deepEqual(
       followsInWords({
         ...standing,
-        trailing_stop: { distance: 40, activate_at: null },
+        trailing_stop: { distance: 40, activate_at: null, best: 66_000 },
         break_even: { at: 'tp1', to: 65_500 },
       }),
       ['trails by 40', 'to 65,500 at target 1'],

@@ -2,8 +2,6 @@
 // change of an order can tell which answers are old (live/live.tsx).
 
 import { queryOptions } from '@tanstack/react-query';
-import type { Protection } from '../parts/protection/shapes.ts';
-import type { Line } from '../parts/protection/words.ts';
 import { api, read, type Schemas } from './client.ts';
 import { serverNow } from './clock.ts';
 import { Problem } from './problem.ts';
@@ -76,21 +74,10 @@ function readOverview(): Promise<Schemas['Overview']> {
   return read(api.GET('/trading/overview', { params: { query: { day_start } } }));
 }
 
-interface ProtectionRecord extends Protection {
-  readonly trading_account_id: string;
-  readonly symbol: string;
-  readonly simulation: boolean;
-  readonly side: 'long' | 'short';
-  readonly history: readonly Line[];
-}
-
 /** What protects a position, with every move. */
 export const protection = (id: string) =>
   queryOptions({
     queryKey: ['protections', id],
-    queryFn: () =>
-      read(
-        api.GET('/trading/protections/{id}' as never, { params: { path: { id } } } as never),
-      ) as Promise<ProtectionRecord>,
+    queryFn: () => read(api.GET('/trading/protections/{id}', { params: { path: { id } } })),
     staleTime: 2_000,
   });

@@ -3,7 +3,6 @@
 import type { components } from '../api/schema.ts';
 import { minus, plus } from './exact.ts';
 import { figure, heldInWords } from './numbers.ts';
-import type { Protected } from './protection/shapes.ts';
 import { CLOSED } from './protection/words.ts';
 import { reasonOf } from './reasons.ts';
 
@@ -138,7 +137,7 @@ export function orderHappened(order: Order): Happened {
 }
 
 /** Of a close that protection made. */
-function closedWhy({ exit_reason: reason }: Order & Protected): string {
+function closedWhy({ exit_reason: reason }: Order): string {
   return reason ? `: ${CLOSED[reason]}` : '';
 }
 

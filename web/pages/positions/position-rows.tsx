@@ -4,7 +4,6 @@ import type { Schemas } from '../../api/client.ts';
 import { figure, Held, Profit } from '../../parts/figures.tsx';
 import { Mark } from '../../parts/marks.tsx';
 import { useOver } from '../../parts/over.tsx';
-import type { Guarded } from '../../parts/protection/shapes.ts';
 import { alignOrder, isHeldElsewhere, reasonInWords, standingOf } from '../../parts/standing.ts';
 import { When } from '../../parts/when.tsx';
 import { type Book, wordOf } from './books.ts';
@@ -17,7 +16,7 @@ export const COLUMNS = 10;
 
 interface PositionRowsProps {
   readonly book: Book;
-  readonly position: Schemas['Position'] & Guarded;
+  readonly position: Schemas['Position'];
   readonly onAlign: () => void;
 }
 
@@ -27,7 +26,7 @@ export function PositionRows({ book, position, onAlign }: PositionRowsProps) {
   const { symbol, quantity, tradable } = position;
   const order = tradable ? alignOrder(position) : null;
   const row = wordOf(book) ? 'hatched' : '';
-  const protection = position.protection ?? null;
+  const protection = position.protection;
   const isSame = standingOf(position).is === 'same';
   const isExplained = order !== null || !tradable || saysSomething(protection);
   const trade = () =>

@@ -7,7 +7,7 @@ import { brokers } from '../../api/queries.ts';
 import { figure } from '../../parts/figures.tsx';
 import { Mark } from '../../parts/marks.tsx';
 import { moneyIn, percentFrom, shareInWords, wonAt } from '../../parts/protection/money.ts';
-import { type Guarded, isFilled, type Protection, type Target } from '../../parts/protection/shapes.ts';
+import { isFilled, type Protection, type Target } from '../../parts/protection/shapes.ts';
 import { followsInWords, STATES, spanInWords } from '../../parts/protection/words.ts';
 import { useNow } from '../../parts/when.tsx';
 import type { Book } from './books.ts';
@@ -15,7 +15,7 @@ import styles from './positions.module.css';
 
 interface CellProps {
   readonly book: Book;
-  readonly position: Schemas['Position'] & Guarded;
+  readonly position: Schemas['Position'];
 }
 
 /** A simulated book keeps stops at every broker. */
@@ -26,7 +26,7 @@ export function useKeepsStops(broker: string, simulation: boolean): boolean {
 
 export function StopCell({ book, position }: CellProps) {
   const { account, simulation } = book;
-  const { protection = null } = position;
+  const { protection } = position;
   const keepsStops = useKeepsStops(account.broker, simulation);
   if (!keepsStops)
     return (
@@ -47,7 +47,7 @@ export function StopCell({ book, position }: CellProps) {
 
 function Stop({ book, position, protection }: CellProps & { readonly protection: Protection }) {
   const { state, stop_loss: stop, unprotected_since: since } = protection;
-  const risk = position.risk ?? null;
+  const risk = position.risk;
   const won = risk === null ? null : moneyIn(-risk || 0, book.currency);
   if (state === 'unprotected')
     return (

@@ -6,7 +6,7 @@ import { api, read, type Schemas } from '../../api/client.ts';
 import { figure } from '../../parts/figures.tsx';
 import { useOver } from '../../parts/over.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
-import type { Guarded, Protection } from '../../parts/protection/shapes.ts';
+import type { Protection } from '../../parts/protection/shapes.ts';
 import { When } from '../../parts/when.tsx';
 import { type Book, wordOf } from './books.ts';
 import { COLUMNS } from './position-rows.tsx';
@@ -14,7 +14,7 @@ import styles from './positions.module.css';
 
 interface ProtectionRowProps {
   readonly book: Book;
-  readonly position: Schemas['Position'] & Guarded;
+  readonly position: Schemas['Position'];
 }
 
 /** Somebody should know more of it than the cell says. */
@@ -26,7 +26,7 @@ export const saysSomething = (protection: Protection | null): protection is Prot
     (protection.reason !== null && protection.state !== 'ended'));
 
 export function ProtectionRow({ book, position }: ProtectionRowProps) {
-  const protection = position.protection ?? null;
+  const protection = position.protection;
   if (!saysSomething(protection)) return null;
   return (
     <tr className={`${styles.why} ${wordOf(book) ? 'hatched' : ''}`}>
@@ -79,12 +79,7 @@ function Unprotected({
   const queries = useQueryClient();
   const look = useMutation({
     mutationFn: () =>
-      read(
-        api.POST(
-          '/trading/protections/{id}/look' as never,
-          { params: { path: { id: protection.id } } } as never,
-        ) as Promise<{ data?: unknown }>,
-      ),
+      read(api.POST('/trading/protections/{id}/look', { params: { path: { id: protection.id } } })),
     onSettled: () => queries.invalidateQueries({ queryKey: ['positions', book.account.id] }),
   });
   const { symbol, quantity } = position;

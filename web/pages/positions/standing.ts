@@ -48,7 +48,7 @@ export interface Tally {
 }
 
 /** Of real books: a rehearsal is no trouble. */
-export function tallyOf(positions: readonly (Position & Guarded)[]): Tally {
+export function tallyOf(positions: readonly (Position & Partial<Guarded>)[]): Tally {
   const standings = positions.map(standingOf);
   const same = standings.filter(({ is }) => is === 'same').length;
   const unspoken = standings.filter(({ is }) => is === 'unspoken').length;

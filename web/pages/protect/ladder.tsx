@@ -1,6 +1,6 @@
 // Old stop, new stop, entry, last price and targets on one line. Drawn for its width; the sentence says the same.
 
-import { useLayoutEffect, useRef, useState } from 'react';
+import { useCallback, useState } from 'react';
 import { figure } from '../../parts/numbers.ts';
 import styles from './ladder.module.css';
 
@@ -74,9 +74,7 @@ export function Ladder({ was, stop, entry, last, targets }: LadderProps) {
 /** Drawn for its width, never scaled: letters keep their size. */
 function useWidth() {
   const [width, setWidth] = useState(USUAL_WIDTH);
-  const ref = useRef<SVGSVGElement>(null);
-  useLayoutEffect(() => {
-    const drawn = ref.current;
+  const ref = useCallback((drawn: SVGSVGElement | null) => {
     if (!drawn) return;
     const watch = new ResizeObserver(() => setWidth(drawn.clientWidth || USUAL_WIDTH));
     watch.observe(drawn);

@@ -23,7 +23,6 @@ import {
 import { ProtectionFields } from '../../parts/protection/fields.tsx';
 import { isEmpty, priceOf } from '../../parts/protection/levels.ts';
 import { type Holding, shareInWords, wonAt } from '../../parts/protection/money.ts';
-import type { Guarded } from '../../parts/protection/shapes.ts';
 import { clockTime } from '../../parts/when.tsx';
 import { Ladder } from './ladder.tsx';
 import { Moves } from './moves.tsx';
@@ -74,14 +73,14 @@ export default function ProtectDrawer({ draft, onClose }: ProtectDrawerProps) {
 
 interface ProtectingProps {
   readonly account: Schemas['Account'];
-  readonly position: Schemas['Position'] & Guarded;
+  readonly position: Schemas['Position'];
   readonly simulation: boolean;
   readonly onClose: () => void;
 }
 
 function Protecting({ account, position, simulation, onClose }: ProtectingProps) {
   const { symbol, quantity, average_price: average, last_price: last } = position;
-  const protection = position.protection ?? null;
+  const protection = position.protection;
   const { data: instrument } = useQuery(instrumentOf(account.id, symbol));
   const { data: money } = useQuery(balance(account.id));
   const { data: described } = useQuery(brokers);

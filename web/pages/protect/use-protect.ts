@@ -28,7 +28,7 @@ export function useProtect(onDone: () => void) {
       return read(
         api.POST('/trading/order', {
           params: { header: { 'Idempotency-Key': pressed.current.key } },
-          body: { ...wish, action: 'protect' } as never,
+          body: { ...wish, action: 'protect' },
         }),
       );
     },

@@ -12,7 +12,6 @@ import {
   waitedInBackup,
 } from '../../parts/happened.ts';
 import { figure, heldInWords } from '../../parts/numbers.ts';
-import type { Protected } from '../../parts/protection/shapes.ts';
 import { CLOSED } from '../../parts/protection/words.ts';
 import { reasonOf } from '../../parts/reasons.ts';
 
@@ -65,7 +64,7 @@ const WORDS = {
 export function orderHeadline(order: Order, tick: number | null): Headline {
   if (order.action === 'protect') return protectHeadline(order);
   const headline = tradeHeadline(order, tick);
-  const { exit_reason: reason } = order as Protected;
+  const { exit_reason: reason } = order;
   // Nobody sent it: why it was made comes before how well it went.
   if (!reason || order.status !== 'filled') return headline;
   return { ...headline, rest: [CLOSED[reason], headline.rest].filter(Boolean).join(', ') };

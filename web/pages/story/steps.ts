@@ -4,7 +4,6 @@
 import type { components } from '../../api/schema.ts';
 import { minus, plus } from '../../parts/exact.ts';
 import { counted, figure } from '../../parts/numbers.ts';
-import type { Protected } from '../../parts/protection/shapes.ts';
 
 type Order = components['schemas']['OrderRecord'];
 type Leg = Order['legs'][number];
@@ -98,10 +97,10 @@ export function fallOf(order: Order, { checks }: Before): Fall {
 }
 
 /** From its first fill until the broker showed the stop. */
-function protectedStep(order: Order & Protected, since: (at: string) => number): Step | null {
+function protectedStep(order: Order, since: (at: string) => number): Step | null {
   const { unprotected_ms: took, legs } = order;
   const filledAt = legs.find(({ leg, filled_at }) => leg === 'entry' && filled_at !== null)?.filled_at;
-  if (took === null || took === undefined || !filledAt) return null;
+  if (took === null || !filledAt) return null;
   const from = Math.max(0, since(filledAt));
   return { name: 'Protected: its stop seen at the broker', whose: 'theirs', from, at: from + took };
 }

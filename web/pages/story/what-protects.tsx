@@ -8,12 +8,11 @@ import { order as orderOf, protection as protectionOf } from '../../api/queries.
 import { figure } from '../../parts/numbers.ts';
 import { Section } from '../../parts/page.tsx';
 import { ProtectionNow } from '../../parts/protection/now.tsx';
-import type { Protected } from '../../parts/protection/shapes.ts';
 import { CLOSED, isExitReason, tookInWords } from '../../parts/protection/words.ts';
 import { When } from '../../parts/when.tsx';
 import styles from './story.module.css';
 
-type Order = Schemas['OrderRecord'] & Protected;
+type Order = Schemas['OrderRecord'];
 
 export function WhatProtects({ order }: { readonly order: Order }) {
   const { protection, exit_reason: reason, caused_by: cause } = order;
@@ -27,7 +26,7 @@ export function WhatProtects({ order }: { readonly order: Order }) {
 
 function MadeBy({ reason, cause }: { readonly reason: string; readonly cause: string }) {
   const { data: setter } = useQuery(orderOf(cause));
-  const id = (setter as Protected | undefined)?.protection?.id;
+  const id = setter?.protection?.id;
   return (
     <Section
       title="Why it was closed"
@@ -65,7 +64,7 @@ function WhatItSet({
       more={id && <Link to={`/protections/${id}` as never}>Its story, every move</Link>}
     >
       <ProtectionNow protection={protection}>
-        {took !== null && took !== undefined && (
+        {took !== null && (
           <div>
             <dt>protected</dt>
             <dd>{tookInWords(took)} after the first fill</dd>

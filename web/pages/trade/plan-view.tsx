@@ -94,7 +94,7 @@ function Plan({
           </tbody>
         </table>
       )}
-      <Protects legs={(plan as Guarded).protection ?? []} />
+      <Protects legs={plan.protection ?? []} />
       <ul className={styles.verdicts}>
         {passed > 0 && (
           <Verdict mark="passed">
@@ -119,16 +119,7 @@ function Plan({
 }
 
 /** What would protect it. */
-interface Guarded {
-  readonly protection?: readonly {
-    readonly leg: 'stop' | 'target';
-    readonly price: number;
-    readonly quantity: number;
-    readonly how: string;
-  }[];
-}
-
-function Protects({ legs }: { readonly legs: NonNullable<Guarded['protection']> }) {
+function Protects({ legs }: { readonly legs: NonNullable<Schemas['OrderPlan']['protection']> }) {
   if (legs.length === 0) return null;
   return (
     <table className={`table dense ${styles.legs} ${styles.protects}`}>

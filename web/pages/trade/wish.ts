@@ -33,7 +33,7 @@ export interface Wish extends Sent {
 }
 
 type Instrument = Pick<Schemas['Instrument'], 'symbol' | 'quantity_step' | 'min_quantity' | 'contract_size'>;
-type Plan = Schemas['OrderPlan'];
+type Plan = Pick<Schemas['OrderPlan'], 'legs' | 'guards'>;
 
 /** Null: something is still missing. */
 export function wishOf(fields: Fields): Wish | null {

@@ -66,9 +66,17 @@ export function asStanding(protection: Protection | null): Asked {
 
 const plain = (value: number): string => amountOf(String(value))?.toFixed() ?? String(value);
 
-export type Sent = Partial<
-  Readonly<Record<'stop_loss' | 'take_profit' | 'trailing_stop' | 'break_even' | 'time_stop', unknown>>
->;
+/** A price as a number, a distance with its unit, or `none`. */
+type Level = string | number;
+
+/** As a body has it. */
+export interface Sent {
+  readonly stop_loss?: Level;
+  readonly take_profit?: Level | { at: Level; percent: number }[];
+  readonly trailing_stop?: string;
+  readonly break_even?: Level;
+  readonly time_stop?: Level;
+}
 
 /** All that is asked for; what is empty is left out. */
 export function sentOf(asked: Asked): Sent {
@@ -80,7 +88,7 @@ export function sentOf(asked: Asked): Sent {
   return {
     ...(stop !== null && { stop_loss: stop }),
     ...(targets.length > 0 && { take_profit: targetsSent(targets) }),
-    ...(trail !== null && { trailing_stop: trail }),
+    ...(trail !== null && { trailing_stop: String(trail) }),
     ...(even !== null && { break_even: even }),
     ...(time !== null && { time_stop: time }),
   };
@@ -103,15 +111,15 @@ export function askedFrom(sent: Sent): Asked {
         : break_even === 'tp1'
           ? { ...nothing.breakEven, when: 'tp1' }
           : { when: 'price', at: levelFrom(break_even) },
-    time: typeof time_stop === 'number' ? `${time_stop} s` : ((time_stop as string | undefined) ?? ''),
+    time: typeof time_stop === 'number' ? `${time_stop} s` : (time_stop ?? ''),
   };
 }
 
 /** One level for all that is held is a level alone. */
-function targetsSent(targets: readonly TargetText[]): unknown {
+function targetsSent(targets: readonly TargetText[]): Level | { at: Level; percent: number }[] {
   const [first] = targets;
-  if (targets.length === 1 && first && Number(first.percent) === 100) return levelOf(first.at);
-  return targets.map(({ at, percent }) => ({ at: levelOf(at), percent: Number(percent) }));
+  if (targets.length === 1 && first && Number(first.percent) === 100) return levelOf(first.at) ?? '';
+  return targets.map(({ at, percent }) => ({ at: levelOf(at) ?? '', percent: Number(percent) }));
 }
 
 function evenOf({ breakEven }: Asked): string | number | null {
@@ -125,7 +133,7 @@ const NAMES = ['stop_loss', 'take_profit', 'trailing_stop', 'break_even', 'time_
 export function changeOf(asked: Asked, before: Asked): Sent {
   const [now, was] = [sentOf(asked), sentOf(before)];
   const changed = NAMES.filter((name) => JSON.stringify(now[name]) !== JSON.stringify(was[name]));
-  const parts = Object.fromEntries(changed.map((name) => [name, now[name] ?? 'none']));
+  const parts: Sent = Object.fromEntries(changed.map((name) => [name, now[name] ?? 'none']));
   // Without a stop there is nothing that could be moved to the entry.
   const isBare = now.stop_loss === undefined && now.trailing_stop === undefined;
   return isBare && parts.stop_loss === 'none' && was.break_even !== undefined

@@ -1,5 +1,6 @@
 // What a protection's states and moves are called.
 
+import type { components } from '../../api/schema.ts';
 import { counted, figure } from '../numbers.ts';
 import { clockTime } from '../times.ts';
 import type { ExitReason, Protection, ProtectionState } from './shapes.ts';
@@ -26,14 +27,7 @@ export const CLOSED: Readonly<Record<ExitReason, string>> = {
 };
 export const isExitReason = (what: string): what is ExitReason => what in CLOSED;
 
-export interface Line {
-  readonly at: string;
-  readonly what: string;
-  readonly from: number | null;
-  readonly to: number | null;
-  /** An order's id, or what moved it. */
-  readonly by: string | null;
-}
+export type Line = components['schemas']['ProtectionChange'];
 
 const MOVERS: Readonly<Record<string, string>> = {
   trailing_stop: 'trailing',
