@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { sql } from '../../src/data/engine/db.ts';
 import type { OrderRecord, OrderResult } from '../../src/domain/orders/result.ts';
 import type { ShownProtection } from '../../src/domain/protection/shown.ts';
 import { openWorld, type Problem, type Trader, type World } from '../world.ts';
@@ -136,4 +137,290 @@ describe('an order that asks for protection', () => {
       assert.deepEqual([exit_reason, caused_by, unprotected_ms, protection], [null, null, null, null]);
     }
   });
+});
+
+describe('POST /trading/order', () => {
+  test('takes what is to protect an entry, and protect moves and removes it', async (t) => {
+    const { order, standing, record, get } = await openDesk(t);
+    const { body: entry } = await order({
+      quantity: 2,
+      stop_loss: 59_000,
+      trailing_stop: { distance: '5%' },
+    });
+    assert.equal(entry.status, 'filled');
+    const id = entry.protection?.id;
+    const stands = await standing(id);
+    assert.equal(stands.stop_loss, 59_000);
+    assert.equal(stands.trailing_stop?.activate_at, null);
+
+    const moved = await order({ action: 'protect', quantity: 7, stop_loss: '59500', trailing_stop: 'none' });
+    assert.equal(moved.body.status, 'done');
+    assert.deepEqual(moved.body.ignored, ['quantity']);
+    assert.equal(moved.body.protection?.id, id);
+    const after = await until(
+      () => get<Item & { set_by: string }>(`/trading/protections/${id}`),
+      ({ stop_loss, state }) => stop_loss === 59_500 && state === 'standing',
+    );
+    assert.equal(after.trailing_stop, null);
+    assert.equal(after.set_by, moved.body.order_id);
+    assert.equal((await record(moved.body.order_id)).protection?.stop_loss, 59_500);
+
+    const wrong = await order({ action: 'protect', stop_loss: 61_000 });
+    assert.deepEqual([wrong.body.status, wrong.body.error?.code], ['rejected', 'invalid_protection']);
+    assert.equal(wrong.body.protection, null);
+    assert.equal((await standing(id)).stop_loss, 59_500);
+
+    const removed = await order({ action: 'protect', stop_loss: 'none' });
+    assert.equal(removed.body.status, 'done');
+    await until(
+      () => get<Item>(`/trading/protections/${id}`),
+      ({ stop_loss }) => stop_loss === null,
+    );
+  });
+
+  test('does not use it with an exit, whatever stands there, and says so', async (t) => {
+    const { order } = await openDesk(t);
+    await order({ quantity: 1 });
+    const exit = await order({
+      ...{
+        action: 'sell',
+        order_type: 'exit',
+        quantity: 0.5,
+        stop_loss: 'NaN',
+        take_profit: '{{plot("TP")}}',
+      },
+    });
+    assert.equal(exit.body.status, 'filled');
+    assert.deepEqual(exit.body.ignored, ['stop_loss', 'take_profit']);
+    const close = await order({ action: 'close', break_even: 'tp1' });
+    assert.deepEqual([close.body.status, close.body.ignored], ['filled', ['break_even']]);
+    const nothing = await order({ action: 'protect', stop_loss: '2%' });
+    assert.deepEqual([nothing.body.status, nothing.body.error?.code], ['rejected', 'no_position']);
+  });
+
+  // biome-ignore format: a table, one case a line
+  const WRONG: readonly (readonly [object, RegExp])[] = [
+    [{ stop_loss: 'NaN' }, /"stop_loss" is/],
+    [{ stop_loss: '{{plot("SL")}}' }, /"stop_loss" is/],
+    [{ stop_loss: 'na' }, /"stop_loss" is/],
+    [{ stop_loss: '2 pips' }, /"stop_loss"/],
+    [{ stop_loss: 0 }, /"stop_loss"/],
+    [{ stop_loss: -5 }, /"stop_loss"/],
+    [{ stop_loss: true }, /"stop_loss"/],
+    [{ stop_loss: { percent: 2, ticks: 5 } }, /"stop_loss"/],
+    [{ trailing_stop: 59_000 }, /"trailing_stop"/],
+    [{ take_profit: [{ at: '2%', percent: 60 }, { at: '4%', percent: 60 }] }, /120 percent/],
+    [{ take_profit: [] }, /"take_profit"/],
+    [{ take_profit: [{ at: '2%', percent: 'NaN' }] }, /"take_profit\[0\]\.percent"/],
+    [{ break_even: 'tp1', take_profit: 'none', stop_loss: '2%' }, /waits for the first target/],
+    [{ break_even: '1%', stop_loss: 'none', trailing_stop: 'none' }, /moves a stop/],
+    [{ time_stop: 30 }, /"time_stop"/],
+    [{ time_stop: '25:00 America/New_York' }, /"time_stop"/],
+    [{ action: 'protect' }, /needs at least one of stop_loss/],
+    [{ action: 'protect', order_type: 'entry', stop_loss: 1 }, /contradicts the action protect/],
+    [{ stoploss: 1 }, /not a field of this request/],
+  ];
+  test('says in words what is wrong with it, and trades nothing', async (t) => {
+    const { order, plan, get } = await openDesk(t);
+    for (const [fields, words] of WRONG)
+      for (const ask of [order<Problem>, plan<Problem>]) {
+        const { status, body } = await ask({ quantity: 1, ...fields });
+        assert.equal(status, 400, JSON.stringify(fields));
+        assert.equal(body.code, 'request_invalid');
+        assert.match(body.detail, words);
+      }
+    assert.deepEqual((await get<Page<object>>('/trading/orders')).items, []);
+  });
+
+  // biome-ignore format: a table, one case a line
+  const LEVELS: readonly (readonly [unknown, number])[] = [
+    [59_000, 59_000], ['59000', 59_000], [{ price: 59_000 }, 59_000], ['2%', 58_800], ['2 %', 58_800], [{ percent: '2' }, 58_800],
+    ['150p', 59_850], ['150 points', 59_850], [{ points: 150 }, 59_850], ['20t', 59_998], ['20 ticks', 59_998], [{ ticks: 20 }, 59_998],
+  ];
+  test('takes a level in every spelling', async (t) => {
+    const { order, standing } = await openDesk(t);
+    for (const [level, about] of LEVELS) {
+      const { body } = await order({ quantity: 1, stop_loss: level, simulation: false });
+      const { stop_loss } = await standing(body.protection?.id);
+      assert.ok(Math.abs((stop_loss ?? 0) - about) < 3, `${JSON.stringify(level)}: ${stop_loss}`);
+      await order({ action: 'close' });
+    }
+  });
+});
+
+describe('the webhook', () => {
+  test('refuses what was not filled in on an entry, and does not use it on an exit', async (t) => {
+    const { world, trader } = await openDesk(t);
+    for (const stop_loss of ['NaN', 'na', '{{plot("SL")}}']) {
+      const refused = await world.webhook<Problem>(trader, world.signal(trader, { stop_loss }));
+      assert.deepEqual([refused.status, refused.body.code], [400, 'webhook_payload_invalid']);
+    }
+    await world.send(trader);
+    const { body } = await world.send(trader, { action: 'sell', order_type: 'exit', stop_loss: 'NaN' });
+    assert.deepEqual([body.status, body.ignored], ['filled', ['stop_loss']]);
+    assert.ok(!('protection' in body));
+  });
+
+  test('and manual orders refuse what the broker cannot keep', async (t) => {
+    const { world, trader } = await openDesk(t);
+    const alpaca = await world.addAccount(trader, { brokerName: 'alpaca' });
+    const shioaji = await world.addAccount(trader, { brokerName: 'shioaji' });
+    for (const [of, fields, words] of [
+      [alpaca, { quantity: 3.5, stop_loss: '2%' }, /whole shares only: send 3, not 3\.5/],
+      [shioaji, { quantity: 1, take_profit: '2%' }, /keeps no stops and no targets: leave out "take_profit"/],
+    ] as const) {
+      const sent = await world.webhook<Problem>(of, world.signal(of, fields));
+      const ordered = await world.as<Problem>(of, 'POST', '/trading/order', {
+        ...{ trading_account_id: of.account.id, action: 'buy', symbol: 'AAPL', ...fields },
+      });
+      for (const { status, body } of [sent, ordered]) {
+        assert.deepEqual([status, body.code], [400, 'protection_unsupported']);
+        assert.match(body.detail, words);
+      }
+    }
+  });
+});
+
+describe('an account', () => {
+  test('fills in what an entry from flat leaves out', async (t) => {
+    const { change, order, standing, world, trader } = await openDesk(t);
+    const defaults = { '*': { stop_loss: '2 %' }, BTCUSDT: { take_profit: [{ at: '4%', percent: 100 }] } };
+    const changed = await change({ protection_defaults: defaults, unprotected: 'alert', trigger_by: 'mark' });
+    assert.equal(changed.status, 200);
+    assert.deepEqual(changed.body.protection_defaults, {
+      ...{ '*': { stop_loss: '2%' }, BTCUSDT: { take_profit: [{ at: '4%', percent: '100' }] } },
+    });
+    assert.deepEqual([changed.body.unprotected, changed.body.trigger_by], ['alert', 'mark']);
+    const { body } = await order({ quantity: 1 });
+    const stands = await standing(body.protection?.id);
+    assert.equal(stands.stop_loss, Math.ceil((body.fill_price ?? 0) * 98) / 100);
+    assert.equal(stands.take_profit.length, 1);
+    await order({ action: 'close' });
+    const declined = await order({ quantity: 1, stop_loss: 'none', take_profit: 'none' });
+    assert.equal(declined.body.status, 'filled');
+    const revisions = await world.db.all(
+      sql`select revision from trading_accounts where id = ${trader.account.id}`,
+    );
+    assert.deepEqual(revisions, [{ revision: 2 }]);
+    assert.equal((await change({ protection_defaults: {} })).body.protection_defaults, null);
+  });
+
+  // biome-ignore format: a table, one case a line
+  const WRONG: readonly (readonly [object, RegExp])[] = [
+    [{ protection_defaults: '2%' }, /"protection_defaults"/],
+    [{ protection_defaults: { '*': { stop_loss: 60_000 } } }, /Send a distance/],
+    [{ protection_defaults: { '*': { stoploss: '2%' } } }, /must be an object of stop_loss/],
+    [{ protection_defaults: { 'no symbol': { stop_loss: '2%' } } }, /is no symbol/],
+    [{ protection_defaults: { '*': { break_even: 'tp1' } } }, /moves a stop/],
+    [{ unprotected: 'pray' }, /"unprotected" must be one of close, alert/],
+    [{ trigger_by: 'index' }, /"trigger_by" must be one of last, mark/],
+    [{ guards: { require_stop: 'yes' } }, /guards\.require_stop must be null or true or false/],
+  ];
+  test('says in words what it cannot be set to, made or changed', async (t) => {
+    const { change, world, trader } = await openDesk(t);
+    const make = (fields: object) =>
+      world.as<Problem>(trader, 'POST', '/trading/accounts', { name: 'X', broker: 'paper', ...fields });
+    for (const [fields, words] of WRONG)
+      for (const { status, body } of [await change<Problem>(fields), await make(fields)]) {
+        assert.deepEqual([status, body.code], [400, 'request_invalid'], JSON.stringify(fields));
+        assert.match(body.detail, words);
+      }
+    const shioaji = await make({ broker: 'shioaji', protection_defaults: { '*': { stop_loss: '2%' } } });
+    assert.equal(shioaji.status, 400);
+    assert.match(shioaji.body.detail, /Shioaji.* keeps no stops and no targets/);
+    const timed = { broker: 'shioaji', protection_defaults: { '*': { time_stop: 3600 } } };
+    assert.equal((await make(timed)).status, 201);
+  });
+
+  test('shows and sets the guard that requires a stop', async (t) => {
+    const { change } = await openDesk(t);
+    const guardOf = async (require_stop: unknown) =>
+      ((await change({ guards: { require_stop } })).body.guards as Record<string, unknown>).require_stop;
+    assert.equal(await guardOf(true), true);
+    assert.equal(await guardOf(false), null);
+    assert.equal(await guardOf(true), true);
+    assert.equal(await guardOf(null), null);
+  });
+});
+
+describe('GET /trading/protections', () => {
+  test('lists the newest first, by page and by filter; another user has none of it', async (t) => {
+    const { world, trader, order, protections, get } = await openDesk(t);
+    const made: string[] = [];
+    for (const [symbol, simulation] of [
+      ['BTCUSDT', false],
+      ['ETHUSDT', false],
+      ['BTCUSDT', true],
+    ] as const) {
+      const { body } = await order({ symbol, simulation, quantity: 1, stop_loss: '10%' });
+      made.unshift(body.protection?.id ?? '');
+    }
+    const ids = (items: readonly Item[]) => items.map(({ id }) => id);
+    assert.deepEqual(ids(await protections()), made);
+    const first = await get<Page<Item>>('/trading/protections?limit=2');
+    assert.deepEqual(ids(first.items), made.slice(0, 2));
+    assert.deepEqual(ids(await protections(`?limit=2&cursor=${first.next_cursor}`)), made.slice(2));
+    assert.deepEqual(ids(await protections('?simulation=true')), made.slice(0, 1));
+    assert.deepEqual(ids(await protections('?symbol=ETHUSDT&side=long')), made.slice(1, 2));
+    assert.deepEqual(ids(await protections('?side=short')), []);
+    assert.deepEqual(ids(await protections(`?trading_account_id=${trader.account.id}`)), made);
+    const stranger = await world.makeTrader();
+    const asked = await world.as<Page<Item>>(stranger, 'GET', '/trading/protections');
+    assert.deepEqual(asked.body.items, []);
+    for (const method of ['GET', 'POST'] as const) {
+      const url = `/trading/protections/${made[0]}${method === 'POST' ? '/look' : ''}`;
+      assert.equal((await world.as(stranger, method, url)).status, 404);
+    }
+    for (const query of ['?state=lost', '?side=flat', '?cursor=x', '?colour=red'])
+      assert.equal((await world.as(trader, 'GET', `/trading/protections${query}`)).status, 400);
+  });
+
+  test('is looked after at once where somebody asks; of one that is over there is nothing to look for', async (t) => {
+    const { world, trader, order, protections, standing } = await openDesk(t);
+    const { body } = await order({ quantity: 1, stop_loss: '10%' });
+    const { seen_at } = await standing(body.protection?.id);
+    const url = `/trading/protections/${body.protection?.id}`;
+    const look = () => world.as<Item & Problem>(trader, 'POST', `${url}/look`);
+    const looked = await look();
+    assert.deepEqual([looked.status, looked.body.id], [202, body.protection?.id]);
+    await until(
+      async () => (await world.as<Item>(trader, 'GET', url)).body,
+      (seen) => seen.seen_at !== seen_at,
+    );
+    await order({ action: 'close' });
+    await until(
+      () => protections('?state=ended'),
+      ({ length }) => length === 1,
+    );
+    const over = await look();
+    assert.deepEqual([over.status, over.body.code], [409, 'nothing_to_look_for']);
+    const log = await world.as<Page<{ action: string }>>(
+      trader,
+      'GET',
+      '/settings/audit-log?action=protection_look',
+    );
+    assert.equal(log.body.items.length, 2);
+  });
+});
+
+test('what protection closed is counted, and stands in the CSV', async (t) => {
+  const { world, trader, order, price, get, standing } = await openDesk(t);
+  const { body } = await order({ quantity: 1, stop_loss: 59_000 });
+  await standing(body.protection?.id);
+  await price(58_900);
+  const closes = await until(
+    async () => (await get<Page<OrderRecord>>('/trading/orders?source=protection')).items,
+    ({ length }) => length === 1,
+  );
+  const performance = await get<{ symbols: { exit_reasons: object }[] }>('/trading/performance');
+  assert.deepEqual(
+    performance.symbols.map(({ exit_reasons }) => exit_reasons),
+    [{ stop_loss: 1 }],
+  );
+  const csv = await world.request<string>({
+    ...{ method: 'GET', url: '/trading/orders' },
+    headers: { accept: 'text/csv', authorization: `Bearer ${trader.apiKey}` },
+  });
+  assert.match(String(csv.body), /,exit_reason,caused_by,unprotected_ms,protection\r?\n/);
+  assert.match(String(csv.body), new RegExp(`stop_loss,${closes[0]?.caused_by},`));
 });
