@@ -176,7 +176,7 @@ describe('Realised profit', () => {
   test('is one for two spellings of a symbol', () => {
     const taken = [order(0, [buy(1, 100)], { symbol: 'BINANCE:btcusdt.P' }), order(1, [sell(1, 120)])];
     assert.deepEqual(performanceOf(taken).symbols, [
-      { symbol: 'BTCUSDT', realised: 20, orders: 2, volume: 2 },
+      { symbol: 'BTCUSDT', realised: 20, orders: 2, volume: 2, exit_reasons: {} },
     ]);
   });
   test('forgets what a reset of the simulated book took', () => {

@@ -27,6 +27,13 @@ interface Position {
   readonly closed_by_protection: null;
 }
 
+interface Plan {
+  readonly text: string;
+  readonly protection: readonly { leg: string; price: number; quantity: number; how: string }[] | null;
+  readonly guards: readonly { guard: string; outcome: string }[];
+  readonly error: { readonly code: string } | null;
+}
+
 async function openDesk(t: TestContext) {
   const world = await openWorld(t, { env: { PROTECTION_SWEEP_SECONDS: '1' } });
   const trader = await world.makeTrader({}, { paper: { latency_ms: 0, price: { BTCUSDT: 60_000 } } });
@@ -230,6 +237,22 @@ describe('POST /trading/order', () => {
         assert.match(body.detail, words);
       }
     assert.deepEqual((await get<Page<object>>('/trading/orders')).items, []);
+  });
+
+  test('is planned, and nothing is sent', async (t) => {
+    const { order, plan, protections } = await openDesk(t);
+    const asked = { action: 'protect', stop_loss: 59_000 };
+    const none = await plan<Plan>(asked);
+    assert.equal(none.body.error?.code, 'no_position');
+    assert.deepEqual((await plan<Plan>({ quantity: 1 })).body.protection, []);
+    await order({ quantity: 2 });
+    const { body } = await plan<Plan>(asked);
+    assert.equal(body.error, null);
+    assert.match(
+      body.text,
+      /^Nothing would be traded: it is about what protects the position of 2 in BTCUSDT\./,
+    );
+    assert.deepEqual(await protections(), []);
   });
 
   // biome-ignore format: a table, one case a line

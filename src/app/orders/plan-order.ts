@@ -1,7 +1,7 @@
 // What an order would do: asked of the worker, who decides it as it decides every order, and sends nothing.
 
 import type { Account } from '../../data/accounts/accounts.ts';
-import { type Decimal, toNumber, ZERO } from '../../domain/decimal.ts';
+import { type Decimal, sign, toNumber, ZERO } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { type OrderId, timestamp, type UserId } from '../../domain/ids.ts';
 import {
@@ -66,6 +66,7 @@ export async function planFor(
   account: Account,
   drafted: Drafted,
 ): Promise<OrderPlan | Denial> {
+  if (drafted.intent.operation === 'PROTECT_POSITION') return planProtect(deps, account, drafted);
   const hasGuards = Object.keys(account.guards).length > 0;
   const answer = await askWorker(deps, account.userId, {
     kind: 'plan',
@@ -75,7 +76,10 @@ export async function planFor(
     isProof: false,
   });
   if (isDenial(answer)) return answer;
-  const { planned, market = null }: Planned = answer;
+  return showPlan(answer);
+}
+
+function showPlan({ planned, market = null }: Planned): OrderPlan {
   const { legs, also, error } = foreseen(planned, market);
   return {
     legs: planned.legs.map(({ leg, side, quantity }) => ({ leg, side, quantity: toNumber(quantity) })),
@@ -90,6 +94,29 @@ export async function planFor(
     error: explained(planned.error ?? error),
   };
 }
+
+/** It trades nothing: what is held decides. */
+async function planProtect(
+  deps: AskDeps & Pick<PlaceOrderDeps, 'clock'>,
+  account: Account,
+  drafted: Drafted,
+): Promise<OrderPlan | Denial> {
+  const { symbol, simulation } = drafted;
+  const found = await positionFor(deps, account, { symbol, simulation });
+  if (isDenial(found)) return found;
+  const draft = draftOf(account, drafted, deps.clock.now());
+  if ('rejection' in found)
+    return showPlan({ planned: { ...draft, status: 'rejected', error: found.rejection } });
+  const { position } = found;
+  if (sign(position) === 0)
+    return showPlan({ planned: { ...draft, status: 'rejected', error: nothingToProtect(symbol) } });
+  return showPlan({ planned: { ...draft, status: 'done', positionBefore: position } });
+}
+
+const nothingToProtect = (symbol: string): OrderError => ({
+  code: 'no_position',
+  message: `Nothing is held in ${symbol}: there is nothing to protect.`,
+});
 
 /** What is held of the symbol, as an order would find it; or why nobody can tell. */
 export async function positionFor(

@@ -5,7 +5,9 @@ import type { Leg, Order } from './order.ts';
 import { plannedPosition } from './position.ts';
 
 export function describePlan(order: Order): string {
-  const { error, status, positionBefore, legs, symbol } = order;
+  const { error, status, positionBefore, legs, symbol, intent } = order;
+  if (status === 'done' && intent.operation === 'PROTECT_POSITION')
+    return `Nothing would be traded: it is about what protects the position of ${positionBefore} in ${symbol}.`;
   if (status === 'done')
     return `Nothing would be sent: the position in ${symbol} is ${positionBefore} already.`;
   if (legs.length === 0) return `Nothing would be sent. ${error?.message ?? ''}`.trim();

@@ -5,7 +5,8 @@ import type { Order, OrderError } from '../orders/order.ts';
 import { plannedPosition } from '../orders/position.ts';
 import { opensAnew } from './adopt.ts';
 import { type Market, type PlannedLeg, planProtection, whyAgainstMarket } from './planned.ts';
-import type { Wish } from './wish.ts';
+import type { Protection } from './protection.ts';
+import { asksForStop, type Wish } from './wish.ts';
 
 /** What is told of the instrument and its market beside a plan. */
 export interface PlannedIn extends Market {
@@ -59,3 +60,21 @@ function askedOf(planned: Order): { readonly wish: Wish; readonly position: Deci
   if (sign(position) === 0) return null;
   return { wish: !isProtect && opensAnew(planned) ? wish.fromFlat : wish.own, position };
 }
+
+/** A stop comes with the entry, or stands for what it adds to and is not removed by it. `kept`: of its account. */
+export function hasStop(entry: Order, kept: readonly Protection[]): boolean {
+  const { own, fromFlat } = entry.wish ?? NO_WISH;
+  if (opensAnew(entry)) return asksForStop(fromFlat);
+  if (asksForStop(own) || own.stop === 'none') return asksForStop(own);
+  const leg = entry.legs.findLast((each) => each.leg === 'entry');
+  const side = leg?.side === 'sell' ? 'short' : 'long';
+  return kept.some(
+    (each) =>
+      each.instrument === leg?.instrument &&
+      each.simulation === entry.simulation &&
+      each.side === side &&
+      each.stop !== null,
+  );
+}
+
+const NO_WISH = { own: {}, fromFlat: {} };
