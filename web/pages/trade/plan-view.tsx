@@ -94,7 +94,7 @@ function Plan({
           </tbody>
         </table>
       )}
-      <Protects legs={plan.protection ?? []} />
+      <Protects legs={plan.protection} />
       <ul className={styles.verdicts}>
         {passed > 0 && (
           <Verdict mark="passed">
@@ -119,7 +119,13 @@ function Plan({
 }
 
 /** What would protect it. */
-function Protects({ legs }: { readonly legs: NonNullable<Schemas['OrderPlan']['protection']> }) {
+function Protects({ legs }: { readonly legs: Schemas['OrderPlan']['protection'] }) {
+  if (legs === null)
+    return (
+      <p className={styles.remark}>
+        Protected from its first fill; where its stop and targets will stand cannot be told before.
+      </p>
+    );
   if (legs.length === 0) return null;
   return (
     <table className={`table dense ${styles.legs} ${styles.protects}`}>
