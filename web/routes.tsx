@@ -54,6 +54,7 @@ const tree = root.addChildren([
     page('/signals', () => import('./pages/signals/signals.tsx')),
     page('/signals/$id', () => import('./pages/story/signal-story.tsx')),
     page('/orders/$id', () => import('./pages/story/order-story.tsx')),
+    page('/protections/$id', () => import('./pages/protection/protection-story.tsx')),
     page('/positions', () => import('./pages/positions/positions.tsx')),
     page('/performance', () => import('./pages/performance/performance.tsx')),
     page('/accounts', () => import('./pages/accounts/accounts.tsx')),

@@ -303,6 +303,9 @@ describe('what is held', () => {
   const position = (symbol: string, quantity: number): Schemas['Position'] => ({
     symbol,
     quantity,
+    protection: null,
+    risk: null,
+    closed_by_protection: null,
     average_price: null,
     last_price: null,
     open_profit: 1,

@@ -13,6 +13,7 @@ import {
   worthInWords,
 } from '../../web/pages/trade/wish.ts';
 import { readQuantity } from '../../web/parts/exact.ts';
+import { asksNothing } from '../../web/parts/protection/asked.ts';
 
 const fields: Fields = {
   accountId: 'a',
@@ -21,6 +22,7 @@ const fields: Fields = {
   quantity: '1.50',
   kind: 'entry',
   simulation: false,
+  protection: asksNothing(),
 };
 const wish = wishOf(fields) as Wish;
 const leg = (name: 'exit' | 'entry', side: 'buy' | 'sell', quantity: number) => ({

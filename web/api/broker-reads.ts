@@ -55,6 +55,24 @@ export const symbols = (id: string, q: string) =>
     ...ASKED_OF_BROKERS,
   });
 
+/** By its exact symbol; null: the account's broker does not list it. */
+export const instrumentOf = (id: string, symbol: string) =>
+  queryOptions({
+    queryKey: ['symbols', id, 'exactly', symbol],
+    queryFn: ({ signal }) =>
+      through(signal, async () => {
+        const { items } = await read(
+          api.GET('/trading/accounts/{id}/symbols', {
+            params: { path: { id }, query: { q: symbol } },
+            signal,
+          }),
+        );
+        return items.find((instrument) => instrument.symbol === symbol) ?? null;
+      }),
+    staleTime: Number.POSITIVE_INFINITY,
+    ...ASKED_OF_BROKERS,
+  });
+
 /** Makes way: whatever brokers have not answered yet is asked again later. */
 export async function leaveOffAsking(client: QueryClient): Promise<void> {
   await Promise.all([

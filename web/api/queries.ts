@@ -73,3 +73,11 @@ function readOverview(): Promise<Schemas['Overview']> {
   const day_start = midnight.toISOString();
   return read(api.GET('/trading/overview', { params: { query: { day_start } } }));
 }
+
+/** What protects a position, with every move. */
+export const protection = (id: string) =>
+  queryOptions({
+    queryKey: ['protections', id],
+    queryFn: () => read(api.GET('/trading/protections/{id}', { params: { path: { id } } })),
+    staleTime: 2_000,
+  });

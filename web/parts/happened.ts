@@ -3,6 +3,7 @@
 import type { components } from '../api/schema.ts';
 import { minus, plus } from './exact.ts';
 import { figure, heldInWords } from './numbers.ts';
+import { CLOSED } from './protection/words.ts';
 import { reasonOf } from './reasons.ts';
 
 type Schemas = components['schemas'];
@@ -120,8 +121,9 @@ export function orderHappened(order: Order): Happened {
     case 'partially_filled':
       return { text: `${moved ?? 'Partly filled'} so far`, code };
     case 'filled':
-      return { text: moved ?? 'Filled', code };
+      return { text: `${moved ?? 'Filled'}${closedWhy(order)}`, code };
     case 'done':
+      if (order.action === 'protect') return { text: 'What protects it was changed', code };
       return { text: alreadyThere(order), code };
     case 'unknown':
       if (waitedInBackup(order)) return { text: why ?? 'Whether it was traded is not known', code };
@@ -132,6 +134,11 @@ export function orderHappened(order: Order): Happened {
         code,
       };
   }
+}
+
+/** Of a close that protection made. */
+function closedWhy({ exit_reason: reason }: Order): string {
+  return reason ? `: ${CLOSED[reason]}` : '';
 }
 
 function alreadyThere({ target, position_before: before, market_position, error }: Order): string {

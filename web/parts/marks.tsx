@@ -102,6 +102,14 @@ const MARKS = {
       <circle cx="6" cy="9" r=".9" fill={HOLE} />
     </>
   ),
+  /** A foot with its post: a stop that stands. */
+  stands: line('M1 10h10M6 10V2.5'),
+  armed: (
+    <>
+      <path d="M1 10h10" stroke="currentColor" strokeWidth="1.5" strokeDasharray="2.5 1.25" />
+      {line('M6 8V2.5')}
+    </>
+  ),
 } satisfies Record<string, ReactElement>;
 
 export type MarkName = keyof typeof MARKS;

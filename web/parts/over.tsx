@@ -24,25 +24,44 @@ export interface TradeDraft {
   readonly simulation?: boolean;
 }
 
+/** Whose protection is set, moved or removed. */
+export interface ProtectDraft {
+  readonly accountId: string;
+  readonly symbol: string;
+  readonly simulation: boolean;
+}
+
 interface Over {
+  openProtect(draft: ProtectDraft): void;
   openTrade(draft?: TradeDraft): void;
   /** Of one account, or of all. */
   openHalt(accountId?: string): void;
 }
 
-const OverContext = createContext<Over>({ openTrade() {}, openHalt() {} });
+const OverContext = createContext<Over>({ openProtect() {}, openTrade() {}, openHalt() {} });
 export const useOver = (): Over => useContext(OverContext);
 
 const loadTrade = () => import('../pages/trade/trade-drawer.tsx');
 const TradeDrawer = lazy(loadTrade);
+const loadProtect = () => import('../pages/protect/protect-drawer.tsx');
+const ProtectDrawer = lazy(loadProtect);
 
 export function OverPages({ children }: { readonly children: ReactNode }) {
   const [draft, setDraft] = useState<TradeDraft | null>(null);
+  const [guarded, setGuarded] = useState<ProtectDraft | null>(null);
   const halting = useHalting();
   const [halts, setHalts] = useState<{ readonly accountId: string | null } | null>(null);
   const over = useMemo<Over>(
     () => ({
-      openTrade: (wish = {}) => setDraft(wish),
+      // One drawer at a time.
+      openProtect(of) {
+        setDraft(null);
+        setGuarded(of);
+      },
+      openTrade(wish = {}) {
+        setGuarded(null);
+        setDraft(wish);
+      },
       openHalt: (accountId) => setHalts({ accountId: accountId ?? null }),
     }),
     [],
@@ -50,8 +69,10 @@ export function OverPages({ children }: { readonly children: ReactNode }) {
   useEffect(() => {
     // Failed, it is loaded again when it is opened.
     loadTrade().catch(() => {});
+    loadProtect().catch(() => {});
   }, []);
   const leaveTrade = () => setDraft(null);
+  const leaveProtect = () => setGuarded(null);
   const leaveHalt = () => {
     setHalts(null);
     halting.leave();
@@ -63,6 +84,13 @@ export function OverPages({ children }: { readonly children: ReactNode }) {
         <OverFault onClose={leaveTrade}>
           <Suspense>
             <TradeDrawer draft={draft} onClose={leaveTrade} />
+          </Suspense>
+        </OverFault>
+      )}
+      {guarded && (
+        <OverFault onClose={leaveProtect}>
+          <Suspense>
+            <ProtectDrawer draft={guarded} onClose={leaveProtect} />
           </Suspense>
         </OverFault>
       )}

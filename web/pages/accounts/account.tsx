@@ -14,6 +14,7 @@ import { useToday } from './change.ts';
 import { GuardRows } from './guards-section.tsx';
 import { PaperRows } from './paper.tsx';
 import { MessageToPaste } from './paste.tsx';
+import { ProtectionRows } from './protection.tsx';
 import { Stop } from './stop.tsx';
 import { Webhook } from './webhook.tsx';
 import { type Account, headingOf, standingOf } from './words.ts';
@@ -36,6 +37,7 @@ export function AccountView({ account }: { readonly account: Account }) {
         equity={money.data?.equity ?? null}
         currency={money.data?.currency ?? null}
       />
+      <ProtectionRows account={account} />
       {account.paper && <PaperRows account={account} paper={account.paper} />}
       <Stop account={account} asked={held} />
     </div>

@@ -16,7 +16,7 @@ import {
 } from './guards.ts';
 import { Hours } from './hours-row.tsx';
 import { Pauses } from './pauses-row.tsx';
-import { FieldRow } from './row.tsx';
+import { FieldRow, Row, Saved } from './row.tsx';
 import type { Account } from './words.ts';
 
 interface GuardsProps {
@@ -61,10 +61,33 @@ export function GuardRows({ account, equity, currency }: GuardsProps) {
             }
           />
         ))}
+        <RequireStop account={account} />
         <Hours account={account} />
         <Pauses account={account} />
       </dl>
     </Section>
+  );
+}
+
+function RequireStop({ account }: { readonly account: Account }) {
+  const change = useChange(account);
+  const isOn = account.guards.require_stop === true;
+  return (
+    <Row
+      name={<code>require_stop</code>}
+      meaning="an entry that leads to no stop at the broker is refused; one by default counts"
+      fault={change.error}
+      does={<Saved when={change.isSuccess} />}
+    >
+      <label className={styles.radio}>
+        <input
+          type="checkbox"
+          checked={change.isPending ? change.variables.guards?.require_stop === true : isOn}
+          onChange={({ target }) => change.mutate({ guards: { require_stop: target.checked || null } })}
+        />
+        require a stop
+      </label>
+    </Row>
   );
 }
 

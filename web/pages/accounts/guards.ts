@@ -105,7 +105,8 @@ export function suggestedGuards(equity: number | null): Partial<Guards> {
 
 const grouped = (value: number): string => new Intl.NumberFormat('en').format(value);
 
-export const hasGuards = (guards: Guards): boolean => Object.values(guards).some((value) => value !== null);
+export const hasGuards = (guards: Guards): boolean =>
+  Object.values(guards).some((value) => value !== null && value !== false);
 
 export function suggestionInWords(suggested: Partial<Guards>, currency: string | null): string {
   const { max_orders_per_minute, cooldown_seconds, max_price_deviation_percent, max_daily_loss } = suggested;

@@ -11,6 +11,7 @@ import { ProblemNote } from '../../parts/problem-note.tsx';
 import { When } from '../../parts/when.tsx';
 import { BookGroup } from './book-group.tsx';
 import { type Book, useBooks, wordOf } from './books.ts';
+import { exposureOf } from './exposure.ts';
 import styles from './positions.module.css';
 import { ResetDialog } from './reset-dialog.tsx';
 import { headingOf, sumsByCurrency, tallyOf } from './standing.ts';
@@ -74,10 +75,13 @@ export default function Positions() {
                 Open profit
               </th>
               <th scope="col" className="num">
-                Realised today
+                Stop, at risk
               </th>
               <th scope="col" className="num">
-                Last signal
+                Targets
+              </th>
+              <th scope="col">
+                <span className="unseen">Protection</span>
               </th>
             </tr>
           </thead>
@@ -93,7 +97,8 @@ export default function Positions() {
         <p className={styles.note}>
           Strategy: what the last genuine signal said. Broker: what the broker says it holds. An Align is an
           order of its own, with its own story; nothing is aligned unless you say so, or the account’s{' '}
-          <code>out_of_sync</code> is <code>follow</code>.
+          <code>out_of_sync</code> is <code>follow</code>. A distance counts from the last price, money from
+          the average price; fees and slippage are not in it.
         </p>
       </Led>
       {asked && book && <Asks asked={asked} book={book} onClose={() => setAsked(null)} />}
@@ -141,15 +146,41 @@ function Answer({ books }: { readonly books: readonly Book[] }): ReactNode {
     );
   const tally = tallyOf(books.flatMap(({ positions = [] }) => positions));
   const { lead, rest, trouble } = headingOf(tally);
+  const risks = atRisk(books);
   return (
     <>
       {lead}
       <span className="quiet">{rest}</span>
       {trouble && <span className={tally.tone ?? undefined}>{trouble}</span>}
+      {risks.length > 0 && (
+        <span className="quiet">
+          , {risks.map(({ text, currency }) => `${text} ${currency}`).join(', ')} at risk to the stops
+        </span>
+      )}
       {unread > 0 && (
         <span className="quiet">{`; ${counted(unread, 'account')} not read${isReading ? ' yet' : ''}`}</span>
       )}
     </>
+  );
+}
+
+/** Lost at the stops, by currency; what is not known of one is not a sum of the others. */
+function atRisk(books: readonly Book[]) {
+  const counts = books.some(isMoney) ? books.filter(isMoney) : books;
+  const known = counts.flatMap(({ positions = [], currency }) => {
+    const { stops, unprotected, risk } = exposureOf(positions);
+    return stops > unprotected && risk !== null ? [{ value: risk, currency }] : [];
+  });
+  return sumsByCurrency(known).map(({ text, currency }) => ({ text: text.replace('+', ''), currency }));
+}
+
+function Stops({ books }: { readonly books: readonly Book[] }) {
+  const { stops, standing } = exposureOf(books.flatMap(({ positions = [] }) => positions));
+  if (stops === 0) return null;
+  return (
+    <span>
+      <b>{standing}</b> of {counted(stops, 'wanted stop')} {stops === 1 ? 'stands' : 'stand'}
+    </span>
   );
 }
 
@@ -180,6 +211,7 @@ function factsOf(books: readonly Book[]): ReactNode {
           <When at={new Date(Math.min(...readAt)).toISOString()} relative />
         </b>
       </span>
+      <Stops books={books} />
       <Sums name="open" sums={open} />
       <Sums name="realised today" sums={realised} />
       {words.size > 0 && open.length + realised.length > 0 && <Unreal word={[...words].join(', ')} />}

@@ -2,6 +2,7 @@
 
 import { plus, typed } from '../../parts/exact.ts';
 import { counted, figure, money } from '../../parts/numbers.ts';
+import type { Guarded } from '../../parts/protection/shapes.ts';
 import { type Position, type Standing, standingOf } from '../../parts/standing.ts';
 
 export const toneOf = ({ is }: Standing): 'risk' | 'act' | 'usual' | null => {
@@ -40,21 +41,25 @@ export interface Tally {
   readonly same: number;
   readonly differing: number;
   readonly unspoken: number;
+  /** Their stop is wanted, and does not stand. */
+  readonly unprotected: number;
   /** The loudest of what differs. */
   readonly tone: 'risk' | 'act' | null;
 }
 
 /** Of real books: a rehearsal is no trouble. */
-export function tallyOf(positions: readonly Position[]): Tally {
+export function tallyOf(positions: readonly (Position & Partial<Guarded>)[]): Tally {
   const standings = positions.map(standingOf);
   const same = standings.filter(({ is }) => is === 'same').length;
   const unspoken = standings.filter(({ is }) => is === 'unspoken').length;
-  const tones = standings.map(toneOf);
+  const unprotected = positions.filter(({ protection }) => protection?.state === 'unprotected').length;
+  const tones = [...standings.map(toneOf), unprotected > 0 ? 'risk' : null];
   return {
     positions: standings.length,
     same,
     differing: standings.length - same - unspoken,
     unspoken,
+    unprotected,
     tone: tones.includes('risk') ? 'risk' : tones.includes('act') ? 'act' : null,
   };
 }
@@ -67,19 +72,23 @@ export interface Heading {
 }
 
 export function headingOf(tally: Tally): Heading {
-  const { positions, same, differing, unspoken } = tally;
+  const { positions, same, differing, unspoken, unprotected } = tally;
   if (positions === 0) return { lead: 'No positions', rest: '', trouble: '' };
   const lead = counted(positions, 'position');
   const others = unspoken > 0 ? `${figure(unspoken)} with no word from a strategy` : '';
-  if (differing === 0 && same === positions)
+  const trouble = [
+    unprotected > 0 ? `${figure(unprotected)} without ${unprotected === 1 ? 'its stop' : 'their stops'}` : '',
+    differing > 0 ? `${figure(differing)} ${differing === 1 ? 'differs' : 'differ'}` : '',
+  ]
+    .filter(Boolean)
+    .join(', ');
+  if (trouble === '' && same === positions)
     return {
       lead,
       rest: positions === 1 ? ', as the strategy says' : ', all as the strategies say',
-      trouble: '',
+      trouble,
     };
-  const parts = [same > 0 ? `${figure(same)} as the strategies say` : '', others].filter(Boolean);
-  const trouble = differing > 0 ? `${figure(differing)} ${differing === 1 ? 'differs' : 'differ'}` : '';
-  const joined = parts.join(', ');
+  const joined = [same > 0 ? `${figure(same)} as the strategies say` : '', others].filter(Boolean).join(', ');
   return { lead, rest: joined ? `: ${joined}${trouble ? ', ' : ''}` : ': ', trouble };
 }
 

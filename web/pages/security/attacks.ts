@@ -50,7 +50,6 @@ const IN_WORDS: Readonly<Record<AttackType, string>> = {
   webhook_timestamp_expired: 'The signal was too old',
   webhook_replay_attack: 'This signal was received before',
   webhook_payload_invalid: 'The message cannot be understood',
-  protection_unsupported: 'The broker cannot keep what it asks for',
   csrf_validation_failed: 'A page that is not ours asked in your name',
 };
 
@@ -61,7 +60,6 @@ const COUNTED: Readonly<Record<AttackType, readonly [string, string]>> = {
   webhook_timestamp_expired: ['old signal', 'old signals'],
   webhook_replay_attack: ['repetition', 'repetitions'],
   webhook_payload_invalid: ['unreadable message', 'unreadable messages'],
-  protection_unsupported: ['protection the broker cannot keep', 'protections the broker cannot keep'],
   csrf_validation_failed: ['forged request', 'forged requests'],
 };
 

@@ -12,6 +12,7 @@ import {
   waitedInBackup,
 } from '../../parts/happened.ts';
 import { figure, heldInWords } from '../../parts/numbers.ts';
+import { CLOSED } from '../../parts/protection/words.ts';
 import { reasonOf } from '../../parts/reasons.ts';
 
 type Schemas = components['schemas'];
@@ -61,6 +62,22 @@ const WORDS = {
 } as const;
 
 export function orderHeadline(order: Order, tick: number | null): Headline {
+  if (order.action === 'protect') return protectHeadline(order);
+  const headline = tradeHeadline(order, tick);
+  const { exit_reason: reason } = order;
+  // Nobody sent it: why it was made comes before how well it went.
+  if (!reason || order.status !== 'filled') return headline;
+  return { ...headline, rest: [CLOSED[reason], headline.rest].filter(Boolean).join(', ') };
+}
+
+/** It trades nothing: it says where the stop and the targets are to stand. */
+function protectHeadline({ symbol, status, error }: Order): Headline {
+  if (status === 'done') return { lead: `Changed what protects ${symbol}`, rest: null };
+  if (error) return { lead: `Not changed: what protects ${symbol}`, rest: lower(clause(error.message)) };
+  return { lead: `Changing what protects ${symbol}`, rest: status };
+}
+
+function tradeHeadline(order: Order, tick: number | null): Headline {
   const { symbol, status, legs, error } = order;
   const filled = legs.reduce((sum, leg) => plus(sum, leg.fill_quantity ?? 0), 0);
   const wanted = legs.length > 0 ? legs.reduce((sum, leg) => plus(sum, leg.quantity), 0) : order.quantity;

@@ -12,6 +12,7 @@ export function placedBy(
   { source, action, operation }: Pick<Order, 'source' | 'action' | 'operation'>,
   audit: readonly Entry[] | undefined,
 ): string | null {
+  if (source === 'protection') return 'made by what protects the position';
   if (source !== 'dashboard') return null;
   // Only an alignment is a sync that trades and came from no signal.
   if (action === 'sync') return 'placed by Align, to where the strategy stands';

@@ -86,7 +86,23 @@ export function fallOf(order: Order, { checks }: Before): Fall {
       add('Position read, decided, answered', 'both', answered, { position: at });
     }
   }
-  return { steps, total: answered, sums: sumsOf(steps) };
+  // Beside the order's own time: its answer waits for no stop.
+  const kept = protectedStep(order, since);
+  const isLate = kept !== null && answered !== null && kept.at !== null && kept.at > answered;
+  return {
+    steps: kept ? [...steps, { ...kept, ...(isLate && { isLate }) }] : steps,
+    total: answered,
+    sums: sumsOf(steps),
+  };
+}
+
+/** From its first fill until the broker showed the stop. */
+function protectedStep(order: Order, since: (at: string) => number): Step | null {
+  const { unprotected_ms: took, legs } = order;
+  const filledAt = legs.find(({ leg, filled_at }) => leg === 'entry' && filled_at !== null)?.filled_at;
+  if (took === null || !filledAt) return null;
+  const from = Math.max(0, since(filledAt));
+  return { name: 'Protected: its stop seen at the broker', whose: 'theirs', from, at: from + took };
 }
 
 const NAMES = { exit: 'Exit', entry: 'Entry' } as const;

@@ -16,6 +16,7 @@ import { StoryTop } from './story-top.tsx';
 import { Ties } from './ties.tsx';
 import { Unknown } from './unknown.tsx';
 import { Waterfall } from './waterfall.tsx';
+import { WhatProtects } from './what-protects.tsx';
 
 export type StoryOf =
   | { readonly signal: SignalRecord; readonly order: Schemas['OrderRecord'] | null }
@@ -47,6 +48,7 @@ export function Story({ signal, order }: StoryOf) {
       <StoryTop of={of} headline={headline} account={account} />
       {isUnknown && <Unknown order={order} />}
       {order && <Waterfall order={order} signal={signal} />}
+      {order && <WhatProtects order={order} />}
       {/* Where nobody knows, what was sent comes before why. */}
       {isUnknown ? null : message}
       {order && order.legs.length > 0 && <Legs order={order} />}

@@ -3,6 +3,7 @@
 import type { components } from '../../api/schema.ts';
 import { counted, figure } from '../../parts/numbers.ts';
 import { minuteOf } from '../../parts/times.ts';
+import type { ProtectionKind } from './things.ts';
 
 type Overview = components['schemas']['Overview'];
 type Todo = components['schemas']['Todo'];
@@ -17,10 +18,20 @@ export interface Headline {
 
 /** Kinds that are one thing to a person, each with what is said of one and of several. */
 const SAID: readonly {
-  readonly kinds: readonly Kind[];
+  readonly kinds: readonly (Kind | ProtectionKind)[];
   readonly one: string;
   readonly many: (count: string) => string;
 }[] = [
+  {
+    kinds: ['unprotected', 'protection_not_restored'],
+    one: '1 position has no stop',
+    many: (count) => `${count} positions have no stop`,
+  },
+  {
+    kinds: ['protection_unwatched'],
+    one: '1 stop is watched by nobody',
+    many: (count) => `${count} stops are watched by nobody`,
+  },
   {
     kinds: ['unknown_order'],
     one: '1 order is unknown',

@@ -8,10 +8,12 @@ import { AlignDialog } from '../../parts/align-dialog.tsx';
 import { Unreal, unrealWord } from '../../parts/figures.tsx';
 import { Mark } from '../../parts/marks.tsx';
 import { counted } from '../../parts/numbers.ts';
+import { useOver } from '../../parts/over.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { spanInWords } from '../../parts/protection/words.ts';
 import { useNow, When } from '../../parts/when.tsx';
 import { TermsDialog } from './terms-dialog.tsx';
-import { markOf, nextLook, wayOn } from './things.ts';
+import { isBare, markOf, nextLook, wayOn } from './things.ts';
 import styles from './things-to-do.module.css';
 
 type Todo = Schemas['Todo'];
@@ -68,6 +70,12 @@ function Thing({
         {since && (
           <>
             since <When at={since} />
+            {isBare(todo) && (
+              <b className="risk">
+                {' '}
+                <For since={since} />
+              </b>
+            )}
           </>
         )}
       </p>
@@ -75,6 +83,9 @@ function Thing({
     </li>
   );
 }
+
+/** How long already, while it counts. */
+const For = ({ since }: { readonly since: string }) => `for ${spanInWords(useNow() - Date.parse(since))}`;
 
 /** Alone, so that only these words tick. */
 const NextLook = ({ todo }: { readonly todo: Todo }) => nextLook(todo, useNow());
@@ -112,6 +123,8 @@ function WayOn({
         {words}
       </Link>
     );
+  if (does === 'close' && trading_account_id && todo.symbol)
+    return <Bare accountId={trading_account_id} symbol={todo.symbol} words={words} />;
   const close = () => setOpen(false);
   const aligns = isOpen && does === 'align';
   return (
@@ -133,6 +146,33 @@ function WayOn({
       )}
       {isOpen && does === 'accept_terms' && <TermsDialog onClose={close} />}
     </>
+  );
+}
+
+/** A position without its stop: to be set right on its page, or closed. */
+function Bare({
+  accountId,
+  symbol,
+  words,
+}: {
+  readonly accountId: string;
+  readonly symbol: string;
+  readonly words: string;
+}) {
+  const { openTrade } = useOver();
+  return (
+    <span className={styles.does}>
+      <Link to="/positions" className="button">
+        See the position
+      </Link>
+      <button
+        type="button"
+        className="button trade"
+        onClick={() => openTrade({ accountId, symbol, action: 'close' })}
+      >
+        {words}
+      </button>
+    </span>
   );
 }
 

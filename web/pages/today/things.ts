@@ -1,6 +1,7 @@
 // What each thing to do asks of the user: its one button.
 
 import type { components } from '../../api/schema.ts';
+import { figure } from '../../parts/numbers.ts';
 import { alignOrder } from '../../parts/standing.ts';
 import { ageInWords } from '../../parts/times.ts';
 
@@ -8,12 +9,20 @@ type Todo = components['schemas']['Todo'];
 
 export type Way =
   | { readonly does: 'look' | 'accept_terms'; readonly words: string }
-  | { readonly does: 'align'; readonly words: string }
-  | { readonly does: 'open_story' | 'open_account' | 'open_notifications'; readonly words: string };
+  | { readonly does: 'align' | 'close'; readonly words: string }
+  | {
+      readonly does: 'open_story' | 'open_account' | 'open_notifications';
+      readonly words: string;
+    };
 
 /** An ellipsis on a button means that it asks once more. Null: nothing can be done from here. */
 export function wayOn(todo: Todo): Way | null {
-  switch (todo.kind) {
+  switch (todo.kind as Todo['kind'] | ProtectionKind) {
+    case 'unprotected':
+    case 'protection_not_restored':
+      return { does: 'close', words: `${closeInWords(todo)}…` };
+    case 'protection_unwatched':
+      return { does: 'open_account', words: 'Enter new credentials' };
     case 'dead_letter':
     case 'unknown_order':
       return { does: 'look', words: 'Look now' };
@@ -39,6 +48,18 @@ export function wayOn(todo: Todo): Way | null {
     default:
       return wayOnOfUnknown(todo);
   }
+}
+
+/** A stop that is wanted and does not stand, one that somebody takes away again and again, one that nobody can look after. */
+export type ProtectionKind = 'unprotected' | 'protection_not_restored' | 'protection_unwatched';
+
+/** Its position is in danger, and can be seen and set right on its page. */
+export const isBare = ({ kind }: Pick<Todo, 'kind'>): boolean =>
+  (kind as string) === 'unprotected' || (kind as string) === 'protection_not_restored';
+
+function closeInWords({ symbol = '', broker_position: held }: Todo): string {
+  if (held === undefined || held === null || held === 0) return `Close ${symbol}, be flat`;
+  return `${held > 0 ? 'Sell' : 'Buy'} ${figure(Math.abs(held))} ${symbol}, be flat`;
 }
 
 /** A newer service may know things that this page does not: what it says of them is shown, and where they are. */

@@ -94,6 +94,7 @@ function Plan({
           </tbody>
         </table>
       )}
+      <Protects legs={plan.protection} />
       <ul className={styles.verdicts}>
         {passed > 0 && (
           <Verdict mark="passed">
@@ -114,6 +115,38 @@ function Plan({
         )}
       </ul>
     </>
+  );
+}
+
+/** What would protect it. */
+function Protects({ legs }: { readonly legs: Schemas['OrderPlan']['protection'] }) {
+  if (legs === null)
+    return (
+      <p className={styles.remark}>
+        Protected from its first fill; where its stop and targets will stand cannot be told before.
+      </p>
+    );
+  if (legs.length === 0) return null;
+  return (
+    <table className={`table dense ${styles.legs} ${styles.protects}`}>
+      <caption>Protected from its first fill</caption>
+      <thead className="unseen">
+        <tr>
+          <th scope="col">Leg</th>
+          <th scope="col">Price</th>
+          <th scope="col">What it does</th>
+        </tr>
+      </thead>
+      <tbody>
+        {legs.map(({ leg, price, how }) => (
+          <tr key={`${leg} ${price}`}>
+            <td>{leg}</td>
+            <td className="num">{figure(price)}</td>
+            <td className="quiet">{how}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 

@@ -10,9 +10,11 @@ import { unrealWord } from '../../parts/figures.tsx';
 import type { TradeDraft } from '../../parts/over.tsx';
 import { Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { asksNothing, hasProblem, problemsOf } from '../../parts/protection/asked.ts';
 import { unanswered } from './intent.ts';
 import { tabKeep } from './keep.ts';
 import { PlanView, Verdict } from './plan-view.tsx';
+import { Protecting } from './protecting.tsx';
 import { SendButton } from './send-button.tsx';
 import { useInstrument } from './symbol-field.tsx';
 import styles from './trade-drawer.module.css';
@@ -40,6 +42,7 @@ const startOf = ({
   quantity: quantity === undefined ? '' : typed(quantity),
   kind: action === 'close' ? 'close' : orderType,
   simulation,
+  protection: asksNothing(),
 });
 
 /** Opened for something else, it starts anew. */
@@ -76,7 +79,16 @@ function Trade({ userId, draft, onClose }: TradeDrawerProps & { readonly userId:
     ...balance(fields.accountId),
     enabled: fields.accountId !== '' && position?.last_price != null,
   });
-  const wish = wishOf(fields);
+  const ground = {
+    isLong: fields.side === 'buy',
+    // Distances count from the fill, which will be about here.
+    entry: position?.last_price ?? null,
+    last: position?.last_price ?? null,
+    tick: instrument?.tick_size ?? null,
+  };
+  const problems = problemsOf(fields.protection, ground);
+  const opens = fields.kind === 'entry';
+  const wish = opens && hasProblem(problems) ? null : wishOf(fields);
   const planned = usePlan(wish);
   const sending = useSending(userId, onClose);
   const open = sending.isPending ? null : unanswered(tabKeep, { userId, now: Date.now() });
@@ -96,7 +108,6 @@ function Trade({ userId, draft, onClose }: TradeDrawerProps & { readonly userId:
     if (!sending.isPending) sending.forget();
     setFields({ ...fields, ...changed });
   };
-  const opens = fields.kind === 'entry';
   return (
     <>
       <TradeFields
@@ -111,6 +122,18 @@ function Trade({ userId, draft, onClose }: TradeDrawerProps & { readonly userId:
         isLocked={sending.isPending}
         remarksId={remarks}
       />
+      {opens && (
+        <Protecting
+          fields={fields}
+          onChange={change}
+          problems={problems}
+          ground={ground}
+          contract={instrument?.contract_size ?? null}
+          currency={money.data?.currency ?? null}
+          account={account}
+          isLocked={sending.isPending}
+        />
+      )}
       <PlanView
         planned={planned}
         isComplete={wish !== null}

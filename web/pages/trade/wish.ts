@@ -3,6 +3,7 @@
 import type { components } from '../../api/schema.ts';
 import { isMultipleOf, minus, plus, readQuantity, times, typed } from '../../parts/exact.ts';
 import { figure, heldInWords } from '../../parts/numbers.ts';
+import { type Asked, askedFrom, type Sent, sentOf } from '../../parts/protection/asked.ts';
 
 type Schemas = components['schemas'];
 
@@ -17,10 +18,12 @@ export interface Fields {
   readonly quantity: string;
   readonly kind: Kind;
   readonly simulation: boolean;
+  /** Of an entry. */
+  readonly protection: Asked;
 }
 
 /** The body of POST /trading/order, and of its plan. */
-export interface Wish {
+export interface Wish extends Sent {
   readonly trading_account_id: string;
   readonly action: 'buy' | 'sell' | 'close';
   readonly symbol: string;
@@ -30,7 +33,7 @@ export interface Wish {
 }
 
 type Instrument = Pick<Schemas['Instrument'], 'symbol' | 'quantity_step' | 'min_quantity' | 'contract_size'>;
-type Plan = Schemas['OrderPlan'];
+type Plan = Pick<Schemas['OrderPlan'], 'legs' | 'guards'>;
 
 /** Null: something is still missing. */
 export function wishOf(fields: Fields): Wish | null {
@@ -39,7 +42,9 @@ export function wishOf(fields: Fields): Wish | null {
   const common = { trading_account_id: fields.accountId, symbol, simulation: fields.simulation };
   if (fields.kind === 'close') return { ...common, action: 'close' };
   const quantity = readQuantity(fields.quantity);
-  return quantity === null ? null : { ...common, action: fields.side, quantity, order_type: fields.kind };
+  if (quantity === null) return null;
+  const protection = fields.kind === 'entry' ? sentOf(fields.protection) : {};
+  return { ...common, action: fields.side, quantity, order_type: fields.kind, ...protection };
 }
 
 /** Two wishes are one intent where they would be one order. */
@@ -57,6 +62,7 @@ export const fieldsOf = (wish: Wish): Fields => ({
   quantity: wish.quantity === undefined ? '' : typed(wish.quantity),
   kind: wish.action === 'close' ? 'close' : (wish.order_type ?? 'entry'),
   simulation: wish.simulation,
+  protection: askedFrom(wish),
 });
 
 /** What is wrong with the quantity as typed; null: nothing, or nothing is typed yet. */

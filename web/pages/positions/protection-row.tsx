@@ -1,0 +1,122 @@
+// Below a position: why its stop does not stand, since when, and what to do; or what else is to be known of it.
+
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { api, read, type Schemas } from '../../api/client.ts';
+import { figure } from '../../parts/figures.tsx';
+import { useOver } from '../../parts/over.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import type { Protection } from '../../parts/protection/shapes.ts';
+import { When } from '../../parts/when.tsx';
+import { type Book, wordOf } from './books.ts';
+import { COLUMNS } from './position-rows.tsx';
+import styles from './positions.module.css';
+
+interface ProtectionRowProps {
+  readonly book: Book;
+  readonly position: Schemas['Position'];
+}
+
+/** Somebody should know more of it than the cell says. */
+export const saysSomething = (protection: Protection | null): protection is Protection =>
+  protection !== null &&
+  (protection.state === 'unprotected' ||
+    protection.state === 'unwatched' ||
+    protection.state === 'left' ||
+    (protection.reason !== null && protection.state !== 'ended'));
+
+export function ProtectionRow({ book, position }: ProtectionRowProps) {
+  const protection = position.protection;
+  if (!saysSomething(protection)) return null;
+  return (
+    <tr className={`${styles.why} ${wordOf(book) ? 'hatched' : ''}`}>
+      <td colSpan={COLUMNS}>
+        <div>
+          {protection.state === 'unprotected' ? (
+            <Unprotected book={book} position={position} protection={protection} />
+          ) : (
+            <p>
+              <Known protection={protection} accountId={book.account.id} />
+            </p>
+          )}
+        </div>
+      </td>
+    </tr>
+  );
+}
+
+function Known({ protection, accountId }: { readonly protection: Protection; readonly accountId: string }) {
+  const { state, reason } = protection;
+  if (state === 'unwatched')
+    return (
+      <>
+        <b className="act">Nobody looks after this stop.</b>{' '}
+        {reason ?? 'It stands at the broker, which refuses the credentials.'}{' '}
+        <Link to="/accounts/$id" params={{ id: accountId } as never}>
+          Enter new credentials
+        </Link>
+      </>
+    );
+  if (state === 'left')
+    return (
+      <>
+        <b className="act">This stop stands at the account that was connected before.</b> {reason}
+      </>
+    );
+  return (
+    <>
+      {reason} <Link to={`/protections/${protection.id}` as never}>Its story</Link>
+    </>
+  );
+}
+
+function Unprotected({
+  book,
+  position,
+  protection,
+}: ProtectionRowProps & { readonly protection: Protection }) {
+  const { openTrade } = useOver();
+  const queries = useQueryClient();
+  const look = useMutation({
+    mutationFn: () =>
+      read(api.POST('/trading/protections/{id}/look', { params: { path: { id: protection.id } } })),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['positions', book.account.id] }),
+  });
+  const { symbol, quantity } = position;
+  const amount = figure(Math.abs(quantity));
+  return (
+    <>
+      <div>
+        <p>
+          <b className="risk">
+            Unprotected
+            {protection.unprotected_since && (
+              <>
+                {' '}
+                since <When at={protection.unprotected_since} />
+              </>
+            )}
+            .
+          </b>{' '}
+          {protection.reason ?? 'Its stop is wanted, and does not stand at the broker.'}{' '}
+          <Link to={`/protections/${protection.id}` as never}>Its story</Link>
+        </p>
+        {look.error && <ProblemNote fault={look.error} />}
+      </div>
+      <span className={styles.does}>
+        <button type="button" className="button" disabled={look.isPending} onClick={() => look.mutate()}>
+          {look.isPending ? 'Trying…' : 'Try the stop again now'}
+        </button>
+        <button
+          type="button"
+          className="button trade"
+          onClick={() =>
+            openTrade({ accountId: book.account.id, symbol, simulation: book.simulation, action: 'close' })
+          }
+        >
+          {quantity > 0 ? 'Sell' : 'Buy'} {amount} {symbol}, be flat…
+        </button>
+      </span>
+    </>
+  );
+}

@@ -1,0 +1,153 @@
+// What a change of a position's protection does, in a sentence that follows each key, and on the button.
+
+import { counted, figure } from '../../parts/numbers.ts';
+import { type Asked, changeOf, type Sent, stopPriceOf, timeOf } from '../../parts/protection/asked.ts';
+import { type Ground, isEmpty, priceOf } from '../../parts/protection/levels.ts';
+import { type Holding, plainMoney, shareInWords, wonAt } from '../../parts/protection/money.ts';
+
+export interface Change {
+  readonly symbol: string;
+  readonly holding: Holding;
+  readonly ground: Ground;
+  readonly before: Asked;
+  readonly asked: Asked;
+}
+
+export interface Sentence {
+  /** Plain words and those that stand out, in turn. */
+  readonly words: readonly (string | { readonly strong: string })[];
+  /** More would be at risk than before. */
+  readonly isLooser: boolean;
+}
+
+/** What is lost at this stop; below zero: so much is won all the same. null: not known. */
+const riskAt = (holding: Holding, price: number | null): number | null => {
+  const won = price === null ? null : wonAt(holding, price);
+  return won === null ? null : -won || 0;
+};
+
+export function sentenceOf(change: Change): Sentence {
+  const { symbol, holding, ground, before, asked } = change;
+  const sent = changeOf(asked, before);
+  const what = `${figure(Math.abs(holding.quantity))} ${symbol}`;
+  const [from, to] = [stopPriceOf(before, ground), stopPriceOf(asked, ground)];
+  const stop = stopWords(what, from, to, holding);
+  const others = otherWords(change, sent);
+  if (Object.keys(sent).length === 0) return { words: standsWords(what, from, holding), isLooser: false };
+  const words =
+    stop.words.length > 0 && others.length > 0 ? [...stop.words, ' ', ...others] : [...stop.words, ...others];
+  return { words, isLooser: stop.isLooser };
+}
+
+function standsWords(what: string, at: number | null, holding: Holding): Sentence['words'] {
+  if (at === null) return [`${what}: no stop. `, { strong: 'What it can lose is not limited.' }];
+  const risk = riskAt(holding, at);
+  return [
+    `The stop of ${what} is at `,
+    { strong: figure(at) },
+    ...(risk === null ? ['.'] : [': ', { strong: riskWords(risk, holding.currency) }, '.']),
+  ];
+}
+
+function stopWords(what: string, from: number | null, to: number | null, holding: Holding): Sentence {
+  if (from === to) return { words: [], isLooser: false };
+  const { currency } = holding;
+  if (to === null)
+    return {
+      words: [
+        `Removes the stop of ${what} at ${figure(from as number)}: `,
+        { strong: 'what it can lose is not limited any more.' },
+      ],
+      isLooser: true,
+    };
+  const [was, will] = [riskAt(holding, from), riskAt(holding, to)];
+  const isLooser = from !== null && (holding.quantity > 0 ? to < from : to > from);
+  const risk: Sentence['words'] =
+    will === null
+      ? ['.']
+      : [
+          ': ',
+          { strong: riskWords(will, currency) },
+          was === null ? '' : ` instead of ${insteadWords(was, will)}`,
+          isLooser ? ', more at risk than now.' : '.',
+        ];
+  const leads =
+    from === null
+      ? [`Sets the stop of ${what} at `, { strong: figure(to) }]
+      : [`Moves the stop of ${what} from ${figure(from)} to `, { strong: figure(to) }];
+  return { words: [...leads, ...risk], isLooser };
+}
+
+const riskWords = (risk: number, currency: string | null): string => {
+  const unit = currency ? ` ${currency}` : '';
+  if (risk === 0) return 'nothing at risk';
+  return risk > 0 ? `${plainMoney(risk)}${unit} at risk` : `at least ${plainMoney(risk)}${unit} won`;
+};
+
+/** The unit was said just before, and the word where both are of one kind. */
+function insteadWords(was: number, will: number): string {
+  if (was === 0) return 'nothing';
+  const isSame = was > 0 === will > 0 || will === 0;
+  if (isSame) return plainMoney(was);
+  return `${plainMoney(was)} ${was > 0 ? 'at risk' : 'won'}`;
+}
+
+function otherWords({ asked, ground }: Change, sent: Sent): string[] {
+  const words: string[] = [];
+  if (sent.take_profit === 'none') words.push('Removes the targets.');
+  else if (sent.take_profit !== undefined) words.push(targetsWords(asked, ground));
+  if (sent.trailing_stop === 'none') words.push('The stop trails no more.');
+  else if (sent.trailing_stop !== undefined)
+    words.push(`The stop trails by ${asked.trail.text.trim()}${UNITS[asked.trail.unit]}.`);
+  if (sent.break_even !== undefined && sent.break_even !== 'none')
+    words.push(
+      asked.breakEven.when === 'tp1'
+        ? 'At target 1 the stop goes to the entry.'
+        : 'Once the price was there, the stop goes to the entry.',
+    );
+  if (sent.break_even === 'none' && sent.stop_loss !== 'none') words.push('It goes to break even no more.');
+  if (sent.time_stop !== undefined && sent.time_stop !== 'none') words.push(timeWords(asked.time));
+  return words.length === 0 ? [] : [words.join(' ')];
+}
+
+const UNITS = { price: '', percent: ' %', ticks: ' ticks', points: '' } as const;
+
+function targetsWords({ targets }: Asked, ground: Ground): string {
+  const given = targets.filter(({ at }) => !isEmpty(at));
+  const each = given.map(({ at, percent }) => {
+    const price = priceOf(at, 'target', ground);
+    return `${shareInWords(Number(percent))} at ${price === null ? at.text : figure(price)}`;
+  });
+  return `Takes profit: ${each.join(', ')}.`;
+}
+
+function timeWords(text: string): string {
+  const time = timeOf(text);
+  return typeof time === 'string' ? `Closes at ${time}.` : `Closes ${text.trim()} after the first fill.`;
+}
+
+/** The change on its button; null: there is none. */
+export function buttonWords(change: Change): string | null {
+  const { asked, before, ground } = change;
+  const sent = changeOf(asked, before);
+  const names = Object.keys(sent);
+  if (names.length === 0) return null;
+  const isStop = names.every(
+    (name) => name === 'stop_loss' || (name === 'break_even' && sent.break_even === 'none'),
+  );
+  const to = stopPriceOf(asked, ground);
+  if (isStop && to === null) return 'Remove the stop';
+  if (isStop && to !== null)
+    return `${stopPriceOf(before, ground) === null ? 'Set the stop at' : 'Move the stop to'} ${figure(to)}`;
+  if (names.length === 1 && sent.take_profit !== undefined) {
+    const given = asked.targets.filter(({ at }) => !isEmpty(at));
+    return given.length === 0 ? 'Remove the targets' : `Set ${counted(given.length, 'target')}`;
+  }
+  if (names.length === 1 && sent.trailing_stop !== undefined)
+    return sent.trailing_stop === 'none' ? 'Stop trailing' : 'Let the stop trail';
+  return 'Change what protects it';
+}
+
+/** It would leave the position without a stop. */
+export const removesStop = ({ asked, before, ground }: Change): boolean =>
+  stopPriceOf(before, ground) !== null && isEmpty(asked.stop) && isEmpty(asked.trail);

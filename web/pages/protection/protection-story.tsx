@@ -1,0 +1,149 @@
+// What protects a position, or did: how it stands, and everything that was done about it.
+
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { accounts, protection as protectionOf } from '../../api/queries.ts';
+import { CopyId } from '../../parts/copy.tsx';
+import { Side, Unreal, unrealWord } from '../../parts/figures.tsx';
+import { figure } from '../../parts/numbers.ts';
+import { useOver } from '../../parts/over.tsx';
+import { Led, Page, Section, Skeleton } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { ProtectionNow, StateOf } from '../../parts/protection/now.tsx';
+import { type Line, moveInWords } from '../../parts/protection/words.ts';
+import { When } from '../../parts/when.tsx';
+import styles from './protection-story.module.css';
+
+/** While it is looked at: a trailing stop moves by itself. */
+const LOOK_AGAIN_MS = 5_000;
+
+export default function ProtectionStory() {
+  const { id = '' } = useParams({ strict: false }) as { id?: string };
+  const asked = useQuery({
+    ...protectionOf(id),
+    refetchInterval: ({ state }) => (state.data?.state === 'ended' ? false : LOOK_AGAIN_MS),
+  });
+  const { data: all } = useQuery(accounts);
+  const { openProtect } = useOver();
+  const { data: protection } = asked;
+  if (!protection)
+    return (
+      <Page title="Protection" answer={<span className="quiet">What protects a position</span>}>
+        {asked.error ? <ProblemNote fault={asked.error} onAgain={asked.refetch} /> : <Skeleton rows={8} />}
+      </Page>
+    );
+  const { symbol, side, state, history, simulation, trading_account_id: accountId } = protection;
+  const account = all?.find((one) => one.id === accountId);
+  const unreal = account
+    ? unrealWord({ simulation, broker_name: account.broker, environment: account.environment })
+    : simulation
+      ? 'simulated'
+      : null;
+  return (
+    <Page
+      title={titleOf(protection)}
+      answer={<Answer protection={protection} />}
+      facts={
+        <>
+          <StateOf state={state} />
+          <span>
+            <Side side={side} /> {symbol}
+          </span>
+          <span>
+            {account && <Link to={`/accounts/${account.id}` as never}>{account.name}</Link>}{' '}
+            <Unreal word={unreal} />
+          </span>
+          <span>
+            protection <CopyId id={protection.id} />
+          </span>
+        </>
+      }
+    >
+      <div className="columns even">
+        <Section
+          title={state === 'ended' ? 'As it was last' : 'As it stands'}
+          more={
+            state !== 'ended' && (
+              <button
+                type="button"
+                className="link"
+                onClick={() => openProtect({ accountId, symbol, simulation })}
+              >
+                Change it
+              </button>
+            )
+          }
+        >
+          <ProtectionNow protection={protection} />
+        </Section>
+        <Led>
+          <table className={`table ${styles.moves}`}>
+            <thead>
+              <tr>
+                <th scope="col">
+                  <h2>Every move</h2>
+                </th>
+                <th scope="col">What</th>
+                <th scope="col" className="num">
+                  Order
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {history.map((line) => (
+                <tr key={`${line.at} ${line.what} ${line.from} ${line.to}`}>
+                  <td className="quiet">
+                    <When at={line.at} milliseconds />
+                  </td>
+                  <td>{moveInWords(line)}</td>
+                  <td className="num">
+                    <ByOrder by={line.by} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Led>
+      </div>
+    </Page>
+  );
+}
+
+const ORDER_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** An order that set it, or one that it made, has its own story. */
+function ByOrder({ by }: Pick<Line, 'by'>) {
+  if (!by || !ORDER_ID.test(by)) return null;
+  return <Link to={`/orders/${by}` as never}>its story</Link>;
+}
+
+interface Shown {
+  readonly symbol: string;
+  readonly side: 'long' | 'short';
+  readonly state: string;
+  readonly stop_loss: number | null;
+}
+
+function leadOf({ state, stop_loss }: Shown): string {
+  if (state === 'ended') return 'Ended';
+  if (state === 'unprotected') return 'Unprotected';
+  if (stop_loss === null) return 'No stop';
+  return `Stop at ${figure(stop_loss)}`;
+}
+
+const titleOf = (shown: Shown): string => `${leadOf(shown)}: ${shown.side} ${shown.symbol}`;
+
+function Answer({ protection }: { readonly protection: Shown }): ReactNode {
+  const { state, side, symbol, stop_loss } = protection;
+  const isBare = state === 'unprotected';
+  return (
+    <>
+      <span className={isBare ? 'risk' : undefined}>{leadOf(protection)}</span>
+      <span className="quiet">
+        {isBare && stop_loss !== null ? `: a stop at ${figure(stop_loss)} is wanted for ` : ' for '}
+        {side} {symbol}
+      </span>
+    </>
+  );
+}

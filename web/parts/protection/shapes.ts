@@ -1,0 +1,16 @@
+// What protects a position, as the API says it.
+
+import type { components } from '../../api/schema.ts';
+
+type Schemas = components['schemas'];
+
+export type Protection = Schemas['PositionProtection'];
+export type ProtectionState = Protection['state'];
+export type Target = Schemas['ProtectionTarget'];
+export type ExitReason = NonNullable<Schemas['OrderRecord']['exit_reason']>;
+
+/** Of a position. */
+export type Guarded = Pick<Schemas['Position'], 'protection' | 'risk'>;
+
+export const isFilled = ({ quantity, filled }: Pick<Target, 'quantity' | 'filled'>): boolean =>
+  filled > 0 && filled >= quantity;

@@ -1,0 +1,94 @@
+// What a protection's states and moves are called.
+
+import type { components } from '../../api/schema.ts';
+import { counted, figure } from '../numbers.ts';
+import { clockTime } from '../times.ts';
+import type { ExitReason, Protection, ProtectionState } from './shapes.ts';
+
+/** For a stranger: each word with what it means. */
+export const STATES: Readonly<Record<ProtectionState, string>> = {
+  armed: 'wanted, and not yet seen to stand at the broker',
+  standing: 'the broker shows it',
+  suspended: 'taken away for an exit, and placed again after it',
+  unprotected: 'wanted, and it does not stand',
+  unwatched: 'it stands, and nobody can look: the broker refuses the credentials',
+  left: 'it stands at an account that is not connected any more',
+  ended: 'nothing is held any more, or nothing is wanted',
+};
+
+/** Why a close was made that nobody sent. */
+export const CLOSED: Readonly<Record<ExitReason, string>> = {
+  stop_loss: 'its stop was hit',
+  trailing_stop: 'its trailing stop was hit',
+  break_even: 'its stop at break even was hit',
+  take_profit: 'its target was reached',
+  time_stop: 'its time was up',
+  unprotected: 'its stop could not be placed',
+};
+export const isExitReason = (what: string): what is ExitReason => what in CLOSED;
+
+export type Line = components['schemas']['ProtectionChange'];
+
+const MOVERS: Readonly<Record<string, string>> = {
+  trailing_stop: 'trailing',
+  break_even: 'to break even',
+  stop_loss: 'by an order',
+};
+
+/** One line of its history. */
+export function moveInWords({ what, from, to, by }: Line): string {
+  const at = to === null ? '' : ` at ${figure(to)}`;
+  if (isExitReason(what)) return `closed${at}: ${CLOSED[what]}`;
+  switch (what) {
+    case 'set':
+      if (to === null) return from === null ? 'set, without a stop' : `stop at ${figure(from)} removed`;
+      return from === null || from === to ? `set${at}` : `set from ${figure(from)} to ${figure(to)}`;
+    case 'moved': {
+      const why = by !== null && by in MOVERS ? `, ${MOVERS[by]}` : '';
+      if (to === null) return `stop removed${why}`;
+      return from === null ? `set${at}${why}` : `moved from ${figure(from)} to ${figure(to)}${why}`;
+    }
+    case 'restored':
+      return `put back by us${at}`;
+    case 'refused':
+      return `the broker refused it${at}${by ? `: ${by}` : ''}`;
+    case 'standing':
+      return `seen to stand${at}`;
+    case 'ended':
+      return `ended${by ? `: ${by}` : ''}`;
+    default:
+      return `${what}${at}`;
+  }
+}
+
+/** What follows the price by itself, in a line: `trails by 40`, `to 65,500 at target 1`. */
+export function followsInWords({
+  stop_loss,
+  trailing_stop,
+  break_even,
+  time_stop_at,
+}: Pick<Protection, 'stop_loss' | 'trailing_stop' | 'break_even' | 'time_stop_at'>): readonly string[] {
+  const words: string[] = [];
+  if (trailing_stop) {
+    const from = trailing_stop.activate_at === null ? '' : ` once at ${figure(trailing_stop.activate_at)}`;
+    words.push(`trails by ${figure(trailing_stop.distance)}${from}`);
+  }
+  if (break_even) {
+    const when = break_even.at === 'tp1' ? 'target 1' : figure(break_even.at);
+    words.push(stop_loss === break_even.to ? 'at break even' : `to ${figure(break_even.to)} at ${when}`);
+  }
+  if (time_stop_at) words.push(`closes at ${clockTime(new Date(time_stop_at))}`);
+  return words;
+}
+
+/** For how long, while it counts: `12 s`, `3 min 20 s`. */
+export function spanInWords(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  return `${counted(Math.floor(seconds / 3600), 'h', 'h')} ${Math.floor((seconds % 3600) / 60)} min`;
+}
+
+/** To the millisecond while it is short: `238 ms`, `4.2 s`. */
+export const tookInWords = (ms: number): string =>
+  ms < 5_000 ? `${figure(ms)} ms` : ms < 60_000 ? `${figure(Math.round(ms / 100) / 10)} s` : spanInWords(ms);
