@@ -101,7 +101,7 @@ export interface SeenStop extends AskedStop {
 }
 
 /** Why a stop is not taken. */
-export const STOP_REFUSALS = [
+const STOP_REFUSALS = [
   /** The price is beyond it already. */
   'would_trigger',
   /** Nothing is held that it could close. */

@@ -24,7 +24,7 @@ export type BrokerCall = 'place' | 'find' | 'ask';
 export const PROTECTION_CALLS = ['place', 'move', 'remove', 'standing', 'find'] as const;
 export type ProtectionCall = (typeof PROTECTION_CALLS)[number];
 /** `unknown`: the answer was lost. */
-export type ProtectionOutcome = 'accepted' | 'rejected' | 'unknown' | 'answered' | 'failed';
+type ProtectionOutcome = 'accepted' | 'rejected' | 'unknown' | 'answered' | 'failed';
 
 /** What somebody's death left, and another has now. */
 export const TAKEOVERS = ['user', 'order'] as const;

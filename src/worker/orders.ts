@@ -34,7 +34,7 @@ export interface EquityRead {
   readonly at: Timestamp;
 }
 
-export interface SaveOptions {
+interface SaveOptions {
   readonly settled: boolean;
   /** Something protects the account's positions: it is to know of what was opened anew. */
   readonly isProtected?: boolean;

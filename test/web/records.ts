@@ -47,10 +47,6 @@ export const orderSummary = (given: Partial<Order>): Order => ({
   filled_at: null,
   deadline_at: after(10_000),
   guards: [],
-  exit_reason: null,
-  caused_by: null,
-  unprotected_ms: null,
-  protection: null,
   verification: { state: 'none', attempts: 0, next_at: null },
   ...given,
 });

@@ -314,7 +314,6 @@ describe('what is held', () => {
     strategy_position: null,
     in_sync: null,
     last_signal_at: null,
-    ...{ protection: null, risk: null, closed_by_protection: null },
   });
 
   test('shows trouble first, leaves out what is flat and in order, and says how much more there is', () => {

@@ -189,11 +189,6 @@ export const troubledProtections = (db: Reads, user: UserId, limit: number): Pro
         order by created_at, id limit ${limit}`,
   );
 
-export async function findProtection(db: Reads, id: string): Promise<Protection | null> {
-  const [found] = await protectionsWhere(db, sql`where id = ${id}`);
-  return found ?? null;
-}
-
 /** Nobody looks after them any more, and what stands at the broker stands: of one account, or of all. */
 export const leaveProtections = (
   reason: string,

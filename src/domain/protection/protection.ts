@@ -69,7 +69,7 @@ export interface BreakEven {
 }
 
 /** `sending`: it may be there, only the broker knows; `taken`: the broker says so; `standing`: the broker shows it. */
-export type ProtectiveStatus = 'sending' | 'taken' | 'standing';
+type ProtectiveStatus = 'sending' | 'taken' | 'standing';
 
 /** One order of ours at the broker: a stop, a target, or, where the broker reserves, a target with a stop beside it. */
 export interface ProtectiveLeg {
@@ -104,7 +104,7 @@ export interface ProtectiveLeg {
 }
 
 /** How often the broker has refused the stop, in a row, and in which words. */
-export interface Refused {
+interface Refused {
   readonly times: number;
   readonly firstAt: Timestamp;
   readonly lastAt: Timestamp;

@@ -13,7 +13,7 @@ export interface HistoryLine {
   readonly by: string | null;
 }
 
-export const PROTECTION_ACTIONS = [
+const PROTECTION_ACTIONS = [
   'protection_set',
   'protection_removed',
   'protection_triggered',
@@ -22,7 +22,7 @@ export const PROTECTION_ACTIONS = [
   'position_unprotected',
   'position_unprotected_ended',
 ] as const;
-export type ProtectionAction = (typeof PROTECTION_ACTIONS)[number];
+type ProtectionAction = (typeof PROTECTION_ACTIONS)[number];
 
 /** What is protected with: a stop that is away is another thing than a target. */
 export type ToldLeg = 'stop' | 'target';

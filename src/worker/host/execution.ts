@@ -9,6 +9,7 @@ import { equityNotes, judgeGuards } from '../lane/guarding.ts';
 import type { Protecting } from '../lane/protecting.ts';
 import { RefusedBefore } from '../line/presenting.ts';
 import type { WorkerOrders } from '../orders.ts';
+import type { WorkerProtections } from '../protections.ts';
 
 interface Owner {
   readonly token: string;
@@ -21,6 +22,7 @@ interface Owner {
 type Given = Pick<Execution, 'connections' | 'counters' | 'tracing' | 'clock' | 'wait' | 'rest' | 'rules'> & {
   readonly protecting: Pick<Protecting, 'see' | 'free' | 'has'>;
   readonly orders: WorkerOrders;
+  readonly protections: WorkerProtections;
   readonly log: { warn(context: object, text: string): void };
 };
 

@@ -9,13 +9,16 @@ import { type GuardFacts, type Guards, judgeEntry } from '../../domain/guards/gu
 import { timestamp } from '../../domain/ids.ts';
 import { dayOf } from '../../domain/orders/entitlement.ts';
 import { type GuardVerdict, mainLeg, type Order } from '../../domain/orders/order.ts';
+import { hasStop } from '../../domain/protection/foreseen.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import type { Line } from '../line/line.ts';
 import type { WorkerOrders } from '../orders.ts';
+import type { WorkerProtections } from '../protections.ts';
 
 interface GuardDeps {
   readonly orders: Pick<WorkerOrders, 'entriesSince' | 'firstEquity'>;
   readonly clock: { now(): number };
+  readonly protections: Pick<WorkerProtections, 'kept'>;
 }
 
 /**
@@ -23,7 +26,10 @@ interface GuardDeps {
  * day's first order, which a busy broker would count against that order. Read once for a day, an account and a mode; a
  * second worker of that day reads it again, and keeps the first.
  */
-export function equityNotes({ orders, clock }: GuardDeps): (order: Order, line: Line) => void {
+export function equityNotes({
+  orders,
+  clock,
+}: Omit<GuardDeps, 'protections'>): (order: Order, line: Line) => void {
   const days = new Map<string, string>();
   return (order, line) => {
     const now = clock.now();
@@ -51,7 +57,7 @@ export interface GuardedEntry {
 const MINUTE_MS = 60_000;
 
 export async function judgeGuards(
-  { orders, clock }: GuardDeps,
+  { orders, clock, protections }: GuardDeps,
   { order, positionAfter, guards, line, instrument }: GuardedEntry,
 ): Promise<GuardVerdict[]> {
   const entry = mainLeg(order);
@@ -62,7 +68,7 @@ export async function judgeGuards(
   const cooldownMs = (guards.cooldown_seconds ?? 0) * 1000;
   const backTo = now - Math.max(MINUTE_MS, cooldownMs);
   const counts = guards.max_orders_per_minute !== undefined || guards.cooldown_seconds !== undefined;
-  const [entries, equity, brokerPrice, meant] = await Promise.all([
+  const [entries, equity, brokerPrice, isStopped, meant] = await Promise.all([
     found(counts, () => orders.entriesSince(order, backTo)),
     found(guards.max_daily_loss !== undefined, async () => {
       const { equity: current } = await line.balance();
@@ -73,6 +79,9 @@ export async function judgeGuards(
       const { bid, ask } = await line.quote(instrument);
       return entry.side === 'buy' ? ask : bid;
     }),
+    found(guards.require_stop === true, async () =>
+      hasStop(order, await protections.kept(order.userId, order.accountId)),
+    ),
     namesMeant(namesIn(guards), { order, line, instrument }),
   ]);
   const last = entries?.findLast((sent) => sent.instrument === instrument.symbol);
@@ -88,6 +97,7 @@ export async function judgeGuards(
     equity,
     price: order.notes.price,
     brokerPrice,
+    hasStop: isStopped,
   };
   return judgeEntry(guards, facts);
 }

@@ -40,7 +40,7 @@ export interface LegClosed {
 }
 
 /** Each saves the protection as it stands by then, in one unit with what else it says; `changed`: somebody else has saved it since. */
-export interface ProtectionSaves {
+interface ProtectionSaves {
   save(protection: Protection): Promise<Protection | 'changed'>;
   /** What the leg has closed enters the history of orders, once. */
   record(protection: Protection, closed: LegClosed): Promise<Protection | 'changed'>;

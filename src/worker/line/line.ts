@@ -63,7 +63,7 @@ export interface Line {
 }
 
 /** As of the port; what is refused is an outcome, as there. */
-export interface LineStops extends Pick<Stops, 'names'> {
+interface LineStops extends Pick<Stops, 'names'> {
   place(stop: StopOrder): Promise<StopOutcome>;
   move?(stop: SentStop, to: StopOrder): Promise<StopOutcome>;
   remove(stop: SentStop): Promise<void>;

@@ -72,7 +72,7 @@ export const tradedBy = (
 const filled = (by: LegFill['by'], order: BrokerOrderState | null): LegFill[] =>
   order === null || order.fillQuantity === ZERO ? [] : [{ by, order }];
 
-export function stopFate(state: StopState | null): Fate | null {
+function stopFate(state: StopState | null): Fate | null {
   if (state === null) return null;
   const { brokerRef, status, order } = state;
   const isUnderWay = status === 'triggered' && (order === null || !hasEnded(order.status));
@@ -86,7 +86,7 @@ export function stopFate(state: StopState | null): Fate | null {
 }
 
 /** `beside`: the stop that was placed with it. What has ended beside one that nobody shows may have ended by that. */
-export function targetFate(
+function targetFate(
   order: BrokerOrderState | null,
   beside: StopState | null,
   { hasStop }: { readonly hasStop: boolean },
