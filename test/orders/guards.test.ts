@@ -103,7 +103,8 @@ describe('A guard of a symbol', () => {
     const entry = { leg: 'entry', side: 'buy', quantity: decimal(5) } as Leg;
     const order = { brokerName, symbol, legs: [entry], notes: NO_NOTES } as unknown as Order;
     return async (most: Record<string, number>) => {
-      const deps = { orders: {} as WorkerOrders, clock: { now: () => NOW } };
+      const kept = async () => [];
+      const deps = { orders: {} as WorkerOrders, clock: { now: () => NOW }, protections: { kept } };
       const guards = { max_position: most };
       const line = { resolve } as Line;
       const verdicts = await judgeGuards(deps, {
