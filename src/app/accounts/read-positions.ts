@@ -6,7 +6,7 @@ import { type StrategyState, strategiesOf } from '../../data/orders/strategies.t
 import { type Decimal, toNumber, toNumberOrNull, ZERO } from '../../domain/decimal.ts';
 import { isDenial } from '../../domain/denial.ts';
 import type { UserId } from '../../domain/ids.ts';
-import { positionOf } from '../../domain/signals/strategy.ts';
+import { countedPosition, positionOf } from '../../domain/signals/strategy.ts';
 import { canonicalSymbol } from '../../domain/signals/symbol.ts';
 import { besidePositions, UNPROTECTED } from '../protection/read-protections.ts';
 import { type AskDeps, heldPositions } from './account-broker.ts';
@@ -38,8 +38,8 @@ export async function readPositions(
       open_profit: toNumberOrNull(openProfit),
       tradable,
       reason,
-      ...besides(strategies.get(canonical(symbol)), quantity),
       ...(protections[index] ?? UNPROTECTED),
+      ...besides(strategies.get(canonical(symbol)), quantity),
     }),
   );
   const listed = new Set(positions.map(({ symbol }) => canonical(symbol)));
@@ -53,8 +53,8 @@ export async function readPositions(
       last_price: null,
       open_profit: null,
       ...TRADABLE,
-      ...besides(state, ZERO),
       ...UNPROTECTED,
+      ...besides(state, ZERO),
       // A continuous month is held under the month's own name: if anything is held, what was last compared tells.
       ...(state.key.symbol.endsWith('!') && positions.length > 0 && { in_sync: state.driftSince === null }),
     }));
@@ -63,10 +63,14 @@ export async function readPositions(
 
 /** Where the strategy stands beside what is held; nulls where none has said anything. */
 function besides(state: StrategyState | undefined, held: Decimal) {
-  const position = state?.word.after ? positionOf(state.word.after) : null;
+  const after = state?.word.after ?? null;
+  const stopped = state?.stopped ?? null;
+  // What protection has closed is no difference.
+  const counted = after && countedPosition(after, stopped);
   return {
-    strategy_position: toNumberOrNull(position),
-    in_sync: position === null ? null : position === held,
+    strategy_position: toNumberOrNull(after && positionOf(after)),
+    in_sync: counted === null ? null : counted === held,
+    closed_by_protection: toNumberOrNull(stopped?.quantity ?? null),
     last_signal_at: state?.arrivedAt ?? null,
   };
 }

@@ -145,10 +145,9 @@ export async function besidePositions(
       return {
         protection: found ? showProtection(found) : null,
         risk: found?.stop ? riskOf(found, position, await unitValueOf(db, found)) : null,
-        closed_by_protection: null,
       };
     }),
   );
 }
 
-export const UNPROTECTED = { protection: null, risk: null, closed_by_protection: null } as const;
+export const UNPROTECTED = { protection: null, risk: null } as const;

@@ -1,0 +1,140 @@
+// What protection closed stays closed: the strategy's next alerts, its sync, its exit, and when it may open again.
+
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { OrderRecord, OrderResult } from '../../src/domain/orders/result.ts';
+import { openWorld } from '../world.ts';
+
+const PATIENCE_MS = 20_000;
+
+interface Protections {
+  readonly items: readonly { readonly state: string; readonly stop_loss: number | null }[];
+}
+
+async function openDesk(t: TestContext) {
+  const world = await openWorld(t, { env: { PROTECTION_SWEEP_SECONDS: '1' } });
+  const trader = await world.makeTrader({}, { paper: { latency_ms: 0, price: { BTCUSDT: 60_000 } } });
+  const account = `/trading/accounts/${trader.account.id}`;
+  let alerts = 0;
+  const get = async <Body>(url: string) => (await world.as<Body>(trader, 'GET', url)).body;
+  async function until<Seen>(read: () => Promise<Seen>, isSo: (seen: Seen) => boolean): Promise<Seen> {
+    const begun = performance.now();
+    for (;;) {
+      const seen = await read();
+      if (isSo(seen)) return seen;
+      assert.ok(performance.now() - begun < PATIENCE_MS, `it never came to that: ${JSON.stringify(seen)}`);
+      await pause(20);
+    }
+  }
+  const protections = () => get<Protections>('/trading/protections');
+  return {
+    world,
+    trader,
+    get,
+    change: (fields: object) => world.as(trader, 'PATCH', account, fields),
+    price: (price: number) => world.as(trader, 'PATCH', account, { paper: { price: { BTCUSDT: price } } }),
+    /** An alert of a strategy that says where it stands, before and after. */
+    alert: async <Body = OrderResult>(action: string, from: number, to: number, more: object = {}) => {
+      const side = (size: number) => (size === 0 ? 'flat' : size > 0 ? 'long' : 'short');
+      const { body } = await world.webhook<Body>(
+        trader,
+        world.signal(trader, {
+          ...{ action, id: `alert-${++alerts}`, quantity: Math.abs(to - from) || 1 },
+          ...{ market_position: side(to), market_position_size: Math.abs(to) },
+          ...{ prev_market_position: side(from), prev_market_position_size: Math.abs(from) },
+          ...more,
+        }),
+      );
+      return body;
+    },
+    standing: () => until(protections, ({ items }) => items[0]?.state === 'standing'),
+    ended: () => until(protections, ({ items }) => items.every(({ state }) => state === 'ended')),
+    closes: async () => (await get<{ items: OrderRecord[] }>('/trading/orders?source=protection')).items,
+  };
+}
+
+describe('a strategy that was stopped out', () => {
+  test('does not open again on that side until it has been flat, and its exit is done', async (t) => {
+    const { alert, standing, ended, price, closes } = await openDesk(t);
+    const entry = await alert('buy', 0, 2, { stop_loss: '2%' });
+    assert.equal(entry.status, 'filled');
+    await standing();
+    await price(58_000);
+    await ended();
+    const [close, ...others] = await closes();
+    assert.deepEqual(others, []);
+    assert.deepEqual(
+      [close?.status, close?.exit_reason, close?.caused_by, close?.fill_quantity],
+      ['filled', 'stop_loss', entry.order_id, 2],
+    );
+    const added = await alert('buy', 2, 3);
+    assert.deepEqual([added.status, added.error?.code], ['rejected', 'stopped_out']);
+    const synced = await alert<{ in_sync: boolean; stopped_out?: boolean; gap: boolean }>('sync', 3, 3, {
+      ...{ prev_market_position: undefined, prev_market_position_size: undefined, quantity: undefined },
+    });
+    assert.deepEqual([synced.in_sync, synced.stopped_out], [true, true]);
+    assert.equal((await alert('sell', 3, 1)).status, 'done');
+    assert.equal((await alert('sell', 1, 0)).status, 'done');
+    const again = await alert('buy', 0, 1, { stop_loss: '2%' });
+    assert.deepEqual([again.status, again.fill_quantity], ['filled', 1]);
+  });
+
+  test('counts what a target closed: an add brings it to where the strategy stands, less that', async (t) => {
+    const { alert, standing, price, closes, get, trader } = await openDesk(t);
+    await alert('buy', 0, 2, { stop_loss: '2%', take_profit: [{ at: '1%', percent: 50 }] });
+    await standing();
+    await price(60_700);
+    const begun = performance.now();
+    while ((await closes()).length === 0) assert.ok(performance.now() - begun < PATIENCE_MS);
+    const added = await alert('buy', 2, 3);
+    assert.deepEqual([added.status, added.fill_quantity, added.target], ['filled', 1, 2]);
+    const { items } = await get<{ items: { quantity: number; in_sync: boolean | null }[] }>(
+      `/trading/accounts/${trader.account.id}/positions`,
+    );
+    assert.deepEqual([items[0]?.quantity, items[0]?.in_sync], [2, true]);
+  });
+
+  test('that says nothing of its position opens as it says, and its late exit is done', async (t) => {
+    const { world, trader, standing, ended, price } = await openDesk(t);
+    const send = async (fields: object) =>
+      (await world.webhook(trader, world.signal(trader, { id: `${Math.random()}`, ...fields }))).body;
+    await send({ quantity: 1, stop_loss: '2%' });
+    await standing();
+    await price(58_000);
+    await ended();
+    const exit = await send({ action: 'long_exit', quantity: 1 });
+    assert.deepEqual([exit.status, exit.error], ['done', null]);
+    assert.equal((await send({ quantity: 1 })).status, 'filled');
+  });
+});
+
+describe('a bad day', () => {
+  test('a broker that refuses the stop: the position is closed, and told why', async (t) => {
+    const { alert, change, ended, closes } = await openDesk(t);
+    await change({ paper: { protection: 'refuse' } });
+    const entry = await alert('buy', 0, 1, { stop_loss: '2%' });
+    assert.equal(entry.status, 'filled');
+    await ended();
+    const [close] = await closes();
+    assert.deepEqual([close?.status, close?.exit_reason], ['filled', 'unprotected']);
+  });
+
+  test('a level on the wrong side of the market trades nothing', async (t) => {
+    const { alert, closes } = await openDesk(t);
+    const entry = await alert('buy', 0, 1, { stop_loss: 61_000 });
+    assert.deepEqual([entry.status, entry.error?.code], ['rejected', 'invalid_protection']);
+    assert.match(entry.error?.message ?? '', /61000/);
+    assert.deepEqual(await closes(), []);
+  });
+
+  test('a stop is looked after by the next process, where the first one died with it', async (t) => {
+    const { alert, standing, world, ended, price, closes } = await openDesk(t);
+    await alert('buy', 0, 1, { stop_loss: '2%' });
+    await standing();
+    await world.restart();
+    await price(58_000);
+    await ended();
+    assert.equal((await closes()).length, 1);
+  });
+});
