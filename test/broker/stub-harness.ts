@@ -89,8 +89,12 @@ export function stubHarness(broker: string, openAt: (url: string) => OpenBroker,
     own: Omit<BrokerHarness, 'open' | 'faults' | 'ledger' | 'end'>,
     terms: object = {},
   ): Promise<BrokerHarness> {
-    const listing = findListing(own.symbols.broker)?.symbol ?? own.symbols.broker;
-    const market = dialect.markets?.find(({ of, isSuspended }) => of === listing && !isSuspended);
+    // By the name on the wire, or by what the engine has behind ours.
+    const behind = findListing(own.symbols.broker)?.symbol;
+    const market =
+      dialect.markets?.find(({ symbol }) => symbol === own.symbols.broker) ??
+      dialect.markets?.find(({ of, isSuspended }) => of === behind && !isSuspended);
+    const listing = market?.of ?? behind ?? own.symbols.broker;
     const onWire = (quantity: Decimal) => average(quantity, market?.contractSize ?? decimal(1));
     const { id, connect, set, breaks, heal, ledger } = await account(terms);
     const broken = (kind: string, more?: object) => async () => {
