@@ -3,7 +3,7 @@
 import type { Typed } from './numbers.ts';
 import type { Account } from './words.ts';
 
-export const DEFAULTED = ['stop_loss', 'take_profit', 'trailing_stop', 'break_even', 'time_stop'] as const;
+const DEFAULTED = ['stop_loss', 'take_profit', 'trailing_stop', 'break_even', 'time_stop'] as const;
 export type Defaulted = (typeof DEFAULTED)[number];
 
 type Of = Readonly<Partial<Record<Defaulted, unknown>>>;

@@ -73,7 +73,7 @@ function onTick(exact: Big, entry: number | null, tick: number | null): number {
 }
 
 /** In units of the price; null: not known. */
-export function distanceOf(level: LevelText, { entry, tick }: Pick<Ground, 'entry' | 'tick'>): Big | null {
+function distanceOf(level: LevelText, { entry, tick }: Pick<Ground, 'entry' | 'tick'>): Big | null {
   const amount = amountOf(level.text);
   if (amount === null) return null;
   if (level.unit === 'points') return amount;
