@@ -331,6 +331,7 @@ describe('Behind a plot', () => {
       realised: -1,
       orders: 1,
       volume: 2,
+      exit_reasons: {},
     }));
     const lines = csvOf(symbolSheet(symbols, null)).split('\r\n').slice(1, -1);
     assert.deepEqual(lines, ["'=1+1,-1,1,2", "'@cmd,-1,1,2", "'-2,-1,1,2", "'+3,-1,1,2", '"A,""B""",-1,1,2']);
@@ -343,6 +344,7 @@ test('Symbols: who earned most stands first, and all bars begin at one zero', ()
     realised,
     orders,
     volume: 1,
+    exit_reasons: {},
   });
   const ordered = inOrder([symbol('BNB', -25), symbol('BTC', 75), symbol('ETH', 50)]);
   assert.deepEqual(
@@ -365,6 +367,7 @@ test('Symbols stand in the order of the figure that is shown; what is not known,
   const symbol = (name: string, realised: number | null, volume = 1) => ({
     ...{ symbol: name, realised, volume },
     orders: 1,
+    exit_reasons: {},
   });
   const ordered = inOrder([
     symbol('never filled', 0, 0),

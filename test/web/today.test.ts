@@ -303,9 +303,6 @@ describe('what is held', () => {
   const position = (symbol: string, quantity: number): Schemas['Position'] => ({
     symbol,
     quantity,
-    protection: null,
-    risk: null,
-    closed_by_protection: null,
     average_price: null,
     last_price: null,
     open_profit: 1,
@@ -314,6 +311,7 @@ describe('what is held', () => {
     strategy_position: null,
     in_sync: null,
     last_signal_at: null,
+    ...{ protection: null, risk: null, closed_by_protection: null },
   });
 
   test('shows trouble first, leaves out what is flat and in order, and says how much more there is', () => {

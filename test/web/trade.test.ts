@@ -33,7 +33,7 @@ const leg = (name: 'exit' | 'entry', side: 'buy' | 'sell', quantity: number) => 
 const plan = (
   legs: readonly ReturnType<typeof leg>[],
   guards: { guard: string; outcome: 'passed' | 'refused'; reason: string }[] = [],
-) => ({ legs: [...legs], text: '', guards, error: null });
+) => ({ legs: [...legs], text: '', protection: [], guards, error: null });
 const REFUSED = [{ guard: 'max_position', outcome: 'refused' as const, reason: '' }];
 
 describe('the order that the fields make', () => {

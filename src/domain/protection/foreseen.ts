@@ -6,7 +6,7 @@ import { plannedPosition } from '../orders/position.ts';
 import { opensAnew } from './adopt.ts';
 import { type Market, type PlannedLeg, planProtection, whyAgainstMarket } from './planned.ts';
 import type { Protection } from './protection.ts';
-import { asksForStop, type Wish } from './wish.ts';
+import { asksForStop, type OrderWish, type Wish } from './wish.ts';
 
 /** What is told of the instrument and its market beside a plan. */
 export interface PlannedIn extends Market {
@@ -77,4 +77,4 @@ export function hasStop(entry: Order, kept: readonly Protection[]): boolean {
   );
 }
 
-const NO_WISH = { own: {}, fromFlat: {} };
+const NO_WISH: OrderWish = { own: {}, fromFlat: {} };
