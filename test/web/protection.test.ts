@@ -211,6 +211,13 @@ describe('money and distance', () => {
     ]);
     assert.deepEqual(exposure, { stops: 3, standing: 2, unprotected: 1, risk: 600 });
     assert.equal(exposureOf([{ protection: standing, risk: null }]).risk, null, 'a part of a sum is none');
+    assert.equal(exposureOf([bare]).risk, null, 'what has no stop is not said to risk nothing');
+    const armed = { protection: { ...standing, state: 'armed' as const }, risk: 200 };
+    assert.equal(
+      exposureOf([armed, { protection: standing, risk: 600 }]).risk,
+      600,
+      'nobody has seen it yet',
+    );
   });
 
   it('a position without its stop leads the heading, in red', () => {

@@ -4,7 +4,7 @@ import type { components } from '../../api/schema.ts';
 import { figure, money } from '../../parts/numbers.ts';
 import type { Sheet } from './sheets.ts';
 
-export type SymbolTotals = Omit<components['schemas']['Performance']['symbols'][number], 'exit_reasons'>;
+export type SymbolTotals = components['schemas']['Performance']['symbols'][number];
 
 export interface AmountBar {
   /** In percent of the cell. */

@@ -116,15 +116,26 @@ const keyOf = ({ symbol, quantity, tradable }: Schemas['Position']): string =>
   tradable ? symbol : `${symbol} ${quantity}`;
 
 function AtRisk({ book }: { readonly book: Book }) {
-  const { stops, risk } = exposureOf(book.positions ?? []);
-  if (stops === 0 || risk === null) return null;
+  const { unprotected, risk } = exposureOf(book.positions ?? []);
   return (
     <>
-      at risk to the stops{' '}
-      <b>
-        {plainMoney(risk)} {book.currency}
-      </b>
-      ;{' '}
+      {risk !== null && (
+        <>
+          at risk to the stops{' '}
+          <b>
+            {plainMoney(risk)} {book.currency}
+          </b>
+          ;{' '}
+        </>
+      )}
+      {unprotected > 0 && (
+        <>
+          <span className="risk">
+            {unprotected} without {unprotected === 1 ? 'its stop' : 'their stops'}
+          </span>
+          ;{' '}
+        </>
+      )}
     </>
   );
 }

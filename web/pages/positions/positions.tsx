@@ -168,8 +168,8 @@ function Answer({ books }: { readonly books: readonly Book[] }): ReactNode {
 function atRisk(books: readonly Book[]) {
   const counts = books.some(isMoney) ? books.filter(isMoney) : books;
   const known = counts.flatMap(({ positions = [], currency }) => {
-    const { stops, unprotected, risk } = exposureOf(positions);
-    return stops > unprotected && risk !== null ? [{ value: risk, currency }] : [];
+    const { risk } = exposureOf(positions);
+    return risk === null ? [] : [{ value: risk, currency }];
   });
   return sumsByCurrency(known).map(({ text, currency }) => ({ text: text.replace('+', ''), currency }));
 }
