@@ -447,3 +447,62 @@ test('what protection closed is counted, and stands in the CSV', async (t) => {
   assert.match(String(csv.body), /,exit_reason,caused_by,unprotected_ms,protection\r?\n/);
   assert.match(String(csv.body), new RegExp(`stop_loss,${closes[0]?.caused_by},`));
 });
+
+describe('a plan', () => {
+  test('shows where what protects the position would stand, for a message and for an order', async (t) => {
+    const { world, trader, order, plan } = await openDesk(t);
+    const fields = {
+      quantity: 1,
+      stop_loss: '2%',
+      take_profit: [{ at: 61_000, percent: 50 }],
+      break_even: 'tp1',
+    };
+    const { body } = await plan<Plan>(fields);
+    assert.deepEqual(
+      body.protection?.map(({ leg, quantity }) => [leg, quantity]),
+      [
+        ['stop', 1],
+        ['target', 0.5],
+      ],
+    );
+    assert.ok(Math.abs((body.protection?.[0]?.price ?? 0) - 58_800) < 3);
+    assert.match(body.text, /Once the first target is filled, the stop goes to 6000/);
+    assert.equal(body.error, null);
+    const check = `/trading/accounts/${trader.account.id}/check`;
+    const message = JSON.stringify(world.signal(trader, fields));
+    const checked = await world.as<{ plan: Plan }>(trader, 'POST', check, { message });
+    assert.deepEqual(
+      checked.body.plan.protection?.map(({ leg }) => leg),
+      ['stop', 'target'],
+    );
+    assert.deepEqual((await plan<Plan>({ quantity: 1 })).body.protection, []);
+
+    const wrong = await plan<Plan>({ quantity: 1, stop_loss: 61_000 });
+    assert.equal(wrong.body.error?.code, 'invalid_protection');
+    await order({ quantity: 2 });
+    const moves = await plan<Plan>({ action: 'protect', stop_loss: 59_000 });
+    assert.deepEqual(
+      moves.body.protection?.map(({ leg, price, quantity }) => [leg, price, quantity]),
+      [['stop', 59_000, 2]],
+    );
+  });
+});
+
+test('an account that requires a stop lets no entry pass without one', async (t) => {
+  const { change, order, plan, standing } = await openDesk(t);
+  await change({ guards: { require_stop: true } });
+  const bare = await order({ quantity: 1 });
+  assert.deepEqual(
+    [bare.body.status, bare.body.error?.code, bare.body.error?.guard],
+    ['rejected', 'guard_refused', 'require_stop'],
+  );
+  assert.equal((await plan<Plan>({ quantity: 1 })).body.guards[0]?.outcome, 'refused');
+  const { body } = await order({ quantity: 1, stop_loss: '5%' });
+  assert.equal(body.status, 'filled');
+  await standing(body.protection?.id);
+  assert.equal((await order({ quantity: 1 })).body.status, 'filled', 'what it adds to has one');
+  assert.equal((await order({ quantity: 1, stop_loss: 'none' })).body.error?.code, 'guard_refused');
+  assert.equal((await order({ action: 'close' })).body.status, 'filled', 'exits always pass');
+  await change({ protection_defaults: { '*': { stop_loss: '3%' } } });
+  assert.equal((await order({ quantity: 1 })).body.status, 'filled', 'the account brings one');
+});

@@ -1,7 +1,7 @@
 // What an order would do: asked of the worker, who decides it as it decides every order, and sends nothing.
 
 import type { Account } from '../../data/accounts/accounts.ts';
-import { type Decimal, sign, toNumber, ZERO } from '../../domain/decimal.ts';
+import { type Decimal, toNumber, ZERO } from '../../domain/decimal.ts';
 import { type Denial, deny, isDenial } from '../../domain/denial.ts';
 import { type OrderId, timestamp, type UserId } from '../../domain/ids.ts';
 import {
@@ -16,9 +16,10 @@ import {
 } from '../../domain/orders/order.ts';
 import { describePlan } from '../../domain/orders/plan-words.ts';
 import { explained } from '../../domain/orders/result.ts';
-import { foreseen, type PlannedIn } from '../../domain/protection/foreseen.ts';
+import { foreseen } from '../../domain/protection/foreseen.ts';
 import type { Wish } from '../../domain/protection/wish.ts';
 import { mapAction, type Signal } from '../../domain/signals/signal.ts';
+import type { Work } from '../../worker/host/mailbox.ts';
 import { type AskDeps, askWorker } from '../accounts/account-broker.ts';
 import { ownAccount } from '../accounts/accounts.ts';
 import { newId } from '../new-id.ts';
@@ -55,18 +56,11 @@ export interface OrderPlan {
   readonly error: ReturnType<typeof explained>;
 }
 
-/** As a worker answers; one of the release before says nothing of the market. */
-interface Planned {
-  readonly planned: Order;
-  readonly market?: PlannedIn | null;
-}
-
 export async function planFor(
   deps: AskDeps & Pick<PlaceOrderDeps, 'clock'>,
   account: Account,
   drafted: Drafted,
 ): Promise<OrderPlan | Denial> {
-  if (drafted.intent.operation === 'PROTECT_POSITION') return planProtect(deps, account, drafted);
   const hasGuards = Object.keys(account.guards).length > 0;
   const answer = await askWorker(deps, account.userId, {
     kind: 'plan',
@@ -79,7 +73,11 @@ export async function planFor(
   return showPlan(answer);
 }
 
-function showPlan({ planned, market = null }: Planned): OrderPlan {
+/** A worker of the release before says nothing of the market. */
+function showPlan({
+  planned,
+  market = null,
+}: Exclude<Work['plan']['answer'], { readonly unavailable: string }>): OrderPlan {
   const { legs, also, error } = foreseen(planned, market);
   return {
     legs: planned.legs.map(({ leg, side, quantity }) => ({ leg, side, quantity: toNumber(quantity) })),
@@ -94,29 +92,6 @@ function showPlan({ planned, market = null }: Planned): OrderPlan {
     error: explained(planned.error ?? error),
   };
 }
-
-/** It trades nothing: what is held decides. */
-async function planProtect(
-  deps: AskDeps & Pick<PlaceOrderDeps, 'clock'>,
-  account: Account,
-  drafted: Drafted,
-): Promise<OrderPlan | Denial> {
-  const { symbol, simulation } = drafted;
-  const found = await positionFor(deps, account, { symbol, simulation });
-  if (isDenial(found)) return found;
-  const draft = draftOf(account, drafted, deps.clock.now());
-  if ('rejection' in found)
-    return showPlan({ planned: { ...draft, status: 'rejected', error: found.rejection } });
-  const { position } = found;
-  if (sign(position) === 0)
-    return showPlan({ planned: { ...draft, status: 'rejected', error: nothingToProtect(symbol) } });
-  return showPlan({ planned: { ...draft, status: 'done', positionBefore: position } });
-}
-
-const nothingToProtect = (symbol: string): OrderError => ({
-  code: 'no_position',
-  message: `Nothing is held in ${symbol}: there is nothing to protect.`,
-});
 
 /** What is held of the symbol, as an order would find it; or why nobody can tell. */
 export async function positionFor(

@@ -7,6 +7,7 @@ import type { Balance, Position } from '../../broker/broker.ts';
 import { type AccountId, isUuid, type OrderId, type UserId } from '../../domain/ids.ts';
 import type { Look } from '../../domain/orders/fill.ts';
 import type { Order } from '../../domain/orders/order.ts';
+import type { PlannedIn } from '../../domain/protection/foreseen.ts';
 import { type Carried, type Tracing, UNTRACED } from '../../domain/tracing.ts';
 import type { Store } from '../../store/store.ts';
 import type { Cleared } from '../lane/clear-entries.ts';
@@ -40,7 +41,7 @@ export interface Work {
   /** The order as it would be sent now, or as it would end. */
   plan: {
     request: { accountId: AccountId } & Draft;
-    answer: { readonly planned: Order } | Unavailable;
+    answer: { readonly planned: Order; readonly market?: PlannedIn | null } | Unavailable;
   };
   resetSimulation: { request: { accountId: AccountId }; answer: Reset | Unavailable };
 }

@@ -6,11 +6,13 @@ import type { Guards } from '../../domain/guards/guards.ts';
 import { mainLeg, type Order } from '../../domain/orders/order.ts';
 import { wouldWait } from '../../domain/orders/outcome.ts';
 import { plannedPosition } from '../../domain/orders/position.ts';
+import type { PlannedIn } from '../../domain/protection/foreseen.ts';
 import type { Line } from '../line/line.ts';
 import type { Unsettled } from '../orders.ts';
 import { type Unavailable, unavailable } from './enquiries.ts';
 import { executeOrder } from './execute.ts';
 import type { Execution } from './execution.ts';
+import { protectPosition } from './protect-order.ts';
 import { onlyLooking, type Trades } from './trades.ts';
 
 export interface Draft {
@@ -51,12 +53,32 @@ export async function answerPlan(
   execution: Execution,
   draft: Draft,
   besides: () => Promise<Besides>,
-): Promise<{ readonly planned: Order } | Unavailable> {
+): Promise<{ readonly planned: Order; readonly market?: PlannedIn | null } | Unavailable> {
   try {
-    return { planned: await planAhead(execution, draft, await besides()) };
+    const planned = await planAhead(execution, draft, await besides());
+    return planned.wish && !draft.isProof
+      ? { planned, market: await marketOf(execution, planned) }
+      : { planned };
   } catch (fault) {
     return unavailable(fault);
   }
+}
+
+/** By what its protection would be placed; null: the broker has no such symbol. */
+function marketOf(
+  { connections }: Execution,
+  { accountId, simulation, symbol, intent }: Order,
+): Promise<PlannedIn | null> {
+  return connections.use({ accountId, simulation }, async (line) => {
+    const instrument = await line.resolve(symbol);
+    if ('rejection' in instrument) return null;
+    const isHeld = intent.operation === 'PROTECT_POSITION';
+    const held = isHeld ? await line.positions() : [];
+    const { bid, ask } = await line.quote(instrument);
+    const { tickSize: tick, quantityStep: step, minQuantity: least } = instrument;
+    const averagePrice = held.find((each) => each.symbol === instrument.symbol)?.averagePrice ?? null;
+    return { bid, ask, tick, step, least, averagePrice };
+  });
 }
 
 /** The order as it would be sent, or as it would end. */
@@ -83,7 +105,8 @@ async function planAhead(
     forgetMonth() {},
   };
   try {
-    return await executeOrder(looking, {
+    const execute = draft.intent.operation === 'PROTECT_POSITION' ? protectPosition : executeOrder;
+    return await execute(looking, {
       ...{ order: draft, guards: null, revision: null, version: null },
       others: await others(),
       now: async () => ({ others: await others(), version: null }),
