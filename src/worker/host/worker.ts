@@ -178,8 +178,9 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     try {
       const left = await begin();
       hasBegun = true;
+      // Before anything is traded: whoever closes must know what protects the position.
+      await attempt(() => protecting.begin(), 'what is protected');
       for (const account of left) void attempt(() => recover(account), 'what was left');
-      void attempt(() => protecting.begin(), 'what is protected');
       ready.resolve();
       while (!stopping.signal.aborted) {
         const envelope = await mailbox.next(user, { timeoutMs: deps.idleMs, signal: stopping.signal });

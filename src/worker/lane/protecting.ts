@@ -315,7 +315,6 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
   /** Until none of them can be filled any more: what they took meanwhile is in no plan. */
   async function freeLegs(of: Book & Pick<Order, 'symbol'>, line: Line, trades: Trades): Promise<void> {
     const { accountId, simulation, symbol } = of;
-    if (!timers.has(accountId)) return;
     const found = await line.resolve(symbol);
     if ('rejection' in found) return;
     for (const first of await protections.kept(user, accountId)) {
@@ -351,7 +350,6 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       if (wish !== undefined || timers.has(accountId)) soon(accountId, true);
     },
     async see({ accountId, simulation }, line, trades) {
-      if (!timers.has(accountId)) return;
       for (const protection of await protections.kept(user, accountId))
         if (protection.simulation === simulation) await seeLegs(line, protection, trades);
     },
