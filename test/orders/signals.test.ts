@@ -502,8 +502,8 @@ describe('A message, checked before it is sent', () => {
       '{"ticker": "BTCUSDT", "action": "buy", "quantity": 2, "stopLoss": {"type": "stop", "percent": 1}}';
     const checked = await check(world, trader, message);
     assert.equal(checked.service, 'TradersPost');
-    assert.ok(checked.lost.some((what) => what.includes('stopLoss')));
     assert.match(checked.corrected ?? '', /"symbol": "BTCUSDT"/);
+    assert.match(checked.corrected ?? '', /"stop_loss": "1%"/);
     assert.deepEqual(checked.plan?.legs, [{ leg: 'entry', side: 'buy', quantity: 2 }]);
   });
 });
