@@ -28,8 +28,6 @@ export interface ProtectionDeps {
   readonly clock: { now(): number };
   readonly exitDeadlineMs: number;
   readonly counters?: Pick<Counters, 'positionProtected' | 'protectionRestored'>;
-  /** Told of every protection that has changed; nobody waits for it. */
-  onChange?(protection: Protection): void;
   /** Told of every order that protection has made at the broker. */
   onEnd?(order: Order): Promise<void>;
 }
@@ -60,7 +58,6 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
     if (isFirst) deps.counters?.positionProtected(venueOf(protection), protection.unprotectedMs ?? 0);
     for (const { action } of entries)
       if (action === 'protection_restored') deps.counters?.protectionRestored();
-    deps.onChange?.(protection);
     return { ...protection, version: protection.version + 1 };
   }
 

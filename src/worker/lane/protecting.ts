@@ -9,7 +9,7 @@ import { hasEnded, isOpenLeg, isUnderWay, type Order } from '../../domain/orders
 import { fillOf } from '../../domain/orders/result.ts';
 import { adopt, anew, opensAnew } from '../../domain/protection/adopt.ts';
 import { unasked } from '../../domain/protection/answers.ts';
-import { closingSide, type Protection } from '../../domain/protection/protection.ts';
+import { closingSide, isWatched, type Protection } from '../../domain/protection/protection.ts';
 import { MOST_WAITS, pauseOf } from '../../domain/protection/recognise.ts';
 import type { Connections } from '../line/connections.ts';
 import type { Line } from '../line/line.ts';
@@ -51,8 +51,8 @@ export interface Protecting {
   note(order: Pick<Order, 'accountId' | 'wish'>): void;
   /** What its legs have closed counts for what is held, though nobody has written it down yet. */
   see(of: Book, line: Line, trades: Trades): Promise<void>;
-  /** Where the broker reserves what its legs would close: they leave for whoever closes by himself. */
-  free(of: Book & Pick<Order, 'symbol'>, line: Line, trades: Trades): Promise<void>;
+  /** Where the broker reserves what its legs would close: they leave for whoever closes by himself. Who adds leaves them alone. */
+  free(of: Book & Pick<Order, 'symbol' | 'intent'>, line: Line, trades: Trades): Promise<void>;
   /** Something of the account is kept. */
   has(account: AccountId): boolean;
   /** Something is kept: the worker is not idle. */
@@ -146,7 +146,9 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
         const known = lefts.get(protection.id);
         kept.push(await keepOne(known?.version === protection.version ? known : protection, isTold));
       }
-      for (const { protection } of kept) lefts.set(protection.id, protection);
+      for (const { protection } of kept)
+        if (isWatched(protection)) lefts.set(protection.id, protection);
+        else lefts.delete(protection.id);
       deps.forget(account);
       if (kept.some(({ is }) => is === 'closing')) await deps.workOff(account, turn);
       else if (kept.every(({ is }) => is === 'kept'))
@@ -313,12 +315,19 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
   }
 
   /** Until none of them can be filled any more: what they took meanwhile is in no plan. */
-  async function freeLegs(of: Book & Pick<Order, 'symbol'>, line: Line, trades: Trades): Promise<void> {
-    const { accountId, simulation, symbol } = of;
+  async function freeLegs(
+    of: Book & Pick<Order, 'symbol' | 'intent'>,
+    line: Line,
+    trades: Trades,
+  ): Promise<void> {
+    const { accountId, simulation, symbol, intent } = of;
     const found = await line.resolve(symbol);
     if ('rejection' in found) return;
     for (const first of await protections.kept(user, accountId)) {
       if (first.simulation !== simulation || first.instrument !== found.symbol) continue;
+      const isAdding = intent.operation === 'PLACE_ENTRY_ORDER' && intent.side !== closingSide(first);
+      // For this very close they may have left already: a position is read more than once.
+      if (isAdding || (first.state === 'suspended' && (await seeLegs(line, first, trades)))) continue;
       const at = { instrument: found, side: closingSide(first), triggerBy: 'last' } as const;
       const suspended: Protection = {
         ...first,
