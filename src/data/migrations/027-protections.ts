@@ -33,6 +33,8 @@ create table protections (
 create unique index protections_of_position on protections (trading_account_id, instrument, simulation, side) where ended_at is null;
 -- whichever stood for a position, and when
 create index protections_by_position on protections (trading_account_id, simulation, side, created_at);
+-- those that are kept, of one user: few, however many have ended
+create index protections_kept on protections (user_id, created_at, id) where ended_at is null;
 create index protections_due on protections (due_at) where ended_at is null;
 create index protections_of_user on protections (user_id, created_at, id);
 

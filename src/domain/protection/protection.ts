@@ -179,7 +179,7 @@ export function protectiveId(protection: string, level: number, revision: number
 }
 
 /** Of a stop or an order at the broker, whoever sent it. */
-export const isProtective = (id: string): boolean => /^f[sp][0-9a-z]{22}$/.test(id);
+const isProtective = (id: string): boolean => /^f[sp][0-9a-z]{22}$/.test(id);
 
 /** What a target has closed so far, with what it has filled and not ended. */
 export const closedBy = ({ targets, legs }: Pick<Protection, 'targets' | 'legs'>, level: number): Decimal =>
@@ -195,12 +195,15 @@ export const FORMER_TARGET = 6;
 export const leftOf = ({ quantity, filled }: Pick<ProtectiveLeg, 'quantity' | 'filled'>): Decimal =>
   subtract(quantity, filled);
 
-/** A target of this protection, by its id alone. */
-export function isTargetOf({ id, revision }: Pick<Protection, 'id' | 'revision'>, name: string): boolean {
-  if (!/^fp[0-9a-z]{22}$/.test(name)) return false;
-  for (let past = revision - 1; past > 0; past--)
-    for (let level = 1; level < FORMER_TARGET; level++)
-      if (protectiveId(id, level, past) === name) return true;
+/** So many legs back: what was sent longer ago than that is no leg of anybody's any more. */
+const MOST_PAST = 200;
+
+/** A leg of this protection, by its id alone: a stop or a target, whichever it begins like. */
+export function isLegOf({ id, revision }: Pick<Protection, 'id' | 'revision'>, name: string): boolean {
+  if (!isProtective(name)) return false;
+  const levels = name.startsWith(PREFIXES.stop) ? [0] : [1, 2, 3, 4, 5];
+  for (let past = revision - 1; past > Math.max(0, revision - MOST_PAST); past--)
+    if (levels.some((level) => protectiveId(id, level, past) === name)) return true;
   return false;
 }
 

@@ -4,14 +4,7 @@
 
 import { add } from '../decimal.ts';
 import { type ClientOrderId, millis, timestamp } from '../ids.ts';
-import {
-  type ExitReason,
-  isPositive,
-  isProtective,
-  type Protection,
-  type ProtectiveLeg,
-  protectiveId,
-} from './protection.ts';
+import { type ExitReason, isLegOf, isPositive, type Protection, type ProtectiveLeg } from './protection.ts';
 import type { Facts, Fate, Rules, ShownStop, Step } from './step.ts';
 
 /** What the broker is to show is looked at so often within a pass. */
@@ -57,7 +50,9 @@ export function recognise(
     if (outcome.leg?.missingSince === null) standing.push(outcome.leg);
     if (outcome.leg && shown?.quantity === null) ofAll.add(outcome.leg.clientOrderId);
   }
-  const strays = [...unmatched].filter((stop) => isOwn(wanted, stop));
+  const strays = [...unmatched].filter(
+    ({ clientOrderId }) => clientOrderId !== null && isLegOf(wanted, clientOrderId),
+  );
   return { protection: restored(protection, lost, facts.now), standing, ofAll, strays };
 }
 
@@ -227,14 +222,6 @@ function record(protection: Protection, leg: ProtectiveLeg, { fills, hasDied }: 
     leg,
     fills: fills.map(({ by, order }) => ({ by, reason: by === 'target' ? 'take_profit' : byStop, order })),
   };
-}
-
-/** By its id it can only be one of this protection's. */
-function isOwn({ id, revision }: Protection, { clientOrderId }: ShownStop): boolean {
-  if (clientOrderId === null || !isProtective(clientOrderId)) return false;
-  for (let past = revision - 1; past > 0; past--)
-    for (let level = 0; level <= 5; level++) if (protectiveId(id, level, past) === clientOrderId) return true;
-  return false;
 }
 
 const HOUR_MS = 3_600_000;

@@ -12,7 +12,7 @@ import { nextProtection } from '../../domain/protection/next-protection.ts';
 import {
   closingSide,
   type ExitReason,
-  isTargetOf,
+  isLegOf,
   isWatched,
   type Protection,
   type ProtectiveLeg,
@@ -275,7 +275,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
       symbol === instrument.symbol &&
       side === at.side &&
       clientOrderId !== null &&
-      isTargetOf(current, clientOrderId)
+      isLegOf(current, clientOrderId)
         ? [{ clientOrderId, brokerRef }]
         : [],
     );
