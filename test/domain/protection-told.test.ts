@@ -42,6 +42,7 @@ const STANDING: Protection = {
   suspendedAt: null,
   closesFor: null,
   closing: null,
+  isResumed: false,
   unprotectedSince: null,
   unprotectedMs: 40,
   seenAt: ago(1),

@@ -80,6 +80,7 @@ const wanted = (more: Partial<Protection> = {}): Protection => ({
   suspendedAt: null,
   closesFor: null,
   closing: null,
+  isResumed: false,
   unprotectedSince: timestamp(START),
   unprotectedMs: null,
   seenAt: null,

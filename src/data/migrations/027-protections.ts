@@ -36,6 +36,8 @@ create index protections_by_position on protections (trading_account_id, simulat
 -- those that are kept, of one user: few, however many have ended
 create index protections_kept on protections (user_id, created_at, id) where ended_at is null;
 create index protections_due on protections (due_at) where ended_at is null;
+-- those that nobody looks after until their owner says so
+create index protections_left on protections (trading_account_id, created_at, id) where state = 'left';
 create index protections_of_user on protections (user_id, created_at, id);
 
 -- what was done about one, in turn

@@ -32,8 +32,18 @@ export function protectionTrouble(
       detail: unprotectedText(protection, isFoughtOver),
     });
   }
-  if (state !== 'unwatched') return null;
   const { title: broker } = BROKERS[account.brokerName];
+  if (state === 'left')
+    return trouble({
+      ...about,
+      kind: 'protection_left',
+      since: seenAt,
+      title: `Nobody looks after what protects ${positionOf(protection)} on ${account.name}.`,
+      detail:
+        `${protection.reason ?? ''} Look at ${broker}, then resume it: what stands there is looked at first and counts; ` +
+        `what is missing is placed${stopAt(protection)}, and where nothing is held it is taken away. Until then nothing is placed, moved or cancelled.`,
+    });
+  if (state !== 'unwatched') return null;
   return trouble({
     ...about,
     kind: 'protection_unwatched',
@@ -44,5 +54,7 @@ export function protectionTrouble(
       `it is not moved, resized or put back. Enter new credentials, and until they are verified look at it at ${broker}.`,
   });
 }
+
+const stopAt = ({ stop }: Protection): string => (stop ? ` (a stop at ${stop.price})` : '');
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
