@@ -43,6 +43,7 @@ const STANDING: Protection = {
   closesFor: null,
   closing: null,
   isResumed: false,
+  credentialsVersion: null,
   unprotectedSince: null,
   unprotectedMs: 40,
   seenAt: ago(1),

@@ -81,6 +81,7 @@ const wanted = (more: Partial<Protection> = {}): Protection => ({
   closesFor: null,
   closing: null,
   isResumed: false,
+  credentialsVersion: null,
   unprotectedSince: timestamp(START),
   unprotectedMs: null,
   seenAt: null,

@@ -68,6 +68,8 @@ alter table strategy_positions add column stopped text;
 alter table trading_accounts add column protection_defaults text;
 -- what is done where the broker refuses a stop: close, or alert
 alter table trading_accounts add column unprotected text not null default 'close';
+-- whose credentials were verified last: of the broker's own name of the account, hashed; null: not known
+alter table trading_accounts add column broker_identity text;
 -- which price a stop watches: last, or mark
 alter table trading_accounts add column trigger_by text not null default 'last';
 `;

@@ -35,6 +35,7 @@ type Body = Pick<
   | 'closesFor'
   | 'closing'
   | 'isResumed'
+  | 'credentialsVersion'
 >;
 
 const UNTOUCHED: Body = {
@@ -55,6 +56,7 @@ const UNTOUCHED: Body = {
   closesFor: null,
   closing: null,
   isResumed: false,
+  credentialsVersion: null,
 };
 
 export interface ProtectionRow {
@@ -221,12 +223,14 @@ export const leaveProtections = (
   reason: string,
   at: Timestamp,
   account: AccountId | null = null,
+  { isReal = false }: { readonly isReal?: boolean } = {},
 ): Statement =>
   join(
     [
       sql`update protections set state = 'left', reason = ${reason}, version = version + 1, due_at = null,
             ended_at = ${at} where ended_at is null`,
       ...(account === null ? [] : [sql`and trading_account_id = ${account}`]),
+      ...(isReal ? [sql`and simulation = ${false}`] : []),
     ],
     ' ',
   );

@@ -156,6 +156,8 @@ export interface Protection {
   readonly closing: { readonly order: OrderId; readonly at: Timestamp } | null;
   /** It was left, and is kept again: what stands at the broker is looked at before anything is decided. */
   readonly isResumed: boolean;
+  /** Those of the account with which it was last looked at; null: nobody has looked yet. */
+  readonly credentialsVersion: number | null;
   readonly unprotectedSince: Timestamp | null;
   /** From the first fill that was known until its stop was first seen. */
   readonly unprotectedMs: number | null;

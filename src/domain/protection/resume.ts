@@ -22,6 +22,7 @@ export const resumed = (protection: Protection, now: number): Protection => ({
   state: 'armed',
   reason: null,
   isResumed: true,
+  credentialsVersion: null,
   revision: protection.revision + FORGOTTEN_LEGS,
   legs: protection.legs.map((leg) => ({ ...leg, status: 'sending' })),
   refused: null,

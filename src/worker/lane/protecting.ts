@@ -9,6 +9,7 @@ import { hasEnded, isOpenLeg, isUnderWay, type Order } from '../../domain/orders
 import { fillOf } from '../../domain/orders/result.ts';
 import { adopt, anew, opensAnew } from '../../domain/protection/adopt.ts';
 import { unasked } from '../../domain/protection/answers.ts';
+import { awaitsVerification, NOT_VERIFIED } from '../../domain/protection/credentials.ts';
 import { closingSide, isWatched, type Protection } from '../../domain/protection/protection.ts';
 import { MOST_WAITS, pauseOf } from '../../domain/protection/recognise.ts';
 import { withFound } from '../../domain/protection/resume.ts';
@@ -162,6 +163,8 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     const { accountId, simulation, id } = first;
     const account = await deps.orders.findAccount(accountId);
     if (!account) return { protection: first, is: 'kept', untilMs: clock.now() + rules.sweepMs };
+    // Whose account they are of is found out when they are verified.
+    if (awaitsVerification(first, account)) return away(first, new CredentialsRejected(NOT_VERIFIED));
     try {
       let isFirst = true;
       const kept = await deps.connections.use({ accountId, simulation }, async (line) => {
@@ -220,7 +223,9 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     const isOver = first.suspendedAt !== null && !unsettled.some(({ status }) => isUnderWay(status));
     const known = await again(line, found, first);
     if (known === 'changed') return gone(first);
-    const wished = await takenIn(line, found, isOver ? { ...known, suspendedAt: null } : known);
+    const { credentialsVersion } = line;
+    const current = { ...known, credentialsVersion, ...(isOver && { suspendedAt: null }) };
+    const wished = await takenIn(line, found, current);
     if (wished === 'changed') return gone(first);
     const keeping: Keeping = {
       ...deps,
