@@ -184,6 +184,12 @@ export function keptProtections(
   );
 }
 
+/** Something of the account is kept. */
+export const isProtected = async (db: Reads, account: AccountId): Promise<boolean> =>
+  (await db.get(
+    sql`select id from protections where trading_account_id = ${account} and ended_at is null limit 1`,
+  )) !== undefined;
+
 /** Of the user's real positions: those without a stop, and those that nobody can look at. */
 export const troubledProtections = (db: Reads, user: UserId, limit: number): Promise<Protection[]> =>
   protectionsWhere(
