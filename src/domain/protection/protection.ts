@@ -93,6 +93,8 @@ export interface ProtectiveLeg {
   readonly triggerBy: TriggerBy | null;
   /** Of a target, as far as it is known while it rests. */
   readonly filled: Decimal;
+  /** So much of that counts with the strategy as closed by now; without it nothing does. */
+  readonly counted?: Decimal;
   readonly sentAt: Timestamp;
   /** We have asked for its end, or it is not wanted any more. */
   readonly isLeaving: boolean;
