@@ -2,7 +2,7 @@
 
 import type { Db, Statement } from '../../data/engine/db.ts';
 import { isOwner } from '../../data/orders/for-workers.ts';
-import { insertOrder, ordersByIds, saveOrder } from '../../data/orders/orders.ts';
+import { insertOrder, lastTraded, ordersByIds, saveOrder } from '../../data/orders/orders.ts';
 import {
   keptProtections,
   noteProtection,
@@ -12,11 +12,18 @@ import {
   stoppedBy,
 } from '../../data/orders/protections.ts';
 import { type Counters, venueOf } from '../../domain/counters.ts';
-import { type Decimal, toNumberOrNull, ZERO } from '../../domain/decimal.ts';
+import { type Decimal, sign, toNumberOrNull, ZERO } from '../../domain/decimal.ts';
 import { type OrderId, timestamp } from '../../domain/ids.ts';
 import type { Order } from '../../domain/orders/order.ts';
+import { positionAfter } from '../../domain/orders/position.ts';
 import { closeOrder, filledOrder } from '../../domain/protection/closing.ts';
-import type { ExitReason, Protection, ProtectiveLeg } from '../../domain/protection/protection.ts';
+import {
+  CLOSED_ELSEWHERE,
+  type ExitReason,
+  type Protection,
+  type ProtectiveLeg,
+  wantsSomething,
+} from '../../domain/protection/protection.ts';
 import { changesOf, type HistoryLine, type ToldEntry } from '../../domain/protection/told.ts';
 import { EXIT_WORDS, protectionText } from '../../domain/told/protection-words.ts';
 import type { Saved, WorkerProtections } from '../../worker/protections.ts';
@@ -64,11 +71,20 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
     return { ...counted, version: protection.version + 1 };
   }
 
+  /** One that ends while by our own record its position is held: somebody else has closed that. */
+  async function withReason(protection: Protection, before: Protection): Promise<Protection> {
+    if (protection.state !== 'ended' || protection.reason !== before.reason) return protection;
+    const last = await lastTraded(db, protection);
+    const held = (last && positionAfter(last)) ?? ZERO;
+    const isHeld = sign(held) === (protection.side === 'long' ? 1 : -1);
+    return isHeld && wantsSomething(protection) ? { ...protection, reason: CLOSED_ELSEWHERE } : protection;
+  }
+
   return {
     kept: (user, account) => keptProtections(db, user, account ?? null),
     orders: (ids) => ordersByIds(db, ids),
     async save(protection, before, token) {
-      const saved = await commit(protection, before, token);
+      const saved = await commit(await withReason(protection, before), before, token);
       return saved === 'fingerprint' ? 'changed' : saved;
     },
     async record(protection, before, token, { leg, fills, left, unitValue }) {

@@ -171,6 +171,10 @@ export interface Protection {
   readonly dueAt: Timestamp | null;
 }
 
+/** Why it ended, where neither a leg nor an order of ours has closed the position. */
+export const CLOSED_ELSEWHERE =
+  'closed_elsewhere: the position was closed at the broker by somebody else, by hand or by the broker itself.';
+
 /** What closes the position. */
 export const closingSide = ({ side }: Pick<Protection, 'side'>): Side => (side === 'long' ? 'sell' : 'buy');
 
