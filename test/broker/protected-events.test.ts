@@ -21,7 +21,7 @@ async function openDesk(t: TestContext) {
   const account = await stub.account({ fills_after_ms: null });
   const desk = await journey(t, {
     ...{ broker: 'binance', url: stub.url() },
-    env: { PROTECTION_SWEEP_SECONDS: '1' },
+    env: { PROTECTION_SWEEP_SECONDS: '1', RESPONSE_WAIT_SECONDS: '1' },
   });
   const { world } = desk;
   const trader = await desk.ready(account);
@@ -127,3 +127,26 @@ test('of a user who is deactivated the orders stay there, are kept, and are name
   );
   assert.equal(JSON.parse(entry?.metadata ?? '{}').left.length, 2);
 });
+
+for (const [day, kind] of [
+  ['that is away', 'reset'],
+  ['that is busy', 'refuse'],
+] as const)
+  test(`with a broker ${day} for a while the stop stands where it stood, and is looked after again`, async (t) => {
+    const { account, world, trader, until, stops, shown } = await openDesk(t);
+    const before = await stops();
+    const { seen_at } = await shown();
+    await account.breaks(kind, { calls: 'all' });
+    await world.as(trader, 'POST', `/trading/protections/${(await shown()).id}/look`);
+    // What comes meanwhile cannot be done, and breaks nothing.
+    await world.send(trader, {
+      action: 'protect',
+      symbol: 'BTCUSDT.P',
+      quantity: undefined,
+      stop_loss: 48_500,
+    });
+    assert.deepEqual(await stops(), before);
+    await account.heal();
+    await until((one) => one.state === 'standing' && (one.seen_at ?? '') > (seen_at ?? ''));
+    assert.equal((await stops()).length, 1);
+  });
