@@ -74,7 +74,7 @@ export type ProtectionField = (typeof PROTECTION_FIELDS)[number];
 export const isProtectionField = (name: string): name is ProtectionField =>
   PROTECTION_FIELDS.some((known) => known === name);
 
-const MOST_TARGETS = 5;
+export const MOST_TARGETS = 5;
 const HUNDRED = decimal(100);
 
 /** Of a body's fields, whatever else is among them. Empty: it says nothing of it. */
