@@ -24,7 +24,7 @@ import {
 } from './level.ts';
 import { readTimeStop, type TimeStop, timeStopText } from './time-stop.ts';
 
-export interface Target {
+interface Target {
   readonly at: Level;
   /** Of the position: above 0, and with the others at most 100. */
   readonly percent: Decimal;

@@ -33,7 +33,7 @@ export const ACTION = '{{strategy.order.action}}';
 export const CONTRACTS = '{{strategy.order.contracts}}';
 export const ORDER_ID = '{{strategy.order.id}}';
 export const SIDE = '{{strategy.market_position}}';
-export const SIZE = '{{strategy.market_position_size}}';
+const SIZE = '{{strategy.market_position_size}}';
 /** The same with a sign. */
 export const SIGNED_SIZE = '{{strategy.position_size}}';
 export const NOW = '{{timenow}}';
