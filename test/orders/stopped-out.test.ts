@@ -80,6 +80,18 @@ describe('a strategy that was stopped out', () => {
     assert.deepEqual([again.status, again.fill_quantity], ['filled', 1]);
   });
 
+  test('is not let in again by a script that goes on moving its stop', async (t) => {
+    const { alert, standing, ended, price, world, trader } = await openDesk(t);
+    await alert('buy', 0, 2, { stop_loss: '2%' });
+    await standing();
+    await price(58_000);
+    await ended();
+    const moved = await world.send(trader, { action: 'protect', quantity: undefined, stop_loss: 57_000 });
+    assert.deepEqual([moved.body.status, moved.body.error?.code], ['rejected', 'no_position']);
+    const added = await alert('buy', 2, 3);
+    assert.deepEqual([added.status, added.error?.code, added.gap], ['rejected', 'stopped_out', false]);
+  });
+
   test('counts what a target closed: an add brings it to where the strategy stands, less that', async (t) => {
     const { alert, standing, price, closes, get, trader } = await openDesk(t);
     await alert('buy', 0, 2, { stop_loss: '2%', take_profit: [{ at: '1%', percent: 50 }] });
@@ -107,6 +119,19 @@ describe('a strategy that was stopped out', () => {
     assert.deepEqual([exit.status, exit.error], ['done', null]);
     assert.equal((await send({ quantity: 1 })).status, 'filled');
   });
+});
+
+test('who moves a stop has said nothing of the strategy: where it stands is known as before', async (t) => {
+  const { alert, standing, world, trader, get } = await openDesk(t);
+  await alert('buy', 0, 2, { stop_loss: '2%' });
+  await standing();
+  const moved = await world.send(trader, { action: 'protect', quantity: undefined, stop_loss: 59_000 });
+  assert.equal(moved.body.status, 'done', JSON.stringify(moved.body));
+  const { items } = await get<{ items: { strategy_position: number | null; in_sync: boolean | null }[] }>(
+    `/trading/accounts/${trader.account.id}/positions`,
+  );
+  assert.deepEqual([items[0]?.strategy_position, items[0]?.in_sync], [2, true]);
+  assert.equal((await alert('sell', 3, 2)).gap, true, 'an alert that was missed is seen all the same');
 });
 
 describe('a bad day', () => {

@@ -66,13 +66,16 @@ async function hear(db: Db, hearing: Hearing, { isAgain }: { isAgain: boolean })
   // Who closes is flat, and need not say so.
   const after = signal.action === 'close' ? FLAT : signal.after;
   const plain = { ...NO_NOTES, price, ignored };
+  const few = price === null && ignored.length === 0 ? NO_NOTES : plain;
+  // It trades nothing: where the strategy stands, and whether it was stopped out, is as it was.
+  if (signal.action === 'protect') return { notes: few, unit: [] };
   const key = keyOf(account, signal.symbol, simulation);
   // It trades, and does not say where the strategy stands now.
   const saysNothing = before === null && after === null;
   const known = saysNothing && !isAgain ? null : await findStrategy(db, key);
   if (saysNothing)
     return {
-      notes: price === null && ignored.length === 0 ? NO_NOTES : plain,
+      notes: few,
       unit: known ? [forgotten(known), ...settled(known, null)] : [forgetStance(key, at)],
     };
 

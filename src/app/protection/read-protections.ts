@@ -27,7 +27,7 @@ import { onePage, type PageRequest, pageOf } from '../pages.ts';
 
 export type { ProtectionFilter };
 
-const shown = ({ protection, createdAt, endedAt }: ListedProtection) => ({
+export const shown = ({ protection, createdAt, endedAt }: ListedProtection) => ({
   ...showProtection(protection),
   trading_account_id: protection.accountId,
   symbol: protection.symbol,
@@ -49,13 +49,14 @@ export async function readProtections(
 export async function readProtection({ db }: { readonly db: Db }, user: UserId, id: string) {
   const found = await ownProtection({ db }, user, id);
   if (isDenial(found)) return found;
-  const history = await historyOf(db.lists, found.id);
-  return {
-    ...shown(found),
-    history: history.map(({ at, what, from, to, by }) => ({
-      ...{ at, what, from: toNumberOrNull(from), to: toNumberOrNull(to), by },
-    })),
-  };
+  return { ...shown(found), history: await shownHistory(db.lists, found.id) };
+}
+
+export async function shownHistory(db: Reads, id: string) {
+  const history = await historyOf(db, id);
+  return history.map(({ at, what, from, to, by }) => ({
+    ...{ at, what, from: toNumberOrNull(from), to: toNumberOrNull(to), by },
+  }));
 }
 
 /** Another user's does not exist for this one. */
