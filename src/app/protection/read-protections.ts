@@ -1,7 +1,7 @@
 // What a user can see of what protects their positions.
 
 import type { Db, Reads } from '../../data/engine/db.ts';
-import { keptProtections } from '../../data/orders/protections.ts';
+import { keptProtections, leftProtections } from '../../data/orders/protections.ts';
 import {
   findListed,
   historyOf,
@@ -60,7 +60,7 @@ export async function shownHistory(db: Reads, id: string) {
 }
 
 /** Another user's does not exist for this one. */
-async function ownProtection(
+export async function ownProtection(
   { db }: { readonly db: Db },
   user: UserId,
   id: string,
@@ -126,6 +126,8 @@ interface HeldPosition {
   readonly averagePrice: Decimal;
 }
 
+const MOST_LEFT = 200;
+
 /** Beside each position of an account: what protects it, and what is lost at the stop. */
 export async function besidePositions(
   { db }: { readonly db: Reads },
@@ -133,8 +135,13 @@ export async function besidePositions(
   account: Pick<Protection, 'accountId' | 'brokerName' | 'simulation'>,
   positions: readonly HeldPosition[],
 ) {
-  const kept = (await keptProtections(db, user, account.accountId)).filter(
-    ({ simulation }) => simulation === account.simulation,
+  // One that is kept comes first: of one that was left beside it, nobody knows what stands.
+  const all = [
+    ...(await keptProtections(db, user, account.accountId)),
+    ...(account.simulation ? [] : await leftProtections(db, user, MOST_LEFT)),
+  ];
+  const kept = all.filter(
+    ({ accountId, simulation }) => accountId === account.accountId && simulation === account.simulation,
   );
   const canonical = (symbol: string) => canonicalSymbol(account.brokerName, symbol);
   return Promise.all(

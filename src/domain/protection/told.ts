@@ -62,7 +62,10 @@ export function changesOf(before: Protection, after: Protection, now: number): T
     tell(isRemoved ? 'protection_removed' : 'protection_set', isRemoved ? {} : wantedOf(after));
   } else if (from !== to) {
     const by = after.stop?.kind === before.stop?.kind ? after.setBy : (after.stop?.kind ?? null);
-    history.push({ what: 'moved', from, to, by: after.stop?.kind === 'stop_loss' ? after.setBy : by });
+    const isFound = before.isResumed && !after.isResumed;
+    // One that was left: it stood there when it was looked at again.
+    if (isFound) history.push({ what: 'found', from, to, by: null });
+    else history.push({ what: 'moved', from, to, by: after.stop?.kind === 'stop_loss' ? after.setBy : by });
   }
   for (const leg of ['stop', 'target'] as const) {
     const times = leg === 'stop' ? after.restoredAt : after.targetsRestoredAt;
