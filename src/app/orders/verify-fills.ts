@@ -12,7 +12,7 @@ import {
   hasLostChecks,
 } from '../../data/orders/fill-checks.ts';
 import { findOrder, saveOrder } from '../../data/orders/orders.ts';
-import { noteOpened } from '../../data/orders/protections.ts';
+import { isProtected, noteOpened } from '../../data/orders/protections.ts';
 import type { Counters } from '../../domain/counters.ts';
 import type { Decimal } from '../../domain/decimal.ts';
 import { millis, timestamp } from '../../domain/ids.ts';
@@ -84,9 +84,12 @@ async function verifyOne(deps: VerifyDeps, due: FillCheck): Promise<void> {
     log.info({ ...names, error: after.error }, 'fill verification found an end');
 }
 
-/** What was opened is to be protected, and what was closed needs it no longer: the user's worker is told, and looks. */
+/**
+ * What was opened is to be protected, and what was closed needs it no longer: the user's worker is told, and looks. Not of an account
+ * where nothing is protected.
+ */
 export async function tellOfFill(
-  { mailbox, log }: Pick<VerifyDeps, 'mailbox' | 'log'>,
+  { db, mailbox, log }: Pick<VerifyDeps, 'db' | 'mailbox' | 'log'>,
   before: Order,
   after: Order,
 ): Promise<void> {
@@ -94,11 +97,12 @@ export async function tellOfFill(
     ({ fillQuantity }, index) => fillQuantity === after.legs[index]?.fillQuantity,
   );
   if (isSame) return;
-  await mailbox
-    .tell(after.userId, { kind: 'protect' })
-    .catch((fault: unknown) =>
-      log.warn({ fault, ...namesOf(after) }, 'a worker could not be told of a fill; the sweep finds it'),
-    );
+  try {
+    if (after.wish || (await isProtected(db, after.accountId)))
+      await mailbox.tell(after.userId, { kind: 'protect', filled: after.accountId });
+  } catch (fault) {
+    log.warn({ fault, ...namesOf(after) }, 'a worker could not be told of a fill; the sweep finds it');
+  }
 }
 
 /** Of what was unknown, or had been given up: it is known now. */

@@ -180,6 +180,12 @@ export function keptProtections(
   );
 }
 
+/** Whether anything of the account is kept. */
+export const isProtected = async (db: Reads, account: AccountId): Promise<boolean> =>
+  (await db.get(
+    sql`select 1 as one from protections where trading_account_id = ${account} and ended_at is null limit 1`,
+  )) !== undefined;
+
 /** Of the user's real positions: those without a stop, and those that nobody can look at. */
 export const troubledProtections = (db: Reads, user: UserId, limit: number): Promise<Protection[]> =>
   protectionsWhere(
@@ -218,6 +224,11 @@ export const claimDueProtections = (user: UserId, due: Timestamp, until: Timesta
     'claimed',
     sql`update protections set due_at = ${until} where user_id = ${user} and ended_at is null and due_at <= ${due}`,
   );
+
+/** Its version stays, as above. */
+export const putOffProtections = (user: UserId, account: AccountId, until: Timestamp): Statement =>
+  sql`update protections set due_at = ${until}
+      where user_id = ${user} and trading_account_id = ${account} and ended_at is null and due_at < ${until}`;
 
 // Figures
 

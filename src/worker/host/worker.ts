@@ -72,6 +72,7 @@ export interface WorkerDeps {
   readonly protecting: ProtectingDeps['rules'];
   /** One price of an instrument for all who follow it. */
   readonly prices: Young;
+  readonly sweeps: ProtectingDeps['sweeps'];
   readonly idleMs: number;
   readonly brokerTimeoutMs: number;
 }
@@ -252,7 +253,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         await Promise.all((await orders.accountsUnderWay(user)).map(recover));
         return null;
       case 'protect':
-        await protecting.begin();
+        await protecting.begin(request.filled);
         return null;
       case 'flatten': {
         const { accountId } = request;
