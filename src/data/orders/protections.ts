@@ -256,6 +256,11 @@ export const claimDueProtections = (user: UserId, due: Timestamp, until: Timesta
     sql`update protections set due_at = ${until} where user_id = ${user} and ended_at is null and due_at <= ${due}`,
   );
 
+/** Its version stays, as above. */
+export const putOffProtections = (user: UserId, account: AccountId, until: Timestamp): Statement =>
+  sql`update protections set due_at = ${until}
+      where user_id = ${user} and trading_account_id = ${account} and ended_at is null and due_at < ${until}`;
+
 // Figures
 
 export interface CountedProtections {
