@@ -12,8 +12,8 @@ interface Protections {
   readonly items: readonly { readonly state: string; readonly stop_loss: number | null }[];
 }
 
-async function openDesk(t: TestContext) {
-  const world = await openWorld(t, { env: { PROTECTION_SWEEP_SECONDS: '1' } });
+async function openDesk(t: TestContext, sweepSeconds = 1) {
+  const world = await openWorld(t, { env: { PROTECTION_SWEEP_SECONDS: `${sweepSeconds}` } });
   const trader = await world.makeTrader({}, { paper: { latency_ms: 0, price: { BTCUSDT: 60_000 } } });
   const account = `/trading/accounts/${trader.account.id}`;
   let alerts = 0;
@@ -78,6 +78,22 @@ describe('a strategy that was stopped out', () => {
     assert.equal((await alert('sell', 1, 0)).status, 'done');
     const again = await alert('buy', 0, 1, { stop_loss: '2%' });
     assert.deepEqual([again.status, again.fill_quantity], ['filled', 1]);
+  });
+
+  test('is not opened again before anybody has looked at the stop either', async (t) => {
+    const { alert, standing, price, get, trader } = await openDesk(t, 600);
+    await alert('buy', 0, 2, { stop_loss: '2%' });
+    await standing();
+    await price(58_000);
+    const added = await alert('buy', 2, 3);
+    assert.deepEqual([added.status, added.error?.code], ['rejected', 'stopped_out']);
+    const { items } = await get<{ items: { quantity: number }[] }>(
+      `/trading/accounts/${trader.account.id}/positions`,
+    );
+    assert.deepEqual(
+      items.filter(({ quantity }) => quantity !== 0),
+      [],
+    );
   });
 
   test('counts what a target closed: an add brings it to where the strategy stands, less that', async (t) => {

@@ -53,6 +53,8 @@ export interface Protecting {
   see(of: Book, line: Line, trades: Trades): Promise<void>;
   /** Where the broker reserves what its legs would close: they leave for whoever closes by himself. Who adds leaves them alone. */
   free(of: Book & Pick<Order, 'symbol' | 'intent'>, line: Line, trades: Trades): Promise<void>;
+  /** A leg of the order's position has closed some of it, and nobody has written that down yet. */
+  hasClosed(of: Book & Pick<Order, 'symbol'>, line: Line): Promise<boolean>;
   /** Something of the account is kept. */
   has(account: AccountId): boolean;
   /** Something is kept: the worker is not idle. */
@@ -301,6 +303,18 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     return isSame ? first : mine(first, await protections.save(protection, first, token));
   }
 
+  async function hasClosed({ accountId, simulation, symbol }: Book & Pick<Order, 'symbol'>, line: Line) {
+    const found = timers.has(accountId) ? await line.resolve(symbol) : null;
+    if (found === null || 'rejection' in found) return false;
+    for (const protection of await protections.kept(user, accountId)) {
+      if (protection.simulation !== simulation || protection.instrument !== found.symbol) continue;
+      const at = { instrument: found, side: closingSide(protection), triggerBy: 'last' } as const;
+      for (const leg of protection.legs)
+        if (((await fateOf(line, leg, at))?.fills.length ?? 0) > 0) return true;
+    }
+    return false;
+  }
+
   async function seeLegs(line: Line, protection: Protection, trades: Trades): Promise<boolean> {
     const found = await line.resolve(protection.instrument);
     if ('rejection' in found) return true;
@@ -363,6 +377,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
         if (protection.simulation === simulation) await seeLegs(line, protection, trades);
     },
     free: (of, line, trades) => freeLegs(of, line, trades),
+    hasClosed,
     has: (account) => timers.has(account),
     isKeeping: () => timers.size > 0,
     close() {
