@@ -156,6 +156,8 @@ export function judgeExits(evidence: ExitEvidence): Finding {
     // What opens is refused while the account is halted, and what it would have closed first is the kill switch's.
     const opens = intent.operation === 'PLACE_ENTRY_ORDER';
     if (opens && code === 'account_halted' && wasHalted(account, startOf(row), endedAt)) return null;
+    // With a stop that the market has passed nothing is sent, not even what it would have closed first.
+    if (opens && code === 'invalid_protection') return null;
     if (`${code}` === 'credentials_rejected' && (forGood.get(account) ?? endedAt) < endedAt) return null;
     if (isAtDeadline(row, endedAt)) return null;
     const seconds = ((endedAt - startOf(row)) / 1000).toFixed(1);

@@ -32,6 +32,7 @@ async function openDesk(t: TestContext, sweepSeconds = 1) {
     world,
     trader,
     get,
+    until,
     change: (fields: object) => world.as(trader, 'PATCH', account, fields),
     price: (price: number) => world.as(trader, 'PATCH', account, { paper: { price: { BTCUSDT: price } } }),
     /** An alert of a strategy that says where it stands, before and after. */
@@ -122,6 +123,33 @@ describe('a strategy that was stopped out', () => {
     const exit = await send({ action: 'long_exit', quantity: 1 });
     assert.deepEqual([exit.status, exit.error], ['done', null]);
     assert.equal((await send({ quantity: 1 })).status, 'filled');
+  });
+});
+
+describe('an entry with a stop', () => {
+  test('is protected before the entries behind it are sent', async (t) => {
+    const { world, trader, get, standing, until } = await openDesk(t, 600);
+    await world.as(trader, 'PATCH', `/trading/accounts/${trader.account.id}`, { paper: { latency_ms: 400 } });
+    let sent = 0;
+    const send = (fields: object) =>
+      world.webhook(trader, world.signal(trader, { id: `${++sent}`, quantity: 1, ...fields }));
+    const first = send({ stop_loss: '2%' });
+    // It has been accepted, and is on its way.
+    const orders = () => get<{ items: OrderRecord[] }>('/trading/orders');
+    await until(orders, (seen) => seen.items.length === 1);
+    const entries = Array.from({ length: 4 }, () => send({ symbol: 'ETHUSDT' }));
+    await Promise.all([first, ...entries]);
+    await standing();
+    const { items } = await orders();
+    const { items: protections } = await get<{ items: { id: string }[] }>('/trading/protections');
+    const { history } = await get<{ history: { at: string; what: string }[] }>(
+      `/trading/protections/${protections[0]?.id}`,
+    );
+    const stoodAt = history.find(({ what }) => what === 'standing')?.at ?? '';
+    const later = items.filter(
+      ({ symbol, filled_at }) => symbol === 'ETHUSDT' && (filled_at ?? '') > stoodAt,
+    );
+    assert.ok(later.length >= 3, `it stood at ${stoodAt}: ${items.map(({ filled_at }) => filled_at)}`);
   });
 });
 

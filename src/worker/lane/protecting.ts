@@ -4,22 +4,21 @@
 import { BrokerBusy, BrokerUnavailable, CredentialsRejected, type Instrument } from '../../broker/broker.ts';
 import type { Account } from '../../data/accounts/accounts.ts';
 import { absolute, compare, type Decimal, sign, ZERO } from '../../domain/decimal.ts';
-import { type AccountId, millis, timestamp, type UserId } from '../../domain/ids.ts';
+import { type AccountId, millis, type UserId } from '../../domain/ids.ts';
 import { hasEnded, isOpenLeg, isUnderWay, type Order } from '../../domain/orders/order.ts';
 import { fillOf } from '../../domain/orders/result.ts';
 import { adopt, anew, opensAnew } from '../../domain/protection/adopt.ts';
 import { unasked } from '../../domain/protection/answers.ts';
-import { closingSide, isWatched, type Protection } from '../../domain/protection/protection.ts';
-import { MOST_WAITS, pauseOf } from '../../domain/protection/recognise.ts';
+import { isWatched, type Protection } from '../../domain/protection/protection.ts';
 import type { Connections } from '../line/connections.ts';
 import type { Line } from '../line/line.ts';
-import { fateOf, removeLeg, tradedBy } from '../line/protective-leg.ts';
 import type { Young } from '../line/young.ts';
 import type { WorkerOrders } from '../orders.ts';
 import type { Saved, WorkerProtections } from '../protections.ts';
 import type { Turn } from './lanes.ts';
 import { OrderTaken } from './order-taken.ts';
 import { type Keeping, type Kept, keepProtection } from './protect.ts';
+import { protectiveLegs } from './protect-legs.ts';
 import type { Book, Books, Trades } from './trades.ts';
 
 export interface ProtectingDeps extends Pick<Keeping, 'clock' | 'wait' | 'rules'> {
@@ -53,6 +52,8 @@ export interface Protecting {
   see(of: Book, line: Line, trades: Trades): Promise<void>;
   /** Where the broker reserves what its legs would close: they leave for whoever closes by himself. Who adds leaves them alone. */
   free(of: Book & Pick<Order, 'symbol' | 'intent'>, line: Line, trades: Trades): Promise<void>;
+  /** What has happened to the account's positions is seen to now, in this turn; false: nothing has. */
+  first(account: AccountId, turn: Turn): Promise<boolean>;
   /** A leg of the order's position has closed some of it, and nobody has written that down yet. */
   hasClosed(of: Book & Pick<Order, 'symbol'>, line: Line): Promise<boolean>;
   /** Something of the account is kept. */
@@ -72,6 +73,7 @@ const MOST_ROUNDS = 8;
 
 export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting {
   const { protections, clock, rules, log, token } = deps;
+  const legs = protectiveLegs({ ...deps, mine }, user);
   /** When each account is looked at next. */
   const timers = new Map<AccountId, NodeJS.Timeout>();
   /** Accounts where something has happened since they were looked at. */
@@ -95,17 +97,20 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       setTimeout(() => {}, 0),
     );
     waiting.add(account);
-    void deps
-      .trading(account, (turn) => {
-        waiting.delete(account);
-        return keepAccount(account, turn);
-      })
-      .catch((fault: unknown) => {
-        waiting.delete(account);
-        if (isClosed || fault instanceof OrderTaken) return;
-        log.error({ fault, user_id: user, trading_account_id: account }, 'protection could not be kept');
-        at(account, clock.now() + LONGEST_RETRY_MS);
-      });
+    void deps.trading(account, (turn) => first(account, turn)).catch(() => waiting.delete(account));
+  }
+
+  /** Once, though more than one turn was to come to it. Throws where another worker has the user, or this one stops. */
+  async function first(account: AccountId, turn: Turn): Promise<boolean> {
+    if (!waiting.delete(account)) return false;
+    try {
+      await keepAccount(account, turn);
+    } catch (fault) {
+      if (isClosed || fault instanceof OrderTaken) throw fault;
+      log.error({ fault, user_id: user, trading_account_id: account }, 'protection could not be kept');
+      at(account, clock.now() + LONGEST_RETRY_MS);
+    }
+    return true;
   }
 
   function at(account: AccountId, ms: number, isTold = false): void {
@@ -303,59 +308,6 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     return isSame ? first : mine(first, await protections.save(protection, first, token));
   }
 
-  async function hasClosed({ accountId, simulation, symbol }: Book & Pick<Order, 'symbol'>, line: Line) {
-    const found = timers.has(accountId) ? await line.resolve(symbol) : null;
-    if (found === null || 'rejection' in found) return false;
-    for (const protection of await protections.kept(user, accountId)) {
-      if (protection.simulation !== simulation || protection.instrument !== found.symbol) continue;
-      const at = { instrument: found, side: closingSide(protection), triggerBy: 'last' } as const;
-      for (const leg of protection.legs)
-        if (((await fateOf(line, leg, at))?.fills.length ?? 0) > 0) return true;
-    }
-    return false;
-  }
-
-  async function seeLegs(line: Line, protection: Protection, trades: Trades): Promise<boolean> {
-    const found = await line.resolve(protection.instrument);
-    if ('rejection' in found) return true;
-    const at = { instrument: found, side: closingSide(protection), triggerBy: 'last' } as const;
-    let areOver = true;
-    for (const leg of protection.legs) {
-      const fate = await fateOf(line, leg, at);
-      for (const { by, order } of fate?.fills ?? []) trades.seen(tradedBy(leg, by, order, at));
-      if (fate !== null && fate.status !== 'ended') areOver = false;
-    }
-    return areOver;
-  }
-
-  /** Until none of them can be filled any more: what they took meanwhile is in no plan. */
-  async function freeLegs(
-    of: Book & Pick<Order, 'symbol' | 'intent'>,
-    line: Line,
-    trades: Trades,
-  ): Promise<void> {
-    const { accountId, simulation, symbol, intent } = of;
-    const found = await line.resolve(symbol);
-    if ('rejection' in found) return;
-    for (const first of await protections.kept(user, accountId)) {
-      if (first.simulation !== simulation || first.instrument !== found.symbol) continue;
-      const isAdding = intent.operation === 'PLACE_ENTRY_ORDER' && intent.side !== closingSide(first);
-      // For this very close they may have left already: a position is read more than once.
-      if (isAdding || (first.state === 'suspended' && (await seeLegs(line, first, trades)))) continue;
-      const at = { instrument: found, side: closingSide(first), triggerBy: 'last' } as const;
-      const suspended: Protection = {
-        ...first,
-        state: 'suspended',
-        suspendedAt: timestamp(clock.now()),
-        legs: first.legs.map((leg) => ({ ...leg, isLeaving: true })),
-      };
-      if (mine(first, await protections.save(suspended, first, token)) === 'changed') continue;
-      for (const leg of first.legs) await removeLeg(line, leg, at);
-      for (let waits = 0; waits < MOST_WAITS && !(await seeLegs(line, first, trades)); waits++)
-        await deps.wait(pauseOf({ waits }));
-    }
-  }
-
   /** By the broker's word, where ours says nothing. */
   async function averageOf(line: Line, symbol: string, { side }: Protection): Promise<Decimal | null> {
     const held = (await line.positions()).find((position) => position.symbol === symbol);
@@ -374,10 +326,11 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     },
     async see({ accountId, simulation }, line, trades) {
       for (const protection of await protections.kept(user, accountId))
-        if (protection.simulation === simulation) await seeLegs(line, protection, trades);
+        if (protection.simulation === simulation) await legs.see(line, protection, trades);
     },
-    free: (of, line, trades) => freeLegs(of, line, trades),
-    hasClosed,
+    free: legs.free,
+    hasClosed: async (of, line) => timers.has(of.accountId) && legs.haveClosed(of, line),
+    first,
     has: (account) => timers.has(account),
     isKeeping: () => timers.size > 0,
     close() {
