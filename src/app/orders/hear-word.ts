@@ -89,7 +89,8 @@ async function hear(db: Db, hearing: Hearing, { isAgain }: { isAgain: boolean })
   const isLate = isSuperseded(last, word);
   const isExpected = known !== null && known.owed !== null && !isSync && isOvertaken(known.word, word);
   const gap = !isLate && !isExpected && hasGap(last, word, { isSync });
-  const stopped = known && staysOnSide(known.word, word) ? known.stopped : null;
+  const staysIn = known !== null && staysOnSide(known.word, word);
+  const stopped = staysIn ? known.stopped : null;
   const notes: SignalNotes = {
     ...plain,
     marketPosition: signal.after?.side ?? null,
@@ -99,6 +100,7 @@ async function hear(db: Db, hearing: Hearing, { isAgain }: { isAgain: boolean })
     superseded:
       isLate && signal.after !== null && signal.intent.target !== undefined && !leadsOut(signal, known),
     ...(stopped?.isAll && { stoppedOut: true }),
+    ...(staysIn && { staysIn }),
   };
   if (known && (isLate || isRepeated(known.word, word)))
     return { notes, stopped, unit: [strategyStands(known), ...(gap ? missed(word) : [])] };

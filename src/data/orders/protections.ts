@@ -153,16 +153,25 @@ export function stoppedBy(order: Order): Statement[] {
   return [noteStopped(key, side, { quantity, isAll: positionAfter(order) === ZERO })];
 }
 
-/** Who traded last in the symbol, by our own record. */
+type Closed = Pick<Order, 'userId' | 'accountId' | 'simulation' | 'symbol' | 'intent' | 'submittedAt'>;
+
+/** Who traded last in the symbol, by our own record; of an entry, since it was accepted. */
 export async function closedBy(
   db: Reads,
-  { userId, accountId, simulation, symbol }: Pick<Order, 'userId' | 'accountId' | 'simulation' | 'symbol'>,
+  { userId, accountId, simulation, symbol, intent, submittedAt }: Closed,
 ): Promise<'protection' | 'somebody'> {
+  const since = intent.operation === 'PLACE_ENTRY_ORDER' ? sql`and submitted_at >= ${submittedAt}` : sql``;
   const row = await db.get<{ source: string }>(
-    sql`select source from order_history
-        where user_id = ${userId} and symbol = ${symbol} and trading_account_id = ${accountId}
-          and simulation = ${simulation} and fill_quantity is not null and filled_at is not null
-        order by submitted_at desc, order_id desc limit 1`,
+    join(
+      [
+        sql`select source from order_history
+            where user_id = ${userId} and symbol = ${symbol} and trading_account_id = ${accountId}
+              and simulation = ${simulation} and fill_quantity is not null and filled_at is not null`,
+        since,
+        sql`order by submitted_at desc, order_id desc limit 1`,
+      ],
+      ' ',
+    ),
   );
   return row?.source === 'protection' ? 'protection' : 'somebody';
 }

@@ -326,6 +326,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
     resting.set(account, inHand);
     return workOff(execution, read, {
       ...{ upTo, turn, resting: inHand, tradesOf: books.upToDate, faults, log },
+      protectFirst: protecting.first,
       onDone(order) {
         listening.note(order);
         protecting.note(order);

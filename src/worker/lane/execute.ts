@@ -236,7 +236,7 @@ export async function executeOrder(
             await look(step.leg, step.withinMs);
             break;
           case 'ask who closed it':
-            closedBy = await deps.closedBy(current);
+            closedBy = await deps.closedBy(current, line);
             break;
           case 'judge the guards': {
             const { order: planned, positionAfter } = step;

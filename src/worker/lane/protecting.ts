@@ -3,11 +3,8 @@
 
 import { BrokerBusy, BrokerUnavailable, CredentialsRejected, type Instrument } from '../../broker/broker.ts';
 import type { Account } from '../../data/accounts/accounts.ts';
-import { absolute, compare, type Decimal, sign, ZERO } from '../../domain/decimal.ts';
-import { type AccountId, millis, type UserId } from '../../domain/ids.ts';
+import type { AccountId, UserId } from '../../domain/ids.ts';
 import { hasEnded, isOpenLeg, isUnderWay, type Order, openLeg } from '../../domain/orders/order.ts';
-import { fillOf } from '../../domain/orders/result.ts';
-import { adopt, anew, opensAnew } from '../../domain/protection/adopt.ts';
 import { unasked } from '../../domain/protection/answers.ts';
 import { awaitsVerification, NOT_VERIFIED } from '../../domain/protection/credentials.ts';
 import { isWatched, type Protection } from '../../domain/protection/protection.ts';
@@ -20,11 +17,12 @@ import type { Sweeps } from '../line/sweeps.ts';
 import type { Young } from '../line/young.ts';
 import type { WorkerOrders } from '../orders.ts';
 import type { Saved, WorkerProtections } from '../protections.ts';
-import { freeLegs, seeLegs } from './free-legs.ts';
 import type { Turn } from './lanes.ts';
 import { OrderTaken } from './order-taken.ts';
 import { type Keeping, type Kept, keepProtection } from './protect.ts';
+import { protectiveLegs } from './protect-legs.ts';
 import { createSweepTurns } from './sweep-turns.ts';
+import { takenIn } from './taken-in.ts';
 import type { Book, Books, Trades } from './trades.ts';
 
 export interface ProtectingDeps extends Pick<Keeping, 'clock' | 'wait' | 'rules'> {
@@ -60,6 +58,10 @@ export interface Protecting {
   see(of: Book, line: Line, trades: Trades): Promise<void>;
   /** Where the broker reserves what its legs would close: they leave for whoever closes by himself. Who adds leaves them alone. */
   free(of: Book & Pick<Order, 'symbol' | 'intent'>, line: Line, trades: Trades): Promise<void>;
+  /** What has happened to the account's positions is seen to now, in this turn; false: nothing has. */
+  first(account: AccountId, turn: Turn): Promise<boolean>;
+  /** A leg of the order's position has closed some of it, and nobody has written that down yet. */
+  hasClosed(of: Book & Pick<Order, 'symbol'>, line: Line): Promise<boolean>;
   /** Something of the account is kept. */
   has(account: AccountId): boolean;
   /** Something is kept: the worker is not idle. */
@@ -79,6 +81,7 @@ const MOST_ROUNDS = 8;
 
 export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting {
   const { protections, clock, rules, log, token } = deps;
+  const legs = protectiveLegs({ ...deps, mine }, user);
   /** When each account is looked at next. */
   const timers = new Map<AccountId, NodeJS.Timeout>();
   /** Where something has happened since it was looked at: by account, in these instruments, or anywhere. */
@@ -109,19 +112,22 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       setTimeout(() => {}, 0),
     );
     waiting.add(account);
-    void deps
-      .trading(account, (turn) => {
-        waiting.delete(account);
-        return lookAt(account, turn);
-      })
-      .catch((fault: unknown) => {
-        waiting.delete(account);
-        if (isClosed || fault instanceof OrderTaken) return;
-        log.error({ fault, user_id: user, trading_account_id: account }, 'protection could not be kept');
-        // Whatever it was to be looked at for, it was not.
-        tell(account, 'anywhere');
-        at(account, clock.now() + LONGEST_RETRY_MS);
-      });
+    void deps.trading(account, (turn) => first(account, turn)).catch(() => waiting.delete(account));
+  }
+
+  /** Once, though more than one turn was to come to it. Throws where another worker has the user, or this one stops. */
+  async function first(account: AccountId, turn: Turn): Promise<boolean> {
+    if (!waiting.delete(account)) return false;
+    try {
+      await lookAt(account, turn);
+    } catch (fault) {
+      if (isClosed || fault instanceof OrderTaken) throw fault;
+      log.error({ fault, user_id: user, trading_account_id: account }, 'protection could not be kept');
+      // Whatever it was to be looked at for, it was not.
+      tell(account, 'anywhere');
+      at(account, clock.now() + LONGEST_RETRY_MS);
+    }
+    return true;
   }
 
   function tell(account: AccountId, where: ReadonlySet<string> | 'anywhere'): void {
@@ -278,7 +284,8 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     const isSame = !isOver && known.credentialsVersion === credentialsVersion;
     const suspendedAt = isOver ? null : known.suspendedAt;
     const current = isSame ? known : { ...known, credentialsVersion, suspendedAt };
-    const wished = await takenIn(line, found, current);
+    const asked = await takenIn(protections, line, found, current);
+    const wished = asked === current ? current : mine(current, await protections.save(asked, current, token));
     if (wished === 'changed') return gone(first);
     const keeping: Keeping = {
       ...deps,
@@ -340,42 +347,6 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     return mine(first, await protections.save(known, first, token));
   }
 
-  /** With the wishes of orders that were filled since, or of which the position decides. */
-  async function takenIn(
-    line: Line,
-    { symbol, tickSize: tick }: Instrument,
-    first: Protection,
-  ): Promise<Protection | 'changed'> {
-    if (first.wantedBy.length === 0) return first;
-    const orders = await protections.orders(first.wantedBy);
-    let protection: Protection = { ...first, wantedBy: [] };
-    for (const id of first.wantedBy) {
-      const order = orders.find((each) => each.id === id);
-      if (!order) continue;
-      const isAnew = opensAnew(order) && protection.adopted?.order !== id;
-      // The position was closed before it: what protected that one is nobody's wish any more.
-      if (isAnew) protection = anew(protection);
-      if (!order.wish) continue;
-      const price = entryOf(order) ?? (await averageOf(line, symbol, first));
-      if (price !== null) {
-        const filledAt = millis(order.filledAt ?? order.submittedAt);
-        const wish = opensAnew(order) ? order.wish.fromFlat : order.wish.own;
-        protection = adopt(protection, wish, { order: order.id, entry: price, tick, filledAt });
-      }
-      // Until it is known what became of it, the position decides, and then its own fill once more.
-      if (!hasEnded(order.status)) protection = { ...protection, wantedBy: [...protection.wantedBy, id] };
-    }
-    const isSame = JSON.stringify(protection) === JSON.stringify(first);
-    return isSame ? first : mine(first, await protections.save(protection, first, token));
-  }
-
-  /** By the broker's word, where ours says nothing. */
-  async function averageOf(line: Line, symbol: string, { side }: Protection): Promise<Decimal | null> {
-    const held = (await line.positions()).find((position) => position.symbol === symbol);
-    if (!held || sign(held.quantity) !== (side === 'long' ? 1 : -1)) return null;
-    return compare(absolute(held.averagePrice), ZERO) > 0 ? held.averagePrice : null;
-  }
-
   return {
     async begin(filled) {
       if (filled !== undefined) urgent.add(filled);
@@ -390,13 +361,11 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     },
     async see({ accountId, simulation }, line, trades) {
       for (const protection of await protections.kept(user, accountId))
-        if (protection.simulation === simulation) await seeLegs(line, protection, trades);
+        if (protection.simulation === simulation) await legs.see(line, protection, trades);
     },
-    async free(of, line, trades) {
-      const suspend = async (after: Protection, before: Protection) =>
-        mine(before, await protections.save(after, before, token)) !== 'changed';
-      await freeLegs({ ...deps, suspend }, await protections.kept(user, of.accountId), of, line, trades);
-    },
+    free: legs.free,
+    hasClosed: async (of, line) => timers.has(of.accountId) && legs.haveClosed(of, line),
+    first,
     has: (account) => timers.has(account),
     isKeeping: () => timers.size > 0,
     close() {
@@ -410,9 +379,3 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
 /** An entry of ours that may yet be filled there. */
 const mayOpen = ({ legs }: Order, { symbol }: Instrument): boolean =>
   legs.some((leg) => leg.leg === 'entry' && leg.instrument === symbol && isOpenLeg(leg));
-
-/** At which price it was filled so far; null: nothing is known to be. */
-function entryOf(order: Order): Decimal | null {
-  const { price, quantity } = fillOf(order);
-  return quantity !== null && sign(quantity) > 0 ? price : null;
-}
