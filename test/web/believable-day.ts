@@ -113,7 +113,10 @@ export async function openExchange(dir: string, times: Times): Promise<Exchange>
         balance: async (...asked) => ({ ...(await first.balance(...asked)), currency: 'USDT' }),
         position: async (instrument, until) => (await book()).position(asSpot(instrument), until),
         positions: async (...asked) => (await (await book()).positions(...asked)).map(asPerpetual),
-        instruments: async (...asked) => (await first.instruments(...asked)).map(asPerpetual),
+        async instruments({ query, ...search }, until) {
+          const spot = asSpot({ symbol: query }).symbol;
+          return (await first.instruments({ ...search, query: spot }, until)).map(asPerpetual);
+        },
         quote: (instrument, until) => first.quote(asSpot(instrument), until),
         openOrders: async (...asked) => (await first.openOrders(...asked)).map(asPerpetual),
         cancel: (order, until) => first.cancel(asSpot(order), until),

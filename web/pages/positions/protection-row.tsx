@@ -6,7 +6,7 @@ import { api, read, type Schemas } from '../../api/client.ts';
 import { figure } from '../../parts/figures.tsx';
 import { useOver } from '../../parts/over.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
-import type { Protection } from '../../parts/protection/shapes.ts';
+import { isBare, type Protection } from '../../parts/protection/shapes.ts';
 import { When } from '../../parts/when.tsx';
 import { type Book, wordOf } from './books.ts';
 import { COLUMNS } from './position-rows.tsx';
@@ -32,7 +32,7 @@ export function ProtectionRow({ book, position }: ProtectionRowProps) {
     <tr className={`${styles.why} ${wordOf(book) ? 'hatched' : ''}`}>
       <td colSpan={COLUMNS}>
         <div>
-          {protection.state === 'unprotected' ? (
+          {isBare(protection) ? (
             <Unprotected book={book} position={position} protection={protection} />
           ) : (
             <p>
@@ -99,6 +99,11 @@ function Unprotected({
             .
           </b>{' '}
           {protection.reason ?? 'Its stop is wanted, and does not stand at the broker.'}{' '}
+          {book.account.unprotected === 'alert' && (
+            <>
+              Nothing is closed by itself (<code>unprotected: alert</code>).{' '}
+            </>
+          )}
           <Link to={`/protections/${protection.id}` as never}>Its story</Link>
         </p>
         {look.error && <ProblemNote fault={look.error} />}

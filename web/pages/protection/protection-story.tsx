@@ -11,7 +11,7 @@ import { useOver } from '../../parts/over.tsx';
 import { Led, Page, Section, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { ProtectionNow, StateOf } from '../../parts/protection/now.tsx';
-import { type Line, moveInWords } from '../../parts/protection/words.ts';
+import { gathered, type Line, moveInWords, orderOf } from '../../parts/protection/words.ts';
 import { When } from '../../parts/when.tsx';
 import styles from './protection-story.module.css';
 
@@ -91,14 +91,14 @@ export default function ProtectionStory() {
               </tr>
             </thead>
             <tbody>
-              {history.map((line) => (
+              {gathered(history).map((line) => (
                 <tr key={`${line.at} ${line.what} ${line.from} ${line.to}`}>
                   <td className="quiet">
                     <When at={line.at} milliseconds />
                   </td>
                   <td>{moveInWords(line)}</td>
                   <td className="num">
-                    <ByOrder by={line.by} />
+                    <ByOrder line={line} />
                   </td>
                 </tr>
               ))}
@@ -110,12 +110,10 @@ export default function ProtectionStory() {
   );
 }
 
-const ORDER_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
 /** An order that set it, or one that it made, has its own story. */
-function ByOrder({ by }: Pick<Line, 'by'>) {
-  if (!by || !ORDER_ID.test(by)) return null;
-  return <Link to={`/orders/${by}` as never}>its story</Link>;
+function ByOrder({ line }: { readonly line: Line }) {
+  const order = orderOf(line);
+  return order && <Link to={`/orders/${order}` as never}>its story</Link>;
 }
 
 interface Shown {

@@ -115,7 +115,10 @@ export interface Proof {
 }
 
 /** What is not known proves nothing, and is left out. */
-export function proofs({ orders_today, accounts, audit }: Overview): Proof[] {
+export function proofs(
+  { orders_today, accounts, audit }: Overview,
+  { stops, standing }: { readonly stops: number; readonly standing: number } = { stops: 0, standing: 0 },
+): Proof[] {
   const { accepted, unresolved } = orders_today;
   const compared = accounts.flatMap(({ positions }) => positions ?? []);
   const positions = sum(compared.map(({ of }) => of));
@@ -134,6 +137,11 @@ export function proofs({ orders_today, accounts, audit }: Overview): Proof[] {
     ...when(positions > 0, {
       holds: inSync === positions,
       words: `${figure(inSync)} of ${counted(positions, 'position')} as ${positions === 1 ? 'its strategy says' : 'the strategies say'}`,
+      to: '/positions',
+    }),
+    ...when(stops > 0, {
+      holds: standing === stops,
+      words: `${figure(standing)} of ${counted(stops, 'stop')} ${stops === 1 ? 'stands' : 'stand'}`,
       to: '/positions',
     }),
     ...when(asked.length > 0, {
