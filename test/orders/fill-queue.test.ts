@@ -27,7 +27,7 @@ describe('A check whose verifier died', { concurrency: true }, () => {
     const zombie = verifyDueFills({
       db: world.db,
       clock: ahead,
-      pool: { ensure: async () => true },
+      pool: { ensure: async () => true, allKnow: () => true },
       mailbox: {
         tell: async () => {},
         ask: <Answer>() => {

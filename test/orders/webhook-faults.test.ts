@@ -243,7 +243,7 @@ describe('what does not depend on the store goes on without it', () => {
         },
         clock: world.clock,
         store: { ping: async () => {} },
-        pool: { ensure: async () => true },
+        pool: { ensure: async () => true, allKnow: () => true },
         mailbox: { ask: async () => null },
         log: { warn: () => {} },
         changes: { ofOrder() {} },

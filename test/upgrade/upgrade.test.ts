@@ -11,6 +11,7 @@ import type { OrderResult } from '../../src/domain/orders/result.ts';
 import { type Cluster, type Member, openCluster, type Role, startServers, until } from '../cluster/desk.ts';
 import type { makeTrader, Trader } from '../orders/kill-harness.ts';
 import { type Balancer, startBalancer } from './balancer.ts';
+import { messagesRefused } from './refused.ts';
 import { takeOut } from './release.ts';
 
 const TRADERS = 6;
@@ -155,11 +156,4 @@ function sendSteadily(cluster: Cluster, balancer: Balancer, traders: readonly Tr
 
 async function newestMigration({ db }: Cluster): Promise<string | undefined> {
   return (await db.get<{ name: string }>(sql`select max(name) as name from migrations`))?.name;
-}
-
-async function messagesRefused(cluster: Cluster, member: Member): Promise<number> {
-  const { body } = await cluster.call<string>(member, 'GET', '/metrics');
-  const figure = /^fillpath_messages_refused_total(?:\{[^}]*\})? (\d+)$/m.exec(body)?.[1];
-  assert.ok(figure !== undefined, body);
-  return Number(figure);
 }

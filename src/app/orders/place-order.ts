@@ -128,6 +128,7 @@ export async function placeOrder(
 
   try {
     if (!(await pool.ensure(user.id))) return deny('worker_unavailable');
+    if (request.wish && !pool.allKnow('protection')) return deny('worker_unavailable', UPGRADING);
   } catch (fault) {
     if (fault instanceof StoreUnavailable) return deny('store_unavailable');
     throw fault;
@@ -201,6 +202,12 @@ export function refusalsOf(
   const now = clock.now();
   return limits ? entitlements(standingOf(request, limits, planOf(plans, user, now), now)) : [];
 }
+
+const UPGRADING = {
+  detail:
+    'The service is being upgraded, and some of its workers cannot keep stops and targets yet. Nothing was queued.',
+  advice: 'Send the order again in a minute.',
+};
 
 const CHANGING = {
   detail: 'The account is being changed at this moment. Nothing was queued.',

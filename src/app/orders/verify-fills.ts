@@ -12,7 +12,7 @@ import {
   hasLostChecks,
 } from '../../data/orders/fill-checks.ts';
 import { findOrder, saveOrder } from '../../data/orders/orders.ts';
-import { noteOpened } from '../../data/orders/protections.ts';
+import { isProtected, noteOpened } from '../../data/orders/protections.ts';
 import type { Counters } from '../../domain/counters.ts';
 import type { Decimal } from '../../domain/decimal.ts';
 import { millis, timestamp } from '../../domain/ids.ts';
@@ -86,16 +86,16 @@ async function verifyOne(deps: VerifyDeps, due: FillCheck): Promise<void> {
 
 /** What was opened is to be protected, and what was closed needs it no longer: the user's worker is told, and looks. */
 export async function tellOfFill(
-  { mailbox, log }: Pick<VerifyDeps, 'mailbox' | 'log'>,
+  { db, mailbox, log }: Pick<VerifyDeps, 'db' | 'mailbox' | 'log'>,
   before: Order,
   after: Order,
 ): Promise<void> {
   const isSame = before.legs.every(
     ({ fillQuantity }, index) => fillQuantity === after.legs[index]?.fillQuantity,
   );
-  if (isSame) return;
+  if (isSame || !(after.wish || (await isProtected(db, after.accountId)))) return;
   await mailbox
-    .tell(after.userId, { kind: 'protect' })
+    .tell(after.userId, { kind: 'recover' })
     .catch((fault: unknown) =>
       log.warn({ fault, ...namesOf(after) }, 'a worker could not be told of a fill; the sweep finds it'),
     );

@@ -28,7 +28,7 @@ export async function sweepProtections({ db, clock, mailbox, log }: SweepDeps): 
     users.map(async (user) => {
       if ((await db.commit([claimDueProtections(user, due, timestamp(now + CLAIMED_MS))])) !== null) return;
       await mailbox
-        .tell(user, { kind: 'protect' })
+        .tell(user, { kind: 'recover' })
         .catch((fault: unknown) =>
           log.warn({ fault, user_id: user }, 'a worker could not be told of what it is to protect'),
         );

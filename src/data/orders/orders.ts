@@ -16,7 +16,7 @@ import {
 } from '../../domain/ids.ts';
 import { isHalfDone } from '../../domain/orders/half-done.ts';
 import type { Order } from '../../domain/orders/order.ts';
-import { isUnsettled, keyOf, mainLeg, NO_NOTES } from '../../domain/orders/order.ts';
+import { isUnsettled, keyOf, mainLeg, NO_NOTES, wasSent } from '../../domain/orders/order.ts';
 import { positionAfter } from '../../domain/orders/position.ts';
 import { brokerRefs, exitOrderResult, exitQuantity, fillOf } from '../../domain/orders/result.ts';
 import type { Unsettled } from '../../worker/orders.ts';
@@ -34,12 +34,18 @@ export function insertOrder(order: Order, fingerprint: string | null): Statement
         values (${order.id}, ${order.version}, ${order.userId}, ${order.accountId}, ${order.brokerName},
           ${order.source}, ${order.simulation}, ${order.symbol}, ${order.action}, ${order.orderType},
           ${JSON.stringify(order.intent)}, ${order.quantity}, ${order.status}, null, '[]', ${order.submittedAt},
-          ${order.deadlineAt}, ${order.autoExit}, ${JSON.stringify(order.trace)}, ${fingerprint}, ${isUnsettled(order)},
+          ${order.deadlineAt}, ${order.autoExit}, ${JSON.stringify(order.trace)}, ${fingerprint}, ${isOpenToAll(order)},
           ${json(order.notes === NO_NOTES ? null : order.notes)}, ${order.requestId},
           ${order.wish ? wishText(order.wish) : null}, ${order.exitReason ?? null}, ${order.causedBy ?? null})
         on conflict (trading_account_id, fingerprint) do nothing`,
   );
 }
+
+/**
+ * What is to be worked off by versions of every age. Those from before protection would open the position and forget its stop: until a
+ * part of it was sent, an order that asks for one is kept from them.
+ */
+const isOpenToAll = (order: Order): boolean => isUnsettled(order) && (!order.wish || wasSent(order));
 
 /** A real order that was accepted before, however long ago. */
 export async function acceptedBefore(
@@ -66,7 +72,7 @@ export function saveOrder(order: Order): Statement[] {
             filled_at = ${order.filledAt}, auto_exit = ${order.autoExit}, exit_quantity = ${exitQuantity(order)},
             position_before = ${order.positionBefore}, counted = ${json(order.counted ?? null)}, exit_order_result = ${json(exitOrderResult(order))},
             trace = ${JSON.stringify(order.trace)}, credentials_version = ${order.credentialsVersion},
-            unsettled = ${isUnsettled(order)}, awaits_rest = ${order.awaitsRest},
+            unsettled = ${isOpenToAll(order)}, awaits_rest = ${order.awaitsRest},
             guards = ${order.guards.length > 0 ? JSON.stringify(order.guards) : null},
             half_done = ${isHalfDone(order)}, settled_by = ${order.settledBy ?? null}
           where order_id = ${order.id} and version = ${order.version}`,
@@ -115,7 +121,11 @@ export async function unsettledOrders(db: Db, user: UserId, account: AccountId):
   type Row = OrderRow & { connection_version: number; account_guards: string | null; revision: number };
   const rows = await db.all<Row>(
     sql`select o.*, a.connection_version, a.guards as account_guards, a.revision from order_history o join trading_accounts a on a.id = o.trading_account_id
-        where o.trading_account_id = ${account} and o.unsettled = true and o.user_id = ${user}
+        where o.order_id in (
+          select order_id from order_history
+          where trading_account_id = ${account} and user_id = ${user} and unsettled = true
+          union all select order_id from order_history
+          where trading_account_id = ${account} and user_id = ${user} and status in ('queued', 'executing') and unsettled = false)
         order by case o.status when 'executing' then 0 else 1 end, o.rowid`,
   );
   const [first] = rows;

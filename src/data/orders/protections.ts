@@ -34,6 +34,8 @@ type Body = Pick<
   | 'suspendedAt'
   | 'closesFor'
   | 'closing'
+  | 'isResumed'
+  | 'credentialsVersion'
 >;
 
 const UNTOUCHED: Body = {
@@ -53,6 +55,8 @@ const UNTOUCHED: Body = {
   suspendedAt: null,
   closesFor: null,
   closing: null,
+  isResumed: false,
+  credentialsVersion: null,
 };
 
 export interface ProtectionRow {
@@ -180,6 +184,12 @@ export function keptProtections(
   );
 }
 
+/** Something of the account is kept. */
+export const isProtected = async (db: Reads, account: AccountId): Promise<boolean> =>
+  (await db.get(
+    sql`select id from protections where trading_account_id = ${account} and ended_at is null limit 1`,
+  )) !== undefined;
+
 /** Of the user's real positions: those without a stop, and those that nobody can look at. */
 export const troubledProtections = (db: Reads, user: UserId, limit: number): Promise<Protection[]> =>
   protectionsWhere(
@@ -189,17 +199,44 @@ export const troubledProtections = (db: Reads, user: UserId, limit: number): Pro
         order by created_at, id limit ${limit}`,
   );
 
+/** What the owner may have kept again: of real positions, at accounts that are not deleted. */
+export const leftProtections = (db: Reads, user: UserId, limit: number): Promise<Protection[]> =>
+  protectionsWhere(
+    db,
+    sql`where trading_account_id in (select id from trading_accounts where user_id = ${user} and deleted_at is null)
+          and state = 'left' and simulation = ${false} order by created_at, id limit ${limit}`,
+  );
+
+/**
+ * Guarded by `protection`: it is left no longer, another one is kept for the position, or the account is gone. `protection`: as it is to be kept
+ * from now on.
+ */
+export const resumeProtection = (protection: Protection, now: Timestamp): Statement[] => [
+  must(
+    'protection',
+    sql`select 1 from trading_accounts where id = ${protection.accountId} and deleted_at is null`,
+  ),
+  must(
+    'protection',
+    sql`update protections set ended_at = null where id = ${protection.id} and state = 'left'
+          and version = ${protection.version}`,
+  ),
+  saveProtection(protection, now),
+];
+
 /** Nobody looks after them any more, and what stands at the broker stands: of one account, or of all. */
 export const leaveProtections = (
   reason: string,
   at: Timestamp,
   account: AccountId | null = null,
+  { isReal = false }: { readonly isReal?: boolean } = {},
 ): Statement =>
   join(
     [
       sql`update protections set state = 'left', reason = ${reason}, version = version + 1, due_at = null,
             ended_at = ${at} where ended_at is null`,
       ...(account === null ? [] : [sql`and trading_account_id = ${account}`]),
+      ...(isReal ? [sql`and simulation = ${false}`] : []),
     ],
     ' ',
   );
@@ -259,7 +296,8 @@ async function protectionsWhere(db: Reads, where: Statement): Promise<Protection
 }
 
 export const toProtection = (row: ProtectionRow): Protection => ({
-  ...(row.body === null ? UNTOUCHED : (JSON.parse(row.body) as Body)),
+  ...UNTOUCHED,
+  ...(row.body === null ? {} : (JSON.parse(row.body) as Partial<Body>)),
   id: row.id,
   version: row.version,
   userId: row.user_id,

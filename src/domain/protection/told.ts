@@ -63,7 +63,9 @@ export function changesOf(before: Protection, after: Protection, now: number): T
   } else if (from !== to) {
     // A stop that follows, or goes to break even, moves by itself.
     const by = after.stop?.kind === 'stop_loss' ? after.setBy : (after.stop?.kind ?? null);
-    history.push({ what: 'moved', from, to, by });
+    const isFound = before.isResumed && !after.isResumed;
+    // One that was left: it stood there when it was looked at again.
+    history.push(isFound ? { what: 'found', from, to, by: null } : { what: 'moved', from, to, by });
   }
   for (const leg of ['stop', 'target'] as const) {
     const times = leg === 'stop' ? after.restoredAt : after.targetsRestoredAt;

@@ -11,7 +11,7 @@ import type { Lease, Store } from '../../store/store.ts';
 import { type HostRequest, hostQueue, REQUEST_TTL_MS, type WorkerState } from './hosts.ts';
 import type { Mailbox } from './mailbox.ts';
 import { leaseOf, readStart, START_TTL_MS, STARTS_QUEUE, type StartRequest } from './pool.ts';
-import { beatMs, HOSTS, type HostState, type Roster, takeLeave } from './roster.ts';
+import { beatMs, HOSTS, type HostState, KNOWN, type Roster, takeLeave } from './roster.ts';
 import { surplus } from './spread.ts';
 import type { Worker } from './worker.ts';
 
@@ -261,6 +261,7 @@ export function startHost(deps: HostDeps): Host {
           workers: hosted.size,
           busy,
           draining: signal.aborted,
+          knows: KNOWN,
         };
         const wasHere = await store.announce(HOSTS, id, JSON.stringify(says), leaseMs);
         if (!wasHere && hosted.size > 0) {

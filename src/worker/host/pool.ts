@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isUuid, type UserId } from '../../domain/ids.ts';
 import type { Lease, Store } from '../../store/store.ts';
-import { HOSTS, type Roster } from './roster.ts';
+import { HOSTS, type Knowledge, type Roster } from './roster.ts';
 
 export const STARTS_QUEUE = 'worker-starts';
 export const leaseOf = (user: UserId) => `worker:{${user}}`;
@@ -38,6 +38,8 @@ export interface Pool {
    * heard of. False where none could be started in time.
    */
   ensure(user: UserId): Promise<boolean>;
+  /** Whoever's worker it may be. False while a version from before that is still among them. */
+  allKnow(what: Knowledge): boolean;
 }
 
 export interface Placement {
@@ -47,7 +49,7 @@ export interface Placement {
 
 export interface PoolDeps {
   readonly store: Store;
-  readonly roster: Pick<Roster, 'isHere' | 'onGone'>;
+  readonly roster: Pick<Roster, 'isHere' | 'onGone' | 'hosts'>;
   readonly startTimeoutMs: number;
   /** null: there is nothing to launch hosts with. */
   readonly launcher: Launcher | null;
@@ -144,5 +146,6 @@ export function createPool({ store, roster, startTimeoutMs, launcher, log }: Poo
       return underWay;
     },
     hostOf: async (user) => (await look(user)).host,
+    allKnow: (what) => roster.hosts().every(({ knows }) => knows?.includes(what)),
   };
 }

@@ -26,7 +26,14 @@ export interface HostState {
   readonly busy: number;
   /** It is stopping and takes no new users. */
   readonly draining: boolean;
+  /** What its workers can do beyond the first version; one from before this says nothing. */
+  readonly knows?: readonly Knowledge[];
 }
+
+/** What a worker must know of an order, or it must not have it. */
+export type Knowledge = 'protection';
+/** Of this version. */
+export const KNOWN: readonly Knowledge[] = ['protection'];
 
 export interface Roster {
   /** Asks, where this process has not heard of the host. */

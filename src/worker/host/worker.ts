@@ -249,10 +249,8 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         return done ?? ownOrder(orderId);
       }
       case 'recover':
-        await Promise.all((await orders.accountsUnderWay(user)).map(recover));
-        return null;
-      case 'protect':
         await protecting.begin();
+        await Promise.all((await orders.accountsUnderWay(user)).map(recover));
         return null;
       case 'flatten': {
         const { accountId } = request;

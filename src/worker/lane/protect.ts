@@ -12,7 +12,6 @@ import { nextProtection } from '../../domain/protection/next-protection.ts';
 import {
   closingSide,
   type ExitReason,
-  isLegOf,
   isWatched,
   type Protection,
   type ProtectiveLeg,
@@ -26,6 +25,7 @@ import {
   stopOrder,
   strayedStop,
   targetOrder,
+  targetsAt,
   tradedBy,
 } from '../line/protective-leg.ts';
 import type { Trades } from './trades.ts';
@@ -171,7 +171,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
         break;
       }
       case 'look at the orders':
-        resting = await targetsAt();
+        resting = await targetsAt(line, current, instrument);
         break;
       case 'cancel':
         current = step.protection;
@@ -267,18 +267,6 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     return outcome.outcome === 'accepted'
       ? taken(current, leg, { clientOrderId, brokerRef: outcome.state.brokerRef })
       : refused(current, leg, outcome.error.message, clock.now(), rules);
-  }
-
-  /** Targets of this protection, by their ids. */
-  async function targetsAt(): Promise<readonly ShownOrder[]> {
-    return (await line.openOrders()).flatMap(({ symbol, side, clientOrderId, brokerRef }) =>
-      symbol === instrument.symbol &&
-      side === at.side &&
-      clientOrderId !== null &&
-      isLegOf(current, clientOrderId)
-        ? [{ clientOrderId, brokerRef }]
-        : [],
-    );
   }
 }
 

@@ -9,11 +9,13 @@ import { hasEnded, isOpenLeg, isUnderWay, type Order } from '../../domain/orders
 import { fillOf } from '../../domain/orders/result.ts';
 import { adopt, anew, opensAnew } from '../../domain/protection/adopt.ts';
 import { unasked } from '../../domain/protection/answers.ts';
+import { awaitsVerification, NOT_VERIFIED } from '../../domain/protection/credentials.ts';
 import { closingSide, isWatched, type Protection } from '../../domain/protection/protection.ts';
 import { MOST_WAITS, pauseOf } from '../../domain/protection/recognise.ts';
+import { withFound } from '../../domain/protection/resume.ts';
 import type { Connections } from '../line/connections.ts';
 import type { Line } from '../line/line.ts';
-import { fateOf, removeLeg, tradedBy } from '../line/protective-leg.ts';
+import { fateOf, foundThere, removeLeg, tradedBy } from '../line/protective-leg.ts';
 import type { Young } from '../line/young.ts';
 import type { WorkerOrders } from '../orders.ts';
 import type { Saved, WorkerProtections } from '../protections.ts';
@@ -161,6 +163,8 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     const { accountId, simulation, id } = first;
     const account = await deps.orders.findAccount(accountId);
     if (!account) return { protection: first, is: 'kept', untilMs: clock.now() + rules.sweepMs };
+    // Whose account they are of is found out when they are verified.
+    if (awaitsVerification(first, account)) return away(first, new CredentialsRejected(NOT_VERIFIED));
     try {
       let isFirst = true;
       const kept = await deps.connections.use({ accountId, simulation }, async (line) => {
@@ -217,7 +221,11 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       (order) => order.simulation === simulation,
     );
     const isOver = first.suspendedAt !== null && !unsettled.some(({ status }) => isUnderWay(status));
-    const wished = await takenIn(line, found, isOver ? { ...first, suspendedAt: null } : first);
+    const known = await again(line, found, first);
+    if (known === 'changed') return gone(first);
+    const { credentialsVersion } = line;
+    const current = { ...known, credentialsVersion, ...(isOver && { suspendedAt: null }) };
+    const wished = await takenIn(line, found, current);
     if (wished === 'changed') return gone(first);
     const keeping: Keeping = {
       ...deps,
@@ -270,6 +278,13 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
   function mine({ setBy }: Protection, saved: Saved): Protection | 'changed' {
     if (saved === 'taken') throw new OrderTaken(setBy);
     return saved;
+  }
+
+  /** One that was left may be older than what stands there: that is looked at first. */
+  async function again(line: Line, found: Instrument, first: Protection): Promise<Protection | 'changed'> {
+    if (!first.isResumed) return first;
+    const known = withFound(first, await foundThere(line, first, found, clock.now()));
+    return mine(first, await protections.save(known, first, token));
   }
 
   /** With the wishes of orders that were filled since, or of which the position decides. */

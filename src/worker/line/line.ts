@@ -152,8 +152,8 @@ export function openLine(
     ...(broker.listing !== undefined && { listing: broker.listing }),
     busyMs: () => gate.busyMs(),
     async verify(symbols) {
-      const { warnings } = await ask((signal) => broker.verify(signal, symbols));
-      return { warnings: warnings.map(discreet) };
+      const { warnings, ...fitness } = await ask((signal) => broker.verify(signal, symbols));
+      return { ...fitness, warnings: warnings.map(discreet) };
     },
     async resolve(symbol) {
       // From a list that the connector has, as a rule.

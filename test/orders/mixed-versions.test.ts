@@ -1,0 +1,123 @@
+// Beside versions that know nothing of protection: what asks for it is refused until the last of them is gone, and what was accepted is
+// kept from them.
+
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { sql } from '../../src/data/engine/db.ts';
+import type { OrderRecord } from '../../src/domain/orders/result.ts';
+import { openMemoryStore } from '../../src/store/memory.ts';
+import type { Store } from '../../src/store/store.ts';
+import { leaseOf } from '../../src/worker/host/pool.ts';
+import { HOSTS } from '../../src/worker/host/roster.ts';
+import { openWorld, type Problem } from '../world.ts';
+
+type Desk = Awaited<ReturnType<typeof openDesk>>;
+const LONG_MS = 60_000;
+const OLDER = 'older/1';
+/** As the last release says it. */
+const SAYS = { name: 'older', startedAt: 0, workers: 0, busy: 0, draining: false };
+
+/** It says so again and again, until it is gone. */
+async function joinAs(t: TestContext, store: Store, says: object) {
+  const say = () => store.announce(HOSTS, OLDER, JSON.stringify(says), 400);
+  await say();
+  const saying = setInterval(say, 100);
+  const leave = async () => {
+    clearInterval(saying);
+    await store.withdraw(HOSTS, OLDER);
+  };
+  t.after(() => clearInterval(saying));
+  return { leave };
+}
+
+async function openDesk(t: TestContext) {
+  const store = openMemoryStore({ clock: { now: () => Date.now() } });
+  const world = await openWorld(t, {
+    store,
+    env: { WORKER_LEASE_SECONDS: '0.4', RESPONSE_WAIT_SECONDS: '0.2' },
+  });
+  const trader = await world.makeTrader({}, { paper: { latency_ms: 0, price: { BTCUSDT: 60_000 } } });
+  return { store, world, trader };
+}
+
+test('a body that needs protection is refused while one host does not know it, and others are not', async (t) => {
+  const { store, world, trader } = await openDesk(t);
+  const { leave } = await joinAs(t, store, SAYS);
+  await answers({ world }, 503);
+  const defaults = await world.addAccount(trader, { protectionDefaults: { '*': { stop_loss: '2%' } } });
+  for (const [who, fields] of [
+    [trader, { stop_loss: '2%' }],
+    [trader, { action: 'protect', quantity: undefined, stop_loss: 59_000 }],
+    [defaults, {}],
+  ] as const) {
+    const { status, body } = await world.send<Problem>(who, fields);
+    assert.equal(status, 503, JSON.stringify(body));
+    assert.equal(body.code, 'worker_unavailable');
+    assert.match(body.detail, /being upgraded/);
+  }
+  assert.deepEqual(
+    await world.db.all(sql`select order_id from order_history where user_id = ${trader.user.id}`),
+    [],
+  );
+  assert.equal((await world.send(trader, { quantity: 2 })).status, 200);
+  assert.equal((await world.send(trader, { action: 'long_exit' })).status, 200);
+
+  await leave();
+  await answers({ world }, 200);
+  const { status, body } = await world.send(trader, { stop_loss: '2%' });
+  assert.equal(status, 200, JSON.stringify(body));
+});
+
+test('one that was accepted is kept from older workers, and worked off in its turn by the next that knows', async (t) => {
+  const { store, world, trader } = await openDesk(t);
+  // Its user is with a host that does nothing.
+  const { leave } = await joinAs(t, store, { ...SAYS, knows: ['protection'] });
+  assert.ok(await store.acquireLease(leaseOf(trader.user.id), OLDER, LONG_MS));
+  const entry = await world.send(trader, { stop_loss: '2%' });
+  const exit = await world.send(trader, { action: 'long_exit' });
+  assert.deepEqual([entry.status, exit.status], [202, 202]);
+  // What a version from before protection works off.
+  const open = await world.db.all<{ order_id: string }>(
+    sql`select order_id from order_history where unsettled = true and trading_account_id = ${trader.account.id}`,
+  );
+  assert.deepEqual(open, [{ order_id: exit.body.order_id }]);
+
+  await leave();
+  await world.send(trader, { action: 'long_exit' });
+  const ends = await until(
+    () =>
+      Promise.all(
+        [entry, exit].map(
+          async ({ body }) =>
+            (await world.as<OrderRecord>(trader, 'GET', `/trading/orders/${body.order_id}`)).body,
+        ),
+      ),
+    (orders) => orders.every(({ status }) => status !== 'queued' && status !== 'executing'),
+  );
+  assert.deepEqual(
+    ends.map(({ status, fill_quantity }) => [status, fill_quantity]),
+    [
+      ['filled', 1],
+      ['filled', 1],
+    ],
+  );
+});
+
+/** Until the API has heard of the other host, or of its end: so it answers what would move a stop that nobody has. */
+const answers = async ({ world }: Pick<Desk, 'world'>, expected: number) => {
+  const probe = async () => {
+    const stranger = await world.makeTrader();
+    const fields = { action: 'protect', quantity: undefined, stop_loss: 59_000 };
+    return (await world.send(stranger, fields)).status;
+  };
+  await until(probe, (status) => status === expected);
+};
+
+async function until<Seen>(read: () => Promise<Seen>, isSo: (seen: Seen) => boolean): Promise<Seen> {
+  for (const begun = performance.now(); ; await pause(10)) {
+    const seen = await read();
+    if (isSo(seen)) return seen;
+    assert.ok(performance.now() - begun < 20_000, `it never came to that: ${JSON.stringify(seen)}`);
+  }
+}
