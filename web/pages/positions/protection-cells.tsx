@@ -103,7 +103,7 @@ const SHORT: Readonly<Record<Protection['state'], string>> = {
   suspended: 'suspended while an exit is made',
   unprotected: '',
   unwatched: 'unwatched: nobody can look',
-  left: 'left at the former account',
+  left: 'left: nobody looks after it',
   ended: 'ended',
 };
 

@@ -2,10 +2,12 @@
 
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { api, read, type Schemas } from '../../api/client.ts';
 import { figure } from '../../parts/figures.tsx';
 import { useOver } from '../../parts/over.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { Resume } from '../../parts/protection/resume.tsx';
 import { isBare, type Protection } from '../../parts/protection/shapes.ts';
 import { When } from '../../parts/when.tsx';
 import { type Book, wordOf } from './books.ts';
@@ -27,6 +29,7 @@ export const saysSomething = (protection: Protection | null): protection is Prot
 
 export function ProtectionRow({ book, position }: ProtectionRowProps) {
   const protection = position.protection;
+  const [fault, setFault] = useState<unknown>(null);
   if (!saysSomething(protection)) return null;
   return (
     <tr className={`${styles.why} ${wordOf(book) ? 'hatched' : ''}`}>
@@ -35,9 +38,15 @@ export function ProtectionRow({ book, position }: ProtectionRowProps) {
           {isBare(protection) ? (
             <Unprotected book={book} position={position} protection={protection} />
           ) : (
-            <p>
-              <Known protection={protection} accountId={book.account.id} />
-            </p>
+            <>
+              <div>
+                <p>
+                  <Known protection={protection} accountId={book.account.id} />
+                </p>
+                {fault !== null && <ProblemNote fault={fault} />}
+              </div>
+              {protection.state === 'left' && <Resume id={protection.id} onFault={setFault} />}
+            </>
           )}
         </div>
       </td>
@@ -60,7 +69,8 @@ function Known({ protection, accountId }: { readonly protection: Protection; rea
   if (state === 'left')
     return (
       <>
-        <b className="act">This stop stands at the account that was connected before.</b> {reason}
+        <b className="act">Nobody looks after this stop.</b> {reason}{' '}
+        <Link to={`/protections/${protection.id}` as never}>Its story</Link>
       </>
     );
   return (

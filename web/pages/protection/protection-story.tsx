@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { accounts, protection as protectionOf } from '../../api/queries.ts';
 import { CopyId } from '../../parts/copy.tsx';
 import { Side, Unreal, unrealWord } from '../../parts/figures.tsx';
@@ -11,6 +11,7 @@ import { useOver } from '../../parts/over.tsx';
 import { Led, Page, Section, Skeleton } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { ProtectionNow, StateOf } from '../../parts/protection/now.tsx';
+import { Resume } from '../../parts/protection/resume.tsx';
 import { gathered, type Line, moveInWords, orderOf } from '../../parts/protection/words.ts';
 import { When } from '../../parts/when.tsx';
 import styles from './protection-story.module.css';
@@ -76,6 +77,7 @@ export default function ProtectionStory() {
           }
         >
           <ProtectionNow protection={protection} />
+          {state === 'left' && <Left id={protection.id} />}
         </Section>
         <Led>
           <table className={`table ${styles.moves}`}>
@@ -107,6 +109,20 @@ export default function ProtectionStory() {
         </Led>
       </div>
     </Page>
+  );
+}
+
+function Left({ id }: { readonly id: string }) {
+  const [fault, setFault] = useState<unknown>(null);
+  return (
+    <>
+      <p className={styles.left}>
+        What stands at the broker is looked at first, and counts; what is missing is placed, and where nothing
+        is held it is taken away. Until then nothing is placed, moved or cancelled.
+      </p>
+      {fault !== null && <ProblemNote fault={fault} />}
+      <Resume id={id} onFault={setFault} />
+    </>
   );
 }
 

@@ -3,7 +3,6 @@
 import type { components } from '../../api/schema.ts';
 import { counted, figure } from '../../parts/numbers.ts';
 import { minuteOf } from '../../parts/times.ts';
-import type { ProtectionKind } from './things.ts';
 
 type Overview = components['schemas']['Overview'];
 type Todo = components['schemas']['Todo'];
@@ -18,7 +17,7 @@ export interface Headline {
 
 /** Kinds that are one thing to a person, each with what is said of one and of several. */
 const SAID: readonly {
-  readonly kinds: readonly (Kind | ProtectionKind)[];
+  readonly kinds: readonly Kind[];
   readonly one: string;
   readonly many: (count: string) => string;
 }[] = [
@@ -28,7 +27,7 @@ const SAID: readonly {
     many: (count) => `${count} positions have no stop`,
   },
   {
-    kinds: ['protection_unwatched'],
+    kinds: ['protection_unwatched', 'protection_left'],
     one: '1 stop is watched by nobody',
     many: (count) => `${count} stops are watched by nobody`,
   },

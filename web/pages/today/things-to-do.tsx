@@ -9,6 +9,7 @@ import { Unreal, unrealWord } from '../../parts/figures.tsx';
 import { Mark } from '../../parts/marks.tsx';
 import { counted } from '../../parts/numbers.ts';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { Resume } from '../../parts/protection/resume.tsx';
 import { spanInWords } from '../../parts/protection/words.ts';
 import { useNow, When } from '../../parts/when.tsx';
 import { Bare } from './bare.tsx';
@@ -128,6 +129,7 @@ function WayOn({
         {words}
       </Link>
     );
+  if (does === 'resume' && todo.protection_id) return <Resume id={todo.protection_id} onFault={onFault} />;
   if ((does === 'protect' || does === 'set_again') && trading_account_id && todo.symbol)
     return (
       <Bare

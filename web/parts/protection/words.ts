@@ -12,7 +12,7 @@ export const STATES: Readonly<Record<ProtectionState, string>> = {
   suspended: 'taken away for an exit, and placed again after it',
   unprotected: 'wanted, and it does not stand',
   unwatched: 'it stands, and nobody can look: the broker refuses the credentials',
-  left: 'it stands at an account that is not connected any more',
+  left: 'nobody looks after it: after a restore, or since the account has other credentials',
   ended: 'nothing is held any more, or nothing is wanted',
 };
 
@@ -55,6 +55,8 @@ export function moveInWords({ what, from, to, by, times = 1 }: Line & { readonly
       if (to === null) return `stop removed${why}`;
       return from === null ? `set${at}${why}` : `moved from ${figure(from)} to ${figure(to)}${why}`;
     }
+    case 'found':
+      return `found to stand${at}`;
     case 'restored':
       return `put back by us${at}`;
     case 'refused':
