@@ -116,7 +116,7 @@ async function verify(
     ]);
     if (lost !== null) return deny('account_changed');
     // What nobody looked after until now.
-    await deps.mailbox.tell(owner.id, { kind: 'protect' }).catch(() => undefined);
+    await deps.mailbox.tell(owner.id, { kind: 'recover' }).catch(() => undefined);
     return { warnings: verdict.warnings };
   }
   // What was verified once and is refused now must not pass for verified; a later change has cleared the flag itself.

@@ -50,7 +50,7 @@ export async function resumeProtectionOf(deps: ResumeDeps, owner: Owner, id: str
     return denial;
   }
   // Where nobody hears it, the sweep finds what is due.
-  await mailbox.tell(owner.id, { kind: 'protect' }).catch(() => undefined);
+  await mailbox.tell(owner.id, { kind: 'recover' }).catch(() => undefined);
   return shown({ ...found, endedAt: null, protection: kept });
 }
 

@@ -6,6 +6,7 @@ import type { BrokerName } from '../brokers.ts';
 import { add, compare, type Decimal, sign, subtract, ZERO } from '../decimal.ts';
 import type { AccountId, ClientOrderId, OrderId, Timestamp, UserId } from '../ids.ts';
 import type { Direction, Side } from '../side.ts';
+import type { TriggerBy } from './settings.ts';
 
 export const EXIT_REASONS = [
   'stop_loss',
@@ -88,6 +89,8 @@ export interface ProtectiveLeg {
   readonly limit: Decimal | null;
   /** null: of a target that has none beside it. */
   readonly stop: Decimal | null;
+  /** Which price it watches, as it was sent; null: nobody knows. */
+  readonly triggerBy: TriggerBy | null;
   /** Of a target, as far as it is known while it rests. */
   readonly filled: Decimal;
   readonly sentAt: Timestamp;

@@ -117,6 +117,7 @@ const forgottenLeg = (
   quantity: stop?.quantity ?? ZERO,
   limit: level === 0 ? null : (targets[0]?.price ?? ZERO),
   stop: stop?.price ?? null,
+  triggerBy: null,
   filled: ZERO,
   sentAt: at,
   isLeaving: level !== 0,

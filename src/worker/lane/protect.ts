@@ -104,6 +104,7 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     names: port?.names ?? 'ours',
     ...{ tickSize: instrument.tickSize, quantityStep: instrument.quantityStep },
     minQuantity: instrument.minQuantity,
+    triggerBy: task.triggerBy,
     isUnsettled: task.isUnsettled,
     isTold,
     isClosing: task.isClosing,
