@@ -24,8 +24,8 @@ export interface Work {
   /** Takes back the entries that rest, and reads what is held. */
   flatten: { request: { accountId: AccountId }; answer: Cleared | Unavailable };
   recover: { request: Record<never, never>; answer: null };
-  /** Looks after what protects the user's positions, now. */
-  protect: { request: Record<never, never>; answer: null };
+  /** Looks after what protects the user's positions, now; of one account, where it is named. */
+  protect: { request: { accountId?: AccountId }; answer: null };
   /** `version`, here and below: of the account's connection, as who asks has read it. What was answered of another is of no use. */
   verify: { request: { accountId: AccountId; version?: number }; answer: Verdict };
   positions: {

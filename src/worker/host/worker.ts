@@ -252,7 +252,8 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
         await Promise.all((await orders.accountsUnderWay(user)).map(recover));
         return null;
       case 'protect':
-        await protecting.begin();
+        if (request.accountId) protecting.hear(request.accountId);
+        else await protecting.begin();
         return null;
       case 'flatten': {
         const { accountId } = request;
