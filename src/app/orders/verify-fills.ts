@@ -99,7 +99,7 @@ export async function tellOfFill(
   if (isSame) return;
   try {
     if (after.wish || (await isProtected(db, after.accountId)))
-      await mailbox.tell(after.userId, { kind: 'recover', filled: after.accountId });
+      await mailbox.tell(after.userId, { kind: 'recover', accountId: after.accountId });
   } catch (fault) {
     log.warn({ fault, ...namesOf(after) }, 'a worker could not be told of a fill; the sweep finds it');
   }

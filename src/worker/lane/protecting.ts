@@ -48,9 +48,9 @@ export interface ProtectingDeps extends Pick<Keeping, 'clock' | 'wait' | 'rules'
 }
 
 export interface Protecting {
-  /** Everything that the user has is looked at now. `filled`: something happened there. */
-  begin(filled?: AccountId): Promise<void>;
-  /** The broker says by itself that something happened. */
+  /** Everything that the user has is looked at now. */
+  begin(): Promise<void>;
+  /** Somebody says that something has happened there: the broker by itself, who has seen a fill, or who wants to know. */
   hear(account: AccountId): void;
   /** An order of the account was executed, or its fill was seen. */
   note(order: Pick<Order, 'accountId' | 'wish' | 'legs'>): void;
@@ -348,8 +348,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
   }
 
   return {
-    async begin(filled) {
-      if (filled !== undefined) urgent.add(filled);
+    async begin() {
       for (const account of new Set((await protections.kept(user)).map(({ accountId }) => accountId)))
         soon(account, 'anywhere');
     },
