@@ -426,6 +426,28 @@ describe('GET /trading/protections', () => {
   });
 });
 
+test('a look costs what its own account costs: at another one nothing is looked at', async (t) => {
+  const world = await openWorld(t, { env: { PROTECTION_SWEEP_SECONDS: '600' } });
+  const paper = { latency_ms: 0, price: { BTCUSDT: 60_000 } };
+  const trader = await world.makeTrader({}, { paper });
+  const other = await world.addAccount(trader, { name: 'Other', paper });
+  const { body: first } = await world.send(trader, { stop_loss: '10%' });
+  const { body: second } = await world.send(other, { stop_loss: '10%' });
+  const { standing } = deskOf(world, trader);
+  await standing(second.protection?.id);
+  const { id } = await standing(first.protection?.id);
+  const books = async () =>
+    (await world.db.all<{ book: string }>(sql`select book from paper_stops where status = 'standing'`)).map(
+      ({ book }) => book,
+    );
+  // Whoever looks next sees that somebody has taken the stops away.
+  await world.setPaper(trader, paper);
+  await world.setPaper(other, paper);
+  await world.db.commit([sql`update paper_stops set status = 'cancelled' where status = 'standing'`]);
+  await world.as(trader, 'POST', `/trading/protections/${id}/look`);
+  assert.deepEqual(await until(books, (all) => all.includes(trader.account.id)), [trader.account.id]);
+});
+
 test('what protection closed is counted, and stands in the CSV', async (t) => {
   const { world, trader, order, price, get, standing } = await openDesk(t);
   const { body } = await order({ quantity: 1, stop_loss: 59_000 });

@@ -8,6 +8,7 @@ import {
   noteProtection,
   noteUnprotected,
   partlyStopped,
+  putOffProtections,
   saveProtection,
   stoppedBy,
 } from '../../data/orders/protections.ts';
@@ -124,6 +125,9 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
         audited(protection, closedBecause(protection, reason, { order_id: order.id }), now),
       ]);
       return saved === 'fingerprint' ? 'changed' : saved;
+    },
+    async putOff(user, account, until) {
+      await db.commit([putOffProtections(user, account, until)]);
     },
   };
 }

@@ -49,13 +49,14 @@ export async function readProtections(
 export async function readProtection({ db }: { readonly db: Db }, user: UserId, id: string) {
   const found = await ownProtection({ db }, user, id);
   if (isDenial(found)) return found;
-  const history = await historyOf(db.lists, found.id);
-  return {
-    ...shown(found),
-    history: history.map(({ at, what, from, to, by }) => ({
-      ...{ at, what, from: toNumberOrNull(from), to: toNumberOrNull(to), by },
-    })),
-  };
+  return { ...shown(found), history: await shownHistory(db.lists, found.id) };
+}
+
+export async function shownHistory(db: Reads, id: string) {
+  const history = await historyOf(db, id);
+  return history.map(({ at, what, from, to, by }) => ({
+    ...{ at, what, from: toNumberOrNull(from), to: toNumberOrNull(to), by },
+  }));
 }
 
 /** Another user's does not exist for this one. */
@@ -89,7 +90,7 @@ export async function lookAtProtection(deps: LookDeps, owner: Owner, id: string)
     metadata: { trading_account_id: protection.accountId, ...(denial ? { code: denial.code } : {}) },
   });
   if (denial) return denial;
-  await deps.mailbox.tell(owner.id, { kind: 'recover' });
+  await deps.mailbox.tell(owner.id, { kind: 'recover', accountId: protection.accountId });
   return shown(found);
 }
 

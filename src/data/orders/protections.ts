@@ -177,16 +177,25 @@ const strategyOf = ({
   simulation,
 });
 
-/** Who traded last in the symbol, by our own record. */
+type Closed = Pick<Order, 'userId' | 'accountId' | 'simulation' | 'symbol' | 'intent' | 'submittedAt'>;
+
+/** Who traded last in the symbol, by our own record; of an entry, since it was accepted. */
 export async function closedBy(
   db: Reads,
-  { userId, accountId, simulation, symbol }: Pick<Order, 'userId' | 'accountId' | 'simulation' | 'symbol'>,
+  { userId, accountId, simulation, symbol, intent, submittedAt }: Closed,
 ): Promise<'protection' | 'somebody'> {
+  const since = intent.operation === 'PLACE_ENTRY_ORDER' ? sql`and submitted_at >= ${submittedAt}` : sql``;
   const row = await db.get<{ source: string }>(
-    sql`select source from order_history
-        where user_id = ${userId} and symbol = ${symbol} and trading_account_id = ${accountId}
-          and simulation = ${simulation} and fill_quantity is not null and filled_at is not null
-        order by submitted_at desc, order_id desc limit 1`,
+    join(
+      [
+        sql`select source from order_history
+            where user_id = ${userId} and symbol = ${symbol} and trading_account_id = ${accountId}
+              and simulation = ${simulation} and fill_quantity is not null and filled_at is not null`,
+        since,
+        sql`order by submitted_at desc, order_id desc limit 1`,
+      ],
+      ' ',
+    ),
   );
   return row?.source === 'protection' ? 'protection' : 'somebody';
 }
@@ -279,6 +288,11 @@ export const claimDueProtections = (user: UserId, due: Timestamp, until: Timesta
     'claimed',
     sql`update protections set due_at = ${until} where user_id = ${user} and ended_at is null and due_at <= ${due}`,
   );
+
+/** Its version stays, as above. */
+export const putOffProtections = (user: UserId, account: AccountId, until: Timestamp): Statement =>
+  sql`update protections set due_at = ${until}
+      where user_id = ${user} and trading_account_id = ${account} and ended_at is null and due_at < ${until}`;
 
 // Figures
 

@@ -47,35 +47,61 @@ export function parcels(protection: Protection, held: Decimal, terms: Terms): re
   ];
 }
 
-/** Of what is held and what they have closed; below the least quantity a level joins the next. */
 function targetParcels(
   protection: Protection,
   held: Decimal,
-  { quantityStep, minQuantity }: Terms,
+  terms: Pick<Terms, 'quantityStep' | 'minQuantity'>,
 ): readonly Parcel[] {
   const { targets } = protection;
-  const base = targets.reduce<Decimal>((sum, _, index) => add(sum, closedBy(protection, index + 1)), held);
+  const shares = targetShares(
+    targets.map((target, index) => ({ ...target, closed: closedBy(protection, index + 1) })),
+    held,
+    terms,
+  );
+  return targets.flatMap(({ price }, index) => {
+    const quantity = shares[index] ?? ZERO;
+    return isPositive(quantity) ? [{ level: index + 1, quantity, limit: price, stop: null }] : [];
+  });
+}
+
+interface Share {
+  /** Of what is held and what all of them have closed. */
+  readonly percent: Decimal;
+  readonly closed: Decimal;
+  readonly isFilled: boolean;
+}
+
+/**
+ * How much each target is to close now; 0: nothing stands for it. Below the least quantity a level joins the next, and what the last ones
+ * cannot take alone the one before them takes. Where they are to close everything, the last takes the rest.
+ */
+export function targetShares(
+  targets: readonly Share[],
+  held: Decimal,
+  { quantityStep: step, minQuantity }: Pick<Terms, 'quantityStep' | 'minQuantity'>,
+): readonly Decimal[] {
+  const base = targets.reduce<Decimal>((sum, { closed }) => add(sum, closed), held);
   const sum = targets.reduce<Decimal>((total, { percent }) => add(total, percent), ZERO);
+  const last = targets.findLastIndex(({ isFilled }) => !isFilled);
   let free = held;
-  let joined = ZERO;
-  const wanted: Parcel[] = [];
-  for (const [index, { price, percent, isFilled }] of targets.entries()) {
-    if (isFilled) continue;
-    const closed = closedBy(protection, index + 1);
-    const isLast = targets.slice(index + 1).every((later) => later.isFilled);
-    const own = subtract(downTo(multiply(multiply(base, percent), PERCENT), quantityStep), closed);
-    const asked =
-      isLast && compare(sum, HUNDRED) === 0 ? free : smaller(add(isPositive(own) ? own : ZERO, joined), free);
-    if (!isPositive(asked)) continue;
-    if (compare(asked, minQuantity) < 0) {
-      joined = asked;
-      continue;
-    }
-    joined = ZERO;
-    free = subtract(free, asked);
-    wanted.push({ level: index + 1, quantity: asked, limit: price, stop: null });
-  }
-  return wanted;
+  let waiting: Decimal = ZERO;
+  const shares = targets.map(({ percent, closed, isFilled }, index) => {
+    if (isFilled) return ZERO;
+    const own = subtract(multiply(multiply(base, percent), PERCENT), closed);
+    const asked = add(waiting, isPositive(own) ? own : ZERO);
+    const takesRest = index === last && compare(sum, HUNDRED) === 0;
+    const quantity = takesRest ? free : smaller(downTo(asked, step), free);
+    const isEnough = isPositive(quantity) && compare(quantity, minQuantity) >= 0;
+    waiting = isEnough ? ZERO : takesRest ? free : asked;
+    if (!isEnough) return ZERO;
+    free = subtract(free, quantity);
+    return quantity;
+  });
+  const left = smaller(downTo(waiting, step), free);
+  const before = shares.findLastIndex(isPositive);
+  return isPositive(left)
+    ? shares.map((share, index) => (index === before ? add(share, left) : share))
+    : shares;
 }
 
 /** What has joined a later level that is filled, or is less than anybody takes, is filled too: nothing more comes of it. */
@@ -85,7 +111,7 @@ export function settledTargets(
   terms: Pick<Terms, 'quantityStep' | 'minQuantity'>,
 ): Protection {
   const { targets, legs } = protection;
-  const wanted = targetParcels(protection, held, { ...terms, reserves: false });
+  const wanted = targetParcels(protection, held, terms);
   const isOver = (level: number): boolean =>
     !wanted.some((parcel) => parcel.level === level) &&
     !legs.some((leg) => leg.level === level) &&

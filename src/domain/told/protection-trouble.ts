@@ -5,7 +5,7 @@ import { NOT_VERIFIED } from '../protection/credentials.ts';
 import type { Protection } from '../protection/protection.ts';
 import { isGivenUp } from '../protection/recognise.ts';
 import { isUnprotected } from '../protection/told.ts';
-import { positionOf, unprotectedText } from './protection-words.ts';
+import { positionOf, whyUnprotected } from './protection-words.ts';
 import { type Trouble, type TroubledAccount, trouble } from './trouble.ts';
 
 /** null: there is nothing to do. */
@@ -30,7 +30,7 @@ export function protectionTrouble(
       title: isFoughtOver
         ? `The stop of ${positionOf(protection)} on ${account.name} is taken away again and again, and not put back any more.`
         : `${capital(positionOf(protection))} on ${account.name} has no stop.`,
-      detail: unprotectedText(protection, isFoughtOver),
+      detail: whyUnprotected(protection, isFoughtOver),
     });
   }
   const { title: broker } = BROKERS[account.brokerName];

@@ -209,7 +209,8 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
     const { protection } = step;
     const now = clock.now();
     const untilMs = step.do === 'rest' ? step.untilMs : Number.POSITIVE_INFINITY;
-    const isSeen = saved.dueAt !== null && millis(saved.dueAt) - now > rules.sweepMs / 2;
+    const dueIn = saved.dueAt === null ? 0 : millis(saved.dueAt) - now;
+    const isSeen = dueIn > rules.sweepMs / 2 && dueIn <= rules.sweepMs;
     if (isSeen && isSameBut(protection, saved)) return { protection, is: 'kept', untilMs };
     const due = isWatched(protection) ? timestamp(dueFrom(protection, untilMs, now)) : null;
     const isChanged = (await saving({ ...protection, dueAt: due })) === 'changed';
