@@ -33,6 +33,11 @@ export interface SweepTurns {
   leave(account?: AccountId): void;
 }
 
+/** What nobody knows after so long may stay so. */
+const LONG_MS = 10 * 60_000;
+
+const isStanding = ({ state }: Protection): boolean => state === 'standing' || state === 'unwatched';
+
 export function createSweepTurns({ sweeps, clock, rules, putOff, begin }: TurnsDeps): SweepTurns {
   const places = new Map<AccountId, Place>();
   /** Whose turn has come, for what. */
@@ -43,8 +48,17 @@ export function createSweepTurns({ sweeps, clock, rules, putOff, begin }: TurnsD
     places.delete(account);
   }
 
+  /** Nothing is held, and nobody learns what became of the order that asks for it. */
+  const isForsaken = ({ state, legs, unprotectedSince }: Protection): boolean =>
+    state === 'armed' &&
+    legs.length === 0 &&
+    unprotectedSince !== null &&
+    clock.now() - millis(unprotectedSince) > LONG_MS;
+
   const isQuiet = (protection: Protection): boolean =>
-    (protection.state === 'standing' || protection.state === 'unwatched') &&
+    isForsaken(protection) || (isStanding(protection) && isUndisturbed(protection));
+
+  const isUndisturbed = (protection: Protection): boolean =>
     protection.wantedBy.length === 0 &&
     protection.closesFor === null &&
     protection.suspendedAt === null &&
