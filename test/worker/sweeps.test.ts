@@ -114,7 +114,7 @@ describe('Sweeps', () => {
     const begun: string[] = [];
     const place = sweeps.queue(venue, 'sweep', () => begun.push('left'));
     sweeps.queue(venue, 'sweep', () => begun.push('stayed'));
-    assert.ok(place && place.inMs > 0);
+    assert.ok(place);
     place.leave();
     now += MINUTE_MS;
     t.mock.timers.tick(MINUTE_MS);
@@ -189,7 +189,7 @@ describe('A look at what protects positions', () => {
       sweeps: {
         queue(_venue, kind, begin) {
           begins.push(begin);
-          return { inMs: 90_000, leave: () => happened.push(`left the line for a ${kind}`) };
+          return { leave: () => happened.push(`left the line for a ${kind}`) };
         },
         run: (_venue, kind, work, errand) => {
           happened.push(`${kind} as ${errand}`);
@@ -216,7 +216,8 @@ describe('A look at what protects positions', () => {
     const { take, come, happened } = openTurns();
     assert.equal(await take({}), 'waits');
     assert.equal(await take({}), 'waits');
-    assert.deepEqual(happened.splice(0), ['put off for 120 s']);
+    assert.equal(await take({ dueAt: timestamp(NOW + MINUTE_MS) }), 'waits');
+    assert.deepEqual(happened.splice(0), ['put off for 60 s', 'put off for 60 s']);
     come();
     assert.equal(await take({}), 'looked');
     assert.deepEqual(happened, ['turn', 'sweep as sweep', 'looked, exit']);

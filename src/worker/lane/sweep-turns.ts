@@ -27,7 +27,7 @@ interface Look {
 }
 
 export interface SweepTurns {
-  /** `waits`: its turn has not come, and is told of. */
+  /** `waits`: its turn has not come, and is told of. To be asked again every sweep meanwhile. */
   take(look: Look, keep: () => Promise<void>): Promise<'looked' | 'waits'>;
   /** Nothing of the account is kept any more; or of none. */
   leave(account?: AccountId): void;
@@ -71,11 +71,11 @@ export function createSweepTurns({ sweeps, clock, rules, putOff, begin }: TurnsD
     protection.seenAt !== null &&
     clock.now() - millis(protection.seenAt) < rules.sweepMs - rules.followMs;
 
-  async function wait({ account: { id }, all }: Look, place: Place): Promise<'waits'> {
-    places.set(id, place);
-    const until = clock.now() + place.inMs + rules.sweepMs;
-    const isMissed = all.some(({ dueAt }) => dueAt !== null && millis(dueAt) < clock.now() + place.inMs);
-    if (isMissed) await putOff(id, timestamp(until));
+  /** Asked again every sweep: where this worker dies, another has them soon. */
+  async function wait({ account: { id }, all }: Look): Promise<'waits'> {
+    const soon = clock.now() + rules.sweepMs * 1.5;
+    if (all.some(({ dueAt }) => dueAt !== null && millis(dueAt) < soon))
+      await putOff(id, timestamp(clock.now() + rules.sweepMs * 2));
     return 'waits';
   }
 
@@ -92,14 +92,17 @@ export function createSweepTurns({ sweeps, clock, rules, putOff, begin }: TurnsD
         await (hasCome ? sweeps.run(venue, kind, keep, 'protection') : onErrand(() => 'protection', keep));
         return 'looked';
       }
-      if (places.has(id)) return 'waits';
+      if (!hasCome && places.has(id)) return wait(look);
       const begins = () => {
         places.delete(id);
         come.set(id, kind);
         begin(id);
       };
       const place = hasCome ? null : sweeps.queue(venue, kind, begins);
-      if (place) return wait(look, place);
+      if (place) {
+        places.set(id, place);
+        return wait(look);
+      }
       await sweeps.run(venue, kind, keep, 'sweep');
       return 'looked';
     },

@@ -9,9 +9,8 @@ import { countedAs, type Venue } from './rates.ts';
 /** A sweep compares everything with what stands at the broker; who follows asks for a price. */
 export type Kind = 'sweep' | 'follow';
 
+/** In the line. */
 export interface Place {
-  /** Until its turn comes, as it looks now. */
-  readonly inMs: number;
   leave(): void;
 }
 
@@ -96,7 +95,10 @@ function createQueue(
       start(kind);
       begin();
     }
-    if (waiting.size > 0) next = setTimeout(serve, Math.ceil(untilFree())).unref();
+    if (waiting.size > 0) serveLater();
+  }
+  function serveLater(): void {
+    next = setTimeout(serve, Math.ceil(untilFree())).unref();
   }
 
   const lateMs = () => {
@@ -112,10 +114,10 @@ function createQueue(
         return null;
       }
       const place = Symbol(kind);
-      const inMs = lateMs();
       waiting.set(place, { kind, begin });
-      if (waiting.size === 1) serve();
-      return { inMs, leave: () => void waiting.delete(place) };
+      // Never before whoever asks knows that it waits.
+      if (waiting.size === 1) serveLater();
+      return { leave: () => void waiting.delete(place) };
     },
     cost(kind, spent) {
       const guess = guessed[kind].shift() ?? 0;
