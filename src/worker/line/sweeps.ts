@@ -88,7 +88,6 @@ function createQueue(
   };
 
   function serve(): void {
-    clearTimeout(next);
     for (const [place, { kind, begin }] of waiting) {
       if (untilFree() > 0) break;
       waiting.delete(place);
@@ -98,6 +97,7 @@ function createQueue(
     if (waiting.size > 0) serveLater();
   }
   function serveLater(): void {
+    clearTimeout(next);
     next = setTimeout(serve, Math.ceil(untilFree())).unref();
   }
 
@@ -123,6 +123,8 @@ function createQueue(
       const guess = guessed[kind].shift() ?? 0;
       usual[kind] += (spent - usual[kind]) * LAST_COUNTS;
       pay(spent - guess);
+      // It may have been less.
+      serve();
     },
     lateMs,
   };
