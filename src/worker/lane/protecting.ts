@@ -149,7 +149,8 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
         return;
       }
       const kept: Kept[] = [];
-      for (const protection of all) {
+      // What has no stop yet does not wait for what has one.
+      for (const protection of all.toSorted((a, b) => urgency(a) - urgency(b))) {
         const known = lefts.get(protection.id);
         kept.push(await keepOne(known?.version === protection.version ? known : protection, isTold));
       }
@@ -339,6 +340,8 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     },
   };
 }
+
+const urgency = ({ state }: Protection): number => (state === 'standing' ? 1 : 0);
 
 /** An entry of ours that may yet be filled there. */
 const mayOpen = ({ legs }: Order, { symbol }: Instrument): boolean =>
