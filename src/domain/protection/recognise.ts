@@ -41,7 +41,7 @@ export function recognise(
     // A target is always asked for: it may be filled in part.
     const outcome: Outcome | Step =
       shown && leg.limit === null
-        ? { leg: asShown(leg, shown), isTaken: isEdited(leg, shown) }
+        ? { leg: asShown(leg, shown, wanted), isTaken: isEdited(leg, shown) }
         : unshown(protection, leg, shown, facts, rules);
     if ('do' in outcome) return outcome;
     if (outcome.isTaken) lost[leg.stop === null ? 'target' : 'stop'] = true;
@@ -87,20 +87,22 @@ const isSucceeded = (
   missingSince !== null &&
   legs.some((other) => other.level === level && other.revision > revision);
 
-/** Where another was overwritten, it may stand there by its former name. */
-const asShown = (leg: ProtectiveLeg, shown: ShownStop): ProtectiveLeg => {
-  const { price, quantity, brokerRef, clientOrderId } = shown;
-  const isRenamed = clientOrderId !== null && clientOrderId !== leg.clientOrderId;
+/** Where another was overwritten, it may stand there by its former name. By a name that is none of ours nobody is known. */
+const asShown = (leg: ProtectiveLeg, shown: ShownStop, wanted: Protection): ProtectiveLeg => {
+  const { price, quantity, brokerRef, clientOrderId: name } = shown;
+  const isNamed = name === null || name === leg.clientOrderId;
+  const isOurs = isNamed || leg.formerIds.includes(name) || isLegOf(wanted, name);
   return {
     ...leg,
-    ...(isRenamed && {
-      clientOrderId,
-      formerIds: [leg.clientOrderId, ...leg.formerIds.filter((id) => id !== clientOrderId)],
-    }),
+    ...(isOurs &&
+      !isNamed && {
+        clientOrderId: name,
+        formerIds: [leg.clientOrderId, ...leg.formerIds.filter((id) => id !== name)],
+      }),
     status: 'standing',
     stop: price,
     quantity: quantity ?? leg.quantity,
-    brokerRef: brokerRef ?? leg.brokerRef,
+    brokerRef: isOurs ? (brokerRef ?? leg.brokerRef) : leg.brokerRef,
     missingSince: null,
     triggeredAt: null,
   };

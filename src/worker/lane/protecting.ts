@@ -193,7 +193,8 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       }
       const isAgain = round > 0 || failures.has(id);
       const kept: Kept[] = [];
-      for (const protection of all) {
+      // What has no stop yet does not wait for what has one.
+      for (const protection of all.toSorted((a, b) => urgency(a) - urgency(b))) {
         const left = lefts.get(protection.id);
         const isTold = where === 'anywhere' || where.has(protection.instrument);
         const isLater = left?.protection === protection && left.untilMs > clock.now() + TOGETHER_MS;
@@ -374,6 +375,8 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     },
   };
 }
+
+const urgency = ({ state }: Protection): number => (state === 'standing' ? 1 : 0);
 
 /** An entry of ours that may yet be filled there. */
 const mayOpen = ({ legs }: Order, { symbol }: Instrument): boolean =>
