@@ -26,13 +26,13 @@ import { ProtectionFields } from '../../parts/protection/fields.tsx';
 import { type Ground, isGiven, priceOf } from '../../parts/protection/levels.ts';
 import { type Holding, shareInWords, wonAt } from '../../parts/protection/money.ts';
 import { isBare } from '../../parts/protection/shapes.ts';
+import { useProtect } from '../../parts/protection/use-protect.ts';
 import { minuteOf } from '../../parts/times.ts';
 import { Ladder } from './ladder.tsx';
 import { Moves } from './moves.tsx';
 import styles from './protect-drawer.module.css';
 import { RemoveDialog } from './remove-dialog.tsx';
 import { buttonWords, type Change, removesStop, sentenceOf } from './sentence.ts';
-import { useProtect } from './use-protect.ts';
 
 interface ProtectDrawerProps {
   readonly draft: ProtectDraft;
