@@ -216,7 +216,7 @@ await onStage(
       await page.keyboard.type('20');
       await trade.getByText('with stop, target by default').waitFor();
       await pressFor(trade.getByText('Stop, target and more'));
-      await pressFor(trade.getByRole('button', { name: 'decline it, the targets by default' }));
+      await pressFor(trade.getByRole('button', { name: 'decline it (the targets by default)' }));
       await trade.getByText('with no target; stop by default').waitFor();
       assert.deepEqual(await barriers(page), []);
       await pressFor(trade.getByRole('button', { name: /^Buy 20 XRPUSDT/ }));
