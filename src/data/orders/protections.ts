@@ -3,7 +3,7 @@
 
 import { randomUUIDv7 } from 'node:crypto';
 import type { BrokerName } from '../../domain/brokers.ts';
-import { ZERO } from '../../domain/decimal.ts';
+import { type Decimal, subtract, ZERO } from '../../domain/decimal.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
 import type { Direction, Leg, Order } from '../../domain/orders/order.ts';
 import { positionAfter } from '../../domain/orders/position.ts';
@@ -142,16 +142,40 @@ export const noteProtection = (id: string, at: Timestamp, { what, from, to, by }
   sql`insert into protection_history (protection_id, at, what, from_price, to_price, by_whom)
       values (${id}, ${at}, ${what}, ${from}, ${to}, ${by})`;
 
-/** What a protection's close has taken of what its strategy holds. */
-export function stoppedBy(order: Order): Statement[] {
+/** What a protection's close has taken of what its strategy holds. `counted`: so much of it was said while it rested. */
+export function stoppedBy(order: Order, counted: Decimal = ZERO): Statement[] {
   const { quantity } = fillOf(order);
-  const { accountId, brokerName, symbol, simulation, intent } = order;
+  const { intent } = order;
   if (quantity === null || quantity === ZERO || intent.operation !== 'CLOSE_POSITION') return [];
   const side = intent.direction;
   if (side === null) return [];
-  const key = { accountId, symbol: canonicalSymbol(brokerName, symbol), simulation };
-  return [noteStopped(key, side, { quantity, isAll: positionAfter(order) === ZERO })];
+  const isAll = positionAfter(order) === ZERO;
+  return [noteStopped(strategyOf(order), side, { quantity: subtract(quantity, counted), isAll })];
 }
+
+/** What targets have filled that rest, and nobody has said yet. */
+export const partlyStopped = (protection: Protection): Statement[] =>
+  protection.legs.flatMap(({ filled, counted = ZERO }) =>
+    filled === counted
+      ? []
+      : [
+          noteStopped(strategyOf(protection), protection.side, {
+            quantity: subtract(filled, counted),
+            isAll: false,
+          }),
+        ],
+  );
+
+const strategyOf = ({
+  accountId,
+  brokerName,
+  symbol,
+  simulation,
+}: Pick<Order, 'accountId' | 'brokerName' | 'symbol' | 'simulation'>) => ({
+  accountId,
+  symbol: canonicalSymbol(brokerName, symbol),
+  simulation,
+});
 
 /** Who traded last in the symbol, by our own record. */
 export async function closedBy(
