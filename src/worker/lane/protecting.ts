@@ -49,8 +49,8 @@ export interface ProtectingDeps extends Pick<Keeping, 'clock' | 'wait' | 'rules'
 export interface Protecting {
   /** Everything that the user has is looked at now. `filled`: something happened there. */
   begin(filled?: AccountId): Promise<void>;
-  /** The broker says by itself that something happened. */
-  hear(account: AccountId): void;
+  /** The broker says by itself that something happened, or, where that is not certain, that it may have. */
+  hear(account: AccountId, isCertain: boolean): void;
   /** An order of the account was executed, or its fill was seen. */
   note(order: Pick<Order, 'accountId' | 'wish' | 'legs'>): void;
   /** What its legs have closed counts for what is held, though nobody has written it down yet. */
@@ -137,11 +137,11 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
   }
 
   /** However much is heard, it is one look in so long. */
-  function hearing(account: AccountId): void {
+  function hearing(account: AccountId, isCertain: boolean): void {
     const now = clock.now();
     const isSoon = now - (heardAt.get(account) ?? 0) < HEARD_MS;
     heardAt.set(account, now);
-    urgent.add(account);
+    if (isCertain) urgent.add(account);
     tell(account, 'anywhere');
     if (isSoon) at(account, now + HEARD_MS);
     else soon(account, null);
@@ -364,7 +364,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       for (const account of new Set((await protections.kept(user)).map(({ accountId }) => accountId)))
         soon(account, 'anywhere');
     },
-    hear: (account) => hearing(account),
+    hear: hearing,
     note({ accountId, wish, legs }) {
       if (wish === undefined && !timers.has(accountId)) return;
       urgent.add(accountId);
