@@ -106,7 +106,7 @@ export function startWorker(deps: WorkerDeps, user: UserId): Worker {
   const listening = createListening({
     connections,
     askForLook: (order) => mailbox.askForLook(order),
-    onHint: (account) => protecting.hear(account),
+    onHint: (account, hint) => protecting.hear(account, hint !== null),
     log,
   });
   /** As it would be judged; nothing is remembered of it. */

@@ -50,8 +50,11 @@ export interface ProtectingDeps extends Pick<Keeping, 'clock' | 'wait' | 'rules'
 export interface Protecting {
   /** Everything that the user has is looked at now. */
   begin(): Promise<void>;
-  /** Somebody says that something has happened there: the broker by itself, who has seen a fill, or who wants to know. */
-  hear(account: AccountId): void;
+  /**
+   * Somebody says that something has happened there: the broker by itself, who has seen a fill, or who wants to know. Where that is not
+   * certain, it is swept.
+   */
+  hear(account: AccountId, isCertain?: boolean): void;
   /** An order of the account was executed, or its fill was seen. */
   note(order: Pick<Order, 'accountId' | 'wish' | 'legs'>): void;
   /** What its legs have closed counts for what is held, though nobody has written it down yet. */
@@ -146,11 +149,11 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
   }
 
   /** However much is heard, it is one look in so long. */
-  function hearing(account: AccountId): void {
+  function hearing(account: AccountId, isCertain = true): void {
     const now = clock.now();
     const isSoon = now - (heardAt.get(account) ?? 0) < HEARD_MS;
     heardAt.set(account, now);
-    urgent.add(account);
+    if (isCertain) urgent.add(account);
     tell(account, 'anywhere');
     if (isSoon) at(account, now + HEARD_MS);
     else soon(account, null);
@@ -353,7 +356,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       for (const account of new Set((await protections.kept(user)).map(({ accountId }) => accountId)))
         soon(account, 'anywhere');
     },
-    hear: (account) => hearing(account),
+    hear: hearing,
     note({ accountId, wish, legs }) {
       if (wish === undefined && !timers.has(accountId)) return;
       urgent.add(accountId);
