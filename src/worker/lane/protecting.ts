@@ -4,10 +4,10 @@
 import { BrokerBusy, BrokerUnavailable, CredentialsRejected, type Instrument } from '../../broker/broker.ts';
 import type { Account } from '../../data/accounts/accounts.ts';
 import { absolute, compare, type Decimal, sign, ZERO } from '../../domain/decimal.ts';
-import { type AccountId, millis, type UserId } from '../../domain/ids.ts';
+import { type AccountId, millis, type OrderId, type UserId } from '../../domain/ids.ts';
 import { hasEnded, isOpenLeg, isUnderWay, type Order } from '../../domain/orders/order.ts';
 import { fillOf } from '../../domain/orders/result.ts';
-import { adopt, anew, opensAnew } from '../../domain/protection/adopt.ts';
+import { adopt, anew, opensAnew, toTakeIn } from '../../domain/protection/adopt.ts';
 import { unasked } from '../../domain/protection/answers.ts';
 import { isWatched, type Protection } from '../../domain/protection/protection.ts';
 import type { Connections } from '../line/connections.ts';
@@ -287,11 +287,14 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     first: Protection,
   ): Promise<Protection | 'changed'> {
     if (first.wantedBy.length === 0) return first;
-    const orders = await protections.orders(first.wantedBy);
-    let protection: Protection = { ...first, wantedBy: [] };
-    for (const id of first.wantedBy) {
-      const order = orders.find((each) => each.id === id);
-      if (!order) continue;
+    const { wantedBy, adopted } = first;
+    const ids = adopted && !wantedBy.includes(adopted.order) ? [...wantedBy, adopted.order] : wantedBy;
+    const orders = await protections.orders(ids);
+    // Until it is known what became of one, the position decides, and then its own fill once more.
+    const isOpen = (id: OrderId) => orders.some((each) => each.id === id && !hasEnded(each.status));
+    let protection: Protection = { ...first, wantedBy: wantedBy.filter(isOpen) };
+    for (const order of toTakeIn(first, orders)) {
+      const { id } = order;
       const isAnew = opensAnew(order) && protection.adopted?.order !== id;
       // The position was closed before it: what protected that one is nobody's wish any more.
       if (isAnew) protection = anew(protection);
@@ -302,8 +305,6 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
         const wish = opensAnew(order) ? order.wish.fromFlat : order.wish.own;
         protection = adopt(protection, wish, { order: order.id, entry: price, tick, filledAt });
       }
-      // Until it is known what became of it, the position decides, and then its own fill once more.
-      if (!hasEnded(order.status)) protection = { ...protection, wantedBy: [...protection.wantedBy, id] };
     }
     const isSame = JSON.stringify(protection) === JSON.stringify(first);
     return isSame ? first : mine(first, await protections.save(protection, first, token));
