@@ -92,7 +92,7 @@ const tellLasting = ({ account, symbol, side, from, to, what }: Lasting, ms: num
   `${account} ${symbol} ${side} for ${seconds(ms)} of ${seconds(to - from)}, and ${seconds(most)} are allowed, from ${new Date(from).toISOString()}: ${what}`;
 
 /** How much of a time counts, and how many hosts died in it. */
-export function clockOf({ outages, deaths, ledger, verifiedAt }: ProtectionEvidence) {
+function clockOf({ outages, deaths, ledger, verifiedAt }: ProtectionEvidence) {
   const refused = [...refusedForGood(ledger)].map(([account, from]) => ({
     ...{ from, to: verifiedAt, accounts: [account] },
   }));
