@@ -7,7 +7,7 @@ import { absolute, compare, type Decimal, sign, ZERO } from '../../domain/decima
 import { type AccountId, millis, type OrderId, type UserId } from '../../domain/ids.ts';
 import { hasEnded, isOpenLeg, isUnderWay, type Order } from '../../domain/orders/order.ts';
 import { fillOf } from '../../domain/orders/result.ts';
-import { adopt, anew, opensAnew, toTakeIn } from '../../domain/protection/adopt.ts';
+import { adopt, anew, beginsAnew, opensAnew, toTakeIn } from '../../domain/protection/adopt.ts';
 import { unasked } from '../../domain/protection/answers.ts';
 import { isWatched, type Protection } from '../../domain/protection/protection.ts';
 import type { Connections } from '../line/connections.ts';
@@ -296,10 +296,9 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     const isOpen = (id: OrderId) => orders.some((each) => each.id === id && !hasEnded(each.status));
     let protection: Protection = { ...first, wantedBy: wantedBy.filter(isOpen) };
     for (const order of toTakeIn(first, orders)) {
-      const { id } = order;
-      const isAnew = opensAnew(order) && protection.adopted?.order !== id;
+      const before = orders.find((each) => each.id === protection.adopted?.order);
       // The position was closed before it: what protected that one is nobody's wish any more.
-      if (isAnew) protection = anew(protection);
+      if (beginsAnew(order, before)) protection = anew(protection);
       if (!order.wish) continue;
       const price = entryOf(order) ?? (await averageOf(line, symbol, first));
       if (price !== null) {
