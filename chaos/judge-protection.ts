@@ -181,10 +181,26 @@ function judgeHistory({ orders, stops, not_found }: ExchangeLedger, records: Rec
     ({ client_order_id: id, fill_quantity, status }) =>
       isProtective(id) && hasEnded(status as OrderRow['status']) && sign(decimal(fill_quantity)) > 0,
   );
+  // And one that was moved may have another name there: then it is known by what it closed.
+  const sameOf = (order: ExchangeLedger['orders'][number]) =>
+    told.filter(
+      (leg) =>
+        !byRef.has(leg.broker_ref ?? '') &&
+        orderOf.get(leg.order_id)?.trading_account_id === order.account &&
+        orderOf.get(leg.order_id)?.symbol === order.symbol &&
+        leg.fill_quantity !== null &&
+        decimal(leg.fill_quantity) === decimal(order.fill_quantity) &&
+        leg.fill_price === order.fill_price,
+    );
+  const byRef = new Set(closed.flatMap(refsOf));
+  const rowsOf = (order: ExchangeLedger['orders'][number]) => {
+    const rows = refsOf(order).flatMap((ref) => toldBy.get(ref) ?? []);
+    return rows.length > 0 ? rows : sameOf(order).slice(0, 1);
+  };
   const forgotten = new Set(not_found.filter((each) => each.forgotten).map((each) => each.client_order_id));
   const missing = closed.flatMap((order) => {
     const { client_order_id: id, broker_ref, fill_quantity, fill_price, account } = order;
-    const rows = refsOf(order).flatMap((ref) => toldBy.get(ref) ?? []);
+    const rows = rowsOf(order);
     const name = `what ${id} of ${account} (${broker_ref}) closed`;
     if (rows.length === 0 && forgotten.has(id)) return [];
     if (rows.length !== 1) return [`${name} is told ${rows.length} times in the history`];
@@ -192,9 +208,9 @@ function judgeHistory({ orders, stops, not_found }: ExchangeLedger, records: Rec
     const ours = [decimal(rows[0]?.fill_quantity ?? '0'), decimal(rows[0]?.fill_price ?? '0')];
     return `${ours}` === `${theirs}` ? [] : [`${name} is ${ours} with us and ${theirs} at the exchange`];
   });
-  const known = new Set(closed.flatMap(refsOf));
+  const known = new Set(closed.flatMap(rowsOf));
   const made = told
-    .filter(({ broker_ref }) => !known.has(broker_ref ?? ''))
+    .filter((leg) => !known.has(leg))
     .map((leg) => `the history tells of ${leg.client_order_id} (${leg.broker_ref}), which closed nothing`);
   return {
     invariant: 'what a stop or a target closes is told once, as it was',

@@ -5,12 +5,12 @@ import { describe, it } from 'node:test';
 import { decimal } from '../../src/domain/decimal.ts';
 import { type OrderId, timestamp } from '../../src/domain/ids.ts';
 import type { Order } from '../../src/domain/orders/order.ts';
-import { toTakeIn } from '../../src/domain/protection/adopt.ts';
+import { beginsAnew, toTakeIn } from '../../src/domain/protection/adopt.ts';
 
 const order = (id: string, sentAt: number, status: Order['status'] = 'filled'): Order =>
   ({
     ...{ id, status, submittedAt: timestamp(0), filledAt: timestamp(sentAt + 1_000) },
-    legs: [{ leg: 'entry', sentAt: timestamp(sentAt) }],
+    legs: [{ leg: 'entry', side: 'buy', sentAt: timestamp(sentAt) }],
   }) as unknown as Order;
 
 const OPENING = order('opening', 1_000);
@@ -24,6 +24,17 @@ const taken = (wantedBy: readonly string[], last: string | null, orders: readonl
     },
     orders,
   ).map(({ id }) => id);
+
+describe('an order that found nothing held', () => {
+  const flat = (each: Order): Order => ({ ...each, positionBefore: decimal(0) });
+  it('begins anew where another position was closed before it', () => {
+    assert.equal(beginsAnew(flat(order('next', 9_000)), OPENING), true);
+    assert.equal(beginsAnew(flat(order('first', 9_000)), undefined), true);
+  });
+  it('adds to what was filled only after it had been sent: that stays protected', () => {
+    assert.equal(beginsAnew(flat(order('beside', 1_500)), OPENING), false);
+  });
+});
 
 describe('wishes are taken in', () => {
   it('as they were sent, whichever fill is known first', () => {

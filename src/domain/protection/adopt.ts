@@ -51,6 +51,15 @@ export function toTakeIn(
   return [...wanted, ...again].toSorted((a, b) => sentAt(a) - sentAt(b));
 }
 
+/**
+ * It opened a position where another one had been. `before`: the order whose wish was taken in last; one that was filled only after this
+ * one had been sent has brought the same position.
+ */
+export const beginsAnew = (order: Order, before: Order | undefined): boolean =>
+  opensAnew(order) &&
+  before?.id !== order.id &&
+  !(before?.filledAt != null && millis(before.filledAt) > sentAt(order));
+
 /** What trades nothing counts from when it was done. */
 const sentAt = ({ legs, filledAt, submittedAt }: Order): number =>
   millis(legs.findLast(({ leg }) => leg === 'entry')?.sentAt ?? filledAt ?? submittedAt);

@@ -75,6 +75,8 @@ export interface Protecting {
 /** Where the broker does not answer, it is asked again after this, twice as long each time. */
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 15_000;
+/** While a position has no stop. */
+const LONGEST_BARE_RETRY_MS = 4_000;
 /** A stream may tell of every fill of an order. */
 const HEARD_MS = 500;
 /** What is due within so long is looked at together. */
@@ -259,7 +261,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
         ? Math.max(100, fault.retryAfterMs) + AFTER_MS[currentErrand()]
         : isRefused
           ? rules.sweepMs
-          : Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** times);
+          : Math.min(longestRetryMs(first), FIRST_RETRY_MS * 2 ** times);
     const current = await reread(first);
     if (current === null) return gone(first);
     const told = unasked(current, fault.message, { now, protectMs: rules.protectMs });
@@ -378,6 +380,9 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     },
   };
 }
+
+const longestRetryMs = ({ state }: Protection): number =>
+  state === 'standing' ? LONGEST_RETRY_MS : LONGEST_BARE_RETRY_MS;
 
 const urgency = ({ state }: Protection): number => (state === 'standing' ? 1 : 0);
 

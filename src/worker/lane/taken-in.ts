@@ -5,7 +5,7 @@ import { absolute, compare, type Decimal, sign, ZERO } from '../../domain/decima
 import { millis, type OrderId } from '../../domain/ids.ts';
 import { hasEnded, type Order } from '../../domain/orders/order.ts';
 import { fillOf } from '../../domain/orders/result.ts';
-import { adopt, anew, opensAnew, toTakeIn } from '../../domain/protection/adopt.ts';
+import { adopt, anew, beginsAnew, opensAnew, toTakeIn } from '../../domain/protection/adopt.ts';
 import type { Protection } from '../../domain/protection/protection.ts';
 import type { Line } from '../line/line.ts';
 import type { WorkerProtections } from '../protections.ts';
@@ -25,16 +25,15 @@ export async function takenIn(
   const isOpen = (id: OrderId) => orders.some((each) => each.id === id && !hasEnded(each.status));
   let protection: Protection = { ...first, wantedBy: wantedBy.filter(isOpen) };
   for (const order of toTakeIn(first, orders)) {
-    const { id } = order;
-    const isAnew = opensAnew(order) && protection.adopted?.order !== id;
+    const before = orders.find((each) => each.id === protection.adopted?.order);
     // The position was closed before it: what protected that one is nobody's wish any more.
-    if (isAnew) protection = anew(protection);
+    if (beginsAnew(order, before)) protection = anew(protection);
     if (!order.wish) continue;
     const price = entryOf(order) ?? (await averageOf(line, symbol, first));
     if (price === null) continue;
     const filledAt = millis(order.filledAt ?? order.submittedAt);
     const wish = opensAnew(order) ? order.wish.fromFlat : order.wish.own;
-    protection = adopt(protection, wish, { order: id, entry: price, tick, filledAt });
+    protection = adopt(protection, wish, { order: order.id, entry: price, tick, filledAt });
   }
   return JSON.stringify(protection) === JSON.stringify(first) ? first : protection;
 }
