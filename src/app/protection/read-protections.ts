@@ -9,6 +9,7 @@ import {
   listProtections,
   type ProtectionFilter,
   protectionsOfOrders,
+  standingProtection,
   unitValueOf,
 } from '../../data/orders/protections-read.ts';
 import type { WindowCount } from '../../domain/call-log.ts';
@@ -116,8 +117,12 @@ export async function protectionFor(
   order: Order,
 ): Promise<Protection | null> {
   if (!order.wish) return null;
-  const found = await protectionsOfOrders(db, [order]).catch(() => null);
-  return found?.get(order.id) ?? null;
+  try {
+    const standing = await standingProtection(db, order);
+    return standing ?? (await protectionsOfOrders(db, [order])).get(order.id) ?? null;
+  } catch {
+    return null;
+  }
 }
 
 interface HeldPosition {
