@@ -33,10 +33,17 @@ export function recognise(
   const lost = { stop: false, target: false };
   let protection = wanted;
   for (const leg of wanted.legs) {
+    // Its successor goes on under its name, and is all that stands there.
+    if (isSucceeded(leg, wanted, facts) && stops.some((stop) => stop.clientOrderId === leg.clientOrderId)) {
+      protection = withLeg(protection, leg, null);
+      continue;
+    }
     const shown =
       leg.stop === null || isSucceeded(leg, wanted, facts)
         ? undefined
-        : [...unmatched].find((stop) => isSame(leg, stop, facts));
+        : [...unmatched].find(
+            (stop) => isSame(leg, stop, facts) && !isAnothers(stop.brokerRef, leg, wanted, facts),
+          );
     if (shown) unmatched.delete(shown);
     // A target is always asked for: it may be filled in part.
     const outcome: Outcome | Step =
@@ -76,6 +83,17 @@ function isSame(leg: ProtectiveLeg, stop: ShownStop, { able, names }: Facts): bo
   if (stop.brokerRef !== null && leg.brokerRef !== null) return stop.brokerRef === leg.brokerRef;
   return stop.price === leg.stop;
 }
+
+/** Where nothing has our ids, what stands at its price may be the one that was sent in its place. */
+const isAnothers = (
+  ref: string | null,
+  { clientOrderId }: ProtectiveLeg,
+  { legs }: Protection,
+  { names }: Facts,
+): boolean =>
+  names !== 'ours' &&
+  ref !== null &&
+  legs.some((other) => other.clientOrderId !== clientOrderId && other.brokerRef === ref);
 
 /** Another was set in its place since: what stands there is that one. */
 const isSucceeded = (
@@ -121,11 +139,16 @@ function unshown(
   facts: Facts,
   rules: Rules,
 ): Outcome | Step {
-  const fate = facts.fates.get(leg.clientOrderId);
-  if (fate === undefined) return { do: 'find', leg };
+  const found = facts.fates.get(leg.clientOrderId);
+  if (found === undefined) return { do: 'find', leg };
+  const isNotIts =
+    found !== null &&
+    (isAnothers(found.brokerRef, leg, protection, facts) ||
+      (found.status === 'standing' && isSucceeded(leg, protection, facts)));
+  const fate = isNotIts ? null : found;
   if (fate?.status === 'triggered') return triggered(protection, leg, fate, facts, rules);
   if (fate?.status === 'standing') return known(protection, leg, fate, beside, facts, rules);
-  if (fate && fate.fills.length > 0) return record(protection, leg, fate);
+  if (fate && fate.fills.length > 0) return record(protection, leg, fate, facts);
   if (fate?.hasDied) return { leg: null, isTaken: false, hasDied: true };
   const isFlat = facts.held !== null && !isPositive(facts.held.quantity);
   const isTaken = leg.status === 'standing' && leg.missingSince === null && !leg.isLeaving && !isFlat;
@@ -202,7 +225,12 @@ function missing(
 const isYoung = ({ sentAt }: ProtectiveLeg, { now }: Facts, ms: number): boolean => now - millis(sentAt) < ms;
 
 /** It has ended, and this is what it closed. */
-function record(protection: Protection, leg: ProtectiveLeg, { fills, hasDied }: Fate): Step {
+function record(
+  protection: Protection,
+  leg: ProtectiveLeg,
+  { fills, hasDied }: Fate,
+  { names }: Facts,
+): Step {
   const byStop: ExitReason = leg.kind ?? protection.stop?.kind ?? 'stop_loss';
   const asTarget = fills.find(({ by }) => by === 'target')?.order;
   const targets = protection.targets.map((target, index) =>
@@ -217,7 +245,7 @@ function record(protection: Protection, leg: ProtectiveLeg, { fills, hasDied }: 
   return {
     do: 'record',
     protection: {
-      ...withLeg(protection, leg, null),
+      ...without(protection, leg, names),
       targets,
       closesFor: hasDied ? byStop : protection.closesFor,
     },
@@ -225,6 +253,21 @@ function record(protection: Protection, leg: ProtectiveLeg, { fills, hasDied }: 
     fills: fills.map(({ by, order }) => ({ by, reason: by === 'target' ? 'take_profit' : byStop, order })),
   };
 }
+
+/** By its price alone, what was never shown and has been replaced would be taken for this one once more. */
+const without = (protection: Protection, leg: ProtectiveLeg, names: Facts['names']): Protection => ({
+  ...protection,
+  legs: protection.legs.filter(
+    (each) =>
+      each.clientOrderId !== leg.clientOrderId &&
+      !(
+        names === 'theirs' &&
+        each.level === leg.level &&
+        each.brokerRef === null &&
+        each.replacedAt !== null
+      ),
+  ),
+});
 
 const HOUR_MS = 3_600_000;
 type Times = Protection['restoredAt'];
