@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { findOrder } from '../../src/data/orders/orders.ts';
+import { knownOf } from '../../src/data/orders/protections.ts';
 import type { OrderRecord, OrderResult } from '../../src/domain/orders/result.ts';
 import { openWorld } from '../world.ts';
 
@@ -187,6 +189,19 @@ describe('a bad day', () => {
     await ended();
     const [close] = await closes();
     assert.deepEqual([close?.status, close?.exit_reason], ['filled', 'unprotected']);
+  });
+
+  test('a protective close whose fill somebody else than its worker finds: the strategy stays out all the same', async (t) => {
+    const { alert, world, trader } = await openDesk(t);
+    await alert('buy', 0, 1);
+    const { body } = await world.as<OrderResult>(trader, 'POST', '/trading/order', {
+      ...{ trading_account_id: trader.account.id, action: 'close_long', symbol: 'BTCUSDT', quantity: 1 },
+    });
+    const close = await findOrder(world.db, body.order_id);
+    assert.ok(close);
+    await world.db.commit(knownOf({ ...close, source: 'protection', exitReason: 'unprotected' }));
+    const again = await alert('buy', 1, 2);
+    assert.deepEqual([again.status, again.error?.code], ['rejected', 'stopped_out']);
   });
 
   test('a level on the wrong side of the market trades nothing', async (t) => {

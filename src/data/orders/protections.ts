@@ -5,7 +5,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { BrokerName } from '../../domain/brokers.ts';
 import { type Decimal, subtract, ZERO } from '../../domain/decimal.ts';
 import type { AccountId, OrderId, Timestamp, UserId } from '../../domain/ids.ts';
-import type { Direction, Leg, Order } from '../../domain/orders/order.ts';
+import { type Direction, hasEnded, type Leg, type Order } from '../../domain/orders/order.ts';
 import { positionAfter } from '../../domain/orders/position.ts';
 import { fillOf } from '../../domain/orders/result.ts';
 import { opensAnew } from '../../domain/protection/adopt.ts';
@@ -110,6 +110,12 @@ export function noteOpened(order: Order): Statement[] {
           and simulation = ${order.simulation} and side = ${side} and ended_at is null`,
   ];
 }
+
+/** What is so besides, once this is known of an order; for whoever finds it out but its worker. */
+export const knownOf = (order: Order): Statement[] => [
+  ...noteOpened(order),
+  ...(order.exitReason && hasEnded(order.status) ? stoppedBy(order) : []),
+];
 
 /** Where there is one for the position, the order is added to those that it is wanted by. */
 export const wantedFor = (order: Order, instrument: string, side: Direction, at: Timestamp): Statement =>
