@@ -91,7 +91,6 @@ export function modelExchange(ways: Ways, draw: () => Luck, now: () => number) {
   /** What was closed by protective orders, as the exchange has it. */
   const fills = new Map<string, { quantity: Decimal; price: Decimal }>();
   const breaches: string[] = [];
-  /** Each time that more than one stop of the whole stands. */
   const capabilities = {
     ...{ stop: ways.stop, moves: ways.moves, reserves: ways.reserves, reduceOnly: !ways.reserves },
     ...{

@@ -99,7 +99,7 @@ const knownAt = ({ filledAt, ackedAt, sentAt }: Leg, { submittedAt }: Order): Ti
   filledAt ?? ackedAt ?? sentAt ?? submittedAt;
 
 /** An entry that asks for nothing, and opened a position where another one was protected: that one's protection is not its own. */
-export function noteOpened(order: Order): Statement[] {
+function noteOpened(order: Order): Statement[] {
   const entry = order.legs.findLast(({ leg }) => leg === 'entry');
   if (order.wish || !entry || !mayBeHeld(entry) || !opensAnew(order)) return [];
   const side: Direction = entry.side === 'buy' ? 'long' : 'short';
@@ -111,7 +111,7 @@ export function noteOpened(order: Order): Statement[] {
   ];
 }
 
-/** What is so besides, once this is known of an order; for whoever finds it out but its worker. */
+/** What is so besides, once this is known of an order, whoever finds it out. */
 export const knownOf = (order: Order): Statement[] => [
   ...noteOpened(order),
   ...(order.exitReason && hasEnded(order.status) ? stoppedBy(order) : []),
