@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { findOrder } from '../../src/data/orders/orders.ts';
 import { knownOf } from '../../src/data/orders/protections.ts';
 import type { OrderRecord, OrderResult } from '../../src/domain/orders/result.ts';
@@ -20,15 +19,7 @@ async function openDesk(t: TestContext, sweepSeconds = 1) {
   const account = `/trading/accounts/${trader.account.id}`;
   let alerts = 0;
   const get = async <Body>(url: string) => (await world.as<Body>(trader, 'GET', url)).body;
-  async function until<Seen>(read: () => Promise<Seen>, isSo: (seen: Seen) => boolean): Promise<Seen> {
-    const begun = performance.now();
-    for (;;) {
-      const seen = await read();
-      if (isSo(seen)) return seen;
-      assert.ok(performance.now() - begun < PATIENCE_MS, `it never came to that: ${JSON.stringify(seen)}`);
-      await pause(20);
-    }
-  }
+  const until = world.eventually;
   const protections = () => get<Protections>('/trading/protections');
   return {
     world,
