@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import type { Cluster, Member } from './cluster.ts';
 import type { TrapOrder } from './exchange-traps.ts';
 import { AT_EXCHANGE } from './faults-at-exchange.ts';
-import { type Fault, type Scene, TRAP_MS, withOutage } from './scene.ts';
+import { type Fault, type Scene, TRAP_MS, withOutage, withoutStores } from './scene.ts';
 
 /** Longer than a lease and the rescue that follows it: others have the victim's users by then. */
 const ZOMBIE_MS = [9_000, 14_000] as const;
@@ -117,7 +117,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   ),
 
   'redis killed': async (scene, { between }) => {
-    await withOutage(scene, null, async () => {
+    await withoutStores(scene, async () => {
       await scene.redis.kill();
       await sleep(between(200, 4_000));
       await scene.redis.restart();
@@ -129,7 +129,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     return 'Redis: FLUSHALL';
   },
   'redis hanging': async (scene, { between }) => {
-    await withOutage(scene, null, async () => {
+    await withoutStores(scene, async () => {
       scene.redis.hang();
       await sleep(between(1_000, 6_000));
       scene.redis.goOn();
@@ -137,7 +137,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     return 'Redis frozen and woken';
   },
   'postgres restarted': async (scene, { between }) => {
-    await withOutage(scene, null, async () => {
+    await withoutStores(scene, async () => {
       await scene.postgres.crash();
       await sleep(between(100, 2_500));
       await scene.postgres.start();
@@ -145,7 +145,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     return 'PostgreSQL crashed and started again';
   },
   'postgres hanging': async (scene, { between }) => {
-    await withOutage(scene, null, async () => {
+    await withoutStores(scene, async () => {
       scene.postgres.hang();
       await sleep(between(2_000, 8_000));
       scene.postgres.goOn();
@@ -155,7 +155,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'disk full': async (scene, { between }) => {
     const { fillDisk, start } = scene.postgres;
     if (!fillDisk) return null;
-    await withOutage(scene, null, async () => {
+    await withoutStores(scene, async () => {
       const makeRoom = fillDisk();
       try {
         await sleep(between(2_000, 5_000));

@@ -1,5 +1,6 @@
 // What users do with an API key of their own: look at positions, verify credentials, pull the kill switch and let go of it.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { hashToken } from '../src/app/identity/tokens.ts';
 import { type Db, sql } from '../src/data/engine/db.ts';
 import { insertApiKey } from '../src/data/identity/api-keys.ts';
@@ -17,7 +18,21 @@ export interface Owners {
     desk: Desk,
     api: { readonly url: string },
     call: { readonly method: 'GET' | 'POST'; readonly path: string; readonly body?: object },
-  ): Promise<{ readonly status: number; readonly body: unknown } | null>;
+  ): Promise<Answer | null>;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly retryAfterMs: number;
+}
+
+/** What a broker takes in a minute may be nearly used up: who is told so asks again as he was told, a few times. */
+async function patiently(ask: () => Promise<Answer | null>, times = 5): Promise<Answer | null> {
+  const answer = await ask();
+  if (answer?.status !== 429 || times === 0) return answer;
+  await sleep(answer.retryAfterMs);
+  return patiently(ask, times - 1);
 }
 
 /** Every account has a key of its user's; the first one's is an admin. */
@@ -48,7 +63,11 @@ export async function makeOwners(db: Db, desks: readonly Desk[]): Promise<Owners
         signal: AbortSignal.timeout(ANSWER_MS),
         ...(body && { body: JSON.stringify(body) }),
       })
-        .then(async (response) => ({ status: response.status, body: (await response.json()) as unknown }))
+        .then(async (response) => ({
+          status: response.status,
+          body: (await response.json()) as unknown,
+          retryAfterMs: Number(response.headers.get('retry-after') ?? 1) * 1_000,
+        }))
         .catch(() => null),
   };
 }
@@ -64,7 +83,7 @@ export async function readPositions(
   const problems: string[] = [];
   for (const [index, desk] of desks.entries()) {
     const api = apis[index % apis.length] ?? { url: '' };
-    const answer = await owners.ask(desk, api, { method: 'GET', path: 'positions' });
+    const answer = await patiently(() => owners.ask(desk, api, { method: 'GET', path: 'positions' }));
     if (answer?.status !== 200) {
       problems.push(`the positions of ${desk.name}: ${answer?.status} ${JSON.stringify(answer?.body)}`);
       continue;

@@ -49,3 +49,10 @@ export async function withOutage(scene: Scene, accounts: Outage['accounts'], fau
   await fault();
   scene.outages.push({ from, to: Date.now(), accounts });
 }
+
+/** What all hosts share is away. Longer than a lease lasts: then whose user it is is found out anew, as after a death. */
+export async function withoutStores(scene: Scene, fault: () => Promise<unknown>) {
+  const from = Date.now();
+  await withOutage(scene, null, fault);
+  if (Date.now() - from >= scene.cluster.times.leaseMs) scene.deaths.push(Date.now());
+}

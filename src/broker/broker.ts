@@ -109,6 +109,8 @@ export interface SentStop {
   readonly sentAt: Timestamp;
   /** When another was set in its place, if one was. Where stops have no ids, what triggered later is that one. */
   readonly replacedAt?: Timestamp | null;
+  /** Orders that stops became and that are written down, by the broker's names: this one became none of them. Where stops have no ids. */
+  readonly recorded?: readonly string[];
 }
 
 /** A stop that stands at the broker now, whoever set it. */
@@ -130,6 +132,8 @@ export interface StopState {
   readonly status: 'standing' | 'triggered' | 'ended';
   /** What it became when it triggered; null: it has not, or the broker does not say yet. */
   readonly order: BrokerOrderState | null;
+  /** Where it became more than one: each of them. `order` is their sum. */
+  readonly orders?: readonly BrokerOrderState[];
   /** Why it ended, in the broker's words. */
   readonly reason: string | null;
 }

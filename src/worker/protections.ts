@@ -9,6 +9,8 @@ import type { LegClosed } from './lane/protect.ts';
 export interface WorkerProtections {
   /** The user's that are kept, of one account or of all. */
   kept(user: UserId, account?: AccountId): Promise<readonly Protection[]>;
+  /** The broker's names of what legs of the account became and that was written down since; what came shortly before may be among them. */
+  recorded(of: Pick<Protection, 'userId' | 'accountId'>, since: Timestamp): Promise<readonly string[]>;
   orders(ids: readonly OrderId[]): Promise<readonly Order[]>;
   /**
    * Saves it as it stands by now, where it still has its version, and returns it with the next one; `changed`: somebody else has

@@ -4,7 +4,7 @@ import type { StopOutcome, StopState } from '../../src/broker/broker.ts';
 import { BrokerBusy, BrokerUnavailable, type Instrument } from '../../src/broker/broker.ts';
 import type { Capabilities } from '../../src/domain/capabilities.ts';
 import { add, compare, type Decimal, decimal, smaller, subtract, ZERO } from '../../src/domain/decimal.ts';
-import { type ClientOrderId, type Timestamp, timestamp } from '../../src/domain/ids.ts';
+import { type ClientOrderId, millis, type Timestamp, timestamp } from '../../src/domain/ids.ts';
 import type { BrokerOrderState } from '../../src/domain/orders/fill.ts';
 import type { Line } from '../../src/worker/line/line.ts';
 
@@ -74,6 +74,9 @@ interface ModelTarget {
   readonly quantity: Decimal;
   state: BrokerOrderState;
 }
+
+/** By so much what the exchange says of times may differ from ours. */
+const CLOCKS_APART_MS = 5_000;
 
 /** Of a long position: a short one is its mirror, and the decision's own affair. */
 export function modelExchange(ways: Ways, draw: () => Luck, now: () => number) {
@@ -342,17 +345,18 @@ export function modelExchange(ways: Ways, draw: () => Luck, now: () => number) {
                 quantity: stop.quantity,
               })),
           ),
-        find: ({ clientOrderId, brokerRef, price: at, sentAt, replacedAt }) =>
+        find: ({ clientOrderId, brokerRef, price: at, sentAt, replacedAt, recorded = [] }) =>
           question((): StopState | null => {
             const stop =
               ways.names === 'none'
                 ? // One that stands at this price, whoever set it; else the last one that triggered, whatever its price was by then.
                   (standing().find((each) => !replacedAt && each.hiddenFor <= 0 && each.price === at) ??
                   stops.findLast(
-                    ({ status, triggeredAt = sentAt }) =>
+                    ({ status, triggeredAt = sentAt, order }) =>
                       status === 'triggered' &&
-                      triggeredAt > sentAt &&
-                      (!replacedAt || triggeredAt <= replacedAt),
+                      !recorded.includes(order?.brokerRef ?? '') &&
+                      millis(triggeredAt) >= millis(sentAt) - CLOCKS_APART_MS &&
+                      (!replacedAt || millis(triggeredAt) <= millis(replacedAt) + CLOCKS_APART_MS),
                   ))
                 : stops.findLast((each) => isMeant(each, clientOrderId, brokerRef, at));
             if (!stop || (stop.status === 'standing' && stop.hiddenFor > 0)) return null;

@@ -118,6 +118,7 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
   /** What a person or a signal wants may loosen it. */
   let isAsked = false;
   const recorded = new Map<string, Decimal>();
+  const refs: string[] = [];
   const closes: string[] = [];
 
   const commit = (protection: Protection): Protection => {
@@ -150,6 +151,7 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
                 : leg.clientOrderId;
             assert.ok(!recorded.has(name), 'a fill is recorded twice');
             recorded.set(name, order.fillQuantity);
+            if (order.brokerRef !== null) refs.push(order.brokerRef);
           }
         });
         return after;
@@ -177,6 +179,7 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
     // By our own fills: what a broker shows late is not believed.
     trades: { expected: () => exchange.held(), seen: () => {} },
     triggerBy: 'last',
+    recorded: async () => refs,
     unprotected: 'close',
     isUnsettled: false,
     isTold,

@@ -8,13 +8,15 @@ import {
   noteProtection,
   noteUnprotected,
   partlyStopped,
+  protectiveRefs,
   putOffProtections,
   saveProtection,
   stoppedBy,
 } from '../../data/orders/protections.ts';
 import { type Counters, venueOf } from '../../domain/counters.ts';
 import { type Decimal, sign, toNumberOrNull, ZERO } from '../../domain/decimal.ts';
-import { type OrderId, timestamp } from '../../domain/ids.ts';
+import { millis, type OrderId, timestamp } from '../../domain/ids.ts';
+import type { BrokerOrderState } from '../../domain/orders/fill.ts';
 import type { Order } from '../../domain/orders/order.ts';
 import { positionAfter } from '../../domain/orders/position.ts';
 import { closeOrder, filledOrder } from '../../domain/protection/closing.ts';
@@ -40,6 +42,9 @@ export interface ProtectionDeps {
   /** Told of every order that protection has made at the broker. */
   onEnd?(order: Order): Promise<void>;
 }
+
+/** By so much the clocks of two hosts may differ, or one's may have been set. */
+const CLOCKS_APART_MS = 3_600_000;
 
 export function workerProtections(deps: ProtectionDeps): WorkerProtections {
   const { db, clock } = deps;
@@ -83,6 +88,8 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
 
   return {
     kept: (user, account) => keptProtections(db, user, account ?? null),
+    recorded: ({ userId, accountId }, since) =>
+      protectiveRefs(db, userId, accountId, timestamp(millis(since) - CLOCKS_APART_MS)),
     orders: (ids) => ordersByIds(db, ids),
     async save(protection, before, token) {
       const saved = await commit(await withReason(protection, before), before, token);
@@ -94,7 +101,7 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
         order: filledOrder(protection, {
           ...{ id: newId() as OrderId, reason, now, leg, fill, left, unitValue },
         }),
-        print: `protection:${leg.clientOrderId}:${reason === 'take_profit' ? 'target' : 'stop'}`,
+        print: printOf(leg, reason, fill),
       }));
       const saved = await commit(protection, before, token, [
         ...made.flatMap(({ order, print }) => [
@@ -131,6 +138,12 @@ export function workerProtections(deps: ProtectionDeps): WorkerProtections {
     },
   };
 }
+
+/** A stop is known by the order that it became: a broker may tell of the same one for the stop that was set in its place. */
+const printOf = ({ clientOrderId }: ProtectiveLeg, reason: ExitReason, { brokerRef }: BrokerOrderState) =>
+  reason === 'take_profit'
+    ? `protection:${clientOrderId}:target`
+    : `protection:${brokerRef ?? clientOrderId}:stop`;
 
 /** What rests and is filled in part counts as closed from now on. */
 const withCounted = (protection: Protection): Protection => {

@@ -205,7 +205,8 @@ export function createStops({ words, credentials, setting, holdings, ...keeping 
       }
       if (reply.answer === null) continue;
       if (!isIt(reply.answer, sought)) throw new BrokerUnavailable(`${title} answered with another stop.`);
-      return stopState(reply.answer, market, signal);
+      const seen = unrecorded(reply.answer, stop.recorded);
+      if (seen) return stopState(seen, market, signal);
     }
     return null;
   }
@@ -213,28 +214,37 @@ export function createStops({ words, credentials, setting, holdings, ...keeping 
   async function stopState(seen: SeenStop, market: Market, signal: AbortSignal): Promise<StopState> {
     const isAsked = seen.fate === 'triggered' && words.became;
     const became = isAsked ? await asking(signal).ask(isAsked(seen)) : seen.became;
-    const order = became.length === 0 ? null : await orderOf({ ...seen, became }, market, signal);
-    if (seen.fate !== 'failed') return { brokerRef: seen.ref, status: seen.fate, order, reason: seen.reason };
+    const orders = await ordersOf({ ...seen, became }, market, signal);
+    const order = orders.length === 0 ? null : believed(asOne(orders), market);
+    const { ref: brokerRef, fate: status, reason } = seen;
+    if (status !== 'failed')
+      return {
+        ...{ brokerRef, status, order, reason },
+        ...(orders.length > 1 && { orders: orders.map((each) => believed(each, market)) }),
+      };
     const dead = order ?? { ...UNTAKEN, reason: seen.reason };
     return { brokerRef: seen.ref, status: 'triggered', order: dead, reason: seen.reason };
   }
 
-  /** null: it is not shown yet. */
-  async function orderOf(
+  /** None, as long as one of them is not shown yet. */
+  async function ordersOf(
     { became, side }: SeenStop,
     market: Market,
     signal: AbortSignal,
-  ): Promise<BrokerOrderState | null> {
+  ): Promise<readonly SeenOrder[]> {
     const orders: SeenOrder[] = [];
     for (const one of became) {
       const order = typeof one === 'string' ? await orderNamed(one, { market, side }, signal) : one;
-      if (order === null) return null;
+      if (order === null) return [];
       if (order.marketId !== market.id || order.side !== side)
         throw new BrokerUnavailable(`${title} answered with another order.`);
       orders.push(order);
     }
-    const whole = asOne(orders);
-    const state = whole && stateOf(whole, market.contractSize);
+    return orders;
+  }
+
+  function believed(order: SeenOrder | undefined, { contractSize }: Market): BrokerOrderState {
+    const state = order && stateOf(order, contractSize);
     if (!state) throw new BrokerUnavailable(`${title} tells of the order in a way that cannot be believed.`);
     return state;
   }
@@ -322,3 +332,11 @@ const isIt = (seen: SeenStop, { market, clientOrderId, ref, side }: StopToFind):
   seen.side === side &&
   (seen.clientId === null || seen.clientId === clientOrderId) &&
   (seen.ref === null || ref === null || seen.ref === ref);
+
+/** Without the orders that were another stop's. null: it was wholly that one. */
+function unrecorded(seen: SeenStop, recorded: SentStop['recorded'] = []): SeenStop | null {
+  const isAnothers = (ref: string | null) => ref !== null && recorded.includes(ref);
+  const became = seen.became.filter((one) => !isAnothers(typeof one === 'string' ? one : one.ref));
+  if (became.length === seen.became.length) return seen;
+  return became.length === 0 ? null : { ...seen, became };
+}

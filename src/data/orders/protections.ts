@@ -223,6 +223,21 @@ export function keptProtections(
   );
 }
 
+/** The broker's names of what protection has closed on the account since. */
+export async function protectiveRefs(
+  db: Reads,
+  user: UserId,
+  account: AccountId,
+  since: Timestamp,
+): Promise<string[]> {
+  const rows = await db.all<{ broker_ref: string }>(
+    sql`select l.broker_ref from order_history o join order_legs l on l.order_id = o.order_id
+        where o.user_id = ${user} and o.trading_account_id = ${account} and o.source = 'protection'
+          and o.submitted_at >= ${since} and l.broker_ref is not null`,
+  );
+  return rows.map(({ broker_ref }) => broker_ref);
+}
+
 /** Something of the account is kept. */
 export const isProtected = async (db: Reads, account: AccountId): Promise<boolean> =>
   (await db.get(

@@ -1,12 +1,13 @@
 // The legs of what is kept, for an order that is to be planned: what they have closed counts though nobody has written it down, and what they
 // reserve is set free for an exit.
 
+import type { Instrument } from '../../broker/broker.ts';
 import { timestamp, type UserId } from '../../domain/ids.ts';
 import type { Order } from '../../domain/orders/order.ts';
 import { closingSide, type Protection } from '../../domain/protection/protection.ts';
 import { MOST_WAITS, pauseOf } from '../../domain/protection/recognise.ts';
 import type { Line } from '../line/line.ts';
-import { fateOf, removeLeg, tradedBy } from '../line/protective-leg.ts';
+import { fateOf, type Place, removeLeg, tradedBy } from '../line/protective-leg.ts';
 import type { Saved, WorkerProtections } from '../protections.ts';
 import type { Keeping } from './protect.ts';
 import type { Book, Trades } from './trades.ts';
@@ -19,12 +20,17 @@ interface Deps extends Pick<Keeping, 'clock' | 'wait'> {
 }
 
 export function protectiveLegs({ protections, clock, wait, token, mine }: Deps, user: UserId) {
+  const placeOf = (protection: Protection, instrument: Instrument): Place => ({
+    ...{ instrument, side: closingSide(protection), triggerBy: 'last' },
+    recorded: (since) => protections.recorded(protection, since),
+  });
+
   async function haveClosed({ accountId, simulation, symbol }: Book & Pick<Order, 'symbol'>, line: Line) {
     const found = await line.resolve(symbol);
     if ('rejection' in found) return false;
     for (const protection of await protections.kept(user, accountId)) {
       if (protection.simulation !== simulation || protection.instrument !== found.symbol) continue;
-      const at = { instrument: found, side: closingSide(protection), triggerBy: 'last' } as const;
+      const at = placeOf(protection, found);
       for (const leg of protection.legs)
         if (((await fateOf(line, leg, at))?.fills.length ?? 0) > 0) return true;
     }
@@ -34,7 +40,7 @@ export function protectiveLegs({ protections, clock, wait, token, mine }: Deps, 
   async function see(line: Line, protection: Protection, trades: Trades): Promise<boolean> {
     const found = await line.resolve(protection.instrument);
     if ('rejection' in found) return true;
-    const at = { instrument: found, side: closingSide(protection), triggerBy: 'last' } as const;
+    const at = placeOf(protection, found);
     let areOver = true;
     for (const leg of protection.legs) {
       const fate = await fateOf(line, leg, at);
@@ -58,7 +64,7 @@ export function protectiveLegs({ protections, clock, wait, token, mine }: Deps, 
       const isAdding = intent.operation === 'PLACE_ENTRY_ORDER' && intent.side !== closingSide(first);
       // For this very close they may have left already: a position is read more than once.
       if (isAdding || (first.state === 'suspended' && (await see(line, first, trades)))) continue;
-      const at = { instrument: found, side: closingSide(first), triggerBy: 'last' } as const;
+      const at = placeOf(first, found);
       const suspended: Protection = {
         ...first,
         state: 'suspended',

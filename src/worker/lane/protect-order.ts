@@ -24,6 +24,8 @@ export interface ProtectingOrder {
 interface Task {
   readonly order: Order;
   readonly trades: Pick<Trades, 'expected'>;
+  /** The account's orders with an open leg, as they stand by now. */
+  now(): Promise<{ readonly others: readonly Order[] }>;
   rest(ms: number, fault: BrokerUnavailable | null): Promise<void>;
 }
 
@@ -61,7 +63,7 @@ export async function protectPosition(deps: ProtectingOrder, task: Task): Promis
     const quantity = held?.quantity ?? ZERO;
     const expected = task.trades.expected(instrument.symbol);
     if (!held || sign(quantity) === 0)
-      return expected !== null && sign(expected) !== 0
+      return (expected !== null && sign(expected) !== 0) || (await mayBeHeld(instrument))
         ? 'not shown yet'
         : end(stopped(order, 'rejected', nothingHeld(instrument)));
     const wrong = await wrongIn(line, instrument, held);
@@ -69,6 +71,17 @@ export async function protectPosition(deps: ProtectingOrder, task: Task): Promis
     const side = sign(quantity) > 0 ? 'long' : 'short';
     const done = passed(moveTo({ ...order, positionBefore: quantity }, 'done'), 'answered', clock.now());
     return deps.want({ ...done, filledAt: timestamp(clock.now()) }, { instrument: instrument.symbol, side });
+  }
+
+  /** Nobody knows yet whether an entry was filled there. */
+  async function mayBeHeld({ symbol }: Instrument): Promise<boolean> {
+    const { others } = await task.now();
+    return others.some(({ legs }) =>
+      legs.some(
+        ({ leg, instrument, status }) =>
+          leg === 'entry' && instrument === symbol && (status === 'sending' || status === 'unknown'),
+      ),
+    );
   }
 
   /** The market does not let it stand there: what stands now is left. */

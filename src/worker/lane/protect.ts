@@ -20,6 +20,7 @@ import type { Facts, Fate, Held, Rules, ShownOrder, ShownStop, Step } from '../.
 import type { Line } from '../line/line.ts';
 import {
   fateOf,
+  type Place,
   removeLeg,
   sentStop,
   stopOrder,
@@ -62,6 +63,7 @@ export interface ToKeep {
   readonly instrument: Instrument;
   readonly trades: Pick<Trades, 'expected' | 'seen'>;
   readonly triggerBy: TriggerBy;
+  readonly recorded: Place['recorded'];
   readonly unprotected: 'close' | 'alert';
   /** An order of ours may yet bring or take something on this side. */
   readonly isUnsettled: boolean;
@@ -87,7 +89,8 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
   const { saves, clock, rules } = deps;
   const { instrument, trades } = task;
   const { stops: port } = line;
-  const at = { instrument, side: closingSide(task.protection), triggerBy: task.triggerBy };
+  const { triggerBy, recorded } = task;
+  const at: Place = { instrument, side: closingSide(task.protection), triggerBy, recorded };
   let saved = task.protection;
   let current = saved;
   let held: Held | null = null;

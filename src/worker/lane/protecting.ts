@@ -1,6 +1,7 @@
 // A user's positions that are protected: which of them is to be looked at, and when. Each account's are kept on its own lane, one after
 // the other; what is wanted of them by orders that were filled since is taken in first.
 
+import { setImmediate as immediate } from 'node:timers/promises';
 import { BrokerBusy, BrokerUnavailable, CredentialsRejected, type Instrument } from '../../broker/broker.ts';
 import type { Account } from '../../data/accounts/accounts.ts';
 import type { AccountId, UserId } from '../../domain/ids.ts';
@@ -21,6 +22,7 @@ import type { Turn } from './lanes.ts';
 import { OrderTaken } from './order-taken.ts';
 import { type Keeping, type Kept, keepProtection } from './protect.ts';
 import { protectiveLegs } from './protect-legs.ts';
+import { createRetries, FIRST_RETRY_MS, LONGEST_RETRY_MS, longestRetryMs } from './retries.ts';
 import { createSweepTurns } from './sweep-turns.ts';
 import { takenIn } from './taken-in.ts';
 import type { Book, Books, Trades } from './trades.ts';
@@ -72,11 +74,6 @@ export interface Protecting {
   close(): void;
 }
 
-/** Where the broker does not answer, it is asked again after this, twice as long each time. */
-const FIRST_RETRY_MS = 1_000;
-const LONGEST_RETRY_MS = 15_000;
-/** While a position has no stop. */
-const LONGEST_BARE_RETRY_MS = 4_000;
 /** A stream may tell of every fill of an order. */
 const HEARD_MS = 500;
 /** What is due within so long is looked at together. */
@@ -95,7 +92,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
   const urgent = new Set<AccountId>();
   /** Accounts that are to be looked at, and whose turn has not come. */
   const waiting = new Set<AccountId>();
-  const failures = new Map<AccountId, number>();
+  const retries = createRetries<AccountId>();
   const heardAt = new Map<AccountId, number>();
   /** As each was left last, and until when: what was seen of it and was not worth saving is remembered. */
   const lefts = new Map<string, Pick<Kept, 'protection' | 'untilMs'>>();
@@ -117,7 +114,13 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       setTimeout(() => {}, 0),
     );
     waiting.add(account);
-    void deps.trading(account, (turn) => first(account, turn)).catch(() => waiting.delete(account));
+    void deps.trading(account, (turn) => afterwards(account, turn)).catch(() => waiting.delete(account));
+  }
+
+  /** The answer of the order that it is about is given first: whoever waits for that does not wait for this. */
+  async function afterwards(account: AccountId, turn: Turn): Promise<boolean> {
+    await immediate();
+    return first(account, turn);
   }
 
   /** Once, though more than one turn was to come to it. Throws where another worker has the user, or this one stops. */
@@ -130,7 +133,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       log.error({ fault, user_id: user, trading_account_id: account }, 'protection could not be kept');
       // Whatever it was to be looked at for, it was not.
       tell(account, 'anywhere');
-      at(account, clock.now() + LONGEST_RETRY_MS);
+      at(account, clock.now() + retries.after(account, LONGEST_RETRY_MS));
     }
     return true;
   }
@@ -193,10 +196,10 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       if (all.length === 0) {
         clearTimeout(timers.get(id));
         timers.delete(id);
-        failures.delete(id);
+        retries.over(id);
         return;
       }
-      const isAgain = round > 0 || failures.has(id);
+      const isAgain = round > 0 || retries.has(id);
       const kept: Kept[] = [];
       // What has no stop yet does not wait for what has one.
       for (const protection of all.toSorted((a, b) => urgency(a) - urgency(b))) {
@@ -236,7 +239,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
         isFirst = false;
         return protection === null ? gone(first) : keep(line, protection, how);
       });
-      failures.delete(accountId);
+      retries.over(accountId);
       return kept;
     } catch (fault) {
       if (!(fault instanceof BrokerUnavailable)) throw fault;
@@ -253,15 +256,14 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
   async function away(first: Protection, fault: BrokerUnavailable): Promise<Kept> {
     const { accountId } = first;
     const now = clock.now();
-    const times = failures.get(accountId) ?? 0;
-    failures.set(accountId, times + 1);
+    const againMs = retries.after(accountId, longestRetryMs(first));
     const isRefused = fault instanceof CredentialsRejected;
     const ms =
       fault instanceof BrokerBusy
         ? Math.max(100, fault.retryAfterMs) + AFTER_MS[currentErrand()]
         : isRefused
           ? rules.sweepMs
-          : Math.min(longestRetryMs(first), FIRST_RETRY_MS * 2 ** times);
+          : againMs;
     const current = await reread(first);
     if (current === null) return gone(first);
     const told = unasked(current, fault.message, { now, protectMs: rules.protectMs });
@@ -307,6 +309,7 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
       instrument: found,
       trades: await deps.books.upToDate({ accountId, simulation }, unsettled.filter(openLeg)),
       triggerBy: account.triggerBy,
+      recorded: (since) => protections.recorded(wished, since),
       unprotected: account.unprotected,
       isUnsettled: wished.wantedBy.length > 0 || unsettled.some((order) => mayOpen(order, found)),
       isTold: isTold || wished !== first,
@@ -380,9 +383,6 @@ export function createProtecting(deps: ProtectingDeps, user: UserId): Protecting
     },
   };
 }
-
-const longestRetryMs = ({ state }: Protection): number =>
-  state === 'standing' ? LONGEST_RETRY_MS : LONGEST_BARE_RETRY_MS;
 
 const urgency = ({ state }: Protection): number => (state === 'standing' ? 1 : 0);
 

@@ -17,8 +17,20 @@ export interface Resting {
   done(order: Order): void;
 }
 
+/**
+ * Of what waits, the oldest first: nothing trades before one that came earlier, but an exit of something else, which is not to stay in its
+ * position for that. What is closed because it cannot be protected comes before everything that it need not wait for.
+ */
+export function nextOf(waiting: readonly Order[], resting: Pick<Resting, 'inTheWayOf'>): Order | undefined {
+  const free = waiting.filter(
+    (each, index) =>
+      !resting.inTheWayOf(each) && !waiting.slice(0, index).some((earlier) => isBehind(each, earlier)),
+  );
+  return free.find(({ source }) => source === 'protection') ?? free[0];
+}
+
 /** Of two orders of one account: the later one has to wait for the earlier. Only an exit of something else does not. */
-export const isBehind = (order: Order, earlier: Order): boolean =>
+const isBehind = (order: Order, earlier: Order): boolean =>
   earlier.simulation === order.simulation && (!isExit(order) || isSame(order, earlier));
 
 const isSame = (a: Order, b: Order): boolean =>

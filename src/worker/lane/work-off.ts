@@ -21,7 +21,7 @@ import type { Execution } from './execution.ts';
 import type { Turn } from './lanes.ts';
 import { OrderTaken } from './order-taken.ts';
 import { protectPosition } from './protect-order.ts';
-import { isBehind, type Resting } from './resting.ts';
+import { nextOf, type Resting } from './resting.ts';
 import type { Trades } from './trades.ts';
 
 export interface WorkOff {
@@ -63,11 +63,7 @@ export async function workOff(
     const [first] = waiting;
     if (!first) return null;
     if (signal.aborted) throw new Interrupted();
-    // Nothing trades before one that came earlier, but an exit of something else: it is not to stay in its position for that.
-    const order = waiting.find(
-      (each, index) =>
-        !resting.inTheWayOf(each) && !waiting.slice(0, index).some((earlier) => isBehind(each, earlier)),
-    );
+    const order = nextOf(waiting, resting);
     if (!order) {
       const ahead = resting.inTheWayOf(first);
       await turn.aside(() => stoppable(ahead ?? Promise.resolve()));

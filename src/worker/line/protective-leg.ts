@@ -9,7 +9,7 @@ import type {
   TriggerBy,
 } from '../../broker/broker.ts';
 import { ZERO } from '../../domain/decimal.ts';
-import { type ClientOrderId, timestamp } from '../../domain/ids.ts';
+import { type ClientOrderId, type Timestamp, timestamp } from '../../domain/ids.ts';
 import type { BrokerOrderState } from '../../domain/orders/fill.ts';
 import { hasEnded, type Side } from '../../domain/orders/order.ts';
 import {
@@ -28,6 +28,8 @@ export interface Place {
   /** Of what closes. */
   readonly side: Side;
   readonly triggerBy: TriggerBy;
+  /** Orders that legs of the account became and that were written down since, by the broker's names. */
+  recorded(since: Timestamp): Promise<readonly string[]>;
 }
 
 export const stopOrder = (
@@ -63,14 +65,17 @@ export const strayedStop = (
   replacedAt: null,
 });
 
-/** As it counts for what is held. A target and the stop beside it have one id, and are two fills. */
+/**
+ * As it counts for what is held. A target and the stop beside it have one id, and are two fills; a stop and the one that was set in its
+ * place may be said to have become the same order, which is one.
+ */
 export const tradedBy = (
   { clientOrderId }: ProtectiveLeg,
   by: LegFill['by'],
-  { fillQuantity }: BrokerOrderState,
+  { brokerRef, fillQuantity }: BrokerOrderState,
   { instrument, side }: Place,
 ) => ({
-  clientOrderId: (by === 'stop' ? `${clientOrderId} stop` : clientOrderId) as ClientOrderId,
+  clientOrderId: (by === 'stop' ? `${brokerRef ?? clientOrderId} stop` : clientOrderId) as ClientOrderId,
   instrument: instrument.symbol,
   ...{ side, fillQuantity },
 });
@@ -85,7 +90,7 @@ function stopFate(state: StopState | null): Fate | null {
   return {
     brokerRef,
     isOrdered: order !== null,
-    fills: filled('stop', order),
+    fills: (state.orders ?? [order]).flatMap((each) => filled('stop', each)),
     status: status === 'standing' ? status : isUnderWay ? 'triggered' : 'ended',
     hasDied: status === 'triggered' && !isUnderWay && order?.status !== 'filled',
   };
@@ -114,18 +119,25 @@ function targetFate(
 
 /** What became of it, as the broker says. */
 export async function fateOf(line: Line, leg: ProtectiveLeg, at: Place): Promise<Fate | null> {
+  const sent = await toFind(line, leg, at);
   if (leg.limit === null) {
     // Where it was overwritten, the broker may know it by its former name.
     for (const clientOrderId of [leg.clientOrderId, ...leg.formerIds]) {
-      const state = await line.stops?.find(sentStop({ ...leg, clientOrderId }, at));
+      const state = await line.stops?.find({ ...sent, clientOrderId });
       if (state) return stopFate(state);
     }
     return null;
   }
-  const order = await line.find(sentStop(leg, at));
+  const order = await line.find(sent);
   // Where a stop stands beside it, either may have come first.
-  const beside = leg.stop === null ? null : ((await line.stops?.find(sentStop(leg, at))) ?? null);
+  const beside = leg.stop === null ? null : ((await line.stops?.find(sent)) ?? null);
   return targetFate(order, beside, { hasStop: leg.stop !== null });
+}
+
+/** A broker without our ids may tell of one order for a stop and for the one that was set in its place: it is told once. */
+async function toFind(line: Line, leg: ProtectiveLeg, at: Place): Promise<SentStop> {
+  const sent = sentStop(leg, at);
+  return line.stops?.names ? { ...sent, recorded: await at.recorded(leg.sentAt) } : sent;
 }
 
 /** One that was never seen has no name there yet: it is looked for again. */

@@ -1,0 +1,109 @@
+// A position that cannot be protected, and one that somebody wants to have protected, do not wait for what they need not wait for, and are not
+// told that nothing is held while nobody knows.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { decimal, ZERO } from '../../src/domain/decimal.ts';
+import {
+  type AccountId,
+  type ClientOrderId,
+  type OrderId,
+  timestamp,
+  type UserId,
+} from '../../src/domain/ids.ts';
+import { type Leg, NO_NOTES, type Order } from '../../src/domain/orders/order.ts';
+import { type ProtectingOrder, protectPosition } from '../../src/worker/lane/protect-order.ts';
+import { createResting, nextOf } from '../../src/worker/lane/resting.ts';
+
+const NOW = Date.UTC(2026, 0, 5);
+
+const order = (id: string, more: Partial<Order> = {}): Order => ({
+  ...{ id: id as OrderId, version: 1, requestId: null, userId: 'u' as UserId, accountId: 'a' as AccountId },
+  ...{ brokerName: 'paper', source: 'webhook', simulation: false, symbol: 'BTCUSDT', action: 'buy' },
+  ...{ orderType: null, quantity: decimal(1), notes: NO_NOTES, guards: [], status: 'queued', error: null },
+  intent: { operation: 'PLACE_ENTRY_ORDER', side: 'buy' },
+  ...{ positionBefore: null, autoExit: false, awaitsRest: false, legs: [], credentialsVersion: null },
+  ...{ exitError: null, submittedAt: timestamp(NOW), deadlineAt: timestamp(NOW + 60_000), filledAt: null },
+  trace: {},
+  ...more,
+});
+
+const closes = { intent: { operation: 'CLOSE_POSITION', direction: 'long' } } as const;
+
+describe('Which order of an account is next', () => {
+  test('a close for what cannot be protected comes before whatever waits in other symbols', () => {
+    const waiting = [
+      order('entry', { symbol: 'ETHUSDT' }),
+      order('exit', { symbol: 'ETHUSDT', ...closes }),
+      order('close', { source: 'protection', ...closes }),
+    ];
+    assert.equal(nextOf(waiting, createResting())?.id, 'close');
+  });
+
+  test('… and not before what came earlier in its own', () => {
+    const waiting = [order('entry'), order('close', { source: 'protection', ...closes })];
+    assert.equal(nextOf(waiting, createResting())?.id, 'entry');
+  });
+
+  test('all others come as they came', () => {
+    const waiting = [order('entry', { symbol: 'ETHUSDT' }), order('exit', closes)];
+    assert.equal(nextOf(waiting, createResting())?.id, 'entry');
+  });
+});
+
+describe('An order that only protects', () => {
+  const entry = (status: Leg['status']): Order =>
+    order('entry', {
+      legs: [
+        {
+          ...{
+            leg: 'entry',
+            nth: 1,
+            clientOrderId: 'fe' as ClientOrderId,
+            instrument: 'BTCUSDT',
+            side: 'buy',
+          },
+          status,
+        } as Leg,
+      ],
+    });
+
+  /** What becomes of it, where nothing is held, and by which entry something may be. */
+  async function protectedBeside(entries: readonly Order[]) {
+    const asked = [...entries];
+    const instrument = { symbol: 'BTCUSDT' };
+    const line = {
+      resolve: async () => instrument,
+      positions: async () =>
+        asked.length === 0 ? [{ symbol: 'BTCUSDT', quantity: decimal(2), averagePrice: decimal(100) }] : [],
+    };
+    const deps = {
+      connections: { use: (_: unknown, does: (on: typeof line) => unknown) => does(line) },
+      clock: { now: () => NOW },
+      save: async (saved: Order) => saved,
+      want: async (wanted: Order) => wanted,
+    } as unknown as ProtectingOrder;
+    let rests = 0;
+    const ended = await protectPosition(deps, {
+      order: order('protect', { intent: { operation: 'PROTECT_POSITION', direction: null }, quantity: ZERO }),
+      trades: { expected: () => null },
+      now: async () => ({ others: asked.slice(0, 1) }),
+      async rest() {
+        rests++;
+        asked.shift();
+      },
+    });
+    return { status: ended.status, code: ended.error?.code ?? null, rests };
+  }
+
+  for (const status of ['unknown', 'sending'] as const)
+    test(`waits where an entry there is ${status}: it may be held by now`, async () => {
+      assert.deepEqual(await protectedBeside([entry(status)]), { status: 'done', code: null, rests: 1 });
+    });
+
+  for (const status of ['placed', 'cancelled'] as const)
+    test(`does not wait for an entry that is ${status}`, async () => {
+      const { status: end, code, rests } = await protectedBeside([entry(status)]);
+      assert.deepEqual([end, code, rests], ['rejected', 'no_position', 0]);
+    });
+});
