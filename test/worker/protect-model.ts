@@ -295,8 +295,13 @@ export function modelExchange(ways: Ways, draw: () => Luck, now: () => number) {
           return { outcome: 'accepted', state: target.state };
         }, rejected('Not today.'));
       },
-      find: ({ clientOrderId }) =>
-        question(() => targets.find(({ id }) => id === clientOrderId)?.state ?? null),
+      find: ({ clientOrderId, brokerRef }) =>
+        question(() => {
+          const target = targets.find(({ id }) => id === clientOrderId);
+          if (target && brokerRef !== null && target.ref !== brokerRef)
+            breaches.push(`${clientOrderId} was asked for by the name of another order`);
+          return target?.state ?? null;
+        }),
       cancel: ({ brokerRef }) =>
         question(() => {
           const target = resting().find(({ ref }) => ref === brokerRef);

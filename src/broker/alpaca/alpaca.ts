@@ -96,9 +96,11 @@ function connection(
     signal: AbortSignal,
   ) {
     const named = brokerRef === null ? null : await orderById(brokerRef, signal);
-    const order = named ?? (await orderByClientId(clientOrderId, signal));
+    if (named?.client_order_id === clientOrderId) return stateOf(named);
+    const order = await orderByClientId(clientOrderId, signal);
     if (!order) return null;
-    if (order.client_order_id !== clientOrderId || (brokerRef !== null && order.id !== brokerRef))
+    // The name that we know is that of another order, or of none: then ours has to have that one.
+    if (brokerRef !== null && named === null && order.id !== brokerRef)
       throw new BrokerUnavailable('Alpaca told of another order than the one that it was asked about.');
     return stateOf(order);
   }

@@ -12,7 +12,9 @@ export function taken(
   { clientOrderId, brokerRef }: { readonly clientOrderId: ClientOrderId; readonly brokerRef: string | null },
   from: ProtectiveLeg | null = null,
 ): Protection {
-  const has = { ...leg, brokerRef, status: 'taken' } as const;
+  // A target keeps its own name at the broker: what was moved is the stop beside it.
+  const isBeside = from !== null && from.limit !== null;
+  const has = { ...leg, brokerRef: isBeside ? from.brokerRef : brokerRef, status: 'taken' } as const;
   if (from === null) return withLeg(protection, leg, has);
   // It was moved: under its first id, or as another one.
   return clientOrderId === from.clientOrderId
