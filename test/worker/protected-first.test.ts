@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { BrokerBusy, BrokerUnavailable, type Instrument } from '../../src/broker/broker.ts';
 import { decimal, ZERO } from '../../src/domain/decimal.ts';
 import {
   type AccountId,
@@ -13,6 +14,7 @@ import {
 } from '../../src/domain/ids.ts';
 import { type Leg, NO_NOTES, type Order } from '../../src/domain/orders/order.ts';
 import { type ProtectingOrder, protectPosition } from '../../src/worker/lane/protect-order.ts';
+import { readHeld } from '../../src/worker/lane/read-held.ts';
 import { createResting, nextOf } from '../../src/worker/lane/resting.ts';
 
 const NOW = Date.UTC(2026, 0, 5);
@@ -106,4 +108,31 @@ describe('An order that only protects', () => {
       const { status: end, code, rests } = await protectedBeside([entry(status)]);
       assert.deepEqual([end, code, rests], ['rejected', 'no_position', 0]);
     });
+});
+
+describe('An order whose broker cannot say what became of a stop', () => {
+  const instrument = { symbol: 'BTCUSDT' } as Instrument;
+  const read = (onlyReduces: boolean, fault: Error) =>
+    readHeld(
+      {
+        line: { position: async () => decimal(2) },
+        trades: { expected: () => ZERO },
+        open: () => [],
+        lookAgain: async () => true,
+        learn: () => Promise.reject(fault),
+        onlyReduces,
+        now: () => NOW,
+      },
+      [instrument],
+    );
+
+  test('goes on where it can only reduce: nobody is kept in a position for that', async () => {
+    const { held } = await read(true, new BrokerUnavailable('told of another order'));
+    assert.deepEqual(held, [{ instrument: 'BTCUSDT', quantity: '2', expected: '0' }]);
+  });
+
+  test('waits where it could open something, and for a broker that says how long', async () => {
+    await assert.rejects(read(false, new BrokerUnavailable('told of another order')), BrokerUnavailable);
+    await assert.rejects(read(true, new BrokerBusy('busy', 500)), BrokerBusy);
+  });
 });

@@ -298,7 +298,8 @@ export async function executeOrder(
 
     async function positionNow(): Promise<Facts['position']> {
       const learn = () => deps.protecting.see(current, line, trades);
-      const reading = { line, trades, open: () => open, lookAgain, learn, now };
+      const onlyReduces = isExit(current) && line.capabilities.reduceOnly;
+      const reading = { line, trades, open: () => open, lookAgain, learn, onlyReduces, now };
       const { held, isStill } = await readHeld(reading, tradable().all);
       for (const each of held)
         if (agrees(each) && isStill(each)) {

@@ -1,6 +1,6 @@
 // What is held of an order's instruments, and whether something of ours was filled there while it was read.
 
-import type { Instrument } from '../../broker/broker.ts';
+import { BrokerBusy, BrokerUnavailable, type Instrument } from '../../broker/broker.ts';
 import { ZERO } from '../../domain/decimal.ts';
 import { agrees } from '../../domain/orders/expected.ts';
 import { isOpenLeg } from '../../domain/orders/order.ts';
@@ -19,6 +19,8 @@ interface Reading {
   lookAgain(): Promise<boolean>;
   /** What protects the position may have closed some of it. */
   learn(): Promise<void>;
+  /** It can only reduce: where that cannot be asked, nobody is kept in his position for it. */
+  readonly onlyReduces: boolean;
   now(): number;
 }
 
@@ -43,12 +45,22 @@ export async function readHeld(
       quantity: quantities[index] ?? ZERO,
       expected: reading.trades.expected(instrument),
     }));
-  if (!heldNow().every(agrees)) await reading.learn();
+  if (!heldNow().every(agrees)) await learnt(reading);
   const held = heldNow();
   const stood = await whatStoodStill(reading, held);
   const isStill = (each: Held) => stood?.(each) ?? false;
   const isMoved = stood !== null && !held.every(stood);
   return isMoved && again > 0 ? readHeld(reading, instruments, again - 1) : { held, isStill };
+}
+
+/** A broker that is busy is waited for: it says for how long. */
+async function learnt({ learn, onlyReduces }: Reading): Promise<void> {
+  try {
+    await learn();
+  } catch (fault) {
+    const isUnknown = fault instanceof BrokerUnavailable && !(fault instanceof BrokerBusy);
+    if (!isUnknown || !onlyReduces) throw fault;
+  }
 }
 
 /**
