@@ -107,6 +107,7 @@ export const isOnStep = (amount: Decimal, step: Decimal): boolean =>
 export const downTo = (amount: Decimal, step: Decimal): Decimal =>
   subtract(amount, canonical(new Big(amount).mod(step)));
 export const smaller = (a: Decimal, b: Decimal): Decimal => (compare(a, b) <= 0 ? a : b);
+export const larger = (a: Decimal, b: Decimal): Decimal => (compare(a, b) >= 0 ? a : b);
 
 /** So that a double shows it exactly. */
 export const rounded = (value: Decimal | Big): Decimal => {

@@ -3,14 +3,23 @@
 import type { StopOutcome, StopState } from '../../src/broker/broker.ts';
 import { BrokerBusy, BrokerUnavailable, type Instrument } from '../../src/broker/broker.ts';
 import type { Capabilities } from '../../src/domain/capabilities.ts';
-import { add, compare, type Decimal, decimal, smaller, subtract, ZERO } from '../../src/domain/decimal.ts';
+import {
+  add,
+  compare,
+  type Decimal,
+  decimal,
+  isWhole,
+  smaller,
+  subtract,
+  ZERO,
+} from '../../src/domain/decimal.ts';
 import { type ClientOrderId, millis, type Timestamp, timestamp } from '../../src/domain/ids.ts';
 import type { BrokerOrderState } from '../../src/domain/orders/fill.ts';
 import type { Line } from '../../src/worker/line/line.ts';
 
 export class Crash extends Error {}
 
-export const INSTRUMENT: Instrument = {
+const INSTRUMENT: Instrument = {
   symbol: 'BTCUSDT',
   description: 'a model',
   contractSize: decimal(1),
@@ -20,6 +29,10 @@ export const INSTRUMENT: Instrument = {
   open: true,
   nextOpen: null,
 };
+
+/** Where the broker reserves, it trades fractions, and keeps stops and targets of whole ones alone. */
+export const instrumentOf = ({ reserves }: Pick<Ways, 'reserves'>): Instrument =>
+  reserves ? { ...INSTRUMENT, quantityStep: decimal('0.001') } : INSTRUMENT;
 
 export interface Ways {
   readonly stop: 'position' | 'sized';
@@ -96,6 +109,7 @@ export function modelExchange(ways: Ways, draw: () => Luck, now: () => number) {
   const breaches: string[] = [];
   const capabilities = {
     ...{ stop: ways.stop, moves: ways.moves, reserves: ways.reserves, reduceOnly: !ways.reserves },
+    wholeStops: ways.reserves,
     ...{
       refusesDuplicateIds: true,
       findsByClientIdMs: Number.POSITIVE_INFINITY,
@@ -217,10 +231,15 @@ export function modelExchange(ways: Ways, draw: () => Luck, now: () => number) {
 
   const refusal: StopOutcome = { outcome: 'rejected', why: 'refused', words: 'Not today.' };
 
+  function mustBeWhole({ quantity }: { readonly quantity: Decimal }): void {
+    if (ways.reserves && !isWhole(quantity)) breaches.push(`${quantity} was sent, which is no whole number`);
+  }
+
   function put(
     stop: { clientOrderId: ClientOrderId; quantity: Decimal; price: Decimal },
     hiddenFor: number,
   ): StopOutcome {
+    mustBeWhole(stop);
     if (held === ZERO) return { outcome: 'rejected', why: 'no_position', words: 'Nothing is held.' };
     if (compare(price, stop.price) <= 0)
       return { outcome: 'rejected', why: 'passed', words: 'It would trigger at once.' };
@@ -263,6 +282,7 @@ export function modelExchange(ways: Ways, draw: () => Luck, now: () => number) {
         const rejected = (message: string) =>
           ({ outcome: 'rejected', error: { code: 'invalid_quantity', message } }) as const;
         return sending<Awaited<ReturnType<Line['place']>>>((hiddenFor) => {
+          mustBeWhole({ quantity });
           if (held === ZERO) return rejected('Nothing is held.');
           if (ways.reserves && compare(add(reserved(), quantity), held) > 0) return rejected('Insufficient.');
           if (targets.some(({ id }) => id === clientOrderId)) breaches.push('a target was placed twice');

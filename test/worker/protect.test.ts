@@ -13,10 +13,11 @@ import {
   timestamp,
   type UserId,
 } from '../../src/domain/ids.ts';
+import { keptQuantities } from '../../src/domain/protection/ability.ts';
 import { parcels } from '../../src/domain/protection/parcels.ts';
 import { isWatched, leftOf, type Protection } from '../../src/domain/protection/protection.ts';
 import { type Keeping, keepProtection, type ToKeep } from '../../src/worker/lane/protect.ts';
-import { Crash, INSTRUMENT, LUCK, type Luck, modelExchange, type Ways } from './protect-model.ts';
+import { Crash, instrumentOf, LUCK, type Luck, modelExchange, type Ways } from './protect-model.ts';
 
 const RULES = { protectMs: 10_000, sweepMs: 30_000, followMs: 2_000, lostMs: 2_000, giveUpMs: 30_000 };
 /** Of one pass, whatever happens. */
@@ -175,7 +176,7 @@ function life(ways: Ways, first: Protection, luck: readonly Luck[]) {
 
   const task = (isTold: boolean): ToKeep => ({
     protection: last.version === saved.version ? last : saved,
-    instrument: INSTRUMENT,
+    instrument: instrumentOf(ways),
     // By our own fills: what a broker shows late is not believed.
     trades: { expected: () => exchange.held(), seen: () => {} },
     triggerBy: 'last',
@@ -295,7 +296,10 @@ function isAtRest({ exchange, saved }: ReturnType<typeof life>): boolean {
     );
   if (protection.state !== 'standing') return false;
   const { reserves } = exchange.line.capabilities;
-  const layout = parcels(protection, exchange.held(), { ...INSTRUMENT, reserves });
+  const layout = parcels(protection, exchange.held(), {
+    ...keptQuantities(instrumentOf({ reserves }), { wholeStops: reserves }),
+    reserves,
+  });
   const legs = protection.legs.map((leg) => ({
     level: leg.level,
     left: leftOf(leg),

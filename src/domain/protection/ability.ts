@@ -2,7 +2,7 @@
 // must not trade without one.
 
 import type { Capabilities } from '../capabilities.ts';
-import { type Decimal, decimal, downTo, isWhole, sign } from '../decimal.ts';
+import { type Decimal, decimal, downTo, isWhole, larger, sign } from '../decimal.ts';
 import { isGiven, type ProtectionField, type Wish } from './wish.ts';
 
 interface Ability {
@@ -26,6 +26,22 @@ export function whyUnsupported(wish: Wish, { title, capabilities, quantity }: Ab
   const what = asked.every((name) => name === 'take_profit') ? 'targets' : 'stops';
   return `${title} keeps ${what} for whole shares only: send ${sign(whole) > 0 ? whole : 'at least 1'}, not ${quantity}.`;
 }
+
+interface Quantities {
+  readonly quantityStep: Decimal;
+  readonly minQuantity: Decimal;
+}
+
+const ONE = decimal(1);
+
+/** In which steps, and from which least on, the broker keeps stops and targets of an instrument: entries may be finer. */
+export const keptQuantities = (
+  { quantityStep, minQuantity }: Quantities,
+  { wholeStops }: Pick<Capabilities, 'wholeStops'>,
+): Quantities =>
+  wholeStops
+    ? { quantityStep: larger(quantityStep, ONE), minQuantity: larger(minQuantity, ONE) }
+    : { quantityStep, minQuantity };
 
 /** What has to stand at the broker. */
 const askedOf = ({ stop, targets, trail, breakEven }: Wish): readonly ProtectionField[] => [

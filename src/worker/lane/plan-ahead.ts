@@ -6,6 +6,7 @@ import type { Guards } from '../../domain/guards/guards.ts';
 import { mainLeg, type Order } from '../../domain/orders/order.ts';
 import { wouldWait } from '../../domain/orders/outcome.ts';
 import { plannedPosition } from '../../domain/orders/position.ts';
+import { keptQuantities } from '../../domain/protection/ability.ts';
 import type { PlannedIn } from '../../domain/protection/foreseen.ts';
 import type { Line } from '../line/line.ts';
 import type { Unsettled } from '../orders.ts';
@@ -75,7 +76,8 @@ function marketOf(
     const isHeld = intent.operation === 'PROTECT_POSITION';
     const held = isHeld ? await line.positions() : [];
     const { bid, ask } = await line.quote(instrument);
-    const { tickSize: tick, quantityStep: step, minQuantity: least } = instrument;
+    const { tickSize: tick } = instrument;
+    const { quantityStep: step, minQuantity: least } = keptQuantities(instrument, line.capabilities);
     const averagePrice = held.find((each) => each.symbol === instrument.symbol)?.averagePrice ?? null;
     return { bid, ask, tick, step, least, averagePrice };
   });

@@ -7,6 +7,7 @@ import { timestamp } from '../../domain/ids.ts';
 import { isLate, moveTo, type Order, type OrderError, passed } from '../../domain/orders/order.ts';
 import { late, stopped, unreachable } from '../../domain/orders/outcome.ts';
 import { beforeRound } from '../../domain/orders/patience.ts';
+import { keptQuantities } from '../../domain/protection/ability.ts';
 import { planProtection, whyAgainstMarket } from '../../domain/protection/planned.ts';
 import type { Direction } from '../../domain/side.ts';
 import type { Connections } from '../line/connections.ts';
@@ -87,7 +88,8 @@ export async function protectPosition(deps: ProtectingOrder, task: Task): Promis
   /** The market does not let it stand there: what stands now is left. */
   async function wrongIn(line: Line, instrument: Instrument, held: Position): Promise<OrderError | null> {
     if (!order.wish) return null;
-    const { tickSize: tick, quantityStep: step, minQuantity: least } = instrument;
+    const { quantityStep: step, minQuantity: least } = keptQuantities(instrument, line.capabilities);
+    const { tickSize: tick } = instrument;
     const side = sign(held.quantity) > 0 ? 'long' : 'short';
     const on = { side, entry: held.averagePrice, held: absolute(held.quantity), tick, step, least } as const;
     const planned = planProtection(order.wish.own, on);

@@ -6,6 +6,7 @@ import { BrokerUnavailable, type Instrument, type TriggerBy, unitValueOf } from 
 import { type Decimal, negate, sign, ZERO } from '../../domain/decimal.ts';
 import { type ClientOrderId, millis, timestamp } from '../../domain/ids.ts';
 import { agrees } from '../../domain/orders/expected.ts';
+import { keptQuantities } from '../../domain/protection/ability.ts';
 import { passed, refused, stuck, taken, unsent } from '../../domain/protection/answers.ts';
 import type { Quoted } from '../../domain/protection/follow.ts';
 import { nextProtection } from '../../domain/protection/next-protection.ts';
@@ -105,8 +106,8 @@ export async function keepProtection(deps: Keeping, line: Line, task: ToKeep): P
   const factsNow = (): Facts => ({
     ...{ now: clock.now(), able: line.capabilities, held, stops, resting, fates, quoted, waits, asked },
     names: port?.names ?? 'ours',
-    ...{ tickSize: instrument.tickSize, quantityStep: instrument.quantityStep },
-    minQuantity: instrument.minQuantity,
+    tickSize: instrument.tickSize,
+    ...keptQuantities(instrument, line.capabilities),
     triggerBy: task.triggerBy,
     isUnsettled: task.isUnsettled,
     isTold,

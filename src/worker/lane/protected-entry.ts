@@ -3,6 +3,7 @@
 import type { Instrument } from '../../broker/broker.ts';
 import type { Decimal } from '../../domain/decimal.ts';
 import type { OrderError } from '../../domain/orders/order.ts';
+import { keptQuantities } from '../../domain/protection/ability.ts';
 import { planProtection, whyAgainstMarket } from '../../domain/protection/planned.ts';
 import { hasPrices, type OrderWish } from '../../domain/protection/wish.ts';
 import type { Side } from '../../domain/side.ts';
@@ -16,13 +17,14 @@ interface Entry {
 
 /** Distances count from the fill, and are never on the wrong side: only for prices the market is asked. */
 export async function wrongIn(
-  line: Pick<Line, 'quote'>,
+  line: Pick<Line, 'quote' | 'capabilities'>,
   instrument: Instrument,
   { wish, side, quantity }: Entry,
 ): Promise<OrderError | null> {
   if (!hasPrices(wish.own)) return null;
   const market = await line.quote(instrument);
-  const { tickSize: tick, quantityStep: step, minQuantity: least } = instrument;
+  const { quantityStep: step, minQuantity: least } = keptQuantities(instrument, line.capabilities);
+  const { tickSize: tick } = instrument;
   const direction = side === 'buy' ? 'long' : 'short';
   const entry = side === 'buy' ? market.ask : market.bid;
   const planned = planProtection(wish.own, { side: direction, entry, held: quantity, tick, step, least });
