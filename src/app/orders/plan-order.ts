@@ -15,16 +15,18 @@ import {
   type Source,
 } from '../../domain/orders/order.ts';
 import { describePlan } from '../../domain/orders/plan-words.ts';
-import { explained } from '../../domain/orders/result.ts';
+import { explained, shownSizing } from '../../domain/orders/result.ts';
+import { ONE, type QuantityType, sizingOf } from '../../domain/orders/sizing.ts';
 import { foreseen } from '../../domain/protection/foreseen.ts';
 import type { Wish } from '../../domain/protection/wish.ts';
+import { readQuantityType } from '../../domain/signals/quantity-type.ts';
 import { mapAction, type Signal } from '../../domain/signals/signal.ts';
 import type { Work } from '../../worker/host/mailbox.ts';
 import { type AskDeps, askWorker } from '../accounts/account-broker.ts';
 import { ownAccount } from '../accounts/accounts.ts';
 import { newId } from '../new-id.ts';
 import { readAsked, unsupported, wishOf } from '../protection/wished.ts';
-import { symbolRefusal } from './dashboard-order.ts';
+import { riskRefusal, symbolRefusal } from './dashboard-order.ts';
 import type { PlaceOrderDeps } from './place-order.ts';
 
 interface Drafted {
@@ -35,6 +37,7 @@ interface Drafted {
   readonly intent: OrderIntent;
   readonly symbol: string;
   readonly quantity: Decimal;
+  readonly quantityType: QuantityType;
   readonly notes: SignalNotes;
   /** What it asks for about protection; null: nothing. */
   readonly protection: Wish | null;
@@ -52,6 +55,8 @@ export interface OrderPlan {
         readonly how: string;
       }[]
     | null;
+  /** null: it trades as many units as it says. */
+  readonly sizing: ReturnType<typeof shownSizing> | null;
   readonly guards: Order['guards'];
   readonly error: ReturnType<typeof explained>;
 }
@@ -88,6 +93,7 @@ function showPlan({
         : legs.map(({ leg, price, quantity, how }) => ({
             ...{ leg, price: toNumber(price), quantity: toNumber(quantity), how },
           })),
+    sizing: planned.sizing ? shownSizing(planned.sizing) : null,
     guards: planned.guards,
     error: explained(planned.error ?? error),
   };
@@ -123,6 +129,7 @@ const CLOSE = {
   orderType: null,
   intent: { operation: 'CLOSE_POSITION', direction: null },
   quantity: ZERO,
+  quantityType: 'units',
   notes: NO_NOTES,
   protection: null,
 } as const satisfies Partial<Drafted>;
@@ -136,6 +143,7 @@ export const draftedBy = (signal: Signal, simulation: boolean): Drafted => ({
   intent: signal.intent,
   symbol: signal.symbol,
   quantity: signal.quantity,
+  quantityType: signal.quantityType,
   notes: { ...NO_NOTES, marketPosition: signal.after?.side ?? null, price: signal.price },
   protection: signal.protection,
 });
@@ -161,11 +169,14 @@ export async function planDashboardOrder(
   if ('problem' in mapped) return deny('request_invalid', { detail: mapped.problem });
   const asked = readAsked(fields, mapped);
   if ('problem' in asked) return deny('request_invalid', { detail: asked.problem });
+  const counts = readQuantityType(fields.quantity_type, { ...mapped, quantity: order.quantity });
+  if ('problem' in counts) return deny('request_invalid', { detail: counts.problem });
   const account = await ownAccount(deps, userId, accountId);
   if (isDenial(account)) return account;
   const { protection } = asked;
-  const asking = { ...mapped, ...order, protection };
-  const refusal = symbolRefusal(account, asking) ?? unsupported(account, asking);
+  const asking = { ...mapped, ...order, quantityType: counts.type, protection };
+  const refusal =
+    symbolRefusal(account, asking) ?? unsupported(account, asking) ?? riskRefusal(account, asking);
   if (refusal) return refusal;
   return planFor(deps, account, { source: 'dashboard', action, ...asking, notes: NO_NOTES });
 }
@@ -173,11 +184,13 @@ export async function planDashboardOrder(
 const LIFE_MS = 60_000;
 
 /** It stands in no database, and is never sent. */
-function draftOf(account: Account, { protection, ...order }: Drafted, now: number): Order {
+function draftOf(account: Account, { protection, quantityType, ...order }: Drafted, now: number): Order {
   const wish = wishOf(account, { ...order, protection });
+  const sizing = sizingOf(quantityType, order.quantity, ONE);
   return {
     ...order,
     ...(wish && { wish }),
+    ...(sizing && { sizing }),
     id: newId() as OrderId,
     version: 1,
     requestId: null,

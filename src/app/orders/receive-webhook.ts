@@ -11,6 +11,7 @@ import { type Denial, deny, isDenial, isOurFault, ruleOf } from '../../domain/de
 import type { OrderId } from '../../domain/ids.ts';
 import { dayOf } from '../../domain/orders/entitlement.ts';
 import type { OrderIntent } from '../../domain/orders/order.ts';
+import { ONE, sizingOf } from '../../domain/orders/sizing.ts';
 import {
   type BodyReading,
   type Mapping,
@@ -190,6 +191,7 @@ async function checkAndPlace(
       intent: meant(target, signal),
       symbol: signal.symbol,
       quantity: signal.quantity,
+      sizing: sizingOf(signal.quantityType, signal.quantity, ONE),
       wish: wishOf(account, signal),
       notes,
       isUncounted: signal.action === 'sync' || signal.action === 'protect',

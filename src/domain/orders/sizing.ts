@@ -193,7 +193,7 @@ function wordsOf(
   { type, asked, factor, price, equity, stop }: Sizing,
   { currency, held }: SizingMarket,
 ): string {
-  const money = currency ?? 'of cash';
+  const money = currency ?? 'in cash';
   const times = factor === ONE || type === 'percent_of_position' ? '' : ` times ${factor}`;
   switch (type) {
     case 'units':
